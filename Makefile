@@ -1,0 +1,56 @@
+# Two commands do everything: `make demo` and `make test`. Each builds its environment from nothing.
+PYTHON ?= python3
+VENV   := .venv
+OLDEST := .venv-oldest
+RUN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types check test-oldest bench study clean
+
+help: ## Show what can be made.
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "nsse needs Python >= 3.11. Got %d.%d. Set PYTHON=python3.11 or newer." % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml constraints/newest.txt | $(VENV)/bin/python
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[plot,cli]'
+	@touch $@
+
+$(VENV)/.test: pyproject.toml constraints/newest.txt | $(VENV)/bin/python
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[test]'
+	@touch $@ $(VENV)/.demo
+
+$(OLDEST)/.test: pyproject.toml constraints/oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints/oldest.txt -e . pytest pytest-xdist pandas polars hypothesis
+	@touch $@
+
+demo: $(VENV)/.demo ## Embed the digits; leave a picture, a table and a CSV in demo/.
+	$(RUN)/nsse demo --out demo
+
+test: lint types check ## Lint, types and the whole test suite.
+
+lint: $(VENV)/.test
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+
+types: $(VENV)/.test
+	$(RUN)/mypy
+
+# One BLAS thread per test process: two processes on two cores beat two threads fighting for them.
+check: $(VENV)/.test
+	OPENBLAS_NUM_THREADS=1 $(RUN)/python -m pytest -n 2 --dist worksteal
+
+test-oldest: $(OLDEST)/.test ## Estimator checks and numerics on the oldest supported scikit-learn.
+	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal tests/test_estimator_checks.py tests/test_nsse.py tests/test_solvers.py
+
+bench: $(VENV)/.test ## Speed, memory and growth beside the literal method.
+	$(RUN)/python benchmarks/exact_vs_literal.py
+
+study: $(VENV)/.test ## The study behind the default parameters (set NSSE_DATA for the image sets).
+	$(RUN)/python benchmarks/defaults_study.py
+
+clean: ## Remove the environments and what the commands left behind.
+	rm -rf $(VENV) $(OLDEST) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,93 @@
+"""Threads, set on purpose: BLAS on one, our own panels on as many as the user allows.
+
+NumPy and SciPy each bring an OpenBLAS with a pool of its own. The threads of a pool wait for each other
+by spinning: on a small matrix, or when anything else runs on the machine, two of them can take a
+hundred times longer than one. And the bits of a product depend on how BLAS cut it up. Here every BLAS
+call runs on one thread, and large products are cut into panels of our own that a plain thread pool
+works through: nothing spins, and the result has the same bits whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Task = TypeVar("Task")
+
+WORTH_A_THREAD = 500_000
+
+
+class _OneThread:
+    """A counted limit: the first to enter sets one thread, the last to leave restores.
+
+    Plain nested limits would go wrong when two Python threads overlap: the one that leaves last
+    would restore the limit that the other had set.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limiter: Any = None
+        self.allowed = 1
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self.allowed = _most_threads()
+                self._limiter = _controller().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limiter.restore_original_limits()
+
+
+_ONE_THREAD = _OneThread()
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Finding the loaded libraries takes milliseconds; they do not change once NumPy and SciPy are in.
+    import scipy.linalg  # noqa: F401
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _most_threads() -> int:
+    return max((info["num_threads"] for info in _controller().info()), default=1)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run the block with BLAS on one thread; `in_parallel` inside it may still use several."""
+    _ONE_THREAD.enter()
+    try:
+        yield
+    finally:
+        _ONE_THREAD.leave()
+
+
+def in_parallel(work: Callable[[Task], None], tasks: Iterable[Task], n_values: int) -> None:
+    """Call ``work`` on every task, on as many threads as the user allows BLAS to have.
+
+    ``n_values`` is the size of the result: small ones are not worth a second thread. The first
+    exception of a task is raised here.
+    """
+    tasks = list(tasks)
+    with one_blas_thread():
+        n_threads = min(_ONE_THREAD.allowed, len(tasks))
+        if n_threads <= 1 or n_values < WORTH_A_THREAD:
+            for task in tasks:
+                work(task)
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            for _ in pool.map(work, tasks):
+                pass

@@ -1,0 +1,379 @@
+"""NSSE as a scikit-learn transformer and classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nsse._compat import CallbackSupportMixin, FitTasks, with_callbacks
+from nsse.estimators._fitting import LOGGER, all_or_nothing, logged_to_stderr
+from nsse.estimators._parameters import check_n_components
+from nsse.estimators._posing import Posed, encode_labels, pose, search, warn_about
+from nsse.estimators._settings import check_settings
+from nsse.extensions import GaussianExpansion
+from nsse.solvers import Outcome, Solution, Step, Trace
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How the eigenproblem was solved, and how hard it was.
+
+    Attributes
+    ----------
+    factorization : {"cholesky", "qr"}
+        Factorisation of P = K'SK + μ2 I; "qr" is the answer to an ill-conditioned P.
+    condition_number : float
+        Estimate of cond(P).
+    eigensolver : {"block Krylov", "full"}
+        How the leading eigenvectors were found.
+    """
+
+    factorization: str
+    condition_number: float
+    eigensolver: str
+
+
+class NSSE(
+    CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClassifierMixin,
+    BaseEstimator,
+):
+    """Nonlinear Supervised Smooth Embedding.
+
+    Learns an embedding Y of the labelled samples X together with the Gaussian RBF map f that produces
+    it, f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), by minimising (Eq. 11 of [1]_)
+
+        tr(Y'L_w Y) − μ1 tr(Y'L_b Y) + μ2 ‖C‖² + μ3/σ²   subject to   Y'Y = I, Y = ΨC
+
+    over Y and the kernel scale σ: classes separate *and* f stays smooth, so that it holds on new
+    samples. These are embedded by f in closed form and classified by their nearest neighbour.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension d of the embedding, at most the number of training samples. None means
+        ``n_classes - 1``.
+    mu1 : float, default=1.0
+        Weight of the separation between classes.
+    mu2 : float, default=0.01
+        Weight of the size of the coefficients, ‖C‖². Must be positive.
+    mu3 : float, default=None
+        Weight of 1/σ²: larger values ask for a wider, smoother kernel. None means
+        ``5 * mu2 * n_components``, which keeps the balance of the two smoothness terms whatever the
+        other parameters are.
+    n_neighbors : int, default=5
+        Nearest samples of the same class joined in the within-class graph (all of them in a class
+        that has no more). None joins all pairs of the same class.
+    beta : float, default=None
+        Width of the edge weights exp(−‖x_i − x_j‖²/β), in squared units of length. None takes the
+        mean squared length of the edges.
+    affinity : {"gaussian"}, callable or matrix of shape (n_samples, n_samples), default="gaussian"
+        Within-class weights W_w: the Gaussian ones described above; ``affinity(X, y)`` returning a
+        matrix, dense or sparse; or the matrix itself. It must be symmetric, not negative, and zero
+        between classes.
+    sigma : float, default=None
+        Kernel scale σ in units of length. None finds it within `sigma_range`.
+    sigma_range : tuple of (float, float), default=(0.1, 10.0)
+        Where to look for σ, in units of length.
+    length_unit : {"median"} or float, default="median"
+        The unit in which `sigma`, `sigma_range`, `beta` and `mu3` are understood: the median distance
+        between training samples, so that rescaling X changes nothing, or a length given as a number.
+        With 1.0 they are in the units of X, as in the paper.
+    solver : {"joint", "alternating"}, default="joint"
+        "joint" minimises over σ directly, Y being eliminated: the global minimum. "alternating" is
+        Algorithm 1 of the paper.
+    sigma_init : float, default=None
+        Initial σ of the alternating solver, in units of length. None takes the geometric mean of
+        `sigma_range`.
+    n_sigmas : int, default=40
+        Points of the σ grid of the alternating solver.
+    tol : float, default=1e-8
+        A search ends when the objective (without its constant part) can be improved by no more than
+        this, relatively.
+    max_iter : int, default=50
+        Most steps of a search. A search that needs more warns and keeps the best it has seen.
+    classifier : classifier, default=None
+        Fitted on the embedding and used by `predict`. None is the nearest neighbour, as in the paper.
+    callback : callable, default=None
+        ``callback(step)`` is called after every evaluation of the objective with its terms, σ and
+        seconds; returning True ends the search. With scikit-learn 1.9 or newer ``set_callbacks``
+        works as well.
+    random_state : int, RandomState instance or None, default=0
+        Draws the subsamples on which the joint solver looks for a first σ when there are 800 samples
+        or more. The result depends on it within `tol` only.
+    verbose : int, default=0
+        1 logs every step.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        f at the training samples.
+    coef_ : ndarray of shape (n_samples, n_components)
+        Coefficients C of f.
+    centers_ : ndarray or sparse matrix of shape (n_samples, n_features)
+        Kernel centres: the training samples.
+    sigma_ : float
+        Kernel scale, in the units of X.
+    length_unit_ : float
+        The unit of length, in the units of X.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    classifier_ : classifier
+        Fitted on `embedding_`.
+    objective_ : float
+        Eq. (11) at the solution.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of L_w − μ1 L_b + μ2 Ψ⁻² belonging to the coordinates, ascending.
+    trace_ : Trace
+        One step per evaluation of the objective: σ (in the units of X), each term, seconds.
+    n_iter_ : int
+        Number of steps.
+    condition_ : Condition
+        How well-conditioned the problem was, and how it was solved.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    Exact NSSE takes O(N³) time and about 40 N² bytes. A point embeds to the same bits alone or in any
+    batch; results do not depend on the number of threads.
+
+    References
+    ----------
+    .. [1] C. Örnek and E. Vural, "Nonlinear supervised dimensionality reduction via smooth regular
+       embeddings", Pattern Recognition 87, 55-66, 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import train_test_split
+    >>> from nsse import NSSE
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(
+    ...     X, y, train_size=200, stratify=y, random_state=0)
+    >>> model = NSSE(n_components=9).fit(X_train, y_train)
+    >>> model.transform(X_test).shape
+    (1597, 9)
+    >>> bool(model.score(X_test, y_test) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        mu1: float = 1.0,
+        mu2: float = 0.01,
+        mu3: float | None = None,
+        n_neighbors: int | None = 5,
+        beta: float | None = None,
+        affinity: Any = "gaussian",
+        sigma: float | None = None,
+        sigma_range: tuple[float, float] = (0.1, 10.0),
+        length_unit: str | float = "median",
+        solver: str = "joint",
+        sigma_init: float | None = None,
+        n_sigmas: int = 40,
+        tol: float = 1e-8,
+        max_iter: int = 50,
+        classifier: Any = None,
+        callback: Callable[[Step], Any] | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.mu1 = mu1
+        self.mu2 = mu2
+        self.mu3 = mu3
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.affinity = affinity
+        self.sigma = sigma
+        self.sigma_range = sigma_range
+        self.length_unit = length_unit
+        self.solver = solver
+        self.sigma_init = sigma_init
+        self.n_sigmas = n_sigmas
+        self.tol = tol
+        self.max_iter = max_iter
+        self.classifier = classifier
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @all_or_nothing
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> NSSE:
+        """Learn the embedding, its map f and the kernel scale.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels, at least two different ones.
+
+        Returns
+        -------
+        self : NSSE
+            The fitted estimator. If fit fails, the estimator is as it was before.
+        """
+        settings = check_settings(self)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
+        )
+        check_classification_targets(y)
+        classes, codes = encode_labels(y)
+        d = check_n_components(self.n_components, len(codes), len(classes))
+        tasks = FitTasks(self, X, y)
+        with logged_to_stderr(self.verbose):
+            posed = pose(X, y, codes, d, settings)
+            listener = _Listener(self, tasks, posed, X, y)
+            outcome = search(posed, settings, self.random_state, listener)
+        warn_about(outcome, settings)
+        fitted = self._fitted(posed, outcome.solution, X, y) | _search_record(posed, outcome)
+        for name, value in fitted.items():
+            setattr(self, name, value)
+        tasks.end()
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Embed samples by the learned map f.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, new or old.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            f(x) for every row, in the floating-point type of ``X``.
+        """
+        return self._embed(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of the nearest training sample in the embedding, or what `classifier` says.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        embedded = self._embed(X)
+        return np.asarray(self.classifier_.predict(embedded))
+
+    @available_if(lambda self: hasattr(self.classifier or KNeighborsClassifier, "predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Probabilities of the classes, if `classifier` gives any (the nearest neighbour: 0 or 1).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        embedded = self._embed(X)
+        return np.asarray(self.classifier_.predict_proba(embedded))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The prepared map is made of `centers_`, `coef_` and `sigma_`: no need to store them twice.
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_expansion"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "coef_"):
+            self._expansion = GaussianExpansion.at(self.centers_, self.coef_, self.sigma_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.coef_.shape[1])
+
+    def _embed(self, X: Any) -> NDArray[Any]:
+        # Apart from `transform`, which may be set to return a data frame: classifiers take arrays.
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return self._expansion(X).astype(X.dtype, copy=False)
+
+    def _fitted(self, posed: Posed, solution: Solution, X: Any, y: Any) -> dict[str, Any]:
+        """Attributes of a model that can transform and predict."""
+        coef, embedding = posed.signed(solution)
+        embedding = embedding.astype(X.dtype)
+        sigma = solution.sigma * posed.unit
+        centers = X.copy()
+        classifier = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
+        return {
+            "embedding_": embedding, "coef_": coef, "centers_": centers, "sigma_": sigma,
+            "length_unit_": posed.unit, "classes_": np.unique(y),
+            "classifier_": classifier.fit(embedding, y),
+            "_expansion": GaussianExpansion.at(centers, coef, sigma),
+        }  # fmt: skip
+
+
+def _search_record(posed: Posed, outcome: Outcome) -> dict[str, Any]:
+    """Attributes that tell how the search went."""
+    solution = outcome.solution
+    return {
+        "objective_": solution.excess - posed.problem.shift,
+        "eigenvalues_": solution.eigenvalues - posed.problem.graph.mu1 * posed.problem.n_samples,
+        "trace_": Trace(tuple(_in_units_of_x(step, posed) for step in outcome.trace.steps)),
+        "n_iter_": outcome.n_iter,
+        "condition_": Condition(solution.factorization, solution.condition, solution.eigensolver),
+    }
+
+
+def _in_units_of_x(step: Step, posed: Posed) -> Step:
+    return replace(step, sigma=step.sigma * posed.unit)
+
+
+class _Listener:
+    """Passes every step on: to the log, to the user's callback, to scikit-learn's callbacks."""
+
+    def __init__(self, model: NSSE, tasks: FitTasks, posed: Posed, X: Any, y: Any) -> None:
+        self._model, self._tasks, self._posed = model, tasks, posed
+        self._data = (X, y)
+
+    def __call__(self, step: Step, solution: Solution) -> bool:
+        LOGGER.info(
+            "%s %d: sigma %.4g units, objective %.6g above its floor (%.2f s)",
+            step.stage, step.iteration, step.sigma, step.excess, step.seconds,
+        )  # fmt: skip
+        callback = self._model.callback
+        enough = callback is not None and callback(_in_units_of_x(step, self._posed)) is True
+        asked = self._tasks.step(
+            step.stage, lambda: self._model._fitted(self._posed, solution, *self._data)
+        )
+        return enough or asked

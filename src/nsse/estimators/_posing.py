@@ -1,0 +1,135 @@
+"""From samples, labels and settings to a posed problem, its search, and back to the user's order."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from nsse._errors import rule_error
+from nsse.estimators._settings import Settings
+from nsse.estimators._warnings import ConditioningWarning, ScaleAtBoundWarning
+from nsse.graphs import check_affinity, gaussian_affinity
+from nsse.kernels import median_distance, squared_distances
+from nsse.solvers import (
+    Outcome,
+    Problem,
+    Solution,
+    fix_signs,
+    solve_alternating,
+    solve_fixed,
+    solve_joint,
+)
+from nsse.solvers.problem import Affinity
+from nsse.solvers.recorder import Listener
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# μ3 = 5 μ2 d where the user gives none; chosen by benchmarks/defaults_study.py.
+MU3_PER_MU2 = 5.0
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A problem in units of length with its samples sorted by class, and the way back."""
+
+    problem: Problem
+    order: Ints
+    unit: float
+
+    def unsorted(self, rows: Floats) -> Floats:
+        """Rows of the problem in the order of the user's samples."""
+        out = np.empty_like(rows, order="C")
+        out[self.order] = rows
+        return out
+
+    def signed(self, solution: Solution) -> tuple[Floats, Floats]:
+        """Coefficients and embedding in the user's order, with the signs of our rule."""
+        signs = fix_signs(solution.embedding, self.problem.graph.codes)
+        return self.unsorted(solution.coef * signs), self.unsorted(solution.embedding * signs)
+
+
+def encode_labels(y: Any) -> tuple[NDArray[Any], Ints]:
+    """Classes in order, and the class of every sample as an integer."""
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise rule_error(
+            "y", "contain samples of at least 2 classes", f"{len(classes)} class, {classes[0]!r}",
+            "There is nothing to separate.",
+        )  # fmt: skip
+    return classes, codes.astype(np.intp)
+
+
+def pose(X: Any, y: Any, codes: Ints, n_components: int, settings: Settings) -> Posed:
+    """Sort by class, measure in units of length, build the graph."""
+    order = np.argsort(codes, kind="stable").astype(np.intp)
+    D2 = squared_distances(X[order])
+    unit = median_distance(D2) if settings.length_unit is None else settings.length_unit
+    D2 /= unit**2
+    mu2 = settings.mu2
+    mu3 = MU3_PER_MU2 * mu2 * n_components if settings.mu3 is None else settings.mu3
+    problem = Problem.build(
+        D2, codes[order], _affinity(X, y, codes, order, settings),
+        mu1=settings.mu1, mu2=mu2, mu3=mu3, n_components=n_components,
+    )  # fmt: skip
+    return Posed(problem, order, unit)
+
+
+def _affinity(X: Any, y: Any, codes: Ints, order: Ints, settings: Settings) -> Affinity:
+    """W_w as a function of a subset of the (sorted) samples."""
+    if isinstance(settings.affinity, str):
+        return lambda D2, c, members: gaussian_affinity(D2, c, settings.n_neighbors, settings.beta)
+    given = settings.affinity(X, y) if callable(settings.affinity) else settings.affinity
+    W = check_affinity(given, codes)[order][:, order]
+    return lambda D2, c, members: W[members][:, members]
+
+
+def search(posed: Posed, settings: Settings, random_state: Any, listener: Listener) -> Outcome:
+    """Find σ by the solver asked for, or take the one given."""
+    problem = posed.problem
+    if settings.sigma is not None:
+        return solve_fixed(problem, settings.sigma, listener)
+    limits: dict[str, Any] = {
+        "tol": settings.tol,
+        "max_iter": settings.max_iter,
+        "listener": listener,
+    }
+    if settings.solver == "alternating":
+        return solve_alternating(
+            problem, settings.sigma_range,
+            sigma_init=settings.sigma_init, n_sigmas=settings.n_sigmas, **limits,
+        )  # fmt: skip
+    seed = check_random_state(random_state).randint(2**31 - 1)
+    return solve_joint(problem, settings.sigma_range, rng=np.random.default_rng(seed), **limits)
+
+
+def warn_about(outcome: Outcome, settings: Settings) -> None:
+    """Say what a user should know about how the search went."""
+    solution = outcome.solution
+    if not outcome.converged:
+        _warn(
+            f"The search for sigma did not converge in max_iter={settings.max_iter} steps; the best "
+            "one seen is kept. Raise `max_iter` or `tol`.", ConvergenceWarning,
+        )  # fmt: skip
+    if outcome.at_bound:
+        _warn(
+            f"The best sigma, {solution.sigma:.3g} units of length, lies at an end of "
+            f"sigma_range={settings.sigma_range}. Widen `sigma_range`, change `mu3`, or fix `sigma`.",
+            ScaleAtBoundWarning,
+        )
+    if solution.factorization == "qr":
+        _warn(
+            f"The problem is ill-conditioned (condition number {solution.condition:.1e}); it was solved "
+            "by a QR factorisation, accurate but slower. Raise `mu2`, or lower `sigma` or the upper "
+            "end of `sigma_range`.", ConditioningWarning,
+        )  # fmt: skip
+
+
+def _warn(message: str, category: type[Warning]) -> None:
+    warnings.warn(message, category, stacklevel=6)

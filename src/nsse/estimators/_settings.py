@@ -1,0 +1,94 @@
+"""NSSE's parameters, checked once and before any work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nsse._errors import rule_error
+from nsse.estimators._parameters import check_choice, check_count, check_number, check_range
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked parameters of an NSSE fit, in the units the user gave."""
+
+    mu1: float
+    mu2: float
+    mu3: float | None
+    n_neighbors: int | None
+    beta: float | None
+    affinity: Any
+    sigma: float | None
+    sigma_range: tuple[float, float]
+    length_unit: float | None
+    solver: str
+    sigma_init: float
+    n_sigmas: int
+    tol: float
+    max_iter: int
+
+
+def check_settings(model: Any) -> Settings:
+    """Check every parameter of ``model`` that can be judged without the data."""
+    _check_parts(model)
+    sigma_range = check_range("sigma_range", model.sigma_range)
+    return Settings(
+        mu1=check_number("mu1", model.mu1, cure="0 switches the separation of classes off."),
+        mu2=check_number(
+            "mu2", model.mu2, positive=True,
+            cure="Without it f may be arbitrarily rough; take a small value such as 1e-6.",
+        ),
+        mu3=_optional(check_number, "mu3", model.mu3),
+        n_neighbors=_optional(check_count, "n_neighbors", model.n_neighbors),
+        beta=_optional(_check_positive, "beta", model.beta),
+        affinity=model.affinity,
+        sigma=_optional(_check_positive, "sigma", model.sigma),
+        sigma_range=sigma_range,
+        length_unit=_check_length_unit(model.length_unit),
+        solver=check_choice("solver", model.solver, ("joint", "alternating")),
+        sigma_init=_check_sigma_init(model.sigma_init, sigma_range),
+        n_sigmas=check_count("n_sigmas", model.n_sigmas, least=2),
+        tol=check_number("tol", model.tol),
+        max_iter=check_count("max_iter", model.max_iter),
+    )  # fmt: skip
+
+
+def _optional(check: Callable[[str, Any], Any], name: str, value: Any) -> Any:
+    return None if value is None else check(name, value)
+
+
+def _check_positive(name: str, value: Any) -> float:
+    return check_number(name, value, positive=True, cure="Leave it None to find it from the data.")
+
+
+def _check_length_unit(value: Any) -> float | None:
+    if isinstance(value, str):
+        check_choice("length_unit", value, ("median",))
+        return None
+    return check_number(
+        "length_unit", value, positive=True, cure='Take "median", or 1.0 for the units of X.'
+    )
+
+
+def _check_sigma_init(value: Any, sigma_range: tuple[float, float]) -> float:
+    return (
+        float(np.sqrt(np.prod(sigma_range))) if value is None else _check_positive("sigma_init", value)
+    )
+
+
+def _check_parts(model: Any) -> None:
+    """Check the parameters that are objects: classifier, callback, affinity."""
+    if isinstance(model.affinity, str):
+        check_choice("affinity", model.affinity, ("gaussian",))
+    if model.callback is not None and not callable(model.callback):
+        raise rule_error("callback", "be callable", model.callback, "It is called as `callback(step)`.")
+    classifier = model.classifier
+    if classifier is not None and not (hasattr(classifier, "fit") and hasattr(classifier, "predict")):
+        raise rule_error(
+            "classifier", "be a scikit-learn classifier with `fit` and `predict`", classifier,
+            "Leave it None for the nearest neighbour.",
+        )  # fmt: skip

@@ -1,0 +1,18 @@
+"""Labels and neighbours turned into graphs (Section 4.1 of the paper).
+
+``within_class`` builds W_w, ``between_class`` the closed form of L_b, ``shifted`` joins them into the
+positive semidefinite operator S = L_w + μ1 (N I − L_b) that the solvers apply class by class.
+"""
+
+from nsse.graphs.between_class import between_class_laplacian, between_class_scatter
+from nsse.graphs.shifted import ShiftedGraph
+from nsse.graphs.within_class import check_affinity, gaussian_affinity, laplacian
+
+__all__ = [
+    "ShiftedGraph",
+    "between_class_laplacian",
+    "between_class_scatter",
+    "check_affinity",
+    "gaussian_affinity",
+    "laplacian",
+]

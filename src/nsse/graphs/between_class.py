@@ -1,0 +1,38 @@
+"""The between-class graph of the paper: (W_b)_ij = 1 where the labels differ, 0 where they agree.
+
+With class sizes n_c and class indicators E (N × M) its Laplacian has the closed form
+
+    L_b = diag(N − n_c) − 11' + EE',
+
+so that nothing of size N × N is needed to use it. The matrix itself is given for small problems.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+def between_class_laplacian(codes: Ints) -> Floats:
+    """L_b = D_b − W_b as a dense matrix; for small N and for looking at it."""
+    W_b = (codes[:, np.newaxis] != codes).astype(np.float64)
+    return np.diag(W_b.sum(axis=1)) - W_b
+
+
+def between_class_scatter(Y: Floats, codes: Ints) -> float:
+    """tr(Y'L_b Y), by the closed form: O(N d)."""
+    counts = np.bincount(codes)
+    sums = class_sums(Y, codes)
+    weighted = (len(Y) - counts[codes]) @ np.einsum("ij,ij->i", Y, Y)
+    total = sums.sum(axis=0)
+    return float(weighted - total @ total + np.einsum("ij,ij->", sums, sums))
+
+
+def class_sums(Y: Floats, codes: Ints) -> Floats:
+    """E'Y: the sum of the rows of every class."""
+    sums = np.zeros((codes.max() + 1, Y.shape[1]))
+    np.add.at(sums, codes, Y)
+    return sums

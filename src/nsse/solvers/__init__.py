@@ -1,0 +1,31 @@
+"""Everything with an argmin: the embedding for a given σ, and the σ itself.
+
+- ``problem``: what stays fixed while σ moves (distances, graph, weights).
+- ``factors``: a triangular factor of P, and the policy for ill-conditioned ones.
+- ``krylov``: the leading eigenpairs of P⁻¹B.
+- ``pencil``: one embedding for one σ (Eq. 12), with the slope of the objective.
+- ``joint``: the global minimum of Eq. (11) over σ; ``alternating``: Algorithm 1 as printed.
+- ``trace``: what both report; ``signs``: the one sign rule.
+
+Arrays in, frozen dataclasses out; no input or output, nothing global.
+"""
+
+from nsse.solvers.alternating import solve_alternating
+from nsse.solvers.joint import solve_fixed, solve_joint
+from nsse.solvers.pencil import Solution, solve_pencil
+from nsse.solvers.problem import Problem
+from nsse.solvers.signs import fix_signs
+from nsse.solvers.trace import Outcome, Step, Trace
+
+__all__ = [
+    "Outcome",
+    "Problem",
+    "Solution",
+    "Step",
+    "Trace",
+    "fix_signs",
+    "solve_alternating",
+    "solve_fixed",
+    "solve_joint",
+    "solve_pencil",
+]

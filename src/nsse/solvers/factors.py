@@ -1,0 +1,97 @@
+"""A triangular factor of P = K'SK + μ2 I, and what to do when P is ill-conditioned.
+
+The policy, in order:
+
+1. Cholesky of P. Cheap, and P ⪰ μ2 I makes it safe in all ordinary cases.
+2. If it breaks down, or its condition number exceeds `LARGEST_CONDITION`, a QR factorisation of the
+   stacked factors [F'K; √μ2 I] with FF' = S. The same R in exact arithmetic, about three times the
+   work, but P is never formed, so its condition number is never squared.
+
+Which one was used is recorded; the estimator warns about the second and says the remedy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack, qr
+from scipy.linalg.blas import dtrsm
+
+from nsse._threads import in_parallel
+from nsse.graphs import ShiftedGraph
+
+Floats = NDArray[np.float64]
+
+# Above this the small eigenvalues keep fewer than about four digits in the Cholesky route.
+LARGEST_CONDITION = 1e13
+
+# Rows of P computed at a time.
+PANEL = 256
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Upper triangular R with R'R = P; ``condition`` estimates cond(P)."""
+
+    R: Floats
+    method: str
+    condition: float
+
+    def solve(self, A: Floats) -> Floats:
+        """R⁻¹ A."""
+        return dtrsm(1.0, self.R, np.asfortranarray(A), overwrite_b=0)
+
+    def solve_transposed(self, A: Floats) -> Floats:
+        """R⁻ᵀ A."""
+        return dtrsm(1.0, self.R, np.asfortranarray(A), trans_a=1, overwrite_b=0)
+
+
+def factorize(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:
+    """Factor P by the policy above. ``K`` must be symmetric."""
+    factor = _cholesky(K, graph, mu2)
+    if factor is None or factor.condition > LARGEST_CONDITION:
+        return _stacked_qr(K, graph, mu2)
+    return factor
+
+
+def _cholesky(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor | None:
+    P = _lower_half(K, graph.apply(K), mu2)
+    norm = _one_norm(P)
+    # The transpose of a C-ordered lower half is the F-ordered upper half that LAPACK takes as is.
+    R, failed = lapack.dpotrf(P.T, lower=0, clean=0, overwrite_a=1)
+    if failed:
+        return None
+    reciprocal, _ = lapack.dpocon(R, norm, uplo="U")
+    return Factor(R, "cholesky", 1.0 / max(reciprocal, np.finfo(float).tiny))
+
+
+def _lower_half(K: Floats, SK: Floats, mu2: float) -> Floats:
+    """P = K(SK) + μ2 I on and below the diagonal: the rest is its mirror image."""
+    N = len(K)
+    P = np.zeros((N, N))
+
+    def fill(start: int) -> None:
+        stop = min(start + PANEL, N)
+        np.matmul(K[start:stop], SK[:, :stop], out=P[start:stop, :stop])
+
+    in_parallel(fill, reversed(range(0, N, PANEL)), P.size)  # the longest panels first
+    P[np.diag_indices(N)] += mu2
+    return P
+
+
+def _one_norm(P: Floats) -> float:
+    """‖P‖₁ from its lower half; the first panels hold a few entries above the diagonal, not used."""
+    half = np.abs(np.tril(P))
+    both = half.sum(axis=0) + half.sum(axis=1) - np.diagonal(half)
+    return float(both.max())
+
+
+def _stacked_qr(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:
+    N = len(K)
+    stacked = np.vstack([graph.root_times(K), np.sqrt(mu2) * np.eye(N)])
+    (R,) = qr(stacked, mode="r", overwrite_a=True, check_finite=False)
+    R = np.asfortranarray(R[:N])
+    reciprocal, _ = lapack.dtrcon(R, norm="1", uplo="U")
+    return Factor(R, "qr", 1.0 / max(reciprocal, 1e-150) ** 2)

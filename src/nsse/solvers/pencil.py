@@ -1,0 +1,112 @@
+"""The embedding for one σ: Eq. (12), as a pencil instead of an inverse.
+
+Departs from the paper: it takes the smallest eigenvectors of A = L_w − μ1 L_b + μ2 Ψ⁻². With Y = KC,
+K = Ψ, the same problem reads
+
+    minimise tr(C'PC)  s.t.  C'BC = I,   B = K'K,   P = K'SK + μ2 I,
+
+and no kernel matrix is inverted. Eigenvalues here are those of S + μ2 Ψ⁻², that is λ(A) + μ1 N; their
+sum plus μ3/σ² is the *excess* objective. See ``docs/derivation.md``, sections 1 and 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from nsse._errors import rule_error
+from nsse._threads import one_blas_thread
+from nsse.kernels import gaussian, gaussian_log_derivative
+from nsse.solvers.factors import factorize
+from nsse.solvers.krylov import GUARD, leading_pairs
+from nsse.solvers.problem import Problem
+
+Floats = NDArray[np.float64]
+
+# Residual of the eigenpairs, relative to each eigenvalue. The objective is accurate to its square.
+RESIDUAL = 1e-9
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The minimiser of Eq. (12) at one σ.
+
+    ``slope`` is d excess / d log σ at this σ, ``basis`` spans the embedding and some guard vectors
+    (the start for the next σ), ``condition`` estimates cond(P).
+    """
+
+    sigma: float
+    eigenvalues: Floats
+    coef: Floats
+    embedding: Floats
+    basis: Floats
+    excess: float
+    slope: float
+    condition: float
+    factorization: str
+    eigensolver: str
+
+
+def solve_pencil(problem: Problem, sigma: float, start: Floats | None = None) -> Solution:
+    """Embed at one σ; ``start`` is the ``basis`` of a solution at a nearby σ."""
+    with one_blas_thread():
+        K = gaussian(problem.D2, sigma)
+        factor = factorize(K, problem.graph, problem.mu2)
+        first = class_start(problem) if start is None else start
+        pairs = leading_pairs(K, factor, problem.n_components, first, RESIDUAL)
+        _check_rank(pairs.theta, problem)
+        d = problem.n_components
+        eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
+        slope = _slope(problem, K, sigma, eigenvalues, C, Y)
+    return Solution(
+        sigma=sigma, eigenvalues=eigenvalues, coef=C, embedding=Y, basis=pairs.Y,
+        excess=float(eigenvalues.sum()) + problem.scale_term(sigma), slope=slope,
+        condition=factor.condition, factorization=factor.method, eigensolver=pairs.method,
+    )  # fmt: skip
+
+
+def class_start(problem: Problem) -> Floats:
+    """Class indicators, which S does not see, and fixed pseudo-random guard vectors."""
+    graph = problem.graph
+    indicators = np.eye(graph.n_classes)[graph.codes][:, : graph.n_classes - 1]
+    n_guard = max(problem.n_components - indicators.shape[1], 0) + GUARD
+    guard = np.random.default_rng(0).standard_normal((graph.n_samples, n_guard))
+    return np.hstack([indicators, guard])
+
+
+def _check_rank(theta: Floats, problem: Problem) -> None:
+    d = problem.n_components
+    rank = int(np.sum(theta > problem.n_samples * np.finfo(float).eps * theta[0]))
+    if rank < d:
+        raise rule_error(
+            "n_components", "not exceed the number of distinct samples (the rank of the kernel matrix)",
+            d, f"Only {rank} independent coordinates exist here. Lower `n_components` or `sigma`.",
+        )  # fmt: skip
+
+
+def _rayleigh_ritz(problem: Problem, C: Floats, Y: Floats) -> tuple[Floats, Floats, Floats]:
+    """Eigenvalues from the terms of the objective themselves, and Y'Y = I to rounding.
+
+    C'PC = Y'SY + μ2 C'C is computed without P: in ill-conditioned problems this has several digits
+    more than 1/θ.
+    """
+    size = np.linalg.norm(Y, axis=0)
+    C, Y = C / size, Y / size
+    reduced = Y.T @ problem.graph.apply(Y) + problem.mu2 * (C.T @ C)
+    eigenvalues, Q = eigh((reduced + reduced.T) / 2, Y.T @ Y, check_finite=False)
+    return eigenvalues, C @ Q, Y @ Q
+
+
+def _slope(
+    problem: Problem, K: Floats, sigma: float, eigenvalues: Floats, C: Floats, Y: Floats
+) -> float:
+    """d/d log σ of Σλ_k + μ3/σ².
+
+    For c'Bc = 1, dλ = c'(dP − λ dB)c = 2 z'Sy − 2λ z'y with z = dK c: first-order perturbation theory.
+    """
+    Z = gaussian_log_derivative(K, problem.D2, sigma) @ C
+    moved = problem.graph.apply(Y) - Y * eigenvalues
+    return 2.0 * float(np.einsum("ij,ij->", Z, moved)) - 2.0 * problem.scale_term(sigma)
