@@ -1,0 +1,62 @@
+"""Where a data set lies on disk and where it is to be had: find it, or say what is missing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+DataHome = str | os.PathLike[str] | None
+
+ENVIRONMENT_VARIABLE = "NSSE_DATA"
+
+
+@dataclass(frozen=True)
+class Place:
+    """The published layout of a data set: a folder, the files in it, and the official page."""
+
+    title: str
+    folder: str
+    files: str
+    page: str
+
+    @property
+    def source(self) -> str:
+        """Where the data came from, without the path on this machine."""
+        return f"{self.title}, {self.page} (folder {self.folder})"
+
+    def locate(self, data_home: DataHome) -> Path:
+        """Find the folder under `data_home`, or under the environment's folder if that is None."""
+        home = data_home
+        if home is None:
+            home = os.environ.get(ENVIRONMENT_VARIABLE) or None
+        if home is None:
+            raise self._not_found(f"None, and {ENVIRONMENT_VARIABLE} is not set")
+        folder = Path(home).expanduser() / self.folder
+        if not folder.is_dir():
+            origin = f" from {ENVIRONMENT_VARIABLE}" if data_home is None else ""
+            raise self._not_found(f"{str(home)!r}{origin}, and {str(folder)!r} is not a folder")
+        return folder
+
+    def check_present(self, folder: Path, paths: Sequence[Path]) -> None:
+        """Raise an error that names the first of the files that are not there."""
+        missing = [path for path in paths if not path.is_file()]
+        if missing:
+            first = missing[0].relative_to(folder).as_posix()
+            count = f"{len(missing)} of {len(paths)} files missing"
+            raise self.incomplete(folder, f"{first} ({count})")
+
+    def incomplete(self, folder: Path, what: str) -> FileNotFoundError:
+        """Build the error for a data set that is there in part."""
+        return FileNotFoundError(
+            f"`data_home` must hold the whole of {self.title}: {self.files}. "
+            f"Got {str(folder)!r} without {what}. Download it again from {self.page}."
+        )
+
+    def _not_found(self, got: str) -> FileNotFoundError:
+        return FileNotFoundError(
+            f"`data_home` must be the folder that holds {self.folder!r} with {self.files}. "
+            f"Got {got}. Download {self.title} from {self.page}, unpack it as {self.folder!r}, "
+            f"and pass the folder around it as `data_home` or set {ENVIRONMENT_VARIABLE} to it."
+        )

@@ -1,0 +1,514 @@
+"""Data sets: readers against generated trees, averaging against oracles, the real data if there."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
+
+from nsse.datasets import Dataset, load_dataset
+from nsse.datasets import _mnist as mnist_module
+from nsse.datasets._images import area_average, read_grey
+
+Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
+
+YALE_SUBJECTS = [subject for subject in range(1, 40) if subject != 14]
+
+needs_real_data = pytest.mark.skipif(
+    not os.environ.get("NSSE_DATA"), reason="NSSE_DATA does not name a folder with the real data"
+)
+
+
+# Oracles: the definition of area averaging, in loops.
+
+
+def block_means(image: np.ndarray, ratio: int) -> np.ndarray:
+    """Mean of every ratio x ratio block."""
+    rows, columns = image.shape[0] // ratio, image.shape[1] // ratio
+    return image.reshape(rows, ratio, columns, ratio).mean(axis=(1, 3))
+
+
+def overlap(cell: int, n_out: int, pixel: int, n_in: int) -> float:
+    """Length that output cell and input pixel share, in input pixels."""
+    ratio = n_in / n_out
+    return max(0.0, min((cell + 1) * ratio, pixel + 1) - max(cell * ratio, pixel))
+
+
+def area_means(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Sum of value times shared area, over the area of a cell, cell by cell."""
+    (height, width), out = image.shape, np.zeros(size)
+    for i, j in np.ndindex(*size):
+        for r, c in np.ndindex(height, width):
+            area = overlap(i, size[0], r, height) * overlap(j, size[1], c, width)
+            out[i, j] += area * image[r, c] / (height / size[0] * width / size[1])
+    return out
+
+
+# Generated trees: the first two pixels of every image hold its class and its number.
+
+
+def pixels(label: int, number: int) -> np.ndarray:
+    return np.array([[label, number, 200], [7, 8, 9]], dtype=np.uint8)
+
+
+def write_pgm(path: Path, array: np.ndarray) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    height, width = array.shape
+    path.write_bytes(f"P5\n{width} {height}\n255\n".encode() + array.tobytes())
+
+
+@pytest.fixture
+def coil20(tmp_path: Path) -> Path:
+    folder = tmp_path / "coil-20-proc"
+    folder.mkdir()
+    for label, view in np.ndindex(20, 72):
+        Image.fromarray(pixels(label + 1, view)).save(folder / f"obj{label + 1}__{view}.png")
+    return tmp_path
+
+
+@pytest.fixture
+def orl(tmp_path: Path) -> Path:
+    for label in range(1, 41):
+        for number in range(1, 11):
+            write_pgm(tmp_path / "orl_faces" / f"s{label}" / f"{number}.pgm", pixels(label, number))
+    return tmp_path
+
+
+def yale_file(home: Path, subject: int, azimuth: int) -> Path:
+    name = f"yaleB{subject:02d}"
+    return home / "CroppedYale" / name / f"{name}_P00A{azimuth:+04d}E+00.pgm"
+
+
+@pytest.fixture
+def yale(tmp_path: Path) -> Path:
+    """61 images per subject, and the two kinds of file that the official archive adds."""
+    for subject in YALE_SUBJECTS:
+        for number in range(61):
+            write_pgm(yale_file(tmp_path, subject, number), pixels(subject, number))
+        first = yale_file(tmp_path, subject, 0)
+        write_pgm(first.with_name(f"yaleB{subject:02d}_P00_Ambient.pgm"), pixels(0, 0))
+        write_pgm(first.with_name(f"yaleB{subject:02d}_P00A+000E+05.pgm.bad"), pixels(0, 0))
+    return tmp_path
+
+
+def write_idx(path: Path, array: np.ndarray, magic: int | None = None) -> None:
+    header = struct.pack(f">{1 + array.ndim}i", magic or 2048 + array.ndim, *array.shape)
+    path.write_bytes(gzip.compress(header + array.astype(np.uint8).tobytes(), 1))
+
+
+@pytest.fixture
+def mnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """MNIST with 6 + 4 images."""
+    monkeypatch.setattr(mnist_module, "PARTS", {"train": 6, "t10k": 4})
+    (tmp_path / "mnist").mkdir()
+    for part, n, level in (("train", 6, 51), ("t10k", 4, 102)):
+        images = np.full((n, 28, 28), level)
+        write_idx(tmp_path / "mnist" / f"{part}-images-idx3-ubyte.gz", images)
+        write_idx(tmp_path / "mnist" / f"{part}-labels-idx1-ubyte.gz", np.arange(n))
+    return tmp_path
+
+
+def first_two_pixels(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    label, number = np.rint(255 * data.X[:, :2]).astype(int).T
+    return label, number
+
+
+# Area averaging.
+
+
+@pytest.mark.parametrize("ratio", [1, 2, 5])
+def test_integer_ratio_is_the_mean_of_blocks(ratio: int) -> None:
+    image = np.random.default_rng(0).random((20, 30))
+    small = area_average(image, (20 // ratio, 30 // ratio))
+    np.testing.assert_allclose(small, block_means(image, ratio), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [(5, 3), (7, 10), (1, 1), (20, 4)])
+def test_any_ratio_is_the_mean_of_the_area(size: tuple[int, int]) -> None:
+    image = np.random.default_rng(1).random((17, 11))
+    np.testing.assert_allclose(area_average(image, size), area_means(image, size), atol=1e-14)
+
+
+@pytest.mark.parametrize("length", [128, 112, 92, 96, 84])
+def test_sides_of_the_real_images_to_25(length: int) -> None:
+    strip = np.random.default_rng(6).random((length, 1))
+    means = area_average(strip, (25, 1))
+    np.testing.assert_allclose(means, area_means(strip, (25, 1)), atol=1e-14)
+    np.testing.assert_allclose(area_average(strip.T, (1, 25)), means.T, atol=1e-14)
+
+
+def test_averaging_keeps_the_mean_and_the_range() -> None:
+    image = np.random.default_rng(2).random((128, 92))
+    assert area_average(image, (25, 25)).mean() == pytest.approx(image.mean(), abs=1e-14)
+    white = area_average(np.ones((96, 84)), (25, 25))
+    np.testing.assert_array_equal(white, 1.0)
+
+
+def test_pillow_agrees_where_the_ratio_is_whole() -> None:
+    """An independent library; at other ratios Pillow's box takes whole pixels only."""
+    image = np.random.default_rng(3).random((50, 100)).astype(np.float32)
+    box = Image.fromarray(image).resize((25, 25), Image.Resampling.BOX)
+    np.testing.assert_allclose(area_average(image.astype(float), (25, 25)), box, atol=1e-6)
+
+
+# Grey levels of single files.
+
+
+def saved(tmp_path: Path, array: np.ndarray, name: str = "image.png") -> Path:
+    Image.fromarray(array).save(tmp_path / name)
+    return tmp_path / name
+
+
+def test_eight_bits_are_divided_by_255(tmp_path: Path) -> None:
+    array = np.array([[0, 255], [51, 102]], dtype=np.uint8)
+    np.testing.assert_allclose(read_grey(saved(tmp_path, array)), array / 255, atol=1e-16)
+
+
+@pytest.mark.parametrize("name", ["image.png", "image.tif"])
+def test_sixteen_bits_are_divided_by_65535(tmp_path: Path, name: str) -> None:
+    array = np.array([[0, 65535], [1, 256]], dtype=np.uint16)
+    np.testing.assert_allclose(read_grey(saved(tmp_path, array, name)), array / 65535, atol=1e-16)
+
+
+def test_levels_of_a_pgm_are_divided_by_its_own_white(tmp_path: Path) -> None:
+    path = tmp_path / "image.pgm"
+    for white in (65535, 4095):
+        array = np.array([[0, white, 256]], dtype=">u2")
+        path.write_bytes(f"P5\n3 1\n{white}\n".encode() + array.tobytes())
+        # Pillow rounds to the nearest of 65535 levels.
+        np.testing.assert_allclose(read_grey(path), array / white, atol=0.5 / 65535)
+
+
+def test_colour_becomes_luminance_without_rounding(tmp_path: Path) -> None:
+    rgb = np.random.default_rng(4).integers(0, 256, (4, 5, 3), dtype=np.uint8)
+    rgb[0, 0] = 255
+    expected = rgb @ np.array([0.299, 0.587, 0.114]) / 255
+    np.testing.assert_allclose(read_grey(saved(tmp_path, rgb)), expected, atol=1e-6)
+
+
+def test_black_and_white_file_spans_the_range(tmp_path: Path) -> None:
+    array = np.array([[True, False]])
+    np.testing.assert_array_equal(read_grey(saved(tmp_path, array)), [[1.0, 0.0]])
+
+
+def test_levels_without_an_agreed_white_are_refused(tmp_path: Path) -> None:
+    deep = saved(tmp_path, np.array([[0, 70000]], dtype=np.int32), "deep.tif")
+    with pytest.raises(OSError, match=r"deep\.tif' \(grey levels outside 0\.\.65535\)"):
+        read_grey(deep)
+    real = saved(tmp_path, np.array([[0.5]], dtype=np.float32), "real.tif")
+    with pytest.raises(OSError, match=r"real\.tif' \(mode F has no agreed white level\)"):
+        read_grey(real)
+
+
+@pytest.mark.parametrize("name", ["image.png", "image.pgm", "image.jpg"])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
+def test_truncated_image_is_named(tmp_path: Path, name: str, share: float) -> None:
+    noise = np.random.default_rng(5).integers(0, 256, (30, 30), dtype=np.uint8)
+    path = saved(tmp_path, noise, name)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    rule = r"^`data_home` must hold whole, readable files\. Got '.*"
+    with pytest.raises(OSError, match=rule + re.escape(name) + r"' \(.+\)\. Download the file"):
+        read_grey(path)
+
+
+def test_header_that_promises_too_much_is_named(tmp_path: Path) -> None:
+    (tmp_path / "huge.pgm").write_bytes(b"P5\n99999 99999\n255\n0")
+    with pytest.raises(OSError, match=r"huge\.pgm' \(Image size"):
+        read_grey(tmp_path / "huge.pgm")
+
+
+# Layouts.
+
+
+def test_digits_need_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NSSE_DATA", raising=False)
+    data = load_dataset("digits", size=(3, 3))
+    X, y = load_digits(return_X_y=True)
+    np.testing.assert_array_equal(data.X, X / 16)
+    np.testing.assert_array_equal(data.y, y)
+    assert (data.image_shape, data.name, data.n_train) == ((8, 8), "digits", None)
+    assert "load_digits" in data.source
+
+
+def test_coil20_is_in_the_order_of_objects_and_angles(coil20: Path) -> None:
+    data = load_dataset("coil20", data_home=coil20, size=None)
+    label, view = first_two_pixels(data)
+    np.testing.assert_array_equal(label, np.repeat(np.arange(1, 21), 72))
+    np.testing.assert_array_equal(view, np.tile(np.arange(72), 20))
+    np.testing.assert_array_equal(data.y, label)
+    assert (data.X.shape, data.image_shape, data.name) == ((1440, 6), (2, 3), "coil20")
+    assert (data.X.dtype, data.y.dtype) == (np.float64, np.int64)
+    assert "cave.cs.columbia.edu" in data.source
+    assert str(coil20) not in data.source
+
+
+def test_orl_is_in_the_order_of_numbers(orl: Path) -> None:
+    data = load_dataset("orl", data_home=str(orl), size=None)
+    label, number = first_two_pixels(data)
+    np.testing.assert_array_equal(label, np.repeat(np.arange(1, 41), 10))
+    np.testing.assert_array_equal(number, np.tile(np.arange(1, 11), 40))
+    np.testing.assert_array_equal(data.y, label)
+
+
+def test_yale_takes_the_first_59_and_no_ambient_or_bad_file(yale: Path) -> None:
+    data = load_dataset("yale", data_home=yale, size=None)
+    label, number = first_two_pixels(data)
+    np.testing.assert_array_equal(label, np.repeat(YALE_SUBJECTS, 59))
+    np.testing.assert_array_equal(number, np.tile(np.arange(59), 38))
+    np.testing.assert_array_equal(data.y, label)
+    assert "first 59 images per subject" in data.source
+
+
+def test_mnist_has_the_training_part_first(mnist: Path) -> None:
+    data = load_dataset("mnist", data_home=mnist)
+    assert (data.X.shape, data.image_shape, data.n_train) == ((10, 784), (28, 28), 6)
+    np.testing.assert_array_equal(data.X[:6], 0.2)
+    np.testing.assert_array_equal(data.X[data.n_train :], 0.4)
+    np.testing.assert_array_equal(data.y, [0, 1, 2, 3, 4, 5, 0, 1, 2, 3])
+
+
+def test_environment_names_the_folder_and_argument_wins(
+    orl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NSSE_DATA", str(orl))
+    assert load_dataset("orl", size=None).X.shape == (400, 6)
+    with pytest.raises(FileNotFoundError, match="elsewhere"):
+        load_dataset("orl", data_home=orl / "elsewhere")
+
+
+def test_size_and_unit_norm_are_applied(orl: Path) -> None:
+    plain = load_dataset("orl", data_home=orl, size=(1, 3))
+    np.testing.assert_allclose(255 * plain.X[0], [(1 + 7) / 2, (1 + 8) / 2, (200 + 9) / 2])
+    assert plain.image_shape == (1, 3)
+    unit = load_dataset("orl", data_home=orl, size=(1, 3), unit_norm=True)
+    norms = np.linalg.norm(plain.X, axis=1, keepdims=True)
+    np.testing.assert_allclose(unit.X, plain.X / norms, rtol=1e-14)
+
+
+def test_every_call_returns_fresh_arrays() -> None:
+    load_dataset("digits").X[:] = -1
+    load_dataset("digits").y[:] = -1
+    again = load_dataset("digits")
+    assert again.X.min() == 0
+    assert again.y.min() == 0
+
+
+# Errors, by their wording.
+
+
+def test_unknown_name() -> None:
+    names = "'digits', 'coil20', 'orl', 'yale', 'mnist'"
+    with pytest.raises(ValueError, match=f"^`name` must be one of {names}. Got 'coil'. Choose"):
+        load_dataset("coil")
+    with pytest.raises(ValueError, match=r"Got \['orl'\]"):
+        load_dataset(["orl"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [25, (25,), (25, 0), (25, -1), (2.5, 2), (True, 2), "ab"])
+def test_size_must_be_a_pair(size: object) -> None:
+    got = re.escape(repr(size))
+    rule = r"^`size` must be None or a pair of positive whole numbers \(height, width\)\. "
+    with pytest.raises(ValueError, match=rf"{rule}Got {got}\. Pass for example"):
+        load_dataset("digits", size=size)  # type: ignore[arg-type]
+
+
+FOLDERS = {
+    "coil20": ("coil-20-proc", "https://cave.cs.columbia.edu"),
+    "orl": ("orl_faces", "https://cam-orl.co.uk"),
+    "yale": ("CroppedYale", "http://vision.ucsd.edu"),
+    "mnist": ("mnist", "http://yann.lecun.com"),
+}
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_missing_folder(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, page = FOLDERS[name]
+    rule = f"^`data_home` must be the folder that holds '{folder}' with .*"
+    cure = f" Download .* from {page}.*, unpack it as '{folder}', .*`data_home` or set NSSE_DATA"
+    home = re.escape(repr(str(tmp_path)))
+    looked_for = re.escape(repr(str(tmp_path / folder)))
+    got = f"Got {home}, and {looked_for} is not a folder"
+    with pytest.raises(FileNotFoundError, match=f"{rule}{got}.*{cure}"):
+        load_dataset(name, data_home=tmp_path)
+    monkeypatch.setenv("NSSE_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=f"{rule}Got {home} from NSSE_DATA, .*{cure}"):
+        load_dataset(name)
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_no_folder_given(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NSSE_DATA", raising=False)
+    if value is not None:
+        monkeypatch.setenv("NSSE_DATA", value)
+    with pytest.raises(FileNotFoundError, match=r"Got None, and NSSE_DATA is not set\. Download"):
+        load_dataset("coil20")
+
+
+def test_missing_coil20_image(coil20: Path) -> None:
+    (coil20 / "coil-20-proc" / "obj3__17.png").unlink()
+    wording = (
+        r"^`data_home` must hold the whole of COIL-20 .*Got '.*coil-20-proc' without "
+        r"obj3__17\.png \(1 of 1440 files missing\)\. Download it again from https"
+    )
+    with pytest.raises(FileNotFoundError, match=wording):
+        load_dataset("coil20", data_home=coil20)
+
+
+def test_missing_orl_images(orl: Path) -> None:
+    for number in (4, 7):
+        (orl / "orl_faces" / "s12" / f"{number}.pgm").unlink()
+    with pytest.raises(FileNotFoundError, match=r"without s12/4\.pgm \(2 of 400 files missing\)"):
+        load_dataset("orl", data_home=orl)
+
+
+def test_yale_subject_with_too_few_images(yale: Path) -> None:
+    for azimuth in (3, 4, 5):
+        yale_file(yale, 15, azimuth).unlink()
+    wording = r"without enough images of yaleB15 \(only 58 of the 59 images needed\)\. Download"
+    with pytest.raises(FileNotFoundError, match=wording):
+        load_dataset("yale", data_home=yale)
+
+
+def test_damaged_image_of_a_tree_is_named(orl: Path) -> None:
+    (orl / "orl_faces" / "s2" / "5.pgm").write_bytes(b"not an image")
+    with pytest.raises(OSError, match=r"readable files\. Got '.*5\.pgm' \(cannot identify image"):
+        load_dataset("orl", data_home=orl)
+
+
+def test_images_of_different_sizes_need_a_size(orl: Path) -> None:
+    write_pgm(orl / "orl_faces" / "s1" / "2.pgm", np.ones((4, 5), dtype=np.uint8))
+    wording = (
+        r"^`size` must be a pair \(height, width\) where images differ in size\. Got None\. "
+        r"Pass a size: '.*2\.pgm' is \(4, 5\), the first image \(2, 3\)\."
+    )
+    with pytest.raises(ValueError, match=wording):
+        load_dataset("orl", data_home=orl, size=None)
+    assert load_dataset("orl", data_home=orl, size=(2, 2)).X.shape == (400, 4)
+
+
+def test_black_image_has_no_unit_norm(orl: Path) -> None:
+    write_pgm(orl / "orl_faces" / "s40" / "10.pgm", np.zeros((2, 3), dtype=np.uint8))
+    wording = r"^`unit_norm` must be False where an image is all black.* Got '.*10\.pgm'\. Replace"
+    with pytest.raises(ValueError, match=wording):
+        load_dataset("orl", data_home=orl, unit_norm=True)
+    assert load_dataset("orl", data_home=orl).X[-1].max() == 0
+
+
+def test_black_mnist_image_is_named(mnist: Path) -> None:
+    images = np.ones((4, 28, 28))
+    images[2] = 0
+    write_idx(mnist / "mnist" / "t10k-images-idx3-ubyte.gz", images)
+    with pytest.raises(ValueError, match=r"Got 't10k-images-idx3-ubyte\.gz, image 2'"):
+        load_dataset("mnist", data_home=mnist, unit_norm=True)
+
+
+def test_missing_pillow_names_the_extra(orl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ImportError, match=r"needs Pillow.*pip install 'nsse\[images\]'"):
+        load_dataset("orl", data_home=orl)
+
+
+def test_missing_mnist_file(mnist: Path) -> None:
+    (mnist / "mnist" / "t10k-labels-idx1-ubyte.gz").unlink()
+    with pytest.raises(FileNotFoundError, match=r"without t10k-labels-idx1-ubyte\.gz"):
+        load_dataset("mnist", data_home=mnist)
+
+
+def test_mnist_magic_number(mnist: Path) -> None:
+    path = mnist / "mnist" / "train-images-idx3-ubyte.gz"
+    write_idx(path, np.zeros((6, 28, 28)), magic=2049)
+    wording = r"Got '.*train-images-idx3-ubyte\.gz' \(magic number 2049 instead of 2051\)\."
+    with pytest.raises(OSError, match=wording):
+        load_dataset("mnist", data_home=mnist)
+
+
+def test_mnist_counts_are_the_official_ones(mnist: Path) -> None:
+    write_idx(mnist / "mnist" / "train-labels-idx1-ubyte.gz", np.arange(4))
+    wording = r"train-labels-idx1-ubyte\.gz' \(its header says \(4,\) instead of \(6,\)\)"
+    with pytest.raises(OSError, match=wording):
+        load_dataset("mnist", data_home=mnist)
+
+
+def test_damaged_mnist_file_is_named(mnist: Path) -> None:
+    path = mnist / "mnist" / "t10k-images-idx3-ubyte.gz"
+    zipped = path.read_bytes()
+    plain = gzip.decompress(zipped)
+    damaged = {
+        "ended before the end-of-stream": zipped[:-10],
+        "Not a gzipped file": b"<html>403</html>",
+        "while decompressing": zipped[:10] + b"\xff" * 20,
+        "3151 bytes instead of 3152": gzip.compress(plain[:-1]),
+        "3 bytes, shorter than its header": gzip.compress(plain[:3]),
+    }
+    for why, data in damaged.items():
+        path.write_bytes(data)
+        with pytest.raises(OSError, match=rf"Got '.*t10k-images-idx3-ubyte\.gz' \(.*{why}"):
+            load_dataset("mnist", data_home=mnist)
+
+
+# The real data, where NSSE_DATA names it.
+
+REAL = {  # name: (classes, images per class)
+    "coil20": (range(1, 21), 72),
+    "orl": (range(1, 41), 10),
+    "yale": (YALE_SUBJECTS, 59),
+}
+
+
+@needs_real_data
+@pytest.mark.parametrize("name", REAL)
+def test_real_images(name: str) -> None:
+    classes, per_class = REAL[name]
+    data = load_dataset(name)
+    found, counts = np.unique(data.y, return_counts=True)
+    np.testing.assert_array_equal(found, list(classes))
+    np.testing.assert_array_equal(counts, per_class)
+    assert data.X.shape == (len(classes) * per_class, 625)
+    assert data.image_shape == (25, 25)
+    assert data.X.min() >= 0
+    assert 0.8 < data.X.max() <= 1
+
+
+@needs_real_data
+def test_real_images_keep_their_size() -> None:
+    data = load_dataset("orl", size=None, unit_norm=True)
+    assert (data.X.shape, data.image_shape) == ((400, 112 * 92), (112, 92))
+    np.testing.assert_allclose(np.linalg.norm(data.X, axis=1), 1, rtol=1e-12)
+
+
+@needs_real_data
+def test_real_mnist() -> None:
+    data = load_dataset("mnist")
+    assert (data.X.shape, data.image_shape, data.n_train) == ((70_000, 784), (28, 28), 60_000)
+    assert (data.X.min(), data.X.max()) == (0, 1)
+    # Class sizes of the two official parts, as published.
+    train = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    test = [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    np.testing.assert_array_equal(np.bincount(data.y[:60_000]), train)
+    np.testing.assert_array_equal(np.bincount(data.y[60_000:]), test)
+
+
+def nearest_neighbour_error(data: Dataset, per_class: int, seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    rows = [rng.permutation(np.flatnonzero(data.y == label)) for label in np.unique(data.y)]
+    train = np.concatenate([row[:per_class] for row in rows])
+    test = np.concatenate([row[per_class:] for row in rows])
+    model = KNeighborsClassifier(1).fit(data.X[train], data.y[train])
+    return 100 * (1 - model.score(data.X[test], data.y[test]))
+
+
+@needs_real_data
+def test_real_coil20_gives_the_printed_nearest_neighbour_error() -> None:
+    """The paper prints 13.90 % at 7 training images per class; five splits scatter by about 1."""
+    data = load_dataset("coil20", unit_norm=True)
+    errors = [nearest_neighbour_error(data, 7, seed) for seed in range(5)]
+    assert 12 < np.mean(errors) < 16
