@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 
-def rule_error(parameter: str, rule: str, got: object, cure: str) -> ValueError:
-    """Build the error ```parameter` must <rule>. Got <value>. <cure>``.
+def rule_message(parameter: str, rule: str, got: object, cure: str) -> str:
+    """Write ```parameter` must <rule>. Got <value>. <cure>``.
 
     Parameters
     ----------
@@ -19,7 +19,12 @@ def rule_error(parameter: str, rule: str, got: object, cure: str) -> ValueError:
 
     Returns
     -------
-    ValueError
-        To be raised by the caller, so that the traceback ends where the rule is checked.
+    str
+        The message.
     """
-    return ValueError(f"`{parameter}` must {rule}. Got {got!r}. {cure}")
+    return f"`{parameter}` must {rule}. Got {got!r}. {cure}"
+
+
+def rule_error(parameter: str, rule: str, got: object, cure: str) -> ValueError:
+    """Build the error with that message, to be raised where the rule is checked."""
+    return ValueError(rule_message(parameter, rule, got, cure))

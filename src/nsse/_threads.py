@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any, TypeVar
 
@@ -24,45 +24,37 @@ WORTH_A_THREAD = 500_000
 
 
 class _OneThread:
-    """A counted limit: the first to enter sets one thread, the last to leave restores.
+    """A counted limit for the pools that a whole process shares (OpenBLAS on plain threads).
 
-    Plain nested limits would go wrong when two Python threads overlap: the one that leaves last
-    would restore the limit that the other had set.
+    The first to enter sets one thread, the last to leave restores, whichever Python threads they are.
+    Nested limits would go wrong when two of them overlap: the one that leaves last would restore the
+    limit that the other had set.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
-        self._limiter: Any = None
+        self._before: list[tuple[Any, int]] = []
         self.allowed = 1
 
     def enter(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self.allowed = _most_threads()
-                self._limiter = _controller().limit(limits=1, user_api="blas")
+                self._before = [(pool, pool.num_threads) for pool in _shared_pools()]
+                self.allowed = max((pool.num_threads for pool in _all_pools()), default=1)
+                for pool, _ in self._before:
+                    _set_threads(pool, 1)
             self._inside += 1
 
     def leave(self) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limiter.restore_original_limits()
+                for pool, before in self._before:
+                    _set_threads(pool, before)
 
 
 _ONE_THREAD = _OneThread()
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    # Finding the loaded libraries takes milliseconds; they do not change once NumPy and SciPy are in.
-    import scipy.linalg  # noqa: F401
-
-    return ThreadpoolController().select(user_api="blas")
-
-
-def _most_threads() -> int:
-    return max((info["num_threads"] for info in _controller().info()), default=1)
 
 
 @contextmanager
@@ -70,7 +62,8 @@ def one_blas_thread() -> Iterator[None]:
     """Run the block with BLAS on one thread; `in_parallel` inside it may still use several."""
     _ONE_THREAD.enter()
     try:
-        yield
+        with _limit_of_this_thread():
+            yield
     finally:
         _ONE_THREAD.leave()
 
@@ -88,6 +81,42 @@ def in_parallel(work: Callable[[Task], None], tasks: Iterable[Task], n_values: i
             for task in tasks:
                 work(task)
             return
+
+        def limited(task: Task) -> None:
+            with _limit_of_this_thread():
+                work(task)
+
         with ThreadPoolExecutor(n_threads) as pool:
-            for _ in pool.map(work, tasks):
+            for _ in pool.map(limited, tasks):
                 pass
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Finding the loaded libraries takes milliseconds; they do not change once NumPy and SciPy are in.
+    import scipy.linalg  # noqa: F401
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def _all_pools() -> list[Any]:
+    return list(_controller().lib_controllers)
+
+
+@cache
+def _shared_pools() -> list[Any]:
+    """Pools with one limit for the process; the others (MKL, OpenMP) have one for every thread."""
+    return [pool for pool in _all_pools() if getattr(pool, "threading_layer", None) == "pthreads"]
+
+
+def _limit_of_this_thread() -> AbstractContextManager[Any]:
+    if len(_shared_pools()) == len(_all_pools()):
+        return nullcontext()
+    return _controller().limit(limits=1, user_api="blas")
+
+
+def _set_threads(pool: Any, number: int) -> None:
+    # Newer versions of threadpoolctl heed only the Python thread that set a limit first. Our count may
+    # be brought to zero by another one, so we go round that rule where it exists.
+    getattr(pool, "_real_set_num_threads", pool.set_num_threads)(number)

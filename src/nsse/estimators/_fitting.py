@@ -30,17 +30,20 @@ def all_or_nothing(fit: Method) -> Method:
 
 
 @contextmanager
-def logged_to_stderr(verbose: int) -> Iterator[None]:
-    """Show our log lines during a verbose fit, unless the application handles them already."""
-    if not verbose or LOGGER.hasHandlers():
+def logged(verbose: int) -> Iterator[None]:
+    """Show our log lines during a verbose fit: where the application sends them, or on stderr."""
+    if not verbose:
         yield
         return
-    handler, level = logging.StreamHandler(), LOGGER.level
-    handler.setFormatter(logging.Formatter("[nsse] %(message)s"))
-    LOGGER.addHandler(handler)
+    handlers = [] if LOGGER.hasHandlers() else [logging.StreamHandler()]
+    level = LOGGER.level
     LOGGER.setLevel(logging.INFO)
+    for handler in handlers:
+        handler.setFormatter(logging.Formatter("[nsse] %(message)s"))
+        LOGGER.addHandler(handler)
     try:
         yield
     finally:
-        LOGGER.removeHandler(handler)
+        for handler in handlers:
+            LOGGER.removeHandler(handler)
         LOGGER.setLevel(level)

@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._compat import CallbackSupportMixin, FitTasks, with_callbacks
-from nsse.estimators._fitting import LOGGER, all_or_nothing, logged_to_stderr
+from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import Posed, encode_labels, pose, search, warn_about
 from nsse.estimators._settings import check_settings
@@ -108,7 +108,8 @@ class NSSE(
         A search ends when the objective (without its constant part) can be improved by no more than
         this, relatively.
     max_iter : int, default=50
-        Most steps of a search. A search that needs more warns and keeps the best it has seen.
+        Most iterations of the alternating solver, or evaluations of the joint one after its first
+        scan. A search that needs more warns and keeps the best it has seen.
     classifier : classifier, default=None
         Fitted on the embedding and used by `predict`. None is the nearest neighbour, as in the paper.
     callback : callable, default=None
@@ -243,7 +244,7 @@ class NSSE(
         classes, codes = encode_labels(y)
         d = check_n_components(self.n_components, len(codes), len(classes))
         tasks = FitTasks(self, X, y)
-        with logged_to_stderr(self.verbose):
+        with logged(self.verbose):
             posed = pose(X, y, codes, d, settings)
             listener = _Listener(self, tasks, posed, X, y)
             outcome = search(posed, settings, self.random_state, listener)
@@ -285,7 +286,7 @@ class NSSE(
         embedded = self._embed(X)
         return np.asarray(self.classifier_.predict(embedded))
 
-    @available_if(lambda self: hasattr(self.classifier or KNeighborsClassifier, "predict_proba"))
+    @available_if(lambda self: self.classifier is None or hasattr(self.classifier, "predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Probabilities of the classes, if `classifier` gives any (the nearest neighbour: 0 or 1).
 
@@ -372,7 +373,8 @@ class _Listener:
             step.stage, step.iteration, step.sigma, step.excess, step.seconds,
         )  # fmt: skip
         callback = self._model.callback
-        enough = callback is not None and callback(_in_units_of_x(step, self._posed)) is True
+        answer = None if callback is None else callback(_in_units_of_x(step, self._posed))
+        enough = isinstance(answer, bool | np.bool_) and bool(answer)
         asked = self._tasks.step(
             step.stage, lambda: self._model._fitted(self._posed, solution, *self._data)
         )

@@ -10,9 +10,7 @@ from typing import Any
 from nsse._errors import rule_error
 
 
-def check_number(
-    name: str, value: Any, *, positive: bool = False, cure: str = "See the docstring."
-) -> float:
+def check_number(name: str, value: Any, *, positive: bool = False, cure: str) -> float:
     """A finite real number that is not negative, or positive."""
     rule = "be a positive, finite number" if positive else "be a finite number that is not negative"
     is_number = isinstance(value, Real) and not isinstance(value, bool)
@@ -21,7 +19,7 @@ def check_number(
     return float(value)
 
 
-def check_count(name: str, value: Any, *, least: int = 1, cure: str = "See the docstring.") -> int:
+def check_count(name: str, value: Any, *, least: int = 1, cure: str) -> int:
     """A whole number from ``least`` up."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise rule_error(name, f"be a whole number, at least {least}", value, cure)
@@ -44,8 +42,9 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
         raise rule_error(
             name, "be a pair (smallest, largest)", value, "For example (0.1, 10)."
         ) from None
-    low = check_number(f"{name}[0]", low, positive=True)
-    high = check_number(f"{name}[1]", high, positive=True)
+    cure = "For example (0.1, 10)."
+    low = check_number(f"{name}[0]", low, positive=True, cure=cure)
+    high = check_number(f"{name}[1]", high, positive=True, cure=cure)
     if not low < high:
         raise rule_error(
             name, "have its smaller end first and two different ends", value, "Swap or widen them."

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from nsse._compat import HAS_CALLBACKS
 from nsse._errors import rule_error
 from nsse.estimators._settings import Settings
 from nsse.estimators._warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.graphs import check_affinity, gaussian_affinity
-from nsse.kernels import median_distance, squared_distances
+from nsse.kernels import check_distinct, median_distance, squared_distances
 from nsse.solvers import (
     Outcome,
     Problem,
@@ -60,14 +61,15 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Ints]:
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise rule_error(
-            "y", "contain samples of at least 2 classes", f"{len(classes)} class, {classes[0]!r}",
-            "There is nothing to separate.",
+            "y", "contain samples of at least 2 classes", f"1 class, {classes.tolist()[0]!r}",
+            "Add samples of another class: there is nothing to separate.",
         )  # fmt: skip
     return classes, codes.astype(np.intp)
 
 
 def pose(X: Any, y: Any, codes: Ints, n_components: int, settings: Settings) -> Posed:
     """Sort by class, measure in units of length, build the graph."""
+    check_distinct(X)
     order = np.argsort(codes, kind="stable").astype(np.intp)
     D2 = squared_distances(X[order])
     unit = median_distance(D2) if settings.length_unit is None else settings.length_unit
@@ -132,4 +134,5 @@ def warn_about(outcome: Outcome, settings: Settings) -> None:
 
 
 def _warn(message: str, category: type[Warning]) -> None:
-    warnings.warn(message, category, stacklevel=6)
+    # Up to the line that called `fit`: this function, warn_about, fit and its decorators.
+    warnings.warn(message, category, stacklevel=6 if HAS_CALLBACKS else 5)

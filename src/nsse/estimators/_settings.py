@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,26 +41,28 @@ def check_settings(model: Any) -> Settings:
             "mu2", model.mu2, positive=True,
             cure="Without it f may be arbitrarily rough; take a small value such as 1e-6.",
         ),
-        mu3=_optional(check_number, "mu3", model.mu3),
-        n_neighbors=_optional(check_count, "n_neighbors", model.n_neighbors),
-        beta=_optional(_check_positive, "beta", model.beta),
+        mu3=None
+        if model.mu3 is None
+        else check_number("mu3", model.mu3, cure="Leave it None for 5 * mu2 * n_components."),
+        n_neighbors=None
+        if model.n_neighbors is None
+        else check_count("n_neighbors", model.n_neighbors, cure="None joins all pairs of a class."),
+        beta=_check_optional("beta", model.beta),
         affinity=model.affinity,
-        sigma=_optional(_check_positive, "sigma", model.sigma),
+        sigma=_check_optional("sigma", model.sigma),
         sigma_range=sigma_range,
         length_unit=_check_length_unit(model.length_unit),
         solver=check_choice("solver", model.solver, ("joint", "alternating")),
         sigma_init=_check_sigma_init(model.sigma_init, sigma_range),
-        n_sigmas=check_count("n_sigmas", model.n_sigmas, least=2),
-        tol=check_number("tol", model.tol),
-        max_iter=check_count("max_iter", model.max_iter),
+        n_sigmas=check_count("n_sigmas", model.n_sigmas, least=2, cure="40 is a fine grid."),
+        tol=check_number("tol", model.tol, cure="1e-8 is exact for all purposes."),
+        max_iter=check_count("max_iter", model.max_iter, cure="50 is plenty."),
     )  # fmt: skip
 
 
-def _optional(check: Callable[[str, Any], Any], name: str, value: Any) -> Any:
-    return None if value is None else check(name, value)
-
-
-def _check_positive(name: str, value: Any) -> float:
+def _check_optional(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
     return check_number(name, value, positive=True, cure="Leave it None to find it from the data.")
 
 
@@ -75,9 +76,14 @@ def _check_length_unit(value: Any) -> float | None:
 
 
 def _check_sigma_init(value: Any, sigma_range: tuple[float, float]) -> float:
-    return (
-        float(np.sqrt(np.prod(sigma_range))) if value is None else _check_positive("sigma_init", value)
-    )
+    middle = float(np.sqrt(sigma_range[0] * sigma_range[1]))
+    if value is None:
+        return middle
+    return check_number("sigma_init", value, positive=True, cure=f"None starts at {middle:.3g}.")
+
+
+def _is_classifier_object(value: Any) -> bool:
+    return hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
 
 
 def _check_parts(model: Any) -> None:
@@ -87,7 +93,7 @@ def _check_parts(model: Any) -> None:
     if model.callback is not None and not callable(model.callback):
         raise rule_error("callback", "be callable", model.callback, "It is called as `callback(step)`.")
     classifier = model.classifier
-    if classifier is not None and not (hasattr(classifier, "fit") and hasattr(classifier, "predict")):
+    if classifier is not None and not _is_classifier_object(classifier):
         raise rule_error(
             "classifier", "be a scikit-learn classifier with `fit` and `predict`", classifier,
             "Leave it None for the nearest neighbour.",

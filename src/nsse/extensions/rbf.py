@@ -47,15 +47,15 @@ class GaussianExpansion:
 
         def fill(start: int) -> None:
             block = X[start : start + rows]
-            out[start : start + rows] = self._block(_padded(block))[: block.shape[0]]
+            out[start : start + rows] = self._block(block)
 
         in_parallel(fill, range(0, n_rows, rows), n_rows * len(self.coef))
         return out
 
     def _block(self, X: Any) -> Floats:
-        K = self.centers.squared_distances_from(X)
+        K = self.centers.squared_distances_from_moved(_padded(self.centers.moved(X)))
         K *= -1.0 / self.sigma**2
-        return np.asarray(np.exp(K, out=K) @ self.coef)
+        return np.asarray(np.exp(K, out=K) @ self.coef)[: X.shape[0]]
 
 
 def _whole_tiles(n_rows: int) -> int:
@@ -63,8 +63,10 @@ def _whole_tiles(n_rows: int) -> int:
 
 
 def _padded(X: Any) -> Any:
-    """Zero rows up to a whole number of tiles; sparse products are done row by row as it is."""
+    """Zero rows up to a whole number of tiles."""
     missing = _whole_tiles(X.shape[0]) - X.shape[0]
-    if sparse.issparse(X) or missing == 0:
+    if missing == 0:
         return X
-    return np.vstack([X, np.zeros((missing, X.shape[1]), dtype=X.dtype)])
+    if isinstance(X, np.ndarray):
+        return np.vstack([X, np.zeros((missing, X.shape[1]))])
+    return sparse.vstack([X, sparse.csr_array((missing, X.shape[1]))], format="csr")

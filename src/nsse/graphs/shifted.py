@@ -71,14 +71,24 @@ class ShiftedGraph:
 
         def fill(part: tuple[slice, Any]) -> None:
             rows, L_c = part
-            A_c = A[rows]
-            # μ1 (n_c I − 11')A_c + μ1 1(1'A): the complete graph of the class, and the centring
-            np.multiply(A_c, self.mu1 * len(A_c), out=out[rows])
-            out[rows] += total - self.mu1 * A_c.sum(axis=0)
-            out[rows] += L_c @ A_c
+            # μ1 (n_c I − 11')A_c, the complete graph of the class, and μ1 1(1'A), the centring. Both
+            # Laplacians vanish on constants: centred first, nearly constant columns keep their digits.
+            centred = A[rows] - A[rows].mean(axis=0)
+            np.multiply(centred, self.mu1 * len(centred), out=out[rows])
+            out[rows] += L_c @ centred
+            out[rows] += total
 
         in_parallel(fill, zip(self.slices, self.blocks, strict=True), A.size)
         return out
+
+    def quadratic(self, Y: Floats) -> Floats:
+        """Y'SY, every class centred: what is left of a nearly class-constant Y keeps its digits."""
+        total = Y.sum(axis=0)
+        result = self.mu1 * np.outer(total, total)
+        for rows, L_c in zip(self.slices, self.blocks, strict=True):
+            centred = Y[rows] - Y[rows].mean(axis=0)
+            result += self.mu1 * len(centred) * (centred.T @ centred) + centred.T @ (L_c @ centred)
+        return result
 
     def within(self, Y: Floats) -> float:
         """tr(Y'L_w Y), the first term of Eq. (11)."""

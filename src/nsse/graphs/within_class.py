@@ -57,7 +57,7 @@ def laplacian(W: Any) -> sparse.csr_array:
 def check_affinity(W: Any, codes: Ints) -> sparse.csr_array:
     """Accept a W_w made elsewhere, after checking that it is one."""
     N = len(codes)
-    W = sparse.csr_array(W, dtype=np.float64)
+    W = _as_sparse(W)
     if W.shape != (N, N):
         raise rule_error(
             "affinity", f"have shape ({N}, {N}), one row and column per sample", W.shape,
@@ -78,6 +78,17 @@ def check_affinity(W: Any, codes: Ints) -> sparse.csr_array:
             f"{crossing} weights between classes", "Set them to zero.",
         )  # fmt: skip
     return W
+
+
+def _as_sparse(W: Any) -> sparse.csr_array:
+    try:
+        matrix: Any = W if sparse.issparse(W) else np.asarray(W, dtype=np.float64)
+        return sparse.csr_array(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise rule_error(
+            "affinity", "be a matrix of weights, dense or sparse", type(W).__name__,
+            "Pass an array or a SciPy sparse matrix with one row and column per sample.",
+        ) from None  # fmt: skip
 
 
 def _same_class_edges(D2: Floats, codes: Ints, n_neighbors: int | None) -> tuple[Ints, Ints]:

@@ -16,8 +16,11 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from nsse._errors import rule_error
+from nsse._threads import in_parallel
 
 Floats = NDArray[np.float64]
+
+PANEL = 256  # rows computed at a time
 
 
 @dataclass(frozen=True)
@@ -32,29 +35,45 @@ class Shifted:
     def of(cls, X: Any) -> Shifted:
         """Shift ``X`` by its own mean."""
         shift = None if sparse.issparse(X) else np.asarray(np.mean(X, axis=0, dtype=np.float64))
-        points = X.astype(np.float64) if shift is None else X - shift
+        points = _moved(X, shift)
         return cls(points, shift, row_norms(points, squared=True))
+
+    def moved(self, X: Any) -> Any:
+        """The rows of ``X`` by the same shift."""
+        return _moved(X, self.shift)
 
     def squared_distances_from(self, X: Any) -> Floats:
         """‖x_i − z_j‖² from the rows of ``X`` to these points, never below zero."""
-        rows = X.astype(np.float64) if self.shift is None else _dense(X) - self.shift
-        D2 = _dense(rows @ self.points.T)
-        D2 *= -2.0
-        D2 += row_norms(rows, squared=True)[:, np.newaxis]
-        D2 += self.norms
-        return np.maximum(D2, 0.0, out=D2)
+        return self.squared_distances_from_moved(self.moved(X))
+
+    def squared_distances_from_moved(self, rows: Any) -> Floats:
+        """The same from rows that were `moved` already."""
+        return _expanded(rows, row_norms(rows, squared=True), self.points, self.norms)
 
 
 def squared_distances(X: Any) -> Floats:
-    """All ‖x_i − x_j‖² of the rows of ``X``: symmetric, with an exact zero diagonal."""
+    """All ‖x_i − x_j‖² of the rows of ``X``: symmetric to the bit, with an exact zero diagonal."""
     shifted = Shifted.of(X)
-    D2 = _dense(shifted.points @ shifted.points.T)
-    D2 *= -2.0
-    D2 += shifted.norms[:, np.newaxis]
-    D2 += shifted.norms
-    np.maximum(D2, 0.0, out=D2)
-    np.fill_diagonal(D2, 0.0)
+    points, norms = shifted.points, shifted.norms
+    N = len(norms)
+    D2 = np.empty((N, N))
+
+    def fill(start: int) -> None:
+        stop = min(start + PANEL, N)
+        lower = _expanded(points[start:stop], norms[start:stop], points[:stop], norms[:stop])
+        D2[start:stop, :stop] = lower
+        D2[:start, start:stop] = lower[:, :start].T
+        corner = np.tril(lower[:, start:], -1)
+        D2[start:stop, start:stop] = corner + corner.T
+
+    in_parallel(fill, reversed(range(0, N, PANEL)), D2.size)  # the longest panels first
     return D2
+
+
+def check_distinct(X: Any) -> None:
+    """Refuse samples that are all the same."""
+    if np.array_equal(_dense(X.max(axis=0)), _dense(X.min(axis=0))):
+        raise _all_equal()
 
 
 def median_distance(D2: Floats) -> float:
@@ -65,13 +84,35 @@ def median_distance(D2: Floats) -> float:
     """
     pairs = np.concatenate([D2[i, :i] for i in range(1, len(D2))])
     # Rounding leaves duplicates at a tiny positive distance; they are still no distance at all.
-    pairs = pairs[pairs > 1e-14 * pairs.max(initial=0.0)]
-    if pairs.size == 0:
-        raise rule_error(
-            "X", "contain at least two distinct samples", "samples that are all equal",
-            "There is no distance between them from which a kernel could be built.",
-        )  # fmt: skip
-    return float(np.sqrt(np.median(pairs)))
+    distinct = pairs[pairs > 1e-14 * pairs.max()]
+    if distinct.size == 0:
+        raise _all_equal()
+    return float(np.sqrt(np.median(distinct)))
+
+
+def _all_equal() -> ValueError:
+    return rule_error(
+        "X", "contain at least two distinct samples", "samples that are all equal",
+        "Check the features: no distance, hence no kernel, can be built from these.",
+    )  # fmt: skip
+
+
+def _moved(X: Any, shift: Floats | None) -> Any:
+    # C order: BLAS sums the rows of a matrix stored by columns differently.
+    if shift is not None:
+        return np.ascontiguousarray(_dense(X)) - shift
+    if isinstance(X, np.ndarray):
+        return np.ascontiguousarray(X, dtype=np.float64)
+    return X.astype(np.float64)
+
+
+def _expanded(A: Any, a: Floats, B: Any, b: Floats) -> Floats:
+    """‖a‖² + ‖b‖² − 2a'b for the rows of A and B with squared norms a and b."""
+    D2 = _dense(A @ B.T)
+    D2 *= -2.0
+    D2 += a[:, np.newaxis]
+    D2 += b
+    return np.maximum(D2, 0.0, out=D2)
 
 
 def _dense(A: Any) -> Floats:

@@ -69,12 +69,12 @@ def _best_scale(problem: Problem, solution: Solution, grid: Floats) -> Solution:
 
 
 def _with_scale(problem: Problem, solution: Solution, sigma: float) -> Solution:
-    """The same embedding carried by kernels of another scale: C = Ψ(σ)⁻¹Y, Eq. (13)."""
+    """The same embedding carried by kernels of another scale: C = Ψ(σ)⁻¹Y, Eq. (7)."""
     Y = solution.embedding
     C = _interpolate(gaussian(problem.D2, sigma), Y)
-    graph_part = float(np.einsum("ij,ij->", Y, problem.graph.apply(Y)))
-    excess = graph_part + problem.mu2 * float((C**2).sum()) + problem.scale_term(sigma)
-    return replace(solution, sigma=sigma, coef=C, excess=excess)
+    quotients = np.diagonal(problem.graph.quadratic(Y)) + problem.mu2 * (C**2).sum(axis=0)
+    excess = float(quotients.sum()) + problem.scale_term(sigma)
+    return replace(solution, sigma=sigma, eigenvalues=quotients, coef=C, excess=excess)
 
 
 def _interpolate(Psi: Floats, Y: Floats) -> Floats:

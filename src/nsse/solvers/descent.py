@@ -9,30 +9,60 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
-from nsse.solvers.pencil import Solution
-
-Evaluate = Callable[[float, Any], Solution]
+import numpy as np
 
 # No step changes σ by more than this factor (e^0.7 = 2): the curvature may be from far away.
 LONGEST_STEP = 0.7
+# Of log g in log σ around its minimum, where nothing is known: g falls as σ⁻² and rises faster.
+CURVATURE = 5.0
+
+
+class Evaluated(Protocol):
+    """What the descent needs to know of a point; a `Solution` has it."""
+
+    @property
+    def sigma(self) -> float:
+        """Kernel scale."""
+
+    @property
+    def excess(self) -> float:
+        """g."""
+
+    @property
+    def slope(self) -> float:
+        """dg/d log σ."""
+
+    @property
+    def basis(self) -> Any:
+        """Warm start for a point nearby."""
+
+
+E = TypeVar("E", bound=Evaluated)
 
 
 @dataclass(frozen=True)
-class DescentEnd:
+class DescentEnd(Generic[E]):
     """The best point seen, and whether the slope vanished there."""
 
-    solution: Solution
-    curvature: float
+    solution: E
     converged: bool
     at_bound: bool
+    curvature: float = CURVATURE
 
 
 @dataclass(frozen=True)
-class _Point:
+class Point(Generic[E]):
+    """A point in log σ with the value and slope of log g."""
+
     x: float
-    solution: Solution
+    solution: E
+
+    @classmethod
+    def of(cls, solution: E) -> Point[E]:
+        """Place a solution on the axis."""
+        return cls(float(np.log(solution.sigma)), solution)
 
     @property
     def value(self) -> float:
@@ -46,58 +76,41 @@ class _Point:
 
 
 def descend(
-    evaluate: Evaluate,
-    known: list[Solution],
+    evaluate: Callable[[float, Any], E],
+    known: list[E],
     first: float | None,
     bounds: tuple[float, float],
-    curvature: float,
     tol: float,
     max_iter: int,
-) -> DescentEnd:
+    curvature: float = CURVATURE,
+) -> DescentEnd[E]:
     """Minimise until no more than ``tol`` (relative) can be gained, or ``max_iter`` evaluations.
 
     ``known`` are points evaluated before (from a scan); ``first`` is a guess to start from, or None to
-    start from what is known. ``curvature`` is a guess of d² log g/d(log σ)².
+    start from what is known; ``curvature`` guesses d² log g/d(log σ)² until two slopes tell.
     """
-    points = [_Point(math.log(s.sigma), s) for s in known]
+    points = [Point.of(solution) for solution in known]
     if first is not None:
-        points.append(_Point(first, evaluate(first, None)))
+        points.append(Point(first, evaluate(first, known[0].basis if known else None)))
     for _ in range(max_iter):
         points.sort(key=lambda p: p.solution.excess)
         best = points[0]
-        curvature = _secant(points, curvature)
+        curvature = _curvature(points, curvature)
         target = _inside(_next(points, curvature), points, bounds)
         if target == best.x:  # at the end of the interval, and the slope points out of it
-            return DescentEnd(best.solution, curvature, True, best.x in bounds)
+            return DescentEnd(best.solution, True, best.x in bounds, curvature)
         if abs(best.slope) * abs(target - best.x) / 2 <= tol:
-            return DescentEnd(best.solution, curvature, True, False)
-        points.append(_Point(target, evaluate(target, best.solution.basis)))
+            return DescentEnd(best.solution, True, False, curvature)
+        points.append(Point(target, evaluate(target, best.solution.basis)))
     best = min(points, key=lambda p: p.solution.excess)
-    return DescentEnd(best.solution, curvature, False, False)
+    return DescentEnd(best.solution, False, False, curvature)
 
 
-def _secant(points: list[_Point], curvature: float) -> float:
-    """Curvature from the slopes of the two best points, where it is positive; else what was known."""
-    if len(points) < 2:
-        return curvature
-    a, b = points[:2]
-    found = (b.slope - a.slope) / (b.x - a.x)
-    return found if found > 1e-3 else curvature
+def cubic_minimum(a: Point[E], b: Point[E]) -> tuple[float, float] | None:
+    """Where the cubic through the values and slopes of two points is least, and its value there.
 
-
-def _next(points: list[_Point], curvature: float) -> float:
-    """Minimiser of the cubic through the two best points, or a Newton step from the best one."""
-    best = points[0]
-    if len(points) > 1:
-        target = _cubic_minimiser(best, points[1])
-        if target is not None:
-            return target
-    step = -best.slope / curvature
-    return best.x + min(max(step, -LONGEST_STEP), LONGEST_STEP)
-
-
-def _cubic_minimiser(a: _Point, b: _Point) -> float | None:
-    """Nocedal & Wright, Numerical Optimization, Eq. (3.59); None where the cubic has no minimum."""
+    Nocedal & Wright, Numerical Optimization, Eq. (3.59); None where the cubic has no minimum.
+    """
     d1 = a.slope + b.slope - 3 * (a.value - b.value) / (a.x - b.x)
     square = d1**2 - a.slope * b.slope
     if square < 0:
@@ -106,18 +119,52 @@ def _cubic_minimiser(a: _Point, b: _Point) -> float | None:
     below = b.slope - a.slope + 2 * d2
     if below == 0:
         return None
-    target = b.x - (b.x - a.x) * (b.slope + d2 - d1) / below
-    # Far outside of both points the cubic is a guess worse than Newton's.
-    return target if abs(target - a.x) <= LONGEST_STEP else None
+    x = b.x - (b.x - a.x) * (b.slope + d2 - d1) / below
+    return x, _cubic_value(a, b, x)
 
 
-def _inside(target: float, points: list[_Point], bounds: tuple[float, float]) -> float:
-    """Keep the next point between the nearest slopes of opposite sign around the best, and in bounds."""
+def _cubic_value(a: Point[E], b: Point[E], x: float) -> float:
+    """Hermite's cubic through two points."""
+    h = b.x - a.x
+    t = (x - a.x) / h
+    return (
+        (1 + 2 * t) * (1 - t) ** 2 * a.value
+        + t**2 * (3 - 2 * t) * b.value
+        + h * t * (1 - t) * ((1 - t) * a.slope - t * b.slope)
+    )
+
+
+def _curvature(points: list[Point[E]], known: float) -> float:
+    """From the slopes of the two best points, where it is positive; else what was known."""
+    if len(points) < 2:
+        return known
+    best, other = points[:2]
+    found = (other.slope - best.slope) / (other.x - best.x)
+    return found if found > 1e-3 else known
+
+
+def _next(points: list[Point[E]], curvature: float) -> float:
+    """Minimiser of the cubic through the two best points, or a Newton step from the best one."""
     best = points[0]
-    left = max((p.x for p in points if p.slope < 0 and p.x <= best.x), default=bounds[0])
-    right = min((p.x for p in points if p.slope >= 0 and p.x >= best.x), default=bounds[1])
+    cubic = cubic_minimum(best, points[1]) if len(points) > 1 else None
+    # Far outside of both points the cubic is a guess worse than Newton's.
+    if cubic is not None and abs(cubic[0] - best.x) <= LONGEST_STEP:
+        return cubic[0]
+    step = -best.slope / curvature
+    return best.x + min(max(step, -LONGEST_STEP), LONGEST_STEP)
+
+
+def _inside(target: float, points: list[Point[E]], bounds: tuple[float, float]) -> float:
+    """Keep the next point downhill of the best one, and on this side of where the slope turns."""
+    best = points[0]
     if best.slope < 0:
-        left = best.x
+        turns = [p.x for p in points if p.slope >= 0 and p.x > best.x]
+        low, high = best.x, min(turns, default=bounds[1])
     else:
-        right = best.x
-    return target if left <= target <= right else (left + right) / 2
+        turns = [p.x for p in points if p.slope < 0 and p.x < best.x]
+        low, high = max(turns, default=bounds[0]), best.x
+    if low <= target <= high:
+        return target
+    # Beyond the end of the interval: its end. Beyond a known point, or uphill: halfway.
+    beyond = high if best.slope < 0 else low
+    return (low + high) / 2 if turns else beyond

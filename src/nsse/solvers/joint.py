@@ -4,32 +4,35 @@ Departs from the paper: eliminating Y from Eq. (11) leaves one variable,
 
     g(σ) = Σ_{k≤d} λ_k(σ) + μ3/σ²,
 
-whose minimum is the *global* minimum of Eq. (11). It is bracketed by a scan (on a stratified
-subsample when N is large: the optimum drifts slowly and regularly with N) and finished on all samples
-by `descend`, which uses the slope that every evaluation brings for almost nothing.
+whose minimum is the *global* minimum of Eq. (11). A scan finds its valleys, `descend` their bottoms: it
+uses the slope that every evaluation brings for almost nothing. With many samples the scan runs on
+subsamples, whose g is extrapolated to all samples (``extrapolation``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nsse.solvers.descent import DescentEnd, Evaluate, descend
-from nsse.solvers.pencil import Solution, solve_pencil
+from nsse.solvers.descent import DescentEnd, E, descend
+from nsse.solvers.extrapolation import Extrapolated
+from nsse.solvers.pencil import RankError, Solution, solve_pencil
 from nsse.solvers.problem import Problem
 from nsse.solvers.recorder import Listener, Recorder, SearchStopped
 from nsse.solvers.trace import Outcome
+from nsse.solvers.valleys import Valley, valleys
 
-Ints = NDArray[np.intp]
+Bounds = tuple[float, float]
 
-# From this many samples on, two subsamples cost less than they save.
-SUBSAMPLE_FROM = 800
-SUBSAMPLE_TOL = 1e-6
 SCAN_POINTS = 13
-# Of log g in log σ around its minimum, until two slopes tell: g falls as σ⁻² and rises faster.
-CURVATURE = 5.0
+# Valleys whose predicted depth is within this factor of the deepest are all descended into. The
+# prediction from a scan is good; the one extrapolated from subsamples less so.
+NEARLY_AS_DEEP = 1.05
+NEARLY_AS_DEEP_EXTRAPOLATED = 1.5
+EXTRAPOLATED_TOL = 1e-6
 
 
 def solve_fixed(problem: Problem, sigma: float, listener: Listener | None = None) -> Outcome:
@@ -43,7 +46,7 @@ def solve_fixed(problem: Problem, sigma: float, listener: Listener | None = None
 
 def solve_joint(
     problem: Problem,
-    bounds: tuple[float, float],
+    bounds: Bounds,
     *,
     tol: float,
     max_iter: int,
@@ -53,76 +56,58 @@ def solve_joint(
     """Minimise g on [σ_min, σ_max] to a relative accuracy of ``tol`` in the excess objective."""
     recorder = Recorder(problem, listener)
 
-    def evaluate(log_sigma: float, basis: NDArray[np.float64] | None) -> Solution:
-        solution = _at(problem)(log_sigma, basis)
+    def evaluate(log_sigma: float, basis: Any) -> Solution:
+        solution = solve_pencil(problem, float(np.exp(log_sigma)), basis)
         recorder.record("joint", solution)
         return solution
 
     try:
-        levels = _subsamples(problem, rng)
-        if levels:
-            first, curvature = _extrapolate(levels, bounds, max_iter)
-            end = descend(evaluate, [], first, _log(bounds), curvature, tol, max_iter)
-        else:
-            known = _scan(problem, bounds, recorder)
-            end = descend(evaluate, known, None, _log(bounds), CURVATURE, tol, max_iter)
+        starts, reach = _starts(problem, bounds, rng, recorder, max_iter)
+        ends = [descend(evaluate, v.known, v.first, reach, tol, max_iter, v.curvature) for v in starts]
+        end = min(ends, key=lambda e: e.solution.excess)
     except SearchStopped as stop:
-        end = DescentEnd(stop.best, CURVATURE, converged=True, at_bound=False)
+        end = DescentEnd(stop.best, converged=True, at_bound=False)
     trace = recorder.trace()
     return Outcome(end.solution, trace, len(trace), end.converged, end.at_bound)
 
 
-def _scan(
-    problem: Problem, bounds: tuple[float, float], recorder: Recorder | None = None
-) -> list[Solution]:
-    """Solve on a geometric grid; warm starts go up the scale with it."""
-    solutions: list[Solution] = []
-    for sigma in np.geomspace(*bounds, SCAN_POINTS):
-        basis = solutions[-1].basis if solutions else None
-        solutions.append(solve_pencil(problem, float(sigma), basis))
-        if recorder is not None:
-            recorder.record("scan", solutions[-1])
-    return solutions
+def _starts(
+    problem: Problem, bounds: Bounds, rng: np.random.Generator, recorder: Recorder, max_iter: int
+) -> tuple[list[Valley[Any]], Bounds]:
+    """The valleys that may be the deepest, and the interval of log σ in which to descend."""
+    cheap = Extrapolated.of(problem, rng)
+    if cheap is None:
+
+        def evaluate(log_sigma: float, basis: Any) -> Solution:
+            solution = solve_pencil(problem, float(np.exp(log_sigma)), basis)
+            recorder.record("scan", solution)
+            return solution
+
+        scanned, reach = _scan(evaluate, bounds)
+        return valleys(scanned, NEARLY_AS_DEEP), reach
+    extrapolated, reach = _scan(cheap.evaluate, bounds)
+    bottoms = [
+        descend(cheap.evaluate, v.known, v.first, reach, EXTRAPOLATED_TOL, max_iter)
+        for v in valleys(extrapolated, NEARLY_AS_DEEP_EXTRAPOLATED)
+    ]
+    guesses: list[Valley[Any]] = [
+        Valley([], float(np.log(end.solution.sigma)), end.curvature) for end in bottoms
+    ]
+    return guesses, reach
 
 
-def _extrapolate(
-    levels: list[Problem], bounds: tuple[float, float], max_iter: int
-) -> tuple[float, float]:
-    """log σ for all N samples from its optima at N/8 and N/4, on a line in log N."""
-    known: list[Solution] = _scan(levels[0], bounds)
-    first, curvature, optima = None, CURVATURE, []
-    for level in levels:
-        end = descend(_at(level), known, first, _log(bounds), curvature, SUBSAMPLE_TOL, max_iter)
-        optima.append(float(np.log(end.solution.sigma)))
-        known, first, curvature = [], optima[-1], end.curvature
-    drift = optima[1] - optima[0]  # per doubling of N; N is two doublings above N/4
-    return float(np.clip(optima[1] + 2 * drift, *_log(bounds))), curvature
+def _scan(evaluate: Callable[[float, Any], E], bounds: Bounds) -> tuple[list[E], Bounds]:
+    """Evaluate on a grid in log σ, and say how far it reached.
 
-
-def _at(problem: Problem) -> Evaluate:
-    return lambda log_sigma, basis: solve_pencil(problem, float(np.exp(log_sigma)), basis)
-
-
-def _subsamples(problem: Problem, rng: np.random.Generator) -> list[Problem]:
-    """Stratified subsamples of about N/8 and N/4, or none where they would not be small."""
-    if problem.n_samples < SUBSAMPLE_FROM:
-        return []
-    members = [_stratified(problem.graph.codes, share, rng) for share in (8, 4)]
-    usable = all(
-        problem.n_components < len(m) // 2 and len(m) <= problem.n_samples // 3 for m in members
-    )
-    return [problem.subset(m) for m in members] if usable else []
-
-
-def _stratified(codes: Ints, share: int, rng: np.random.Generator) -> Ints:
-    """One in ``share`` of every class, and never fewer than two of those there are."""
-    chosen = []
-    for code in np.unique(codes):
-        members = np.flatnonzero(codes == code)
-        size = min(len(members), max(2, round(len(members) / share)))
-        chosen.append(np.sort(rng.choice(members, size, replace=False)))
-    return np.concatenate(chosen)
-
-
-def _log(bounds: tuple[float, float]) -> tuple[float, float]:
-    return float(np.log(bounds[0])), float(np.log(bounds[1]))
+    The kernel matrix loses rank as σ grows; where it cannot carry d coordinates the objective is
+    infinite, so the scan goes up and ends there. Warm starts go up with it.
+    """
+    found: list[E] = []
+    for log_sigma in np.linspace(np.log(bounds[0]), np.log(bounds[1]), SCAN_POINTS):
+        try:
+            found.append(evaluate(float(log_sigma), found[-1].basis if found else None))
+        except RankError:
+            if not found:
+                raise
+            break
+    return found, (float(np.log(found[0].sigma)), float(np.log(found[-1].sigma)))

@@ -1,7 +1,7 @@
 """The leading eigenpairs of the pencil B c = θ P c, with B = K² and P = R'R.
 
 In u = R c the pencil becomes the symmetric problem M u = θ u with M = R⁻ᵀ K K R⁻¹, whose largest θ
-are wanted: λ = 1/θ. After M − 1 of them the spectrum falls off a cliff (a factor of 10⁴ to 10⁶), so a
+are wanted: λ = 1/θ. After M − 1 of them the spectrum falls off a cliff, so a
 block Krylov space from the class indicators is converged after two or three blocks, all of it matrix
 products. Where there is no cliff (d ≥ M) the space may not converge: then M is formed and solved whole.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, qr
+from scipy.linalg import eigh, qr, svd
 from scipy.linalg.blas import dsyrk
 
 from nsse._threads import in_parallel
@@ -74,6 +74,11 @@ def _block_krylov(K: Floats, factor: Factor, n_wanted: int, start: Floats, tol: 
 def _dense(K: Floats, factor: Factor, n_pairs: int) -> Pairs:
     N = len(K)
     G = factor.solve_transposed(K)
+    if factor.method == "qr":
+        # Forming GG' would square what the QR factorisation took care not to square.
+        U, root_theta, _ = svd(G, check_finite=False)
+        C = factor.solve(U[:, :n_pairs])
+        return Pairs(root_theta[:n_pairs] ** 2, C, _times(K, C), "full")
     M = dsyrk(1.0, G)  # M = GG', upper half
     theta, U = eigh(
         M, lower=False, subset_by_index=(N - n_pairs, N - 1), overwrite_a=True, check_finite=False

@@ -17,17 +17,32 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from nsse._errors import rule_error
+from nsse._errors import rule_message
 from nsse._threads import one_blas_thread
 from nsse.kernels import gaussian, gaussian_log_derivative
 from nsse.solvers.factors import factorize
-from nsse.solvers.krylov import GUARD, leading_pairs
+from nsse.solvers.krylov import GUARD, Pairs, leading_pairs
 from nsse.solvers.problem import Problem
 
 Floats = NDArray[np.float64]
 
 # Residual of the eigenpairs, relative to each eigenvalue. The objective is accurate to its square.
 RESIDUAL = 1e-9
+# Share of a coordinate that may be rounding noise.
+LARGEST_NOISE = 1e-2
+
+
+class RankError(ValueError):
+    """The kernel matrix has fewer independent columns than the embedding coordinates."""
+
+    def __init__(self, rank: int, n_components: int) -> None:
+        super().__init__(
+            rule_message(
+                "n_components", "not exceed the number of distinct samples (the rank of the kernel)",
+                n_components,
+                f"Only {rank} independent coordinates exist here. Lower `n_components` or `sigma`.",
+            )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,8 +72,8 @@ def solve_pencil(problem: Problem, sigma: float, start: Floats | None = None) ->
         factor = factorize(K, problem.graph, problem.mu2)
         first = class_start(problem) if start is None else start
         pairs = leading_pairs(K, factor, problem.n_components, first, RESIDUAL)
-        _check_rank(pairs.theta, problem)
         d = problem.n_components
+        _check_rank(pairs, K, d)
         eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
         slope = _slope(problem, K, sigma, eigenvalues, C, Y)
     return Solution(
@@ -77,14 +92,16 @@ def class_start(problem: Problem) -> Floats:
     return np.hstack([indicators, guard])
 
 
-def _check_rank(theta: Floats, problem: Problem) -> None:
-    d = problem.n_components
-    rank = int(np.sum(theta > problem.n_samples * np.finfo(float).eps * theta[0]))
+def _check_rank(pairs: Pairs, K: Floats, d: int) -> None:
+    """Refuse coordinates that are rounding noise.
+
+    y = Kc carries an error of about ε‖K‖‖c‖. Where K has no d independent columns, the last
+    coordinates need coefficients so large that this error is all they consist of.
+    """
+    noise = np.finfo(float).eps * K.sum(axis=0).max() * np.linalg.norm(pairs.C, axis=0)
+    rank = int(np.sum(noise[:d] < LARGEST_NOISE * np.linalg.norm(pairs.Y[:, :d], axis=0)))
     if rank < d:
-        raise rule_error(
-            "n_components", "not exceed the number of distinct samples (the rank of the kernel matrix)",
-            d, f"Only {rank} independent coordinates exist here. Lower `n_components` or `sigma`.",
-        )  # fmt: skip
+        raise RankError(rank, d)
 
 
 def _rayleigh_ritz(problem: Problem, C: Floats, Y: Floats) -> tuple[Floats, Floats, Floats]:
@@ -95,7 +112,7 @@ def _rayleigh_ritz(problem: Problem, C: Floats, Y: Floats) -> tuple[Floats, Floa
     """
     size = np.linalg.norm(Y, axis=0)
     C, Y = C / size, Y / size
-    reduced = Y.T @ problem.graph.apply(Y) + problem.mu2 * (C.T @ C)
+    reduced = problem.graph.quadratic(Y) + problem.mu2 * (C.T @ C)
     eigenvalues, Q = eigh((reduced + reduced.T) / 2, Y.T @ Y, check_finite=False)
     return eigenvalues, C @ Q, Y @ Q
 

@@ -1,0 +1,84 @@
+"""Small labelled sets and problems that several test files share; all arrays are read-only."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from nsse.graphs import gaussian_affinity
+from nsse.kernels import median_distance, squared_distances
+from nsse.solvers import Problem
+
+
+class Labelled(NamedTuple):
+    """Samples sorted by class, with the class of each as an integer."""
+
+    X: np.ndarray
+    codes: np.ndarray
+
+
+def read_only(array):
+    array = np.array(array)
+    array.flags.writeable = False
+    return array
+
+
+def blobs_of(counts, n_features=5, seed=0, spread=2.0):
+    """Gaussian clouds with overlapping means, one per class."""
+    rng = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(len(counts)), counts)
+    means = spread * rng.standard_normal((len(counts), n_features))
+    return Labelled(
+        read_only(means[codes] + rng.standard_normal((len(codes), n_features))), read_only(codes)
+    )
+
+
+def problem_of(data, *, mu1=1.0, mu2=1e-2, mu3=0.1, n_components=2, n_neighbors=4):
+    """Pose the problem of some labelled samples, in units of their median distance."""
+    D2 = squared_distances(data.X)
+    D2 /= median_distance(D2) ** 2
+    return Problem.build(
+        read_only(D2), data.codes, lambda d2, codes, members: gaussian_affinity(d2, codes, n_neighbors),
+        mu1=mu1, mu2=mu2, mu3=mu3, n_components=n_components,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def make_blobs():
+    """Factory: ``make_blobs(counts, n_features=5, seed=0)``."""
+    return blobs_of
+
+
+@pytest.fixture(scope="session")
+def make_problem():
+    """Factory: ``make_problem(data, mu1=..., mu2=..., mu3=..., n_components=..., n_neighbors=...)``."""
+    return problem_of
+
+
+@pytest.fixture(scope="session")
+def blobs():
+    """Sixty samples in four classes of unequal size."""
+    return blobs_of((22, 17, 12, 9))
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """Two hundred digits, sorted by class: large enough for the Krylov space."""
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:200], y[:200]
+    order = np.argsort(y, kind="stable")
+    return Labelled(read_only(X[order] / 16.0), read_only(y[order].astype(np.intp)))
+
+
+@pytest.fixture(scope="session")
+def nsse_data():
+    """Folder of the real data sets; tests that need it are skipped where there is none."""
+    folder = os.environ.get("NSSE_DATA")
+    if not folder:
+        pytest.skip("NSSE_DATA does not name a folder with the real data")
+    return Path(folder)

@@ -1,0 +1,225 @@
+"""The map of the package, kept: imports point left, optional packages stay optional."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import nsse
+
+PACKAGE = Path(nsse.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# Which room may import which, besides itself. `nsse` is the package's own __init__.
+RELATE = {"graphs", "kernels"}
+SOLVE = RELATE | {"solvers", "extensions", "scaling"}
+FIT = SOLVE | {"estimators", "certificates", "exports"}
+MAY_IMPORT = {
+    "datasets": set(),
+    "graphs": set(),
+    "kernels": set(),
+    "solvers": RELATE,
+    "extensions": RELATE,
+    "scaling": RELATE | {"solvers", "extensions"},
+    "estimators": SOLVE,
+    "certificates": SOLVE | {"estimators"},
+    "exports": SOLVE | {"estimators"},
+    "evaluation": {"datasets"},  # it receives estimators
+    "paper": FIT | {"datasets", "evaluation"},
+    "report": set(),  # it receives frames
+    "cli": FIT | {"datasets", "evaluation", "paper", "report", "nsse"},
+    "nsse": {"estimators", "exports"},
+    "__main__": {"cli"},
+    "_errors": set(),
+    "_threads": set(),
+    "_compat": set(),
+}
+# Private modules and the rooms that may use them (None: all of them).
+PRIVATE = {
+    "_errors": None,
+    "_threads": set(MAY_IMPORT) - {"datasets"},
+    "_compat": {"estimators"},
+}
+OPTIONAL = {
+    "PIL", "dask", "distributed", "jinja2", "matplotlib", "onnxruntime", "pandas", "plotly", "polars",
+    "pooch", "rich", "skl2onnx", "skops", "typer",
+}  # fmt: skip
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return "nsse" if parts == ("__init__",) else parts[0]
+
+
+def imported_modules(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
+    """Dotted names of everything imported anywhere in a file of ``package``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def imported_rooms(source: str, package: tuple[str, ...] = ("nsse",)) -> set[str]:
+    names = [name.split(".") for name in imported_modules(ast.parse(source), package)]
+    inside = [name[1:] for name in names if name[0] == "nsse"]
+    return {name[0] if name and name[0] in MAY_IMPORT else "nsse" for name in inside}
+
+
+def offences(room: str, imported: set[str]) -> set[str]:
+    private = {name for name in PRIVATE if PRIVATE[name] is None or room in PRIVATE[name]}
+    return imported - MAY_IMPORT[room] - private - {room}
+
+
+def names_at_module_level(tree: ast.Module) -> Iterator[str]:
+    """Top packages imported when the module is, that is not inside a function or for types only."""
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting.extend(node.orelse)
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0]
+        waiting.extend(ast.iter_child_nodes(node))
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+@pytest.fixture(params=FILES, ids=relative)
+def source_file(request):
+    return request.param
+
+
+def test_imports_point_to_the_left(source_file):
+    room = room_of(source_file)
+    assert room in MAY_IMPORT, f"{room} is no room of the map: add it to the table, or move the file"
+    package = ("nsse", *source_file.relative_to(PACKAGE).parent.parts)
+    against = offences(room, imported_rooms(source_file.read_text(encoding="utf-8"), package))
+    assert not against, f"nsse.{room} must not import {sorted(against)}"
+
+
+def test_optional_packages_are_imported_where_they_are_used(source_file):
+    at_top = set(names_at_module_level(ast.parse(source_file.read_text(encoding="utf-8"))))
+    allowed = {"typer"} if room_of(source_file) == "cli" else set()
+    assert not (at_top & OPTIONAL) - allowed
+
+
+def test_file_says_what_it_is(source_file):
+    tree = ast.parse(source_file.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree), "a source file begins with a docstring"
+
+
+def test_only_the_command_line_prints(source_file):
+    tree = ast.parse(source_file.read_text(encoding="utf-8"))
+    prints = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert not prints or room_of(source_file) == "cli", f"print in lines {prints}"
+
+
+def test_there_is_no_utils():
+    names = {path.stem for path in [*FILES, *(p for p in PACKAGE.rglob("*") if p.is_dir())]}
+    assert not names & {"utils", "_utils", "util", "helpers", "common", "misc"}
+
+
+def test_the_table_has_no_circle():
+    left = {room: set(allowed) - {"nsse"} for room, allowed in MAY_IMPORT.items()}
+    while left:
+        free = {room for room, allowed in left.items() if not allowed & set(left)}
+        assert free, f"these rooms import each other in a circle: {sorted(left)}"
+        left = {room: allowed for room, allowed in left.items() if room not in free}
+
+
+@pytest.mark.parametrize(
+    ("room", "source", "against"),
+    [
+        ("graphs", "from nsse.kernels import gaussian", {"kernels"}),
+        ("kernels", "import nsse.graphs.shifted", {"graphs"}),
+        ("kernels", "def f():\n    from nsse import solvers", {"solvers"}),
+        ("solvers", "from nsse.extensions import GaussianExpansion", {"extensions"}),
+        ("solvers", "from ..estimators import NSSE", {"estimators"}),
+        ("solvers", "from . import pencil\nfrom ..graphs import laplacian", set()),
+        ("evaluation", "from nsse import NSSE", {"nsse"}),
+        ("evaluation", "from nsse.estimators import NSSE", {"estimators"}),
+        ("report", "import nsse", {"nsse"}),
+        ("solvers", "from nsse._compat import FitTasks", {"_compat"}),
+        ("datasets", "from nsse._threads import in_parallel", {"_threads"}),
+        ("estimators", "from nsse._compat import FitTasks\nfrom nsse.solvers import Trace", set()),
+        ("cli", "from nsse import NSSE\nfrom nsse.report import palette", set()),
+    ],
+)
+def test_the_check_sees_what_it_should(room, source, against):
+    assert offences(room, imported_rooms(source, ("nsse", room))) == against
+
+
+def test_the_check_of_module_level_sees_what_it_should():
+    source = (
+        "import numpy\ntry:\n    import pandas.io\nexcept ImportError:\n    pass\n"
+        "class A:\n    from rich import text\n"
+        "def f():\n    import polars\n"
+        "if TYPE_CHECKING:\n    import plotly\n"
+    )
+    assert set(names_at_module_level(ast.parse(source))) == {"numpy", "pandas", "rich"}
+
+
+def run(program: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_importing_nsse_loads_nothing_optional():
+    # scikit-learn itself loads pandas and rich where they are installed: count what comes on top.
+    program = f"""
+import sys, sklearn.neighbors
+try:
+    import sklearn.callback
+except ImportError:
+    pass
+before = set(sys.modules)
+import nsse
+nsse.NSSE  # found at first use
+print(sorted((set(sys.modules) - before) & {OPTIONAL!r}))
+"""
+    assert run(program) == "[]"
+
+
+def test_every_room_but_the_command_line_loads_without_the_optional_packages():
+    modules = [
+        ".".join(("nsse", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+        for path in FILES
+        if room_of(path) not in {"cli", "__main__"}
+    ]
+    program = f"""
+import importlib, sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {sorted(OPTIONAL)!r}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing())
+for module in {modules!r}:
+    importlib.import_module(module)
+import nsse
+nsse.NSSE().fit([[0.0], [0.1], [2.0], [2.1]], [0, 0, 1, 1])
+"""
+    run(program)

@@ -1,0 +1,206 @@
+"""Threads: one for BLAS while we work, the user's number after, and the same bits for any number."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+from nsse._threads import WORTH_A_THREAD, in_parallel, one_blas_thread
+from nsse.extensions import GaussianExpansion
+from nsse.kernels import gaussian
+from nsse.solvers import solve_pencil
+
+LARGE = WORTH_A_THREAD
+
+
+def set_blas_threads(n_threads):
+    for library in threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers:
+        library.set_num_threads(n_threads)
+        # Newer threadpoolctl lets one Python thread at a time set limits: give that right back.
+        getattr(library, "clear_controlling_thread", lambda: None)()
+
+
+@pytest.fixture
+def two_threads():
+    """BLAS on two threads, as on a user's machine, whatever this one was started with."""
+    before = max(blas_threads())
+    set_blas_threads(2)
+    if blas_threads() != {2}:
+        pytest.skip("this BLAS cannot be given two threads")
+    yield
+    set_blas_threads(before)
+
+
+def blas_threads():
+    info = threadpoolctl.threadpool_info()
+    return {library["num_threads"] for library in info if library["user_api"] == "blas"}
+
+
+def names_of_workers(n_values, n_tasks=4):
+    names = []
+
+    def work(task):
+        time.sleep(0.01)
+        names.append(threading.current_thread().name)
+
+    in_parallel(work, range(n_tasks), n_values)
+    return names
+
+
+# The limit
+
+
+def test_blas_has_one_thread_inside_and_the_users_number_after(two_threads):
+    with one_blas_thread():
+        assert blas_threads() == {1}
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+def test_limit_is_lifted_after_an_exception(two_threads):
+    with pytest.raises(KeyError), one_blas_thread():
+        raise KeyError
+    assert blas_threads() == {2}
+
+
+def test_limit_is_lifted_after_an_exception_in_a_task(two_threads):
+    def fail(task):
+        raise KeyError(task)
+
+    with pytest.raises(KeyError):
+        in_parallel(fail, range(4), LARGE)
+    assert blas_threads() == {2}
+
+
+def together(*targets):
+    workers = [threading.Thread(target=target) for target in targets]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def test_threads_that_overlap_leave_the_limit_as_they_found_it(two_threads):
+    """The first to enter leaves first, and lives on: the other one has to restore what it never set."""
+    seen = {}
+    first_inside, second_inside, first_out, second_out = (threading.Event() for _ in range(4))
+
+    def first():
+        with one_blas_thread():
+            first_inside.set()
+            second_inside.wait(10)
+        seen["after the first left"] = blas_threads()
+        first_out.set()
+        second_out.wait(10)
+
+    def second():
+        first_inside.wait(10)
+        with one_blas_thread():
+            second_inside.set()
+            first_out.wait(10)
+            seen["second inside"] = blas_threads()
+        seen["after both left"] = blas_threads()
+        second_out.set()
+
+    together(first, second)
+    assert seen == {"after the first left": {1}, "second inside": {1}, "after both left": {2}}
+    assert blas_threads() == {2}
+
+
+def test_a_limit_of_the_users_own_does_not_keep_blas_from_one_thread(two_threads):
+    """A worker thread inside the main thread's `threadpool_limits`: as in a joblib threading backend."""
+    seen = []
+
+    def work():
+        with one_blas_thread():
+            seen.append(blas_threads())
+        seen.append(blas_threads())
+
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        together(work)
+    assert seen == [{1}, {2}]
+
+
+def test_many_threads_at_once_leave_the_limit_as_they_found_it(two_threads):
+    inside = []
+
+    def enter_often():
+        for _ in range(30):
+            with one_blas_thread():
+                inside.append(blas_threads())
+
+    together(*[enter_often] * 4)
+    assert all(threads == {1} for threads in inside)
+    assert len(inside) == 120
+    assert blas_threads() == {2}
+
+
+# The tasks
+
+
+@pytest.mark.parametrize("n_values", [1, LARGE])
+def test_every_task_is_done_once(two_threads, n_values):
+    done = []
+    in_parallel(done.append, iter(range(50)), n_values)
+    assert sorted(done) == list(range(50))
+
+
+def test_large_results_use_as_many_threads_as_blas_was_given(two_threads):
+    assert len(set(names_of_workers(LARGE))) == 2
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):
+        assert set(names_of_workers(LARGE)) == {threading.current_thread().name}
+
+
+def test_large_results_use_threads_inside_the_limit_too(two_threads):
+    with one_blas_thread():
+        assert len(set(names_of_workers(LARGE))) == 2
+
+
+def test_small_results_are_not_worth_a_second_thread(two_threads):
+    assert set(names_of_workers(LARGE - 1)) == {threading.current_thread().name}
+
+
+@pytest.mark.parametrize("n_values", [1, LARGE])
+def test_the_exception_of_a_task_is_raised(two_threads, n_values):
+    def work(task):
+        if task == 2:
+            raise RuntimeError(f"task {task} failed")
+
+    with pytest.raises(RuntimeError, match="task 2 failed"):
+        in_parallel(work, range(4), n_values)
+
+
+def test_no_tasks_are_no_work():
+    in_parallel(pytest.fail, [], LARGE)
+
+
+# The bits
+
+
+def with_threads(n_threads, compute):
+    with threadpoolctl.threadpool_limits(n_threads, user_api="blas"):
+        return compute()
+
+
+def test_a_solution_has_the_same_bits_on_one_and_two_threads(two_threads, make_blobs, make_problem):
+    problem = make_problem(make_blobs((280, 230, 170, 120), n_features=4), mu2=0.1, n_components=3)
+    one, two = (with_threads(n, lambda: solve_pencil(problem, 0.4)) for n in (1, 2))
+    for name in ("eigenvalues", "coef", "embedding", "basis", "excess", "slope"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
+    # An estimate, whose last bit hangs on where LAPACK's work space lies in memory.
+    assert one.condition == pytest.approx(two.condition, rel=1e-12)
+
+
+def test_kernel_and_map_have_the_same_bits_on_one_and_two_threads(two_threads):
+    rng = np.random.default_rng(0)
+    D2 = rng.random((800, 700))
+    f = GaussianExpansion.at(rng.standard_normal((700, 9)), rng.standard_normal((700, 3)), 3.0)
+    X = rng.standard_normal((801, 9))
+    for compute in (lambda: gaussian(D2, 0.5), lambda: f(X)):
+        np.testing.assert_array_equal(with_threads(1, compute), with_threads(2, compute))
