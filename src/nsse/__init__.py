@@ -7,7 +7,27 @@
 ``evaluation`` → ``report``, ``cli``; imports point to the left only.
 """
 
-from nsse.estimators import NSSE, ConditioningWarning, ScaleAtBoundWarning
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nsse.estimators import NSSE, ConditioningWarning, ScaleAtBoundWarning
 
 __all__ = ["NSSE", "ConditioningWarning", "ScaleAtBoundWarning", "__version__"]
 __version__ = "0.1.0"
+
+# Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
+_ROOM_OF = dict.fromkeys(("NSSE", "ConditioningWarning", "ScaleAtBoundWarning"), "nsse.estimators")
+_ROOMS = ("datasets", "estimators", "evaluation", "report")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOM_OF:
+        return getattr(import_module(_ROOM_OF[name]), name)
+    if name in _ROOMS:
+        return import_module(f"nsse.{name}")
+    raise AttributeError(f"module 'nsse' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ROOMS])

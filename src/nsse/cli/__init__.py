@@ -1,0 +1,25 @@
+"""The command ``nsse``: ``app`` lists the subcommands, each of which has its own file.
+
+Typer and Rich are optional parts, and everything heavier is imported when a command runs: asking for
+help costs nothing. A command ends with exit code 0, or 2 and one line that says what to do.
+"""
+
+from __future__ import annotations
+
+import sys
+
+_PARTS = ("typer", "rich", "click")
+
+
+def main() -> None:
+    """Run the command line; entry point of the ``nsse`` script."""
+    try:
+        import rich  # noqa: F401
+
+        from nsse.cli.app import app
+    except ModuleNotFoundError as error:
+        if error.name not in _PARTS:
+            raise
+        sys.stderr.write(f"The nsse command needs {error.name}. Install it: pip install 'nsse[cli]'\n")
+        sys.exit(2)
+    app(prog_name="nsse")

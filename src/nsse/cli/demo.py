@@ -1,0 +1,171 @@
+"""``nsse demo``: what NSSE does with scikit-learn's digits, in a picture and a table.
+
+NSSE has its default parameters, and all methods see the same splits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nsse.cli.demo_tables import SIZES, embedding_rows, error_rows, finding, screen_table
+from nsse.cli.files import one_line_errors, prepare_folder, replacing, write_csv
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from nsse.evaluation import Fit, Summary
+    from nsse.report import PolygonView
+
+SHOWN_SIZE, SHOWN_SEED = 60, 0
+_FILES = "embedding.png", "embedding.svg", "embedding.csv", "errors.csv"
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the results; made if need be.")] = Path("demo"),
+    splits: Annotated[int, typer.Option(min=1, help="Random splits behind every mean.")] = 10,
+) -> None:
+    """Embed scikit-learn's digits: a picture, a table of errors and a CSV, in seconds."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    with one_line_errors(OSError, ImportError):
+        prepare_folder(out)
+        summaries, shown = _run(out, splits, console)
+    console.print(screen_table(summaries))
+    _conclude(console, summaries, shown, out)
+
+
+def _run(out: Path, splits: int, console: Console) -> tuple[list[Summary], _Shown]:
+    from sklearn.datasets import load_digits
+    from threadpoolctl import threadpool_limits
+
+    from nsse.report import require_matplotlib
+
+    require_matplotlib()
+    X, y = load_digits(return_X_y=True)
+    # Matrices of this size are faster on one thread of BLAS, most of all beside other programs.
+    with _progress(console) as progress, threadpool_limits(1, user_api="blas"):
+        summaries = _compare(X, y, splits, progress)
+        task = progress.add_task("Drawing the embedding", total=None)
+        shown = _embed(X, y)
+        _save(out, _draw(shown, X), shown, summaries)
+        progress.update(task, total=1, completed=1)
+    return summaries, shown
+
+
+def _progress(console: Console) -> Progress:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=console)
+
+
+def _methods() -> dict[str, Any]:
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import SVC
+
+    from nsse.estimators import NSSE
+
+    return {
+        "NSSE": NSSE(),
+        "1-NN": KNeighborsClassifier(1),
+        "SVM": SVC(C=10),
+        "LDA": LinearDiscriminantAnalysis(),
+    }
+
+
+def _compare(X: Any, y: Any, splits: int, progress: Progress) -> list[Summary]:
+    from nsse.evaluation import compare, summarize
+
+    methods = _methods()
+    task = progress.add_task("Comparing methods", total=splits * len(SIZES) * len(methods))
+    fits: list[Fit] = []
+    for fit in compare(methods, X, y, SIZES, range(splits)):
+        fits.append(fit)
+        done = f"Comparing methods, split {fit.seed + 1} of {splits}"
+        progress.update(task, advance=1, description=done)
+    return summarize(fits)
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """What the picture shows: one split, the NSSE fitted to it, and each method's view of it."""
+
+    train: Any
+    test: Any
+    labels: Any
+    embedding: Any  # of all samples
+    predicted: Any  # of all samples
+    views: list[PolygonView]
+
+
+def _embed(X: Any, y: Any) -> _Shown:
+    """Fit NSSE on the split of the picture, and LDA and PCA of the same dimension beside it."""
+    from sklearn.decomposition import PCA
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    from nsse.estimators import NSSE
+    from nsse.evaluation import per_class_split
+
+    train, test = per_class_split(y, SHOWN_SIZE, SHOWN_SEED)
+    model = NSSE().fit(X[train], y[train])
+    d = model.embedding_.shape[1]
+    others = {"LDA": LinearDiscriminantAnalysis(n_components=d), "PCA": PCA(d)}
+    views = [
+        _view(name, other.fit(X[train], y[train]), X, y, train, test) for name, other in others.items()
+    ]
+    views.insert(0, _view("NSSE", model, X, y, train, test))
+    return _Shown(train, test, y, model.transform(X), model.predict(X), views)
+
+
+def _view(name: str, model: Any, X: Any, y: Any, train: Any, test: Any) -> PolygonView:
+    """See the samples as `model` embeds them, labelled by the nearest training sample there."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    from nsse.report import polygon_view
+
+    embedded, unseen = model.transform(X[train]), model.transform(X[test])
+    predicted = KNeighborsClassifier(1).fit(embedded, y[train]).predict(unseen)
+    return polygon_view(name, embedded, y[train], unseen, y[test], predicted)
+
+
+def _draw(shown: _Shown, X: Any) -> Any:
+    from nsse.report import embedding_figure
+
+    caption = (
+        f"scikit-learn’s digits, {SHOWN_SIZE} per class for training, which NSSE gathers almost in one"
+        " point. In every embedding a sample gets the label of its nearest training sample."
+    )
+    images = X[shown.test].reshape(-1, 8, 8)
+    return embedding_figure(
+        shown.views[0], shown.views[1:], images=images, noun="digits", caption=caption
+    )
+
+
+def _save(out: Path, figure: Any, shown: _Shown, summaries: list[Summary]) -> None:
+    from nsse.report import save_figure
+
+    for kind in ("png", "svg"):
+        with replacing(out / f"embedding.{kind}") as path:
+            save_figure(figure, path, kind)
+    columns = shown.train, shown.labels, shown.predicted, shown.embedding
+    write_csv(out / "embedding.csv", *embedding_rows(*columns))
+    write_csv(out / "errors.csv", *error_rows(summaries))
+
+
+def _conclude(console: Console, summaries: list[Summary], shown: _Shown, out: Path) -> None:
+    """Say what was found, where it is, and what to try next."""
+    view = shown.views[0]
+    for line in (
+        f"Found: {finding(summaries)}",
+        f"In the picture, NSSE mislabels {view.wrong.size} of {len(view.test)} unseen digits.",
+        f"Files: {', '.join(str(out / name) for name in _FILES)}.",
+        "Next: nsse demo --splits 30, or NSSE().fit(X, y).transform(X_new) with data of your own.",
+    ):
+        console.print(line, markup=False, soft_wrap=True)

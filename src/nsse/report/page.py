@@ -1,0 +1,60 @@
+"""A page laid out in inches: a matplotlib figure that pyplot does not know, and places on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nsse.report.palette import PAPER
+
+
+def require_matplotlib() -> None:
+    """Say which extra is missing, if it is; for callers with long work before the first figure."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise ImportError("Figures need matplotlib. Install it: pip install 'nsse[plot]'") from error
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Empty page; matplotlib is imported at use."""
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), facecolor=PAPER)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def place_axes(figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
+    """Axes without ticks or frame."""
+    across, up = figure.get_size_inches()
+    axes = figure.add_axes((left / across, bottom / up, width / across, height / up))
+    axes.set(xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)
+    return axes
+
+
+def write(figure: Any, left: float, bottom: float, text: str, **style: Any) -> None:
+    """Text at a place; names of classes may hold a $, which is not mathematics here."""
+    across, up = figure.get_size_inches()
+    figure.text(left / across, bottom / up, text, parse_math=False, **style)
+
+
+def save_figure(figure: Any, path: Path, kind: str) -> None:
+    """Write a figure as ``"png"`` or ``"svg"``; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        What to write.
+    path : Path
+        Where to; its suffix does not matter.
+    kind : {"png", "svg"}
+        The format.
+    """
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "nsse"}):
+        figure.savefig(path, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)

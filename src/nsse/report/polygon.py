@@ -1,0 +1,132 @@
+"""A d-dimensional embedding seen in the plane, with the classes at the corners of a polygon.
+
+A supervised embedding of M classes needs M − 1 dimensions to hold them all apart: its first two
+coordinates hide most of it. The polygon view shows all d at once. It is the affine map
+p(y) = y A + b that minimises, over the *training* samples,
+
+    Σ_i ‖ y_i A + b − v(class of i) ‖²,      v(1), …, v(M) the corners of a regular polygon.
+
+Being affine, it invents nothing: it cannot pull apart what the embedding mixes, and a sample between
+two classes of the embedding lands between their corners. Test samples take no part in finding it, and
+the rule is the same for every embedding, so pictures of different methods can be compared. It may
+overlay what lies apart in d dimensions, as every flat picture may.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nsse._errors import rule_error
+
+Points: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PolygonView:
+    """The frame of a figure: every sample in the plane, with its label.
+
+    Attributes
+    ----------
+    name : str
+        What made the embedding.
+    n_components : int
+        Its dimension.
+    classes : ndarray of shape (n_classes,)
+        Labels, sorted.
+    corners : ndarray of shape (n_classes, 2)
+        Corner of every class, clockwise from the top.
+    train, test : ndarray of shape (n, 2)
+        Positions; `test` may be empty.
+    train_codes, test_codes : ndarray of int
+        Index of every sample's label in `classes`.
+    predicted_codes : ndarray of int or None
+        The same for what was predicted for the test samples, if anything was.
+    """
+
+    name: str
+    n_components: int
+    classes: NDArray[Any]
+    corners: Points
+    train: Points
+    train_codes: NDArray[np.intp]
+    test: Points
+    test_codes: NDArray[np.intp]
+    predicted_codes: NDArray[np.intp] | None
+
+    @property
+    def wrong(self) -> NDArray[np.intp]:
+        """Indices of the test samples whose prediction is not their label."""
+        if self.predicted_codes is None:
+            return np.empty(0, dtype=np.intp)
+        return np.flatnonzero(self.predicted_codes != self.test_codes)
+
+
+def polygon_view(
+    name: str,
+    embedding: ArrayLike,
+    labels: ArrayLike,
+    test_embedding: ArrayLike | None = None,
+    test_labels: ArrayLike | None = None,
+    test_predicted: ArrayLike | None = None,
+) -> PolygonView:
+    """Project an embedding on the polygon of its classes.
+
+    Parameters
+    ----------
+    name : str
+        What made the embedding; shown in the figure.
+    embedding, labels : array-like of shape (n_train, d) and (n_train,)
+        Training samples, which decide the projection.
+    test_embedding, test_labels, test_predicted : array-like, default=None
+        Samples seen through the same projection, their true and predicted labels.
+
+    Returns
+    -------
+    PolygonView
+        Positions and labels.
+    """
+    Y = np.asarray(embedding, dtype=np.float64)
+    classes, codes = np.unique(np.asarray(labels), return_inverse=True)
+    if len(classes) < 2:
+        raise rule_error("labels", "hold two classes or more", classes.tolist(), "Add another class.")
+    corners = _corners(len(classes))
+    center, matrix, offset = _best_map(Y, corners[codes])
+    Y_test = Y[:0] if test_embedding is None else np.asarray(test_embedding, dtype=np.float64)
+    return PolygonView(
+        name=name, n_components=Y.shape[1], classes=classes, corners=corners,
+        train=(Y - center) @ matrix + offset, train_codes=codes,
+        test=(Y_test - center) @ matrix + offset,
+        test_codes=_codes("test_labels", test_labels, classes, len(Y_test)),
+        predicted_codes=None if test_predicted is None
+        else _codes("test_predicted", test_predicted, classes, len(Y_test)),
+    )  # fmt: skip
+
+
+def _corners(n_classes: int) -> Points:
+    turns = np.arange(n_classes) / n_classes
+    return np.column_stack([np.sin(2 * np.pi * turns), np.cos(2 * np.pi * turns)])
+
+
+def _best_map(Y: Points, targets: Points) -> tuple[Points, Points, Points]:
+    """Least squares with intercept; centring keeps it well scaled whatever the units of Y."""
+    center, offset = Y.mean(axis=0), targets.mean(axis=0)
+    matrix, *_ = np.linalg.lstsq(Y - center, targets - offset, rcond=None)
+    return center, matrix, offset
+
+
+def _codes(
+    name: str, labels: ArrayLike | None, classes: NDArray[Any], n_samples: int
+) -> NDArray[np.intp]:
+    values = classes[:0] if labels is None else np.asarray(labels)
+    if len(values) != n_samples:
+        cure = f"Pass {n_samples} labels."
+        raise rule_error(name, "have one label per test sample", f"{len(values)} labels", cure)
+    unknown = np.setdiff1d(values, classes)
+    if unknown.size:
+        rule, cure = "be labels of training samples", "Leave these samples out."
+        raise rule_error(name, rule, unknown.tolist(), cure)
+    return np.searchsorted(classes, values)
