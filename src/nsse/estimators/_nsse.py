@@ -8,19 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._compat import CallbackSupportMixin, FitTasks, with_callbacks
+from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import Posed, encode_labels, pose, search, warn_about
@@ -48,13 +38,7 @@ class Condition:
     eigensolver: str
 
 
-class NSSE(
-    CallbackSupportMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClassifierMixin,
-    BaseEstimator,
-):
+class NSSE(CallbackSupportMixin, EmbeddingClassifier):
     """Nonlinear Supervised Smooth Embedding.
 
     Learns an embedding Y of the labelled samples X together with the Gaussian RBF map f that produces
@@ -237,10 +221,7 @@ class NSSE(
             The fitted estimator. If fit fails, the estimator is as it was before.
         """
         settings = check_settings(self)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
-        )
-        check_classification_targets(y)
+        X, y = self._validated(X, y)
         classes, codes = encode_labels(y)
         d = check_n_components(self.n_components, len(codes), len(classes))
         tasks = FitTasks(self, X, y)
@@ -255,60 +236,6 @@ class NSSE(
         tasks.end()
         return self
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Embed samples by the learned map f.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, new or old.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            f(x) for every row, in the floating-point type of ``X``.
-        """
-        return self._embed(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label of the nearest training sample in the embedding, or what `classifier` says.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        embedded = self._embed(X)
-        return np.asarray(self.classifier_.predict(embedded))
-
-    @available_if(lambda self: self.classifier is None or hasattr(self.classifier, "predict_proba"))
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Probabilities of the classes, if `classifier` gives any (the nearest neighbour: 0 or 1).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        embedded = self._embed(X)
-        return np.asarray(self.classifier_.predict_proba(embedded))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def __getstate__(self) -> dict[str, Any]:
         # The prepared map is made of `centers_`, `coef_` and `sigma_`: no need to store them twice.
         state: dict[str, Any] = super().__getstate__()
@@ -319,15 +246,8 @@ class NSSE(
         if hasattr(self, "coef_"):
             self._expansion = GaussianExpansion.at(self.centers_, self.coef_, self.sigma_)
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.coef_.shape[1])
-
-    def _embed(self, X: Any) -> NDArray[Any]:
-        # Apart from `transform`, which may be set to return a data frame: classifiers take arrays.
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-        return self._expansion(X).astype(X.dtype, copy=False)
+    def _map(self, X: Any) -> NDArray[Any]:
+        return self._expansion(X)
 
     def _fitted(self, posed: Posed, solution: Solution, X: Any, y: Any) -> dict[str, Any]:
         """Attributes of a model that can transform and predict."""
@@ -335,11 +255,10 @@ class NSSE(
         embedding = embedding.astype(X.dtype)
         sigma = solution.sigma * posed.unit
         centers = X.copy()
-        classifier = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
         return {
             "embedding_": embedding, "coef_": coef, "centers_": centers, "sigma_": sigma,
             "length_unit_": posed.unit, "classes_": np.unique(y),
-            "classifier_": classifier.fit(embedding, y),
+            "classifier_": self._fitted_classifier(embedding, y),
             "_expansion": GaussianExpansion.at(centers, coef, sigma),
         }  # fmt: skip
 

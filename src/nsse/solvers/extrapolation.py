@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.solvers.pencil import solve_pencil
+from nsse.solvers.pencil import Solution, solve_pencil
 from nsse.solvers.problem import Problem
 
 Ints = NDArray[np.intp]
@@ -50,6 +50,10 @@ class Extrapolated:
         if any(2 * problem.n_components >= len(m) or len(m) > largest for m in members):
             return None
         return cls(*(problem.subset(m) for m in members))
+
+    def evaluate_eighth(self, log_sigma: float, basis: Any) -> Solution:
+        """g of the smaller subsample alone."""
+        return solve_pencil(self.eighth, math.exp(log_sigma), basis)
 
     def evaluate(self, log_sigma: float, basis: Any) -> Guess:
         """log g and its slope on the line through N/8 and N/4, two doublings further."""

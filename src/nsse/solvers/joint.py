@@ -32,7 +32,9 @@ SCAN_POINTS = 13
 # prediction from a scan is good; the one extrapolated from subsamples less so.
 NEARLY_AS_DEEP = 1.05
 NEARLY_AS_DEEP_EXTRAPOLATED = 1.5
-EXTRAPOLATED_TOL = 1e-6
+EXTRAPOLATED_TOL = 1e-4
+# Times the least g of a subsample: no valley of all samples is looked for above that.
+FAR_ABOVE = 30.0
 
 
 def solve_fixed(problem: Problem, sigma: float, listener: Listener | None = None) -> Outcome:
@@ -83,9 +85,10 @@ def _starts(
             recorder.record("scan", solution)
             return solution
 
-        scanned, reach = _scan(evaluate, bounds)
+        scanned, reach = _scan(evaluate, _grid(bounds))
         return valleys(scanned, NEARLY_AS_DEEP), reach
-    extrapolated, reach = _scan(cheap.evaluate, bounds)
+    cheapest, reach = _scan(cheap.evaluate_eighth, _grid(bounds))
+    extrapolated, _ = _scan(cheap.evaluate, _worth_a_look(cheapest))
     bottoms = [
         descend(cheap.evaluate, v.known, v.first, reach, EXTRAPOLATED_TOL, max_iter)
         for v in valleys(extrapolated, NEARLY_AS_DEEP_EXTRAPOLATED)
@@ -96,16 +99,27 @@ def _starts(
     return guesses, reach
 
 
-def _scan(evaluate: Callable[[float, Any], E], bounds: Bounds) -> tuple[list[E], Bounds]:
+def _grid(bounds: Bounds) -> list[float]:
+    return [float(x) for x in np.linspace(np.log(bounds[0]), np.log(bounds[1]), SCAN_POINTS)]
+
+
+def _worth_a_look(scanned: list[Solution]) -> list[float]:
+    """log σ from the first to the last point of a scan that is not far above the deepest."""
+    excess = np.array([solution.excess for solution in scanned])
+    near = np.flatnonzero(excess <= FAR_ABOVE * excess.min())
+    return [float(np.log(solution.sigma)) for solution in scanned[near[0] : near[-1] + 1]]
+
+
+def _scan(evaluate: Callable[[float, Any], E], grid: list[float]) -> tuple[list[E], Bounds]:
     """Evaluate on a grid in log σ, and say how far it reached.
 
     The kernel matrix loses rank as σ grows; where it cannot carry d coordinates the objective is
     infinite, so the scan goes up and ends there. Warm starts go up with it.
     """
     found: list[E] = []
-    for log_sigma in np.linspace(np.log(bounds[0]), np.log(bounds[1]), SCAN_POINTS):
+    for log_sigma in grid:
         try:
-            found.append(evaluate(float(log_sigma), found[-1].basis if found else None))
+            found.append(evaluate(log_sigma, found[-1].basis if found else None))
         except RankError:
             if not found:
                 raise

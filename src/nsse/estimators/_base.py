@@ -1,0 +1,113 @@
+"""What every method of ours does once it has a map: transform, predict, say what it accepts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+
+class EmbeddingClassifier(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+):
+    """Embeds by a learned map and classifies in the embedding, like scikit-learn's LDA.
+
+    A subclass has a parameter ``classifier`` and sets, in ``fit``, ``embedding_`` and ``classifier_``
+    (from `_fitted_classifier`); `_map` evaluates its map at validated samples.
+    """
+
+    classifier: Any
+
+    @abstractmethod
+    def _map(self, X: Any) -> NDArray[Any]:
+        """The map at the rows of a validated ``X``."""
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Embed samples by the learned map f.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, new or old.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            f(x) for every row, in the floating-point type of ``X``.
+        """
+        return self._embed(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of the nearest training sample in the embedding, or what `classifier` says.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        embedded = self._embed(X)
+        return np.asarray(self.classifier_.predict(embedded))
+
+    @available_if(lambda self: self.classifier is None or hasattr(self.classifier, "predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Probabilities of the classes, if `classifier` gives any (the nearest neighbour: 0 or 1).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        embedded = self._embed(X)
+        return np.asarray(self.classifier_.predict_proba(embedded))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Check training samples and labels as scikit-learn does."""
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
+        )
+        check_classification_targets(y)
+        return X, y
+
+    def _fitted_classifier(self, embedding: NDArray[Any], y: NDArray[Any]) -> Any:
+        """The classifier asked for (None: the nearest neighbour, as in the paper), fitted."""
+        classifier = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
+        return classifier.fit(embedding, y)
+
+    def _embed(self, X: Any) -> NDArray[Any]:
+        # Apart from `transform`, which may be set to return a data frame: classifiers take arrays.
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+        return self._map(X).astype(X.dtype, copy=False)
