@@ -55,6 +55,10 @@ class Extrapolated:
         """g of the smaller subsample alone."""
         return solve_pencil(self.eighth, math.exp(log_sigma), basis)
 
+    def evaluate_quarter(self, log_sigma: float, basis: Any) -> Solution:
+        """g of the larger subsample alone."""
+        return solve_pencil(self.quarter, math.exp(log_sigma), basis)
+
     def evaluate(self, log_sigma: float, basis: Any) -> Guess:
         """log g and its slope on the line through N/8 and N/4, two doublings further."""
         sigma = math.exp(log_sigma)

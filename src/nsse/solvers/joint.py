@@ -32,9 +32,11 @@ SCAN_POINTS = 13
 # prediction from a scan is good; the one extrapolated from subsamples less so.
 NEARLY_AS_DEEP = 1.05
 NEARLY_AS_DEEP_EXTRAPOLATED = 1.5
-EXTRAPOLATED_TOL = 1e-4
-# Times the least g of a subsample: no valley of all samples is looked for above that.
+SUBSAMPLE_TOL = 1e-5
+# Times the least g of a subsample: a valley above that is none of all samples.
 FAR_ABOVE = 30.0
+# Growth of the least g from N/8 to N/4 up to which its valley is taken to stay the deepest.
+STEADY = 1.3
 
 
 def solve_fixed(problem: Problem, sigma: float, listener: Listener | None = None) -> Outcome:
@@ -87,16 +89,41 @@ def _starts(
 
         scanned, reach = _scan(evaluate, _grid(bounds))
         return valleys(scanned, NEARLY_AS_DEEP), reach
-    cheapest, reach = _scan(cheap.evaluate_eighth, _grid(bounds))
-    extrapolated, _ = _scan(cheap.evaluate, _worth_a_look(cheapest))
+    scanned, reach = _scan(cheap.evaluate_eighth, _grid(bounds))
+    seen = valleys(scanned, FAR_ABOVE)
+    drifted = _drifted(cheap, seen[0], reach, max_iter) if len(seen) == 1 else None
+    if drifted is not None:
+        return [drifted], reach
+    return _extrapolated(cheap, scanned, reach, max_iter), reach
+
+
+def _drifted(
+    cheap: Extrapolated, valley: Valley[Any], reach: Bounds, max_iter: int
+) -> Valley[Any] | None:
+    """Where the bottom of the only valley will be with all samples.
+
+    It moves on a line in log N: from N/8 to N/4, and two doublings further. None if it rises with N:
+    then another scale, where g rises less, may be the best one in the end.
+    """
+    eighth = descend(cheap.evaluate_eighth, valley.known, None, reach, SUBSAMPLE_TOL, max_iter)
+    here = float(np.log(eighth.solution.sigma))
+    quarter = descend(cheap.evaluate_quarter, [], here, reach, SUBSAMPLE_TOL, max_iter, eighth.curvature)
+    if quarter.solution.excess > STEADY * eighth.solution.excess:
+        return None
+    there = float(np.log(quarter.solution.sigma))
+    return Valley([], float(np.clip(there + 2 * (there - here), *reach)), quarter.curvature)
+
+
+def _extrapolated(
+    cheap: Extrapolated, scanned: list[Solution], reach: Bounds, max_iter: int
+) -> list[Valley[Any]]:
+    """Valleys of the extrapolated g: with several, only all samples show which one is deeper."""
+    guessed, _ = _scan(cheap.evaluate, _worth_a_look(scanned))
     bottoms = [
-        descend(cheap.evaluate, v.known, v.first, reach, EXTRAPOLATED_TOL, max_iter)
-        for v in valleys(extrapolated, NEARLY_AS_DEEP_EXTRAPOLATED)
+        descend(cheap.evaluate, v.known, v.first, reach, SUBSAMPLE_TOL, max_iter)
+        for v in valleys(guessed, NEARLY_AS_DEEP_EXTRAPOLATED)
     ]
-    guesses: list[Valley[Any]] = [
-        Valley([], float(np.log(end.solution.sigma)), end.curvature) for end in bottoms
-    ]
-    return guesses, reach
+    return [Valley([], float(np.log(end.solution.sigma)), end.curvature) for end in bottoms]
 
 
 def _grid(bounds: Bounds) -> list[float]:
