@@ -46,8 +46,9 @@ check: $(VENV)/.test
 test-oldest: $(OLDEST)/.test ## Estimator checks and numerics on the oldest supported scikit-learn.
 	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal tests/test_estimator_checks.py tests/test_nsse.py tests/test_solvers.py
 
-bench: $(VENV)/.test ## Speed, memory and growth beside the literal method.
+bench: $(VENV)/.test ## Speed beside the literal method; time and memory as N grows.
 	$(RUN)/python benchmarks/exact_vs_literal.py
+	$(RUN)/python benchmarks/growth.py
 
 study: $(VENV)/.test ## The study behind the default parameters (set NSSE_DATA for the image sets).
 	$(RUN)/python benchmarks/defaults_study.py
