@@ -71,7 +71,7 @@ def _cholesky(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor | None:
 def _lower_half(K: Floats, SK: Floats, mu2: float) -> Floats:
     """P = K(SK) + μ2 I on and below the diagonal: the rest is its mirror image."""
     N = len(K)
-    P = np.zeros((N, N))
+    P = np.empty((N, N))  # what lies above the diagonal is never read
 
     def fill(start: int) -> None:
         stop = min(start + PANEL, N)

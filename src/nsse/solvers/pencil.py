@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from nsse._errors import rule_message
-from nsse._threads import one_blas_thread
+from nsse._threads import in_parallel, one_blas_thread
 from nsse.kernels import gaussian, gaussian_log_derivative
 from nsse.solvers.factors import factorize
 from nsse.solvers.krylov import GUARD, Pairs, leading_pairs
@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 
 # Residual of the eigenpairs, relative to each eigenvalue. The objective is accurate to its square.
 RESIDUAL = 1e-9
+# Rows of dK held at a time.
+ROWS = 256
 # Share of a coordinate that may be rounding noise.
 LARGEST_NOISE = 1e-2
 
@@ -124,6 +126,12 @@ def _slope(
 
     For c'Bc = 1, dλ = c'(dP − λ dB)c = 2 z'Sy − 2λ z'y with z = dK c: first-order perturbation theory.
     """
-    Z = gaussian_log_derivative(K, problem.D2, sigma) @ C
+    Z = np.empty_like(C)
+
+    def fill(start: int) -> None:
+        rows = slice(start, start + ROWS)
+        Z[rows] = gaussian_log_derivative(K[rows], problem.D2[rows], sigma) @ C
+
+    in_parallel(fill, range(0, len(K), ROWS), K.size)  # dK itself is never held
     moved = problem.graph.apply(Y) - Y * eigenvalues
     return 2.0 * float(np.einsum("ij,ij->", Z, moved)) - 2.0 * problem.scale_term(sigma)
