@@ -11,10 +11,25 @@ ESTIMATORS = [
     nsse.NSSE(solver="alternating"),
     nsse.NSSE(n_components=1, sigma=1.0, n_neighbors=None),
     nsse.NSSE(classifier=LogisticRegression()),
+    nsse.LFDA(),
+    nsse.LFDA(n_components=1, affinity="ones", metric="plain", pca=None, reg=0.1),
+    nsse.LDE(),
+    nsse.LDE(n_neighbors=None, n_neighbors_between=None, classifier=LogisticRegression()),
+    nsse.IsoKRR(),
+    nsse.IsoKRR(n_neighbors=3, overlap=0.0, classifier=LogisticRegression()),
+    nsse.MReg(),
+    nsse.MReg(unlabeled=-99, normalized=False, classifier=LogisticRegression()),
+    nsse.SUPLAP(),
+    nsse.SUPLAP(mu=0.1, n_neighbors=3, n_neighbors_between=None, classifier=LogisticRegression(C=1e3)),
+    nsse.NYS(),
+    nsse.NYS(sigma=1.0, n_neighbors=15, classifier=LogisticRegression(C=1e3)),
+    nsse.SPE(),
+    nsse.SPE(alpha=0.1, n_neighbors=15, classifier=LogisticRegression(C=1e3)),
 ]
 
 
 @pytest.mark.filterwarnings("ignore::nsse.ScaleAtBoundWarning")
+@pytest.mark.filterwarnings("ignore::nsse.DegenerateEmbeddingWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_contract(estimator, check):

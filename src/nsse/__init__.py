@@ -11,13 +11,53 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nsse.estimators import NSSE, ConditioningWarning, ScaleAtBoundWarning
+    from nsse.estimators import (
+        LDE,
+        LFDA,
+        NSSE,
+        NYS,
+        SPE,
+        SUPLAP,
+        ConditioningWarning,
+        DegenerateEmbeddingWarning,
+        IsoKRR,
+        MReg,
+        ScaleAtBoundWarning,
+    )
 
-__all__ = ["NSSE", "ConditioningWarning", "ScaleAtBoundWarning", "__version__"]
+__all__ = [
+    "LDE",
+    "LFDA",
+    "NSSE",
+    "NYS",
+    "SPE",
+    "SUPLAP",
+    "ConditioningWarning",
+    "DegenerateEmbeddingWarning",
+    "IsoKRR",
+    "MReg",
+    "ScaleAtBoundWarning",
+    "__version__",
+]
 __version__ = "0.1.0"
 
 # Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
-_ROOM_OF = dict.fromkeys(("NSSE", "ConditioningWarning", "ScaleAtBoundWarning"), "nsse.estimators")
+_ROOM_OF = dict.fromkeys(
+    (
+        "NSSE",
+        "LDE",
+        "LFDA",
+        "IsoKRR",
+        "MReg",
+        "NYS",
+        "SPE",
+        "SUPLAP",
+        "DegenerateEmbeddingWarning",
+        "ConditioningWarning",
+        "ScaleAtBoundWarning",
+    ),
+    "nsse.estimators",
+)
 _ROOMS = ("datasets", "estimators", "evaluation", "report")
 
 

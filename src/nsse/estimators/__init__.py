@@ -1,6 +1,29 @@
 """scikit-learn shells: one method, one file. The mathematics lives in the rooms to the left."""
 
+from nsse.estimators._isokrr import IsoKRR
+from nsse.estimators._lde import LDE
+from nsse.estimators._lfda import LFDA
+from nsse.estimators._mreg import MReg
 from nsse.estimators._nsse import NSSE
-from nsse.estimators._warnings import ConditioningWarning, ScaleAtBoundWarning
+from nsse.estimators._nys import NYS
+from nsse.estimators._spe import SPE
+from nsse.estimators._suplap import SUPLAP
+from nsse.estimators._warnings import (
+    ConditioningWarning,
+    DegenerateEmbeddingWarning,
+    ScaleAtBoundWarning,
+)
 
-__all__ = ["NSSE", "ConditioningWarning", "ScaleAtBoundWarning"]
+__all__ = [
+    "LDE",
+    "LFDA",
+    "NSSE",
+    "NYS",
+    "SPE",
+    "SUPLAP",
+    "ConditioningWarning",
+    "DegenerateEmbeddingWarning",
+    "IsoKRR",
+    "MReg",
+    "ScaleAtBoundWarning",
+]

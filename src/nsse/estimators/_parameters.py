@@ -63,3 +63,30 @@ def check_n_components(value: Any, n_samples: int, n_classes: int) -> int:
             f"Lower it; None takes n_classes - 1 = {n_classes - 1}.",
         )  # fmt: skip
     return d
+
+
+def check_optional(name: str, value: Any) -> float | None:
+    """None, or a positive number."""
+    if value is None:
+        return None
+    return check_number(name, value, positive=True, cure="Leave it None to find it from the data.")
+
+
+def check_length_unit(value: Any) -> float | None:
+    """None for "median", or a length in the units of X."""
+    if isinstance(value, str):
+        check_choice("length_unit", value, ("median",))
+        return None
+    return check_number(
+        "length_unit", value, positive=True, cure='Take "median", or 1.0 for the units of X.'
+    )
+
+
+def check_classifier(value: Any, default: str = "the nearest neighbour") -> None:
+    """None, or an object that fits and predicts."""
+    is_object = hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
+    if value is not None and not is_object:
+        raise rule_error(
+            "classifier", "be a scikit-learn classifier with `fit` and `predict`", value,
+            f"Leave it None for {default}.",
+        )  # fmt: skip

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from nsse._errors import rule_error
-from nsse.estimators._parameters import check_choice, check_count, check_number, check_range
+from nsse.estimators._parameters import (
+    check_choice,
+    check_classifier,
+    check_count,
+    check_length_unit,
+    check_number,
+    check_optional,
+    check_range,
+)
 
 
 @dataclass(frozen=True)
@@ -47,32 +55,17 @@ def check_settings(model: Any) -> Settings:
         n_neighbors=None
         if model.n_neighbors is None
         else check_count("n_neighbors", model.n_neighbors, cure="None joins all pairs of a class."),
-        beta=_check_optional("beta", model.beta),
+        beta=check_optional("beta", model.beta),
         affinity=model.affinity,
-        sigma=_check_optional("sigma", model.sigma),
+        sigma=check_optional("sigma", model.sigma),
         sigma_range=sigma_range,
-        length_unit=_check_length_unit(model.length_unit),
+        length_unit=check_length_unit(model.length_unit),
         solver=check_choice("solver", model.solver, ("joint", "alternating")),
         sigma_init=_check_sigma_init(model.sigma_init, sigma_range),
         n_sigmas=check_count("n_sigmas", model.n_sigmas, least=2, cure="40 is a fine grid."),
         tol=check_number("tol", model.tol, cure="1e-8 is exact for all purposes."),
         max_iter=check_count("max_iter", model.max_iter, cure="50 is plenty."),
     )  # fmt: skip
-
-
-def _check_optional(name: str, value: Any) -> float | None:
-    if value is None:
-        return None
-    return check_number(name, value, positive=True, cure="Leave it None to find it from the data.")
-
-
-def _check_length_unit(value: Any) -> float | None:
-    if isinstance(value, str):
-        check_choice("length_unit", value, ("median",))
-        return None
-    return check_number(
-        "length_unit", value, positive=True, cure='Take "median", or 1.0 for the units of X.'
-    )
 
 
 def _check_sigma_init(value: Any, sigma_range: tuple[float, float]) -> float:
@@ -82,19 +75,10 @@ def _check_sigma_init(value: Any, sigma_range: tuple[float, float]) -> float:
     return check_number("sigma_init", value, positive=True, cure=f"None starts at {middle:.3g}.")
 
 
-def _is_classifier_object(value: Any) -> bool:
-    return hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
-
-
 def _check_parts(model: Any) -> None:
     """Check the parameters that are objects: classifier, callback, affinity."""
     if isinstance(model.affinity, str):
         check_choice("affinity", model.affinity, ("gaussian",))
     if model.callback is not None and not callable(model.callback):
         raise rule_error("callback", "be callable", model.callback, "It is called as `callback(step)`.")
-    classifier = model.classifier
-    if classifier is not None and not _is_classifier_object(classifier):
-        raise rule_error(
-            "classifier", "be a scikit-learn classifier with `fit` and `predict`", classifier,
-            "Leave it None for the nearest neighbour.",
-        )  # fmt: skip
+    check_classifier(model.classifier)

@@ -9,3 +9,7 @@ class ConditioningWarning(UserWarning):
 
 class ScaleAtBoundWarning(UserWarning):
     """The best kernel scale lies at an end of ``sigma_range``: a wider range may have a better one."""
+
+
+class DegenerateEmbeddingWarning(UserWarning):
+    """Several embeddings are equally good: which one is found may hang on rounding."""

@@ -1,5 +1,14 @@
 """Maps a new x: the out-of-sample extensions of embeddings."""
 
-from nsse.extensions.rbf import GaussianExpansion
+from nsse.extensions.nystrom import Neighborhoods, NystromExpansion, nystrom_coefficients
+from nsse.extensions.rbf import GaussianExpansion, interpolate
+from nsse.extensions.sparse_coding import SparseCoder
 
-__all__ = ["GaussianExpansion"]
+__all__ = [
+    "GaussianExpansion",
+    "Neighborhoods",
+    "NystromExpansion",
+    "SparseCoder",
+    "interpolate",
+    "nystrom_coefficients",
+]

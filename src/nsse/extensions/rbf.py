@@ -7,6 +7,7 @@ rows at other places). Blocks of rows go to our own threads instead, and bound t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nsse._threads import in_parallel
-from nsse.kernels import Shifted
+from nsse._errors import rule_error
+from nsse._threads import in_parallel, one_blas_thread
+from nsse.kernels import Shifted, gaussian, interpolation_coefficients
 
 Floats = NDArray[np.float64]
 
@@ -39,23 +41,48 @@ class GaussianExpansion:
 
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
-        n_rows = X.shape[0]
-        out = np.empty((n_rows, self.coef.shape[1]))
-        rows = max(TILE, BLOCK_VALUES // len(self.coef) // TILE * TILE)
-        # Two blocks at least, so that two threads have something to do.
-        rows = min(rows, _whole_tiles(-(-n_rows // 2)))
-
-        def fill(start: int) -> None:
-            block = X[start : start + rows]
-            out[start : start + rows] = self._block(block)
-
-        in_parallel(fill, range(0, n_rows, rows), n_rows * len(self.coef))
-        return out
+        return in_blocks(self._block, X, *self.coef.shape)
 
     def _block(self, X: Any) -> Floats:
-        K = self.centers.squared_distances_from_moved(_padded(self.centers.moved(X)))
+        K = padded_squared_distances(self.centers, X)
         K *= -1.0 / self.sigma**2
-        return np.asarray(np.exp(K, out=K) @ self.coef)[: X.shape[0]]
+        return np.asarray(np.exp(K, out=K) @ self.coef)
+
+
+def interpolate(D2: Floats, Y: Floats, sigma: float, ridge: float) -> Floats:
+    """Coefficients of the f that takes the values ``Y`` at its centres, Eq. (7): C = (Ψ + ρI)⁻¹Y.
+
+    ``D2`` holds the squared distances of the centres, ``sigma`` is in its units.
+    """
+    with one_blas_thread():
+        C = interpolation_coefficients(gaussian(D2, sigma), Y, ridge)
+    if np.all(np.isfinite(C)):
+        return C
+    raise rule_error(
+        "ridge", "be large enough for the kernel matrix to be invertible in floating point", ridge,
+        "Raise it, 1e-10 suffices for most data, or lower `sigma`.",
+    )  # fmt: skip
+
+
+def in_blocks(evaluate: Callable[[Any], Floats], X: Any, n_centers: int, n_components: int) -> Floats:
+    """A map at the rows of ``X``, a block of rows at a time; rows that ``evaluate`` pads are cut off."""
+    n_rows = X.shape[0]
+    out = np.empty((n_rows, n_components))
+    rows = max(TILE, BLOCK_VALUES // n_centers // TILE * TILE)
+    # Two blocks at least, so that two threads have something to do.
+    rows = min(rows, _whole_tiles(-(-n_rows // 2)))
+
+    def fill(start: int) -> None:
+        block = X[start : start + rows]
+        out[start : start + rows] = evaluate(block)[: block.shape[0]]
+
+    in_parallel(fill, range(0, n_rows, rows), n_rows * n_centers)
+    return out
+
+
+def padded_squared_distances(centers: Shifted, X: Any) -> Floats:
+    """‖x_i − z_j‖² from the rows of ``X`` and from zero rows up to a whole number of tiles."""
+    return centers.squared_distances_from_moved(_padded(centers.moved(X)))
 
 
 def _whole_tiles(n_rows: int) -> int:

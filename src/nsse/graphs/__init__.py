@@ -4,15 +4,23 @@
 positive semidefinite operator S = L_w + μ1 (N I − L_b) that the solvers apply class by class.
 """
 
+from nsse.graphs.adaptive import class_graphs
 from nsse.graphs.between_class import between_class_laplacian, between_class_scatter
+from nsse.graphs.neighbors import nearest, squared_radii, symmetric_graph, within_reach
 from nsse.graphs.shifted import ShiftedGraph
-from nsse.graphs.within_class import check_affinity, gaussian_affinity, laplacian
+from nsse.graphs.within_class import check_affinity, degrees, gaussian_affinity, laplacian
 
 __all__ = [
     "ShiftedGraph",
     "between_class_laplacian",
     "between_class_scatter",
     "check_affinity",
+    "class_graphs",
+    "degrees",
     "gaussian_affinity",
     "laplacian",
+    "nearest",
+    "squared_radii",
+    "symmetric_graph",
+    "within_reach",
 ]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from nsse._errors import rule_error
+from nsse.graphs.neighbors import nearest, symmetric_graph
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -43,15 +44,17 @@ def gaussian_affinity(
     rows, cols = _same_class_edges(D2, codes, n_neighbors)
     lengths = D2[rows, cols]
     width = _mean_length(lengths) if beta is None else beta
-    shape = (len(codes), len(codes))
-    W = sparse.csr_array((np.exp(-lengths / width), (rows, cols)), shape=shape)
-    return sparse.csr_array(W.maximum(W.T))
+    return symmetric_graph(rows, cols, np.exp(-lengths / width), len(codes))
 
 
 def laplacian(W: Any) -> sparse.csr_array:
     """L = D − W with D the diagonal matrix of degrees."""
-    degrees = np.asarray(W.sum(axis=1)).ravel()
-    return sparse.csr_array(sparse.diags_array(degrees) - W)
+    return sparse.csr_array(sparse.diags_array(degrees(W)) - W)
+
+
+def degrees(W: Any) -> Floats:
+    """D_ii = Σ_j W_ij, of a dense or sparse W."""
+    return np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
 
 
 def check_affinity(W: Any, codes: Ints) -> sparse.csr_array:
@@ -92,21 +95,10 @@ def _as_sparse(W: Any) -> sparse.csr_array:
 
 
 def _same_class_edges(D2: Floats, codes: Ints, n_neighbors: int | None) -> tuple[Ints, Ints]:
-    edges = [_nearest(D2, np.flatnonzero(codes == code), n_neighbors) for code in np.unique(codes)]
+    members = [np.flatnonzero(codes == code) for code in np.unique(codes)]
+    edges = [nearest(D2, own, own, n_neighbors) for own in members]
     rows, cols = zip(*edges, strict=True)
     return np.concatenate(rows), np.concatenate(cols)
-
-
-def _nearest(D2: Floats, members: Ints, n_neighbors: int | None) -> tuple[Ints, Ints]:
-    """Directed edges from every member of a class to its nearest other members."""
-    others = len(members) - 1
-    k = others if n_neighbors is None else min(n_neighbors, others)
-    if k == 0:
-        return members[:0], members[:0]
-    D = D2[np.ix_(members, members)]
-    np.fill_diagonal(D, np.inf)  # no sample is its own neighbour, even if it has duplicates
-    nearest = np.argpartition(D, k - 1, axis=1)[:, :k]
-    return np.repeat(members, k), members[nearest].ravel()
 
 
 def _mean_length(lengths: Floats) -> float:

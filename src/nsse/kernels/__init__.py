@@ -1,16 +1,19 @@
 """Distances and the Gaussian kernel: everything that has a σ, and nothing else.
 
-``distances`` computes ‖x_i − z_j‖² once per fit; ``gaussian`` turns those numbers into Ψ for any σ.
+``distances`` computes ‖x_i − z_j‖² once per fit; ``gaussian`` turns those numbers into Ψ for any σ;
+``interpolation`` solves with it.
 """
 
 from nsse.kernels.distances import Shifted, check_distinct, median_distance, squared_distances
 from nsse.kernels.gaussian import gaussian, gaussian_log_derivative
+from nsse.kernels.interpolation import interpolation_coefficients
 
 __all__ = [
     "Shifted",
     "check_distinct",
     "gaussian",
     "gaussian_log_derivative",
+    "interpolation_coefficients",
     "median_distance",
     "squared_distances",
 ]

@@ -5,12 +5,14 @@
 - ``krylov``: the leading eigenpairs of P⁻¹B.
 - ``pencil``: one embedding for one σ (Eq. 12), with the slope of the objective.
 - ``joint``: the global minimum of Eq. (11) over σ; ``alternating``: Algorithm 1 as printed.
+- ``eigenmap``: Laplacian eigenmaps, for the methods to compare with.
 - ``trace``: what both report; ``signs``: the one sign rule.
 
 Arrays in, frozen dataclasses out; no input or output, nothing global.
 """
 
 from nsse.solvers.alternating import solve_alternating
+from nsse.solvers.eigenmap import Eigenmap, normalized_eigenmap, smallest_eigenpairs
 from nsse.solvers.joint import solve_fixed, solve_joint
 from nsse.solvers.pencil import Solution, solve_pencil
 from nsse.solvers.problem import Problem
@@ -18,12 +20,15 @@ from nsse.solvers.signs import fix_signs
 from nsse.solvers.trace import Outcome, Step, Trace
 
 __all__ = [
+    "Eigenmap",
     "Outcome",
     "Problem",
     "Solution",
     "Step",
     "Trace",
     "fix_signs",
+    "normalized_eigenmap",
+    "smallest_eigenpairs",
     "solve_alternating",
     "solve_fixed",
     "solve_joint",

@@ -14,19 +14,15 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from nsse._threads import one_blas_thread
-from nsse.kernels import gaussian
+from nsse.kernels import gaussian, interpolation_coefficients
 from nsse.solvers.pencil import Solution, solve_pencil
 from nsse.solvers.problem import Problem
 from nsse.solvers.recorder import Listener, Recorder, SearchStopped
 from nsse.solvers.trace import Outcome
 
 Floats = NDArray[np.float64]
-
-# Ψ + 10 N ε I: makes Ψ⁻¹Y the least-norm solution when samples coincide, where Ψ is singular.
-RIDGE = 10.0
 
 
 def solve_alternating(
@@ -71,18 +67,10 @@ def _best_scale(problem: Problem, solution: Solution, grid: Floats) -> Solution:
 def _with_scale(problem: Problem, solution: Solution, sigma: float) -> Solution:
     """The same embedding carried by kernels of another scale: C = Ψ(σ)⁻¹Y, Eq. (7)."""
     Y = solution.embedding
-    C = _interpolate(gaussian(problem.D2, sigma), Y)
+    C = interpolation_coefficients(gaussian(problem.D2, sigma), Y)
     quotients = np.diagonal(problem.graph.quadratic(Y)) + problem.mu2 * (C**2).sum(axis=0)
     excess = float(quotients.sum()) + problem.scale_term(sigma)
     return replace(solution, sigma=sigma, eigenvalues=quotients, coef=C, excess=excess)
-
-
-def _interpolate(Psi: Floats, Y: Floats) -> Floats:
-    """Ψ⁻¹Y, infinite where Ψ is singular beyond the ridge (the paper: "poor conditioning")."""
-    N = len(Psi)
-    Psi[np.diag_indices(N)] += RIDGE * N * np.finfo(float).eps
-    _, C, failed = lapack.dposv(Psi.T, Y, lower=1, overwrite_a=1)
-    return np.full_like(Y, np.inf) if failed else C
 
 
 def _excess(solution: Solution) -> float:

@@ -1,0 +1,165 @@
+"""LDE, local discriminant embedding, as a scikit-learn transformer and classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nsse.estimators._fitting import all_or_nothing
+from nsse.estimators._gaussian_map import measured_distances
+from nsse.estimators._linear import LinearEmbeddingClassifier, dense_samples
+from nsse.estimators._parameters import check_count, check_length_unit, check_optional
+from nsse.estimators._posing import encode_labels
+from nsse.graphs.local_discriminant import discriminant_graphs
+from nsse.graphs.scatters import graph_rank, graph_scatter, within_class_scatter
+from nsse.solvers.scatter import solve_scatter
+
+
+class LDE(LinearEmbeddingClassifier):
+    """Local discriminant embedding.
+
+    A linear map V that pulls neighbours of different classes apart while neighbours of the same class
+    stay together [1]_: it maximises
+
+        tr(V'X'(D' − W')XV)   subject to   V'X'(D − W)XV = I,
+
+    with the rows of X as samples, W joining neighbours of the same class, W' neighbours of different
+    classes, both with weights exp(−‖x_i − x_j‖²/β). The columns of V solve the generalised
+    eigenproblem of the two scatters with the largest eigenvalues.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`:
+        all features, if there are more samples. None takes them all.
+    n_neighbors : int, default=5
+        Nearest samples of the same class joined in W (all of them in a class that has no more). None
+        joins all pairs of the same class.
+    n_neighbors_between : int, default=20
+        Nearest samples of other classes joined in W' (all, if there are no more). None joins all pairs
+        of different classes.
+    beta : float, default=None
+        Width β of the weights (t in [1]_), in squared units of length. None takes the mean squared
+        length of the edges of both graphs.
+    length_unit : {"median"} or float, default="median"
+        The unit in which `beta` is understood: the median distance between training samples, so that
+        rescaling X changes nothing, or a length given as a number.
+    pca : {"auto"}, int, float or None, default="auto"
+        The principal axes on which the problem is solved. "auto": all along which the samples vary;
+        if these are more than the scatter of W can have rank (the number of samples minus the number
+        of connected pieces of W, one per class or more), the fewest that hold 95 % of the variance,
+        and no more than that rank. None: all. An int: so many. A float between 0 and 1: the fewest
+        that hold this share of the variance.
+    reg : float, default=None
+        A ridge ρ = reg · tr(S)/n_pca_components_ is added to the scatter S of W, S + ρI. None adds none,
+        or 1e-3 if S is singular on those axes (its smallest eigenvalue, relative to the scatter of all
+        samples, below 1e-10 of its largest). With 0 a singular S is an error.
+        With few samples and many features ``pca=None`` and a strong ridge, near 1, is worth a try.
+    classifier : classifier, default=None
+        Fitted on the embedding and used by `predict`. None is the nearest neighbour.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The map V': transform gives (X − mean_) @ components_.T.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the training samples.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The training samples, embedded.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Between-class over within-class scatter of every coordinate, descending. Both are positive
+        semidefinite: values below zero are rounding and set to zero.
+    n_pca_components_ : int
+        Number of principal axes in use.
+    reg_ : float
+        The ridge ρ that was added; 0.0 if none.
+    beta_ : float
+        β, in squared units of X.
+    length_unit_ : float
+        The unit of length, in the units of X.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    classifier_ : classifier
+        Fitted on `embedding_`.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    O(N²) memory for the distances. Sparse samples are accepted and made dense. The order of the samples
+    does not matter (unless neighbours are tied), nor does that of the classes, except that the order of
+    the labels settles signs.
+
+    References
+    ----------
+    .. [1] H.-T. Chen, H.-W. Chang and T.-L. Liu, "Local discriminant embedding and its variants",
+       IEEE Conference on Computer Vision and Pattern Recognition, 846-853, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import LDE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LDE(n_components=2).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_neighbors: int | None = 5,
+        n_neighbors_between: int | None = 20,
+        beta: float | None = None,
+        length_unit: str | float = "median",
+        pca: str | int | float | None = "auto",
+        reg: float | None = None,
+        classifier: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.n_neighbors_between = n_neighbors_between
+        self.beta = beta
+        self.length_unit = length_unit
+        self.pca = pca
+        self.reg = reg
+        self.classifier = classifier
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any) -> LDE:
+        """Learn the map.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels, at least two different ones.
+
+        Returns
+        -------
+        self : LDE
+            The fitted estimator. If fit fails, the estimator is as it was before.
+        """
+        unit = self._check_parameters()
+        X, y = self._validated(X, y)
+        self.classes_, codes = encode_labels(y)
+        samples = dense_samples(X)
+        D2, self.length_unit_ = measured_distances(samples, unit)
+        graphs = discriminant_graphs(D2, codes, self.n_neighbors, self.n_neighbors_between, self.beta)
+        self.beta_ = graphs.width * self.length_unit_**2
+        principal, d = self._principal(samples, graph_rank(graphs.within))
+        between = graph_scatter(graphs.between, principal.scores)
+        within = within_class_scatter(graphs.within, principal.scores, codes)
+        solution = solve_scatter(between, within, principal, d, self.reg)
+        self._keep_map(X, codes, principal, solution, solution.directions)
+        self.classifier_ = self._fitted_classifier(self.embedding_, y)
+        return self
+
+    def _check_parameters(self) -> float | None:
+        """Judge what can be judged without the data; the unit of length, None for the median."""
+        self._check_shared()
+        for name in ("n_neighbors", "n_neighbors_between"):
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name), cure="None joins all pairs.")
+        check_optional("beta", self.beta)
+        return check_length_unit(self.length_unit)

@@ -1,0 +1,192 @@
+"""Laplacian eigenmaps, extended by the Nyström formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from nsse.estimators._base import EmbeddingClassifier
+from nsse.estimators._eigenmaps import (
+    check_eigenmap_components,
+    unsupervised_signs,
+    warn_if_degenerate,
+)
+from nsse.estimators._fitting import all_or_nothing
+from nsse.estimators._gaussian_map import measured_distances
+from nsse.estimators._parameters import (
+    check_classifier,
+    check_count,
+    check_length_unit,
+    check_optional,
+)
+from nsse.estimators._posing import encode_labels
+from nsse.extensions import Neighborhoods, NystromExpansion, nystrom_coefficients
+from nsse.graphs import degrees, squared_radii, within_reach
+from nsse.kernels import gaussian
+from nsse.solvers import normalized_eigenmap
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# Rounding of squared distances, in squared units of length.
+SLACK = 1e-12
+
+
+class NYS(EmbeddingClassifier):
+    """Laplacian eigenmaps with the Nyström extension.
+
+    The coordinates are eigenvectors Y_k of the normalised Gaussian kernel matrix, the constant-sign one
+    left out, and extend to all x by the formula that they satisfy at the training samples [1]_,
+
+        y_k(x) = (1/λ_k) Σ_i Y_ik K̃(x, x_i),    K̃(a, b) = K(a, b) / √(E_x K(a, x) · E_x K(b, x)),
+
+    with K(a, b) = exp(−‖a − b‖²/σ²) and means E over the training samples. The embedding does not look
+    at labels; the classifier fitted on it does.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension of the embedding, smaller than the number of training samples. None means
+        ``n_classes - 1``.
+    sigma : float, default=None
+        Kernel scale σ in units of length. None takes the root mean square of the distances between the
+        pairs of training samples that the kernel keeps (see `n_neighbors`).
+    n_neighbors : int, default=None
+        Keep the kernel between neighbours only: K(a, b) = 0 unless one of the two is among the
+        ``n_neighbors`` nearest training samples of the other (a training sample not counted among its
+        own). None keeps all pairs.
+    length_unit : {"median"} or float, default="median"
+        The unit of `sigma`: the median distance between training samples, or a length in the units of
+        X.
+    classifier : classifier, default=None
+        Fitted on the embedding and used by `predict`. None is the nearest neighbour.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The eigenmap: the map at the training samples.
+    eigenvalues_ : ndarray of shape (n_components,)
+        λ_k, descending: eigenvalues of the matrix K̃(x_i, x_j). N, the trivial one, bounds them.
+    sigma_ : float
+        Kernel scale, in the units of X.
+    length_unit_ : float
+        The unit of length, in the units of X.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    classifier_ : classifier
+        Fitted on `embedding_`.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    Columns of the eigenmap have unit length. The number of features enters through distances only, so
+    that more features than samples need no care. Far from all training samples the map tends to 0. A
+    new point at the place of no training sample has one neighbour more than a training sample, since
+    it is not its own. A neighbour graph in several pieces may leave the coordinates undetermined; the
+    fit then warns (`DegenerateEmbeddingWarning`).
+
+    References
+    ----------
+    .. [1] Y. Bengio, J.-F. Paiement, P. Vincent, O. Delalleau, N. Le Roux and M. Ouimet, "Out-of-sample
+       extensions for LLE, Isomap, MDS, Eigenmaps, and spectral clustering", NIPS 16, 177-184, 2004.
+    .. [2] M. Belkin and P. Niyogi, "Laplacian eigenmaps for dimensionality reduction and data
+       representation", Neural Computation 15(6), 1373-1396, 2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NYS
+    >>> X, y = load_iris(return_X_y=True)
+    >>> NYS(n_components=2).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        sigma: float | None = None,
+        n_neighbors: int | None = None,
+        length_unit: str | float = "median",
+        classifier: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.sigma = sigma
+        self.n_neighbors = n_neighbors
+        self.length_unit = length_unit
+        self.classifier = classifier
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any) -> NYS:
+        """Compute the eigenmap and prepare its extension.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels, at least two different ones.
+
+        Returns
+        -------
+        self : NYS
+            The fitted estimator. If fit fails, the estimator is as it was before.
+        """
+        length_unit = self._check_parameters()
+        X, y = self._validated(X, y)
+        self.classes_, codes = encode_labels(y)
+        d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))
+        D2, unit = measured_distances(X, length_unit)
+        kept = self._kept_pairs(D2)
+        sigma = _root_mean_square(D2, kept) if self.sigma is None else self.sigma
+        K = _kernel(D2, sigma, kept)
+        solution = normalized_eigenmap(K, d)
+        eigenvalues = len(codes) * (1.0 - solution.eigenvalues)  # of K̃
+        Y = solution.vectors * unsupervised_signs(solution.vectors)
+        coef = nystrom_coefficients(Y, eigenvalues, degrees(K) / len(codes))
+        warn_if_degenerate(solution, "Raise `n_neighbors` or `sigma`, or change `n_components`.")
+        self._expansion = NystromExpansion.at(X, coef, sigma * unit, self._neighborhoods(D2, unit))
+        self.eigenvalues_, self.sigma_, self.length_unit_ = eigenvalues, sigma * unit, unit
+        self.embedding_ = self._expansion(X).astype(X.dtype, copy=False)
+        self.classifier_ = self._fitted_classifier(self.embedding_, y)
+        return self
+
+    def _map(self, X: Any) -> NDArray[Any]:
+        return self._expansion(X)
+
+    def _kept_pairs(self, D2: Floats) -> Mask | None:
+        """Pairs of training samples that are neighbours; None for all."""
+        k = self.n_neighbors
+        return None if k is None else within_reach(D2, squared_radii(D2, k), k, SLACK)
+
+    def _neighborhoods(self, D2: Floats, unit: float) -> Neighborhoods | None:
+        """The same neighbours in the units of X."""
+        if self.n_neighbors is None:
+            return None
+        radii2 = squared_radii(D2, self.n_neighbors) * unit**2
+        return Neighborhoods(radii2, self.n_neighbors, SLACK * unit**2)
+
+    def _check_parameters(self) -> float | None:
+        """Judge what can be judged without the data; the unit of length, None for the median."""
+        check_optional("sigma", self.sigma)
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors, cure="None keeps the whole kernel.")
+        check_classifier(self.classifier)
+        return check_length_unit(self.length_unit)
+
+
+def _kernel(D2: Floats, sigma: float, kept: Mask | None) -> Any:
+    """K at the training samples: sparse if it is restricted to neighbours."""
+    K = gaussian(D2, sigma)
+    return K if kept is None else sparse.csr_array(np.where(kept, K, 0.0))
+
+
+def _root_mean_square(D2: Floats, kept: Mask | None) -> float:
+    """Of the distances between different samples; 1 where they are duplicates only."""
+    total = D2.sum() if kept is None else D2[kept].sum()
+    pairs = (D2.size if kept is None else kept.sum()) - len(D2)
+    return float(np.sqrt(total / pairs)) or 1.0

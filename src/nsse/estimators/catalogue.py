@@ -1,0 +1,73 @@
+"""The methods the paper compares, ready to fit, under the names of its columns.
+
+>>> from nsse.estimators.catalogue import catalogue
+>>> methods = catalogue()
+>>> list(methods)
+['NSSE', 'SUPLAP', 'SVM', 'NN', 'LFDA', 'LDA', 'LDE', 'NYS', 'SPE', 'IsoKRR', 'MReg']
+
+A plain dictionary of unfitted estimators: exchange one, add one, leave one out in one line,
+
+>>> from sklearn.linear_model import LogisticRegression
+>>> methods = catalogue(SVM=LogisticRegression(), NN=None)
+
+and hand it to `nsse.evaluation.compare`. Three of the methods are scikit-learn's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from nsse import estimators
+
+
+def _lda() -> Any:
+    # As in the paper, LDA embeds and the nearest neighbour classifies. The principal components leave
+    # out directions in which samples do not vary: LDA cannot tell them from perfect ones.
+    return make_pipeline(PCA(0.95, svd_solver="full"), LinearDiscriminantAnalysis(), _nearest())
+
+
+def _nearest() -> Any:
+    return KNeighborsClassifier(n_neighbors=1)
+
+
+# Found at first use: an entry costs nothing until it is asked for.
+_FACTORIES: dict[str, Callable[[], Any]] = {
+    "NSSE": lambda: estimators.NSSE(),
+    "SUPLAP": lambda: estimators.SUPLAP(),
+    "SVM": lambda: SVC(C=10.0),
+    "NN": _nearest,
+    "LFDA": lambda: estimators.LFDA(),
+    "LDA": _lda,
+    "LDE": lambda: estimators.LDE(),
+    "NYS": lambda: estimators.NYS(),
+    "SPE": lambda: estimators.SPE(),
+    "IsoKRR": lambda: estimators.IsoKRR(),
+    "MReg": lambda: estimators.MReg(),
+}
+
+
+def catalogue(**changes: Any) -> dict[str, Any]:
+    """Unfitted estimators by the name of their column in the paper's tables, in its order.
+
+    Parameters
+    ----------
+    **changes : estimator or None
+        Under a name of the catalogue: takes its place, or leaves it out (None). Under any other name:
+        is added at the end.
+
+    Returns
+    -------
+    dict of str to estimator
+        New estimators at every call, with their default parameters; no features are scaled.
+    """
+    methods = {name: make() for name, make in _FACTORIES.items() if name not in changes}
+    listed = dict.fromkeys([*_FACTORIES, *changes])
+    merged = {name: changes.get(name, methods.get(name)) for name in listed}
+    return {name: method for name, method in merged.items() if method is not None}

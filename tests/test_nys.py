@@ -1,0 +1,200 @@
+"""NYS against its definition: kernel, eigenmap, Nyström formula, neighbours, wording of errors."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.manifold import SpectralEmbedding
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import oracles_methods_a as oracles
+from nsse import NYS, DegenerateEmbeddingWarning
+from nsse.graphs import nearest, squared_radii, symmetric_graph, within_reach
+from nsse.kernels import squared_distances
+from nsse.solvers import eigenmap, normalized_eigenmap
+
+SIGMA = 3.0
+
+
+def fitted(data, **parameters):
+    return NYS(**{"n_components": 3, "sigma": SIGMA, "length_unit": 1.0, **parameters}).fit(*data)
+
+
+def up_to_sign(A, B):
+    return A * np.sign(np.sum(A * B, axis=0))
+
+
+@pytest.mark.parametrize("k", [None, 12])
+def test_embedding_and_map_equal_the_double_loops(blobs, k):
+    model = fitted(blobs, n_neighbors=k)
+    values, Y = oracles.eigenmap_of_kernel(
+        oracles.normalized_kernel_matrix(blobs.X, blobs.X, SIGMA, k), 3
+    )
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-9)
+    Y = up_to_sign(Y, model.embedding_)
+    np.testing.assert_allclose(model.embedding_, Y, atol=1e-9)  # at training samples: the eigenmap
+    new = np.random.default_rng(0).standard_normal((5, 5))
+    expected = oracles.nystrom(blobs.X, Y, values, new, SIGMA, k)
+    np.testing.assert_allclose(model.transform(new), expected, atol=1e-9)
+
+
+def test_embedding_is_the_minimiser(blobs):
+    """tr(Y'(N I − K̃)Y) over orthonormal Y beside the trivial vector is least at the eigenmap."""
+    K = oracles.normalized_kernel_matrix(blobs.X, blobs.X, SIGMA)
+    model = fitted(blobs)
+    least = np.trace(model.embedding_.T @ (60 * np.eye(60) - K) @ model.embedding_)
+    assert least == pytest.approx(np.sum(60 - model.eigenvalues_), rel=1e-9)
+    trivial = np.linalg.eigh(K)[1][:, -1:]
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        A = rng.standard_normal((60, 3))
+        Y = np.linalg.qr(A - trivial @ (trivial.T @ A))[0]
+        assert np.trace(Y.T @ (60 * np.eye(60) - K) @ Y) > least
+
+
+def test_embedding_agrees_with_scikit_learn(blobs):
+    K = np.exp(-squared_distances(blobs.X) / SIGMA**2)
+    theirs = SpectralEmbedding(3, affinity="precomputed", eigen_solver="lobpcg", random_state=0)
+    theirs = theirs.fit_transform(K)
+    # Theirs ignores the diagonal of K and divides by the square roots of degrees: the same with it off.
+    W = K - np.diag(np.diag(K))
+    D = W.sum(axis=1)
+    ours = normalized_eigenmap(W, 3).vectors / np.sqrt(D)[:, np.newaxis]
+    ours /= np.linalg.norm(ours, axis=0)
+    theirs /= np.linalg.norm(theirs, axis=0)
+    np.testing.assert_allclose(up_to_sign(theirs, ours), ours, atol=1e-4)
+
+
+@pytest.mark.parametrize("k", [1, 5, 80])
+def test_reach_is_the_symmetric_graph_of_nearest_neighbors(blobs, k):
+    D2, everyone = squared_distances(blobs.X), np.arange(60)
+    rows, cols = nearest(D2, everyone, everyone, k)
+    graph = symmetric_graph(rows, cols, np.ones(len(rows)), 60).toarray() > 0
+    reach = within_reach(D2, squared_radii(D2, k), k, 1e-12)
+    np.testing.assert_array_equal(reach & ~np.eye(60, dtype=bool), graph)
+    assert np.all(np.diag(reach))
+
+
+@pytest.mark.parametrize("k", [None, 10])
+def test_sigma_by_default_is_the_root_mean_square_of_the_kept_distances(blobs, k):
+    model = NYS(3, n_neighbors=k).fit(*blobs)
+    kept = oracles.kernel_matrix(blobs.X, blobs.X, 1e9, k) > 0
+    np.fill_diagonal(kept, False)
+    kept = [oracles.distance2(blobs.X[i], blobs.X[j]) for i, j in np.argwhere(kept)]
+    assert model.sigma_ == pytest.approx(np.sqrt(np.mean(kept)), rel=1e-9)
+
+
+def test_sparse_and_dense_solvers_agree(digits, monkeypatch):
+    dense = NYS(5, n_neighbors=10).fit(*digits)
+    monkeypatch.setattr(eigenmap, "LARGE", 10)
+    lanczos = NYS(5, n_neighbors=10).fit(*digits)
+    np.testing.assert_allclose(lanczos.eigenvalues_, dense.eigenvalues_, rtol=1e-10)
+    np.testing.assert_allclose(lanczos.embedding_, dense.embedding_, atol=1e-8)
+
+
+def test_labels_do_not_touch_the_embedding(blobs):
+    other = np.random.default_rng(0).permutation(blobs.codes)
+    model = fitted(blobs)
+    np.testing.assert_array_equal(fitted((blobs.X, other)).embedding_, model.embedding_)
+
+
+def test_the_order_of_samples_and_the_scale_do_not_matter(blobs):
+    for k in (None, 10):
+        model = NYS(3, n_neighbors=k).fit(*blobs)
+        order = np.random.default_rng(0).permutation(60)
+        shuffled = NYS(3, n_neighbors=k).fit(blobs.X[order], blobs.codes[order])
+        np.testing.assert_allclose(shuffled.embedding_, model.embedding_[order], atol=1e-9)
+        scaled = NYS(3, n_neighbors=k).fit(1000 * blobs.X, blobs.codes)
+        np.testing.assert_allclose(scaled.embedding_, model.embedding_, atol=1e-9)
+
+
+@pytest.mark.parametrize("k", [None, 10])
+def test_a_point_has_the_same_bits_in_any_batch(blobs, k):
+    model, X = fitted(blobs, n_neighbors=k), np.random.default_rng(0).standard_normal((37, 5))
+    whole = model.transform(X)
+    np.testing.assert_array_equal(np.vstack([model.transform(x[np.newaxis]) for x in X]), whole)
+    np.testing.assert_array_equal(model.transform(X[::-1]), whole[::-1])
+
+
+def test_far_from_all_samples_the_map_is_zero(blobs):
+    for k in (None, 10):
+        np.testing.assert_array_equal(fitted(blobs, n_neighbors=k).transform(np.full((2, 5), 1e4)), 0.0)
+
+
+@pytest.mark.parametrize("k", [None, 10])
+def test_duplicates_share_their_coordinates(blobs, k):
+    X, codes = np.repeat(blobs.X, 2, axis=0), np.repeat(blobs.codes, 2)
+    model = NYS(n_neighbors=k).fit(X, codes)
+    assert np.all(np.isfinite(model.embedding_))
+    np.testing.assert_array_equal(model.embedding_[::2], model.embedding_[1::2])
+
+
+def test_neighbors_that_are_all_duplicates_are_kept():
+    X = np.repeat([[0.0], [1.0], [5.0]], 4, axis=0)
+    with pytest.warns(DegenerateEmbeddingWarning):
+        model = NYS(1, n_neighbors=2).fit(X, np.repeat([0, 1, 1], 4))
+    assert np.all(np.isfinite(model.transform(X + 0.1)))
+
+
+def test_pieces_of_a_graph_are_reported(make_blobs):
+    data = make_blobs((9, 8, 7), spread=50.0)
+    with pytest.warns(DegenerateEmbeddingWarning, match=r"eigenvalues 1 and 2 .* Raise `n_neighbors`"):
+        NYS(1, n_neighbors=4).fit(*data)
+
+
+def test_two_classes_and_more_features_than_samples(make_blobs):
+    data = make_blobs((6, 5), n_features=40)
+    assert NYS().fit(*data).transform(data.X).shape == (11, 1)
+
+
+def test_sparse_single_precision_pickle_clone(blobs):
+    model = fitted(blobs, n_neighbors=12)
+    from_sparse = fitted((sparse.csr_array(blobs.X), blobs.codes), n_neighbors=12)
+    np.testing.assert_allclose(from_sparse.embedding_, model.embedding_, atol=1e-9)
+    single = fitted((blobs.X.astype(np.float32), blobs.codes))
+    assert single.embedding_.dtype == single.transform(blobs.X.astype(np.float32)).dtype == np.float32
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.transform(blobs.X), model.transform(blobs.X))
+    assert not hasattr(clone(model), "embedding_")
+
+
+def test_pipeline_search_and_data_frames(blobs):
+    pipeline = make_pipeline(StandardScaler(), NYS(3))
+    search = GridSearchCV(pipeline, {"nys__sigma": [0.5, 1.0], "nys__n_neighbors": [None, 20]}, cv=3)
+    assert search.fit(*blobs).best_score_ > 0.6
+    frame = fitted(blobs).set_output(transform="pandas").transform(blobs.X)
+    assert list(frame.columns) == ["nys0", "nys1", "nys2"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"sigma": 0}, r"`sigma` must be a positive, finite number. Got 0."),
+        (
+            {"n_neighbors": "adaptive"},
+            r"`n_neighbors` must be a whole number, at least 1. Got 'adaptive'.",
+        ),
+        ({"length_unit": -1}, r"`length_unit` must be a positive, finite number. Got -1."),
+        ({"classifier": 3}, r"`classifier` must be a scikit-learn classifier"),
+        (
+            {"n_components": 60},
+            r"`n_components` must be smaller than the number of training samples, 60",
+        ),
+        ({"n_components": 61}, r"`n_components` must not exceed the number of training samples, 60"),
+        (
+            {"n_components": 40, "sigma": 100.0},
+            r"`n_components` must not exceed the number of coordinates that the kernel has, \d+. Got 40",
+        ),
+    ],
+)
+def test_errors_say_rule_value_and_cure(blobs, parameters, message):
+    model = NYS(**parameters)
+    with pytest.raises(ValueError, match=message):
+        model.fit(*blobs)
+    assert not hasattr(model, "classes_")
