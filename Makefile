@@ -7,7 +7,7 @@ RUN    := $(VENV)/bin
 NEWEST_ONLY := benchmarks cli report
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types check test-oldest bench study clean
+.PHONY: help demo test lint types check test-oldest bench methods study clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,9 @@ test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest suppor
 bench: $(VENV)/.test ## Speed beside the literal method; time and memory as N grows.
 	$(RUN)/python benchmarks/exact_vs_literal.py
 	$(RUN)/python benchmarks/growth.py
+
+methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (needs NSSE_DATA).
+	$(RUN)/python benchmarks/methods_table.py --splits 5
 
 study: $(VENV)/.test ## The study behind the default parameters (set NSSE_DATA for the image sets).
 	$(RUN)/python benchmarks/defaults_study.py

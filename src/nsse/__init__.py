@@ -42,22 +42,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 # Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
-_ROOM_OF = dict.fromkeys(
-    (
-        "NSSE",
-        "LDE",
-        "LFDA",
-        "IsoKRR",
-        "MReg",
-        "NYS",
-        "SPE",
-        "SUPLAP",
-        "DegenerateEmbeddingWarning",
-        "ConditioningWarning",
-        "ScaleAtBoundWarning",
-    ),
-    "nsse.estimators",
-)
+_ROOM_OF = dict.fromkeys((name for name in __all__ if name != "__version__"), "nsse.estimators")
 _ROOMS = ("datasets", "estimators", "evaluation", "report")
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsse._compat import CallbackSupportMixin, FitTasks, with_callbacks
-from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
+from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import Posed, encode_labels, pose, search, warn_about
 from nsse.estimators._settings import check_settings
@@ -38,7 +37,7 @@ class Condition:
     eigensolver: str
 
 
-class NSSE(CallbackSupportMixin, EmbeddingClassifier):
+class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     """Nonlinear Supervised Smooth Embedding.
 
     Learns an embedding Y of the labelled samples X together with the Gaussian RBF map f that produces
@@ -235,19 +234,6 @@ class NSSE(CallbackSupportMixin, EmbeddingClassifier):
             setattr(self, name, value)
         tasks.end()
         return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The prepared map is made of `centers_`, `coef_` and `sigma_`: no need to store them twice.
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_expansion"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "coef_"):
-            self._expansion = GaussianExpansion.at(self.centers_, self.coef_, self.sigma_)
-
-    def _map(self, X: Any) -> NDArray[Any]:
-        return self._expansion(X)
 
     def _fitted(self, posed: Posed, solution: Solution, X: Any, y: Any) -> dict[str, Any]:
         """Attributes of a model that can transform and predict."""

@@ -13,10 +13,10 @@ from sklearn.utils import check_random_state
 
 from nsse._compat import HAS_CALLBACKS
 from nsse._errors import rule_error
+from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._settings import Settings
 from nsse.estimators._warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.graphs import check_affinity, gaussian_affinity
-from nsse.kernels import check_distinct, median_distance, squared_distances
 from nsse.solvers import (
     Outcome,
     Problem,
@@ -69,11 +69,8 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Ints]:
 
 def pose(X: Any, y: Any, codes: Ints, n_components: int, settings: Settings) -> Posed:
     """Sort by class, measure in units of length, build the graph."""
-    check_distinct(X)
     order = np.argsort(codes, kind="stable").astype(np.intp)
-    D2 = squared_distances(X[order])
-    unit = median_distance(D2) if settings.length_unit is None else settings.length_unit
-    D2 /= unit**2
+    D2, unit = measured_distances(X[order], settings.length_unit)
     mu2 = settings.mu2
     mu3 = MU3_PER_MU2 * mu2 * n_components if settings.mu3 is None else settings.mu3
     problem = Problem.build(
