@@ -87,7 +87,16 @@ def median_distance(D2: Floats) -> float:
     distinct = pairs[pairs > 1e-14 * pairs.max()]
     if distinct.size == 0:
         raise _all_equal()
-    return float(np.sqrt(np.median(distinct)))
+    return float(np.sqrt(_median(distinct)))
+
+
+def _median(values: Floats) -> float:
+    # One partition: np.median asks for two places at once, which takes five times as long.
+    middle = len(values) // 2
+    parted = np.partition(values, middle)
+    if len(values) % 2:
+        return float(parted[middle])
+    return float((parted[:middle].max() + parted[middle]) / 2)
 
 
 def _all_equal() -> ValueError:

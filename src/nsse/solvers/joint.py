@@ -89,7 +89,7 @@ def _starts(
 
         scanned, reach = _scan(evaluate, _grid(bounds))
         return valleys(scanned, NEARLY_AS_DEEP), reach
-    scanned, reach = _scan(cheap.evaluate_eighth, _grid(bounds))
+    scanned, reach = _scan(cheap.evaluate_eighth, _grid(bounds), FAR_ABOVE)
     seen = valleys(scanned, FAR_ABOVE)
     drifted = _drifted(cheap, seen[0], reach, max_iter) if len(seen) == 1 else None
     if drifted is not None:
@@ -137,13 +137,17 @@ def _worth_a_look(scanned: list[Solution]) -> list[float]:
     return [float(np.log(solution.sigma)) for solution in scanned[near[0] : near[-1] + 1]]
 
 
-def _scan(evaluate: Callable[[float, Any], E], grid: list[float]) -> tuple[list[E], Bounds]:
-    """Evaluate on a grid in log σ, and say how far it reached.
+def _scan(
+    evaluate: Callable[[float, Any], E], grid: list[float], far_above: float = np.inf
+) -> tuple[list[E], Bounds]:
+    """Evaluate on a grid in log σ, and say how far σ can go.
 
     The kernel matrix loses rank as σ grows; where it cannot carry d coordinates the objective is
-    infinite, so the scan goes up and ends there. Warm starts go up with it.
+    infinite, so the scan goes up and ends there. It also ends once g has risen ``far_above`` times its
+    least value. Warm starts go up with it.
     """
     found: list[E] = []
+    end = None
     for log_sigma in grid:
         try:
             found.append(evaluate(log_sigma, found[-1].basis if found else None))
@@ -151,4 +155,10 @@ def _scan(evaluate: Callable[[float, Any], E], grid: list[float]) -> tuple[list[
             if not found:
                 raise
             break
-    return found, (float(np.log(found[0].sigma)), float(np.log(found[-1].sigma)))
+        last = found[-1]
+        if last.slope > 0 and last.excess > far_above * min(point.excess for point in found):
+            end = grid[-1]
+            break
+    # As the points themselves say where they are: an end is recognised by its exact place.
+    lowest, highest = (float(np.log(point.sigma)) for point in (found[0], found[-1]))
+    return found, (lowest, highest if end is None else end)
