@@ -152,7 +152,7 @@ class SPE(EmbeddingClassifier):
         Y = solution.vectors / np.sqrt(degrees(W))[:, np.newaxis]
         self._coder = SparseCoder.at(X, Y * unsupervised_signs(Y), self.alpha)
         self.eigenvalues_ = solution.eigenvalues
-        self.embedding_ = self._coder(X).astype(X.dtype, copy=False)
+        self.embedding_ = self._coder.at_samples().astype(X.dtype, copy=False)
         self.classifier_ = self._fitted_classifier(self.embedding_, y)
         return self
 

@@ -36,6 +36,10 @@ Ints = NDArray[np.intp]
 PARALLEL = 1.0 - 1e-12
 # Largest |cos| to a sample of which nothing but rounding is left.
 ORTHOGONAL = 1e-14
+# LARS starts with so many of the atoms most similar to the sample; others join where they are needed.
+WORKING = 128
+# Relative excess from which on an atom that was left out is needed.
+NEEDED = 1e-10
 # Largest relative excess of a code that passes for optimal.
 LARGEST_EXCESS = 1e-2
 
@@ -45,12 +49,13 @@ class SparseCoder:
     """The extension of the embedding ``Y`` of training samples, ready to be evaluated.
 
     ``atoms`` are unit vectors, no two parallel; ``values`` the mean coordinates of the samples that each
-    stands for.
+    stands for, ``group`` the atom of every sample.
     """
 
     atoms: Any
     gram: Floats
     values: Floats
+    group: Ints
     samples: Shifted
     Y: Floats
     alpha: float
@@ -66,7 +71,11 @@ class SparseCoder:
         np.add.at(values, group, Y)
         values /= np.bincount(group)[:, np.newaxis]
         gram = np.ascontiguousarray(gram[np.ix_(first, first)])
-        return cls(units[first], gram, values, Shifted.of(samples), Y, alpha)
+        return cls(units[first], gram, values, group, Shifted.of(samples), Y, alpha)
+
+    def at_samples(self) -> Floats:
+        """The extension at the training samples, each coded by its own atom alone: nothing to solve."""
+        return np.asarray(self.values[self.group])
 
     def __call__(self, X: Any) -> Floats:
         """The extension at the rows of ``X``, dense or sparse, in float64."""
@@ -102,6 +111,30 @@ def lasso_code(products: Floats, gram: Floats, alpha: float) -> tuple[Floats, fl
     penalty = alpha * float(np.abs(products).max())
     if penalty <= alpha * ORTHOGONAL:
         return np.zeros_like(products), 0.0
+    atoms = _most_similar(products, WORKING)
+    while True:
+        part = _lars(products[atoms], gram[np.ix_(atoms, atoms)], penalty)
+        active = np.flatnonzero(part)
+        residual = np.abs(products - part[active] @ gram[atoms[active]])
+        # An atom that is left out and within the penalty would get the coefficient zero.
+        residual_of_others = residual.copy()
+        residual_of_others[atoms] = 0.0
+        needed = int(np.sum(residual_of_others > penalty * (1.0 + NEEDED)))
+        if needed == 0:
+            break
+        atoms = np.union1d(atoms, _most_similar(residual_of_others, min(needed, WORKING)))
+    code = np.zeros_like(products)
+    code[atoms] = part
+    return code, float(residual.max() / penalty - 1.0)
+
+
+def _most_similar(products: Floats, k: int) -> Ints:
+    """Indices of the k largest magnitudes, ascending."""
+    k = min(k, len(products))
+    return np.sort(np.argpartition(-np.abs(products), k - 1)[:k])
+
+
+def _lars(products: Floats, gram: Floats, penalty: float) -> Floats:
     with warnings.catch_warnings():
         # LARS warns when it leaves out an atom that the active ones span already, which does no harm,
         # and when it stops early, which does: the excess tells them apart.
@@ -110,9 +143,7 @@ def lasso_code(products: Floats, gram: Floats, alpha: float) -> tuple[Floats, fl
             products, gram, n_samples=1, alpha_min=penalty, method="lasso",
             max_iter=max(500, 8 * len(gram)), return_path=False,
         )  # fmt: skip
-    active = np.flatnonzero(code)
-    residual = products - gram[:, active] @ code[active]
-    return np.asarray(code), float(np.abs(residual).max() / penalty - 1.0)
+    return np.asarray(code)
 
 
 def _warn_about(excess: Floats, alpha: float) -> None:

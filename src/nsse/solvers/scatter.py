@@ -161,5 +161,10 @@ def _holding(s: Floats, share: float) -> int:
 
 def _is_singular(A: Floats, total: Floats) -> bool:
     lengths = np.sqrt(total)
-    values = linalg.eigvalsh(A / np.outer(lengths, lengths))
+    ratios = A / np.outer(lengths, lengths)
+    # Twice the bound or more, of a number no smaller than the largest eigenvalue: regular for sure.
+    surely = ratios - 2.0 * SINGULAR * float(np.linalg.norm(ratios)) * np.eye(len(A))
+    if linalg.lapack.dpotrf(surely)[1] == 0:
+        return False
+    values = linalg.eigvalsh(ratios)
     return bool(values[0] < SINGULAR * values[-1])
