@@ -48,9 +48,10 @@ check: $(VENV)/.test
 test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest supported scikit-learn.
 	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/test_,$(addsuffix .py,$(NEWEST_ONLY)))
 
-bench: $(VENV)/.test ## Speed beside the literal method; time and memory as N grows.
+bench: $(VENV)/.test ## Speed beside the literal method and the obvious ones; growth with N.
 	$(RUN)/python benchmarks/exact_vs_literal.py
 	$(RUN)/python benchmarks/growth.py
+	$(RUN)/python benchmarks/methods_speed.py
 
 methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (needs NSSE_DATA).
 	$(RUN)/python benchmarks/methods_table.py --splits 5

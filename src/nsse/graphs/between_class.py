@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -33,6 +34,6 @@ def between_class_scatter(Y: Floats, codes: Ints) -> float:
 
 def class_sums(Y: Floats, codes: Ints) -> Floats:
     """E'Y: the sum of the rows of every class."""
-    sums = np.zeros((codes.max() + 1, Y.shape[1]))
-    np.add.at(sums, codes, Y)
-    return sums
+    N = len(codes)
+    indicators = sparse.csr_array((np.ones(N), (codes, np.arange(N))))
+    return np.asarray(indicators @ Y)
