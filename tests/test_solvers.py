@@ -300,7 +300,7 @@ def test_forced_qr_and_cholesky_give_the_same_embedding(blobs, make_problem, mon
     problem = make_problem(blobs, n_components=5)
     by_cholesky = solve_pencil(problem, 0.5)
     monkeypatch.setattr(
-        pencil, "factorize", lambda K, graph, mu2: _stacked_qr(K, graph, mu2)
+        pencil, "factorize", lambda K, graph, mu2, buffers: _stacked_qr(K, graph, mu2)
     )  # fmt: skip
     by_qr = solve_pencil(problem, 0.5)
     assert (by_cholesky.factorization, by_qr.factorization) == ("cholesky", "qr")

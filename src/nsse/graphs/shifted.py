@@ -64,9 +64,9 @@ class ShiftedGraph:
         """Rows of every class."""
         return class_slices(self.codes)
 
-    def apply(self, A: Floats) -> Floats:
+    def apply(self, A: Floats, out: Floats | None = None) -> Floats:
         """S A, class by class: O(nnz(L_w)) + O(N) row operations."""
-        out = np.empty_like(A)
+        out = np.empty_like(A) if out is None else out
         total = self.mu1 * A.sum(axis=0)  # μ1 1'A
 
         def fill(part: tuple[slice, Any]) -> None:

@@ -12,9 +12,9 @@ Floats = NDArray[np.float64]
 ROWS = 256  # worked through at a time: they stay in the cache between the product and the exponential
 
 
-def gaussian(D2: Floats, sigma: float) -> Floats:
+def gaussian(D2: Floats, sigma: float, out: Floats | None = None) -> Floats:
     """Kernel matrix Ψ_ij = exp(−‖x_i − z_j‖²/σ²) from squared distances."""
-    K = np.empty_like(D2)
+    K = np.empty_like(D2) if out is None else out
 
     def fill(start: int) -> None:
         rows = slice(start, start + ROWS)

@@ -23,6 +23,7 @@ from nsse._threads import in_parallel
 from nsse.graphs import ShiftedGraph
 
 Floats = NDArray[np.float64]
+Buffers = tuple[Floats, Floats]
 
 # Above this the small eigenvalues keep fewer than about four digits in the Cholesky route.
 LARGEST_CONDITION = 1e13
@@ -48,16 +49,19 @@ class Factor:
         return dtrsm(1.0, self.R, np.asfortranarray(A), trans_a=1, overwrite_b=0)
 
 
-def factorize(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:
-    """Factor P by the policy above. ``K`` must be symmetric."""
-    factor = _cholesky(K, graph, mu2)
+def factorize(K: Floats, graph: ShiftedGraph, mu2: float, buffers: Buffers | None = None) -> Factor:
+    """Factor P by the policy above. ``K`` must be symmetric; ``buffers`` are for SK and P."""
+    factor = _cholesky(K, graph, mu2, buffers)
     if factor is None or factor.condition > LARGEST_CONDITION:
         return _stacked_qr(K, graph, mu2)
     return factor
 
 
-def _cholesky(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor | None:
-    P = _lower_half(K, graph.apply(K), mu2)
+def _cholesky(
+    K: Floats, graph: ShiftedGraph, mu2: float, buffers: Buffers | None = None
+) -> Factor | None:
+    SK, P = buffers or (np.empty_like(K), np.empty_like(K))
+    _lower_half(K, graph.apply(K, out=SK), mu2, out=P)
     # The trace bounds the norm of P, and is near it: one direction dominates.
     norm = float(np.trace(P))
     # The transpose of a C-ordered lower half is the F-ordered upper half that LAPACK takes as is.
@@ -68,10 +72,9 @@ def _cholesky(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor | None:
     return Factor(R, "cholesky", 1.0 / max(reciprocal, np.finfo(float).tiny))
 
 
-def _lower_half(K: Floats, SK: Floats, mu2: float) -> Floats:
-    """P = K(SK) + μ2 I on and below the diagonal: the rest is its mirror image."""
-    N = len(K)
-    P = np.empty((N, N))  # what lies above the diagonal is never read
+def _lower_half(K: Floats, SK: Floats, mu2: float, out: Floats) -> None:
+    """P = K(SK) + μ2 I on and below the diagonal: what lies above is its mirror image, never read."""
+    N, P = len(K), out
 
     def fill(start: int) -> None:
         stop = min(start + PANEL, N)
@@ -79,7 +82,6 @@ def _lower_half(K: Floats, SK: Floats, mu2: float) -> Floats:
 
     in_parallel(fill, reversed(range(0, N, PANEL)), P.size)  # the longest panels first
     P[np.diag_indices(N)] += mu2
-    return P
 
 
 def _stacked_qr(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:

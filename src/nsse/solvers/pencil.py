@@ -70,8 +70,9 @@ class Solution:
 def solve_pencil(problem: Problem, sigma: float, start: Floats | None = None) -> Solution:
     """Embed at one σ; ``start`` is the ``basis`` of a solution at a nearby σ."""
     with one_blas_thread():
-        K = gaussian(problem.D2, sigma)
-        factor = factorize(K, problem.graph, problem.mu2)
+        K = gaussian(problem.D2, sigma, out=problem.buffer("K"))
+        buffers = problem.buffer("SK"), problem.buffer("P")
+        factor = factorize(K, problem.graph, problem.mu2, buffers)
         first = class_start(problem) if start is None else start
         pairs = leading_pairs(K, factor, problem.n_components, first, RESIDUAL)
         d = problem.n_components

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ class Problem:
     mu3: float
     n_components: int
     affinity: Affinity
+    _buffers: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def build(
@@ -63,6 +64,16 @@ class Problem:
     def scale_term(self, sigma: float) -> float:
         """μ3/σ²."""
         return self.mu3 / sigma**2
+
+    def buffer(self, name: str) -> Floats:
+        """An N × N array to overwrite, the same at every σ.
+
+        A fresh one of this size comes from the system page by page, which takes as long as computing
+        its values.
+        """
+        if name not in self._buffers:
+            self._buffers[name] = np.empty((self.n_samples, self.n_samples))
+        return self._buffers[name]
 
     def subset(self, members: Ints) -> Problem:
         """Pose the same problem on some of the samples, with the neighbour graph built among them."""
