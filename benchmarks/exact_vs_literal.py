@@ -117,8 +117,8 @@ def _show(record: dict[str, Any]) -> None:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=TARGET_AT, help="training samples (default: 2000)")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of ours (default: 3)")
-    parser.add_argument("--literal-repeats", type=int, default=2, help="of each literal (default: 2)")
+    parser.add_argument("--repeats", type=int, default=5, help="runs of ours (default: 5)")
+    parser.add_argument("--literal-repeats", type=int, default=3, help="of each literal (default: 3)")
     parser.add_argument("--out", type=Path, default=RESULTS / "exact_vs_literal.json")
     return parser.parse_args(argv)
 

@@ -136,7 +136,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
 
     Notes
     -----
-    Exact NSSE takes O(N³) time and about 50 N² bytes. A point embeds to the same bits alone or in any
+    Exact NSSE takes O(N³) time and about 40 N² bytes. A point embeds to the same bits alone or in any
     batch; results do not depend on the number of threads.
 
     References
