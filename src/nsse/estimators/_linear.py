@@ -13,7 +13,7 @@ from nsse._threads import one_blas_thread
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._parameters import check_classifier, check_count, check_number
 from nsse.extensions.linear import linear_map
-from nsse.kernels import check_distinct
+from nsse.kernels import as_dense, check_distinct
 from nsse.solvers import fix_signs
 from nsse.solvers.scatter import (
     Principal,
@@ -93,4 +93,4 @@ def check_pca(value: Any) -> str | int | float | None:
 def dense_samples(X: Any) -> Floats:
     """The samples as a dense float64 array: centring leaves no zeros of a sparse one. Not all equal."""
     check_distinct(X)
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    return as_dense(X).astype(np.float64, copy=False)

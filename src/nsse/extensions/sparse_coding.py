@@ -27,7 +27,7 @@ from sklearn.linear_model import lars_path_gram
 from sklearn.preprocessing import normalize
 
 from nsse._threads import one_blas_thread
-from nsse.kernels import Shifted
+from nsse.kernels import Shifted, as_dense
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -65,7 +65,7 @@ class SparseCoder:
         """Prepare the extension of ``Y`` for codes with the relative penalty ``alpha``."""
         units = normalize(samples.astype(np.float64))
         with one_blas_thread():
-            gram = _dense(units @ units.T)
+            gram = as_dense(units @ units.T)
         first, group = _parallel_groups(gram)
         values = np.zeros((len(first), Y.shape[1]))
         np.add.at(values, group, Y)
@@ -91,7 +91,7 @@ class SparseCoder:
         shares, excess = np.zeros((X.shape[0], len(self.gram))), np.zeros(X.shape[0])
         with one_blas_thread():
             for i in range(X.shape[0]):
-                unit = _dense(normalize(X[[i]].astype(np.float64))).ravel()
+                unit = as_dense(normalize(X[[i]].astype(np.float64))).ravel()
                 products = np.asarray(self.atoms @ unit).ravel()
                 code, excess[i] = lasso_code(products, self.gram, self.alpha)
                 shares[i] = np.abs(code) / max(np.abs(code).sum(), np.finfo(np.float64).tiny)
@@ -165,7 +165,3 @@ def _parallel_groups(gram: Floats) -> tuple[Ints, Ints]:
     _, labels = connected_components(np.abs(gram) >= PARALLEL, directed=False)
     _, first, group = np.unique(labels, return_index=True, return_inverse=True)
     return first, group
-
-
-def _dense(A: Any) -> Floats:
-    return np.asarray(A.toarray() if hasattr(A, "toarray") else A)

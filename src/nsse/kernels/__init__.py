@@ -4,12 +4,13 @@
 ``interpolation`` solves with it.
 """
 
-from nsse.kernels.distances import Shifted, check_distinct, median_distance, squared_distances
+from nsse.kernels.distances import Shifted, as_dense, check_distinct, median_distance, squared_distances
 from nsse.kernels.gaussian import gaussian, gaussian_log_derivative
 from nsse.kernels.interpolation import interpolation_coefficients
 
 __all__ = [
     "Shifted",
+    "as_dense",
     "check_distinct",
     "gaussian",
     "gaussian_log_derivative",

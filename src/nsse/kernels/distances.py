@@ -72,7 +72,7 @@ def squared_distances(X: Any) -> Floats:
 
 def check_distinct(X: Any) -> None:
     """Refuse samples that are all the same."""
-    if np.array_equal(_dense(X.max(axis=0)), _dense(X.min(axis=0))):
+    if np.array_equal(as_dense(X.max(axis=0)), as_dense(X.min(axis=0))):
         raise _all_equal()
 
 
@@ -109,7 +109,7 @@ def _all_equal() -> ValueError:
 def _moved(X: Any, shift: Floats | None) -> Any:
     # C order: BLAS sums the rows of a matrix stored by columns differently.
     if shift is not None:
-        return np.ascontiguousarray(_dense(X)) - shift
+        return np.ascontiguousarray(as_dense(X)) - shift
     if isinstance(X, np.ndarray):
         return np.ascontiguousarray(X, dtype=np.float64)
     return X.astype(np.float64)
@@ -117,12 +117,13 @@ def _moved(X: Any, shift: Floats | None) -> Any:
 
 def _expanded(A: Any, a: Floats, B: Any, b: Floats) -> Floats:
     """‖a‖² + ‖b‖² − 2a'b for the rows of A and B with squared norms a and b."""
-    D2 = _dense(A @ B.T)
+    D2 = as_dense(A @ B.T)
     D2 *= -2.0
     D2 += a[:, np.newaxis]
     D2 += b
     return np.maximum(D2, 0.0, out=D2)
 
 
-def _dense(A: Any) -> Floats:
+def as_dense(A: Any) -> Floats:
+    """A dense array of a dense or sparse matrix."""
     return np.asarray(A.toarray() if hasattr(A, "toarray") else A)

@@ -22,6 +22,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
 from nsse._threads import one_blas_thread
 from nsse.graphs import degrees
+from nsse.kernels import as_dense
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +52,7 @@ class Eigenmap:
 
 def smallest_eigenpairs(A: Any, n_components: int) -> Eigenmap:
     """The ``n_components`` smallest eigenpairs of a symmetric matrix, dense or sparse."""
-    dense = np.array(_dense(A))
+    dense = np.array(as_dense(A))
     scale = max(float(np.abs(dense).sum(axis=1).max()), np.finfo(np.float64).tiny)
     last = min(n_components, len(dense) - 1)  # one more than asked for, to see the gap
     with one_blas_thread():
@@ -69,7 +70,7 @@ def normalized_eigenmap(W: Any, n_components: int) -> Eigenmap:
     if few_edges and len(D) >= LARGE and 4 * n_components < len(D):
         scaling: Any = sparse.diags_array(D**-0.5)
         return _sparse_eigenmap(sparse.eye_array(len(D)) - scaling @ W @ scaling, trivial, n_components)
-    L = -_dense(W) * (D[:, np.newaxis] ** -0.5 * D**-0.5)
+    L = -as_dense(W) * (D[:, np.newaxis] ** -0.5 * D**-0.5)
     L[np.diag_indices_from(L)] += 1.0
     # Eigenvalues lie in [0, 2]: the trivial one goes from 0 to 4, beyond all others.
     L += 4.0 * np.outer(trivial, trivial)
@@ -118,7 +119,3 @@ def _sparse_eigenmap(L: Any, trivial: Floats, n_components: int) -> Eigenmap:
 def _eigenmap(values: Floats, vectors: Floats, d: int, scale: float) -> Eigenmap:
     gap = float(values[d] - values[d - 1]) / scale if len(values) > d else np.inf
     return Eigenmap(values[:d], np.ascontiguousarray(vectors[:, :d]), gap)
-
-
-def _dense(A: Any) -> Floats:
-    return np.asarray(A.toarray() if hasattr(A, "toarray") else A)
