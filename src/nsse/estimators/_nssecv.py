@@ -55,11 +55,11 @@ def default_param_grid(n_classes: int) -> dict[str, list[Any]]:
         Values of mu1, mu2, mu3, n_components and n_neighbors.
     """
     most = n_classes - 1
-    shares = (0.3, 0.4, 0.55, 0.75, 1.0)
+    shares = (0.2, 0.3, 0.4, 0.55, 0.75, 1.0)
     return {
-        "mu1": [0.1, 1.0, 10.0],
+        "mu1": [0.1, 1.0],
         "mu2": [0.001, 0.01, 0.1],
-        "mu3": [0.1, 1.0, 10.0, 100.0, 1000.0],
+        "mu3": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0],
         "n_components": sorted({min(most, max(2, round(share * most))) for share in shares}),
         "n_neighbors": [2, 5],
     }
@@ -105,6 +105,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     n_jobs : int, default=None
         Splits scored at a time, by joblib: within ``joblib.parallel_config(backend="dask")`` they go
         to a Dask cluster.
+    tolerance : float, default=0.0
+        Take the smoothest of the points whose mean score is within so many standard errors of the
+        best. 0 takes the best one, as ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
@@ -173,6 +176,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
+        tolerance: float = 0.0,
         random_state: Any = 0,
         progress: bool | None = None,
         verbose: int = 0,
@@ -188,6 +192,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         self.cv = cv
         self.scoring = scoring
         self.n_jobs = n_jobs
+        self.tolerance = tolerance
         self.random_state = random_state
         self.progress = progress
         self.verbose = verbose
@@ -273,8 +278,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return list(BalancedSplits(n_repeats, fraction, self.random_state).split(X, y))
 
     def _searched(self, grid: Any, base: NSSE, trial: _Trial) -> tuple[Table, Params]:
+        tolerance = check_number("tolerance", self.tolerance, cure="0 takes the best point.")
         if self.search == "joint":
-            return joint_search(grid, trial)
+            return joint_search(grid, tolerance, trial)
         if not isinstance(grid, Mapping):
             raise rule_error(
                 "param_grid", 'be one dict for search="sequential"', type(grid).__name__,
@@ -288,7 +294,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
                 "start", "name parameters of the grid", unknown, "Set others on `estimator`."
             )
         n_rounds = check_count("n_rounds", self.n_rounds, cure="1 is what the paper does.")
-        return sequential_search(grid, start, order, n_rounds, trial)
+        return sequential_search(grid, start, order, n_rounds, tolerance, trial)
 
 
 FRACTION_CURE = "0.15 holds out one sample of seven."

@@ -36,17 +36,23 @@ class Table:
         """Mean score of every point; NaN where any split has none."""
         return self.scores.mean(axis=1)
 
-    def best(self) -> int:
-        """The point of the highest mean score; of equal ones the smoother.
+    def best(self, tolerance: float = 0.0) -> int:
+        """The smoothest point within ``tolerance`` standard errors of the highest mean score.
 
         Smoother is the larger mean σ, then the larger μ2, then the smaller d.
         """
         means = self.means
         if np.all(np.isnan(means)):
             raise NoPointError
+        top = int(np.nanargmax(means))
         # Sums of the same counts in another order differ by rounding: those are ties too.
-        tied = np.flatnonzero(means >= np.nanmax(means) - 1e-12)
-        return int(max(tied, key=lambda i: (self.sigmas[i], *_smoothness(self.points[i]), -i)))
+        slack = 1e-12 + tolerance * self._standard_error(top)
+        good = np.flatnonzero(means >= means[top] - slack)
+        return int(max(good, key=lambda i: (self.sigmas[i], *_smoothness(self.points[i]), -i)))
+
+    def _standard_error(self, row: int) -> float:
+        n_splits = self.scores.shape[1]
+        return float(self.scores[row].std(ddof=1) / np.sqrt(n_splits)) if n_splits > 1 else 0.0
 
     def joined(self, other: Table) -> Table:
         """Its own rows and those of another table."""
@@ -60,10 +66,10 @@ class Table:
 Evaluate = Callable[[Sequence[Params]], Table]
 
 
-def joint_search(grid: Any, evaluate: Evaluate) -> tuple[Table, Params]:
+def joint_search(grid: Any, tolerance: float, evaluate: Evaluate) -> tuple[Table, Params]:
     """Score the whole grid."""
     table = evaluate(list(ParameterGrid(grid)))
-    return table, table.points[table.best()]
+    return table, table.points[table.best(tolerance)]
 
 
 def sequential_search(
@@ -71,6 +77,7 @@ def sequential_search(
     start: Mapping[str, Any],
     order: Sequence[str],
     n_rounds: int,
+    tolerance: float,
     evaluate: Evaluate,
 ) -> tuple[Table, Params]:
     """One parameter at a time, the others kept fixed (§5.1); ends early when a round changes nothing."""
@@ -88,7 +95,7 @@ def sequential_search(
             assert table is not None
             rows = [table.points.index(point) for point in points]
             line = Table(tuple(points), table.scores[rows], table.sigmas[rows])
-            current = dict(points[line.best()])
+            current = dict(points[line.best(tolerance)])
         if current == before:
             break
     assert table is not None

@@ -55,7 +55,7 @@ def _at_given_scales(
         if candidate.sigma is not None:
             by_sigma[candidate.sigma][candidate.weights].append(place)
     for sigma, places in by_sigma.items():
-        nodes = sweep.solve(sigma, [(weights, None) for weights in places])
+        nodes = sweep.solve(sigma, list(places))
         for node, here in zip(nodes, places.values(), strict=True):
             for place in here:
                 yield place, _at_node(node, candidates[place].n_components)
@@ -65,14 +65,12 @@ def _at_best_scales(
     sweep: Sweep, grid: ScaleGrid, candidates: Sequence[Candidate]
 ) -> Iterator[tuple[int, Embedded | None]]:
     pending = [i for i, candidate in enumerate(candidates) if candidate.sigma is None]
-    curves = {candidates[i].weights: ScaleCurve(grid) for i in pending}
-    missing = {index: set(curves) for index in grid.coarse} if pending else {}
+    members: dict[Weights, list[Candidate]] = defaultdict(list)
+    for i in pending:
+        members[candidates[i].weights].append(candidates[i])
+    curves = {weights: ScaleCurve(grid) for weights in members}
+    _scan(sweep, grid, curves, members)
     while pending:
-        for index in sorted(missing):
-            wanted = sorted(missing[index], key=lambda w: (w.graph, w.mu1, w.mu2))
-            found = sweep.solve(grid.sigma(index), [(weights, None) for weights in wanted])
-            for weights, node in zip(wanted, found, strict=True):
-                curves[weights].nodes[index] = node
         missing, waiting = defaultdict(set), []
         for i in pending:
             candidate = candidates[i]
@@ -87,7 +85,35 @@ def _at_best_scales(
                 yield i, None
             else:
                 yield i, _at_place(sweep, curve, place, candidate)
+        for index in sorted(missing):
+            _solve_nodes(sweep, grid, curves, index, missing[index])
         pending = waiting
+
+
+def _scan(
+    sweep: Sweep,
+    grid: ScaleGrid,
+    curves: dict[Weights, ScaleCurve],
+    members: dict[Weights, list[Candidate]],
+) -> None:
+    """Solve at the nodes of the joint search, from the largest σ down to where no minimum can be."""
+    going = set(curves)
+    for index in reversed(grid.coarse):
+        _solve_nodes(sweep, grid, curves, index, going)
+        going = {w for w in going if not curves[w].ends_below(index, _pairs(members[w]))}
+
+
+def _pairs(members: list[Candidate]) -> set[tuple[int, float]]:
+    return {(candidate.n_components, candidate.mu3) for candidate in members}
+
+
+def _solve_nodes(
+    sweep: Sweep, grid: ScaleGrid, curves: dict[Weights, ScaleCurve], index: int, wanted: set[Weights]
+) -> None:
+    ordered = sorted(wanted, key=lambda weights: (weights.graph, weights.mu1, weights.mu2))
+    found = sweep.solve(grid.sigma(index), ordered) if ordered else []
+    for weights, node in zip(ordered, found, strict=True):
+        curves[weights].nodes[index] = node
 
 
 def _at_place(sweep: Sweep, curve: ScaleCurve, place: Place, candidate: Candidate) -> Embedded | None:
@@ -95,7 +121,7 @@ def _at_place(sweep: Sweep, curve: ScaleCurve, place: Place, candidate: Candidat
     found = curve.embedding(place, d)
     if found is not None:
         return Embedded(*found, place.sigma)
-    (node,) = sweep.solve(place.sigma, [(candidate.weights, None)])
+    (node,) = sweep.solve(place.sigma, [candidate.weights])
     sweep.counts["solved at their own scale"] += 1
     return _at_node(node, d)
 

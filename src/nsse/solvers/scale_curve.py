@@ -9,7 +9,7 @@ search to a small fraction of a percent of σ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 REFINEMENT = 4
 # Subspaces of neighbouring nodes that are further apart than this cosine are not interpolated: two
 # eigenvalues have crossed between them.
-LEAST_COSINE = 0.95
+LEAST_COSINE = 0.8
 
 
 class MissingNodesError(Exception):
@@ -109,9 +109,9 @@ class Cell:
     ) -> Cell | None:
         """Turn the solutions at some nodes to the first one's; None where they are too far apart."""
         onto = nodes[around[0]].Y[:, :width]
-        turned = []
+        turned: list[tuple[Floats, Floats, Floats]] = []
         for node in (nodes[i] for i in around):
-            Q = _turn(node.Y[:, :width], onto)
+            Q = _turn(node.Y[:, :width], onto) if turned else np.eye(width)
             if Q is None:
                 return None
             reduced = (Q.T * node.eigenvalues[:width]) @ Q
@@ -148,6 +148,18 @@ class ScaleCurve:
                 places.append(self._bottom(valley.known[0], valley.known[1], d, mu3))
         return min(places, key=lambda place: place.depth)
 
+    def ends_below(self, index: int, wanted: Iterable[tuple[int, float]]) -> bool:
+        """Whether no (d, μ3) has its minimum below this node, the lowest known.
+
+        g ≥ μ3/σ², which only grows as σ falls: once it exceeds a value of g that was seen, no smaller σ
+        can do better.
+        """
+        sigma = self.grid.sigma(index)
+        return all(mu3 / sigma**2 > self._least(d, mu3) for d, mu3 in wanted)
+
+    def _least(self, d: int, mu3: float) -> float:
+        return min((n.excess(d, mu3) for n in self.nodes.values() if n.rank >= d), default=np.inf)
+
     def embedding(self, place: Place, d: int) -> tuple[Floats, Floats] | None:
         """Embedding and new samples at the minimum; None where it must be solved for."""
         here = self.nodes[place.index]
@@ -172,6 +184,8 @@ class ScaleCurve:
         """The nodes of the joint search up to where the kernel no longer carries d coordinates."""
         scanned: list[_Seen] = []
         for index in self.grid.coarse:
+            if index not in self.nodes and not scanned:
+                continue  # below the last node where a minimum can be
             seen = self._seen(index, d, mu3)
             if seen is None:
                 break

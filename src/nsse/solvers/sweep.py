@@ -8,9 +8,8 @@ solution serves every μ3, which does not enter it, and every smaller d, which t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -91,10 +90,14 @@ class Sweep:
     graphs: Sequence[ShiftedGraph]
     n_components: int
     counts: Counter[str] = field(default_factory=Counter)
+    _classes: ShiftedGraph = field(init=False, repr=False)
     _buffers: dict[str, Floats] = field(default_factory=dict, repr=False)
 
-    def solve(self, sigma: float, wanted: Iterable[tuple[Weights, Any]]) -> list[Node]:
-        """Embed with each of the weights at one σ; beside each stands a basis to start from, or None.
+    def __post_init__(self) -> None:
+        self._classes = self.graphs[0].classes_only()
+
+    def solve(self, sigma: float, wanted: Sequence[Weights]) -> list[Node]:
+        """Embed with each of the weights at one σ.
 
         Where the eigenproblem cannot be solved in floating point, the node has no coordinates.
         """
@@ -103,11 +106,9 @@ class Sweep:
             K_new = gaussian(self.D2_new, sigma)
             self.counts["kernel matrices"] += 1
             grams = _Grams(self, K)
-            return [self._node(sigma, K, K_new, grams, *one) for one in wanted]
+            return [self._node(sigma, K, K_new, grams, weights) for weights in wanted]
 
-    def _node(
-        self, sigma: float, K: Floats, K_new: Floats, grams: _Grams, weights: Weights, start: Any
-    ) -> Node:
+    def _node(self, sigma: float, K: Floats, K_new: Floats, grams: _Grams, weights: Weights) -> Node:
         graph = replace(self.graphs[weights.graph], mu1=weights.mu1)
         P = self._buffer("P")
         np.multiply(grams.of_classes(), weights.mu1, out=P)
@@ -118,7 +119,7 @@ class Sweep:
             if not np.isfinite(np.trace(P)):
                 raise LinAlgError("P is not finite")
             factor = factorize_gram(P, K, graph, weights.mu2)
-            found = coordinates(problem, K, factor, sigma, start, LARGEST_NOISE)
+            found = coordinates(problem, K, factor, sigma, None, LARGEST_NOISE)
         except LinAlgError:
             return Node.unsolved(sigma, len(K), len(K_new))
         return Node(sigma, found.eigenvalues, found.slopes, found.Y, K_new @ found.C)
@@ -137,15 +138,15 @@ class _Grams:
         self._made: set[str] = set()
 
     def of_graph(self, index: int) -> Floats:
-        return self._get(f"K L{index} K", lambda: self._sweep.graphs[index])
+        return self._get(f"K L{index} K", self._sweep.graphs[index])
 
     def of_classes(self) -> Floats:
-        return self._get("K J K", self._sweep.graphs[0].classes_only)
+        return self._get("K J K", self._sweep._classes)
 
-    def _get(self, name: str, graph: Callable[[], ShiftedGraph]) -> Floats:
+    def _get(self, name: str, graph: ShiftedGraph) -> Floats:
         out = self._sweep._buffer(name)
         if name not in self._made:
-            gram(self._K, graph(), self._sweep._buffer("SK"), out=out)
+            gram(self._K, graph, self._sweep._buffer("SK"), out=out)
             self._sweep.counts["Gram matrices"] += 1
             self._made.add(name)
         return out
