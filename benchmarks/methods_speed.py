@@ -2,7 +2,8 @@
 
 Both get the same samples in one run, with default parameters, and must agree on the embedding. The
 obvious code (``obvious.py``) gets every BLAS thread, and one alone, where spinning threads would slow it
-down; the faster of the two counts. Ours also checks its input and fits a nearest-neighbour classifier.
+down; the faster of the two counts. Ours also checks its input, fits a nearest-neighbour classifier and
+maps a sample to the same bits in every batch: of a linear map, one product, these are a visible part.
 
     python benchmarks/methods_speed.py
     python benchmarks/methods_speed.py --n-sparse 6000    # and neighbour graphs, on more samples

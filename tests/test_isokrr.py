@@ -19,6 +19,7 @@ import oracles_methods_c as oracle
 from nsse import IsoKRR
 from nsse.extensions.kernel_ridge import kernel_ridge
 from nsse.graphs.geodesics import class_dissimilarities, geodesic_distances, shortest_links
+from nsse.solvers import isomap
 from nsse.solvers.isomap import classical_mds, double_centred
 
 
@@ -96,6 +97,27 @@ def test_negative_eigenvalues_take_no_coordinates():
     assert scaling.negative_share == pytest.approx(-values[values < 0].sum() / np.abs(values).sum())
     assert scaling.negative_share > 0.01
     assert len(scaling.eigenvalues) == 2
+
+
+@pytest.mark.parametrize("missed", [False, True])
+def test_few_coordinates_of_many_samples_are_the_first_of_all(blobs, monkeypatch, missed):
+    """Lanczos, checked by the eigenvalues that LAPACK finds: what it misses is not believed."""
+    G = squareform(pdist(blobs.X)) ** 1.5
+    all_of_them, original = classical_mds(G), isomap.lanczos
+
+    def forgetful(B, k, which, restarts):
+        values, vectors = original(B, k + 1, which, restarts)
+        return (values[:-1], vectors[:, :-1]) if missed else (values[1:], vectors[:, 1:])
+
+    monkeypatch.setattr(isomap, "worth_lanczos", lambda n_samples, k: True)
+    monkeypatch.setattr(isomap, "lanczos", forgetful)
+    few = classical_mds(G, 4)
+    np.testing.assert_allclose(
+        np.abs(few.coordinates), np.abs(all_of_them.coordinates[:, :4]), atol=1e-9
+    )
+    np.testing.assert_allclose(few.eigenvalues, all_of_them.eigenvalues, rtol=1e-9)
+    assert few.negative_share == pytest.approx(all_of_them.negative_share)
+    assert few.negative_share > 1e-3
 
 
 @pytest.mark.filterwarnings("ignore:The number of connected components")  # k = 8: two, joined alike

@@ -36,10 +36,11 @@ def semi(make_blobs):
 # The solver
 
 
+@pytest.mark.parametrize("k", [4, None])
 @pytest.mark.parametrize("normalized", [True, False])
-def test_laplacian_is_the_definition(blobs, normalized):
-    ours = neighbor_laplacian(cdist(blobs.X, blobs.X, "sqeuclidean"), 4, None, normalized=normalized)
-    expected = oracle.graph_laplacian(blobs.X, 4, normalized)
+def test_laplacian_is_the_definition(blobs, normalized, k):
+    ours = neighbor_laplacian(cdist(blobs.X, blobs.X, "sqeuclidean"), k, None, normalized=normalized)
+    expected = oracle.graph_laplacian(blobs.X, len(blobs.X) - 1 if k is None else k, normalized)
     np.testing.assert_allclose(ours.toarray(), expected, atol=1e-12)
 
 

@@ -18,8 +18,9 @@ import oracles_methods_a as oracles
 from nsse import SUPLAP, DegenerateEmbeddingWarning
 from nsse.extensions import interpolate
 from nsse.graphs import class_graphs, nearest
-from nsse.kernels import squared_distances
-from nsse.solvers import smallest_eigenpairs
+from nsse.graphs.adaptive import signed_laplacian
+from nsse.kernels import as_dense, squared_distances
+from nsse.solvers import eigenmap, smallest_eigenpairs
 
 KINDS = [("adaptive", "adaptive"), (3, 5), (50, "adaptive"), ("adaptive", 2), (None, None)]
 
@@ -40,7 +41,25 @@ def test_graphs_equal_the_double_loop(blobs, within, between, beta):
     got = class_graphs(squared_distances(blobs.X), blobs.codes, within, between, beta)
     expected = oracles.suplap_weights(*blobs, within, between, beta)
     for W, literal in zip(got, expected, strict=True):
-        np.testing.assert_allclose(W.toarray(), literal, rtol=1e-10)
+        np.testing.assert_allclose(as_dense(W), literal, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("within", "between"), KINDS)
+def test_laplacians_are_joined_as_defined(blobs, within, between):
+    W_w, W_b = class_graphs(squared_distances(blobs.X), blobs.codes, within, between, None)
+    L = signed_laplacian(W_w, W_b, 0.3)
+    assert sparse.issparse(L) == ((within, between) == (3, 5))
+    np.testing.assert_allclose(as_dense(L), literal_matrix(blobs, within, between, 0.3), atol=1e-12)
+
+
+def test_sparse_and_dense_solvers_agree(digits, monkeypatch):
+    parameters = {"n_components": 6, "n_neighbors": 5, "n_neighbors_between": 5}
+    dense = fitted(digits, **parameters)
+    monkeypatch.setattr(eigenmap, "LARGE", 10)
+    monkeypatch.setattr(eigenmap, "_proven_lanczos", None)  # what the dense route would call
+    lanczos = fitted(digits, **parameters)
+    np.testing.assert_allclose(lanczos.eigenvalues_, dense.eigenvalues_, atol=1e-10)
+    np.testing.assert_allclose(lanczos.embedding_, dense.embedding_, atol=1e-6)
 
 
 @pytest.mark.parametrize("k", [1, 3, 100, None])

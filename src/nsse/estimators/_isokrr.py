@@ -155,9 +155,9 @@ class IsoKRR(GaussianMapClassifier):
         D2, self.length_unit_ = measured_distances(X, unit)
         D = class_dissimilarities(D2, codes, self.beta, self.overlap)
         geodesics = geodesic_distances(D, self.n_neighbors)
-        scaling = classical_mds(geodesics.lengths)
+        scaling = classical_mds(geodesics.lengths, d)
         d = self._check_existing(d, scaling)
-        Y = scaling.coordinates[:, :d] * fix_signs(scaling.coordinates[:, :d], codes)
+        Y = scaling.coordinates * fix_signs(scaling.coordinates, codes)
         coef = kernel_ridge(gaussian(D2, self.sigma), Y, self.alpha)
         self._keep_map(X, coef, self.sigma * self.length_unit_)
         self.isomap_embedding_ = Y

@@ -67,13 +67,17 @@ class LinearEmbeddingClassifier(EmbeddingClassifier):
         self, X: Any, codes: Ints, principal: Principal, solution: ScatterSolution, V: Floats
     ) -> None:
         """Take the columns of ``V``, directions in the principal coordinates, as the map."""
-        signs = fix_signs(principal.scores @ V, codes)
         self.mean_ = principal.mean
-        self.components_ = (principal.axes.T @ (V * signs)).T
+        # A column and its map change signs together, to the bit.
+        self.components_ = (principal.axes.T @ V).T
+        embedding = self._map(X)
+        signs = fix_signs(embedding, codes)
+        self.components_ *= signs[:, np.newaxis]
+        embedding *= signs
         self.eigenvalues_ = solution.eigenvalues
         self.n_pca_components_ = len(principal.axes)
         self.reg_ = solution.ridge
-        self.embedding_ = self._map(X).astype(X.dtype, copy=False)
+        self.embedding_ = embedding.astype(X.dtype, copy=False)
 
 
 def check_pca(value: Any) -> str | int | float | None:

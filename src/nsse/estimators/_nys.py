@@ -181,8 +181,11 @@ class NYS(EmbeddingClassifier):
 
 def _kernel(D2: Floats, sigma: float, kept: Mask | None) -> Any:
     """K at the training samples: sparse if it is restricted to neighbours."""
-    K = gaussian(D2, sigma)
-    return K if kept is None else sparse.csr_array(np.where(kept, K, 0.0))
+    if kept is None:
+        return gaussian(D2, sigma)
+    # One row of distances for a kernel that takes rows.
+    values = gaussian(D2[kept][np.newaxis], sigma)[0]
+    return sparse.csr_array((values, np.nonzero(kept)), shape=D2.shape)
 
 
 def _root_mean_square(D2: Floats, kept: Mask | None) -> float:

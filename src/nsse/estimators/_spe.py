@@ -26,7 +26,8 @@ from nsse.estimators._parameters import (
 )
 from nsse.estimators._posing import encode_labels
 from nsse.extensions import SparseCoder
-from nsse.graphs import degrees, gaussian_affinity
+from nsse.graphs import degrees
+from nsse.graphs.unsupervised import neighbor_affinity
 from nsse.solvers import normalized_eigenmap
 
 
@@ -145,7 +146,7 @@ class SPE(EmbeddingClassifier):
         self.classes_, codes = encode_labels(y)
         d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))
         D2, self.length_unit_ = measured_distances(X, unit)
-        W = gaussian_affinity(D2, np.zeros_like(codes), self.n_neighbors, self.beta)
+        W = neighbor_affinity(D2, self.n_neighbors, self.beta)
         check_no_sample_alone(W, self.beta)
         solution = normalized_eigenmap(W, d)
         warn_if_degenerate(solution, "Raise `n_neighbors` or `beta`, or change `n_components`.")

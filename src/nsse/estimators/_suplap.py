@@ -18,7 +18,7 @@ from nsse.estimators._parameters import (
 )
 from nsse.estimators._posing import encode_labels
 from nsse.extensions import interpolate
-from nsse.graphs import class_graphs, laplacian
+from nsse.graphs.adaptive import class_graphs, signed_laplacian
 from nsse.solvers import fix_signs, smallest_eigenpairs
 
 
@@ -158,7 +158,7 @@ class SUPLAP(GaussianMapClassifier):
         d = check_n_components(self.n_components, len(codes), len(self.classes_))
         D2, self.length_unit_ = measured_distances(X, unit)
         W_w, W_b = class_graphs(D2, codes, self.n_neighbors, self.n_neighbors_between, self.beta)
-        solution = smallest_eigenpairs(laplacian(W_w) - self.mu * laplacian(W_b), d)  # Eq. (2)
+        solution = smallest_eigenpairs(signed_laplacian(W_w, W_b, self.mu), d)  # Eq. (2)
         warn_if_degenerate(solution, "Change `n_neighbors_between` or `mu`, or another `n_components`.")
         Y = solution.vectors * fix_signs(solution.vectors, codes)
         self._keep_map(X, interpolate(D2, Y, self.sigma, self.ridge), self.sigma * self.length_unit_)

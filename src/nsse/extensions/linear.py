@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._threads import in_parallel
+from nsse.kernels import as_dense
 
 Floats = NDArray[np.float64]
 
 ROWS = 64
+# Multiplications in the time of one value that `in_parallel` counts.
+PER_VALUE = 100
 
 
 def linear_map(X: Any, mean: Floats, components: Floats) -> Floats:
@@ -25,10 +28,10 @@ def linear_map(X: Any, mean: Floats, components: Floats) -> Floats:
     V = np.ascontiguousarray(components.T)
 
     def fill(start: int) -> None:
-        rows = X[start : start + ROWS]
+        rows = as_dense(X[start : start + ROWS])
         block = np.zeros((ROWS, len(mean)))
-        block[: rows.shape[0]] = (rows.toarray() if hasattr(rows, "toarray") else rows) - mean
-        out[start : start + ROWS] = (block @ V)[: rows.shape[0]]
+        np.subtract(rows, mean, out=block[: len(rows)])
+        out[start : start + ROWS] = (block @ V)[: len(rows)]
 
-    in_parallel(fill, range(0, X.shape[0], ROWS), out.size)
+    in_parallel(fill, range(0, X.shape[0], ROWS), out.size * len(mean) // PER_VALUE)
     return out

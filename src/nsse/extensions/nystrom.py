@@ -59,14 +59,21 @@ class NystromExpansion:
         return in_blocks(self._block, X, *self.coef.shape)
 
     def _block(self, X: Any) -> Floats:
-        D2 = padded_squared_distances(self.centers, X)
-        K = np.exp(D2 * (-1.0 / self.sigma**2))
-        near = self.neighborhoods
-        if near is not None:
-            K[~within_reach(D2, near.radii2, near.n_neighbors, near.slack)] = 0.0
+        K = self._kernel(padded_squared_distances(self.centers, X))
         # Far from all samples K underflows; K/√E K then tends to zero, and zero is what we give.
         means = np.maximum(K.mean(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        return np.asarray((K / np.sqrt(means)) @ self.coef)
+        return np.asarray((K @ self.coef) / np.sqrt(means))
+
+    def _kernel(self, D2: Floats) -> Floats:
+        """K between new points and centres; ``D2`` is used up."""
+        near = self.neighborhoods
+        kept = None if near is None else within_reach(D2, near.radii2, near.n_neighbors, near.slack)
+        D2 *= -1.0 / self.sigma**2
+        if kept is None:
+            return np.asarray(np.exp(D2, out=D2))
+        K = np.zeros_like(D2)
+        K[kept] = np.exp(D2[kept])
+        return K
 
 
 def nystrom_coefficients(Y: Floats, eigenvalues: Floats, means: Floats) -> Floats:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
@@ -70,7 +71,8 @@ class SparseCoder:
         values = np.zeros((len(first), Y.shape[1]))
         np.add.at(values, group, Y)
         values /= np.bincount(group)[:, np.newaxis]
-        gram = np.ascontiguousarray(gram[np.ix_(first, first)])
+        if len(first) < len(group):
+            gram = np.ascontiguousarray(gram[np.ix_(first, first)])
         return cls(units[first], gram, values, group, Shifted.of(samples), Y, alpha)
 
     def at_samples(self) -> Floats:
@@ -162,6 +164,8 @@ def _parallel_groups(gram: Floats) -> tuple[Ints, Ints]:
 
     Zero samples have no direction: each is a group, and an atom that is never used.
     """
-    _, labels = connected_components(np.abs(gram) >= PARALLEL, directed=False)
+    rows, cols = np.nonzero(np.abs(gram) >= PARALLEL)
+    pairs = sparse.csr_array((np.ones(len(rows)), (rows, cols)), shape=gram.shape)
+    _, labels = connected_components(pairs, directed=False)
     _, first, group = np.unique(labels, return_index=True, return_inverse=True)
     return first, group

@@ -66,7 +66,8 @@ def geodesic_distances(D: Floats, n_neighbors: int | None) -> Geodesics:
         links = shortest_links(D, piece.astype(np.intp))
         rows, cols = np.append(rows, links[0]), np.append(cols, links[1])
         graph = _graph(D, rows, cols)
-    lengths = shortest_path(graph, method="D", directed=False)
+    # Every edge is there in both directions: told so, SciPy need not look for the other one.
+    lengths = shortest_path(graph, method="D", directed=True)
     # Sums along a path and back differ by rounding.
     return Geodesics(np.minimum(lengths, lengths.T), int(n_pieces))
 

@@ -66,5 +66,7 @@ def within_reach(D2: Floats, radii2: Floats, k: int, slack: float) -> NDArray[np
     symmetric graph of the k nearest. ``slack`` is the rounding of ``D2``: two routes to one distance
     must not disagree on an edge.
     """
-    reach = np.maximum(squared_radii(D2, k)[:, np.newaxis], radii2)
-    return np.less_equal(D2, reach * (1.0 + 1e-9) + slack)
+    of_rows, of_columns = (r * (1.0 + 1e-9) + slack for r in (squared_radii(D2, k), radii2))
+    near = np.less_equal(D2, of_rows[:, np.newaxis])
+    near |= np.less_equal(D2, of_columns)
+    return near

@@ -1,8 +1,9 @@
 """Scatter matrices: what a weighted graph looks like from the features.
 
 A graph W on the rows z_i of Z has the scatter ½ Σ_ij W_ij (z_i − z_j)(z_i − z_j)' = Z'LZ, L = D − W.
-L is sparse; nothing of size N × N is formed. A Laplacian that joins samples of one class only does not
-see the means of the classes, so they are removed first: classes far apart cost no digits.
+Nothing of size N × N is formed: L is sparse, or dense in blocks of one class each. A Laplacian that
+joins samples of one class only does not see the means of the classes, so they are removed first:
+classes far apart cost no digits.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from scipy.sparse.csgraph import connected_components
 
 from nsse._threads import one_blas_thread
 from nsse.graphs.between_class import class_sums
-from nsse.graphs.local_scaling import one_neighborhood
 from nsse.graphs.within_class import laplacian
 
 Floats = NDArray[np.float64]
@@ -33,6 +33,12 @@ def graph_scatter(W: Any, Z: Floats) -> Floats:
 def within_class_scatter(W: Any, Z: Floats, codes: Ints) -> Floats:
     """Z'LZ of a graph that joins samples of the same class only."""
     return graph_scatter(W, Z - _class_means(Z, codes)[codes])
+
+
+def class_blocks(W: sparse.csr_array, codes: Ints) -> list[tuple[Ints, Floats]]:
+    """The members of every class and W between them, dense: for graphs that join most of a class."""
+    members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    return [(rows, W[rows][:, rows].toarray()) for rows in members]
 
 
 def graph_rank(W: Any) -> int:
@@ -58,18 +64,21 @@ def local_fisher_scatters(A: sparse.csr_array, Z: Floats, codes: Ints) -> tuple[
     m_c the class means from the mean of all: positive semidefinite terms only, nothing of size N × N.
     """
     counts = np.bincount(codes)
-    share = 1.0 / counts[codes]
-    S_lw = within_class_scatter(_rows_times(share, A), Z, codes)
-    freed = _rows_times(share - 1.0 / len(codes), one_neighborhood(codes) - A)
+    near, freed = np.empty_like(Z), np.empty_like(Z)
+    Z_w = Z - _class_means(Z, codes)[codes]
+    for rows, A_c in class_blocks(A, codes):
+        share = 1.0 / len(rows)
+        near[rows] = _laplacian_times(share * A_c, Z_w[rows])
+        freed[rows] = _laplacian_times((share - 1.0 / len(codes)) * (1.0 - A_c), Z_w[rows])
     means = _class_means(Z - Z.mean(axis=0), codes)
-    S_b = (means.T * counts) @ means
-    return (S_b + S_b.T) / 2 + within_class_scatter(freed, Z, codes), S_lw
+    S_lb = (means.T * counts) @ means + Z_w.T @ freed
+    S_lw = Z_w.T @ near
+    return (S_lb + S_lb.T) / 2, (S_lw + S_lw.T) / 2
 
 
 def _class_means(Z: Floats, codes: Ints) -> Floats:
     return np.asarray(class_sums(Z, codes) / np.bincount(codes)[:, np.newaxis])
 
 
-def _rows_times(factors: Floats, W: Any) -> sparse.csr_array:
-    # Factors are equal inside a class and W joins no others: the product stays symmetric.
-    return sparse.csr_array(sparse.diags_array(factors) @ W)
+def _laplacian_times(W: Floats, Z: Floats) -> Floats:
+    return W.sum(axis=1)[:, np.newaxis] * Z - W @ Z

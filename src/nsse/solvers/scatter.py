@@ -31,6 +31,12 @@ Floats = NDArray[np.float64]
 SINGULAR = 1e-10
 RIDGE = 1e-3
 VARIANCE = 0.95
+# Share of the eigenvectors from which on it is faster to compute all of them.
+MANY = 0.25
+# Share of the largest squared length from which on a squared length has correct digits.
+CLEAR = 1e-10
+# Samples beyond these magnitudes have squares that over- or underflow.
+SMALLEST_SQUARED = 1e-100
 
 
 @dataclass(frozen=True)
@@ -72,10 +78,10 @@ def principal_coordinates(X: Floats, keep: str | int | float | None, within_rank
         Rank that the within-class scatter can have.
     """
     mean = X.mean(axis=0)
-    U, s, axes = linalg.svd(X - mean, full_matrices=False)
-    rank = int(np.sum(s > max(X.shape) * np.finfo(np.float64).eps * s[0]))
-    kept = _n_axes(s[:rank], keep, within_rank)
-    return Principal(mean, axes[:kept], U[:, :kept] * s[:kept])
+    centred = X - mean
+    s, axes = _from_covariance(centred) or _from_singular_values(centred)
+    axes = axes[: _n_axes(s, keep, within_rank)]
+    return Principal(mean, axes, centred @ axes.T)
 
 
 @one_blas_thread()
@@ -102,8 +108,11 @@ def solve_scatter(
     """
     ridge = ridge_of(A, principal.total, reg)
     r = len(A)
-    values, vectors = linalg.eigh(B, A + ridge * np.eye(r), subset_by_index=[r - n_directions, r - 1])
-    return ScatterSolution(vectors[:, ::-1], np.maximum(values[::-1], 0.0), ridge)
+    # LAPACK's routine for all eigenvectors is faster than the one for many.
+    some = [r - n_directions, r - 1] if n_directions < MANY * r else None
+    values, vectors = linalg.eigh(B, A + ridge * np.eye(r), subset_by_index=some)
+    values, vectors = values[::-1][:n_directions], vectors[:, ::-1][:, :n_directions]
+    return ScatterSolution(vectors, np.maximum(values, 0.0), ridge)
 
 
 def ridge_of(A: Floats, total: Floats, reg: float | None) -> float:
@@ -135,6 +144,44 @@ def orthonormal(V: Floats) -> Floats:
     """Gram-Schmidt on the columns: the first j of them span what they did, for every j."""
     Q, _ = linalg.qr(V, mode="economic")
     return np.asarray(Q)
+
+
+def _from_singular_values(X: Floats) -> tuple[Floats, Floats]:
+    """Lengths along the principal axes of centred samples, descending, and the axes; no zeros."""
+    _, s, axes = linalg.svd(X, full_matrices=False)
+    rank = int(np.sum(s > _rounding(X, s[0])))
+    return s[:rank], axes[:rank]
+
+
+def _from_covariance(X: Floats) -> tuple[Floats, Floats] | None:
+    """The same, several times faster; None where squared lengths do not tell axes from rounding.
+
+    Squares below ``CLEAR`` of the largest may be rounding or not. The samples decide: if their lengths
+    along all these axes are rounding, freed of what rounding mixed in of the others, there is nothing
+    else to be found there; otherwise only singular values will do.
+    """
+    largest = np.abs(X).max()
+    if X.shape[0] < X.shape[1] or not SMALLEST_SQUARED < largest < 1.0 / SMALLEST_SQUARED:
+        return None
+    varying = X.any(axis=0)
+    Z = X if varying.all() else X[:, varying]
+    squares, V = np.linalg.eigh(Z.T @ Z)
+    squares, V = squares[::-1], V[:, ::-1]
+    rank = int(np.sum(squares > CLEAR * squares[0]))
+    V, null = V[:, :rank], V[:, rank:]
+    if null.size:
+        null = null - V @ ((V.T @ (Z.T @ (Z @ null))) / squares[:rank, np.newaxis])
+        if np.linalg.norm(Z @ null) > _rounding(X, np.sqrt(squares[0])):
+            return None
+        V = V - null @ (null.T @ V)
+    axes = np.zeros((rank, X.shape[1]))
+    axes[:, varying] = V.T
+    return np.sqrt(squares[:rank]), axes
+
+
+def _rounding(X: Floats, largest: float) -> float:
+    """What rounding leaves of a length that is zero, beside the largest one."""
+    return max(X.shape) * float(np.finfo(np.float64).eps) * largest
 
 
 def _n_axes(s: Floats, keep: str | int | float | None, within_rank: int) -> int:
