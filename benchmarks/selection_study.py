@@ -102,8 +102,10 @@ def measure(dataset: str, n_per_class: int, seed: int) -> Row:
 def by_tolerance(search: NSSECV) -> list[int]:
     """The point that each tolerance chooses."""
     results = search.cv_results_
+    points = tuple(results["params"])
     scores = np.array([results[f"split{i}_test_score"] for i in range(search.n_splits_)]).T
-    table = Table(tuple(results["params"]), scores, results["mean_sigma"])
+    mu2, d = (np.array([point[name] for point in points]) for name in ("mu2", "n_components"))
+    table = Table(points, scores, results["mean_sigma"], mu2, d)
     return [table.best(t) for t in TOLERANCES]
 
 

@@ -14,9 +14,10 @@ from sklearn.base import clone
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import affinity_rule, scale_weight
 from nsse.estimators._settings import Settings, check_settings
-from nsse.graphs import ShiftedGraph
+from nsse.graphs import ShiftedGraph, check_affinity
 from nsse.kernels import median_distance
-from nsse.solvers.many import Candidate, embed_all
+from nsse.solvers import fix_signs
+from nsse.solvers.many import Candidate, Embedded, embed_all
 from nsse.solvers.sweep import Sweep, Weights
 
 Floats = NDArray[np.float64]
@@ -40,7 +41,7 @@ class GridPoint:
     @classmethod
     def of(cls, estimator: Any, params: Params) -> GridPoint:
         """Check the parameters that can be judged without the data."""
-        model = clone(estimator).set_params(**params)
+        model = with_params(estimator, params)
         return cls(params, model, check_settings(model))
 
     @property
@@ -50,8 +51,8 @@ class GridPoint:
 
     @property
     def family(self) -> tuple[tuple[str, int], ...]:
-        """Equal for points of the same sweep: what is not swept is the very same object."""
-        return tuple((name, id(value)) for name, value in self.params.items() if name not in SWEPT)
+        """Equal for points of the same sweep: those that differ in swept parameters only."""
+        return tuple((n, identity(value)) for n, value in self.params.items() if n not in SWEPT)
 
 
 @dataclass
@@ -78,6 +79,31 @@ class Split:
 Scorer = Callable[[NDArray[Any], Split], float]
 
 
+def with_params(estimator: Any, params: Params) -> Any:
+    """An unfitted copy with other parameters.
+
+    Unlike scikit-learn's clone it shares what is large, a matrix of weights; unlike `set_params` alone
+    it leaves a classifier of the grid as it is when another parameter of the grid changes that.
+    """
+    own = {name: _unfitted(value) for name, value in estimator.get_params(deep=False).items()}
+    changes = {name: _unfitted(value) for name, value in params.items()}
+    return type(estimator)(**own).set_params(**changes)
+
+
+def identity(value: Any) -> Any:
+    """What tells two values of a parameter apart: numbers and names by value, the rest by object."""
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
+
+
+def _unfitted(value: Any) -> Any:
+    is_estimator = hasattr(value, "get_params") and not isinstance(value, type)
+    return clone(value) if is_estimator else value
+
+
 def score_points(split: Split, points: Sequence[GridPoint], score: Scorer) -> SplitScores:
     """Fit every point on the training samples of a split and score it on the others."""
     result = SplitScores(np.full(len(points), np.nan), np.full(len(points), np.nan))
@@ -101,12 +127,17 @@ def _share(
 ) -> list[int]:
     """Score points from one sweep; returns the places of those that must be fitted on their own."""
     left = []
-    for index, labels, sigma in _sweep(split, members, result.counts):
-        if labels is None:
-            left.append(places[index])
-        else:
-            result.scores[places[index]] = score(labels, split)
-            result.sigmas[places[index]] = sigma
+    for index, embedded in _sweep(split, members, result.counts):
+        place = places[index]
+        if embedded is None:
+            left.append(place)
+            continue
+        try:
+            labels = _labels(members[index].model.classifier, embedded, split)
+            result.scores[place] = score(labels, split)
+            result.sigmas[place] = embedded.sigma
+        except ValueError as error:  # a classifier may refuse some embeddings and take others
+            result.failures[place] = str(error)
     return left
 
 
@@ -114,20 +145,21 @@ def _fit_alone(split: Split, point: GridPoint, place: int, score: Scorer, result
     """What Algorithm 1 needs, and ill-conditioned points: a fit of its own."""
     result.counts["fits of their own"] += 1
     try:
-        model = clone(point.model).fit(split.X[split.train], split.y[split.train])
+        affinity = {"affinity": _affinity(split, point.settings)}
+        model = with_params(point.model, affinity).fit(split.X[split.train], split.y[split.train])
+        result.scores[place] = score(model.predict(split.X[split.valid]), split)
     except (ValueError, np.linalg.LinAlgError) as error:
         result.failures[place] = str(error)
         return
-    result.scores[place] = score(model.predict(split.X[split.valid]), split)
-    result.sigmas[place] = model.sigma_ / model.length_unit_
+    result.sigmas[place] = point.settings.sigma or model.sigma_ / model.length_unit_
 
 
 def _sweep(
     split: Split, points: Sequence[GridPoint], counts: Counter[str]
-) -> Iterator[tuple[int, Any, float]]:
-    """Labels of the validation samples for points that differ in swept parameters only.
+) -> Iterator[tuple[int, Embedded | None]]:
+    """Embeddings for points that differ in swept parameters only, the samples in the user's order.
 
-    None instead of labels where a point has to be fitted on its own.
+    None where a point has to be fitted on its own.
     """
     first = points[0]
     y = split.y[split.train]
@@ -144,7 +176,7 @@ def _sweep(
         try:
             candidates[place] = _candidate(point, len(codes), len(classes), graphs)
         except ValueError:
-            yield place, None, np.nan  # a fit of its own says why it cannot be
+            yield place, None  # a fit of its own says why it cannot be
     if not candidates:
         return
     largest = max(candidate.n_components for candidate in candidates.values())
@@ -152,17 +184,18 @@ def _sweep(
     places = list(candidates)
     found = embed_all(sweep, first.settings.sigma_range, list(candidates.values()))
     for index, embedded in found:
-        if embedded is None:
-            yield places[index], None, np.nan
-            continue
-        Y, Z = embedded.Y.astype(split.X.dtype), embedded.Z.astype(split.X.dtype)
-        labels = _labels(first.model.classifier, Y, y[order], Z)
-        yield places[index], labels, embedded.sigma
+        if embedded is not None:
+            signs = fix_signs(embedded.Y, codes[order])
+            Y = np.empty_like(embedded.Y)
+            Y[order] = embedded.Y * signs
+            embedded = Embedded(Y, embedded.Z * signs, embedded.sigma)
+        yield places[index], embedded
 
 
 def _in_units(D2: Floats, length_unit: float | None) -> tuple[Floats, float]:
     unit = median_distance(D2) if length_unit is None else length_unit
-    return D2 / unit**2, unit
+    D2 /= unit**2
+    return D2, unit
 
 
 def _candidate(point: GridPoint, n_samples: int, n_classes: int, graphs: _Graphs) -> Candidate:
@@ -189,17 +222,28 @@ class _Graphs:
 
     def _build(self, settings: Settings) -> ShiftedGraph:
         split, train = self._split, self._split.train
-        if not isinstance(settings.affinity, str) and not callable(settings.affinity):
-            settings = replace(settings, affinity=settings.affinity[train][:, train])
+        settings = replace(settings, affinity=_affinity(split, settings))
         rule = affinity_rule(split.X[train], split.y[train], self._codes, self._order, settings)
         codes = self._codes[self._order]
         return ShiftedGraph.from_affinity(rule(self._D2, codes, np.arange(len(codes))), codes, 0.0)
 
 
-def _labels(classifier: Any, Y: Floats, y: NDArray[Any], Z: Floats) -> NDArray[Any]:
+def _affinity(split: Split, settings: Settings) -> Any:
+    """The rule for the weights; where they are a matrix, its part for the training samples."""
+    if isinstance(settings.affinity, str) or callable(settings.affinity):
+        return settings.affinity
+    _, codes = np.unique(split.y, return_inverse=True)
+    return check_affinity(settings.affinity, codes)[split.train][:, split.train]
+
+
+def _labels(classifier: Any, embedded: Embedded, split: Split) -> NDArray[Any]:
+    """Labels of the validation samples; the embedding is rounded as `NSSE` rounds it."""
+    Y, Z = (A.astype(split.X.dtype) for A in (embedded.Y, embedded.Z))
+    y = split.y[split.train]
     if classifier is not None:
         return np.asarray(clone(classifier).fit(Y, y).predict(Z))
     # The nearest neighbour: ‖z − y‖² without ‖z‖², which is the same for all of them.
+    Y, Z = Y.astype(np.float64, copy=False), Z.astype(np.float64, copy=False)
     closeness = Z @ Y.T
     closeness -= (Y**2).sum(axis=1) / 2
     return y[np.argmax(closeness, axis=1)]

@@ -9,8 +9,8 @@ from typing import Any
 FLOAT = 8
 # N × N arrays that an exact fit holds at its peak: D2, K, SK, P, and one for temporaries of their size.
 EXACT_MATRICES = 5
-# The same of a sweep, beside one per neighbour graph: D2, K, SK, P, K J K.
-SWEEP_MATRICES = 5
+# The same of a sweep, beside one per neighbour graph: D2, K, SK, P, K J K, and three for temporaries.
+SWEEP_MATRICES = 8
 # Nodes of the σ grid that a curve visits, about.
 NODES = 25
 
@@ -23,10 +23,10 @@ def exact_memory(n_samples: int, n_features: int, n_components: int) -> int:
 
 
 def sweep_memory(n_samples: int, points: Sequence[dict[str, Any]], n_classes: int) -> int:
-    """Bytes of one worker that scores the points of a grid on a split of the samples.
+    """Bytes of one worker that scores the points of a grid on a split with so many training samples.
 
-    N × N arrays: two more while the distances of the split are cut out, and one per graph. Beside them
-    the embeddings of all samples at the nodes of the σ grid, for every set of weights.
+    Beside N × N arrays, one more per graph, it holds the embeddings of all samples at the nodes of the
+    σ grid, for every set of weights.
     """
     graphs = {_graph(point) for point in points}
     weights = {
@@ -34,7 +34,7 @@ def sweep_memory(n_samples: int, points: Sequence[dict[str, Any]], n_classes: in
     }
     sizes = [point.get("n_components") or n_classes - 1 for point in points]
     embeddings = NODES * len(weights) * n_samples * (max(sizes) + 4)
-    return FLOAT * ((SWEEP_MATRICES + 2 + len(graphs)) * n_samples**2 + embeddings)
+    return FLOAT * ((SWEEP_MATRICES + len(graphs)) * n_samples**2 + embeddings)
 
 
 def _graph(point: dict[str, Any]) -> tuple[Any, Any]:

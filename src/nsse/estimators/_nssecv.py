@@ -16,12 +16,12 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import ParameterGrid, check_cv
 
-from nsse._errors import rule_error
+from nsse._errors import rule_error, rule_message
 from nsse._progress import progress_bar
 from nsse._threads import one_blas_thread
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
-from nsse.estimators._grid import GridPoint, Split, SplitScores, score_points
+from nsse.estimators._grid import GridPoint, Split, SplitScores, score_points, with_params
 from nsse.estimators._memory import sweep_memory
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._parameters import check_choice, check_count, check_number
@@ -199,8 +199,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
 
     @property
     def classifier(self) -> Any:
-        """The classifier of the underlying NSSE."""
-        return None if self.estimator is None else self.estimator.classifier
+        """The classifier of the underlying NSSE: of the one chosen, once there is one."""
+        return getattr(getattr(self, "best_estimator_", self.estimator), "classifier", None)
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> NSSECV:
@@ -222,19 +222,19 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         given = X, y
         X, y = self._validated(X, y)
         classes, _ = encode_labels(y)
-        base = NSSE() if self.estimator is None else self.estimator
+        base = _checked_estimator(self.estimator)
         grid = default_param_grid(len(classes)) if self.param_grid is None else self.param_grid
         splits = self._splits(X, y)
         with logged(self.verbose):
             trial = _Trial(self, base, X, y, splits)
             try:
-                table, params = self._searched(grid, base, trial)
+                table, index = self._searched(grid, base, trial)
             except NoPointError:
                 raise trial.total_failure() from None
             trial.warn_about_failures(table)
             LOGGER.info("%d grid points on %d splits: %s", len(table.points), len(splits), trial.told())
-            best = clone(base).set_params(**params).fit(*given)
-        for name, value in _fitted(best, table, params, trial, len(splits)).items():
+            best = with_params(clone(base), table.points[index]).fit(*given)
+        for name, value in _fitted(best, table, index, trial, len(splits)).items():
             setattr(self, name, value)
         return self
 
@@ -254,8 +254,11 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             Bytes, beside what Python and its libraries take.
         """
         grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
-        n_workers = effective_n_jobs(self.n_jobs)
-        sweeps = n_workers * sweep_memory(n_samples, list(ParameterGrid(grid)), n_classes)
+        n_workers, n_train = effective_n_jobs(self.n_jobs), n_samples
+        if self.cv is None:
+            n_workers = min(n_workers, self.n_repeats)
+            n_train = round((1 - self.validation_fraction) * n_samples)
+        sweeps = n_workers * sweep_memory(n_train, list(ParameterGrid(grid)), n_classes)
         refit = (NSSE() if self.estimator is None else self.estimator).estimate_memory(
             n_samples, n_features
         )
@@ -267,7 +270,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
 
     def _splits(self, X: Any, y: NDArray[Any]) -> list[tuple[Any, Any]]:
         if self.cv is not None:
-            return list(check_cv(self.cv, y, classifier=True).split(X, y))
+            splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+            return _checked_splits(splits, len(y))
         n_repeats = check_count("n_repeats", self.n_repeats, cure="10 is a fair number.")
         fraction = check_number("validation_fraction", self.validation_fraction, cure=FRACTION_CURE)
         if fraction >= 1:
@@ -277,7 +281,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         _warn_about_singles(y)
         return list(BalancedSplits(n_repeats, fraction, self.random_state).split(X, y))
 
-    def _searched(self, grid: Any, base: NSSE, trial: _Trial) -> tuple[Table, Params]:
+    def _searched(self, grid: Any, base: NSSE, trial: _Trial) -> tuple[Table, int]:
         tolerance = check_number("tolerance", self.tolerance, cure="0 takes the best point.")
         if self.search == "joint":
             return joint_search(grid, tolerance, trial)
@@ -287,17 +291,22 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
                 'Join the dicts, or take search="joint".',
             )  # fmt: skip
         order = search_order(grid, self.order)
-        start = base.get_params(deep=False) | dict(self.start or {})
+        start = base.get_params() | dict(self.start or {})
         unknown = sorted(set(self.start or {}) - set(order))
         if unknown:
             raise rule_error(
                 "start", "name parameters of the grid", unknown, "Set others on `estimator`."
             )
         n_rounds = check_count("n_rounds", self.n_rounds, cure="1 is what the paper does.")
+        trial.check(
+            [*ParameterGrid([{name: values} for name, values in grid.items()]), self.start or {}]
+        )
         return sequential_search(grid, start, order, n_rounds, tolerance, trial)
 
 
 FRACTION_CURE = "0.15 holds out one sample of seven."
+# Grid points that a message names for each reason of failure.
+NAMED = 3
 
 
 class _Trial:
@@ -311,11 +320,12 @@ class _Trial:
         check_distinct(X)
         D2 = squared_distances(X)
         self._splits = [Split(X, y, D2, train, valid) for train, valid in splits]
+        self._n_classes = len(np.unique(y))
         self.counts: Counter[str] = Counter()
         self.failures: dict[str, str] = {}
 
     def __call__(self, params: Sequence[Params]) -> Table:
-        points = [GridPoint.of(self._base, point) for point in params]
+        points = self.check(params)
         columns = self._columns(points)
         for column in columns:
             self.counts += column.counts
@@ -323,7 +333,17 @@ class _Trial:
                 self.failures.setdefault(str(params[place]), reason)
         scores = np.array([column.scores for column in columns]).T
         sigmas = np.array([column.sigmas for column in columns]).mean(axis=0)
-        return Table(tuple(dict(point) for point in params), scores, sigmas)
+        mu2 = np.array([point.settings.mu2 for point in points])
+        d = np.array([self._n_components(point) for point in points])
+        return Table(tuple(dict(point) for point in params), scores, sigmas, mu2, d)
+
+    def check(self, params: Sequence[Mapping[str, Any]]) -> list[GridPoint]:
+        """The points, if all of them can be judged fit without any work."""
+        return [GridPoint.of(self._base, dict(point)) for point in params]
+
+    def _n_components(self, point: GridPoint) -> int:
+        d = point.model.n_components
+        return self._n_classes - 1 if d is None else int(d)
 
     def _columns(self, points: list[GridPoint]) -> list[SplitScores]:
         """One column of scores per split, in their order."""
@@ -365,7 +385,43 @@ class _Trial:
         )
 
     def _reasons(self) -> str:
-        return " ".join(f"{point}: {reason}." for point, reason in self.failures.items())
+        """Every reason, with the points it holds for."""
+        points: dict[str, list[str]] = {}
+        for point, reason in self.failures.items():
+            points.setdefault(reason.rstrip("."), []).append(point)
+        return " ".join(f"{_listed(failed)}: {reason}." for reason, failed in points.items())
+
+
+def _listed(points: list[str]) -> str:
+    more = f" and {len(points) - NAMED} more" if len(points) > NAMED else ""
+    return ", ".join(points[:NAMED]) + more
+
+
+def _checked_estimator(estimator: Any) -> NSSE:
+    if estimator is None:
+        return NSSE()
+    if not isinstance(estimator, NSSE):
+        raise rule_error(
+            "estimator", "be an NSSE", estimator,
+            "Leave it None, put NSSECV itself into a pipeline, or take scikit-learn's GridSearchCV.",
+        )  # fmt: skip
+    return estimator
+
+
+def _checked_splits(splits: list[tuple[Any, Any]], n_samples: int) -> list[tuple[Any, Any]]:
+    """Splits as indices, whichever form they came in."""
+    indices = [(_indices(train, n_samples), _indices(valid, n_samples)) for train, valid in splits]
+    if not indices or any(len(train) == 0 or len(valid) == 0 for train, valid in indices):
+        sizes = [(len(train), len(valid)) for train, valid in indices]
+        raise rule_error(
+            "cv", "give splits with samples to train and samples to validate", sizes,
+            "Leave it None for random splits.",
+        )  # fmt: skip
+    return indices
+
+
+def _indices(chosen: Any, n_samples: int) -> NDArray[np.intp]:
+    return np.arange(n_samples)[np.asarray(chosen) if len(chosen) else np.empty(0, dtype=np.intp)]
 
 
 def _wanted(search: NSSECV) -> bool | None:
@@ -396,7 +452,14 @@ class _LabelScorer:
 
     def __call__(self, labels: NDArray[Any], split: Split) -> float:
         answers = _Answers(labels, np.unique(split.y))
-        return float(self._scorer(answers, split.X[split.valid], split.y[split.valid]))
+        try:
+            return float(self._scorer(answers, split.X[split.valid], split.y[split.valid]))
+        except AttributeError as error:
+            message = rule_message(
+                "scoring", "be made of predicted labels alone", self._scorer,
+                "Take one such as \"balanced_accuracy\", or scikit-learn's GridSearchCV.",
+            )  # fmt: skip
+            raise TypeError(message) from error
 
 
 class _Answers(ClassifierMixin, BaseEstimator):
@@ -422,14 +485,13 @@ def _warn_about_singles(y: NDArray[Any]) -> None:
         warnings.warn(
             f"Classes {singles} have a single sample each: it is in every training set and never "
             "held out, so that these classes do not take part in the choice of parameters.",
-            UserWarning, stacklevel=4,
+            UserWarning, stacklevel=5,
         )  # fmt: skip
 
 
-def _fitted(best: NSSE, table: Table, params: Params, trial: _Trial, n_splits: int) -> dict[str, Any]:
-    index = table.points.index(params)
+def _fitted(best: NSSE, table: Table, index: int, trial: _Trial, n_splits: int) -> dict[str, Any]:
     return {
-        "best_estimator_": best, "best_params_": params, "best_index_": index,
+        "best_estimator_": best, "best_params_": dict(table.points[index]), "best_index_": index,
         "best_score_": float(table.means[index]), "cv_results_": _cv_results(table),
         "n_splits_": n_splits, "counts_": dict(trial.counts), "classes_": best.classes_,
         "embedding_": best.embedding_, "classifier_": best.classifier_,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ParameterGrid
 
 from nsse._errors import rule_error
+from nsse.estimators._grid import identity
 
 Floats = NDArray[np.float64]
 Params = dict[str, Any]
@@ -25,11 +26,17 @@ class NoPointError(Exception):
 
 @dataclass(frozen=True)
 class Table:
-    """Scores of points: one row per point, one column per split; σ in units of length, averaged."""
+    """Scores of points: one row per point, one column per split.
+
+    ``sigmas`` are in units of length, averaged; ``mu2`` and ``n_components`` are those of the points,
+    whether the grid names them or not.
+    """
 
     points: tuple[Params, ...]
     scores: Floats
     sigmas: Floats
+    mu2: Floats
+    n_components: NDArray[np.intp]
 
     @property
     def means(self) -> Floats:
@@ -48,7 +55,9 @@ class Table:
         # Sums of the same counts in another order differ by rounding: those are ties too.
         slack = 1e-12 + tolerance * self._standard_error(top)
         good = np.flatnonzero(means >= means[top] - slack)
-        return int(max(good, key=lambda i: (self.sigmas[i], *_smoothness(self.points[i]), -i)))
+        return int(
+            max(good, key=lambda i: (self.sigmas[i], self.mu2[i], -int(self.n_components[i]), -i))
+        )
 
     def _standard_error(self, row: int) -> float:
         n_splits = self.scores.shape[1]
@@ -60,16 +69,26 @@ class Table:
             self.points + other.points,
             np.vstack([self.scores, other.scores]),
             np.concatenate([self.sigmas, other.sigmas]),
+            np.concatenate([self.mu2, other.mu2]),
+            np.concatenate([self.n_components, other.n_components]),
         )
+
+    def rows(self, places: list[int]) -> Table:
+        """Some of its rows."""
+        points = tuple(self.points[place] for place in places)
+        return Table(
+            points, self.scores[places], self.sigmas[places], self.mu2[places],
+            self.n_components[places],
+        )  # fmt: skip
 
 
 Evaluate = Callable[[Sequence[Params]], Table]
 
 
-def joint_search(grid: Any, tolerance: float, evaluate: Evaluate) -> tuple[Table, Params]:
-    """Score the whole grid."""
+def joint_search(grid: Any, tolerance: float, evaluate: Evaluate) -> tuple[Table, int]:
+    """Score the whole grid; returns all scores and the best row."""
     table = evaluate(list(ParameterGrid(grid)))
-    return table, table.points[table.best(tolerance)]
+    return table, table.best(tolerance)
 
 
 def sequential_search(
@@ -79,27 +98,31 @@ def sequential_search(
     n_rounds: int,
     tolerance: float,
     evaluate: Evaluate,
-) -> tuple[Table, Params]:
+) -> tuple[Table, int]:
     """One parameter at a time, the others kept fixed (§5.1); ends early when a round changes nothing."""
     current = {name: start[name] for name in order}
     table: Table | None = None
+    place: dict[Any, int] = {}
     for _ in range(n_rounds):
-        before = dict(current)
+        before = _key(current)
         for name in order:
             points = [current | {name: value} for value in grid[name]]
-            known = () if table is None else table.points
-            fresh = [point for point in points if point not in known]
+            fresh = list({_key(point): point for point in points if _key(point) not in place}.values())
             if fresh:
                 scored = evaluate(fresh)
+                place |= {_key(point): len(place) + i for i, point in enumerate(fresh)}
                 table = scored if table is None else table.joined(scored)
             assert table is not None
-            rows = [table.points.index(point) for point in points]
-            line = Table(tuple(points), table.scores[rows], table.sigmas[rows])
-            current = dict(points[line.best(tolerance)])
-        if current == before:
+            line = table.rows([place[_key(point)] for point in points])
+            current = points[line.best(tolerance)]
+        if _key(current) == before:
             break
     assert table is not None
-    return table, current
+    return table, place[_key(current)]
+
+
+def _key(point: Params) -> Any:
+    return tuple((name, identity(value)) for name, value in sorted(point.items()))
 
 
 def search_order(grid: Mapping[str, Any], order: Sequence[str] | None) -> list[str]:
@@ -113,8 +136,3 @@ def search_order(grid: Mapping[str, Any], order: Sequence[str] | None) -> list[s
             "Leave it None for mu1, mu2, mu3 and then the others.",
         )  # fmt: skip
     return list(order)
-
-
-def _smoothness(params: Params) -> tuple[float, float]:
-    d = params.get("n_components")
-    return float(params.get("mu2", 0.0)), -float(np.inf if d is None else d)

@@ -39,7 +39,7 @@ class MissingNodesError(Exception):
 
 
 class NoScaleError(ValueError):
-    """At no σ of the grid does the kernel carry so many coordinates."""
+    """The minimum cannot be told from this grid: mostly, the kernel carries no d clean coordinates."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,23 @@ class ScaleCurve:
                 places.append(Place(end.index, x, float(np.log(end.excess)), at_node=True))
             else:
                 places.append(self._bottom(valley.known[0], valley.known[1], d, mu3))
-        return min(places, key=lambda place: place.depth)
+        deepest = min(places, key=lambda place: place.depth)
+        self._check_resolved(deepest, scanned, d, mu3)
+        return deepest
+
+    def _check_resolved(self, place: Place, scanned: list[_Seen], d: int, mu3: float) -> None:
+        """A problem that the grid does not resolve is not for this curve.
+
+        Where λ_d and λ_{d+1} cross, g has a bend and may fall again within a cell: then some node lies
+        below the minimum found. And where the scan ended for want of clean coordinates with g still
+        falling, the minimum lies beyond.
+        """
+        cut = scanned[-1].index != self.grid.coarse[-1]
+        if place.at_node and cut and place.index == scanned[-1].index:
+            raise NoScaleError(d)
+        carried = (node for node in self.nodes.values() if node.rank >= d)
+        if min(np.log(node.excess(d, mu3)) for node in carried) < place.depth - 1e-9:
+            raise NoScaleError(d)
 
     def ends_below(self, index: int, wanted: Iterable[tuple[int, float]]) -> bool:
         """Whether no (d, μ3) has its minimum below this node, the lowest known.

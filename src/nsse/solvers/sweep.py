@@ -126,7 +126,8 @@ class Sweep:
 
     def _buffer(self, name: str) -> Floats:
         if name not in self._buffers:
-            self._buffers[name] = np.empty_like(self.D2)
+            # Zeros: of a Gram matrix only one half is ever written, but both are multiplied.
+            self._buffers[name] = np.zeros(self.D2.shape)
         return self._buffers[name]
 
 
