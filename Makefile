@@ -7,7 +7,7 @@ RUN    := $(VENV)/bin
 NEWEST_ONLY := benchmarks cli report
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types check test-oldest bench methods study clean
+.PHONY: help demo test lint types check test-oldest bench methods selection study clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -52,9 +52,13 @@ bench: $(VENV)/.test ## Speed beside the literal method and the obvious ones; gr
 	$(RUN)/python benchmarks/exact_vs_literal.py
 	$(RUN)/python benchmarks/growth.py
 	$(RUN)/python benchmarks/methods_speed.py
+	$(RUN)/python benchmarks/selection_speed.py
 
 methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (needs NSSE_DATA).
 	$(RUN)/python benchmarks/methods_table.py --splits 5
+
+selection: $(VENV)/.test ## How well NSSECV chooses: regret, and beside a tuned SVM (needs NSSE_DATA).
+	$(RUN)/python benchmarks/selection_study.py
 
 study: $(VENV)/.test ## The study behind the default parameters (set NSSE_DATA for the image sets).
 	$(RUN)/python benchmarks/defaults_study.py
