@@ -7,7 +7,7 @@ RUN    := $(VENV)/bin
 NEWEST_ONLY := benchmarks cli report
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types check test-oldest bench methods study clean
+.PHONY: help demo test lint types check test-oldest bench methods study certificates clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -58,6 +58,9 @@ methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (
 
 study: $(VENV)/.test ## The study behind the default parameters (set NSSE_DATA for the image sets).
 	$(RUN)/python benchmarks/defaults_study.py
+
+certificates: $(VENV)/.test ## Bounds, attacks inside the certified radii, radii beside errors (needs NSSE_DATA).
+	$(RUN)/python benchmarks/certificates.py
 
 clean: ## Remove the environments and what the commands left behind.
 	rm -rf $(VENV) $(OLDEST) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
