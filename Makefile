@@ -7,7 +7,7 @@ RUN    := $(VENV)/bin
 NEWEST_ONLY := benchmarks cli report
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types check test-oldest bench methods selection study clean
+.PHONY: help demo test lint types check test-oldest bench methods selection study certificates clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -43,10 +43,10 @@ types: $(VENV)/.test
 
 # One BLAS thread per test process: two processes on two cores beat two threads fighting for them.
 check: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(RUN)/python -m pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n 2 --dist worksteal
 
 test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest supported scikit-learn.
-	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/test_,$(addsuffix .py,$(NEWEST_ONLY)))
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/test_,$(addsuffix .py,$(NEWEST_ONLY)))
 
 bench: $(VENV)/.test ## Speed beside the literal method and the obvious ones; growth with N.
 	$(RUN)/python benchmarks/exact_vs_literal.py
@@ -62,6 +62,9 @@ selection: $(VENV)/.test ## How well NSSECV chooses: regret, and beside a tuned 
 
 study: $(VENV)/.test ## The study behind the default parameters (set NSSE_DATA for the image sets).
 	$(RUN)/python benchmarks/defaults_study.py
+
+certificates: $(VENV)/.test ## Bounds, attacks inside the certified radii, radii beside errors (needs NSSE_DATA).
+	$(RUN)/python benchmarks/certificates.py
 
 clean: ## Remove the environments and what the commands left behind.
 	rm -rf $(VENV) $(OLDEST) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

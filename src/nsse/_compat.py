@@ -24,7 +24,18 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
-__all__ = ["HAS_CALLBACKS", "CallbackSupportMixin", "FitTasks", "with_callbacks"]
+__all__ = [
+    "HAS_CALLBACKS",
+    "CallbackSupportMixin",
+    "FitTasks",
+    "remembered_neighbors",
+    "with_callbacks",
+]
+
+
+def remembered_neighbors(classifier: Any) -> tuple[Any, Any, str]:
+    """What a fitted `KNeighborsClassifier` keeps: samples, places of their labels, its metric."""
+    return classifier._fit_X, classifier._y, str(classifier.effective_metric_)
 
 
 class FitTasks:

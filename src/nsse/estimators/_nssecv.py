@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.utils.validation import check_is_fitted
 
 from nsse._errors import rule_error, rule_message
 from nsse._progress import progress_bar
@@ -264,6 +265,24 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         )
         distances = 8 * n_samples**2
         return distances + max(sweeps, refit)
+
+    def certified_radius(self, X: Any, *, bound: str = "directional") -> NDArray[np.float64]:
+        """How far each sample can move without a change of its label: see `NSSE.certified_radius`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        bound : {"directional", "rkhs", "row_sum", "proposition_1"}, default="directional"
+            Which bound on the change of f to use.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Euclidean radii.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.certified_radius(X, bound=bound)
 
     def _map(self, X: Any) -> NDArray[Any]:
         return self.best_estimator_._map(X)
