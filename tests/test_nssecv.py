@@ -289,11 +289,32 @@ def test_the_default_grid_reaches_every_dimension_it_may():
     for n_classes in (2, 3, 4, 10, 40):
         grid = default_param_grid(n_classes)
         assert max(grid["n_components"]) == n_classes - 1
-        assert len(ParameterGrid(grid)) == 90 * len(grid["n_components"])
+        assert len(ParameterGrid(grid)) == 108 * len(grid["n_components"])
         assert all(1 <= d < n_classes for d in grid["n_components"])
     data = Y < 4
     search = NSSECV(estimator=NSSE(sigma=0.5), n_repeats=1).fit(X[data], Y[data])
     assert len(search.cv_results_["params"]) == len(ParameterGrid(default_param_grid(4)))
+
+
+def test_a_tolerance_takes_the_smoothest_of_the_points_that_are_good_enough():
+    """Against a literal reading of the results."""
+    for tolerance in (0.0, 0.5, 2.0):
+        grid = {"mu3": [0.01, 1.0, 100.0], "n_components": [2, 5]}
+        search = NSSECV(grid, cv=SPLITS, tolerance=tolerance).fit(X, Y)
+        results = search.cv_results_
+        scores = np.array([results[f"split{i}_test_score"] for i in range(len(SPLITS))])
+        top = scores.mean(axis=0).argmax()
+        error = scores[:, top].std(ddof=1) / np.sqrt(len(SPLITS))
+        least = scores[:, top].mean() - tolerance * error - 1e-12
+        good = [i for i, mean in enumerate(scores.mean(axis=0)) if mean >= least]
+        smoothest = max(good, key=lambda i: results["mean_sigma"][i])
+        assert search.best_index_ == smoothest
+    assert len(good) > 1  # the largest tolerance leaves a choice
+
+
+def test_a_negative_tolerance_is_refused():
+    with pytest.raises(ValueError, match="`tolerance` must be a finite number that is not negative"):
+        NSSECV({"mu2": [0.1]}, tolerance=-1).fit(X, Y)
 
 
 # ------------------------------------------------------------------------------------ what is shared
@@ -674,7 +695,7 @@ def test_ctrl_c_ends_a_real_process_cleanly(n_jobs):
             process.kill()
             raise
     assert process.returncode == 0, errors
-    assert re.match(r"NSSECV was interrupted: \d+ of 200 splits were scored on 450 grid points.", output)
+    assert re.match(r"NSSECV was interrupted: \d+ of 200 splits were scored on 648 grid points.", output)
     assert output.strip().endswith("[]")
     assert "Traceback" not in errors
 

@@ -52,7 +52,7 @@ class Setting:
         """The coarse nodes of one set of weights."""
         curve, sweep = ScaleCurve(ScaleGrid.over(BOUNDS)), self.sweep(n_components)
         for index in curve.grid.coarse:
-            curve.nodes[index] = sweep.solve(curve.grid.sigma(index), [(weights, None)])[0]
+            curve.nodes[index] = sweep.solve(curve.grid.sigma(index), [weights])[0]
         return curve
 
 
@@ -97,7 +97,7 @@ WEIGHTS = [Weights(0, 1.0, 0.01), Weights(0, 0.1, 0.1), Weights(1, 10.0, 0.001),
 @pytest.mark.parametrize("sigma", [0.3, 0.8, 2.0])
 def test_a_node_is_the_solution_of_the_pencil(on_digits, sigma):
     d = 9
-    nodes = on_digits.sweep(d).solve(sigma, [(weights, None) for weights in WEIGHTS])
+    nodes = on_digits.sweep(d).solve(sigma, WEIGHTS)
     for weights, node in zip(WEIGHTS, nodes, strict=True):
         alone = solve_pencil(on_digits.problem(weights, d), sigma)
         np.testing.assert_allclose(node.eigenvalues[:d], alone.eigenvalues, rtol=1e-7)
@@ -117,7 +117,7 @@ def test_values_and_slopes_are_those_of_the_literal_objective(on_digits, weights
         shift = weights.mu1 * len(A) * d
         return eigh(A, eigvals_only=True)[:d].sum() + shift + mu3 / s**2
 
-    (node,) = on_digits.sweep(9).solve(sigma, [(weights, None)])
+    (node,) = on_digits.sweep(9).solve(sigma, [weights])
     assert node.excess(d, mu3) == pytest.approx(literal(sigma), rel=1e-6)
     quotient = (literal(sigma * np.exp(step)) - literal(sigma * np.exp(-step))) / (2 * step)
     assert node.slope(d, mu3) == pytest.approx(quotient, rel=1e-4, abs=1e-5)
@@ -125,7 +125,7 @@ def test_values_and_slopes_are_those_of_the_literal_objective(on_digits, weights
 
 def test_new_samples_go_where_the_literal_map_takes_them(on_digits):
     sigma = 0.5
-    (node,) = on_digits.sweep(9).solve(sigma, [(WEIGHTS[0], None)])
+    (node,) = on_digits.sweep(9).solve(sigma, [WEIGHTS[0]])
     C = solve(kernel_matrix(on_digits.X, on_digits.X, sigma), node.Y)
     Z = kernel_matrix(on_digits.X_new, on_digits.X, sigma) @ C
     np.testing.assert_allclose(node.Z, Z, atol=1e-8)
@@ -134,7 +134,7 @@ def test_new_samples_go_where_the_literal_map_takes_them(on_digits):
 @pytest.mark.parametrize("d", [1, 4, 9, 15])
 def test_the_first_columns_serve_every_smaller_dimension(on_digits, d):
     weights = WEIGHTS[0]
-    (large,) = on_digits.sweep(20).solve(0.8, [(weights, None)])
+    (large,) = on_digits.sweep(20).solve(0.8, [weights])
     alone = solve_pencil(on_digits.problem(weights, d), 0.8)
     np.testing.assert_allclose(large.eigenvalues[:d], alone.eigenvalues, rtol=1e-7)
     assert span_cosine(large.Y[:, :d], alone.embedding) > 1 - 1e-7
@@ -143,10 +143,10 @@ def test_the_first_columns_serve_every_smaller_dimension(on_digits, d):
 def test_weights_do_not_disturb_each_other(on_digits):
     """Buffers are shared by all weights and by all σ."""
     sweep = on_digits.sweep(9)
-    sweep.solve(3.0, [(weights, None) for weights in WEIGHTS])
-    together = sweep.solve(0.7, [(weights, None) for weights in reversed(WEIGHTS)])
+    sweep.solve(3.0, WEIGHTS)
+    together = sweep.solve(0.7, list(reversed(WEIGHTS)))
     for weights, node in zip(reversed(WEIGHTS), together, strict=True):
-        (alone,) = on_digits.sweep(9).solve(0.7, [(weights, None)])
+        (alone,) = on_digits.sweep(9).solve(0.7, [weights])
         np.testing.assert_array_equal(node.eigenvalues, alone.eigenvalues)
         np.testing.assert_array_equal(node.Y, alone.Y)
 
@@ -157,7 +157,7 @@ def test_what_memory_held_before_does_no_harm(make_blobs, monkeypatch):
     setting = Setting(data.X, data.codes, data.X[:3])
     sweep = setting.sweep(2)
     monkeypatch.setattr(np, "empty_like", lambda A, *args, **kwargs: np.full(np.shape(A), 1e308))
-    (node,) = sweep.solve(0.5, [(Weights(0, 1e3, 0.01), None)])
+    (node,) = sweep.solve(0.5, [Weights(0, 1e3, 0.01)])
     monkeypatch.undo()
     alone = solve_pencil(setting.problem(Weights(0, 1e3, 0.01), 2), 0.5)
     np.testing.assert_allclose(node.eigenvalues[:2], alone.eigenvalues, rtol=1e-7)
@@ -168,7 +168,7 @@ def test_a_kernel_that_loses_rank_gives_fewer_coordinates(make_blobs):
     setting = Setting(data.X, data.codes, data.X[:3] + 0.01)
     ranks = []
     for sigma in (0.1, 1.0, 10.0, 100.0):
-        (node,) = setting.sweep(18).solve(sigma, [(Weights(0, 1.0, 1e-6), None)])
+        (node,) = setting.sweep(18).solve(sigma, [Weights(0, 1.0, 1e-6)])
         ranks.append(node.rank)
         assert node.Y.shape == (22, node.rank)
         assert node.Z.shape == (3, node.rank)
@@ -311,7 +311,7 @@ def test_given_scales_cost_one_kernel_each_and_one_factor_per_weights(on_digits)
 def test_a_given_scale_is_the_node_there(on_digits):
     candidate = Candidate(WEIGHTS[0], 4, 1.0, 0.9)
     embedded, _ = embedded_with_counts(on_digits, candidate)
-    (node,) = on_digits.sweep(4).solve(0.9, [(WEIGHTS[0], None)])
+    (node,) = on_digits.sweep(4).solve(0.9, [WEIGHTS[0]])
     np.testing.assert_array_equal(embedded.Y, node.Y[:, :4])
     assert embedded.sigma == 0.9
 
@@ -337,3 +337,17 @@ def test_mu3_and_dimensions_that_lie_in_the_same_cells_cost_nothing(on_digits):
     few = [Candidate(WEIGHTS[0], 9, 1.0)]
     more = [Candidate(WEIGHTS[0], 9, 1.0 + 1e-3 * i) for i in range(20)]
     assert counts_of(on_digits, more) == counts_of(on_digits, few)
+
+
+def test_no_sigma_is_tried_below_which_no_minimum_can_be(on_digits):
+    """g ≥ μ3/σ²: the scan ends one node below where that exceeds a value of g, and loses nothing."""
+    candidates = [Candidate(WEIGHTS[0], d, mu3) for d in (3, 9) for mu3 in (30.0, 300.0)]
+    sweep = on_digits.sweep(9)
+    tried = []
+    solve_there = sweep.solve
+    sweep.solve = lambda sigma, wanted: tried.append(sigma) or solve_there(sigma, wanted)
+    found = dict(embed_all(sweep, BOUNDS, candidates))
+    everywhere = {candidate: on_digits.joint(candidate) for candidate in candidates}
+    for place, candidate in enumerate(candidates):
+        assert found[place].sigma == pytest.approx(everywhere[candidate].sigma, rel=1e-2)
+    assert min(tried) > 2 * BOUNDS[0]

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nsse.solvers.krylov import GUARD, LEAST_BLOCKS
+
 # Bytes of a float64.
 FLOAT = 8
 # N × N arrays that an exact fit holds at its peak: D2, K, SK, P, and one for temporaries of their size.
 EXACT_MATRICES = 5
+# What the full eigensolver adds.
+FULL_SOLVER_MATRICES = 2.5
 # The same of a sweep, beside one per neighbour graph: D2, K, SK, P, K J K, and three for temporaries.
 SWEEP_MATRICES = 8
 # Nodes of the σ grid that a curve visits, about.
@@ -16,10 +20,16 @@ NODES = 25
 
 
 def exact_memory(n_samples: int, n_features: int, n_components: int) -> int:
-    """Bytes of an exact fit: N × N arrays, two copies of the samples and the solutions."""
+    """Bytes of an exact fit: N × N arrays, two copies of the samples and the solutions.
+
+    With many components a Krylov space has no room or does not converge: then the matrices of the full
+    solver are added.
+    """
     samples = 2 * n_samples * n_features
-    solutions = 20 * n_samples * n_components
-    return FLOAT * (EXACT_MATRICES * n_samples**2 + samples + solutions)
+    solutions = 6 * n_samples * n_components
+    full = 4 * 2 * (n_components + GUARD) * LEAST_BLOCKS > n_samples
+    matrices = EXACT_MATRICES + (FULL_SOLVER_MATRICES if full else 0)
+    return int(FLOAT * (matrices * n_samples**2 + samples + solutions))
 
 
 def sweep_memory(n_samples: int, points: Sequence[dict[str, Any]], n_classes: int) -> int:

@@ -70,9 +70,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     """NSSE with its parameters chosen by cross-validation.
 
     Splits the training samples repeatedly at random, scores every point of a grid on the samples held
-    out and fits NSSE with the best one to all samples. The same parameters as scikit-learn's
-    ``GridSearchCV(NSSE(...))`` on the same splits, many times faster: kernel matrices are shared by all
-    weights, solutions by all `mu3` and `n_components`.
+    out and fits NSSE with the best one to all samples. It does what scikit-learn's
+    ``GridSearchCV(NSSE(...))`` does on the same splits, many times faster: kernel matrices are shared
+    by all weights, solutions by all `mu3` and `n_components`.
 
     Parameters
     ----------
@@ -142,6 +142,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
 
     Notes
     -----
+    Where σ is given, scores are those of ``GridSearchCV``. Where it is found, the embedding at the best
+    σ is interpolated between the σ that all points share: a validation sample that is as near to
+    one class as to another, to about one part in a thousand, may then be labelled otherwise.
+
     Of several points with the same best mean score the smoothest is taken: the one with the largest
     mean σ, then the largest mu2, then the fewest components.
 
