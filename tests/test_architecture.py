@@ -39,12 +39,14 @@ MAY_IMPORT = {
     "_errors": set(),
     "_threads": set(),
     "_compat": set(),
+    "_progress": set(),
 }
 # Private modules and the rooms that may use them (None: all of them).
 PRIVATE = {
     "_errors": None,
     "_threads": set(MAY_IMPORT) - {"datasets"},
     "_compat": {"estimators"},
+    "_progress": {"estimators", "evaluation"},
 }
 OPTIONAL = {
     "PIL", "dask", "distributed", "jinja2", "matplotlib", "onnxruntime", "pandas", "plotly", "polars",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -152,8 +154,27 @@ def test_shifted_graph_equals_its_definition_and_is_positive_semidefinite(sizes,
     X, codes = labelled(sizes, seed)
     graph, S = graph_and_matrix(X, codes, mu1)
     scale = max(np.abs(S).max(), 1.0)
-    np.testing.assert_allclose(graph.apply(np.eye(len(X))), S, atol=1e-13 * scale)
+    Y = np.random.default_rng(seed).standard_normal((len(X), 2))
+    for form in (graph, replace(graph, whole=None)):
+        np.testing.assert_allclose(form.apply(np.eye(len(X))), S, atol=1e-13 * scale)
+        np.testing.assert_allclose(form.quadratic(Y), Y.T @ S @ Y, atol=1e-11 * scale)
     assert np.linalg.eigvalsh(S).min() >= -1e-12 * scale
+
+
+def test_few_samples_are_held_as_one_block_and_many_class_by_class(blobs, monkeypatch):
+    assert graph_and_matrix(*blobs)[0].whole is not None
+    monkeypatch.setattr(shifted, "FEW_SAMPLES", 59)
+    assert graph_and_matrix(*blobs)[0].whole is None
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_a_graph_is_the_sum_of_its_edges_and_its_classes(blobs, few):
+    """S = L_w + μ1 J: what a sweep over the weights rests on."""
+    graph, S = graph_and_matrix(*blobs, mu1=0.3)
+    graph = graph if few else replace(graph, whole=None)
+    edges, classes = replace(graph, mu1=0.0), graph.classes_only()
+    total = edges.apply(np.eye(60)) + 0.3 * classes.apply(np.eye(60))
+    np.testing.assert_allclose(total, S, atol=1e-12)
 
 
 def test_shifted_graph_terms_equal_the_double_loops(blobs):
@@ -182,7 +203,8 @@ def test_shifted_graph_does_not_see_what_is_constant_on_classes_and_centred():
     X, codes = labelled((6, 3, 9), seed=0)
     graph, _ = graph_and_matrix(X, codes, mu1=100.0)
     Y = np.array([[1 / 6, 1 / 6], [-1 / 3, 1 / 3], [0.0, -2 / 9]])[codes]
-    assert np.abs(graph.apply(Y)).max() <= 1e-12
+    for form in (graph, replace(graph, whole=None)):
+        assert np.abs(form.apply(Y)).max() <= 1e-12
     assert np.abs(graph.root_times(Y)).max() ** 2 <= 1e-12
 
 
@@ -193,6 +215,7 @@ def test_sparse_and_dense_class_blocks_agree(blobs, monkeypatch):
         monkeypatch.setattr(shifted, "DENSE_SHARE", share)
         graph, _ = graph_and_matrix(*blobs)
         assert all(isinstance(block, kind) for block in graph.blocks)
+        graph = replace(graph, whole=None)
         half = graph.root_times(A)
         results.append((graph.apply(A), graph.within(A), half.T @ half))
     for by_sparse, by_dense in zip(*results, strict=True):

@@ -25,7 +25,7 @@ from nsse.solvers import (
     solve_pencil,
 )
 from nsse.solvers.descent import descend
-from nsse.solvers.factors import _cholesky, _stacked_qr, factorize
+from nsse.solvers.factors import _stacked_qr, factorize
 
 EPS = np.finfo(float).eps
 BOUNDS = (0.1, 4.0)
@@ -281,7 +281,7 @@ def test_an_ill_conditioned_problem_agrees_with_the_singular_values_of_stacked_f
 def test_cholesky_and_qr_give_the_same_factor_of_a_well_conditioned_problem(blobs, make_problem, mu2):
     problem = make_problem(blobs, mu2=mu2)
     K = gaussian(problem.D2, 0.5)
-    by_cholesky = _cholesky(K, problem.graph, mu2)
+    by_cholesky = factorize(K, problem.graph, mu2)
     by_qr = _stacked_qr(K, problem.graph, mu2)
     P = K @ dense_parts(problem)[1] @ K + mu2 * np.eye(60)
     for factor in (by_cholesky, by_qr):
@@ -349,8 +349,9 @@ def test_as_many_components_as_distinct_samples_are_found_and_no_more(make_blobs
 @pytest.mark.parametrize("d", [3, 9, 15])
 def test_krylov_space_and_full_solver_agree(digits, make_problem, monkeypatch, d):
     problem = make_problem(digits, mu2=0.05, n_components=d)
+    monkeypatch.setattr(krylov, "LEAST_BLOCKS", 1)
     by_krylov = solve_pencil(problem, 0.6)
-    monkeypatch.setattr(krylov, "SMALL", 10**9)
+    monkeypatch.setattr(krylov, "LEAST_BLOCKS", 10**9)
     by_full = solve_pencil(problem, 0.6)
     assert by_full.eigensolver == "full"
     if d <= 9:

@@ -5,6 +5,7 @@ from nsse.estimators._lde import LDE
 from nsse.estimators._lfda import LFDA
 from nsse.estimators._mreg import MReg
 from nsse.estimators._nsse import NSSE
+from nsse.estimators._nssecv import NSSECV, default_param_grid
 from nsse.estimators._nys import NYS
 from nsse.estimators._spe import SPE
 from nsse.estimators._suplap import SUPLAP
@@ -18,6 +19,7 @@ __all__ = [
     "LDE",
     "LFDA",
     "NSSE",
+    "NSSECV",
     "NYS",
     "SPE",
     "SUPLAP",
@@ -26,4 +28,5 @@ __all__ = [
     "IsoKRR",
     "MReg",
     "ScaleAtBoundWarning",
+    "default_param_grid",
 ]

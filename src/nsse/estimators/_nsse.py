@@ -11,6 +11,7 @@ import numpy as np
 from nsse._compat import CallbackSupportMixin, FitTasks, with_callbacks
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
 from nsse.estimators._gaussian_map import GaussianMapClassifier
+from nsse.estimators._memory import exact_memory
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import Posed, encode_labels, pose, search, warn_about
 from nsse.estimators._settings import check_settings
@@ -234,6 +235,22 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
             setattr(self, name, value)
         tasks.end()
         return self
+
+    def estimate_memory(self, n_samples: int, n_features: int) -> int:
+        """Bytes that `fit` will need at its peak.
+
+        Parameters
+        ----------
+        n_samples, n_features : int
+            Shape of the training samples.
+
+        Returns
+        -------
+        int
+            Bytes, beside what Python and its libraries take.
+        """
+        d = 10 if self.n_components is None else self.n_components
+        return exact_memory(n_samples, n_features, d)
 
     def _fitted(self, posed: Posed, solution: Solution, X: Any, y: Any) -> dict[str, Any]:
         """Attributes of a model that can transform and predict."""

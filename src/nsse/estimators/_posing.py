@@ -71,16 +71,20 @@ def pose(X: Any, y: Any, codes: Ints, n_components: int, settings: Settings) -> 
     """Sort by class, measure in units of length, build the graph."""
     order = np.argsort(codes, kind="stable").astype(np.intp)
     D2, unit = measured_distances(X[order], settings.length_unit)
-    mu2 = settings.mu2
-    mu3 = MU3_PER_MU2 * mu2 * n_components if settings.mu3 is None else settings.mu3
     problem = Problem.build(
-        D2, codes[order], _affinity(X, y, codes, order, settings),
-        mu1=settings.mu1, mu2=mu2, mu3=mu3, n_components=n_components,
+        D2, codes[order], affinity_rule(X, y, codes, order, settings),
+        mu1=settings.mu1, mu2=settings.mu2, mu3=scale_weight(settings, n_components),
+        n_components=n_components,
     )  # fmt: skip
     return Posed(problem, order, unit)
 
 
-def _affinity(X: Any, y: Any, codes: Ints, order: Ints, settings: Settings) -> Affinity:
+def scale_weight(settings: Settings, n_components: int) -> float:
+    """μ3: the one given, or the default in proportion to μ2 d."""
+    return MU3_PER_MU2 * settings.mu2 * n_components if settings.mu3 is None else settings.mu3
+
+
+def affinity_rule(X: Any, y: Any, codes: Ints, order: Ints, settings: Settings) -> Affinity:
     """W_w as a function of a subset of the (sorted) samples."""
     if isinstance(settings.affinity, str):
         return lambda D2, c, members: gaussian_affinity(D2, c, settings.n_neighbors, settings.beta)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from nsse._errors import rule_error
 from nsse._threads import in_parallel
@@ -28,15 +29,21 @@ Ints = NDArray[np.intp]
 
 # Above this share of non-zeros a dense block is multiplied faster than a sparse one.
 DENSE_SHARE = 0.1
+# Up to this many samples one dense product takes less time than a loop over the classes.
+FEW_SAMPLES = 256
 
 
 @dataclass(frozen=True)
 class ShiftedGraph:
-    """S, held as one within-class Laplacian per class; samples must be sorted by class."""
+    """S, held as one within-class Laplacian per class; samples must be sorted by class.
+
+    With few samples they are joined to one block-diagonal matrix, ``whole``.
+    """
 
     codes: Ints
     blocks: tuple[Any, ...]
     mu1: float
+    whole: Floats | None = None
 
     @classmethod
     def from_affinity(cls, W: Any, codes: Ints, mu1: float) -> ShiftedGraph:
@@ -47,7 +54,15 @@ class ShiftedGraph:
             )
         L_w = laplacian(W)
         blocks = tuple(_dense_if_full(L_w[s, s]) for s in class_slices(codes))
-        return cls(codes, blocks, float(mu1))
+        whole = L_w.toarray() if len(codes) <= FEW_SAMPLES else None
+        return cls(codes, blocks, float(mu1), whole)
+
+    def classes_only(self) -> ShiftedGraph:
+        """μ1 = 1 and no edges: S without its first term."""
+        empty = tuple(sparse.csr_array(block.shape) for block in self.blocks)
+        return ShiftedGraph(
+            self.codes, empty, 1.0, None if self.whole is None else np.zeros_like(self.whole)
+        )
 
     @property
     def n_samples(self) -> int:
@@ -69,26 +84,42 @@ class ShiftedGraph:
         out = np.empty_like(A) if out is None else out
         total = self.mu1 * A.sum(axis=0)  # μ1 1'A
 
-        def fill(part: tuple[slice, Any]) -> None:
-            rows, L_c = part
+        def fill(part: tuple[slice, Any, Any]) -> None:
+            rows, L, n_c = part
             # μ1 (n_c I − 11')A_c, the complete graph of the class, and μ1 1(1'A), the centring. Both
             # Laplacians vanish on constants: centred first, nearly constant columns keep their digits.
-            centred = A[rows] - A[rows].mean(axis=0)
-            np.multiply(centred, self.mu1 * len(centred), out=out[rows])
-            out[rows] += L_c @ centred
+            centred = self._centred(A, rows)
+            np.multiply(centred, self.mu1 * n_c, out=out[rows])
+            out[rows] += L @ centred
             out[rows] += total
 
-        in_parallel(fill, zip(self.slices, self.blocks, strict=True), A.size)
+        in_parallel(fill, self._parts(), A.size)
         return out
 
     def quadratic(self, Y: Floats) -> Floats:
         """Y'SY, every class centred: what is left of a nearly class-constant Y keeps its digits."""
         total = Y.sum(axis=0)
         result = self.mu1 * np.outer(total, total)
-        for rows, L_c in zip(self.slices, self.blocks, strict=True):
-            centred = Y[rows] - Y[rows].mean(axis=0)
-            result += self.mu1 * len(centred) * (centred.T @ centred) + centred.T @ (L_c @ centred)
+        for rows, L, n_c in self._parts():
+            centred = self._centred(Y, rows)
+            result += centred.T @ (self.mu1 * n_c * centred + L @ centred)
         return result
+
+    def _parts(self) -> list[tuple[slice, Any, Any]]:
+        """Rows, Laplacian and class sizes of the parts that are worked on at a time."""
+        if self.whole is not None:
+            sizes = np.bincount(self.codes)[self.codes, np.newaxis].astype(np.float64)
+            return [(slice(0, self.n_samples), self.whole, sizes)]
+        parts = zip(self.slices, self.blocks, strict=True)
+        return [(rows, L_c, float(rows.stop - rows.start)) for rows, L_c in parts]
+
+    def _centred(self, A: Floats, rows: slice) -> Floats:
+        """The rows less the mean of their class."""
+        if self.whole is None:
+            return A[rows] - A[rows].mean(axis=0)
+        means = np.add.reduceat(A, [s.start for s in self.slices], axis=0)
+        means /= np.bincount(self.codes)[:, np.newaxis]
+        return A - means[self.codes]
 
     def within(self, Y: Floats) -> float:
         """tr(Y'L_w Y), the first term of Eq. (11)."""

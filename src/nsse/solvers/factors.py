@@ -51,17 +51,32 @@ class Factor:
 
 def factorize(K: Floats, graph: ShiftedGraph, mu2: float, buffers: Buffers | None = None) -> Factor:
     """Factor P by the policy above. ``K`` must be symmetric; ``buffers`` are for SK and P."""
-    factor = _cholesky(K, graph, mu2, buffers)
+    SK, P = buffers or (np.empty_like(K), np.empty_like(K))
+    gram(K, graph, SK, out=P)
+    return factorize_gram(P, K, graph, mu2)
+
+
+def factorize_gram(P: Floats, K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:
+    """The same where ``P`` holds the lower half of K'SK already; it is overwritten."""
+    P[np.diag_indices(len(P))] += mu2
+    factor = _cholesky(P)
     if factor is None or factor.condition > LARGEST_CONDITION:
         return _stacked_qr(K, graph, mu2)
     return factor
 
 
-def _cholesky(
-    K: Floats, graph: ShiftedGraph, mu2: float, buffers: Buffers | None = None
-) -> Factor | None:
-    SK, P = buffers or (np.empty_like(K), np.empty_like(K))
-    _lower_half(K, graph.apply(K, out=SK), mu2, out=P)
+def gram(K: Floats, graph: ShiftedGraph, SK: Floats, out: Floats) -> None:
+    """K'SK on and below the diagonal: what lies above is its mirror image, never read."""
+    graph.apply(K, out=SK)
+
+    def fill(start: int) -> None:
+        stop = min(start + PANEL, len(K))
+        np.matmul(K[start:stop], SK[:, :stop], out=out[start:stop, :stop])
+
+    in_parallel(fill, reversed(range(0, len(K), PANEL)), out.size)  # the longest panels first
+
+
+def _cholesky(P: Floats) -> Factor | None:
     # The trace bounds the norm of P, and is near it: one direction dominates.
     norm = float(np.trace(P))
     # The transpose of a C-ordered lower half is the F-ordered upper half that LAPACK takes as is.
@@ -70,18 +85,6 @@ def _cholesky(
         return None
     reciprocal, _ = lapack.dpocon(R, norm, uplo="U")
     return Factor(R, "cholesky", 1.0 / max(reciprocal, np.finfo(float).tiny))
-
-
-def _lower_half(K: Floats, SK: Floats, mu2: float, out: Floats) -> None:
-    """P = K(SK) + μ2 I on and below the diagonal: what lies above is its mirror image, never read."""
-    N, P = len(K), out
-
-    def fill(start: int) -> None:
-        stop = min(start + PANEL, N)
-        np.matmul(K[start:stop], SK[:, :stop], out=P[start:stop, :stop])
-
-    in_parallel(fill, reversed(range(0, N, PANEL)), P.size)  # the longest panels first
-    P[np.diag_indices(N)] += mu2
 
 
 def _stacked_qr(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:

@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 GUARD = 8
 MAX_BLOCKS = 12
 PANEL = 512
-# Below this size a full solve takes no longer than a Krylov space.
-SMALL = 64
+# A space of fewer blocks seldom converges, and a full solve of so few samples takes no longer.
+LEAST_BLOCKS = 4
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def leading_pairs(K: Floats, factor: Factor, n_wanted: int, start: Floats, tol: 
     ``start`` (N × b) spans a first guess of the embeddings Y; its width is the block size.
     """
     N = len(K)
-    if N > SMALL and 4 * start.shape[1] <= N:
+    if 2 * start.shape[1] * LEAST_BLOCKS <= N:
         pairs = _block_krylov(K, factor, n_wanted, start, tol)
         if pairs is not None:
             return pairs

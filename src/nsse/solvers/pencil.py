@@ -20,7 +20,7 @@ from scipy.linalg import eigh
 from nsse._errors import rule_message
 from nsse._threads import in_parallel, one_blas_thread
 from nsse.kernels import gaussian, gaussian_log_derivative
-from nsse.solvers.factors import factorize
+from nsse.solvers.factors import Factor, factorize
 from nsse.solvers.krylov import GUARD, Pairs, leading_pairs
 from nsse.solvers.problem import Problem
 
@@ -73,17 +73,54 @@ def solve_pencil(problem: Problem, sigma: float, start: Floats | None = None) ->
         K = gaussian(problem.D2, sigma, out=problem.buffer("K"))
         buffers = problem.buffer("SK"), problem.buffer("P")
         factor = factorize(K, problem.graph, problem.mu2, buffers)
-        first = class_start(problem) if start is None else start
-        pairs = leading_pairs(K, factor, problem.n_components, first, RESIDUAL)
-        d = problem.n_components
-        _check_rank(pairs, K, d)
-        eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
-        slope = _slope(problem, K, sigma, eigenvalues, C, Y)
+        found = coordinates(problem, K, factor, sigma, start)
+    if found.rank < problem.n_components:
+        raise RankError(found.rank, problem.n_components)
+    scale_term = problem.scale_term(sigma)
     return Solution(
-        sigma=sigma, eigenvalues=eigenvalues, coef=C, embedding=Y, basis=pairs.Y,
-        excess=float(eigenvalues.sum()) + problem.scale_term(sigma), slope=slope,
-        condition=factor.condition, factorization=factor.method, eigensolver=pairs.method,
+        sigma=sigma, eigenvalues=found.eigenvalues, coef=found.C, embedding=found.Y, basis=found.basis,
+        excess=float(found.eigenvalues.sum()) + scale_term,
+        slope=float(found.slopes.sum()) - 2.0 * scale_term,
+        condition=factor.condition, factorization=factor.method, eigensolver=found.eigensolver,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The coordinates of an embedding at one σ that are more than rounding noise.
+
+    ``eigenvalues`` ascend; ``slopes`` are dλ/d log σ; the first columns of ``C`` and ``Y`` = KC are
+    the solution for any smaller number of components. There may be fewer than asked for: ``rank``.
+    """
+
+    eigenvalues: Floats
+    slopes: Floats
+    C: Floats
+    Y: Floats
+    basis: Floats
+    eigensolver: str
+
+    @property
+    def rank(self) -> int:
+        """How many there are."""
+        return len(self.eigenvalues)
+
+
+def coordinates(
+    problem: Problem,
+    K: Floats,
+    factor: Factor,
+    sigma: float,
+    start: Floats | None,
+    largest_noise: float = LARGEST_NOISE,
+) -> Coordinates:
+    """Up to d leading coordinates from the kernel matrix and the factor of P."""
+    first = class_start(problem) if start is None else start
+    pairs = leading_pairs(K, factor, problem.n_components, first, RESIDUAL)
+    d = _rank(pairs, K, problem.n_components, largest_noise)
+    eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
+    slopes = _slopes(problem, K, sigma, eigenvalues, C, Y)
+    return Coordinates(eigenvalues, slopes, C, Y, pairs.Y, pairs.method)
 
 
 def class_start(problem: Problem) -> Floats:
@@ -95,16 +132,15 @@ def class_start(problem: Problem) -> Floats:
     return np.hstack([indicators, guard])
 
 
-def _check_rank(pairs: Pairs, K: Floats, d: int) -> None:
-    """Refuse coordinates that are rounding noise.
+def _rank(pairs: Pairs, K: Floats, d: int, largest_noise: float) -> int:
+    """How many of the first d coordinates are more than rounding noise.
 
     y = Kc carries an error of about ε‖K‖‖c‖. Where K has no d independent columns, the last
     coordinates need coefficients so large that this error is all they consist of.
     """
     noise = np.finfo(float).eps * K.sum(axis=0).max() * np.linalg.norm(pairs.C, axis=0)
-    rank = int(np.sum(noise[:d] < LARGEST_NOISE * np.linalg.norm(pairs.Y[:, :d], axis=0)))
-    if rank < d:
-        raise RankError(rank, d)
+    clean = noise[:d] < largest_noise * np.linalg.norm(pairs.Y[:, :d], axis=0)
+    return int(np.argmin(clean)) if not clean.all() else len(clean)
 
 
 def _rayleigh_ritz(problem: Problem, C: Floats, Y: Floats) -> tuple[Floats, Floats, Floats]:
@@ -120,10 +156,10 @@ def _rayleigh_ritz(problem: Problem, C: Floats, Y: Floats) -> tuple[Floats, Floa
     return eigenvalues, C @ Q, Y @ Q
 
 
-def _slope(
+def _slopes(
     problem: Problem, K: Floats, sigma: float, eigenvalues: Floats, C: Floats, Y: Floats
-) -> float:
-    """d/d log σ of Σλ_k + μ3/σ².
+) -> Floats:
+    """d/d log σ of every λ_k.
 
     For c'Bc = 1, dλ = c'(dP − λ dB)c = 2 z'Sy − 2λ z'y with z = dK c: first-order perturbation theory.
     """
@@ -135,4 +171,4 @@ def _slope(
 
     in_parallel(fill, range(0, len(K), ROWS), K.size)  # dK itself is never held
     moved = problem.graph.apply(Y) - Y * eigenvalues
-    return 2.0 * float(np.einsum("ij,ij->", Z, moved)) - 2.0 * problem.scale_term(sigma)
+    return 2.0 * np.einsum("ij,ij->j", Z, moved)

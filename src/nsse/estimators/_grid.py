@@ -1,0 +1,205 @@
+"""Points of a parameter grid: which of them share one sweep over σ, and how each is fitted."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from nsse.estimators._parameters import check_n_components
+from nsse.estimators._posing import affinity_rule, scale_weight
+from nsse.estimators._settings import Settings, check_settings
+from nsse.graphs import ShiftedGraph
+from nsse.kernels import median_distance
+from nsse.solvers.many import Candidate, embed_all
+from nsse.solvers.sweep import Sweep, Weights
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Params = dict[str, Any]
+
+# One sweep serves all values of these; any other parameter starts another sweep.
+SWEPT = ("n_components", "mu1", "mu2", "mu3", "n_neighbors", "beta", "sigma")
+# Coordinates beyond the largest d: the gap that follows them lets solutions be interpolated.
+SPARE = 4
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """Parameters of one fit, checked; ``n_components`` may be None, for n_classes − 1."""
+
+    params: Params
+    model: Any
+    settings: Settings
+
+    @classmethod
+    def of(cls, estimator: Any, params: Params) -> GridPoint:
+        """Check the parameters that can be judged without the data."""
+        model = clone(estimator).set_params(**params)
+        return cls(params, model, check_settings(model))
+
+    @property
+    def shares(self) -> bool:
+        """Whether it can be had from a sweep: Algorithm 1 goes its own way."""
+        return self.settings.sigma is not None or self.settings.solver == "joint"
+
+    @property
+    def family(self) -> tuple[tuple[str, int], ...]:
+        """Equal for points of the same sweep: what is not swept is the very same object."""
+        return tuple((name, id(value)) for name, value in self.params.items() if name not in SWEPT)
+
+
+@dataclass
+class SplitScores:
+    """Scores of all points on one split; NaN and the reason where a point cannot be fitted."""
+
+    scores: Floats
+    sigmas: Floats
+    failures: dict[int, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Samples, their squared distances, and which of them train and which validate."""
+
+    X: Any
+    y: NDArray[Any]
+    D2: Floats
+    train: Ints
+    valid: Ints
+
+
+Scorer = Callable[[NDArray[Any], Split], float]
+
+
+def score_points(split: Split, points: Sequence[GridPoint], score: Scorer) -> SplitScores:
+    """Fit every point on the training samples of a split and score it on the others."""
+    result = SplitScores(np.full(len(points), np.nan), np.full(len(points), np.nan))
+    families: dict[Any, list[int]] = defaultdict(list)
+    for place, point in enumerate(points):
+        families[point.family if point.shares else ("alone", place)].append(place)
+    for places in families.values():
+        members = [points[place] for place in places]
+        try:
+            left = _share(split, members, places, score, result) if members[0].shares else places
+        except (ValueError, np.linalg.LinAlgError) as error:
+            left = []
+            result.failures.update({p: str(error) for p in places if np.isnan(result.scores[p])})
+        for place in left:
+            _fit_alone(split, points[place], place, score, result)
+    return result
+
+
+def _share(
+    split: Split, members: Sequence[GridPoint], places: Sequence[int], score: Scorer, result: SplitScores
+) -> list[int]:
+    """Score points from one sweep; returns the places of those that must be fitted on their own."""
+    left = []
+    for index, labels, sigma in _sweep(split, members, result.counts):
+        if labels is None:
+            left.append(places[index])
+        else:
+            result.scores[places[index]] = score(labels, split)
+            result.sigmas[places[index]] = sigma
+    return left
+
+
+def _fit_alone(split: Split, point: GridPoint, place: int, score: Scorer, result: SplitScores) -> None:
+    """What Algorithm 1 needs, and ill-conditioned points: a fit of its own."""
+    result.counts["fits of their own"] += 1
+    try:
+        model = clone(point.model).fit(split.X[split.train], split.y[split.train])
+    except (ValueError, np.linalg.LinAlgError) as error:
+        result.failures[place] = str(error)
+        return
+    result.scores[place] = score(model.predict(split.X[split.valid]), split)
+    result.sigmas[place] = model.sigma_ / model.length_unit_
+
+
+def _sweep(
+    split: Split, points: Sequence[GridPoint], counts: Counter[str]
+) -> Iterator[tuple[int, Any, float]]:
+    """Labels of the validation samples for points that differ in swept parameters only.
+
+    None instead of labels where a point has to be fitted on its own.
+    """
+    first = points[0]
+    y = split.y[split.train]
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError("the training samples of a split are of one class")
+    order = np.argsort(codes, kind="stable")
+    rows = split.train[order]
+    D2, unit = _in_units(split.D2[np.ix_(rows, rows)], first.settings.length_unit)
+    D2_new = split.D2[np.ix_(split.valid, rows)] / unit**2
+    candidates: dict[int, Candidate] = {}
+    graphs = _Graphs(split, codes, order, D2)
+    for place, point in enumerate(points):
+        try:
+            candidates[place] = _candidate(point, len(codes), len(classes), graphs)
+        except ValueError:
+            yield place, None, np.nan  # a fit of its own says why it cannot be
+    if not candidates:
+        return
+    largest = max(candidate.n_components for candidate in candidates.values())
+    sweep = Sweep(D2, D2_new, graphs.built, min(largest + SPARE, len(codes)), counts)
+    places = list(candidates)
+    found = embed_all(sweep, first.settings.sigma_range, list(candidates.values()))
+    for index, embedded in found:
+        if embedded is None:
+            yield places[index], None, np.nan
+            continue
+        Y, Z = embedded.Y.astype(split.X.dtype), embedded.Z.astype(split.X.dtype)
+        labels = _labels(first.model.classifier, Y, y[order], Z)
+        yield places[index], labels, embedded.sigma
+
+
+def _in_units(D2: Floats, length_unit: float | None) -> tuple[Floats, float]:
+    unit = median_distance(D2) if length_unit is None else length_unit
+    return D2 / unit**2, unit
+
+
+def _candidate(point: GridPoint, n_samples: int, n_classes: int, graphs: _Graphs) -> Candidate:
+    settings = point.settings
+    d = check_n_components(point.model.n_components, n_samples, n_classes)
+    weights = Weights(graphs.index(settings), settings.mu1, settings.mu2)
+    return Candidate(weights, d, scale_weight(settings, d), settings.sigma)
+
+
+class _Graphs:
+    """The within-class graphs that a sweep needs, each built once."""
+
+    def __init__(self, split: Split, codes: Ints, order: Ints, D2: Floats) -> None:
+        self._split, self._codes, self._order, self._D2 = split, codes, order, D2
+        self._places: dict[Any, int] = {}
+        self.built: list[ShiftedGraph] = []
+
+    def index(self, settings: Settings) -> int:
+        key = (settings.n_neighbors, settings.beta)
+        if key not in self._places:
+            self._places[key] = len(self.built)
+            self.built.append(self._build(settings))
+        return self._places[key]
+
+    def _build(self, settings: Settings) -> ShiftedGraph:
+        split, train = self._split, self._split.train
+        if not isinstance(settings.affinity, str) and not callable(settings.affinity):
+            settings = replace(settings, affinity=settings.affinity[train][:, train])
+        rule = affinity_rule(split.X[train], split.y[train], self._codes, self._order, settings)
+        codes = self._codes[self._order]
+        return ShiftedGraph.from_affinity(rule(self._D2, codes, np.arange(len(codes))), codes, 0.0)
+
+
+def _labels(classifier: Any, Y: Floats, y: NDArray[Any], Z: Floats) -> NDArray[Any]:
+    if classifier is not None:
+        return np.asarray(clone(classifier).fit(Y, y).predict(Z))
+    # The nearest neighbour: ‖z − y‖² without ‖z‖², which is the same for all of them.
+    closeness = Z @ Y.T
+    closeness -= (Y**2).sum(axis=1) / 2
+    return y[np.argmax(closeness, axis=1)]
