@@ -15,6 +15,10 @@ DataHome = str | os.PathLike[str] | None
 ENVIRONMENT_VARIABLE = "NSSE_DATA"
 
 
+class DatasetNotFoundError(FileNotFoundError):
+    """The folder of a data set is not there at all; one that is there in part is a plain error."""
+
+
 @dataclass(frozen=True)
 class Place:
     """The published layout of a data set: a folder, the files in it, and the official page."""
@@ -66,8 +70,8 @@ class Place:
             f"Got {str(folder)!r} without {what}. Download it again from {self.page}."
         )
 
-    def _not_found(self, got: str) -> FileNotFoundError:
-        return FileNotFoundError(
+    def _not_found(self, got: str) -> DatasetNotFoundError:
+        return DatasetNotFoundError(
             f"`data_home` must be the folder that holds {self.folder!r} with {self.files}. "
             f"Got {got}. Download {self.title} from {self.page}, unpack it as {self.folder!r}, "
             f"and pass the folder around it as `data_home` or set {ENVIRONMENT_VARIABLE} to it"

@@ -6,7 +6,6 @@ whatever ``joblib.parallel_config`` names around the call ("threading", "dask", 
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
@@ -16,6 +15,7 @@ from typing import Any, TypeAlias
 
 from joblib import Parallel, delayed
 
+from nsse._progress import progress_bar
 from nsse._threads import one_blas_thread
 from nsse.evaluation.store import RowStore
 from nsse.evaluation.tasks import Row, Task
@@ -94,7 +94,10 @@ def run_tasks(
         waiting = [task for task in tasks if task not in stored]
         failures: list[Failure] = []
         computed = 0
-        with _bar(len(waiting), progress) as advance, _told(lambda: computed, len(waiting), store):
+        with (
+            progress_bar(len(waiting), "rows", progress) as advance,
+            _told(lambda: computed, len(waiting), store),
+        ):
             for result in _results(waiting, work, n_jobs):
                 if isinstance(result, Failure):
                     failures.append(result)
@@ -153,38 +156,3 @@ def _told(computed: Callable[[], int], n_waiting: int, store: RowStore) -> Itera
             f"A worker process was killed, perhaps for want of memory: {state()}. "
             "Start again with a smaller `n_jobs` to go on."
         ) from error
-
-
-@contextmanager
-def _bar(total: int, progress: bool | None) -> Iterator[Callable[[], None]]:
-    if progress is False or (progress is None and not sys.stderr.isatty()):
-        yield lambda: None
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-    except ImportError as error:
-        if progress:
-            message = "A progress bar needs rich. Install it: pip install 'nsse[cli]'"
-            raise ImportError(message) from error
-        yield lambda: None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    )
-    # The estimate looks back an hour, for a row may take minutes.
-    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=3600.0) as shown:
-        bar = shown.add_task("rows", total=total)
-        yield lambda: shown.advance(bar)
