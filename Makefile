@@ -4,10 +4,10 @@ VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
 # What needs the optional parts is tested with the newest versions of them only.
-NEWEST_ONLY := benchmarks cli report
+NEWEST_ONLY := benchmarks cli report reproduce
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types check test-oldest bench methods selection study certificates clean
+.PHONY: help demo test lint types check test-oldest bench methods selection study certificates reproduce clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -60,6 +60,9 @@ methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (
 selection: $(VENV)/.test ## How well NSSECV chooses: regret, and beside a tuned SVM (needs NSSE_DATA).
 	$(RUN)/python benchmarks/selection_study.py
 
+reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours beside the printed (needs NSSE_DATA).
+	$(RUN)/nsse reproduce all
+
 study: $(VENV)/.test ## The study behind the default parameters (set NSSE_DATA for the image sets).
 	$(RUN)/python benchmarks/defaults_study.py
 
@@ -67,4 +70,4 @@ certificates: $(VENV)/.test ## Bounds, attacks inside the certified radii, radii
 	$(RUN)/python benchmarks/certificates.py
 
 clean: ## Remove the environments and what the commands left behind.
-	rm -rf $(VENV) $(OLDEST) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) demo reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis

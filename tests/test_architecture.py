@@ -52,7 +52,7 @@ PRIVATE = {
 }
 OPTIONAL = {
     "PIL", "dask", "distributed", "jinja2", "matplotlib", "onnxruntime", "pandas", "plotly", "polars",
-    "pooch", "rich", "skl2onnx", "skops", "typer",
+    "pooch", "rich", "skl2onnx", "skops", "typer", "umap",
 }  # fmt: skip
 
 
