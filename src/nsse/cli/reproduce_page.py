@@ -22,7 +22,7 @@ TITLE = "Nonlinear supervised smooth embedding: the paper, reproduced"
 INTRODUCTION = (
     "Test errors in per cent: ours ± its standard error over the realisations, and in brackets what "
     "the paper prints. The smallest error of the paper's methods is bold in every column. Every number "
-    "is made of rows.jsonl by `nsse reproduce`; none is edited.",
+    "is made of rows.jsonl by the command nsse reproduce; none is edited.",
     "Protocol paper: as in §5, the weights of NSSE are set by cross-validation on the training samples, "
     "its dimension d and all parameters of the other methods are those with the smallest mean test "
     "error over the realisations. Such errors are optimistic, the more so the larger the grid. Protocol "
