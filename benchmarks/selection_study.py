@@ -218,8 +218,8 @@ the same inner splits; the SVM searches {svm} by `GridSearchCV`.
 Mean test error of the grid point that is best on the *test* samples, in per cent, and how much higher
 the mean error is of the points that `NSSECV` chose, in points. "tolerance t" takes the smoothest of the
 points whose mean score is within t standard errors of the best. The default for this grid is
-{default}, for a grid of your own 0. "best of each split" is what an oracle would gain that chose anew for
-every split.
+{default}, for a grid of your own 0. "best of each split" is what an oracle would gain that chose anew
+for every split.
 
 {regrets}
 """

@@ -829,9 +829,9 @@ def test_verbose_tells_what_was_computed(caplog):
 def test_the_default_grid_has_a_tolerance_and_a_given_grid_has_none():
     data = Y < 3
     grid = default_param_grid(3)
-    for given, expected in ((None, 0.5), (grid, 0.0)):
+    for param_grid, expected in ((None, 0.5), (grid, 0.0)):
         default, explicit = (
-            NSSECV(given, estimator=NSSE(sigma=0.5), n_repeats=3, tolerance=t).fit(X[data], Y[data])
+            NSSECV(param_grid, estimator=NSSE(sigma=0.5), n_repeats=3, tolerance=t).fit(X[data], Y[data])
             for t in (None, expected)
         )
         assert default.best_params_ == explicit.best_params_
