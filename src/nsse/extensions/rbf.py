@@ -64,19 +64,24 @@ def interpolate(D2: Floats, Y: Floats, sigma: float, ridge: float) -> Floats:
     )  # fmt: skip
 
 
-def in_blocks(evaluate: Callable[[Any], Floats], X: Any, n_centers: int, n_components: int) -> Floats:
-    """A map at the rows of ``X``, a block of rows at a time; rows that ``evaluate`` pads are cut off."""
+def in_blocks(
+    evaluate: Callable[[Any], Floats], X: Any, n_centers: int, n_components: int, cost: float = 1.0
+) -> Floats:
+    """A map at the rows of ``X``, a block of rows at a time; rows that ``evaluate`` pads are cut off.
+
+    ``cost`` is that of one row and centre, in units of a kernel value.
+    """
     n_rows = X.shape[0]
     out = np.empty((n_rows, n_components))
     rows = max(TILE, BLOCK_VALUES // n_centers // TILE * TILE)
     # Two blocks at least, so that two threads have something to do.
-    rows = min(rows, _whole_tiles(-(-n_rows // 2)))
+    rows = min(rows, whole_tiles(-(-n_rows // 2)))
 
     def fill(start: int) -> None:
         block = X[start : start + rows]
         out[start : start + rows] = evaluate(block)[: block.shape[0]]
 
-    in_parallel(fill, range(0, n_rows, rows), n_rows * n_centers)
+    in_parallel(fill, range(0, n_rows, rows), int(n_rows * n_centers * cost))
     return out
 
 
@@ -85,13 +90,14 @@ def padded_squared_distances(centers: Shifted, X: Any) -> Floats:
     return centers.squared_distances_from_moved(_padded(centers.moved(X)))
 
 
-def _whole_tiles(n_rows: int) -> int:
+def whole_tiles(n_rows: int) -> int:
+    """Rows of the whole tiles that hold so many."""
     return max(1, -(-n_rows // TILE)) * TILE
 
 
 def _padded(X: Any) -> Any:
     """Zero rows up to a whole number of tiles."""
-    missing = _whole_tiles(X.shape[0]) - X.shape[0]
+    missing = whole_tiles(X.shape[0]) - X.shape[0]
     if missing == 0:
         return X
     if isinstance(X, np.ndarray):
