@@ -59,7 +59,7 @@ def default_param_grid(n_classes: int) -> dict[str, list[Any]]:
     shares = (0.2, 0.3, 0.4, 0.55, 0.75, 1.0)
     return {
         "mu1": [0.1, 1.0],
-        "mu2": [0.001, 0.01, 0.1],
+        "mu2": [0.001, 0.01],
         "mu3": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0],
         "n_components": sorted({min(most, max(2, round(share * most))) for share in shares}),
         "n_neighbors": [2, 5],
@@ -94,7 +94,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         the others.
     n_rounds : int, default=1
         Sequential search only: how often to go through all parameters.
-    n_repeats : int, default=10
+    n_repeats : int, default=20
         Number of random splits.
     validation_fraction : float, default=0.15
         Share of every class that is held out, rounded, at least one sample of each. A small share: the
@@ -178,7 +178,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         start: Mapping[str, Any] | None = None,
         order: Sequence[str] | None = None,
         n_rounds: int = 1,
-        n_repeats: int = 10,
+        n_repeats: int = 20,
         validation_fraction: float = 0.15,
         cv: Any = None,
         scoring: Any = None,
@@ -297,7 +297,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         if self.cv is not None:
             splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
             return _checked_splits(splits, len(y))
-        n_repeats = check_count("n_repeats", self.n_repeats, cure="10 is a fair number.")
+        n_repeats = check_count("n_repeats", self.n_repeats, cure="20 is a fair number.")
         fraction = check_number("validation_fraction", self.validation_fraction, cure=FRACTION_CURE)
         if fraction >= 1:
             raise rule_error(
