@@ -659,8 +659,10 @@ def test_an_interrupt_says_how_far_it_was(at, n_scored):
     assert not hasattr(search, "n_features_in_")
 
 
+# A process that was started in the background ignores SIGINT, and so do its children unless told otherwise.
 INTERRUPTED = """
-import warnings
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from sklearn.datasets import load_digits
 from nsse import NSSECV
 X, y = load_digits(return_X_y=True)

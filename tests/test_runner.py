@@ -219,6 +219,8 @@ class SlowRun:
         return subprocess.Popen(
             self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             start_new_session=True, env={**os.environ, "PYTHONPATH": path},
+            # Where the tests run in the background SIGINT is ignored, and would be by the children.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
 
     def wait_for(self, process: subprocess.Popen, n_rows: int) -> None:
