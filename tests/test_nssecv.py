@@ -659,7 +659,7 @@ def test_an_interrupt_says_how_far_it_was(at, n_scored):
     assert not hasattr(search, "n_features_in_")
 
 
-# A process that was started in the background ignores SIGINT, and so do its children unless told otherwise.
+# A process started in the background ignores SIGINT, and so do its children unless told otherwise.
 INTERRUPTED = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
