@@ -25,7 +25,6 @@ from nsse import NSSE, NSSECV
 from nsse._threads import one_blas_thread
 from nsse.datasets import load_dataset
 from nsse.estimators._grid import GridPoint, Split, score_points
-from nsse.estimators._nssecv import DEFAULT_GRID_TOLERANCE
 from nsse.estimators._search import Table
 from nsse.estimators._splits import BalancedSplits
 from nsse.evaluation import per_class_split
@@ -175,7 +174,6 @@ def page(rows: list[Row]) -> str:
         regrets=markdown_table(header, regrets),
         svm=f"C in {SVM_GRID['C']}, γ in {SVM_GRID['gamma']} times scikit-learn's `scale`",
         versions=numbers,
-        default=DEFAULT_GRID_TOLERANCE,
     )
 
 
@@ -219,9 +217,8 @@ the same inner splits; the SVM searches {svm} by `GridSearchCV`.
 
 Mean test error of the grid point that is best on the *test* samples, in per cent, and how much higher
 the mean error is of the points that `NSSECV` chose, in points. "tolerance t" takes the smoothest of the
-points whose mean score is within t standard errors of the best. The default for this grid is
-{default}, for a grid of your own 0. "best of each split" is what an oracle would gain that chose anew
-for every split.
+points whose mean score is within t standard errors of the best; 0 is the default. "best of each split"
+is what an oracle would gain that chose anew for every split.
 
 {regrets}
 """

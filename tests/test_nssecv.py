@@ -826,16 +826,3 @@ def test_verbose_tells_what_was_computed(caplog):
     assert (
         "4 grid points on 3 splits: 6 Gram matrices, 6 factorisations, 3 kernel matrices" in caplog.text
     )
-
-
-def test_the_default_grid_has_a_tolerance_and_a_given_grid_has_none():
-    data = Y < 3
-    grid = default_param_grid(3)
-    for param_grid, expected in ((None, 0.5), (grid, 0.0)):
-        default, explicit = (
-            NSSECV(param_grid, estimator=NSSE(sigma=0.5), n_repeats=3, tolerance=t).fit(X[data], Y[data])
-            for t in (None, expected)
-        )
-        assert default.best_params_ == explicit.best_params_
-    scores = default.cv_results_["mean_test_score"]
-    assert default.best_score_ == scores.max()

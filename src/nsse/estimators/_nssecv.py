@@ -106,11 +106,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     n_jobs : int, default=None
         Splits scored at a time, by joblib: within ``joblib.parallel_config(backend="dask")`` they go
         to a Dask cluster.
-    tolerance : float, default=None
+    tolerance : float, default=0.0
         Take the smoothest of the points whose mean score is within so many standard errors of the
-        best. None is 0 for a grid of your own, which takes the best point as ``GridSearchCV`` does, and
-        0.5 for the default grid, where many points lie so close together that the best of them is
-        chance (``docs/model_selection.md`` measures both).
+        best. 0 takes the best one, as ``GridSearchCV`` does; ``docs/model_selection.md`` measures others.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
@@ -183,7 +181,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         cv: Any = None,
         scoring: Any = None,
         n_jobs: int | None = None,
-        tolerance: float | None = None,
+        tolerance: float = 0.0,
         random_state: Any = 0,
         progress: bool | None = None,
         verbose: int = 0,
@@ -306,13 +304,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         _warn_about_singles(y)
         return list(BalancedSplits(n_repeats, fraction, self.random_state).split(X, y))
 
-    def _tolerance(self) -> float:
-        if self.tolerance is not None:
-            return check_number("tolerance", self.tolerance, cure="0 takes the best point.")
-        return DEFAULT_GRID_TOLERANCE if self.param_grid is None else 0.0
-
     def _searched(self, grid: Any, base: NSSE, trial: _Trial) -> tuple[Table, int]:
-        tolerance = self._tolerance()
+        tolerance = check_number("tolerance", self.tolerance, cure="0 takes the best point.")
         if self.search == "joint":
             return joint_search(grid, tolerance, trial)
         if not isinstance(grid, Mapping):
@@ -334,8 +327,6 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return sequential_search(grid, start, order, n_rounds, tolerance, trial)
 
 
-# Chosen by benchmarks/selection_study.py.
-DEFAULT_GRID_TOLERANCE = 0.5
 FRACTION_CURE = "0.15 holds out one sample of seven."
 # Grid points that a message names for each reason of failure.
 NAMED = 3
