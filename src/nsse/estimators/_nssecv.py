@@ -108,7 +108,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         to a Dask cluster.
     tolerance : float, default=0.0
         Take the smoothest of the points whose mean score is within so many standard errors of the
-        best. 0 takes the best one, as ``GridSearchCV`` does; ``docs/model_selection.md`` measures others.
+        best. 0 takes the best one, as ``GridSearchCV`` does; ``docs/model_selection.md`` measures
+        others.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
