@@ -25,6 +25,7 @@ from nsse import NSSE, NSSECV
 from nsse._threads import one_blas_thread
 from nsse.datasets import load_dataset
 from nsse.estimators._grid import GridPoint, Split, score_points
+from nsse.estimators._scoring import accuracy
 from nsse.estimators._search import Table
 from nsse.estimators._splits import BalancedSplits
 from nsse.evaluation import per_class_split
@@ -124,7 +125,7 @@ def by_point(search: NSSECV, data: Any, train: Any, test: Any) -> list[float]:
     n_train = len(train)
     split = Split(X, y, squared_distances(X), np.arange(n_train), np.arange(n_train, len(y)))
     points = [GridPoint.of(NSSE(), params) for params in search.cv_results_["params"]]
-    scores = score_points(split, points, lambda labels, s: float(np.mean(labels == s.y[s.valid])))
+    scores = score_points(split, points, accuracy)
     return [float(e) for e in 100 * (1 - scores.scores)]
 
 

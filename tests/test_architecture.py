@@ -49,7 +49,7 @@ PRIVATE = {
     "_errors": None,
     "_threads": set(MAY_IMPORT) - {"datasets"},
     "_compat": {"certificates", "estimators", "exports"},
-    "_files": {"cli", "exports"},
+    "_files": {"cli", "datasets", "evaluation", "exports"},
     "_progress": {"estimators", "evaluation"},
 }
 OPTIONAL = {

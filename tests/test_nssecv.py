@@ -32,7 +32,7 @@ from sklearn.preprocessing import MinMaxScaler
 import nsse
 from nsse import NSSE, NSSECV
 from nsse._progress import progress_bar
-from nsse.estimators._nssecv import default_param_grid
+from nsse.estimators import default_param_grid
 from nsse.estimators._splits import BalancedSplits
 from nsse.kernels import squared_distances
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 import warnings
 import zipfile
 import zlib
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nsse._files import replacing
 from nsse.datasets._images import Floats, Size
 
 ENVIRONMENT_VARIABLE = "NSSE_CACHE"
@@ -84,16 +84,10 @@ def _recall(file: Path, fingerprint: str) -> Floats | None:
 
 
 def _keep(file: Path, fingerprint: str, images: Floats) -> None:
-    """Write under another name and rename, so that the file is there whole or not at all."""
-    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with temporary.open("wb") as stream:
-                np.savez(stream, fingerprint=np.array(fingerprint), images=images)
-            os.replace(temporary, file)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(file) as temporary, temporary.open("wb") as stream:
+            np.savez(stream, fingerprint=np.array(fingerprint), images=images)
     except OSError as error:
         warnings.warn(
             f"{ENVIRONMENT_VARIABLE} must name a folder that can be written. Got {str(file.parent)!r} "

@@ -30,6 +30,33 @@ SWEPT = ("n_components", "mu1", "mu2", "mu3", "n_neighbors", "beta", "sigma")
 SPARE = 4
 
 
+def default_param_grid(n_classes: int) -> dict[str, list[Any]]:
+    """The grid that `NSSECV` searches if none is given.
+
+    It reaches both regimes of the method: classes that collapse (small μ2, small σ, d = M − 1) and a
+    smooth map into fewer dimensions (large μ3 and hence σ, d well below M).
+
+    Parameters
+    ----------
+    n_classes : int
+        M.
+
+    Returns
+    -------
+    dict
+        Values of mu1, mu2, mu3, n_components and n_neighbors.
+    """
+    most = n_classes - 1
+    shares = (0.2, 0.3, 0.4, 0.55, 0.75, 1.0)
+    return {
+        "mu1": [0.1, 1.0],
+        "mu2": [0.001, 0.01],
+        "mu3": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0],
+        "n_components": sorted({min(most, max(2, round(share * most))) for share in shares}),
+        "n_neighbors": [2, 5],
+    }
+
+
 @dataclass(frozen=True)
 class GridPoint:
     """Parameters of one fit, checked; ``n_components`` may be None, for n_classes − 1."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+
+from nsse._errors import rule_error
 
 Ints = NDArray[np.intp]
 
@@ -76,3 +79,36 @@ class _Deck:
                 self._left += [i for i in shuffled if i in hand]
             hand.append(self._left.pop(0))
         return hand
+
+
+def checked_splits(splits: list[tuple[Any, Any]], n_samples: int) -> list[tuple[Any, Any]]:
+    """Splits as indices, whichever form they came in."""
+    indices = [(_indices(train, n_samples), _indices(valid, n_samples)) for train, valid in splits]
+    if not indices or any(len(train) == 0 or len(valid) == 0 for train, valid in indices):
+        sizes = [(len(train), len(valid)) for train, valid in indices]
+        raise rule_error(
+            "cv", "give splits with samples to train and samples to validate", sizes,
+            "Leave it None for random splits.",
+        )  # fmt: skip
+    return indices
+
+
+def _indices(chosen: Any, n_samples: int) -> NDArray[np.intp]:
+    return np.arange(n_samples)[np.asarray(chosen) if len(chosen) else np.empty(0, dtype=np.intp)]
+
+
+def warn_about_singles(y: NDArray[Any]) -> None:
+    """Say which classes are never held out, to the one who called ``fit``."""
+    classes, sizes = np.unique(y, return_counts=True)
+    singles = classes[sizes == 1].tolist()
+    if len(singles) == len(classes):
+        raise rule_error(
+            "y", "have a class with at least 2 samples", "one sample in every class",
+            "There is nothing to hold out; fit NSSE with parameters of your choice.",
+        )  # fmt: skip
+    if singles:
+        warnings.warn(
+            f"Classes {singles} have a single sample each: it is in every training set and never "
+            "held out, so that these classes do not take part in the choice of parameters.",
+            UserWarning, stacklevel=5,
+        )  # fmt: skip

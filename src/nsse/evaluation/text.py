@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from dataclasses import asdict
 from pathlib import Path
 
 from nsse._errors import rule_error
+from nsse._files import replacing
 from nsse.evaluation.store import RowStore
 from nsse.evaluation.tasks import Row, Task, canonical
 
@@ -34,13 +34,8 @@ def write_rows(store: RowStore, path: str | os.PathLike[str]) -> int:
         Number of rows.
     """
     lines = [canonical(asdict(row)) for row in store.rows()]
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
+    with replacing(Path(path)) as temporary:
         temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
     return len(lines)
 
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from nsse.estimators import NSSE
 from nsse.estimators._grid import GridPoint, Split, score_points
+from nsse.estimators._scoring import accuracy
 from nsse.estimators._search import NoPointError, Table
+from nsse.estimators._trial import table_of
 from nsse.kernels import squared_distances
 from nsse.paper.candidates import Candidate, Labels
 from nsse.paper.grids import Params, dimensions_below
@@ -65,14 +67,8 @@ def cross_validated(recipe: Recipe, X: Any, y: Labels, dims: Sequence[int], seed
     points = [GridPoint.of(NSSE(), point) for point in params]
     D2 = squared_distances(X)
     splits = validation_splits(recipe, y, seed)
-    columns = [score_points(Split(X, y, D2, *parts), points, _accuracy) for parts in splits]
-    return Table(
-        tuple(params),
-        np.array([column.scores for column in columns]).T,
-        np.array([column.sigmas for column in columns]).mean(axis=0),
-        np.array([point["mu2"] for point in params]),
-        np.array([point["n_components"] for point in params]),
-    )
+    columns = [score_points(Split(X, y, D2, *parts), points, accuracy) for parts in splits]
+    return table_of(points, columns, len(np.unique(y)))
 
 
 def fitted(choice: Choice, X: Any, y: Labels) -> NSSE:
@@ -82,7 +78,3 @@ def fitted(choice: Choice, X: Any, y: Labels) -> NSSE:
 
 def _where(table: Table, d: int) -> Table:
     return table.rows([i for i, point in enumerate(table.points) if point["n_components"] == d])
-
-
-def _accuracy(labels: Labels, split: Split) -> float:
-    return float(np.mean(labels == split.y[split.valid]))
