@@ -68,7 +68,8 @@ def test_tables_have_both_protocols_beside_the_printed(done):
     paper, honest = (
         {line[3]: float(line[4]) for line in lines if line[0] == p} for p in ("paper", "honest")
     )
-    assert all(paper[method] <= honest[method] for method in paper)
+    # Not so for NSSE: by either protocol its weights are set on inner splits.
+    assert all(paper[method] <= honest[method] for method in paper if method != "NSSE")
     markdown, page = ((done / name).read_text(encoding="utf-8") for name in ("tables.md", "index.html"))
     for line in lines:
         cell = f"{float(line[4]):.2f} ± {float(line[5]):.2f}"

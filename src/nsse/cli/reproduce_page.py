@@ -23,9 +23,10 @@ INTRODUCTION = (
     "Test errors in per cent: ours ± its standard error over the realisations, and in brackets what "
     "the paper prints. The smallest error of the paper's methods is bold in every column. Every number "
     "is made of rows.jsonl by the command nsse reproduce; none is edited.",
-    "Protocol paper: as in §5, the weights of NSSE are set by cross-validation on the training samples, "
-    "its dimension d and all parameters of the other methods are those with the smallest mean test "
-    "error over the realisations. Such errors are optimistic, the more so the larger the grid. Protocol "
+    "Protocol paper: as in §5, the weights of NSSE are set by cross-validation, one set for every cell "
+    "and dimension, by the mean over inner splits of the training samples of all realisations; its "
+    "dimension d and all parameters of the other methods are those with the smallest mean test error "
+    "over the realisations. Such errors are optimistic, the more so the larger the grid. Protocol "
     "honest: everything, d included, is chosen on the training samples of each realisation, for every "
     "method.",
     "The paper does not say whether images were divided by their norm. Where both ways were tried "

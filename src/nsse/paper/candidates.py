@@ -1,7 +1,7 @@
 """Candidates of a row: what was tried, with the mistakes it made on the test samples.
 
 A candidate is (scaling, parameters, d). A row keeps the mistakes of all of them; `paper` takes, after
-the fact, the candidate with the fewest over all realisations, `honest` the one that cross-validation
+the fact, one candidate for all realisations (see ``tables``), `honest` the one that cross-validation
 chose on the training samples of that row.
 """
 
@@ -26,20 +26,16 @@ WHOLE = "all"  # dimension of an embedding that was not cut
 class Candidate:
     """One thing that was tried; ``d`` is None where a method has no dimension, "all" where not cut.
 
-    For NSSE the weights are no part of the candidate: cross-validation set them, for every d.
+    Parameters of NSSE are its weights: those of `paper` too are set by cross-validation.
     """
 
     scaling: str
     d: int | str | None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def key(self) -> str:
-        """One line of JSON."""
-        return canonical([self.scaling, self.d, self.parameters])
-
     def __hash__(self) -> int:
-        return hash(self.key)
+        # Of values, not of their text: a row that was stored has 1 where 1.0 was tried.
+        return hash((self.scaling, self.d, frozenset(self.parameters.items())))
 
     def __str__(self) -> str:
         shown = [f"{name}={value}" for name, value in self.parameters.items()]

@@ -21,7 +21,7 @@ from nsse.paper import nsse_row
 from nsse.paper.candidates import WHOLE, nearest_labels
 from nsse.paper.printed import DIMENSION_FIGURES
 from nsse.paper.settings import ALL_METHODS, IMAGE_SIZE, N_CLASSES, Profile
-from nsse.paper.tables import mean_errors
+from nsse.paper.tables import paper_errors
 from nsse.paper.validation import validation_splits
 from nsse.paper.work import samples
 from nsse.solvers.trace import Step
@@ -90,7 +90,7 @@ def error_against_dimension(rows: Iterable[Row], profile: Profile, dataset: str)
 
 def _best_by_dimension(rows: Sequence[Row], n_classes: int) -> dict[int, float]:
     best: dict[int, float] = {}
-    for candidate, errors in (mean_errors(rows) if rows else {}).items():
+    for candidate, errors in (paper_errors(rows) if rows else {}).items():
         d = candidate.d
         if d == WHOLE and rows[0].task.method == "LDA":
             d = n_classes - 1  # as many as there are

@@ -96,7 +96,7 @@ class Profile:
         if method == "NSSE":
             points = tuple(_combinations(self.weights))
             splits = self.nsse_splits[0 if few else 1]
-            return Recipe(scalings, points, self.shares, (), splits, fraction)
+            return Recipe(scalings, points, self.shares, (), splits, fraction, version=2)
         coarse = self.coarse or n_train * N_CLASSES[dataset] > MANY
         points = tuple(GRIDS[method].parameters(coarse))
         return Recipe(

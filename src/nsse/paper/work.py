@@ -2,7 +2,8 @@
 
 ``row.error`` and ``row.chosen`` are those of `honest`: what was chosen on the training samples alone.
 ``row.details["candidates"]`` has the mistakes on the test samples of everything that was tried, from
-which `paper` is read once all realisations are there.
+which `paper` is read once all realisations are there. For NSSE ``row.details["validation"]`` has those
+on the inner splits, which set its weights.
 """
 
 from __future__ import annotations
@@ -71,26 +72,25 @@ def _nsse(
     y_test: Labels,
 ) -> dict[str, Any]:
     start = perf_counter()
-    choices, best = nsse_row.choose(recipe, X_train, y, task.seed)
-    mistakes, predict_seconds = {}, 0.0
-    for choice in choices:
-        model = nsse_row.fitted(choice, X_train[choice.candidate.scaling], y)
-        begun = perf_counter()
-        predicted = model.predict(X_test[choice.candidate.scaling])
-        predict_seconds += perf_counter() - begun
-        mistakes[choice.candidate] = int(np.sum(predicted != y_test))
-    chosen = choices[best]
-    weights = [
-        {"scaling": c.candidate.scaling, "d": c.candidate.d, **c.weights,
-         "sigma": round(c.sigma, 4), "validation_error": round(c.validation_error, 6)}
-        for c in choices
-    ]  # fmt: skip
+    scored = nsse_row.validated(recipe, X_train, y, task.seed)
+    chosen = nsse_row.best(scored)
+    mistakes: dict[Candidate, int] = {}
+    for scaling, X in X_train.items():
+        parts = (X, y), (X_test[scaling], y_test)
+        mistakes |= nsse_row.test_mistakes(recipe, scaling, *parts)
+    model = nsse_row.fitted(chosen, X_train[chosen.scaling], y)
+    begun = perf_counter()
+    predicted = model.predict(X_test[chosen.scaling])
+    predict_seconds = perf_counter() - begun
     return {
-        "error": mistakes[chosen.candidate] / len(y_test),
+        "error": int(np.sum(predicted != y_test)) / len(y_test),
         "fit_seconds": perf_counter() - start - predict_seconds,
         "predict_seconds": predict_seconds,
-        "chosen": {"scaling": chosen.candidate.scaling, "d": chosen.candidate.d, **chosen.weights},
-        "details": {"candidates": packed(mistakes), "weights": weights},
+        "chosen": {"scaling": chosen.scaling, "d": chosen.d, **chosen.parameters},
+        "details": {
+            "candidates": packed(mistakes),
+            "validation": packed(nsse_row.validation_mistakes(scored)),
+        },
     }
 
 
