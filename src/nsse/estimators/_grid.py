@@ -114,6 +114,8 @@ def with_params(estimator: Any, params: Params) -> Any:
     """
     own = {name: _unfitted(value) for name, value in estimator.get_params(deep=False).items()}
     changes = {name: _unfitted(value) for name, value in params.items()}
+    if set(changes) <= set(own):
+        return type(estimator)(**own | changes)  # what `set_params` does, without asking for names again
     return type(estimator)(**own).set_params(**changes)
 
 
@@ -211,12 +213,17 @@ def _sweep(
     places = list(candidates)
     found = embed_all(sweep, first.settings.sigma_range, list(candidates.values()))
     for index, embedded in found:
-        if embedded is not None:
-            signs = fix_signs(embedded.Y, codes[order])
-            Y = np.empty_like(embedded.Y)
-            Y[order] = embedded.Y * signs
-            embedded = Embedded(Y, embedded.Z * signs, embedded.sigma)
-        yield places[index], embedded
+        place = places[index]
+        yield place, embedded and _as_fitted(embedded, codes, order, points[place].model.classifier)
+
+
+def _as_fitted(embedded: Embedded, codes: Ints, order: Ints, classifier: Any) -> Embedded:
+    """The samples in the user's order, and the signs of a fit."""
+    # Distances are the same to the last bit whatever the signs: the nearest neighbour needs none.
+    signs = 1.0 if classifier is None else fix_signs(embedded.Y, codes[order])
+    Y = np.empty_like(embedded.Y)
+    Y[order] = embedded.Y * signs
+    return Embedded(Y, embedded.Z * signs, embedded.sigma)
 
 
 def _in_units(D2: Floats, length_unit: float | None) -> tuple[Floats, float]:

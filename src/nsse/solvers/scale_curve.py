@@ -161,7 +161,7 @@ class ScaleCurve:
         if place.at_node and cut and place.index == scanned[-1].index:
             raise NoScaleError(d)
         carried = (node for node in self.nodes.values() if node.rank >= d)
-        if min(np.log(node.excess(d, mu3)) for node in carried) < place.depth - 1e-9:
+        if np.log(min(node.excess(d, mu3) for node in carried)) < place.depth - 1e-9:
             raise NoScaleError(d)
 
     def ends_below(self, index: int, wanted: Iterable[tuple[int, float]]) -> bool:

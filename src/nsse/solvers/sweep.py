@@ -48,6 +48,13 @@ class Node:
     slopes: Floats
     Y: Floats
     Z: Floats
+    # Σ_{k≤d} of both for every d: each is asked for by hundreds of (d, μ3).
+    _sums: list[float] = field(init=False, repr=False)
+    _slope_sums: list[float] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, values in (("_sums", self.eigenvalues), ("_slope_sums", self.slopes)):
+            object.__setattr__(self, name, [0.0, *np.cumsum(values).tolist()])
 
     @classmethod
     def unsolved(cls, sigma: float, n_samples: int, n_new: int) -> Node:
@@ -62,11 +69,11 @@ class Node:
 
     def excess(self, d: int, mu3: float) -> float:
         """Σ_{k≤d} λ_k + μ3/σ²."""
-        return float(self.eigenvalues[:d].sum()) + mu3 / self.sigma**2
+        return self._sums[d] + mu3 / self.sigma**2
 
     def slope(self, d: int, mu3: float) -> float:
         """Its derivative in log σ."""
-        return float(self.slopes[:d].sum()) - 2.0 * mu3 / self.sigma**2
+        return self._slope_sums[d] - 2.0 * mu3 / self.sigma**2
 
 
 @dataclass
