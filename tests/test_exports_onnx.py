@@ -69,7 +69,7 @@ def fitted(apart):
     "model",
     [
         nsse.NSSE(),
-        nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2),
+        nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2, n_voters=1),
         nsse.SUPLAP(),
         nsse.IsoKRR(5),
         nsse.MReg(),
@@ -86,6 +86,18 @@ def test_a_graph_agrees_with_its_model(model, dtype, apart):
     assert_agrees(graph, model, new[:1], dtype)
     assert {node.op_type for node in graph.graph.node} <= PLAIN
     assert {node.domain for node in graph.graph.node} == {""}
+
+
+def test_labels_of_a_vote_are_refused_with_a_cure(apart):
+    X, codes, new = apart
+    search = nsse.NSSECV({"mu2": [0.01, 0.0101]}, n_repeats=2).fit(X, codes)
+    assert len(search.voters_) == 2
+    with pytest.raises(
+        ValueError, match=r"^`model` must have one map .* Got '2 that vote'.*best_estimator_"
+    ):
+        nsse.to_onnx(search)
+    embedded = run(nsse.to_onnx(search, predict=False), new)["embedding"]
+    np.testing.assert_allclose(embedded, search.transform(new), atol=1e-3)
 
 
 def test_the_map_in_operations_is_the_sum_it_stands_for(fitted, apart):

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -51,9 +52,11 @@ def few_digits(per_class=8, seed=0):
 
 
 X, Y = few_digits()
+NEW = few_digits(seed=1)[0]
 X.flags.writeable = Y.flags.writeable = False
 SPLITS = list(BalancedSplits(3, 0.25, random_state=0).split(X, Y))
 SMALL = {"mu2": [0.01, 0.1], "n_components": [5, 9]}
+NEARLY_EQUAL = {"mu3": [0.5, 1.0, 2.0], "n_components": [5, 7, 9]}
 AT_A_SCALE = {"mu2": [0.001, 0.1], "n_components": [3, 9], "sigma": [0.5]}
 
 
@@ -219,7 +222,7 @@ def test_nearly_all_scores_of_a_wide_grid_are_those_of_fits_of_their_own():
 
 
 def test_the_best_estimator_is_a_plain_fit():
-    search = NSSECV(SMALL, estimator=NSSE(mu1=0.5), cv=SPLITS).fit(X, Y)
+    search = NSSECV(SMALL, estimator=NSSE(mu1=0.5), cv=SPLITS, n_voters=1).fit(X, Y)
     plain = NSSE(mu1=0.5, **search.best_params_).fit(X, Y)
     np.testing.assert_array_equal(search.best_estimator_.coef_, plain.coef_)
     assert search.best_estimator_.get_params() == plain.get_params()
@@ -229,6 +232,81 @@ def test_the_best_estimator_is_a_plain_fit():
     np.testing.assert_array_equal(search.embedding_, plain.embedding_)
     np.testing.assert_array_equal(search.classes_, plain.classes_)
     np.testing.assert_array_equal(search.get_feature_names_out()[:2], ["nssecv0", "nssecv1"])
+
+
+def test_the_best_few_vote():
+    """By hand: models of the best points within one standard error, counted one by one."""
+    search = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=5).fit(X, Y)
+    means, sigmas = (search.cv_results_[name] for name in ("mean_test_score", "mean_sigma"))
+    scores = split_scores(search)[:, search.best_index_]
+    least = means[search.best_index_] - scores.std(ddof=1) / np.sqrt(len(scores)) - 1e-12
+    order = sorted(range(len(means)), key=lambda i: (-round(means[i], 12), -sigmas[i]))
+    chosen = [i for i in order if means[i] >= least][:5]
+    assert 2 < len(chosen) == len(search.voters_)
+    assert chosen[0] == search.best_index_
+    assert search.voters_[0] is search.best_estimator_
+    ballots = [search.best_estimator_.predict(NEW)]
+    for i in chosen[1:]:
+        model = NSSE(**search.cv_results_["params"][i], sigma=float(sigmas[i])).fit(X, Y)
+        ballots.append(model.predict(NEW))
+    expected = []
+    for row in np.transpose(ballots):
+        counts = Counter(row.tolist())
+        expected.append(next(label for label in row if counts[label] == max(counts.values())))
+    np.testing.assert_array_equal(search.predict(NEW), expected)
+    shares = np.mean([[b == c for c in search.classes_] for b in np.transpose(ballots)], axis=-1)
+    np.testing.assert_allclose(search.predict_proba(NEW), shares)
+    assert any(len(set(row)) > 1 for row in np.transpose(ballots)), "they never disagree: nothing tested"
+
+
+def test_voters_share_their_centres_before_and_after_a_pickle():
+    search = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=5).fit(X, Y)
+    again = pickle.loads(pickle.dumps(search))
+    for model in (search, again):
+        first, *others = model.voters_
+        assert first is model.best_estimator_
+        assert others
+        for voter in others:
+            assert voter.centers_ is first.centers_
+            assert voter.expansion_.centers is first.expansion_.centers
+    np.testing.assert_array_equal(again.predict(NEW), search.predict(NEW))
+
+
+def test_bad_points_do_not_outvote_the_best():
+    grid = {"n_components": [9], "sigma": [0.5], "mu2": [0.01, 1e9, 2e9, 3e9]}
+    search = NSSECV(grid, cv=SPLITS).fit(X, Y)
+    assert len(search.voters_) == 1
+
+
+def test_a_voter_that_cannot_be_fitted_is_left_out_and_named(monkeypatch):
+    original = NSSE.fit
+
+    def fit(self, X, y):
+        if self.mu2 == 0.011:
+            raise ValueError("no such luck")
+        return original(self, X, y)
+
+    monkeypatch.setattr(NSSE, "fit", fit)
+    with pytest.warns(FitFailedWarning, match=r"'mu2': 0.011.* does not vote: no such luck"):
+        search = NSSECV({"mu2": [0.01, 0.02, 0.011]}, cv=SPLITS).fit(X, Y)
+    assert {model.mu2 for model in search.voters_} == {0.01, 0.02}
+
+
+def test_the_number_of_voters_is_checked():
+    with pytest.raises(ValueError, match=r"^`n_voters` must be"):
+        NSSECV(AT_A_SCALE, cv=SPLITS, n_voters=0).fit(X, Y)
+
+
+def test_radii_of_a_vote_are_below_those_of_single_voters_that_decide_it():
+    search = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=5).fit(X, Y)
+    radii = np.column_stack([model.certified_radius(NEW) for model in search.voters_])
+    found = search.certified_radius(NEW)
+    assert np.all(found >= radii.min(axis=1))
+    assert np.all(found <= radii.max(axis=1))
+    single = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=1).fit(X, Y)
+    np.testing.assert_array_equal(
+        single.certified_radius(NEW), single.best_estimator_.certified_radius(NEW)
+    )
 
 
 def test_probabilities_are_offered_if_the_classifier_chosen_has_them():

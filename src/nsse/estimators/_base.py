@@ -20,6 +20,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 
+def gives_probabilities(model: Any) -> bool:
+    """Whether its classifier has probabilities; the nearest neighbour has, 0 or 1."""
+    return model.classifier is None or hasattr(model.classifier, "predict_proba")
+
+
 class EmbeddingClassifier(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
@@ -66,7 +71,7 @@ class EmbeddingClassifier(
         embedded = self._embed(X)
         return np.asarray(self.classifier_.predict(embedded))
 
-    @available_if(lambda self: self.classifier is None or hasattr(self.classifier, "predict_proba"))
+    @available_if(gives_probabilities)
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Probabilities of the classes, if `classifier` gives any (the nearest neighbour: 0 or 1).
 

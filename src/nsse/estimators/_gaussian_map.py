@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,11 @@ class GaussianMapClassifier(EmbeddingClassifier):
     def expansion_(self) -> GaussianExpansion:
         """The map f, ready to be evaluated at many points."""
         return self._expansion
+
+    def share_centers(self, other: GaussianMapClassifier) -> None:
+        """Hold the centres of another model, fitted to the same samples, in place of its own copy."""
+        self.centers_ = other.centers_
+        self._expansion = replace(self._expansion, centers=other._expansion.centers)
 
     def certified_radius(self, X: Any, *, bound: str = "directional") -> Floats:
         """How far each sample may be moved, in any direction, before its predicted label can change.

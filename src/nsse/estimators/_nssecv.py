@@ -10,10 +10,12 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._errors import rule_error
-from nsse.estimators._base import EmbeddingClassifier
+from nsse.certificates.votes import vote_radii, winners
+from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
 from nsse.estimators._grid import Split, default_param_grid, with_params
 from nsse.estimators._memory import sweep_memory
@@ -30,7 +32,7 @@ from nsse.estimators._search import (
     sequential_search,
 )
 from nsse.estimators._splits import BalancedSplits, checked_splits, warn_about_singles
-from nsse.estimators._trial import Trial
+from nsse.estimators._trial import Trial, voters
 from nsse.kernels import check_distinct, squared_distances
 
 
@@ -78,6 +80,12 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         Take the smoothest of the points whose mean score is within so many standard errors of the
         best. 0 takes the best one, as ``GridSearchCV`` does; ``docs/model_selection.md`` measures
         others.
+    n_voters : int, default=20
+        How many of the best points, at most, vote on labels: `predict` takes the label that most of
+        them give. On few samples the scores of good points differ by chance, and a vote makes fewer
+        mistakes than the one that came out best (``docs/model_selection.md``). Those within one
+        standard error of the best one vote. 1 leaves labels to `best_estimator_`, as
+        ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
@@ -90,6 +98,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     ----------
     best_estimator_ : NSSE
         Fitted to all samples with the parameters chosen.
+    voters_ : list of NSSE
+        The models that vote: `best_estimator_`, and the next best, fitted to all samples at the mean
+        kernel scale of their splits.
     best_params_ : dict
         The point of the grid that was chosen.
     best_score_ : float
@@ -117,6 +128,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
 
     Of several points with the same best mean score, or within `tolerance` of it, the smoothest is
     taken: the one with the largest mean σ, then the largest mu2, then the fewest components.
+
+    `transform`, `embedding_` and exports to ONNX are those of `best_estimator_`; `predict`,
+    `predict_proba` and `certified_radius` speak of the vote. Where votes are equal, the label of the
+    better point counts.
 
     A class with a single sample is never held out: it is in every training set, and a warning says so.
     A point that cannot be fitted on some split scores NaN, and a warning names it.
@@ -151,6 +166,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         scoring: Any = None,
         n_jobs: int | None = None,
         tolerance: float = 0.0,
+        n_voters: int = 20,
         random_state: Any = 0,
         progress: bool | None = None,
         verbose: int = 0,
@@ -167,6 +183,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         self.scoring = scoring
         self.n_jobs = n_jobs
         self.tolerance = tolerance
+        self.n_voters = n_voters
         self.random_state = random_state
         self.progress = progress
         self.verbose = verbose
@@ -193,6 +210,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             The fitted estimator. If fit fails or is interrupted, it is as it was before.
         """
         check_choice("search", self.search, ("joint", "sequential"))
+        n_voters = check_count("n_voters", self.n_voters, cure="1 leaves labels to the best point.")
         given = X, y
         X, y = self._validated(X, y)
         classes, _ = encode_labels(y)
@@ -208,7 +226,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             trial.warn_about_failures(table)
             LOGGER.info("%d grid points on %d splits: %s", len(table.points), len(splits), trial.told())
             best = with_params(clone(base), table.points[index]).fit(*given)
-        for name, value in _fitted(best, table, index, trial, len(splits)).items():
+            others = voters(base, table, table.next_best(index, n_voters - 1), *given)
+            for model in others:
+                model.share_centers(best)
+        for name, value in _fitted([best, *others], table, index, trial, len(splits)).items():
             setattr(self, name, value)
         return self
 
@@ -255,7 +276,51 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             Euclidean radii.
         """
         check_is_fitted(self)
-        return self.best_estimator_.certified_radius(X, bound=bound)
+        radii = [model.certified_radius(X, bound=bound) for model in self.voters_]
+        return vote_radii(self._votes(X), np.column_stack(radii))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label that most of the voters give.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.classes_[winners(self._votes(X))])
+
+    @available_if(lambda self: all(map(gives_probabilities, getattr(self, "voters_", [self]))))
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Probabilities of the classes: the mean of what the voters give.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return np.asarray(sum(model.predict_proba(X) for model in self.voters_) / len(self.voters_))
+
+    def _votes(self, X: Any) -> NDArray[np.intp]:
+        """Codes of the labels that the voters give, one column for each."""
+        labels = [model.predict(X) for model in self.voters_]
+        return np.column_stack([np.searchsorted(self.classes_, given) for given in labels])
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for model in getattr(self, "voters_", [])[1:]:
+            model.share_centers(self.best_estimator_)
 
     def _map(self, X: Any) -> NDArray[Any]:
         return self.best_estimator_._map(X)
@@ -318,10 +383,11 @@ def _checked_estimator(estimator: Any) -> NSSE:
     return estimator
 
 
-def _fitted(best: NSSE, table: Table, index: int, trial: Trial, n_splits: int) -> dict[str, Any]:
+def _fitted(voting: list[NSSE], table: Table, index: int, trial: Trial, n_splits: int) -> dict[str, Any]:
+    best = voting[0]
     return {
         "best_estimator_": best, "best_params_": dict(table.points[index]), "best_index_": index,
-        "best_score_": float(table.means[index]), "cv_results_": cv_results(table),
+        "best_score_": float(table.means[index]), "cv_results_": cv_results(table), "voters_": voting,
         "n_splits_": n_splits, "counts_": dict(trial.counts), "classes_": best.classes_,
         "embedding_": best.embedding_, "classifier_": best.classifier_,
     }  # fmt: skip

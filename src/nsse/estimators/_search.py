@@ -54,10 +54,23 @@ class Table:
         top = int(np.nanargmax(means))
         # Sums of the same counts in another order differ by rounding: those are ties too.
         slack = 1e-12 + tolerance * self._standard_error(top)
-        good = np.flatnonzero(means >= means[top] - slack)
-        return int(
-            max(good, key=lambda i: (self.sigmas[i], self.mu2[i], -int(self.n_components[i]), -i))
-        )
+        good = np.flatnonzero(means >= means[top] - slack).tolist()
+        return max(good, key=self._smoothness)
+
+    def next_best(self, index: int, n_points: int) -> list[int]:
+        """Up to ``n_points`` rows that are hardly worse than row ``index``, the best of them first.
+
+        Within one standard error of it: a vote is of good points, however small the grid. Ties go to the
+        smoother one.
+        """
+        # To twelve digits: sums of the same counts in another order differ by rounding.
+        means = np.round(self.means, 12)
+        good = np.flatnonzero(means >= means[index] - self._standard_error(index) - 1e-12).tolist()
+        ranked = sorted(good, key=lambda i: (float(means[i]), *self._smoothness(i)), reverse=True)
+        return [i for i in ranked if i != index][:n_points]
+
+    def _smoothness(self, row: int) -> tuple[float, float, int, int]:
+        return float(self.sigmas[row]), float(self.mu2[row]), -int(self.n_components[row]), -row
 
     def _standard_error(self, row: int) -> float:
         n_splits = self.scores.shape[1]

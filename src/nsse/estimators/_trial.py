@@ -9,11 +9,20 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
 from nsse._progress import progress_bar
 from nsse._threads import one_blas_thread
-from nsse.estimators._grid import GridPoint, Params, Scorer, Split, SplitScores, score_points
+from nsse.estimators._grid import (
+    GridPoint,
+    Params,
+    Scorer,
+    Split,
+    SplitScores,
+    score_points,
+    with_params,
+)
 from nsse.estimators._search import Table
 
 # Grid points that a message names for each reason of failure.
@@ -30,6 +39,22 @@ def table_of(points: Sequence[GridPoint], columns: Sequence[SplitScores], n_clas
         np.array([point.settings.mu2 for point in points]),
         np.array([n_classes - 1 if value is None else int(value) for value in d]),
     )
+
+
+def voters(base: Any, table: Table, places: Sequence[int], X: Any, y: Any) -> list[Any]:
+    """The models that vote beside the best one, each at the mean kernel scale of its splits."""
+    fitted = []
+    for place in places:
+        point = table.points[place]
+        at_scale = point if "sigma" in point else point | {"sigma": float(table.sigmas[place])}
+        try:
+            fitted.append(with_params(clone(base), at_scale).fit(X, y))
+        except (ValueError, np.linalg.LinAlgError) as error:
+            warnings.warn(
+                f"{point} was fitted on every split but not to all samples, and does not vote: {error}",
+                FitFailedWarning, stacklevel=4,
+            )  # fmt: skip
+    return fitted
 
 
 class Trial:

@@ -110,6 +110,12 @@ def graph_of(model: Any) -> GaussianGraph | LinearGraph:
 
 
 def _decision(model: Any) -> Decision:
+    if len(getattr(model, "voters_", [model])) > 1:
+        raise rule_error(
+            "model", "have one map to export its labels", f"{len(model.voters_)} that vote",
+            "Export `best_estimator_`, fit NSSECV with n_voters=1, or export the embedding alone "
+            "(predict=False).",
+        )  # fmt: skip
     try:
         decision = decision_of(model)
     except ValueError as error:

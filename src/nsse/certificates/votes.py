@@ -1,0 +1,54 @@
+"""Labels by majority, and how far a sample can move before the majority may change."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+def winners(votes: Ints) -> Ints:
+    """The code that most voters give, for every row; of equal ones that of the first voter among them.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_samples, n_voters)
+        Codes of labels; voters in the order of their rank.
+    """
+    first = np.argmax(_supporters(votes), axis=1)  # the first of the largest
+    return np.asarray(votes[np.arange(len(votes)), first])
+
+
+def vote_radii(votes: Ints, radii: Floats) -> Floats:
+    """Radius within which the majority cannot change, from the radii of the single voters.
+
+    Within r only voters with radii up to r can change, and at worst all of these turn to one rival. The
+    majority is safe while the winner's other voters outnumber the rival's together with them. No voter
+    changes below the smallest radius, hence never less than that.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_samples, n_voters)
+        Codes of labels.
+    radii : ndarray of shape (n_samples, n_voters)
+        Within its own radius a voter keeps to its label.
+    """
+    won = winners(votes)[:, np.newaxis]
+    order = np.argsort(radii, axis=1)
+    votes, radii = np.take_along_axis(votes, order, axis=1), np.take_along_axis(radii, order, axis=1)
+    certified = radii[:, 0].copy()
+    safe = np.ones(len(votes), dtype=bool)
+    for turned in range(1, votes.shape[1]):
+        kept = votes[:, turned:]
+        rivals = _supporters(kept)
+        rivals[kept == won] = 0
+        safe &= (kept == won).sum(axis=1) > rivals.max(axis=1) + turned
+        certified[safe] = radii[safe, turned]
+    return certified
+
+
+def _supporters(votes: Ints) -> Ints:
+    """For every vote, how many voters of the same row give the same."""
+    return np.asarray((votes[:, :, np.newaxis] == votes[:, np.newaxis, :]).sum(axis=2))
