@@ -127,6 +127,13 @@ def test_a_row_of_other_settings_is_another_row():
         Work(other)(FULL.task("orl", "NSSE", 2, 0))
 
 
+def test_large_training_sets_have_their_own_weights():
+    small, large = (FULL.recipe("yale", "NSSE", n).parameters for n in (6, 20))
+    assert {point["mu2"] for point in small} == {0.001, 0.01}
+    assert {(point["mu1"], point["mu2"]) for point in large} == {(0.1, 0.0001), (0.1, 0.001)}
+    assert len(large) == len(small) / 2
+
+
 def test_number_of_classes_is_that_of_the_data():
     for name in ("digits", "objects"):
         assert len(np.unique(samples(name, "unit", (25, 25)).y)) == N_CLASSES[name]

@@ -49,6 +49,8 @@ WEIGHTS = {
     "mu3": (0.1, 1.0, 10.0, 100.0, 1000.0),
     "n_neighbors": (5,),
 }
+# For training sets beyond `MANY` samples: more samples need less regularisation, and take longer.
+WEIGHTS_OF_MANY = WEIGHTS | {"mu1": (0.1,), "mu2": (0.0001, 0.001)}
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class Profile:
     name: str
     sizes: dict[str, tuple[int, ...]]  # data set -> training samples per class
     weights: dict[str, tuple[Any, ...]] = field(default_factory=lambda: dict(WEIGHTS))
+    weights_of_many: dict[str, tuple[Any, ...]] = field(default_factory=lambda: dict(WEIGHTS_OF_MANY))
     shares: tuple[float, ...] = SHARES
     multiples: tuple[float, ...] = MULTIPLES
     nsse_splits: tuple[int, int] = (5, 3)  # for few and for many samples per class
@@ -89,16 +92,15 @@ class Profile:
 
     def recipe(self, dataset: str, method: str, n_train: int) -> Recipe:
         """What a row of this profile does."""
-        few = n_train < 15
+        few, many = n_train < 15, n_train * N_CLASSES[dataset] > MANY
         # Half of many samples still trains well, at an eighth of the cost.
         fraction = 0.15 if few else 0.5
         scalings = SCALINGS.get(dataset, ("unit",))
         if method == "NSSE":
-            points = tuple(_combinations(self.weights))
+            points = tuple(_combinations(self.weights_of_many if many else self.weights))
             splits = self.nsse_splits[0 if few else 1]
             return Recipe(scalings, points, self.shares, (), splits, fraction, version=2)
-        coarse = self.coarse or n_train * N_CLASSES[dataset] > MANY
-        points = tuple(GRIDS[method].parameters(coarse))
+        points = tuple(GRIDS[method].parameters(self.coarse or many))
         return Recipe(
             scalings, points, self.shares, self.multiples, self.other_splits, fraction,
             needs_pairs=method in NEED_PAIRS and n_train == 2,
