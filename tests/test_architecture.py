@@ -50,7 +50,7 @@ PRIVATE = {
     "_threads": set(MAY_IMPORT) - {"datasets"},
     "_compat": {"certificates", "estimators", "exports"},
     "_files": {"cli", "datasets", "evaluation", "exports"},
-    "_progress": {"estimators", "evaluation"},
+    "_progress": {"cli", "estimators", "evaluation"},
 }
 OPTIONAL = {
     "PIL", "dask", "distributed", "jinja2", "matplotlib", "onnx", "onnxruntime", "pandas", "plotly",

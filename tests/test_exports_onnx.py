@@ -310,7 +310,7 @@ def test_the_page_on_deployment_runs(tmp_path, monkeypatch):
     pytest.importorskip("skops", reason="the page saves a model: pip install 'nsse[files]'")
     page = Path(__file__).parents[1] / "docs" / "deploy.md"
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for block in blocks:

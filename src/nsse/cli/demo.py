@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nsse.cli.demo_tables import SIZES, embedding_rows, error_rows, finding, screen_table
-from nsse.cli.files import one_line_errors, prepare_folder, replacing, write_csv
+from nsse.cli.files import prepare_folder, replacing, write_csv
+from nsse.cli.options import Json
+from nsse.cli.screen import running
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,16 +30,23 @@ _FILES = "embedding.png", "embedding.svg", "embedding.csv", "errors.csv"
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the results; made if need be.")] = Path("demo"),
     splits: Annotated[int, typer.Option(min=1, help="Random splits behind every mean.")] = 10,
+    as_json: Json = False,
 ) -> None:
     """Embed scikit-learn's digits: a picture, a table of errors and a CSV, in seconds."""
     from rich.console import Console
 
-    console = Console(highlight=False)
-    with one_line_errors(OSError, ImportError):
+    with running(as_json) as screen:
+        console = Console(highlight=False)
         prepare_folder(out)
         summaries, shown = _run(out, splits, console)
-    console.print(screen_table(summaries))
-    _conclude(console, summaries, shown, out)
+        header, rows = error_rows(summaries)
+        screen.result = {
+            "files": [str(out / name) for name in _FILES],
+            "errors": [dict(zip(header, row, strict=True)) for row in rows],
+        }
+        if not as_json:
+            console.print(screen_table(summaries))
+        _conclude(console, summaries, shown, out)
 
 
 def _run(out: Path, splits: int, console: Console) -> tuple[list[Summary], _Shown]:
@@ -65,7 +74,8 @@ def _progress(console: Console) -> Progress:
     return Progress(*columns, console=console)
 
 
-def _methods() -> dict[str, Any]:
+def methods() -> dict[str, Any]:
+    """NSSE and three others as they come; `nsse bench` compares them too."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import SVC
@@ -83,10 +93,10 @@ def _methods() -> dict[str, Any]:
 def _compare(X: Any, y: Any, splits: int, progress: Progress) -> list[Summary]:
     from nsse.evaluation import compare, summarize
 
-    methods = _methods()
-    task = progress.add_task("Comparing methods", total=splits * len(SIZES) * len(methods))
+    compared = methods()
+    task = progress.add_task("Comparing methods", total=splits * len(SIZES) * len(compared))
     fits: list[Fit] = []
-    for fit in compare(methods, X, y, SIZES, range(splits)):
+    for fit in compare(compared, X, y, SIZES, range(splits)):
         fits.append(fit)
         done = f"Comparing methods, split {fit.seed + 1} of {splits}"
         progress.update(task, advance=1, description=done)

@@ -1,4 +1,4 @@
-"""Writing results: a file is there whole or not at all, and a failure is one line.
+"""Writing results: a file is there whole or not at all.
 
 Every file is written under a temporary name in its own folder and renamed at the end, so that neither
 an interrupt nor a full disk leaves half of one.
@@ -8,26 +8,14 @@ from __future__ import annotations
 
 import csv
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
+from nsse._errors import rule_error, rule_message
 from nsse._files import replacing
 
-__all__ = ["one_line_errors", "prepare_folder", "replacing", "write_csv"]
-
-
-@contextmanager
-def one_line_errors(*kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors that the user can cure into one line on stderr and exit code 2."""
-    try:
-        yield
-    except kinds as error:
-        typer.echo(f"nsse: {error}", err=True)
-        raise typer.Exit(2) from error
+__all__ = ["check_out", "prepare_folder", "replacing", "size_of", "write_columns", "write_csv"]
 
 
 def prepare_folder(folder: Path) -> None:
@@ -43,9 +31,51 @@ def prepare_folder(folder: Path) -> None:
         ) from error
 
 
+def check_out(path: Path, endings: Sequence[str] = (), *, read: Sequence[Path] = ()) -> None:
+    """See that a file can be put there, before any work is done for nothing; not over what is read."""
+    if endings and path.suffix.lower() not in endings:
+        rule = f"end in {' or '.join(endings)}"
+        raise rule_error("--out", rule, str(path), "The ending says in which form to write.")
+    if path.exists() and any(other.exists() and path.samefile(other) for other in read):
+        raise rule_error("--out", "name another file than those read", str(path), "Choose another name.")
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(21, "a folder")
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        got = f"{path} ({error.strerror})"
+        cure = "Choose another place, or make its folder first."
+        raise OSError(rule_message("--out", "name a file that can be written", got, cure)) from error
+
+
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a table with a line of column names."""
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(rows)
+
+
+def write_columns(path: Path, columns: dict[str, list[Any]]) -> None:
+    """Write columns as CSV or, with Polars, as Parquet: the ending says which."""
+    if path.suffix.lower() != ".parquet":
+        write_csv(path, list(columns), zip(*columns.values(), strict=True))
+        return
+    try:
+        import polars
+    except ImportError as error:
+        message = "Parquet files need Polars. Install it: pip install 'nsse[tables]'"
+        raise ImportError(message) from error
+    with replacing(path) as temporary:
+        polars.DataFrame(columns).write_parquet(temporary)
+
+
+def size_of(path: Path) -> str:
+    """The size of a file as people say it."""
+    size = float(path.stat().st_size)
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"

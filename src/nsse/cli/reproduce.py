@@ -6,36 +6,38 @@ always made anew of all rows that are there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nsse.cli.files import one_line_errors
+from nsse.cli.options import Json
+from nsse.cli.screen import running
+
+if TYPE_CHECKING:
+    from nsse.cli.reproduce_steps import Request
 
 app = typer.Typer(invoke_without_command=True, add_completion=False)
 
 Datasets = Annotated[
     list[str] | None,
-    typer.Option("--datasets", help="Data sets, separated by commas. [default: those that are found]"),
+    typer.Option("--datasets", help="Data sets, separated by commas. (default: those that are found)"),
 ]
 Methods = Annotated[
-    list[str] | None, typer.Option("--methods", help="Methods, separated by commas. [default: all]")
+    list[str] | None, typer.Option("--methods", help="Methods, separated by commas. (default: all)")
 ]
 Repeats = Annotated[
-    int | None, typer.Option(min=1, help="Realisations. [default: 20, or 5 of the slower methods]")
+    int | None, typer.Option(min=1, help="Realisations. (default: 20, or 5 of the slower methods)")
 ]
 Sizes = Annotated[
     list[str] | None,
-    typer.Option("--sizes", help="Training samples per class, separated by commas. [default: all]"),
+    typer.Option("--sizes", help="Training samples per class, separated by commas. (default: all)"),
 ]
 Jobs = Annotated[int, typer.Option(help="Worker processes; -1 is one per processor.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Digits and objects: minutes, no data needed.")]
 Out = Annotated[
     Path | None,
-    typer.Option(help="Folder of the results. [default: reproduction, or reproduction-quick]"),
+    typer.Option(help="Folder of the results. (default: reproduction, or reproduction-quick)"),
 ]
 
 
@@ -47,6 +49,7 @@ def reproduce(
     ] = False,
     quick: Quick = False,
     out: Out = None,
+    as_json: Json = False,
 ) -> None:
     """Reproduce the paper: its tables, run times and figures, ours beside the printed values."""
     if context.invoked_subcommand is not None:
@@ -56,8 +59,9 @@ def reproduce(
         return
     from nsse.cli.reproduce_check import check_rows
 
-    with _errors():
+    with running(as_json, RuntimeError) as screen:
         agreed = check_rows(quick, out)
+        screen.result = {"agreed": agreed}
     raise typer.Exit(0 if agreed else 2)
 
 
@@ -70,38 +74,46 @@ def tables(
     jobs: Jobs = 2,
     quick: Quick = False,
     out: Out = None,
+    as_json: Json = False,
 ) -> None:
     """Tables 1 to 6: our errors beside the printed ones, under both protocols."""
     from nsse.cli.reproduce_steps import compute, publish, request
 
-    with _errors():
+    with running(as_json, RuntimeError) as screen:
         asked = request(quick, out, datasets, methods, sizes, repeats, jobs)
         problems = asked.problems + compute(asked)
         publish(asked)
+        screen.result = _told(asked, problems)
     _end(problems)
 
 
 @app.command()
-def runtime(datasets: Datasets = None, quick: Quick = False, out: Out = None) -> None:
+def runtime(
+    datasets: Datasets = None, quick: Quick = False, out: Out = None, as_json: Json = False
+) -> None:
     """Table 7: seconds of a fit, beside Algorithm 1 as it is printed, in the same run."""
     from nsse.cli.reproduce_steps import measure_times, publish, request
 
-    with _errors():
+    with running(as_json, RuntimeError) as screen:
         asked = request(quick, out, datasets)
         measure_times(asked)
         publish(asked)
+        screen.result = _told(asked, asked.problems)
     _end(asked.problems)
 
 
 @app.command()
-def figures(datasets: Datasets = None, quick: Quick = False, out: Out = None) -> None:
+def figures(
+    datasets: Datasets = None, quick: Quick = False, out: Out = None, as_json: Json = False
+) -> None:
     """Convergence, error against d (of the rows that are there), embeddings in the plane."""
     from nsse.cli.reproduce_steps import draw, publish, request
 
-    with _errors():
+    with running(as_json, RuntimeError) as screen:
         asked = request(quick, out, datasets)
         draw(asked)
         publish(asked)
+        screen.result = _told(asked, asked.problems)
     _end(asked.problems)
 
 
@@ -114,27 +126,24 @@ def everything(
     jobs: Jobs = 2,
     quick: Quick = False,
     out: Out = None,
+    as_json: Json = False,
 ) -> None:
     """All of it: tables, run times and figures on one page."""
     from nsse.cli.reproduce_steps import compute, draw, measure_times, publish, request
 
-    with _errors():
+    with running(as_json, RuntimeError) as screen:
         asked = request(quick, out, datasets, methods, sizes, repeats, jobs)
         problems = asked.problems + compute(asked)
         measure_times(asked)
         draw(asked)
         publish(asked)
+        screen.result = _told(asked, problems)
     _end(problems)
 
 
-@contextmanager
-def _errors() -> Iterator[None]:
-    try:
-        with one_line_errors(OSError, ImportError, ValueError, RuntimeError):
-            yield
-    except KeyboardInterrupt as stopped:
-        typer.echo(f"nsse: stopped. {stopped}", err=True)
-        raise typer.Exit(130) from stopped
+def _told(asked: Request, problems: list[str]) -> dict[str, Any]:
+    page = asked.out / "index.html"
+    return {"out": str(asked.out), "page": str(page), "datasets": asked.datasets, "problems": problems}
 
 
 def _end(problems: list[str]) -> None:

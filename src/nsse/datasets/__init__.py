@@ -10,14 +10,34 @@ The map of this package, in the order of the imports:
 - ``_mnist``: the IDX files of MNIST;
 - ``_solids``, ``_objects``: rendered solids on a turning table, for machines without data;
 - ``_folder``: a folder of one's own images, one sub-folder per class;
-- ``_load``: the table of names, and the public functions.
+- ``_load``: the table of names, and the public functions;
+- ``_known``: what is found on this machine;
+- ``_write``: a data set as a folder of PNG files, one sub-folder per class;
+- ``_tables``, ``_arrays``: CSV and Parquet; NumPy's files;
+- ``_inputs``: samples from any of these, and more of them for a model that was fitted.
 
 No image is shipped with the library. To add a data set, write down its ``Place`` and a function
 that lists its files with their labels, then add one row to the table in ``_load``.
 """
 
 from nsse.datasets._cache import cache_home
+from nsse.datasets._inputs import Inputs, check_preparation, load_inputs, load_inputs_like
+from nsse.datasets._known import KnownDataset, known_datasets
 from nsse.datasets._load import Dataset, load_dataset, load_image_folder
 from nsse.datasets._places import DatasetNotFoundError
+from nsse.datasets._write import write_images
 
-__all__ = ["Dataset", "DatasetNotFoundError", "cache_home", "load_dataset", "load_image_folder"]
+__all__ = [
+    "Dataset",
+    "DatasetNotFoundError",
+    "Inputs",
+    "KnownDataset",
+    "cache_home",
+    "check_preparation",
+    "known_datasets",
+    "load_dataset",
+    "load_image_folder",
+    "load_inputs",
+    "load_inputs_like",
+    "write_images",
+]

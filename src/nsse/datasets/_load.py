@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 
 from nsse._errors import rule_error
 from nsse.datasets._folder import read_folder
-from nsse.datasets._images import ImageSet, Size, euclidean_norms
+from nsse.datasets._images import ImageSet, Size, unit_rows
 from nsse.datasets._layouts import (
     COIL20,
     CSIE,
@@ -157,7 +157,7 @@ def load_dataset(
             raise rule_error("data_home", rule, data_home, "Pass the whole path as `name`.")
         return load_image_folder(name, size=size, unit_norm=unit_norm)
     known = _known_name(name)
-    size = _checked_size(size)
+    size = checked_size(size)
     if download and known in DOWNLOADS:
         DOWNLOADS[known].fetch(data_home)
     return _as_dataset(READERS[known](data_home, size), known, unit_norm)
@@ -196,14 +196,14 @@ def load_image_folder(
         If there are fewer than two classes, or fewer than two images in one of them.
     """
     folder = Path(path).expanduser()
-    return _as_dataset(read_folder(folder, _checked_size(size)), folder.resolve().name, unit_norm)
+    return _as_dataset(read_folder(folder, checked_size(size)), folder.resolve().name, unit_norm)
 
 
 def _as_dataset(found: ImageSet, name: str, unit_norm: bool) -> Dataset:
     n_samples, height, width = found.images.shape
     X = found.images.reshape(n_samples, -1)
     if unit_norm:
-        X /= euclidean_norms(X, found.files)[:, np.newaxis]  # in place: MNIST is 0.4 GiB
+        X = unit_rows(X, found.files, "Replace the image or pass `unit_norm=False`.")
     return Dataset(X, found.y, (height, width), found.source, name, found.n_train, found.class_names)
 
 
@@ -248,7 +248,8 @@ def _known_name(name: object) -> str:
     return name
 
 
-def _checked_size(size: Size) -> Size:
+def checked_size(size: Size) -> Size:
+    """Refuse what is no size."""
     if size is None or (
         isinstance(size, tuple | list)
         and len(size) == 2

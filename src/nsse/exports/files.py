@@ -1,8 +1,9 @@
 """Model files: a skops archive with a header of ours, written whole, read without running code.
 
 A file is a ZIP archive. ``nsse.json`` is the header: the version of the format, of nsse and of what it
-stands on. The rest is written by skops: ``schema.json``, the tree of objects by type, and the arrays as
-``.npy``. On loading, every type in the tree is compared with a list before any object is made.
+stands on, what the model is like, and what the user adds. The rest is written by skops:
+``schema.json``, the tree of objects by type, and the arrays as ``.npy``. On loading, every type in the
+tree is compared with a list before any object is made.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
@@ -25,12 +26,14 @@ from sklearn.utils.validation import check_is_fitted
 from nsse import __version__
 from nsse._errors import rule_error, rule_message
 from nsse._files import replacing
+from nsse.exports.facts import checked_metadata, facts_of
 from nsse.exports.search_trees import plant_search_trees, without_search_trees
 from nsse.exports.trusted import trusted_types
 
 # Raised whenever an older nsse could not read, or would misread, what `save` writes.
 FORMAT = 1
 HEADER = "nsse.json"
+_TEXTS = "model", "nsse", "sklearn", "numpy"
 # Undoes the repetitions of the schema and of images; the highest levels take far longer for little.
 COMPRESSION = 5
 
@@ -47,6 +50,10 @@ class Header:
         Class of the model.
     nsse, sklearn, numpy : str
         Versions that wrote the file.
+    metadata : dict or None
+        What was passed to `save`.
+    facts : dict
+        Parameters, classes, sizes and kernel scale of the model; empty in files of early versions.
     """
 
     format: int
@@ -54,9 +61,17 @@ class Header:
     nsse: str
     sklearn: str
     numpy: str
+    metadata: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
-def save(model: Any, path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) -> None:
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    trusted: Iterable[str | type] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
     """Write a fitted model to a file that `load` reads without running any code of the file.
 
     The file is written whole or not at all; one that was there before is replaced.
@@ -69,6 +84,13 @@ def save(model: Any, path: str | os.PathLike[str], *, trusted: Iterable[str | ty
         The file; ``.nsse`` is the usual ending.
     trusted : iterable of str or type, default=()
         Types of your own in the model, or their full names. `load` will ask for them too.
+    metadata : dict, default=None
+        Plain data to travel with the model; `read_header` gives it back. The command line keeps here
+        how samples are prepared, and reads from it how to prepare new ones::
+
+            {"kind": "images", "size": [25, 25], "unit_norm": True}
+            {"kind": "table", "columns": ["length", "width"], "label": "species"}
+            {"kind": "array", "n_features": 64}
 
     Raises
     ------
@@ -78,8 +100,8 @@ def save(model: Any, path: str | os.PathLike[str], *, trusted: Iterable[str | ty
         If skops is missing.
     """
     check_is_fitted(model)
-    target = _checked_target(Path(path))
-    content = _packed(model, trusted_types(trusted))
+    target, told = checked_target(Path(path)), checked_metadata(metadata)
+    content = _packed(model, trusted_types(trusted), told)
     with replacing(target) as temporary:
         temporary.write_bytes(content)
 
@@ -146,7 +168,7 @@ def read_header(path: str | os.PathLike[str]) -> Header:
     Returns
     -------
     Header
-        Versions and class.
+        Versions, class, metadata and facts.
     """
     source = Path(path)
     if not source.exists():
@@ -156,13 +178,15 @@ def read_header(path: str | os.PathLike[str]) -> Header:
         if HEADER not in archive.namelist():
             raise _no_model(source, f"an archive without {HEADER}")
         fields = json.loads(archive.read(HEADER))
+        metadata, facts = fields.get("metadata"), fields.get("facts", {})
+        if not isinstance(metadata, dict | None) or not isinstance(facts, dict):
+            raise ValueError(f"{HEADER} with metadata or facts that are no dict")
         # A later format may say more about itself.
-        return Header(
-            int(fields["format"]), *(str(fields[name]) for name in ("model", "nsse", "sklearn", "numpy"))
-        )
+        told: dict[str, Any] = {name: str(fields[name]) for name in _TEXTS}
+        return Header(int(fields["format"]), **told, metadata=metadata, facts=facts)
 
 
-def _packed(model: Any, names: list[str]) -> bytes:
+def _packed(model: Any, names: list[str], metadata: dict[str, Any] | None) -> bytes:
     io_of_skops = _skops()
     from skops.io.exceptions import UnsupportedTypeException
 
@@ -183,13 +207,15 @@ def _packed(model: Any, names: list[str]) -> bytes:
             "here and to `nsse.load`.",
         )  # fmt: skip
     buffer = io.BytesIO(content)
-    header = Header(FORMAT, type(model).__name__, __version__, sklearn.__version__, np.__version__)
+    versions = __version__, sklearn.__version__, np.__version__
+    header = Header(FORMAT, type(model).__name__, *versions, metadata, facts_of(model))
     with ZipFile(buffer, "a", ZIP_DEFLATED) as archive:
         archive.writestr(HEADER, json.dumps(asdict(header)))
     return buffer.getvalue()
 
 
-def _checked_target(path: Path) -> Path:
+def checked_target(path: Path) -> Path:
+    """A path where a file can be put."""
     if path.is_dir():
         raise IsADirectoryError(
             rule_message("path", "name a file", f"{path}, a folder", "Add a file name.")

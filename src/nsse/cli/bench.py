@@ -1,0 +1,94 @@
+"""``nsse bench``: NSSE beside nearest neighbour, SVM and LDA, on this machine, in one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nsse.cli.options import SIZE, Ignore, Json, Label, Size, UnitNorm, read_size
+from nsse.cli.screen import running
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from nsse.evaluation import Fit
+
+MOST = 60  # training samples per class, where nothing is said
+
+
+def bench(
+    data: Annotated[
+        Path | None, typer.Argument(metavar="DATA", help="As in `nsse fit`. (default: the digits)")
+    ] = None,
+    label: Label = None,
+    per_class: Annotated[
+        int | None,
+        typer.Option(min=2, help=f"Training samples per class. (default: half of them, at most {MOST})"),
+    ] = None,
+    splits: Annotated[int, typer.Option(min=1, help="Random splits.")] = 3,
+    ignore: Ignore = None,
+    size: Size = SIZE,
+    unit_norm: UnitNorm = True,
+    as_json: Json = False,
+) -> None:
+    """Measure errors and times of NSSE, 1-NN, SVM and LDA on the same splits."""
+    from threadpoolctl import threadpool_limits
+
+    from nsse._progress import progress_bar
+    from nsse.cli.demo import methods
+    from nsse.datasets import load_dataset, load_inputs
+    from nsse.evaluation import compare
+
+    with running(as_json) as screen:
+        if data is None:
+            found: Any = load_dataset("digits")
+        else:
+            found = load_inputs(
+                data, label, ignore=ignore or (), size=read_size(size), unit_norm=unit_norm
+            )
+        chosen = per_class or _half(found.y)
+        compared = methods()
+        rows: list[Fit] = []
+        # Matrices of this size are faster on one thread of BLAS, and times compare the methods alone.
+        with (
+            threadpool_limits(1, user_api="blas"),
+            progress_bar(splits * len(compared), "Measuring", None) as advance,
+        ):
+            for row in compare(compared, found.X, found.y, (chosen,), range(splits)):
+                rows.append(row)
+                advance()
+        screen.result = {"per_class": chosen, "splits": splits, "rows": [vars(row) for row in rows]}
+        name = "the digits" if data is None else str(data)
+        screen.say(f"Compared on {name}: {chosen} training samples per class, {_count(splits)}.")
+        screen.show(_table(rows))
+
+
+def _half(y: Any) -> int:
+    import numpy as np
+
+    return int(min(MOST, max(2, np.unique(y, return_counts=True)[1].min() // 2)))
+
+
+def _count(splits: int) -> str:
+    return "one split" if splits == 1 else f"mean of {splits} splits"
+
+
+def _table(rows: list[Fit]) -> Table:
+    from statistics import fmean
+
+    from rich.table import Table
+
+    table = Table()
+    table.add_column("method")
+    for name in ("error", "fit", "predict"):
+        table.add_column(name, justify="right")
+    for method in dict.fromkeys(row.method for row in rows):
+        own = [row for row in rows if row.method == method]
+        error, fit, predict = (
+            fmean(getattr(row, name) for row in own)
+            for name in ("error", "fit_seconds", "predict_seconds")
+        )
+        table.add_row(method, f"{100 * error:.1f} %", f"{1000 * fit:.3g} ms", f"{1000 * predict:.3g} ms")
+    return table

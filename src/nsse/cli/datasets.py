@@ -1,0 +1,100 @@
+"""``nsse datasets``: what is known by name, what is found, and a data set as a folder of images."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nsse._errors import rule_error, rule_message
+from nsse.cli.options import Json
+from nsse.cli.screen import Screen, running
+
+if TYPE_CHECKING:
+    from nsse.datasets import KnownDataset
+
+
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="A data set to write as images.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="New folder, in which train and test are made.")
+    ] = None,
+    train: Annotated[
+        int,
+        typer.Option(min=2, help="Training images per class, drawn at random; the rest is for test."),
+    ] = 12,
+    seed: Annotated[int, typer.Option(help="Draws them.")] = 0,
+    download: Annotated[
+        bool, typer.Option("--download", help="Fetch mnist where it is missing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """List the data sets known by name and where they are; or write one as folders of images."""
+    from nsse.datasets import known_datasets
+
+    with running(as_json) as screen:
+        if name is not None and out is not None:
+            _write(name, out, train, seed, download, screen)
+        elif name is None and out is None:
+            known = known_datasets()
+            screen.result = {"datasets": [vars(one) for one in known]}
+            _list(known, screen)
+        else:
+            cure = "nsse datasets objects --out photos"
+            raise rule_error("--out", "be given with a NAME", f"NAME {name}, --out {out}", cure)
+
+
+def _list(known: list[KnownDataset], screen: Screen) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("name", "found", "what"):
+        table.add_column(name)
+    for one in known:
+        table.add_row(one.name, "no" if one.found is None else "yes", one.title)
+    screen.show(table)
+    if not screen.as_json:
+        screen.say("\nWhere they are, or where from → where to:")
+        for one in known:
+            if one.found != "":
+                screen.say(f"  {one.name:<9} {one.found or one.cure}")
+        screen.say("\nAs folders of images: nsse datasets objects --out photos")
+
+
+def _write(name: str, out: Path, train: int, seed: int, download: bool, screen: Screen) -> None:
+    from nsse.datasets import load_dataset, write_images
+    from nsse.evaluation import per_class_split
+
+    with screen.busy(f"Writing {name}"), _new_folder(out) as temporary:
+        dataset = load_dataset(name, size=None, download=download)
+        parts = dict(zip(("train", "test"), per_class_split(dataset.y, train, seed), strict=True))
+        counts = {
+            part: write_images(dataset, drawn.tolist(), temporary / part)
+            for part, drawn in parts.items()
+        }
+    n_classes = len(set(dataset.y.tolist()))
+    screen.result = {"name": name, "out": str(out), "n_classes": n_classes, **counts}
+    height, width = dataset.image_shape
+    told = " and ".join(f"{n} in {out / part}" for part, n in counts.items())
+    screen.say(f"Wrote images of {height} x {width} in {n_classes} classes: {told}.")
+
+
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[Path]:
+    """Give a temporary folder; it becomes `folder` if the block ends well."""
+    if folder.exists():
+        cure = "Remove it, or choose another."
+        raise FileExistsError(rule_message("--out", "name a new folder", str(folder), cure))
+    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    temporary.mkdir()
+    try:
+        yield temporary
+        os.rename(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -1,0 +1,155 @@
+"""``nsse evaluate``: how a model does on labelled samples that it has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nsse._errors import rule_error
+from nsse.cli.options import Data, Ignore, Json, KnownLabel, Model
+from nsse.cli.screen import Screen, running
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from nsse.cli.models import Answers
+
+REFUSED = (0.1, 0.2)  # shares of the predictions
+MOST = 10  # classes in a list
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """How often a sample of class i (row) was labelled j (column)."""
+
+    classes: list[Any]
+    counts: Any
+
+    @property
+    def totals(self) -> Any:
+        """Samples of each class."""
+        return self.counts.sum(axis=1)
+
+    @property
+    def wrong(self) -> Any:
+        """Mistakes in each class."""
+        return self.totals - self.counts.diagonal()
+
+
+def evaluate(
+    model: Model, data: Data, label: KnownLabel = None, ignore: Ignore = None, as_json: Json = False
+) -> None:
+    """Compare the labels of a model with the true ones: error, confusions, what trust buys."""
+    from nsse.cli.models import ask, read
+
+    with running(as_json) as screen:
+        opened, inputs = read(model, data, ignore, screen, label=label, labelled=True)
+        _check_known(opened.last.classes_, inputs.y, data)
+        with screen.busy(f"Labelling {len(inputs.X)} samples"):
+            answers = ask(opened.model, inputs.X)
+        confusion = _confusion(opened.last.classes_, inputs.y, answers.labels)
+        screen.result = _result(confusion)
+        _tell(screen, confusion)
+        _tell_coverage(screen, answers, inputs.y)
+
+
+def _check_known(classes: Any, y: Any, data: Path) -> None:
+    unknown = sorted(set(y.tolist()) - set(classes.tolist()))
+    if unknown:
+        raise rule_error(
+            "DATA", "hold classes only that the model knows",
+            f"{data} with {', '.join(map(str, unknown[:MOST]))}",
+            f"It knows {', '.join(map(str, classes.tolist()[:MOST]))}{', …' * (len(classes) > MOST)}.",
+        )  # fmt: skip
+
+
+def _confusion(classes: Any, y: Any, labels: Any) -> Confusion:
+    from sklearn.metrics import confusion_matrix
+
+    return Confusion(classes.tolist(), confusion_matrix(y, labels, labels=classes))
+
+
+def _result(confusion: Confusion) -> dict[str, Any]:
+    n, wrong = int(confusion.totals.sum()), int(confusion.wrong.sum())
+    each = zip(confusion.classes, confusion.totals.tolist(), confusion.wrong.tolist(), strict=True)
+    return {
+        "n_samples": n, "n_wrong": wrong, "error": wrong / n,
+        "per_class": [
+            {"label": label, "n_samples": total, "n_wrong": of_class,
+             "error": of_class / total if total else None}
+            for label, total, of_class in each
+        ],
+        "confusion": {"classes": confusion.classes, "counts": confusion.counts.tolist()},
+    }  # fmt: skip
+
+
+def _tell(screen: Screen, confusion: Confusion) -> None:
+    n, wrong = int(confusion.totals.sum()), int(confusion.wrong.sum())
+    screen.say(f"Error {100 * wrong / n:.1f} %: {wrong} of {n} samples got a wrong label.")
+    matrix = _matrix(confusion)
+    if screen.fits(matrix):
+        screen.show(matrix)
+    elif wrong:
+        shares = (confusion.wrong / confusion.totals.clip(1)).tolist()
+        worst = [i for i in sorted(range(len(shares)), key=lambda i: -shares[i]) if shares[i]]
+        screen.show(_mistakes(confusion, worst[:MOST]))
+        rest = worst[MOST:]
+        if rest:
+            screen.say(f"… and {len(rest)} more with {confusion.wrong[rest].sum()} mistakes.")
+
+
+def _matrix(confusion: Confusion) -> Table:
+    """Every class with its error, and what its samples were taken for."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("class", "samples", "error"):
+        table.add_column(name, justify="left" if name == "class" else "right")
+    for label in confusion.classes:
+        table.add_column(f"→ {label}", justify="right")
+    for i, label in enumerate(confusion.classes):
+        counts = [
+            Text(str(count), style="bold") if i == j else str(count) if count else "·"
+            for j, count in enumerate(confusion.counts[i].tolist())
+        ]
+        table.add_row(str(label), str(confusion.totals[i]), _share(confusion, i), *counts)
+    return table
+
+
+def _mistakes(confusion: Confusion, worst: list[int]) -> Table:
+    """For many classes: those with most mistakes, and what they were taken for."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("class", "samples", "error", "taken for"):
+        table.add_column(name, justify="right" if name in ("samples", "error") else "left")
+    for i in worst:
+        counts = dict(zip(confusion.classes, confusion.counts[i].tolist(), strict=True))
+        del counts[confusion.classes[i]]
+        others = sorted((label for label in counts if counts[label]), key=lambda label: -counts[label])
+        taken = ", ".join(f"{label} ({counts[label]})" for label in others)
+        table.add_row(str(confusion.classes[i]), str(confusion.totals[i]), _share(confusion, i), taken)
+    return table
+
+
+def _share(confusion: Confusion, i: int) -> str:
+    total = confusion.totals[i]
+    return f"{100 * confusion.wrong[i] / total:.1f} %" if total else "–"
+
+
+def _tell_coverage(screen: Screen, answers: Answers, y: Any) -> None:
+    """What refusing the least certain predictions buys."""
+    from nsse.certificates.selection import risk_coverage_curve
+
+    if answers.radius is None:
+        screen.say(f"No certified radii: {answers.why_no_radius}")
+        return
+    curve = risk_coverage_curve(answers.radius, answers.labels != y)
+    errors = {share: 1.0 - curve.accuracy_at(1.0 - share) for share in REFUSED}
+    screen.result["risk_coverage"] = [
+        {"coverage": 1.0 - share, "error": error} for share, error in errors.items()
+    ]
+    told = [f"{100 * error:.1f} % without {100 * share:.0f} %" for share, error in errors.items()]
+    screen.say(f"Error where the smallest certified radii are refused: {', '.join(told)}.")

@@ -1,0 +1,48 @@
+"""``nsse export``: a model as an ONNX graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from nsse.cli.files import check_out, replacing, size_of
+from nsse.cli.options import Json, Model
+from nsse.cli.screen import running
+
+
+def export(
+    model: Model,
+    onnx: Annotated[Path, typer.Option(help="The graph to write, .onnx.")],
+    dtype: Annotated[
+        Literal["float32", "float64"],
+        typer.Option(
+            help="Type of the input and of the arithmetic; a warning says when float32 is poor."
+        ),
+    ] = "float32",
+    as_json: Json = False,
+) -> None:
+    """Write a model as an ONNX graph, which runs without Python."""
+    from nsse.cli.models import open_model, told_preparation
+    from nsse.exports import to_onnx
+
+    with running(as_json) as screen:
+        check_out(onnx, (".onnx",))
+        opened = open_model(model)
+        with screen.busy("Writing the graph"):
+            graph = to_onnx(opened.model, dtype)
+            with replacing(onnx) as temporary:
+                temporary.write_bytes(graph.SerializeToString())
+        names = [output.name for output in graph.graph.output]
+        opset = next(entry.version for entry in graph.opset_import if not entry.domain)
+        screen.result = {
+            "out": str(onnx), "bytes": onnx.stat().st_size, "dtype": dtype, "opset": opset,
+            "inputs": {"X": [None, int(opened.model.n_features_in_)]}, "outputs": names,
+            "preparation": opened.preparation,
+        }  # fmt: skip
+        screen.say(f"Wrote {onnx}, {size_of(onnx)}: opset {opset}, {dtype}.")
+        told = told_preparation(opened.preparation)
+        screen.say(
+            f"Input X: rows of {opened.model.n_features_in_} ({told}). Outputs: {', '.join(names)}."
+        )

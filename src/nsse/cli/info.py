@@ -1,0 +1,63 @@
+"""``nsse info``: what a model file says about itself. Nothing of the model is loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nsse.cli.files import size_of
+from nsse.cli.options import Json, Model
+from nsse.cli.screen import running
+
+SHOWN = 12  # classes or columns in a line
+
+
+def info(model: Model, as_json: Json = False) -> None:
+    """Show what a model file holds: sizes, classes, preparation, parameters, versions."""
+    from dataclasses import asdict
+
+    from rich.table import Table
+
+    from nsse.exports import read_header
+
+    with running(as_json) as screen:
+        header = read_header(model)
+        screen.result = {"path": str(model), "bytes": model.stat().st_size, **asdict(header)}
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column(overflow="fold")
+        table.add_row("file", f"{model}, {size_of(model)}, format {header.format}")
+        table.add_row("model", " → ".join(header.facts.get("steps", [header.model])))
+        for name, text in _facts(header.facts):
+            table.add_row(name, text)
+        if header.metadata is not None:
+            table.add_row("preparation", _listed(header.metadata))
+        table.add_row(
+            "written by", f"nsse {header.nsse}, scikit-learn {header.sklearn}, NumPy {header.numpy}"
+        )
+        screen.show(table)
+
+
+def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    lines = []
+    if "n_samples" in facts:
+        shape = f"{facts['n_samples']} samples, {facts.get('n_features')} features"
+        lines.append(("fitted to", f"{shape} → {facts.get('n_components')} dimensions"))
+    if "classes" in facts:
+        lines.append(("classes", f"{len(facts['classes'])}: {_first(facts['classes'])}"))
+    if "sigma" in facts:
+        lines.append(("σ", f"{facts['sigma']:.4g}"))
+    if "parameters" in facts:
+        lines.append(("parameters", _listed(facts["parameters"])))
+    return lines
+
+
+def _listed(told: dict[str, Any]) -> str:
+    parts = {
+        name: f"[{_first(value)}]" if isinstance(value, list) else value for name, value in told.items()
+    }
+    return ", ".join(f"{name}={value}" for name, value in parts.items() if value not in (None, "", "[]"))
+
+
+def _first(values: list[Any]) -> str:
+    more = f", … ({len(values) - SHOWN} more)" if len(values) > SHOWN else ""
+    return ", ".join(map(str, values[:SHOWN])) + more

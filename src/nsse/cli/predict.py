@@ -1,0 +1,126 @@
+"""``nsse predict`` and ``nsse transform``: what a model says about new samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nsse.cli.files import check_out, replacing, write_columns
+from nsse.cli.options import Ignore, Json, Model, NewData
+from nsse.cli.screen import Screen, running
+
+if TYPE_CHECKING:
+    from nsse.datasets import Inputs
+
+SHOWN = 20  # rows on the screen
+
+Columns = dict[str, list[Any]]
+
+
+def predict(
+    model: Model,
+    data: NewData,
+    out: Annotated[
+        Path | None, typer.Option(help="Write .csv or .parquet. (default: show on the screen)")
+    ] = None,
+    ignore: Ignore = None,
+    as_json: Json = False,
+) -> None:
+    """Label new samples, with two measures of trust.
+
+    DISTANCE is that to the nearest training sample in the embedding. RADIUS is certified: no change of
+    the prepared sample by less than it changes the label.
+    """
+    from nsse.cli.models import ask, measured_on, read
+
+    with running(as_json) as screen:
+        if out is not None:
+            check_out(out, (".csv", ".parquet"), read=[model, data])
+        opened, inputs = read(model, data, ignore, screen)
+        with screen.busy(f"Labelling {len(inputs.X)} samples"):
+            answers = ask(opened.model, inputs.X)
+        columns = first_column(inputs) | {
+            "label": answers.labels.tolist(),
+            "distance": answers.distance.tolist(),
+        }
+        if answers.radius is not None:
+            columns["radius"] = answers.radius.tolist()
+        screen.result = {"n_samples": len(inputs.X), "labels": _counts(columns["label"])}
+        _deliver(screen, columns, out, "predictions")
+        if answers.radius is None:
+            screen.say(f"No certified radii: {answers.why_no_radius}")
+        else:
+            on = measured_on(opened)
+            screen.say(f"A label stays the same under any change below its radius, measured on {on}.")
+
+
+def transform(
+    model: Model,
+    data: NewData,
+    out: Annotated[Path, typer.Option(help="The file to write: .csv, .parquet or .npy.")],
+    ignore: Ignore = None,
+    as_json: Json = False,
+) -> None:
+    """Embed new samples by the learned map: one row each, one column per dimension."""
+    import numpy as np
+
+    from nsse.cli.models import embed, read
+
+    with running(as_json) as screen:
+        check_out(out, (".csv", ".parquet", ".npy"), read=[model, data])
+        opened, inputs = read(model, data, ignore, screen)
+        embedding = embed(opened.model, inputs.X)
+        screen.result = {"n_samples": len(embedding), "n_components": embedding.shape[1]}
+        if out.suffix.lower() == ".npy":
+            with replacing(out) as temporary, temporary.open("wb") as file:
+                np.save(file, embedding)
+            screen.result["out"] = str(out)
+        else:
+            columns = {f"y{k + 1}": column.tolist() for k, column in enumerate(embedding.T)}
+            _deliver(screen, first_column(inputs) | columns, out, "embedding")
+        screen.say(f"Wrote {out}: {len(embedding)} rows, {embedding.shape[1]} dimensions.")
+
+
+def first_column(inputs: Inputs) -> Columns:
+    """The names of images; the number of a row, from 1, where there are none."""
+    if inputs.names is not None:
+        return {"name": list(inputs.names)}
+    return {"row": list(range(1, len(inputs.X) + 1))}
+
+
+def _deliver(screen: Screen, columns: Columns, out: Path | None, what: str) -> None:
+    """To a file, or into the JSON and onto the screen."""
+    if out is not None:
+        write_columns(out, columns)
+        screen.result["out"] = str(out)
+    else:
+        rows = zip(*columns.values(), strict=True)
+        screen.result[what] = [dict(zip(columns, row, strict=True)) for row in rows]
+    if what == "predictions":
+        _show(screen, columns, out)
+
+
+def _show(screen: Screen, columns: Columns, out: Path | None) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, values in columns.items():
+        table.add_column(name, justify="right" if isinstance(values[0], int | float) else "left")
+    n = len(columns["label"])
+    shown = SHOWN if out is None else min(SHOWN, 5)
+    for row in list(zip(*columns.values(), strict=True))[:shown]:
+        table.add_row(*(f"{entry:.4g}" if isinstance(entry, float) else str(entry) for entry in row))
+    screen.show(table)
+    if n > shown and not screen.as_json:
+        screen.say(f"… {n - shown} more" + (": write them with --out." if out is None else "."))
+    if out is not None:
+        screen.say(f"Wrote {out}: {n} rows.")
+
+
+def _counts(labels: list[Any]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for label in labels:
+        counts[str(label)] = counts.get(str(label), 0) + 1
+    return dict(sorted(counts.items()))

@@ -1,0 +1,46 @@
+"""``nsse report``: the page that shows a model and samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nsse.cli.files import check_out, size_of
+from nsse.cli.options import Ignore, Json, KnownLabel, Model, NewData
+from nsse.cli.screen import running
+
+
+def report(
+    model: Model,
+    data: NewData,
+    out: Annotated[Path, typer.Option(help="The page to write, .html; .png or .svg is a figure.")],
+    label: KnownLabel = None,
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "",
+    ignore: Ignore = None,
+    as_json: Json = False,
+) -> None:
+    """Write one HTML page with the embedding, the samples of DATA over it, and the map itself."""
+    with running(as_json) as screen:
+        import nsse
+        from nsse.cli.models import read
+
+        check_out(out, (".html", ".png", ".svg"))
+        opened, inputs = read(model, data, ignore, screen, label=label, labelled=None)
+        with screen.busy("Writing the page"):
+            done = nsse.report.write_report(
+                out,
+                opened.model,
+                nsse.report.Samples(inputs.X, inputs.y, inputs.names),
+                preparation=opened.preparation,
+                title=title or f"{model.stem}: {data.name}",
+            )
+        screen.result = {
+            "out": str(out), "bytes": done.bytes, "n_train": done.n_train, "n_shown": done.n_shown,
+            "live": done.live,
+        }  # fmt: skip
+        live = "; it carries the map, and takes new samples" if done.live else ""
+        screen.say(
+            f"Wrote {out}, {size_of(out)}: {done.n_train} training and {done.n_shown} new samples{live}."
+        )

@@ -1,0 +1,108 @@
+"""What a command says, and how it ends.
+
+People get lines and tables on stdout. With ``--json`` stdout holds one object and nothing else, and the
+lines go to stderr, as warnings and progress always do. Exit codes: 0; 2 with one line that says what is
+wrong and what to do; 130 after Ctrl-C. ``nsse --debug`` shows where an error came from as well.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Set anew by every call of `nsse`.
+DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
+# What users can cure; anything else is a mistake of ours and shows its traceback.
+CURABLE = (OSError, ImportError, ValueError, TypeError, MemoryError)
+
+
+@dataclass
+class Screen:
+    """Where a command puts what it has to say; `result` is what ``--json`` prints."""
+
+    as_json: bool
+    result: dict[str, Any] = field(default_factory=dict)
+
+    def say(self, line: str) -> None:
+        """One line of text."""
+        _console().print(line, soft_wrap=True)
+
+    def show(self, table: Any) -> None:
+        """A table, for people."""
+        if not self.as_json:
+            _console().print(table)
+
+    def fits(self, table: Any) -> bool:
+        """Whether the screen is wide enough to show all of it."""
+        return bool(_console(width=10_000).measure(table).maximum <= _console().width)
+
+    def busy(self, what: str) -> Any:
+        """A sign of life on stderr, where a person is looking, for as long as the block takes."""
+        if not sys.stderr.isatty():
+            return nullcontext()
+        from rich.text import Text
+
+        return _console(stderr=True).status(Text(what))
+
+
+def _console(**settings: Any) -> Console:
+    """Text as it is: names of classes and files may look like Rich's markup."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False, **settings)
+
+
+@contextmanager
+def running(as_json: bool, *curable: type[Exception]) -> Iterator[Screen]:
+    """Run a command: its lines, its warnings, its result, its end; `curable` errors beside the usual."""
+    screen, stdout = Screen(as_json), sys.stdout
+    with _one_line_errors(*CURABLE, *curable), warnings.catch_warnings():
+        warnings.showwarning = _tell
+        with redirect_stdout(sys.stderr) if as_json else nullcontext():
+            yield screen
+    if as_json:
+        text = json.dumps(_strict(screen.result), ensure_ascii=False, allow_nan=False)
+        stdout.write(f"{text}\n")
+
+
+@contextmanager
+def _one_line_errors(*kinds: type[Exception]) -> Iterator[None]:
+    """Turn errors that the user can cure into one line on stderr and exit code 2; Ctrl-C into 130."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # the reader of our output has seen enough
+    except kinds as error:
+        if DEBUG.get():
+            traceback.print_exc()
+        typer.echo(f"nsse: {' '.join(str(error).split()) or type(error).__name__}", err=True)
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt as stopped:
+        typer.echo(f"nsse: stopped. {stopped}".rstrip(), err=True)
+        raise typer.Exit(130) from stopped
+
+
+def _tell(message: Any, *_where: Any, **_more: Any) -> None:
+    typer.echo(f"nsse: warning: {' '.join(str(message).split())}", err=True)
+
+
+def _strict(value: Any) -> Any:
+    """The same without infinities and NaN, which JSON has not: null."""
+    if isinstance(value, dict):
+        return {name: _strict(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,244 @@
+"""Bad inputs: one line that says what and where, exit code 2, no traceback, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+import skops.io
+from PIL import Image
+from sklearn.base import BaseEstimator
+from sklearn.preprocessing import FunctionTransformer
+from typer.testing import CliRunner
+
+import nsse
+from nsse.cli.app import app
+from nsse.exports.files import FORMAT, HEADER
+
+GOOD = "a,b,kind\n1,2,x\n3,4,x\n5,6,y\n7,9,y\n"
+
+
+def fails(*arguments, said=""):
+    """The one line that a command leaves on stderr."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == 2
+    assert result.stdout.partition(" ")[0] == said
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("nsse: ")
+    return line
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    (folder / "good.csv").write_text(GOOD)
+    path = folder / "model.nsse"
+    arguments = ["fit", str(folder / "good.csv"), "--label", "kind", "--out", str(path)]
+    assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("a,b,kind\n1,2,x\n3,,x\n5,6,y\n", "row 2, column b"),
+        ("a,b,kind\n1,red,x\n3,blue,x\n5,6,y\n", "column b: 'red' in row 1"),
+        ("a,b\n1,2\n3,4\n", "Got 'kind'. It has a, b."),
+        ("a,b,kind\n1,2,x\n3,4,x\n", "at least two classes"),
+        ("", "empty"),
+        ("a,b,kind\n", "no row below"),
+    ],
+)
+def test_bad_tables(content, what, tmp_path):
+    data, out = tmp_path / "data.csv", tmp_path / "model.nsse"
+    data.write_text(content)
+    for old in (None, "kept"):  # nothing is written, and what was there stays
+        if old is not None:
+            out.write_text(old)
+        line = fails("fit", data, "--label", "kind", "--out", out)
+        assert what in line
+        assert "data.csv" in line
+        left = {file.name: file.read_text() for file in tmp_path.iterdir()}
+        assert left == {"data.csv": content} | ({} if old is None else {"model.nsse": old})
+
+
+@pytest.mark.parametrize("command", ["predict", "transform", "evaluate"])
+def test_new_rows_that_do_not_fit_the_model(command, model, tmp_path):
+    data, out = tmp_path / "new.csv", tmp_path / "out.csv"
+    writes = () if command == "evaluate" else ("--out", out)
+    for content, what in (
+        ("a,kind\n1,x\n", "without b"),
+        ("a,b,c,kind\n1,2,3,x\n", "with c"),
+        ("a,b,kind\n1,,x\n", "row 1, column b"),
+        ("", "empty"),
+    ):
+        data.write_text(content)
+        assert what in fails(command, model, data, *writes)
+        assert [file.name for file in tmp_path.iterdir()] == ["new.csv"]
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """Grey, colour and 16-bit images of different sizes."""
+    rng = np.random.default_rng(0)
+    for name in ("cat", "dog"):
+        folder = tmp_path / "photos" / name
+        folder.mkdir(parents=True)
+        Image.fromarray(rng.integers(1, 255, (9, 7)).astype(np.uint8)).save(folder / "grey.png")
+        Image.fromarray(rng.integers(1, 255, (30, 40, 3)).astype(np.uint8)).save(folder / "colour.jpg")
+        Image.fromarray(rng.integers(1, 65535, (16, 16)).astype(np.uint16)).save(folder / "deep.png")
+    return tmp_path / "photos"
+
+
+def test_images_of_all_kinds_and_sizes_are_taken_and_broken_ones_named(photos, tmp_path):
+    out = tmp_path / "model.nsse"
+    arguments = ["fit", str(photos), "--out", str(out)]
+    assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
+    kept = out.read_bytes()
+    assert "differ in size" in fails("fit", photos, "--out", out, "--size", "original")
+    whole = (photos / "dog" / "grey.png").read_bytes()
+    for broken in (b"", b"no image", whole[: len(whole) // 2]):
+        (photos / "dog" / "broken.png").write_bytes(broken)
+        for command in (("fit", photos), ("predict", out, photos), ("evaluate", out, photos)):
+            line = fails(*command, *(("--out", out) if command[0] == "fit" else ()))
+            assert "broken.png" in line
+    assert out.read_bytes() == kept
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.nsse", "photos"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("--size", "25"), "`--size` must be HEIGHTxWIDTH or original"),
+        (("--standardize",), "`--standardize` must be left out for images"),
+        (("--label", "kind"), "`label` must be left out for images"),
+        (("--landmarks", "many"), "`--landmarks` must be a number of landmarks or auto"),
+    ],
+)
+def test_bad_options(arguments, what, photos, tmp_path):
+    assert what in fails("fit", photos, "--out", tmp_path / "m.nsse", *arguments)
+    assert [path.name for path in tmp_path.iterdir()] == ["photos"]
+
+
+@pytest.mark.parametrize("name", ["n_components", "sigma"])
+def test_bad_parameters(name, photos, tmp_path):
+    option = f"--{name.replace('_', '-')}"
+    line = fails("fit", photos, "--out", tmp_path / "m.nsse", option, "-1", said="Read")
+    assert f"`{name}` must" in line
+    assert [path.name for path in tmp_path.iterdir()] == ["photos"]
+
+
+class Hostile(BaseEstimator):
+    """Tells when it is made."""
+
+    made = False
+
+    def __setstate__(self, state):
+        type(self).made = True
+        super().__setstate__(state)
+
+
+def with_header(content, path, **changes):
+    header = {"format": FORMAT, "model": "NSSE", "nsse": "9.9", "sklearn": "9.9", "numpy": "9.9"}
+    path.write_bytes(content)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(HEADER, json.dumps(header | changes))
+    return path
+
+
+def bad_model(kind, model, folder):
+    path = folder / "bad.nsse"
+    if kind == "cut short":
+        path.write_bytes(model.read_bytes()[:-300])
+    elif kind == "newer":
+        with_header(skops.io.dumps(Hostile()), path, format=FORMAT + 1, nsse="7.0.0")
+    elif kind == "hostile":
+        with_header(skops.io.dumps(Hostile()), path)
+    elif kind == "no embedding":
+        nsse.save(FunctionTransformer().fit([[1.0, 2.0]]), path)
+    elif kind == "other":
+        path.write_text(GOOD)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ("cut short", "cut short or damaged"),
+        ("newer", f"format {FORMAT + 1}, written by nsse 7.0.0'. Upgrade nsse"),
+        ("hostile", "test_cli_errors.Hostile"),
+        ("no embedding", "FunctionTransformer"),
+        ("other", "another kind of file"),
+        ("missing", "name a file that exists"),
+    ],
+)
+def test_bad_models(kind, what, model, tmp_path):
+    path = bad_model(kind, model, tmp_path)
+    data, before = model.with_name("good.csv"), {file.name for file in tmp_path.iterdir()}
+    for command in (
+        ("predict", path, data, "--out", tmp_path / "o.csv"),
+        ("transform", path, data, "--out", tmp_path / "o.npy"),
+        ("evaluate", path, data),
+        ("export", path, "--onnx", tmp_path / "o.onnx"),
+    ):
+        line = fails(*command)
+        assert what in line
+        assert "bad.nsse" in line
+    assert not Hostile.made
+    assert {file.name for file in tmp_path.iterdir()} == before
+
+
+def test_a_model_whose_header_lies_is_refused(model, tmp_path):
+    lying = nsse.load(model)
+    nsse.save(lying, tmp_path / "m.nsse", metadata={"kind": "images", "size": [9, 9], "unit_norm": True})
+    assert "`metadata` must say" in fails("predict", tmp_path / "m.nsse", model.with_name("good.csv"))
+
+
+@pytest.mark.parametrize("kind", ["cut short", "other", "missing"])
+def test_info_names_a_bad_file(kind, model, tmp_path):
+    assert "bad.nsse" in fails("info", bad_model(kind, model, tmp_path))
+
+
+def test_info_shows_a_file_of_a_newer_format(model, tmp_path):
+    path = bad_model("newer", model, tmp_path)
+    result = CliRunner().invoke(app, ["info", str(path)], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert f"format {FORMAT + 1}" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "out", "what"),
+    [
+        ("predict", "labels.txt", "end in .csv or .parquet"),
+        ("predict", "no/labels.csv", "name a file that can be written"),
+        ("transform", "e.png", "end in .csv or .parquet or .npy"),
+        ("fit", "no/m.nsse", "name a file that can be written"),
+        ("fit", "", "name a file that can be written"),
+    ],
+)
+def test_a_bad_place_is_found_before_any_work(command, out, what, model, tmp_path, monkeypatch):
+    monkeypatch.setattr("nsse.datasets.load_inputs", lambda *_, **__: pytest.fail("read for nothing"))
+    monkeypatch.setattr("nsse.exports.load", lambda *_, **__: pytest.fail("loaded for nothing"))
+    data = model.with_name("good.csv")
+    first = (data, "--label", "kind") if command == "fit" else (model, data)
+    assert what in fails(command, *first, "--out", tmp_path / out)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", ["predict", "transform", "fit"])
+def test_nothing_is_written_over_what_is_read(command, model, tmp_path):
+    data = tmp_path / "data.csv"
+    data.write_text(GOOD)
+    first = (data, "--label", "kind") if command == "fit" else (model, data)
+    assert "name another file than those read" in fails(command, *first, "--out", data)
+    assert data.read_text() == GOOD
+
+
+def test_a_data_set_that_is_not_there_leaves_no_folder(tmp_path, monkeypatch):
+    monkeypatch.delenv("NSSE_DATA", raising=False)
+    assert "coil-20-proc" in fails("datasets", "coil20", "--out", tmp_path / "coil")
+    assert "`name` must be one of" in fails("datasets", "coil21", "--out", tmp_path / "coil")
+    assert "be given with a NAME" in fails("datasets", "coil20")
+    assert not list(tmp_path.iterdir())
