@@ -17,7 +17,15 @@ that lists its files with their labels, then add one row to the table in ``_load
 """
 
 from nsse.datasets._cache import cache_home
+from nsse.datasets._images import area_average
 from nsse.datasets._load import Dataset, load_dataset, load_image_folder
 from nsse.datasets._places import DatasetNotFoundError
 
-__all__ = ["Dataset", "DatasetNotFoundError", "cache_home", "load_dataset", "load_image_folder"]
+__all__ = [
+    "Dataset",
+    "DatasetNotFoundError",
+    "area_average",
+    "cache_home",
+    "load_dataset",
+    "load_image_folder",
+]
