@@ -4,7 +4,7 @@ VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
 # What needs the optional parts is tested with the newest versions of them only.
-NEWEST_ONLY := benchmarks cli cli_errors cli_models cli_shell readme report reproduce
+NEWEST_ONLY := benchmarks browser browser_live cli cli_errors cli_models cli_shell plot readme report reproduce
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types check test-oldest bench methods selection study certificates reproduce clean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from browser import running_browser
 from nsse.graphs import gaussian_affinity
 from nsse.kernels import median_distance, squared_distances
 from nsse.solvers import Problem
@@ -90,3 +92,26 @@ def nsse_data():
     if not folder:
         pytest.skip("NSSE_DATA does not name a folder with the real data")
     return Path(folder)
+
+
+@pytest.fixture
+def run_page(tmp_path, monkeypatch):
+    """Factory: ``run_page("deploy.md")`` runs a page's Python blocks in order, and returns the names."""
+
+    def run(name):
+        page = Path(__file__).parents[1] / "docs" / name
+        blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        monkeypatch.chdir(tmp_path)
+        names: dict[str, object] = {"n_blocks": len(blocks)}
+        for block in blocks:
+            exec(block, names)
+        return names
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """The driver of a real browser without network; without one, tests fail in CI and skip elsewhere."""
+    with running_browser() as driver:
+        yield driver

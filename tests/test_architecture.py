@@ -30,11 +30,13 @@ MAY_IMPORT = {
     "extensions": RELATE,
     "scaling": RELATE | {"solvers", "extensions"},
     "certificates": SOLVE,
-    "estimators": CERTIFY,
+    "estimators": CERTIFY | {"report"},  # `plot` draws, and imports at use: see AT_USE
     "exports": CERTIFY | {"estimators", "nsse"},  # a file says which version wrote it
     "evaluation": {"datasets"},  # it receives estimators
     "paper": FIT | {"datasets", "evaluation"},
-    "report": set(),  # it receives frames
+    # It receives frames; the report also asks a model what it proves, and averages its pictures.
+    "report": {"certificates", "datasets"},
+    "plot": {"report"},
     "cli": FIT | {"datasets", "evaluation", "paper", "report", "nsse"},
     "nsse": {"estimators", "exports"},
     "__main__": {"cli"},
@@ -44,12 +46,14 @@ MAY_IMPORT = {
     "_files": set(),
     "_progress": set(),
 }
+# Rooms that may be imported inside functions only: a fit does not wait for figures.
+AT_USE = {("estimators", "report")}
 # Private modules and the rooms that may use them (None: all of them).
 PRIVATE = {
     "_errors": None,
     "_threads": set(MAY_IMPORT) - {"datasets"},
-    "_compat": {"certificates", "estimators", "exports"},
-    "_files": {"cli", "datasets", "evaluation", "exports"},
+    "_compat": {"certificates", "estimators", "exports", "report"},
+    "_files": {"cli", "datasets", "evaluation", "exports", "report"},
     "_progress": {"cli", "estimators", "evaluation"},
 }
 OPTIONAL = {
@@ -117,6 +121,12 @@ def test_imports_point_to_the_left(source_file):
     package = ("nsse", *source_file.relative_to(PACKAGE).parent.parts)
     against = offences(room, imported_rooms(source_file.read_text(encoding="utf-8"), package))
     assert not against, f"nsse.{room} must not import {sorted(against)}"
+
+
+def test_figures_are_imported_where_they_are_drawn():
+    for room, other in AT_USE:
+        program = f"import sys, nsse.{room}; print('nsse.{other}' in sys.modules)"
+        assert run(program) == "False"
 
 
 def test_optional_packages_are_imported_where_they_are_used(source_file):

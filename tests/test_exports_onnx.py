@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -306,13 +304,8 @@ def test_without_skl2onnx_the_extra_is_named(fitted, monkeypatch):
         nsse.to_onnx(fitted)
 
 
-def test_the_page_on_deployment_runs(tmp_path, monkeypatch):
+def test_the_page_on_deployment_runs(run_page):
     pytest.importorskip("skops", reason="the page saves a model: pip install 'nsse[files]'")
-    page = Path(__file__).parents[1] / "docs" / "deploy.md"
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 5
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for block in blocks:
-        exec(block, names)
+    names = run_page("deploy.md")
+    assert names["n_blocks"] == 5
     assert [output.name for output in names["graph"].graph.output] == ["embedding", "label"]

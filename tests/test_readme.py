@@ -60,15 +60,9 @@ def test_the_path_of_the_readme(tmp_path):
         "datasets", "fit", "predict", "evaluate", "report", "export",
     ]  # fmt: skip
     for command, shown in steps:
-        if command.startswith("nsse report") and not hasattr(nsse.report, "write_report"):
-            continue
         assert without_variation(type_in(command, tmp_path)) == without_variation(shown), command
-    assert {path.name for path in tmp_path.iterdir()} >= {
-        "photos",
-        "photos.nsse",
-        "labels.csv",
-        "photos.onnx",
-    }
+    written = {"photos", "photos.nsse", "labels.csv", "photos.html", "photos.onnx"}
+    assert {path.name for path in tmp_path.iterdir()} >= written
 
 
 def test_the_commands_of_the_page_on_deployment(tmp_path, monkeypatch):

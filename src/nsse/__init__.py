@@ -50,7 +50,7 @@ __version__ = "0.1.0"
 # Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
 _ROOM_OF = dict.fromkeys((name for name in __all__ if name != "__version__"), "nsse.estimators")
 _ROOM_OF |= dict.fromkeys(("load", "save", "to_onnx"), "nsse.exports")
-_ROOMS = ("certificates", "datasets", "estimators", "evaluation", "exports", "report")
+_ROOMS = ("certificates", "datasets", "estimators", "evaluation", "exports", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:

@@ -67,7 +67,7 @@ class Certificate:
             Radii, 0 where nothing is certain, ``inf`` where no change of x can change the label.
         """
         own = np.searchsorted(self.decision.classes, self.decision.labels(embedded.astype(dtype)))
-        leads = _Leads(self.decision, self.decision.weights @ self._metric(bound), self._doubt(dtype))
+        leads = _Leads(self.decision, self.decision.weights @ self._metric(bound), self.doubt(dtype))
         slack = np.empty(len(embedded))
         rows = max(1, BLOCK_VALUES // len(leads.images))
 
@@ -94,7 +94,7 @@ class Certificate:
         }[bound]()
         return np.eye(len(self.space.gram)) * constant
 
-    def _doubt(self, dtype: Any) -> float:
+    def doubt(self, dtype: Any) -> float:
         """What two differences of scores, at x and at the moved point, may be wrong by together."""
         norm = self.space.largest_norm + self.space.rounding
         widest = float(np.linalg.norm(self.decision.weights, axis=1).max())

@@ -130,6 +130,7 @@ def _model(settings: dict[str, Any], inputs: Inputs, tune: bool, standardize: bo
         model = NSSECV(
             {name: values for name, values in grid.items() if name not in taken},
             estimator=model, n_jobs=jobs, random_state=settings["random_state"],
+            n_voters=1,  # one map, which the report shows and ONNX exports
             progress=sys.stderr.isatty(),
         )  # fmt: skip
     return make_pipeline(StandardScaler(), model) if standardize else model

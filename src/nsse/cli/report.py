@@ -23,16 +23,16 @@ def report(
 ) -> None:
     """Write one HTML page with the embedding, the samples of DATA over it, and the map itself."""
     with running(as_json) as screen:
-        import nsse
         from nsse.cli.models import read
+        from nsse.report import Samples, write_report
 
         check_out(out, (".html", ".png", ".svg"))
         opened, inputs = read(model, data, ignore, screen, label=label, labelled=None)
         with screen.busy("Writing the page"):
-            done = nsse.report.write_report(
+            done = write_report(
                 out,
                 opened.model,
-                nsse.report.Samples(inputs.X, inputs.y, inputs.names),
+                Samples(inputs.X, inputs.y, inputs.names),
                 preparation=opened.preparation,
                 title=title or f"{model.stem}: {data.name}",
             )

@@ -21,6 +21,7 @@ that lists its files with their labels, then add one row to the table in ``_load
 """
 
 from nsse.datasets._cache import cache_home
+from nsse.datasets._images import area_average
 from nsse.datasets._inputs import Inputs, check_preparation, load_inputs, load_inputs_like
 from nsse.datasets._known import KnownDataset, known_datasets
 from nsse.datasets._load import Dataset, load_dataset, load_image_folder
@@ -32,6 +33,7 @@ __all__ = [
     "DatasetNotFoundError",
     "Inputs",
     "KnownDataset",
+    "area_average",
     "cache_home",
     "check_preparation",
     "known_datasets",

@@ -88,6 +88,27 @@ class EmbeddingClassifier(
         embedded = self._embed(X)
         return np.asarray(self.classifier_.predict_proba(embedded))
 
+    def plot(self, X: Any = None, y: Any = None) -> tuple[Any, dict[str, list[Any]]]:
+        """Draw the embedding, with other samples over the training samples: `nsse.plot.embedding`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+            Samples to lay over the training samples.
+        y : array-like of shape (n_samples,), default=None
+            Their labels; None colours them by what is predicted.
+
+        Returns
+        -------
+        figure : matplotlib.figure.Figure
+            The figure.
+        frame : dict of lists
+            What it is drawn from, as columns by name.
+        """
+        from nsse.report.plots import embedding  # at use: matplotlib is optional, figures are rare
+
+        return embedding(self, X, y)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

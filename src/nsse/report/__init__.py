@@ -3,19 +3,24 @@
 - ``palette``: colours of classes, chosen to survive colour-blindness;
 - ``polygon``: the frame: an embedding seen in the plane, its classes at the corners of a polygon;
 - ``page``, ``mistakes``, ``embedding_plot``: the figure drawn from such frames;
-- ``certificate_plots``: risk by coverage, and how well a model generalises.
+- ``certificate_plots``: risk by coverage, and how well a model generalises;
+- ``explorer``: the report, a page to explore an embedding in, and `write_report`;
+- ``plots``: figures of a fitted model, each with its frame (`nsse.plot`), and the report's static twin.
 
-Arrays come in; nothing here knows which method made them.
+Figures take arrays and do not know which method made them; ``explorer`` and ``plots`` ask a model.
 """
 
 from nsse.report.certificate_plots import generalization_figure, risk_coverage_figure
 from nsse.report.embedding_plot import embedding_figure
+from nsse.report.explorer import Samples, Summary, write_report
 from nsse.report.page import require_matplotlib, save_figure
 from nsse.report.palette import class_colors
 from nsse.report.polygon import PolygonView, polygon_view
 
 __all__ = [
     "PolygonView",
+    "Samples",
+    "Summary",
     "class_colors",
     "embedding_figure",
     "generalization_figure",
@@ -23,4 +28,5 @@ __all__ = [
     "require_matplotlib",
     "risk_coverage_figure",
     "save_figure",
+    "write_report",
 ]

@@ -45,7 +45,7 @@ def risk_coverage_figure(
         len(curves), title or "Mistakes among the predictions with the largest radii", caption
     )
     for place, (name, curve) in enumerate(curves.items()):
-        _draw_curve(_chart(figure, place, name), curve, coverage)
+        draw_curve(_chart(figure, place, name), curve, coverage)
     return figure
 
 
@@ -85,10 +85,14 @@ def _page(n_panels: int, title: str, caption: str) -> Any:
 
 
 def _chart(figure: Any, place: int, name: str) -> Any:
-    """Axes with two thin lines, small numbers and a name above."""
     left = _MARGIN + place * (_PANEL + _GAP)
-    axes = place_axes(figure, left, _FLOOR, _PANEL, _CHART)
-    write(figure, left, _FLOOR + _CHART + 0.16, name, fontsize=10.5, weight="bold", color=INK)
+    return chart_axes(figure, left, _FLOOR, _PANEL, _CHART, name)
+
+
+def chart_axes(figure: Any, left: float, bottom: float, width: float, height: float, name: str) -> Any:
+    """Axes with two thin lines, small numbers and a name above."""
+    axes = place_axes(figure, left, bottom, width, height)
+    write(figure, left, bottom + height + 0.16, name, fontsize=10.5, weight="bold", color=INK)
     for side in ("left", "bottom"):
         axes.spines[side].set(visible=True, color=FAINT)
     axes.tick_params(colors=MUTED_INK, labelsize=8.5, length=0)
@@ -97,19 +101,22 @@ def _chart(figure: Any, place: int, name: str) -> Any:
     return axes
 
 
-def _label(axes: Any, x: str, y: str) -> None:
+def label_axes(axes: Any, x: str, y: str) -> None:
+    """Name both axes, quietly."""
     axes.set_xlabel(x, fontsize=9, color=MUTED_INK)
     axes.set_ylabel(y, fontsize=9, color=MUTED_INK)
 
 
-def _auto_ticks(axes: Any) -> None:
+def auto_ticks(axes: Any) -> None:
+    """A few round numbers on both axes."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_locator(MaxNLocator(4))
 
 
-def _draw_curve(axes: Any, curve: Any, coverage: float) -> None:
+def draw_curve(axes: Any, curve: Any, coverage: float) -> None:
+    """Draw the risk by coverage, and write its value at one coverage beside that of all."""
     percent, error = 100 * curve.coverage, 100 * curve.risk
     axes.axhline(error[-1], color=MUTED_INK, linewidth=1, linestyle=(0, (4, 3)), gid="all")
     axes.fill_between(percent, error, color=_BLUE, alpha=0.12, linewidth=0)
@@ -127,8 +134,8 @@ def _draw_curve(axes: Any, curve: Any, coverage: float) -> None:
         f"{error[-1]:.1f} % of all", (2, error[-1]), (0, 4), textcoords="offset points",
         fontsize=9.5, color=MUTED_INK, va="bottom", bbox=_ON_PAPER,
     )  # fmt: skip
-    _auto_ticks(axes)
-    _label(axes, "coverage: share accepted, largest radii first (%)", "wrong among accepted (%)")
+    auto_ticks(axes)
+    label_axes(axes, "coverage: share accepted, largest radii first (%)", "wrong among accepted (%)")
 
 
 def _draw_separations(axes: Any, report: Any) -> None:
@@ -152,8 +159,8 @@ def _draw_separations(axes: Any, report: Any) -> None:
     )  # fmt: skip
     axes.plot([0], [nearer], "o", color=_BLUE, markersize=6, markeredgecolor=PAPER)
     axes.set(xlim=(-1.02, 1.02), ylim=(0, 102))
-    _auto_ticks(axes)
-    _label(axes, "separation", "samples with less (%)")
+    auto_ticks(axes)
+    label_axes(axes, "separation", "samples with less (%)")
 
 
 def _draw_permutations(axes: Any, report: Any) -> None:
@@ -182,7 +189,7 @@ def _draw_permutations(axes: Any, report: Any) -> None:
     axes.set_yticklabels([name for name, *_ in reversed(rows)], color=INK, fontsize=9.5)
     axes.set_xticks([-1, -0.5, 0, 0.5, 1])
     count = len(report.permuted_test)
-    _label(axes, f"mean separation; p = {report.p_value:.3f} on unseen ({count} shuffles)", "")
+    label_axes(axes, f"mean separation; p = {report.p_value:.3f} on unseen ({count} shuffles)", "")
 
 
 def _draw_calibration(axes: Any, report: Any) -> None:
@@ -195,7 +202,7 @@ def _draw_calibration(axes: Any, report: Any) -> None:
         textcoords="offset points", fontsize=9, color=MUTED_INK, ha="right", va="bottom", bbox=_ON_PAPER,
     )  # fmt: skip
     axes.set_ylim(0, max(100 * bins.error.max() * 1.08, 1.0))
-    _auto_ticks(axes)
+    auto_ticks(axes)
     shown = places[:: max(1, len(places) // 5)]
     axes.set_xticks(shown, [f"{bins.median[k]:.2f}" for k in shown])
-    _label(axes, "median radius of equal bins", "wrong (%)")
+    label_axes(axes, "median radius of equal bins", "wrong (%)")

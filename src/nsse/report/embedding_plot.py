@@ -34,6 +34,7 @@ def embedding_figure(
     *,
     images: NDArray[Any] | None = None,
     noun: str = "samples",
+    kind: str = "unseen",
     caption: str = "",
 ) -> Any:
     """Draw an embedding, with others beside it.
@@ -48,6 +49,8 @@ def embedding_figure(
         Images of the test samples of `view`, darker for larger values; the mislabelled are shown.
     noun : str, default="samples"
         What the samples are, for the title.
+    kind : str, default="unseen"
+        What to call the samples that are not training samples.
     caption : str, default=""
         Where the samples come from, added to the line that tells how the picture is made.
 
@@ -62,10 +65,10 @@ def embedding_figure(
     figure = new_figure(_WIDTH, floor + _VIEW + _TITLES)
     left = _MARGIN if others else (_WIDTH - _VIEW) / 2
     main = place_axes(figure, left, floor, _VIEW, _VIEW)
-    _draw_view(main, view, size=1.0)
-    _add_key(main, view)
+    draw_view(main, view, size=1.0)
+    add_key(main, view, kind)
     _draw_others(figure, others, floor)
-    _write_titles(figure, view, noun)
+    _write_titles(figure, view, kind, noun)
     if images is not None and has_strip:
         letter_mistakes(main, view)
         draw_mistakes(figure, view, images, _MARGIN, _CAPTION)
@@ -80,13 +83,13 @@ def _check_images(images: NDArray[Any] | None, view: PolygonView) -> None:
         raise rule_error("images", "hold one image per test sample", np.shape(images), cure)
 
 
-def _write_titles(figure: Any, view: PolygonView, noun: str) -> None:
+def _write_titles(figure: Any, view: PolygonView, kind: str, noun: str) -> None:
     top = figure.get_size_inches()[1]
     write(
         figure,
         _MARGIN,
         top - 0.32,
-        _finding(view, noun),
+        _finding(view, kind, noun),
         fontsize=19,
         weight="bold",
         color=INK,
@@ -96,11 +99,11 @@ def _write_titles(figure: Any, view: PolygonView, noun: str) -> None:
     write(figure, _MARGIN, top - 0.8, what, fontsize=11, color=MUTED_INK, va="top")
 
 
-def _finding(view: PolygonView, noun: str) -> str:
+def _finding(view: PolygonView, kind: str, noun: str) -> str:
     if view.predicted_codes is None or not len(view.test):
         return f"{view.name} embedding of {len(view.train) + len(view.test)} {noun}"
     count = view.wrong.size or "none"
-    return f"{view.name} mislabels {count} of {len(view.test)} unseen {noun} ({_percent(view)})"
+    return f"{view.name} mislabels {count} of {len(view.test)} {kind} {noun} ({_percent(view)})"
 
 
 def _percent(view: PolygonView) -> str:
@@ -116,7 +119,7 @@ def _draw_others(figure: Any, others: Sequence[PolygonView], floor: float) -> No
     left = _WIDTH - _MARGIN - side
     for place, view in enumerate(others):
         bottom = floor + _VIEW - (place + 1) * _VIEW / len(others)
-        _draw_view(place_axes(figure, left, bottom, side, side), view, size=0.45)
+        draw_view(place_axes(figure, left, bottom, side, side), view, size=0.45)
         error = "" if view.predicted_codes is None else f": {_percent(view)} mislabelled"
         write(
             figure,
@@ -129,7 +132,7 @@ def _draw_others(figure: Any, others: Sequence[PolygonView], floor: float) -> No
         )
 
 
-def _draw_view(axes: Any, view: PolygonView, size: float) -> None:
+def draw_view(axes: Any, view: PolygonView, size: float) -> None:
     """Draw one view; `size` scales the marks."""
     colors = np.array(class_colors(len(view.classes)))
     axes.set(xlim=(-_HALF_SIDE, _HALF_SIDE), ylim=(-_HALF_SIDE, _HALF_SIDE), aspect="equal")
@@ -145,9 +148,10 @@ def _draw_view(axes: Any, view: PolygonView, size: float) -> None:
 
 
 def _name_classes(axes: Any, view: PolygonView, colors: NDArray[Any], size: float) -> None:
+    are_short = max(len(str(name)) for name in view.classes) <= 3
     for corner, name, color in zip(view.corners, view.classes, colors, strict=True):
         badge = {
-            "boxstyle": "circle,pad=0.3",
+            "boxstyle": "circle,pad=0.3" if are_short else "round,pad=0.3,rounding_size=0.6",
             "facecolor": color,
             "edgecolor": PAPER,
             "linewidth": 1.5 * size,
@@ -165,7 +169,7 @@ def _count_outside(axes: Any, view: PolygonView) -> None:
         axes.text(0, 0, note, transform=axes.transAxes, fontsize=7, color=MUTED_INK)
 
 
-def _add_key(axes: Any, view: PolygonView) -> None:
+def add_key(axes: Any, view: PolygonView, kind: str) -> None:
     """Say what the three kinds of marks are, in neutral grey."""
     from matplotlib.lines import Line2D
 
@@ -173,9 +177,9 @@ def _add_key(axes: Any, view: PolygonView) -> None:
         ("training", {"ms": 6, "mfc": FAINT, "mec": INK, "mew": 0.8})
     ]
     if len(view.test):
-        marks.append(("unseen", {"ms": 4.5, "mfc": MUTED_INK, "mec": "none", "alpha": 0.62}))
+        marks.append((kind, {"ms": 4.5, "mfc": MUTED_INK, "mec": "none", "alpha": 0.62}))
     if view.wrong.size:
-        marks.append(("unseen, mislabelled", {"ms": 8, "mfc": "none", "mec": INK, "mew": 1.0}))
+        marks.append((f"{kind}, mislabelled", {"ms": 8, "mfc": "none", "mec": INK, "mew": 1.0}))
     handles = [Line2D([], [], ls="", marker="o", label=label, **style) for label, style in marks]
     axes.legend(handles=handles, loc="lower left", frameon=False, fontsize=9, labelcolor=MUTED_INK,
                 borderpad=0, borderaxespad=0.2, handletextpad=0.2)  # fmt: skip

@@ -35,6 +35,11 @@ def class_colors(n_classes: int) -> list[str]:
     return [_mix(hue, INK, turn / rounds) for turn in range(rounds) for hue in _TEN][:n_classes]
 
 
+def hues() -> tuple[str, ...]:
+    """The ten hues alone, for figures that tell further classes apart by shape."""
+    return _TEN
+
+
 def ink_on(color: str) -> str:
     """Text colour, dark or white, that reads better on `color`."""
     return INK if _contrast(color, INK) >= _contrast(color, PAPER) else PAPER

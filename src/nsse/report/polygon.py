@@ -93,8 +93,7 @@ def polygon_view(
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)
     if len(classes) < 2:
         raise rule_error("labels", "hold two classes or more", classes.tolist(), "Add another class.")
-    corners = _corners(len(classes))
-    center, matrix, offset = _best_map(Y, corners[codes])
+    center, matrix, offset, corners = polygon_map(Y, codes)
     Y_test = Y[:0] if test_embedding is None else np.asarray(test_embedding, dtype=np.float64)
     return PolygonView(
         name=name, n_components=Y.shape[1], classes=classes, corners=corners,
@@ -104,6 +103,16 @@ def polygon_view(
         predicted_codes=None if test_predicted is None
         else _codes("test_predicted", test_predicted, classes, len(Y_test)),
     )  # fmt: skip
+
+
+def polygon_map(Y: Points, codes: NDArray[np.intp]) -> tuple[Points, Points, Points, Points]:
+    """The c, A, b of y ↦ (y − c)A + b that brings samples nearest to their classes' corners, and these.
+
+    The corners are those of the classes that occur, ascending.
+    """
+    present, places = np.unique(codes, return_inverse=True)
+    corners = _corners(len(present))
+    return *_best_map(Y, corners[places]), corners
 
 
 def _corners(n_classes: int) -> Points:

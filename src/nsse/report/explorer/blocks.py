@@ -1,0 +1,30 @@
+"""Arrays as text that a page can decode: little-endian bytes, deflated, in base 64."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+# By the names that ``data.js`` knows.
+KINDS = {"f4": "<f4", "f8": "<f8", "u1": "|u1", "u2": "<u2"}
+
+
+def block(values: ArrayLike, kind: str) -> dict[str, Any]:
+    """An array in the given kind of number, as an entry of the page's data."""
+    array = np.ascontiguousarray(np.asarray(values), dtype=KINDS[kind])
+    packed = zlib.compress(array.tobytes(), 6)
+    return {"kind": kind, "shape": array.shape, "data": base64.b64encode(packed).decode("ascii")}
+
+
+def script_safe_json(data: Any) -> str:
+    """JSON that may stand in a script element, whatever the names of the classes are."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # "<" could end the element or open a comment; the two separators end lines in older JavaScript.
+    for sign in "<\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text

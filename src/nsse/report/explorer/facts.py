@@ -1,0 +1,80 @@
+"""Titles and sentences of a report, made of what was found and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nsse.report.explorer.models import Findings
+
+
+def finding(findings: Findings) -> str:
+    """The sentence under the title: how many of the samples are mislabelled."""
+    n = len(findings.test)
+    if not n or not findings.has_labels:
+        shown = f" and {_count(n, 'sample')} without labels" if n else ""
+        return f"{_count(len(findings.train), 'training sample')}{shown}."
+    wrong = int(findings.wrong.sum())
+    share = f" ({100 * wrong / n:.1f} %)" if wrong else ""
+    count = f"{wrong:,}" if wrong else "none"
+    return f"{findings.name} mislabels {count} of {_count(n, 'test sample')}{share}."
+
+
+def made_of(findings: Findings) -> str:
+    """The line below it: dimensions, samples, classes, kernel scale."""
+    d = findings.train.embedding.shape[1]
+    n_classes = len(findings.core.classes_)
+    sigma = getattr(findings.core, "sigma_", None)
+    scale = "" if sigma is None else f", kernel scale σ = {sigma:.4g}"
+    return (
+        f"{findings.name} in {_count(d, 'dimension')}, fitted to "
+        f"{_count(len(findings.train), 'sample')} of {_count(n_classes, 'class', 'classes')}{scale}"
+    )
+
+
+def notes(findings: Findings) -> list[str]:
+    """What a reader must know about the colours, the pictures and the radii."""
+    found = []
+    if not findings.knows_labels:
+        found.append(
+            "The model does not keep the labels of its training samples: they are shown with the labels "
+            "that the model gives them."
+        )
+    if len(findings.test) and not findings.has_labels:
+        found.append("No labels came with the test samples: they are shown with their predicted class.")
+    if findings.train.inputs is None:
+        found.append(
+            "The model does not keep its training samples: their points have no picture and no row."
+        )
+    if findings.n_seen:
+        seen = f"{findings.n_seen:,} of the {len(findings.test):,} test samples"
+        found.append(f"{seen} are training samples: that these are labelled well says little.")
+    strangers = len(findings.classes) - len(findings.core.classes_)
+    if strangers:
+        classes = _count(strangers, "class", "classes")
+        are = "is" if strangers == 1 else "are"
+        found.append(f"{classes} of the test samples {are} unknown to the model: always mislabelled.")
+    return found
+
+
+def radius_unit(findings: Findings) -> str:
+    """In what radii are measured."""
+    scaled = findings.scaling is None or not findings.scaling.is_identity
+    return "units of the features as the model sees them, after the steps before it" if scaled else (
+        "units of the features"
+    )  # fmt: skip
+
+
+def radius_sentence(findings: Findings) -> str:
+    """How the radii of right and wrong predictions compare."""
+    radius = findings.radius
+    assert radius is not None
+    text = f"The median is {np.median(radius):.3g}"
+    wrong = findings.wrong
+    if findings.has_labels and 0 < wrong.sum() < len(wrong):
+        right, mistaken = np.median(radius[~wrong]), np.median(radius[wrong])
+        text += f": {right:.3g} where the label is right, {mistaken:.3g} where it is wrong"
+    return text + "."
+
+
+def _count(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

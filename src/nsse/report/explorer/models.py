@@ -1,0 +1,257 @@
+"""What a fitted model and some samples say, as arrays: all that a report shows comes from here.
+
+Training points come from the model itself. A model keeps no labels, but its nearest-neighbour classifier
+does; with another classifier the training points carry the labels that the model gives them, and the
+report says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from nsse._compat import remembered_neighbors
+from nsse._errors import rule_error, rule_message
+from nsse.certificates import decision_of
+from nsse.report.explorer.scaling import Affine, affine_of
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+# Centres at which the map is evaluated to see whether they are the training samples.
+COMPARED = 32
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples to lay over the training points of a report.
+
+    Attributes
+    ----------
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+        What the model takes; None for the training points alone.
+    y : array-like of shape (n_samples,), default=None
+        Their labels, where they are known.
+    names : sequence of str, default=None
+        What to call them: file names, keys.
+    """
+
+    X: Any
+    y: Any = None
+    names: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Points:
+    """Embedded samples. ``codes`` are places in the list of classes; -1 where a label is not known."""
+
+    embedding: Floats
+    codes: Codes
+    predicted: Codes
+    inputs: Any  # dense or sparse, in the units of the user; None where the model does not keep them
+    names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.embedding)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """A model and samples, ready to be shown.
+
+    ``knows_labels`` says whether the training labels are the true ones, or what the model says of its
+    own samples. ``radius`` is None where nothing is certified, and ``unproved`` tells why. ``n_seen``
+    counts the samples that are centres of the map, that is training samples.
+    """
+
+    core: Any
+    scaling: Affine | None
+    classes: tuple[str, ...]
+    train: Points
+    test: Points
+    knows_labels: bool
+    radius: Floats | None
+    unproved: str
+    has_labels: bool
+    n_seen: int
+
+    @property
+    def name(self) -> str:
+        """Name of the method."""
+        return type(self.core).__name__
+
+    @property
+    def n_features(self) -> int:
+        """Features of a sample as the user has them."""
+        inputs = self.test.inputs
+        return int(self.core.n_features_in_ if inputs is None else inputs.shape[1])
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Which samples are known to be mislabelled."""
+        return np.asarray((self.test.codes >= 0) & (self.test.codes != self.test.predicted))
+
+    @property
+    def trace(self) -> dict[str, list[Any]] | None:
+        """The steps of the fit as columns; None where the method takes none."""
+        trace = getattr(self.core, "trace_", None)
+        return None if trace is None else trace.to_dict()
+
+
+def find(model: Any, samples: Samples) -> Findings:
+    """Embed and label the samples, and ask the model for its training points."""
+    before, core = opened(model)
+    scaling = affine_of(before, core)
+    X = samples.X if before is None or samples.X is None else before.transform(samples.X)
+    n_samples = 0 if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
+    labels = _labels(samples.y, core.classes_, n_samples)
+    known = core.classes_.tolist()
+    others = sorted({label for label in labels if label not in known}, key=str)
+    place = {label: code for code, label in enumerate([*known, *others])}
+    train, knows_labels = _training_points(core, scaling, place)
+    radius, unproved = (None, "No samples came with the model.") if X is None else _radius(core, X)
+    return Findings(
+        core, scaling, tuple(str(label) for label in place), train,
+        _no_points(train) if X is None else _test_points(core, X, samples, labels, place),
+        knows_labels, radius, unproved, has_labels=X is not None and samples.y is not None,
+        n_seen=0 if X is None else _n_seen(core, X),
+    )  # fmt: skip
+
+
+def opened(model: Any) -> tuple[Any, Any]:
+    """The steps in front of our model (None: there are none), and our model, out of any search."""
+    while hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    before, core = (model[:-1], model[-1]) if isinstance(model, Pipeline) else (None, model)
+    if before is not None and len(before) == 0:
+        before = None
+    while hasattr(core, "best_estimator_"):
+        core = core.best_estimator_
+    if not all(hasattr(core, name) for name in ("transform", "predict", "fit")):
+        cure = "Pass NSSE or another method of this library, alone or at the end of a pipeline."
+        raise TypeError(rule_message("model", "embed and predict", type(core).__name__, cure))
+    check_is_fitted(core)
+    if not hasattr(core, "embedding_"):
+        cure = "Pass NSSE or another method of this library, alone or at the end of a pipeline."
+        rule = "keep the embedding of its training samples, `embedding_`"
+        raise TypeError(rule_message("model", rule, type(core).__name__, cure))
+    return before, core
+
+
+def _test_points(
+    core: Any, X: Any, samples: Samples, labels: list[Any], place: dict[Any, int]
+) -> Points:
+    embedding = np.asarray(core.transform(X), dtype=np.float64)
+    return Points(
+        embedding,
+        codes=np.array([place[label] for label in labels] or [-1] * len(embedding), dtype=np.intp),
+        predicted=np.array([place[label] for label in core.predict(X).tolist()], dtype=np.intp),
+        inputs=samples.X if sparse.issparse(samples.X) else np.asarray(samples.X, dtype=np.float64),
+        names=_names(samples.names, len(embedding)),
+    )
+
+
+def _no_points(train: Points) -> Points:
+    return Points(train.embedding[:0], train.codes[:0], train.predicted[:0], None)
+
+
+def _training_points(core: Any, scaling: Affine | None, place: dict[Any, int]) -> tuple[Points, bool]:
+    embedding = np.asarray(core.embedding_, dtype=np.float64)
+    predicted = _predicted(core, core.embedding_)
+    labels = _remembered_labels(core, len(embedding))
+    codes = np.array([place[label] for label in (predicted if labels is None else labels)], np.intp)
+    said = np.array([place[label] for label in predicted], dtype=np.intp)
+    known = scaling is not None and _centers_are_samples(core)
+    inputs = scaling.undone(core.centers_) if scaling is not None and known else None
+    return Points(embedding, codes, said, inputs), labels is not None
+
+
+def _predicted(core: Any, embedding: NDArray[Any]) -> list[Any]:
+    if core.classifier_ is None:
+        return list(np.asarray(decision_of(core).labels(embedding)).tolist())
+    return list(np.asarray(core.classifier_.predict(embedding)).tolist())
+
+
+def _remembered_labels(core: Any, n_samples: int) -> list[Any] | None:
+    """Labels that a nearest-neighbour classifier keeps, if it was fitted to all training samples."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    classifier = core.classifier_
+    if not isinstance(classifier, KNeighborsClassifier):
+        return None
+    points, codes, _ = remembered_neighbors(classifier)
+    return list(classifier.classes_[codes].tolist()) if len(points) == n_samples else None
+
+
+def _centers_are_samples(core: Any) -> bool:
+    """Whether the centres of the map are the training samples, in order: f there is the embedding."""
+    centers = getattr(core, "centers_", None)
+    if centers is None or centers.shape[0] != len(core.embedding_):
+        return False
+    some = np.unique(np.linspace(0, centers.shape[0] - 1, COMPARED).astype(int))
+    there, kept = np.asarray(core.transform(centers[some])), core.embedding_[some]
+    return bool(np.allclose(there, kept, rtol=1e-3, atol=1e-3 * np.abs(core.embedding_).max()))
+
+
+def _n_seen(core: Any, X: Any) -> int:
+    """How many samples are, to the bit, centres of the map."""
+    centers = getattr(core, "centers_", None)
+    if centers is None:
+        return 0
+    either_sparse = sparse.issparse(centers) or sparse.issparse(X)
+    known = set(_row_keys(centers, either_sparse))
+    return sum(key in known for key in _row_keys(X, either_sparse))
+
+
+def _row_keys(X: Any, as_sparse: bool) -> Iterator[bytes | tuple[bytes, bytes]]:
+    """The same key for the same row."""
+    if not as_sparse:
+        yield from (row.tobytes() for row in np.asarray(X, dtype=np.float64))
+        return
+    rows = sparse.csr_array(X, dtype=np.float64, copy=True)
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    for start, stop in pairwise(rows.indptr):
+        yield rows.indices[start:stop].astype(np.int64).tobytes(), rows.data[start:stop].tobytes()
+
+
+def _radius(core: Any, X: Any) -> tuple[Floats | None, str]:
+    if not hasattr(core, "certified_radius"):
+        return None, f"{type(core).__name__} has no Gaussian map, and nothing is proved about others."
+    try:
+        decision_of(core)
+    except ValueError:
+        name = type(core.classifier_).__name__
+        return None, f"Nothing is proved about the decisions of the classifier in use, {name}."
+    return np.asarray(core.certified_radius(X)), ""
+
+
+def _labels(y: Any, classes: NDArray[Any], n_samples: int) -> list[Any]:
+    if y is None:
+        return []
+    labels = np.asarray(y).tolist()
+    if np.ndim(y) != 1 or len(labels) != n_samples:
+        cure = f"Pass {n_samples} labels, or None where they are not known."
+        raise rule_error("samples.y", "hold one label per sample", np.shape(y), cure)
+    if labels and not set(labels) & set(classes.tolist()):
+        rule = f"share labels with the model, which knows {classes.tolist()[:5]!r}"
+        cure = "Pass labels of the same kind, or None where they are not known."
+        raise rule_error("samples.y", rule, labels[:5], cure)
+    return labels
+
+
+def _names(names: Sequence[str] | None, n_samples: int) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if len(names) != n_samples:
+        cure = f"Pass {n_samples} names, or None."
+        raise rule_error("samples.names", "hold one name per sample", f"{len(names)} names", cure)
+    return tuple(str(name) for name in names)

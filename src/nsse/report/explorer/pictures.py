@@ -1,0 +1,108 @@
+"""The samples behind the points, small enough for a page: grey pictures, or rows of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse._errors import rule_error
+from nsse.datasets import area_average
+from nsse.report.explorer.blocks import block
+from nsse.report.explorer.models import Findings
+from nsse.report.explorer.scaling import dense
+
+Floats = NDArray[np.float64]
+
+KINDS = ("images", "table", "array")
+# Bytes of all pictures before they are deflated: beyond, pictures are averaged to a smaller size.
+PICTURE_BYTES = 24_000_000
+# Numbers of all rows, and columns of a row: a page is not a place to look up more.
+ROW_VALUES, COLUMNS = 2_000_000, 24
+
+
+def checked_preparation(preparation: Mapping[str, Any] | None, n_features: int) -> dict[str, Any]:
+    """What is known about the features, with None as an array of them."""
+    known: dict[str, Any] = {"kind": "array"} if preparation is None else dict(preparation)
+    if known.get("kind") not in KINDS:
+        names = ", ".join(map(repr, KINDS))
+        raise rule_error("preparation", f"be None or have a kind, one of {names}", preparation,
+                         "Leave it None for a plain array.")  # fmt: skip
+    if known["kind"] == "images":
+        height, width = known["size"]
+        if height * width != n_features:
+            raise rule_error("preparation", f"have a size of {n_features} pixels", known["size"],
+                             "Give the height and width of the images that were fitted.")  # fmt: skip
+    if known["kind"] == "table" and len(known["columns"]) != n_features:
+        raise rule_error("preparation", f"name {n_features} columns", f"{len(known['columns'])} names",
+                         "Name the columns that were fitted, without the label.")  # fmt: skip
+    return known
+
+
+def column_names(preparation: Mapping[str, Any], findings: Findings) -> list[str]:
+    """Names of the features."""
+    n_features = int(findings.core.n_features_in_)
+    if preparation["kind"] == "table":
+        return [str(name) for name in preparation["columns"]]
+    named = getattr(findings.core, "feature_names_in_", None)
+    return [f"feature {k}" for k in range(n_features)] if named is None else [str(n) for n in named]
+
+
+def pictures_or_rows(preparation: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
+    """The entries ``pictures`` and ``rows`` of the page's data; one of them is None, or both."""
+    parts = [points.inputs for points in (findings.train, findings.test)]
+    shown = [part for part in parts if part is not None and part.shape[0]]
+    # Training samples that are not in the model are points without a picture.
+    first = len(findings.train) if parts[0] is None else 0
+    if not shown:
+        return {"pictures": None, "rows": None}
+    if preparation["kind"] == "images":
+        X = np.vstack([dense(part) for part in shown])
+        return {"pictures": {"first": first, **_pictures(X, preparation)}, "rows": None}
+    columns = column_names(preparation, findings)
+    kept = min(len(columns), COLUMNS, ROW_VALUES // sum(part.shape[0] for part in shown))
+    if kept == 0:
+        return {"pictures": None, "rows": None}
+    values = np.vstack([dense(part[:, :kept]) for part in shown])
+    rows = {"columns": columns[:kept], "n_columns": len(columns), "values": block(values, "f4")}
+    return {"pictures": None, "rows": {"first": first, **rows}}
+
+
+def _pictures(X: Floats, preparation: Mapping[str, Any]) -> dict[str, Any]:
+    height, width = preparation["size"]
+    images = X.reshape(-1, height, width)
+    smaller = thumbnail_size((height, width), len(images))
+    grey = quantised(images, bool(preparation.get("unit_norm")))
+    if smaller != (height, width):
+        grey = np.stack([np.rint(area_average(image.astype(float), smaller)) for image in grey])
+    return {
+        "height": smaller[0], "width": smaller[1], "grey": block(grey.reshape(len(grey), -1), "u1"),
+        "stretched": not are_grey_levels(X),
+    }  # fmt: skip
+
+
+def are_grey_levels(X: Any) -> bool:
+    """Whether values lie in [0, 1], where those of image files lie, divided by a norm or not."""
+    return bool(X.shape[0] and X.min() >= 0.0 and X.max() <= 1.0)
+
+
+def thumbnail_size(size: tuple[int, int], n_images: int) -> tuple[int, int]:
+    """The size itself, or a smaller one at which all pictures fit into `PICTURE_BYTES`."""
+    height, width = size
+    shrink = min(1.0, float(np.sqrt(PICTURE_BYTES / (height * width * n_images))))
+    return max(1, int(height * shrink)), max(1, int(width * shrink))
+
+
+def quantised(images: Floats, unit_norm: bool) -> NDArray[np.uint8]:
+    """256 grey levels: 0 is black and 1 white, where values lie between; else the range of all.
+
+    Images divided by their norm have lost their brightness: the brightest pixel of each becomes white.
+    """
+    if unit_norm:
+        low, high = 0.0, images.max(axis=(1, 2), keepdims=True)
+    else:
+        low, high = min(0.0, float(images.min())), max(1.0, float(images.max()))
+    span = np.maximum(high - low, np.finfo(float).tiny)
+    return np.clip(np.rint(255.0 * (images - low) / span), 0, 255).astype(np.uint8)

@@ -1,0 +1,178 @@
+"""`write_report`: the page, or its static twin, written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from nsse._errors import rule_error
+from nsse._files import replacing
+from nsse.certificates.selection import risk_coverage_curve
+from nsse.report.explorer import facts
+from nsse.report.explorer.blocks import block, script_safe_json
+from nsse.report.explorer.live import LiveMap, live_map
+from nsse.report.explorer.models import Findings, Points, Samples, find
+from nsse.report.explorer.pictures import checked_preparation, column_names, pictures_or_rows
+from nsse.report.palette import hues
+from nsse.report.polygon import polygon_map
+
+SCRIPTS = (
+    "data", "map", "view", "scatter", "charts", "overlay", "stage", "panels", "figures", "live", "main",
+)  # fmt: skip
+SUFFIXES = (".html", ".png", ".svg")
+# Points of a curve in the page: more are not told apart.
+CURVE_POINTS = 400
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What was written: points of training and of other samples, bytes, and whether f is inside."""
+
+    n_train: int
+    n_shown: int
+    bytes: int
+    live: bool
+
+
+def write_report(
+    path: str | Path,
+    model: Any,
+    samples: Samples,
+    *,
+    preparation: Mapping[str, Any] | None = None,
+    title: str = "",
+    live: bool | str = "auto",
+) -> Summary:
+    """Write a report on a fitted model and samples: one HTML file that opens offline.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to. ``.html`` is the page to explore; ``.png`` and ``.svg`` its static twin, one figure.
+    model : estimator
+        Fitted: `NSSE`, `NSSECV` or another method of this library, alone or at the end of a scikit-learn
+        pipeline. Training points come from it.
+    samples : Samples
+        Samples to lay over them, best unseen by the model.
+    preparation : mapping, default=None
+        What the features are: ``{"kind": "images", "size": (height, width), "unit_norm": bool}``,
+        ``{"kind": "table", "columns": names}`` or ``{"kind": "array"}``; None is the last one. Images
+        are shown as pictures, rows as numbers.
+    title : str, default=""
+        Heading; empty makes one.
+    live : bool or "auto", default="auto"
+        Whether the page carries the map itself, to embed what a visitor drops on it. "auto" puts it in
+        where it takes up to 8 MB and consists of a Gaussian map behind steps that scale features; True
+        whatever it takes.
+
+    Returns
+    -------
+    Summary
+        Training points, other samples shown, bytes of the file, and whether the map is inside.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise rule_error("path", f"end in {', '.join(SUFFIXES)}", str(path), "Name it report.html.")
+    findings = find(model, samples)
+    known = checked_preparation(preparation, findings.n_features)
+    if path.suffix.lower() != ".html":
+        from nsse.report.page import save_figure
+        from nsse.report.plots import report_figure
+
+        figure = report_figure(findings, title)
+        with replacing(path) as temporary:
+            save_figure(figure, temporary, path.suffix.lower()[1:])
+        inside = False
+    else:
+        carried = live_map(findings, known, live)
+        text = page(findings, known, carried, title)
+        with replacing(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        inside = carried.entry is not None
+    return Summary(len(findings.train), len(findings.test), path.stat().st_size, inside)
+
+
+def page(findings: Findings, preparation: Mapping[str, Any], live: LiveMap, title: str) -> str:
+    """The page as text."""
+    folder = files("nsse.report.explorer")
+
+    def read(name: str) -> str:
+        return (folder / name).read_text(encoding="utf-8")
+
+    title = title or f"{findings.name} report"
+    return Template(read("page.html")).substitute(
+        title=escape(title),
+        style=read("style.css"),
+        finding=escape(facts.finding(findings)),
+        made_of=escape(facts.made_of(findings)),
+        data=script_safe_json(page_data(findings, preparation, live)),
+        script="\n".join(read(f"{name}.js") for name in SCRIPTS),
+    )
+
+
+def page_data(findings: Findings, preparation: Mapping[str, Any], live: LiveMap) -> dict[str, Any]:
+    """All that the scripts need to know."""
+    center, matrix, offset, corners = polygon_map(findings.train.embedding, findings.train.codes)
+    return {
+        "classes": findings.classes,
+        "known": len(findings.core.classes_),
+        "hues": hues(),
+        "train": _points_entry(findings.train),
+        "test": _points_entry(findings.test),
+        "labelled": findings.has_labels,
+        "notes": facts.notes(findings),
+        "polygon": {
+            "classes": np.unique(findings.train.codes).tolist(), "center": center.tolist(),
+            "matrix": matrix.tolist(), "offset": offset.tolist(), "corners": corners.tolist(),
+        },
+        "columns": [] if preparation["kind"] == "images" else column_names(preparation, findings),
+        "trace": _trace_entry(findings),
+        "radii": _radii_entry(findings),
+        "live": live.entry,
+        "without_live": live.reason,
+        **pictures_or_rows(preparation, findings),
+    }  # fmt: skip
+
+
+def _points_entry(points: Points) -> dict[str, Any]:
+    # 65535 stands for a label that is not known.
+    codes = np.where(points.codes < 0, 65535, points.codes)
+    return {
+        "embedding": block(points.embedding, "f4"),
+        "codes": block(codes, "u2"),
+        "predicted": block(points.predicted, "u2"),
+        "names": points.names,
+    }
+
+
+def _trace_entry(findings: Findings) -> dict[str, Any] | None:
+    trace = findings.trace
+    if not trace:
+        return None
+    return {name: trace[name] for name in ("iteration", "stage", "sigma", "excess")}
+
+
+def _radii_entry(findings: Findings) -> dict[str, Any]:
+    if findings.radius is None or not len(findings.radius):
+        return {"values": None, "reason": findings.unproved or "No samples came with the model."}
+    entry: dict[str, Any] = {
+        "values": block(findings.radius, "f4"),
+        "unit": facts.radius_unit(findings),
+        "sentence": facts.radius_sentence(findings),
+        "risk": None,
+    }
+    if findings.has_labels:
+        curve = risk_coverage_curve(findings.radius, findings.wrong)
+        kept = np.unique(np.linspace(0, len(curve.risk) - 1, CURVE_POINTS).astype(int))
+        entry["risk"] = {
+            "coverage": curve.coverage[kept].tolist(), "risk": curve.risk[kept].tolist(),
+            "error": curve.error, "at_80": 1.0 - curve.accuracy_at(0.8),
+        }  # fmt: skip
+    return entry

@@ -1,0 +1,294 @@
+"""Figures of a fitted model, each with the frame it is drawn from; and all of them on one page.
+
+A frame is columns by name, ``{"step": [...], "sigma": [...]}``, the same whatever is installed: give it
+to ``pandas.DataFrame`` or ``polars.DataFrame``, or read it as it is. Public under the name `nsse.plot`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nsse._errors import rule_error, rule_message
+from nsse.certificates.selection import RiskCoverage, risk_coverage_curve
+from nsse.report.certificate_plots import (
+    auto_ticks,
+    chart_axes,
+    draw_curve,
+    label_axes,
+    risk_coverage_figure,
+)
+from nsse.report.embedding_plot import add_key, draw_view, embedding_figure
+from nsse.report.explorer.facts import finding, made_of, notes
+from nsse.report.explorer.models import Findings, Samples, find
+from nsse.report.page import new_figure, place_axes, write
+from nsse.report.palette import INK, MUTED_INK, PAPER, class_colors
+from nsse.report.polygon import PolygonView, polygon_view
+
+Frame = dict[str, list[Any]]
+
+_BLUE, _, _RED = class_colors(3)
+_BINS = 30
+
+
+def embedding(model: Any, X: Any = None, y: Any = None) -> tuple[Any, Frame]:
+    """Draw the embedding: training samples, and others over them.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, a method of this library, alone or at the end of a pipeline.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        Samples to lay over the training samples.
+    y : array-like of shape (n_samples,), default=None
+        Their labels; None colours them by what is predicted.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        Write it with ``figure.savefig`` or ``nsse.report.save_figure``.
+    frame : dict of lists
+        One entry per sample: ``set`` ("train" or "test"), ``label`` (None where it is not known),
+        ``predicted``, the place in the figure ``x``, ``y``, and the coordinates ``y1`` ... ``yd``.
+    """
+    findings = find(model, Samples(X, y))
+    view = _view(findings)
+    frame: Frame = {"set": ["train"] * len(findings.train) + ["test"] * len(findings.test)}
+    names = np.array([*findings.classes, None], dtype=object)  # -1 takes the last one
+    parts = (findings.train, findings.test)
+    frame["label"] = [name for part in parts for name in names[part.codes]]
+    frame["predicted"] = [name for part in parts for name in names[part.predicted]]
+    places, Y = np.vstack([view.train, view.test]), np.vstack([part.embedding for part in parts])
+    frame |= {"x": places[:, 0].tolist(), "y": places[:, 1].tolist()}
+    frame |= {f"y{k + 1}": Y[:, k].tolist() for k in range(Y.shape[1])}
+    return embedding_figure(view, kind="test", caption=" ".join(notes(findings)[:2])), frame
+
+
+def trace(model: Any) -> tuple[Any, Frame]:
+    """Draw the kernel scale and the objective at every step of the fit.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted `NSSE` or `NSSECV`, alone or at the end of a pipeline.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        Two panels.
+    frame : dict of lists
+        ``trace_.to_dict()``: σ, the terms of the objective and seconds of every step.
+    """
+    findings = find(model, Samples(None))
+    if not findings.trace:
+        cure = "NSSE and NSSECV do."
+        raise TypeError(rule_message("model", "search for its kernel scale", findings.name, cure))
+    frame: Frame = dict(findings.trace)
+    figure = _sheet(10.5, 3.9, "How the map was found")
+    _draw_trace(chart_axes(figure, 0.75, 0.75, 4.0, 2.1, "Kernel scale σ"), frame, "sigma")
+    _draw_trace(chart_axes(figure, 5.75, 0.75, 4.0, 2.1, "Objective, above its floor"), frame, "excess")
+    return figure, frame
+
+
+def confusion(model: Any, X: Any, y: Any) -> tuple[Any, Frame]:
+    """Draw how often samples of one class are taken for another.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, a method of this library, alone or at the end of a pipeline.
+    X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+        Samples, best unseen by the model, and their labels.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        Classes down, predictions across.
+    frame : dict of lists
+        ``label``, ``predicted`` and ``count`` of every pair that occurs.
+    """
+    findings = _labelled(model, X, y)
+    counts = _counts(findings)
+    side = min(12.0, 1.2 + 0.42 * len(counts))
+    figure = _sheet(side + 2.4, side + 2.1, finding(findings))
+    _draw_confusion(place_axes(figure, 1.9, 1.0, side, side), counts, findings.classes)
+    rows, columns = np.nonzero(counts)
+    names = np.array(findings.classes, dtype=object)
+    return figure, {
+        "label": names[rows].tolist(), "predicted": names[columns].tolist(),
+        "count": counts[rows, columns].tolist(),
+    }  # fmt: skip
+
+
+def radii(model: Any, X: Any, y: Any = None) -> tuple[Any, Frame]:
+    """Draw the certified radii of predictions.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with certificates: a Gaussian map and a classifier whose decision is known.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples, best unseen by the model.
+    y : array-like of shape (n_samples,), default=None
+        Their labels; with them mistakes are shown apart.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        A histogram; infinite radii are counted in a note.
+    frame : dict of lists
+        ``radius``, ``predicted`` and, with labels, ``wrong`` of every sample.
+    """
+    findings = _certified(model, X, y)
+    figure = _sheet(7.0, 4.4, "Certified radii")
+    _draw_radii(chart_axes(figure, 0.9, 0.85, 5.4, 2.6, ""), findings)
+    assert findings.radius is not None
+    names = np.array(findings.classes, dtype=object)
+    frame: Frame = {
+        "radius": findings.radius.tolist(),
+        "predicted": names[findings.test.predicted].tolist(),
+    }
+    if findings.has_labels:
+        frame["wrong"] = findings.wrong.tolist()
+    return figure, frame
+
+
+def risk_coverage(model: Any, X: Any, y: Any) -> tuple[Any, Frame]:
+    """Draw the share of mistakes among the predictions with the largest certified radii.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with certificates.
+    X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+        Samples unseen by the model, and their labels.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        The curve.
+    frame : dict of lists
+        ``radius``, ``coverage`` and ``risk``.
+    """
+    findings = _certified(model, X, y)
+    if not findings.has_labels:
+        raise rule_error("y", "be given to count mistakes", None, "Pass the labels of the samples.")
+    curve = _curve(findings)
+    return risk_coverage_figure({findings.name: curve}), dict(curve.to_dict())
+
+
+def report_figure(findings: Findings, title: str) -> Any:
+    """All figures on one page: what the interactive report shows, in a form that prints."""
+    figure = _sheet(14.0, 11.6, title or f"{findings.name} report")
+    write(figure, 0.55, 10.95, finding(findings), fontsize=12, color=INK, va="top")
+    write(figure, 0.55, 10.64, made_of(findings), fontsize=9.5, color=MUTED_INK, va="top")
+    view = _view(findings)
+    main = place_axes(figure, 0.55, 3.6, 6.5, 6.5)
+    draw_view(main, view, size=0.9)
+    add_key(main, view, "test")
+    if findings.has_labels:
+        write(figure, 8.3, 9.75, "Classes down, predictions across", fontsize=10.5, weight="bold")
+        _draw_confusion(place_axes(figure, 8.9, 4.9, 4.6, 4.6), _counts(findings), findings.classes)
+    lower = _lower_charts(findings)
+    for place, (name, draw) in enumerate(lower):
+        draw(chart_axes(figure, 0.9 + 3.35 * place, 0.95, 2.6, 1.75, name))
+    write(figure, 0.55, 0.15, " ".join(notes(findings)), fontsize=7.8, color=MUTED_INK, va="bottom")
+    return figure
+
+
+def _lower_charts(findings: Findings) -> list[tuple[str, Any]]:
+    charts: list[tuple[str, Any]] = []
+    steps = findings.trace
+    if steps:
+        charts.append(("Kernel scale σ", lambda axes: _draw_trace(axes, steps, "sigma")))
+        charts.append(("Objective, above its floor", lambda axes: _draw_trace(axes, steps, "excess")))
+    if findings.radius is not None:
+        charts.append(("Certified radii", lambda axes: _draw_radii(axes, findings)))
+        if findings.has_labels:
+            curve = _curve(findings)
+            charts.append(("Mistakes among accepted", lambda axes: draw_curve(axes, curve, 0.8)))
+    return charts
+
+
+def _sheet(width: float, height: float, title: str) -> Any:
+    figure = new_figure(width, height)
+    write(figure, 0.55, height - 0.3, title, fontsize=14, weight="bold", color=INK, va="top")
+    return figure
+
+
+def _labelled(model: Any, X: Any, y: Any) -> Findings:
+    if X is None or y is None:
+        raise rule_error("y", "be given to count mistakes", None, "Pass samples and their labels.")
+    return find(model, Samples(X, y))
+
+
+def _certified(model: Any, X: Any, y: Any) -> Findings:
+    findings = find(model, Samples(X, y))
+    if findings.radius is None:
+        cure = "Use NSSE, SUPLAP, MReg or IsoKRR with nearest neighbours or a linear classifier."
+        rule = f"have certificates. {findings.unproved}"
+        raise TypeError(rule_message("model", rule.rstrip("."), findings.name, cure))
+    return findings
+
+
+def _view(findings: Findings) -> PolygonView:
+    known = len(findings.core.classes_)
+    strangers = sorted({findings.classes[code] for code in findings.test.codes if code >= known})
+    if strangers:
+        rule = "hold labels that the model knows, for the figure has a corner for each of these"
+        raise rule_error("y", rule, strangers, "Leave these samples out.")
+    test, labelled = findings.test, findings.has_labels
+    view = polygon_view(
+        findings.name, findings.train.embedding, findings.train.codes, test.embedding,
+        test.codes if labelled else test.predicted, test.predicted if labelled else None,
+    )  # fmt: skip
+    return replace(view, classes=np.array(findings.classes, dtype=object)[view.classes])
+
+
+def _counts(findings: Findings) -> Any:
+    counts = np.zeros((len(findings.classes),) * 2, dtype=int)
+    np.add.at(counts, (findings.test.codes, findings.test.predicted), 1)
+    return counts
+
+
+def _curve(findings: Findings) -> RiskCoverage:
+    assert findings.radius is not None
+    return risk_coverage_curve(findings.radius, findings.wrong)
+
+
+def _draw_trace(axes: Any, frame: Frame, name: str) -> None:
+    values, steps = np.array(frame[name]), np.arange(1, len(frame[name]) + 1)
+    best = int(np.argmin(frame["excess"]))
+    axes.plot(steps, values, "o-", color=_BLUE, markersize=3.5, linewidth=1.4, gid=name)
+    axes.plot(steps[best], values[best], "o", color=_RED, markersize=6, markeredgecolor=PAPER)
+    auto_ticks(axes)
+    if values.min() > 0:
+        axes.set_yscale("log")
+    label_axes(axes, "step (red: the smallest objective)", "")
+
+
+def _draw_radii(axes: Any, findings: Findings) -> None:
+    assert findings.radius is not None
+    finite = np.isfinite(findings.radius)
+    wrong = findings.wrong
+    values = [findings.radius[finite & wrong], findings.radius[finite & ~wrong]]
+    axes.hist(values, bins=_BINS, stacked=True, color=[_RED, _BLUE])
+    auto_ticks(axes)
+    unit = "certified radius" + (" (red: label wrong)" if findings.has_labels else "")
+    infinite = int((~finite).sum())
+    label_axes(axes, unit + (f"; {infinite} infinite" if infinite else ""), "samples")
+
+
+def _draw_confusion(axes: Any, counts: Any, classes: tuple[str, ...]) -> None:
+    totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    axes.imshow(counts / totals, cmap="Blues", vmin=0, vmax=1.6)
+    size = max(4.0, min(9.0, 130 / len(classes)))
+    for row, column in zip(*np.nonzero(counts), strict=True):
+        color, weight = (INK, "normal") if row == column else (_RED, "bold")
+        axes.text(column, row, str(counts[row, column]), ha="center", va="center", fontsize=size,
+                  color=color, weight=weight)  # fmt: skip
+    axes.set_xticks(range(len(classes)), classes, rotation=90, fontsize=size, parse_math=False)
+    axes.set_yticks(range(len(classes)), classes, fontsize=size, parse_math=False)
+    axes.tick_params(length=0, colors=MUTED_INK)

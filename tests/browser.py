@@ -1,0 +1,154 @@
+"""A real browser for the tests of the report: Debian's Chromium, headless, without network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+# Software rendering: the machines of a test suite have no graphics card.
+FLAGS = (
+    "--headless=new",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-dev-shm-usage",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--window-size=1200,1000",
+)
+
+
+def missing() -> str:
+    """What is not there; empty if all is."""
+    try:
+        import selenium  # noqa: F401
+    except ImportError:
+        return "selenium is not installed: pip install 'nsse[test]'"
+    for program in ("chromium", "chromedriver"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed: apt-get install chromium chromium-driver"
+    return ""
+
+
+@contextmanager
+def running_browser(*more_flags):
+    """The driver of a browser without network. Missing, it fails in CI and skips elsewhere."""
+    reason = missing()
+    if reason and os.environ.get("CI"):
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    sandbox = ("--no-sandbox",) if os.geteuid() == 0 else ()  # Chromium has none for root
+    for flag in (*FLAGS, *sandbox, *more_flags):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        driver.set_network_conditions(offline=True, latency=0, throughput=0)
+        driver.set_script_timeout(20)
+        yield driver
+    finally:
+        driver.quit()
+
+
+class Page:
+    """A report opened from disk."""
+
+    def __init__(self, driver, path):
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        self.driver = driver
+        driver.get_log("browser")
+        driver.get_log("performance")
+        driver.get(path.as_uri())
+        WebDriverWait(driver, 20).until(lambda _: self.js("return Boolean(window.nsse?.ready)"))
+        self.settle()
+
+    def js(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def settle(self):
+        """Wait until all that was asked for is drawn."""
+        self.driver.execute_async_script(
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
+        )
+
+    def find(self, selector):
+        return self.driver.find_element("css selector", selector)
+
+    def click(self, selector):
+        self.js("arguments[0].scrollIntoView({ block: 'center' })", self.find(selector))
+        self.find(selector).click()
+        self.settle()
+
+    def text(self, selector):
+        return self.find(selector).text
+
+    def drawn(self):
+        """How many points the page says that it draws."""
+        self.settle()
+        return self.js("return window.nsse.stage.drawn")
+
+    def pixels(self):
+        """What the canvas of the points shows: (height, width, 4), from the top row down."""
+        text = self.js(
+            "const bytes = window.nsse.stage.scatter.pixels(); const parts = [];"
+            "for (let k = 0; k < bytes.length; k += 30000)"
+            "  parts.push(btoa(String.fromCharCode(...bytes.subarray(k, k + 30000))));"
+            "return parts.join('')"
+        )
+        width, height = self.js("const c = window.nsse.stage.canvas; return [c.width, c.height]")
+        flat = np.frombuffer(base64.b64decode(text), dtype=np.uint8)
+        return flat.reshape(height, width, 4)[::-1]
+
+    def places(self):
+        """Where all points are on the canvas, in its pixels."""
+        return np.array(self.js(
+            "const s = window.nsse.stage; return Array.from({ length: s.points.n }, (_, i) =>"
+            " s.screenOf(i).slice(0, 2).map((v) => v * s.ratio))"
+        ))  # fmt: skip
+
+    def mouse_to(self, point):
+        """Move the mouse over a point."""
+        from selenium.webdriver import ActionChains
+
+        overlay = self.find("#overlay")
+        self.js("arguments[0].scrollIntoView({ block: 'center' })", overlay)
+        x, y = self.js("return window.nsse.stage.screenOf(arguments[0])", point)[:2]
+        size = overlay.size
+        ActionChains(self.driver, duration=0).move_to_element_with_offset(
+            overlay, round(x - size["width"] / 2), round(y - size["height"] / 2)
+        ).perform()
+        self.settle()
+        return ActionChains(self.driver, duration=0)
+
+    def picture(self, selector):
+        """Grey levels of a picture that the page shows."""
+        width, height, flat = self.js(
+            "const c = arguments[0]; return [c.width, c.height, Array.from(c.getContext('2d')"
+            ".getImageData(0, 0, c.width, c.height).data)]",
+            self.find(selector),
+        )
+        return np.array(flat, dtype=np.uint8).reshape(height, width, 4)[..., 0]
+
+    def complaints(self):
+        """Errors and warnings in the console."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self):
+        """Addresses that were asked for, other than the page itself and data inside it."""
+        messages = [json.loads(e["message"])["message"] for e in self.driver.get_log("performance")]
+        urls = [
+            m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"
+        ]
+        return [url for url in urls if not url.startswith(("file:", "data:", "blob:"))]

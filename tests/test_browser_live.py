@@ -1,0 +1,220 @@
+"""The live map in a real browser: what the page computes is what Python computes."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from browser import Page
+from nsse import NSSE, NSSECV, SUPLAP, IsoKRR, MReg
+from nsse.datasets import area_average, load_dataset
+from nsse.report import Samples, write_report
+from nsse.report.explorer.models import opened
+
+TOLERANCE = 1e-4
+
+MODELS = {
+    "NSSE": NSSE(),
+    "three votes": NSSE(classifier=KNeighborsClassifier(3)),
+    "centroids": NSSE(classifier=NearestCentroid()),
+    "logistic": NSSE(classifier=LogisticRegression(max_iter=1000)),
+    "scaled": make_pipeline(StandardScaler(), NSSE()),
+    "scaled twice": make_pipeline(MinMaxScaler(), StandardScaler(with_mean=False), NSSE()),
+    "MReg": MReg(),
+    "large coefficients": IsoKRR(n_components=5, sigma=6.0, alpha=1e-9),
+    "wide kernel": SUPLAP(sigma=8.0, ridge=1e-10),
+    "cross-validated": NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2),
+}
+
+
+@pytest.fixture(scope="module")
+def digits_split():
+    data = load_dataset("digits")
+    return train_test_split(data.X, data.y, train_size=70, test_size=40, stratify=data.y, random_state=1)
+
+
+def computed_in_page(page, rows):
+    """Coordinates, class and radius of rows, by the functions that the page itself uses."""
+    found = page.js(
+        "const m = window.nsse.live.map; return arguments[0].map((x) => {"
+        " const y = m.embed(x), code = m.label(y), r = m.radius(y, code);"
+        " return [Array.from(y), code, r === Infinity ? -1 : r]; })",
+        np.asarray(rows).tolist(),
+    )
+    radius = np.array([r for _, _, r in found], dtype=float)
+    return (
+        np.array([y for y, _, _ in found]),
+        [c for _, c, _ in found],
+        np.where(radius < 0, np.inf, radius),
+    )
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_agrees_with_python(browser, tmp_path, digits_split, name):
+    X_train, X_test, y_train, y_test = digits_split
+    model = MODELS[name].fit(X_train, y_train)
+    assert write_report(tmp_path / "live.html", model, Samples(X_test, y_test)).live
+    page = Page(browser, tmp_path / "live.html")
+    between = 0.5 * (X_test + X_train[:40])
+    rows = np.vstack([X_test, X_train[:10], between, np.zeros((1, 64)), np.full((1, 64), 5.0)])
+    embedded, codes, radius = computed_in_page(page, rows)
+    before, core = opened(model)
+    Z = rows if before is None else before.transform(rows)
+    exact = np.asarray(core.transform(Z))
+    assert np.abs(embedded - exact).max() <= TOLERANCE * np.abs(core.embedding_).max()
+    np.testing.assert_array_equal(core.classes_[codes], core.predict(Z))
+    certified = core.certified_radius(Z)
+    np.testing.assert_allclose(radius, certified, rtol=TOLERANCE, atol=1e-5 * core.expansion_.sigma)
+    assert page.complaints() == []
+
+
+def test_large_coefficients_are_large_and_stored_in_double_precision(browser, tmp_path, digits_split):
+    X_train, X_test, y_train, y_test = digits_split
+    kinds = {}
+    for name in ("NSSE", "large coefficients"):
+        write_report(tmp_path / "live.html", MODELS[name].fit(X_train, y_train), Samples(X_test, y_test))
+        page = Page(browser, tmp_path / "live.html")
+        kinds[name] = page.js("return window.nsse.live.map.centers.values.constructor.name")
+    assert kinds == {"NSSE": "Float32Array", "large coefficients": "Float64Array"}
+
+
+def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):
+    data = make_blobs((20, 15, 12), n_features=6)
+    model = make_pipeline(StandardScaler(), NSSE()).fit(1000.0 + 50.0 * data.X, data.codes)
+    columns = ["length", "width", "height", "weight", "age", "price"]
+    row = 1000.0 + 50.0 * data.X[3] + 7.0
+    write_report(
+        tmp_path / "table.html", model, Samples(1000.0 + 60.0 * data.X, data.codes),
+        preparation={"kind": "table", "columns": columns, "label": "kind"},
+    )  # fmt: skip
+    page = Page(browser, tmp_path / "table.html")
+    assert "length, width, height" in page.text("#live")
+    page.find("#row").send_keys(";  ".join(repr(float(v)) for v in row))
+    page.click("#embed")
+    place = page.js("return window.nsse.live.last.place")
+    exact = model.transform(row[np.newaxis])[0]
+    np.testing.assert_allclose(place, exact, atol=TOLERANCE * np.abs(exact).max())
+    assert f"Predicted {model.predict(row[np.newaxis])[0]}" in page.text("#live .result")
+    page.find("#row").clear()
+    page.find("#row").send_keys("1, 2, 3")
+    page.click("#embed")
+    assert "6 numbers; there are 3" in page.text("#live .result")
+    page.find("#row").clear()
+    page.find("#row").send_keys("1, 2, 3, 4, nan, 6")
+    page.click("#embed")
+    assert "“nan” is not a number" in page.text("#live .result")
+    assert page.js("return window.nsse.stage.live") is None
+    assert page.complaints() == []
+
+
+@pytest.fixture(scope="module")
+def objects_page(browser, tmp_path_factory):
+    """A report on pictures of 12 × 10 pixels with norm 1, its model and its path."""
+    data = load_dataset("objects", size=(12, 10), unit_norm=True)
+    some = np.flatnonzero(data.y <= 4)
+    X_train, X_test, y_train, y_test = train_test_split(
+        data.X[some], data.y[some], train_size=60, stratify=data.y[some], random_state=0
+    )
+    model = NSSE().fit(X_train, y_train)
+    path = tmp_path_factory.mktemp("objects") / "objects.html"
+    prepared = {"kind": "images", "size": [12, 10], "unit_norm": True}
+    write_report(path, model, Samples(X_test, y_test), preparation=prepared)
+    return model, path, X_train
+
+
+def colour_picture(path, seed=0):
+    """A picture of no round size, and its features by the functions of `nsse.datasets`."""
+    from PIL import Image
+
+    from nsse.datasets._images import read_grey
+
+    rng = np.random.default_rng(seed)
+    Image.fromarray(rng.integers(0, 256, size=(37, 29, 3), dtype=np.uint8)).save(path)
+    features = area_average(read_grey(path), (12, 10)).ravel()
+    return features / np.linalg.norm(features)
+
+
+def check_picture(page, model, features):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(page.driver, 10).until(lambda _: page.js("return Boolean(window.nsse.live.last)"))
+    last = page.js(
+        "const { x, place, code, radius } = window.nsse.live.last; return { x, place, code, radius }"
+    )
+    np.testing.assert_allclose(last["x"], features, atol=1e-12)
+    exact = model.transform(features[np.newaxis])[0]
+    np.testing.assert_allclose(last["place"], exact, atol=TOLERANCE * np.abs(model.embedding_).max())
+    label = model.predict(features[np.newaxis])[0]
+    assert model.classes_[last["code"]] == label
+    assert f"Predicted {label}" in page.text("#live .result")
+    radius = model.certified_radius(features[np.newaxis])[0]
+    assert last["radius"] == pytest.approx(radius, rel=TOLERANCE, abs=1e-5 * model.sigma_)
+    assert page.complaints() == []
+
+
+def test_a_chosen_picture_lands_where_python_puts_it(browser, tmp_path, objects_page):
+    model, path, _ = objects_page
+    features = colour_picture(tmp_path / "chosen.png")
+    page = Page(browser, path)
+    page.find("#file").send_keys(str(tmp_path / "chosen.png"))
+    check_picture(page, model, features)
+
+
+def test_a_dropped_picture_lands_where_python_puts_it(browser, tmp_path, objects_page):
+    model, path, _ = objects_page
+    features = colour_picture(tmp_path / "dropped.png", seed=1)
+    page = Page(browser, path)
+    page.js(
+        "const bytes = Uint8Array.from(atob(arguments[0]), (c) => c.charCodeAt(0));"
+        "const carried = new DataTransfer();"
+        "carried.items.add(new File([bytes], 'dropped.png', { type: 'image/png' }));"
+        "document.getElementById('stage').dispatchEvent("
+        "  new DragEvent('drop', { dataTransfer: carried, bubbles: true, cancelable: true }))",
+        base64.b64encode((tmp_path / "dropped.png").read_bytes()).decode(),
+    )
+    check_picture(page, model, features)
+
+
+def test_what_is_no_picture_is_refused_and_black_has_no_norm(browser, tmp_path, objects_page):
+    from PIL import Image
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    _, path, _ = objects_page
+    (tmp_path / "text.png").write_text("no picture")
+    Image.new("L", (20, 20)).save(tmp_path / "black.png")
+    page = Page(browser, path)
+    for name, words in (("text.png", "not a picture"), ("black.png", "its norm is 0")):
+        page.find("#file").send_keys(str(tmp_path / name))
+        WebDriverWait(browser, 10).until(lambda _, words=words: words in page.text("#live .result"))
+        assert page.js("return window.nsse.stage.live") is None
+    assert page.complaints() == []
+
+
+def test_a_training_sample_lands_on_its_own_point(browser, objects_page):
+    model, path, X_train = objects_page
+    page = Page(browser, path)
+    page.js("window.nsse.stage.select(17); window.nsse.live.takeSelected()")
+    last = page.js(
+        "const { x, place, neighbors } = window.nsse.live.last; return { x, place, neighbors }"
+    )
+    np.testing.assert_allclose(last["x"], X_train[17], atol=1e-7)
+    np.testing.assert_allclose(last["place"], model.embedding_[17], atol=1e-5)
+    assert last["neighbors"][0]["distance"] < 1e-5
+
+
+def test_painting_moves_the_point(browser, objects_page):
+    _, path, _ = objects_page
+    page = Page(browser, path)
+    page.js("window.nsse.stage.select(3); window.nsse.live.takeSelected()")
+    before = np.array(page.js("return window.nsse.live.last.place"))
+    page.click("#pad")
+    after = np.array(page.js("return window.nsse.live.last.place"))
+    assert np.abs(after - before).max() > 1e-6
+    assert page.js("return Math.hypot(...window.nsse.live.last.x)") == pytest.approx(1.0)
