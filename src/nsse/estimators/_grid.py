@@ -46,8 +46,9 @@ class GridPoint:
 
     @property
     def shares(self) -> bool:
-        """Whether it can be had from a sweep: Algorithm 1 goes its own way."""
-        return self.settings.sigma is not None or self.settings.solver == "joint"
+        """Whether it can be had from a sweep: Algorithm 1 and models with centres go their own way."""
+        exact = self.settings.centers is None
+        return exact and (self.settings.sigma is not None or self.settings.solver == "joint")
 
     @property
     def family(self) -> tuple[tuple[str, int], ...]:

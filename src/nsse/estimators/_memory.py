@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nsse.scaling import BLOCK_ROWS, CENTERS, CLUSTERED, ROWS
+
 # Bytes of a float64.
 FLOAT = 8
 # N × N arrays that an exact fit holds at its peak: D2, K, SK, P, and one for temporaries of their size.
 EXACT_MATRICES = 5
 # The same of a sweep, beside one per neighbour graph: D2, K, SK, P, K J K, and three for temporaries.
 SWEEP_MATRICES = 8
+# Copies of the embedding of all samples: as computed, with signs, rounded, and in the classifier.
+EMBEDDINGS = 4
 # Nodes of the σ grid that a curve visits, about.
 NODES = 25
 
@@ -20,6 +24,26 @@ def exact_memory(n_samples: int, n_features: int, n_components: int) -> int:
     samples = 2 * n_samples * n_features
     solutions = 20 * n_samples * n_components
     return FLOAT * (EXACT_MATRICES * n_samples**2 + samples + solutions)
+
+
+def center_memory(
+    n_samples: int, n_features: int, n_components: int, n_centers: int, itemsize: int = 4
+) -> int:
+    """Bytes of a fit with m centres, beside the samples themselves.
+
+    Two m × m matrices in double precision; of a block of rows the samples, their kernel values and as
+    many more; or, if that is more, the subsample on which σ is found, or the samples among which
+    clusters are looked for; and the embedding, which the classifier holds as well.
+    """
+    rows, m = min(n_samples, BLOCK_ROWS), n_centers
+    matrices = FLOAT * 2 * m**2
+    block = rows * (2 * n_features * FLOAT + 2 * m * itemsize)
+    n_rows = min(n_samples, ROWS)
+    some = min(m, max(CENTERS[0], min(CENTERS[1], m * n_rows // max(n_samples, 1))))
+    subsample = FLOAT * (n_rows * (2 * n_features + 5 * some) + 4 * some**2)
+    clusters = itemsize * n_features * min(n_samples, 2 * CLUSTERED * m)
+    embedding = n_samples * n_components * FLOAT * EMBEDDINGS
+    return max(matrices + block, subsample, clusters) + m * n_features * (FLOAT + itemsize) + embedding
 
 
 def sweep_memory(n_samples: int, points: Sequence[dict[str, Any]], n_classes: int) -> int:

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from nsse._errors import rule_error
 from nsse._threads import in_parallel, one_blas_thread
-from nsse.kernels import Shifted, gaussian, interpolation_coefficients
+from nsse.kernels import KernelRows, Shifted, gaussian, interpolation_coefficients
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +47,35 @@ class GaussianExpansion:
         K = padded_squared_distances(self.centers, X)
         K *= -1.0 / self.sigma**2
         return np.asarray(np.exp(K, out=K) @ self.coef)
+
+
+@dataclass(frozen=True)
+class CenterExpansion:
+    """The same map for a model with centres, in the precision of its kernel rows; σ in their units.
+
+    In single precision it is faster and less accurate: ``benchmarks/throughput.py`` measures both. A
+    point has the same bits alone and in any batch here too.
+    """
+
+    kernel: KernelRows
+    coef: Floats
+    sigma: float
+
+    @classmethod
+    def at(
+        cls, centers: Any, coef: Floats, sigma: float, unit: float, precision: Any
+    ) -> CenterExpansion:
+        """Prepare f; here σ is in the units of the samples, of which the unit of length is so many."""
+        return cls(KernelRows.at(centers, unit, precision), coef, sigma / unit)
+
+    def __call__(self, X: Any) -> Floats:
+        """f at the rows of ``X``, dense or sparse, as float64."""
+        return in_blocks(self._block, X, *self.coef.shape)
+
+    def _block(self, X: Any) -> Floats:
+        K = self.kernel.squared_distances(_padded(self.kernel.measured(X)))
+        K *= -1.0 / self.sigma**2
+        return np.asarray(np.exp(K, out=K) @ self.coef.astype(K.dtype), dtype=np.float64)
 
 
 def interpolate(D2: Floats, Y: Floats, sigma: float, ridge: float) -> Floats:
@@ -95,5 +124,5 @@ def _padded(X: Any) -> Any:
     if missing == 0:
         return X
     if isinstance(X, np.ndarray):
-        return np.vstack([X, np.zeros((missing, X.shape[1]))])
-    return sparse.vstack([X, sparse.csr_array((missing, X.shape[1]))], format="csr")
+        return np.vstack([X, np.zeros((missing, X.shape[1]), dtype=X.dtype)])
+    return sparse.vstack([X, sparse.csr_array((missing, X.shape[1]), dtype=X.dtype)], format="csr")
