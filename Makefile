@@ -4,10 +4,10 @@ VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
 # What needs the optional parts is tested with the newest versions of them only.
-NEWEST_ONLY := benchmarks cli report
+NEWEST_ONLY := benchmarks cli report reproduce
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types check test-oldest bench methods selection study clean
+.PHONY: help demo test lint types check test-oldest bench methods selection study certificates reproduce clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -43,16 +43,20 @@ types: $(VENV)/.test
 
 # One BLAS thread per test process: two processes on two cores beat two threads fighting for them.
 check: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(RUN)/python -m pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n 2 --dist worksteal
 
 test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest supported scikit-learn.
-	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/test_,$(addsuffix .py,$(NEWEST_ONLY)))
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/test_,$(addsuffix .py,$(NEWEST_ONLY)))
 
-bench: $(VENV)/.test ## Speed beside the literal method and the obvious ones; growth with N.
+bench: $(VENV)/.test ## Speed beside the literal method and the peers; growth to a million rows (set NSSE_DATA).
 	$(RUN)/python benchmarks/exact_vs_literal.py
 	$(RUN)/python benchmarks/growth.py
 	$(RUN)/python benchmarks/methods_speed.py
 	$(RUN)/python benchmarks/selection_speed.py
+	$(RUN)/python benchmarks/peers.py
+	$(RUN)/python benchmarks/throughput.py
+	$(RUN)/python benchmarks/centres.py
+	$(RUN)/python benchmarks/million.py
 
 methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (needs NSSE_DATA).
 	$(RUN)/python benchmarks/methods_table.py --splits 5
@@ -60,8 +64,15 @@ methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (
 selection: $(VENV)/.test ## How well NSSECV chooses: regret, and beside a tuned SVM (needs NSSE_DATA).
 	$(RUN)/python benchmarks/selection_study.py
 
-study: $(VENV)/.test ## The study behind the default parameters (set NSSE_DATA for the image sets).
+reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours beside the printed (needs NSSE_DATA).
+	$(RUN)/nsse reproduce all
+
+study: $(VENV)/.test ## The studies behind the defaults (set NSSE_DATA for the image sets).
 	$(RUN)/python benchmarks/defaults_study.py
+	$(RUN)/python benchmarks/landmarks.py
+
+certificates: $(VENV)/.test ## Bounds, attacks inside the certified radii, radii beside errors (needs NSSE_DATA).
+	$(RUN)/python benchmarks/certificates.py
 
 clean: ## Remove the environments and what the commands left behind.
-	rm -rf $(VENV) $(OLDEST) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) demo reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis

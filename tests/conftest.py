@@ -75,6 +75,14 @@ def digits():
     return Labelled(read_only(X[order] / 16.0), read_only(y[order].astype(np.intp)))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """A cache of its own for every test process: none is read or written outside."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NSSE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def nsse_data():
     """Folder of the real data sets; tests that need it are skipped where there is none."""

@@ -60,4 +60,22 @@ def test_throughput(script, tmp_path):
     record = script("throughput").main(["--quick", "--n", "100", "--queries", "50", "--out", str(out)])
     assert json.loads(out.read_text()) == record
     assert record["ratios_to_svc"]["SVC.predict"] == 1.0
-    assert record["relative_difference_of_precisions"] < 1e-4
+    assert all(row["one_point_ms"] > 0 for row in record["rows"])
+
+
+def test_landmarks(script, tmp_path):
+    out = tmp_path / "landmarks.json"
+    options = ["--quick", "--train", "300", "--valid", "100", "--landmarks", "30", "--out", str(out)]
+    record = script("landmarks").main(options)
+    assert json.loads(out.read_text()) == record
+    assert {row["landmarks"] for row in record["means"]} == {"kmeans", "per-class", "random", "kmeans++"}
+    assert max(row["error_percent"] for row in record["means"]) < 30
+
+
+def test_peers(script, tmp_path):
+    out = tmp_path / "peers.json"
+    record = script("peers").main(["--quick", "--n", "100", "--queries", "60", "--out", str(out)])
+    assert json.loads(out.read_text()) == record
+    errors = {row["model"]: row["test_error_percent"] for row in record["rows"]}
+    assert len(errors) >= 6
+    assert errors["NSSE, exact"] < 15

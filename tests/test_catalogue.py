@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -13,21 +10,19 @@ from sklearn.linear_model import LogisticRegression
 import nsse
 from nsse.estimators.catalogue import catalogue
 from nsse.evaluation import compare, summarize
+from nsse.paper.printed import METHODS
 
 COLUMNS = ["NSSE", "SUPLAP", "SVM", "NN", "LFDA", "LDA", "LDE", "NYS", "SPE", "IsoKRR", "MReg"]
-TABLE = Path(__file__).resolve().parent.parent / "benchmarks" / "printed.py"
 
 
 def test_columns_of_the_paper_in_its_order():
-    assert list(catalogue()) == COLUMNS
-    assert re.search(r"METHODS = \((.*)\)", TABLE.read_text(encoding="utf-8"))[1] == ", ".join(
-        f'"{name}"' for name in COLUMNS
-    )
+    assert list(catalogue()) == COLUMNS == list(METHODS)
 
 
 def test_every_method_of_ours_is_listed():
     public = [getattr(nsse, name) for name in nsse.__all__ if name != "__version__"]
     ours = {part for part in public if isinstance(part, type) and hasattr(part, "fit")}
+    ours.remove(nsse.NSSECV)  # NSSE once more
     listed = {type(method) for method in catalogue().values()}
     assert ours <= listed
 

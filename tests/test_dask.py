@@ -103,6 +103,20 @@ def test_model_selection_runs_on_the_cluster(data, client):
     )
 
 
+def test_parameters_are_chosen_on_a_subsample_of_a_dask_array(data, client):
+    X, y = data
+    grid = {"mu2": [0.01, 1.0], "n_components": [1, 2]}
+    params = {"estimator": NSSE(**PARAMS), "n_subsample": 300, "n_repeats": 2}
+    here = NSSECV(grid, **params).fit(X, y)
+    there = NSSECV(grid, **params).fit(da.from_array(X, chunks=(ROWS, -1)), da.from_array(y))
+    assert there.best_params_ == here.best_params_
+    np.testing.assert_array_equal(
+        there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"]
+    )
+    assert_same(there.best_estimator_, here.best_estimator_)
+    assert there.n_features_in_ == X.shape[1]
+
+
 def dying_block(X, index, flag):
     """A block of rows; the first process to ask for block 1 after the flag is set dies of it."""
     if index == 1 and Path(flag).exists():

@@ -15,6 +15,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
 from nsse.datasets import Dataset, load_dataset
+from nsse.datasets import _layouts as layouts_module
 from nsse.datasets import _mnist as mnist_module
 from nsse.datasets._images import area_average, read_grey
 
@@ -25,6 +26,12 @@ YALE_SUBJECTS = [subject for subject in range(1, 40) if subject != 14]
 needs_real_data = pytest.mark.skipif(
     not os.environ.get("NSSE_DATA"), reason="NSSE_DATA does not name a folder with the real data"
 )
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests neither read nor fill the user's cache."""
+    monkeypatch.setenv("NSSE_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 
 # Oracles: the definition of area averaging, in loops.
@@ -96,6 +103,64 @@ def yale(tmp_path: Path) -> Path:
         first = yale_file(tmp_path, subject, 0)
         write_pgm(first.with_name(f"yaleB{subject:02d}_P00_Ambient.pgm"), pixels(0, 0))
         write_pgm(first.with_name(f"yaleB{subject:02d}_P00A+000E+05.pgm.bad"), pixels(0, 0))
+    return tmp_path
+
+
+@pytest.fixture
+def fei(tmp_path: Path) -> Path:
+    """The first archive as it unpacks: colour JPEGs, here of one shade each."""
+    for subject in range(1, 51):
+        for number in range(1, 15):
+            write_shade(fei_file(tmp_path, subject, number), subject, number)
+    return tmp_path
+
+
+def fei_file(home: Path, subject: int, number: int) -> Path:
+    return home / "FEI" / "originalimages_part1" / f"{subject}-{number:02d}.jpg"
+
+
+def write_shade(path: Path, label: int, number: int) -> None:
+    """A colour JPEG of two halves, grey levels 4 x label and 6 x number."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    halves = np.full((16, 32, 3), 4 * label, dtype=np.uint8)
+    halves[:, 16:] = 6 * number
+    Image.fromarray(halves).save(path, quality=95)
+
+
+CSIE_ANGLES = list(range(-90, 91, 5))
+
+
+def csie_file(home: Path, subject: int, angle: int, letter: str = "A") -> Path:
+    written = f"{angle:+03d}" if subject % 2 else f"{angle}"  # +05 and 5
+    return home / "CSIE" / f"Subject{subject:02d}" / f"{letter}_{subject:02d}_{written}.jpg"
+
+
+@pytest.fixture
+def csie(tmp_path: Path) -> Path:
+    """Forty-one subjects, and one synthesised image (letter B) of each."""
+    for subject in range(1, 42):
+        for number, angle in enumerate(CSIE_ANGLES):
+            write_shade(csie_file(tmp_path, subject, angle), subject, number)
+        write_shade(csie_file(tmp_path, subject, 5, "B"), 0, 0)
+    return tmp_path
+
+
+def mit_cbcl_file(home: Path, part: str, subject: int, number: int) -> Path:
+    return home / "MIT-CBCL-facerec-database" / part / f"{subject:04d}_{number:05d}.pgm"
+
+
+@pytest.fixture
+def mit_cbcl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """3 + 2 images needed per subject, and one more of each kind."""
+    monkeypatch.setattr(
+        layouts_module, "MIT_CBCL_IMAGES_PER_SUBJECT", {"training-synthetic": 3, "test": 2}
+    )
+    for subject in range(10):
+        for part, numbers in (("training-synthetic", range(4)), ("test", range(10, 13))):
+            for number in numbers:
+                write_pgm(mit_cbcl_file(tmp_path, part, subject, number), pixels(subject, number))
+        original = mit_cbcl_file(tmp_path, "training-originals", subject, 0)
+        write_pgm(original, pixels(99, 99))
     return tmp_path
 
 
@@ -268,6 +333,51 @@ def test_yale_takes_the_first_59_and_no_ambient_or_bad_file(yale: Path) -> None:
     assert "first 59 images per subject" in data.source
 
 
+def shades(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Class and number that the halves of an image hold."""
+    left, right = 255 * data.X.T
+    return np.rint(left / 4).astype(int), np.rint(right / 6).astype(int)
+
+
+def test_fei_has_the_first_fifty_subjects(fei: Path) -> None:
+    data = load_dataset("fei", data_home=fei, size=(1, 2))
+    label, number = shades(data)
+    np.testing.assert_array_equal(label, np.repeat(np.arange(1, 51), 14))
+    np.testing.assert_array_equal(number, np.tile(np.arange(1, 15), 50))
+    np.testing.assert_array_equal(data.y, label)
+    assert "first 50 subjects" in data.source
+
+
+def test_fei_may_lie_in_one_folder(fei: Path) -> None:
+    expected = load_dataset("fei", data_home=fei, size=(1, 2))
+    part = fei / "FEI" / "originalimages_part1"
+    for path in part.iterdir():
+        path.rename(fei / "FEI" / path.name)
+    part.rmdir()
+    np.testing.assert_array_equal(load_dataset("fei", data_home=fei, size=(1, 2)).X, expected.X)
+
+
+def test_csie_is_in_the_order_of_angles_and_takes_photographs_only(csie: Path) -> None:
+    data = load_dataset("csie", data_home=csie, size=(1, 2))
+    label, number = shades(data)
+    np.testing.assert_array_equal(label, np.repeat(np.arange(1, 41), 37))
+    np.testing.assert_array_equal(number, np.tile(np.arange(37), 40))
+    np.testing.assert_array_equal(data.y, label)
+    assert "first 40 subjects" in data.source
+
+
+def test_mit_cbcl_takes_the_first_synthetic_and_test_images(mit_cbcl: Path) -> None:
+    data = load_dataset("mit_cbcl", data_home=mit_cbcl, size=None)
+    label, number = first_two_pixels(data)
+    np.testing.assert_array_equal(label, np.repeat(np.arange(10), 5))
+    np.testing.assert_array_equal(number, np.tile([0, 1, 2, 10, 11], 10))
+    np.testing.assert_array_equal(data.y, label)
+
+
+def test_mit_cbcl_has_as_many_images_as_the_paper_counts() -> None:
+    assert sum(layouts_module.MIT_CBCL_IMAGES_PER_SUBJECT.values()) == 524
+
+
 def test_mnist_has_the_training_part_first(mnist: Path) -> None:
     data = load_dataset("mnist", data_home=mnist)
     assert (data.X.shape, data.image_shape, data.n_train) == ((10, 784), (28, 28), 6)
@@ -306,8 +416,9 @@ def test_every_call_returns_fresh_arrays() -> None:
 
 
 def test_unknown_name() -> None:
-    names = "'digits', 'coil20', 'orl', 'yale', 'mnist'"
-    with pytest.raises(ValueError, match=f"^`name` must be one of {names}. Got 'coil'. Choose"):
+    names = "'digits', 'objects', 'coil20', 'orl', 'yale', 'fei', 'csie', 'mit_cbcl', 'mnist'"
+    cure = "Choose one of these names, or pass a folder"
+    with pytest.raises(ValueError, match=f"^`name` must be one of {names}. Got 'coil'. {cure}"):
         load_dataset("coil")
     with pytest.raises(ValueError, match=r"Got \['orl'\]"):
         load_dataset(["orl"])  # type: ignore[arg-type]
@@ -325,6 +436,9 @@ FOLDERS = {
     "coil20": ("coil-20-proc", "https://cave.cs.columbia.edu"),
     "orl": ("orl_faces", "https://cam-orl.co.uk"),
     "yale": ("CroppedYale", "http://vision.ucsd.edu"),
+    "fei": ("FEI", "https://fei.edu.br"),
+    "csie": ("CSIE", "http://robotics.csie.ncku.edu.tw"),
+    "mit_cbcl": ("MIT-CBCL-facerec-database", "http://cbcl.mit.edu"),
     "mnist": ("mnist", "http://yann.lecun.com"),
 }
 
@@ -376,6 +490,40 @@ def test_yale_subject_with_too_few_images(yale: Path) -> None:
     wording = r"without enough images of yaleB15 \(only 58 of the 59 images needed\)\. Download"
     with pytest.raises(FileNotFoundError, match=wording):
         load_dataset("yale", data_home=yale)
+
+
+def test_missing_fei_image(fei: Path) -> None:
+    fei_file(fei, 7, 14).unlink()
+    with pytest.raises(
+        FileNotFoundError, match=r"without originalimages_part1/7-14\.jpg \(1 of 700 files"
+    ):
+        load_dataset("fei", data_home=fei)
+
+
+def test_missing_and_doubled_csie_views(csie: Path) -> None:
+    csie_file(csie, 3, -45).unlink()
+    wording = r"without Subject03/A_03_-45\.jpg \(1 of 37 angles missing\)\. Download"
+    with pytest.raises(FileNotFoundError, match=wording):
+        load_dataset("csie", data_home=csie)
+    write_shade(csie_file(csie, 3, -45), 0, 0)
+    write_shade(csie_file(csie, 2, 5).with_name("A_02_+05.jpg"), 0, 0)
+    wording = r"without one image per angle \(A_02_\+05\.jpg and A_02_5\.jpg in Subject02\)"
+    with pytest.raises(FileNotFoundError, match=wording):
+        load_dataset("csie", data_home=csie)
+
+
+def test_mit_cbcl_with_too_few_images_or_subjects(mit_cbcl: Path) -> None:
+    for number in (10, 11):
+        mit_cbcl_file(mit_cbcl, "test", 4, number).unlink()
+    wording = r"without enough images of 0004 in test \(only 1 of the 2 images needed\)"
+    with pytest.raises(FileNotFoundError, match=wording):
+        load_dataset("mit_cbcl", data_home=mit_cbcl)
+    for number in range(4):
+        mit_cbcl_file(mit_cbcl, "training-synthetic", 4, number).unlink()
+    with pytest.raises(
+        FileNotFoundError, match=r"its subjects \(9 instead of 10 in training-synthetic\)"
+    ):
+        load_dataset("mit_cbcl", data_home=mit_cbcl)
 
 
 def test_damaged_image_of_a_tree_is_named(orl: Path) -> None:
@@ -476,6 +624,13 @@ def test_real_images(name: str) -> None:
     assert data.image_shape == (25, 25)
     assert data.X.min() >= 0
     assert 0.8 < data.X.max() <= 1
+
+
+@needs_real_data
+def test_real_images_come_from_the_cache_as_they_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load_dataset("orl").X
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    np.testing.assert_array_equal(load_dataset("orl").X, first)
 
 
 @needs_real_data

@@ -3,8 +3,8 @@
 >>> from nsse import NSSE
 
 ``NSSE`` is a scikit-learn transformer and classifier. The rooms of the package follow the method:
-``datasets`` → ``graphs``, ``kernels`` → ``solvers``, ``extensions`` → ``estimators`` →
-``evaluation`` → ``report``, ``cli``; imports point to the left only.
+``datasets`` → ``graphs``, ``kernels`` → ``solvers``, ``extensions``, ``scaling`` → ``certificates`` →
+``estimators`` → ``evaluation``, ``exports`` → ``report``, ``cli``; imports point to the left only.
 """
 
 from importlib import import_module
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         MReg,
         ScaleAtBoundWarning,
     )
+    from nsse.exports import load, save, to_onnx
 
 __all__ = [
     "LDE",
@@ -40,12 +41,16 @@ __all__ = [
     "MReg",
     "ScaleAtBoundWarning",
     "__version__",
+    "load",
+    "save",
+    "to_onnx",
 ]
 __version__ = "0.1.0"
 
 # Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
 _ROOM_OF = dict.fromkeys((name for name in __all__ if name != "__version__"), "nsse.estimators")
-_ROOMS = ("datasets", "estimators", "evaluation", "report")
+_ROOM_OF |= dict.fromkeys(("load", "save", "to_onnx"), "nsse.exports")
+_ROOMS = ("certificates", "datasets", "estimators", "evaluation", "exports", "report")
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,40 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
-__all__ = ["HAS_CALLBACKS", "CallbackSupportMixin", "FitTasks", "with_callbacks"]
+__all__ = [
+    "HAS_CALLBACKS",
+    "CallbackSupportMixin",
+    "FitTasks",
+    "plant_search_tree",
+    "remembered_neighbors",
+    "search_tree",
+    "with_callbacks",
+]
+
+
+def remembered_neighbors(classifier: Any) -> tuple[Any, Any, str]:
+    """What a fitted `KNeighborsClassifier` keeps: samples, places of their labels, its metric."""
+    return classifier._fit_X, classifier._y, str(classifier.effective_metric_)
+
+
+def search_tree(estimator: Any) -> Any:
+    """The k-d or ball tree of a fitted neighbours estimator; None if it has none."""
+    return getattr(estimator, "_tree", None)
+
+
+def plant_search_tree(estimator: Any) -> None:
+    """Give a fitted neighbours estimator that lacks its search tree the one `fit` made.
+
+    A tree is a function of the samples and the parameters: the new one answers as the old one did.
+    """
+    from sklearn.neighbors import BallTree, KDTree
+
+    kind = {"ball_tree": BallTree, "kd_tree": KDTree}.get(getattr(estimator, "_fit_method", ""))
+    if kind is not None and search_tree(estimator) is None:
+        estimator._tree = kind(
+            estimator._fit_X, estimator.leaf_size,
+            metric=estimator.effective_metric_, **estimator.effective_metric_params_,
+        )  # fmt: skip
 
 
 class FitTasks:

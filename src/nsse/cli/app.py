@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from nsse.cli.demo import demo
+from nsse.cli.reproduce import app as reproduce
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(demo)
+app.add_typer(reproduce, name="reproduce")
 
 
 def _show_version(asked: bool) -> None:

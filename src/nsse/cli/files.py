@@ -7,8 +7,6 @@ an interrupt nor a full disk leaves half of one.
 from __future__ import annotations
 
 import csv
-import os
-import secrets
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
+
+from nsse._files import replacing
+
+__all__ = ["one_line_errors", "prepare_folder", "replacing", "write_csv"]
 
 
 @contextmanager
@@ -39,17 +41,6 @@ def prepare_folder(folder: Path) -> None:
             f"`--out` must be a folder that can be written. Got {str(folder)!r} "
             f"({error.strerror}). Choose another folder."
         ) from error
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to; it becomes `path` if the block ends well."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -3,15 +3,21 @@
 The map of this package, in the order of the imports:
 
 - ``_images``: a file -> grey levels in [0, 1], area averaging, Euclidean norms;
+- ``_cache``: averaged images on disk, read again when a file has changed;
+- ``_download``: official files from the network, checked against their SHA-256;
 - ``_places``: where a data set lies on disk, where it is downloaded from, what is missing;
-- ``_layouts``: which files make up COIL-20, ORL and Extended Yale B, and their labels;
+- ``_layouts``: which files make up COIL-20, ORL, Extended Yale B, FEI, ROBOTICS-CSIE and MIT-CBCL;
 - ``_mnist``: the IDX files of MNIST;
-- ``_load``: the table of names, and the public :func:`load_dataset`.
+- ``_solids``, ``_objects``: rendered solids on a turning table, for machines without data;
+- ``_folder``: a folder of one's own images, one sub-folder per class;
+- ``_load``: the table of names, and the public functions.
 
 No image is shipped with the library. To add a data set, write down its ``Place`` and a function
 that lists its files with their labels, then add one row to the table in ``_load``.
 """
 
-from nsse.datasets._load import Dataset, load_dataset
+from nsse.datasets._cache import cache_home
+from nsse.datasets._load import Dataset, load_dataset, load_image_folder
+from nsse.datasets._places import DatasetNotFoundError
 
-__all__ = ["Dataset", "load_dataset"]
+__all__ = ["Dataset", "DatasetNotFoundError", "cache_home", "load_dataset", "load_image_folder"]

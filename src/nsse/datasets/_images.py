@@ -7,7 +7,7 @@ by its centre (at 128 -> 25 a pixel of COIL-20 is then off by up to 12 % of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -43,6 +43,7 @@ class ImageSet:
     files: Sequence[str]  # one name per image, for error messages
     source: str
     n_train: int | None = None
+    class_names: tuple[str, ...] | None = None
 
 
 def unreadable(path: Path, why: str) -> OSError:
@@ -53,9 +54,11 @@ def unreadable(path: Path, why: str) -> OSError:
     )
 
 
-def read_images(paths: Sequence[Path], size: Size) -> Floats:
+def read_images(
+    paths: Sequence[Path], size: Size, unusable: Callable[[Path, str], OSError] = unreadable
+) -> Floats:
     """Read images, each brought to `size` at once so that the originals are not all in memory."""
-    images = [_resized(read_grey(path), size) for path in paths]
+    images = [_resized(read_grey(path, unusable), size) for path in paths]
     for path, image in zip(paths, images, strict=True):
         if image.shape != images[0].shape:
             rule = "be a pair (height, width) where images differ in size"
@@ -64,14 +67,14 @@ def read_images(paths: Sequence[Path], size: Size) -> Floats:
     return np.stack(images)
 
 
-def read_grey(path: Path) -> Floats:
+def read_grey(path: Path, unusable: Callable[[Path, str], OSError] = unreadable) -> Floats:
     """Read one image file as grey levels in [0, 1]; colour is weighted as in ITU-R 601."""
     pillow = _import_pillow()
     try:
         with pillow.open(path) as image:
             return _grey_levels(image)
     except (*_DAMAGE, pillow.DecompressionBombError) as error:
-        raise unreadable(path, str(error)) from error
+        raise unusable(path, str(error)) from error
 
 
 def _import_pillow() -> ModuleType:

@@ -1,20 +1,39 @@
-"""The table of data sets, and the one function that loads any of them by name."""
+"""The table of data sets, and the functions that load one by name or from a folder of images."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
+from pathlib import Path
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 from nsse._errors import rule_error
+from nsse.datasets._folder import read_folder
 from nsse.datasets._images import ImageSet, Size, euclidean_norms
-from nsse.datasets._layouts import COIL20, ORL, YALE, list_coil20, list_orl, list_yale, read_tree
-from nsse.datasets._mnist import read_mnist
+from nsse.datasets._layouts import (
+    COIL20,
+    CSIE,
+    FEI,
+    MIT_CBCL,
+    ORL,
+    YALE,
+    list_coil20,
+    list_csie,
+    list_fei,
+    list_mit_cbcl,
+    list_orl,
+    list_yale,
+    read_tree,
+)
+from nsse.datasets._mnist import MNIST, read_mnist
+from nsse.datasets._objects import read_objects
 from nsse.datasets._places import DataHome
 
 
@@ -38,6 +57,8 @@ class Dataset:
     n_train : int or None
         Where there is an official split, the number of training samples: they come first, the
         official test part is ``X[n_train:]``. None where there is no official split.
+    class_names : tuple of str or None
+        Where the classes have names, those of the classes in the order of their numbers.
     """
 
     X: NDArray[np.float64]
@@ -46,32 +67,40 @@ class Dataset:
     source: str
     name: str
     n_train: int | None = None
+    class_names: tuple[str, ...] | None = None
 
 
 def load_dataset(
-    name: str,
+    name: str | os.PathLike[str],
     *,
     data_home: DataHome = None,
     size: Size = (25, 25),
     unit_norm: bool = False,
+    download: bool = False,
 ) -> Dataset:
-    """Load a data set by name.
+    """Load a data set by name, or a folder of images.
 
-    =========== ============================================ ======= ======= ==================
-    name        what, folder under `data_home`               images  classes labels
-    =========== ============================================ ======= ======= ==================
-    ``digits``  scikit-learn's digits, 8 x 8, no folder        1797       10 0 ... 9
-    ``coil20``  COIL-20 (processed), ``coil-20-proc``          1440       20 objects 1 ... 20
-    ``orl``     ORL (AT&T) faces, ``orl_faces``                 400       40 subjects 1 ... 40
-    ``yale``    Extended Yale B (cropped), ``CroppedYale``     2242       38 subjects 1 ... 39,
-                                                                             without 14
-    ``mnist``   MNIST, 28 x 28, ``mnist``                     70000       10 0 ... 9
-    =========== ============================================ ======= ======= ==================
+    ============ ============================================ ======= ======= ==================
+    name         what, folder under `data_home`               images  classes labels
+    ============ ============================================ ======= ======= ==================
+    ``digits``   scikit-learn's digits, 8 x 8, no folder         1797      10 0 ... 9
+    ``objects``  solids rendered on a turning table, no folder   1440      20 solids 1 ... 20
+    ``coil20``   COIL-20 (processed), ``coil-20-proc``           1440      20 objects 1 ... 20
+    ``orl``      ORL (AT&T) faces, ``orl_faces``                  400      40 subjects 1 ... 40
+    ``yale``     Extended Yale B (cropped), ``CroppedYale``      2242      38 subjects 1 ... 39,
+                                                                              without 14
+    ``fei``      FEI faces, ``FEI``                               700      50 subjects 1 ... 50
+    ``csie``     ROBOTICS-CSIE faces, ``CSIE``                   1480      40 subjects 1 ... 40
+    ``mit_cbcl`` MIT-CBCL faces,                                 5240      10 subjects as the
+                 ``MIT-CBCL-facerec-database``                                files name them
+    ``mnist``    MNIST, 28 x 28, ``mnist``                      70000      10 0 ... 9
+    ============ ============================================ ======= ======= ==================
 
     Parameters
     ----------
-    name : str
-        A name of the table.
+    name : str or path-like
+        A name of the table. A path-like object, or a string with a path separator, is a folder of
+        images instead and goes to :func:`load_image_folder`.
     data_home : str or path-like, default=None
         The folder that holds the folders of the table. None takes it from the environment
         variable ``NSSE_DATA``.
@@ -80,6 +109,10 @@ def load_dataset(
         Not applied to ``digits`` and ``mnist``.
     unit_norm : bool, default=False
         Divide every image by its Euclidean norm.
+    download : bool, default=False
+        Fetch what is missing of ``mnist`` (with pooch, every file checked against its SHA-256) into
+        `data_home`, or into the cache where there is none. For the others, whose owners publish no
+        checksum, the error names the page to get them from and the folder to put them in.
 
     Returns
     -------
@@ -91,15 +124,25 @@ def load_dataset(
     FileNotFoundError
         If the folder, or a file of the official layout, is missing.
     OSError
-        If a file is damaged.
+        If a file is damaged, or a download fails.
     ImportError
-        If image files are to be read and Pillow is not installed.
+        If image files are to be read and Pillow is not installed, or pooch for a download.
 
     Notes
     -----
-    The 38 subjects of Extended Yale B have 59 to 64 images. The paper uses 59 of each without
-    saying which: we take the first 59 in the order of their sorted file names. Images with ambient
-    light only and files marked ``.bad`` are left out.
+    The paper uses part of the larger sets without saying which; we take the first.
+
+    - Extended Yale B: 38 subjects have 59 to 64 images; the first 59 in the order of their sorted
+      file names. Images with ambient light only and files marked ``.bad`` are left out.
+    - FEI: the first 50 of the 200 subjects, all 14 images ``1-01.jpg`` ... ``50-14.jpg``, in the
+      folder itself or in ``originalimages_part1`` as the first archive unpacks.
+    - ROBOTICS-CSIE: the first 40 of the 90 subjects, ``Subject01/A_01_-90.jpg`` ...: the 37
+      photographs (letter A) by angle, its sign and zeros written in any way.
+    - MIT-CBCL: of every subject the first 324 files of ``training-synthetic`` and the first 200 of
+      ``test``, by name; both begin with the four digits of the subject, ``0003_...pgm``. This makes
+      the 524 images per subject that the paper counts.
+
+    Averaged images are kept in a cache (:func:`cache_home`) and read again when a file changes.
 
     Examples
     --------
@@ -108,13 +151,60 @@ def load_dataset(
     >>> digits.X.shape, digits.image_shape
     ((1797, 64), (8, 8))
     """
-    read = _reader(name)
-    found = read(data_home, _checked_size(size))
+    if _is_path(name):
+        if data_home is not None:
+            rule = "be None where `name` is a folder of images"
+            raise rule_error("data_home", rule, data_home, "Pass the whole path as `name`.")
+        return load_image_folder(name, size=size, unit_norm=unit_norm)
+    known = _known_name(name)
+    size = _checked_size(size)
+    if download and known in DOWNLOADS:
+        DOWNLOADS[known].fetch(data_home)
+    return _as_dataset(READERS[known](data_home, size), known, unit_norm)
+
+
+def load_image_folder(
+    path: str | os.PathLike[str], *, size: Size = (25, 25), unit_norm: bool = False
+) -> Dataset:
+    """Load a folder of images, one sub-folder per class.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The folder. Its sub-folders, in the order of their names, are the classes 0, 1, ...; every
+        file in them must be an image that Pillow reads, at least two in each. Colour becomes grey,
+        16 bits keep all their levels. Files beside the sub-folders, and names that begin with a
+        dot, are not looked at.
+    size : tuple of (int, int) or None, default=(25, 25)
+        Height and width to which every image is brought by area averaging, whatever its own size.
+        None keeps their size, which must then be the same for all.
+    unit_norm : bool, default=False
+        Divide every image by its Euclidean norm.
+
+    Returns
+    -------
+    Dataset
+        Images and labels; ``class_names`` are the names of the sub-folders.
+
+    Raises
+    ------
+    FileNotFoundError
+        If `path` is not a folder.
+    OSError
+        If a file cannot be read as an image.
+    ValueError
+        If there are fewer than two classes, or fewer than two images in one of them.
+    """
+    folder = Path(path).expanduser()
+    return _as_dataset(read_folder(folder, _checked_size(size)), folder.resolve().name, unit_norm)
+
+
+def _as_dataset(found: ImageSet, name: str, unit_norm: bool) -> Dataset:
     n_samples, height, width = found.images.shape
     X = found.images.reshape(n_samples, -1)
     if unit_norm:
         X /= euclidean_norms(X, found.files)[:, np.newaxis]  # in place: MNIST is 0.4 GiB
-    return Dataset(X, found.y, (height, width), found.source, name, found.n_train)
+    return Dataset(X, found.y, (height, width), found.source, name, found.n_train, found.class_names)
 
 
 def _read_digits(_data_home: DataHome, _size: Size) -> ImageSet:
@@ -131,18 +221,31 @@ Reader = Callable[[DataHome, Size], ImageSet]
 
 READERS: dict[str, Reader] = {
     "digits": _read_digits,
+    "objects": read_objects,
     "coil20": partial(read_tree, COIL20, list_coil20),
     "orl": partial(read_tree, ORL, list_orl),
     "yale": partial(read_tree, YALE, list_yale),
+    "fei": partial(read_tree, FEI, list_fei),
+    "csie": partial(read_tree, CSIE, list_csie),
+    "mit_cbcl": partial(read_tree, MIT_CBCL, list_mit_cbcl),
     "mnist": read_mnist,
 }
 
+DOWNLOADS = {"mnist": MNIST}
 
-def _reader(name: str) -> Reader:
-    if name not in list(READERS):  # a list, so that an unhashable name gets this error too
+
+def _is_path(name: object) -> TypeGuard[str | os.PathLike[str]]:
+    separators = {os.sep, os.altsep or os.sep, "/"}
+    is_text = isinstance(name, str) and any(separator in name for separator in separators)
+    return is_text or isinstance(name, os.PathLike)
+
+
+def _known_name(name: object) -> str:
+    if not isinstance(name, str) or name not in READERS:
         names = ", ".join(repr(known) for known in READERS)
-        raise rule_error("name", f"be one of {names}", name, "Choose one of these names.")
-    return READERS[name]
+        cure = "Choose one of these names, or pass a folder of images as a path."
+        raise rule_error("name", f"be one of {names}", name, cure)
+    return name
 
 
 def _checked_size(size: Size) -> Size:

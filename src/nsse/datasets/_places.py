@@ -7,9 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from nsse.datasets._cache import cache_home
+from nsse.datasets._download import Download
+
 DataHome = str | os.PathLike[str] | None
 
 ENVIRONMENT_VARIABLE = "NSSE_DATA"
+
+
+class DatasetNotFoundError(FileNotFoundError):
+    """The folder of a data set is not there at all; one that is there in part is a plain error."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,7 @@ class Place:
     folder: str
     files: str
     page: str
+    download: Download | None = None
 
     @property
     def source(self) -> str:
@@ -27,17 +35,25 @@ class Place:
         return f"{self.title}, {self.page} (folder {self.folder})"
 
     def locate(self, data_home: DataHome) -> Path:
-        """Find the folder under `data_home`, or under the environment's folder if that is None."""
-        home = data_home
+        """Find the folder under `data_home`, or under the environment's folder if that is None.
+
+        Where neither is given, a data set that was downloaded before is found in the cache.
+        """
+        home = _home(data_home)
         if home is None:
-            home = os.environ.get(ENVIRONMENT_VARIABLE) or None
-        if home is None:
-            raise self._not_found(f"None, and {ENVIRONMENT_VARIABLE} is not set")
-        folder = Path(home).expanduser() / self.folder
+            home = _downloads()
+            if not (home / self.folder).is_dir():
+                raise self._not_found(f"None, and {ENVIRONMENT_VARIABLE} is not set")
+        folder = home / self.folder
         if not folder.is_dir():
             origin = f" from {ENVIRONMENT_VARIABLE}" if data_home is None else ""
             raise self._not_found(f"{str(home)!r}{origin}, and {str(folder)!r} is not a folder")
         return folder
+
+    def fetch(self, data_home: DataHome) -> None:
+        """Download what is missing, if there is a download whose files can be checked."""
+        if self.download is not None:
+            self.download.fetch((_home(data_home) or _downloads()) / self.folder)
 
     def check_present(self, folder: Path, paths: Sequence[Path]) -> None:
         """Raise an error that names the first of the files that are not there."""
@@ -54,9 +70,19 @@ class Place:
             f"Got {str(folder)!r} without {what}. Download it again from {self.page}."
         )
 
-    def _not_found(self, got: str) -> FileNotFoundError:
-        return FileNotFoundError(
+    def _not_found(self, got: str) -> DatasetNotFoundError:
+        return DatasetNotFoundError(
             f"`data_home` must be the folder that holds {self.folder!r} with {self.files}. "
             f"Got {got}. Download {self.title} from {self.page}, unpack it as {self.folder!r}, "
-            f"and pass the folder around it as `data_home` or set {ENVIRONMENT_VARIABLE} to it."
+            f"and pass the folder around it as `data_home` or set {ENVIRONMENT_VARIABLE} to it"
+            f"{', or pass `download=True`' if self.download else ''}."
         )
+
+
+def _home(data_home: DataHome) -> Path | None:
+    home = data_home if data_home is not None else os.environ.get(ENVIRONMENT_VARIABLE) or None
+    return None if home is None else Path(home).expanduser()
+
+
+def _downloads() -> Path:
+    return cache_home() / "data"

@@ -120,7 +120,7 @@ def choose_centers(
     if isinstance(plan.how, str):
         return SELECTORS[plan.how if plan.how else _default(source)](codes, m, rng, source.take)
     if plan.how.ndim == 1:
-        return Centers.among(_checked_indices(plan.how, n_samples), source.take)
+        return Centers.among(check_indices(plan.how, n_samples), source.take)
     if plan.how.shape[1] != n_features:
         raise rule_error(
             "landmarks", f"have the {n_features} features of the training samples", plan.how.shape[1],
@@ -143,7 +143,8 @@ def check_supported(model: Any) -> None:
         )  # fmt: skip
 
 
-def _checked_indices(given: Any, n_samples: int) -> Ints:
+def check_indices(given: Any, n_samples: int) -> Ints:
+    """Indices of landmarks among so many samples, in order."""
     indices = np.unique(given)
     if indices[0] < 0 or indices[-1] >= n_samples or len(indices) < len(given):
         raise rule_error(

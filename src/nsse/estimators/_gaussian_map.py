@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from nsse.certificates import Certificate, FunctionSpace, decision_of
+from nsse.certificates.models import checked_samples
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.extensions import GaussianExpansion
 from nsse.kernels import check_distinct, median_distance, squared_distances
@@ -34,6 +37,42 @@ class GaussianMapClassifier(EmbeddingClassifier):
 
     def _map(self, X: Any) -> NDArray[Any]:
         return self._expansion(X)
+
+    @property
+    def expansion_(self) -> GaussianExpansion:
+        """The map f, ready to be evaluated at many points."""
+        return self._expansion
+
+    def certified_radius(self, X: Any, *, bound: str = "directional") -> Floats:
+        """How far each sample may be moved, in any direction, before its predicted label can change.
+
+        Proved from the map and the classifier, not estimated: no sample within the radius, measured in
+        the units of ``X`` and given in the same floating-point type, gets another label by `predict`.
+        See ``docs/certificates.md``. It says nothing about whether the label is right.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        bound : {"directional", "rkhs", "row_sum", "proposition_1"}, default="directional"
+            How the change of f is bounded; the others are coarser, and there for comparison.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Radii: 0 where nothing is certain, ``inf`` where no change of x can change the label.
+
+        Raises
+        ------
+        ValueError
+            If nothing is proved about the `classifier`. Those known are the k nearest neighbours, the
+            nearest centroid and scikit-learn's linear classifiers.
+        """
+        check_is_fitted(self)
+        decision = decision_of(self)
+        X = checked_samples(self, X)
+        certificate = Certificate(FunctionSpace.of(self._expansion), decision)
+        return certificate.radius(self._map(X), X.dtype, bound)
 
     def __getstate__(self) -> dict[str, Any]:
         # The prepared map is made of `centers_`, `coef_` and `sigma_`: no need to store them twice.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from nsse._compat import FitTasks
+from nsse._compat import FitTasks, with_callbacks
 from nsse._errors import rule_error
 from nsse.estimators._centers import check_supported, choose_centers
-from nsse.estimators._fitting import LOGGER
+from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
 from nsse.estimators._gaussian_map import GaussianMapClassifier
-from nsse.estimators._posing import Verdict, center_objective, center_search
-from nsse.estimators._settings import Settings
-from nsse.extensions import CenterExpansion
+from nsse.estimators._memory import center_memory, exact_memory
+from nsse.estimators._parameters import check_n_components
+from nsse.estimators._posing import Verdict, center_objective, center_search, encode_labels, warn_about
+from nsse.estimators._settings import Settings, check_settings
+from nsse.extensions import GaussianExpansion
 from nsse.scaling import (
     ArrayRows,
     CenterFit,
@@ -36,48 +38,21 @@ from nsse.scaling import (
     gathered_labels,
     is_dask,
     lazily,
+    read_blocks,
 )
 from nsse.solvers import Step, Trace
 
 Ints = NDArray[np.intp]
 
 
-@dataclass(frozen=True)
-class Condition:
-    """How the eigenproblem was solved, and how hard it was.
-
-    Attributes
-    ----------
-    factorization : {"cholesky", "qr"}
-        Factorisation of P = K'SK + μ2 I; "qr" is the answer to an ill-conditioned P.
-    condition_number : float
-        Estimate of cond(P).
-    eigensolver : {"block Krylov", "full"}
-        How the leading eigenvectors were found.
-    precision : {"float64", "float32"}
-        Of the kernel: single with landmarks if X is in single precision or bytes.
-    jitter : float
-        What was added to μ2, only ever with landmarks: in single precision, the rounding of P; more,
-        with a warning, where P was not positive definite.
-    """
-
-    factorization: str
-    condition_number: float
-    eigensolver: str
-    precision: str = "float64"
-    jitter: float = 0.0
-
-
 class LandmarkClassifier(GaussianMapClassifier):
-    """A `GaussianMapClassifier` whose centres may be fewer than the samples.
-
-    ``_precision`` is None in a model whose centres are all samples, else that of its kernel.
-    """
+    """A `GaussianMapClassifier` whose centres may be fewer than the samples."""
 
     mu1: float
+    verbose: int
+    n_components: int | None
     callback: Callable[[Step], Any] | None
     random_state: Any
-    _expansion: Any
 
     def transform(self, X: Any) -> Any:
         """Embed samples by the learned map f.
@@ -94,7 +69,7 @@ class LandmarkClassifier(GaussianMapClassifier):
         """
         if is_dask(X):
             check_is_fitted(self)
-            return lazily(self._embed, X, self._n_features_out, _floating(X.dtype))
+            return lazily(self._embed, X, self._n_features_out, floating(X.dtype))
         return super().transform(X)
 
     def predict(self, X: Any) -> Any:
@@ -134,44 +109,71 @@ class LandmarkClassifier(GaussianMapClassifier):
             return lazily(self.predict_proba, X, len(self.classes_), np.dtype(np.float64))
         return super().predict_proba(X)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if getattr(self, "_precision", None) is not None:
-            self._expansion = CenterExpansion.at(
-                self.centers_, self.coef_, self.sigma_, self.length_unit_, self._precision
-            )
+    @all_or_nothing
+    @with_callbacks
+    def fit_blocks(self, blocks: Any) -> Self:
+        """Learn from samples that come in blocks, from disk for instance; needs landmarks.
 
-    def _rows(self, X: Any, y: Any, settings: Settings) -> tuple[Any, NDArray[Any]]:
-        """Samples and labels, checked; integers stay integers where rows are converted in blocks."""
-        if is_dask(X):
-            require_landmarks(settings, "a Dask array")
-            source = DaskRows.of(X)
-            self._keep_width(source)
-            y = column_or_1d(gathered_labels(y), warn=True)
-            check_consistent_length(X, y)
-            check_classification_targets(y)
-            return source, y
-        if settings.centers is None:
-            X, y = self._validated(X, y)
-        else:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", ensure_min_samples=2)
-            check_classification_targets(y)
-            if settings.centers.is_exact_for(len(y)):
-                X = X.astype(_floating(X.dtype), copy=False)
-        return ArrayRows(X), y
+        The blocks are read once for the labels, once for the landmarks (twice for "kmeans++"), once for
+        a subsample that gives σ, once for the fit itself and once for the embedding. Memory does not
+        grow with the number of samples, but for their labels and embeddings.
+
+        Parameters
+        ----------
+        blocks : iterable of (X, y), or function returning one
+            Samples and labels of every block; the same blocks in the same order whenever it is read. A
+            generator is used up after one reading: pass the function that makes it.
+
+        Returns
+        -------
+        self
+            The fitted estimator. If a block cannot be read or used, the error of its source is raised,
+            and the estimator is as it was before.
+        """
+        settings = check_settings(self)
+        require_landmarks(settings, "blocks of samples")
+        source = read_blocks(blocks)
+        check_classification_targets(source.y)
+        keep_width(self, source)
+        classes, codes = encode_labels(source.y)
+        d = check_n_components(self.n_components, len(codes), len(classes))
+        tasks = FitTasks(self, blocks, None)
+        with logged(self.verbose):
+            fitted, verdict = self._with_centers(source, source.y, codes, d, settings, tasks)
+        warn_about(verdict, settings)
+        self._keep(fitted, tasks)
+        return self
+
+    def estimate_memory(self, n_samples: int, n_features: int) -> int:
+        """Bytes that `fit` will need at its peak.
+
+        Parameters
+        ----------
+        n_samples, n_features : int
+            Shape of the training samples.
+
+        Returns
+        -------
+        int
+            Bytes, beside what Python and its libraries take; with landmarks in single precision, and
+            beside the samples themselves, which may lie on disk.
+        """
+        d = 10 if self.n_components is None else self.n_components
+        plan = check_settings(self).centers
+        if plan is None or plan.is_exact_for(n_samples):
+            return exact_memory(n_samples, n_features, d)
+        return center_memory(n_samples, n_features, d, plan.n_centers(n_samples))
+
+    def _keep(self, fitted: dict[str, Any], tasks: FitTasks) -> None:
+        for name, value in fitted.items():
+            setattr(self, name, value)
+        tasks.end()
 
     def _embed(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
-        if getattr(self, "_precision", None) is None:
-            return super()._embed(X)
         # Blocks of rows are converted one at a time: a memory map of bytes is never made large.
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype="numeric")
-        return self._map(X).astype(_floating(X.dtype), copy=False)
-
-    def _keep_width(self, source: RowSource) -> None:
-        self.n_features_in_ = source.shape[1]
-        if hasattr(self, "feature_names_in_"):  # of an earlier fit on a data frame
-            del self.feature_names_in_
+        return self._map(X).astype(floating(X.dtype), copy=False)
 
     def _with_centers(
         self, source: RowSource, y: Any, codes: Ints, d: int, settings: Settings, tasks: FitTasks
@@ -192,8 +194,8 @@ class LandmarkClassifier(GaussianMapClassifier):
         """Attributes of a fit: the map, the embedding, and how it went."""
         shift = self.mu1 * len(y)
         steps = (replace(step, sigma=step.sigma * fit.unit) for step in fit.trace.steps)
-        embedding = fit.embedding.astype(_floating(source.dtype), copy=False)
-        return self._center_model(centers, fit.coef, fit.scale, fit.unit, fit.precision) | {
+        embedding = fit.embedding.astype(floating(source.dtype), copy=False)
+        return self._center_model(centers, fit.coef, fit.scale, fit.unit) | {
             "embedding_": embedding,
             "classes_": np.unique(y),
             "classifier_": self._fitted_classifier(embedding, y),
@@ -201,20 +203,43 @@ class LandmarkClassifier(GaussianMapClassifier):
             "eigenvalues_": fit.eigenvalues - shift,
             "trace_": Trace(tuple(steps)),
             "n_iter_": len(fit.trace),
-            "condition_": Condition(
-                "cholesky", fit.condition, fit.eigensolver, str(fit.precision), fit.added
-            ),
         }
 
     def _center_model(
-        self, centers: Any, coef: NDArray[Any], sigma: float, unit: float, precision: Any
+        self, centers: Any, coef: NDArray[Any], sigma: float, unit: float
     ) -> dict[str, Any]:
         """Attributes of the map."""
         return {
             "coef_": coef, "centers_": centers, "sigma_": sigma, "length_unit_": unit,
-            "n_landmarks_": len(coef), "_precision": np.dtype(precision).name,
-            "_expansion": CenterExpansion.at(centers, coef, sigma, unit, precision),
+            "n_landmarks_": len(coef), "_expansion": GaussianExpansion.at(centers, coef, sigma),
         }  # fmt: skip
+
+
+def row_source(model: Any, X: Any, y: Any, settings: Settings) -> tuple[Any, NDArray[Any]]:
+    """Samples and labels, checked; integers stay integers where rows are converted in blocks."""
+    if is_dask(X):
+        require_landmarks(settings, "a Dask array")
+        source = DaskRows.of(X)
+        keep_width(model, source)
+        y = column_or_1d(gathered_labels(y), warn=True)
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        return source, y
+    if settings.centers is None:
+        X, y = model._validated(X, y)
+    else:
+        X, y = validate_data(model, X, y, accept_sparse="csr", dtype="numeric", ensure_min_samples=2)
+        check_classification_targets(y)
+        if settings.centers.is_exact_for(len(y)):
+            X = X.astype(floating(X.dtype), copy=False)
+    return ArrayRows(X), y
+
+
+def keep_width(model: Any, source: RowSource) -> None:
+    """What `validate_data` keeps of an array."""
+    model.n_features_in_ = source.shape[1]
+    if hasattr(model, "feature_names_in_"):  # of an earlier fit on a data frame
+        del model.feature_names_in_
 
 
 def require_landmarks(settings: Settings, what: str) -> None:
@@ -225,7 +250,7 @@ def require_landmarks(settings: Settings, what: str) -> None:
         )  # fmt: skip
 
 
-def _floating(dtype: Any) -> Any:
+def floating(dtype: Any) -> Any:
     """The type of an embedding: that of the samples if it is floating-point, else float64."""
     return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
@@ -255,9 +280,7 @@ class _CenterListener:
 
     def _of(self, sketch: Sketch) -> dict[str, Any]:
         y = self._y[sketch.rows]
-        model = self._model._center_model(
-            sketch.centers, sketch.coef, sketch.scale, sketch.unit, np.float64
-        )
+        model = self._model._center_model(sketch.centers, sketch.coef, sketch.scale, sketch.unit)
         classifier = self._model._fitted_classifier(sketch.embedding, y)
         return model | {
             "embedding_": sketch.embedding,

@@ -6,24 +6,33 @@ from collections.abc import Sequence
 from typing import Any
 
 from nsse.scaling import BLOCK_ROWS, CENTERS, CLUSTERED, ROWS
+from nsse.solvers.krylov import GUARD, LEAST_BLOCKS
 
 # Bytes of a float64.
 FLOAT = 8
 # N × N arrays that an exact fit holds at its peak: D2, K, SK, P, and one for temporaries of their size.
 EXACT_MATRICES = 5
+# What the full eigensolver adds.
+FULL_SOLVER_MATRICES = 2.5
 # The same of a sweep, beside one per neighbour graph: D2, K, SK, P, K J K, and three for temporaries.
 SWEEP_MATRICES = 8
-# Copies of the embedding of all samples: as computed, with signs, rounded, and in the classifier.
-EMBEDDINGS = 4
+# Copies of the embedding of all samples: as computed, with signs, and in the classifier.
+EMBEDDINGS = 3
 # Nodes of the σ grid that a curve visits, about.
 NODES = 25
 
 
 def exact_memory(n_samples: int, n_features: int, n_components: int) -> int:
-    """Bytes of an exact fit: N × N arrays, two copies of the samples and the solutions."""
+    """Bytes of an exact fit: N × N arrays, two copies of the samples and the solutions.
+
+    With many components a Krylov space has no room or does not converge: then the matrices of the full
+    solver are added.
+    """
     samples = 2 * n_samples * n_features
-    solutions = 20 * n_samples * n_components
-    return FLOAT * (EXACT_MATRICES * n_samples**2 + samples + solutions)
+    solutions = 6 * n_samples * n_components
+    full = 4 * 2 * (n_components + GUARD) * LEAST_BLOCKS > n_samples
+    matrices = EXACT_MATRICES + (FULL_SOLVER_MATRICES if full else 0)
+    return int(FLOAT * (matrices * n_samples**2 + samples + solutions))
 
 
 def center_memory(
@@ -37,7 +46,7 @@ def center_memory(
     """
     rows, m = min(n_samples, BLOCK_ROWS), n_centers
     matrices = FLOAT * 2 * m**2
-    block = rows * (2 * n_features * FLOAT + 2 * m * itemsize)
+    block = rows * 2 * (n_features + m) * itemsize
     n_rows = min(n_samples, ROWS)
     some = min(m, max(CENTERS[0], min(CENTERS[1], m * n_rows // max(n_samples, 1))))
     subsample = FLOAT * (n_rows * (2 * n_features + 5 * some) + 4 * some**2)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
 
 from nsse._compat import CallbackSupportMixin, FitTasks, with_callbacks
 from nsse.estimators._fitting import all_or_nothing, logged
-from nsse.estimators._landmarks import Condition, LandmarkClassifier, require_landmarks, tell
-from nsse.estimators._memory import center_memory, exact_memory
+from nsse.estimators._landmarks import LandmarkClassifier, row_source, tell
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import (
     Posed,
@@ -25,12 +23,37 @@ from nsse.estimators._posing import (
 )
 from nsse.estimators._settings import Settings, check_settings
 from nsse.extensions import GaussianExpansion
-from nsse.scaling import (
-    read_blocks,
-)
+from nsse.scaling import CenterFit, RowSource
 from nsse.solvers import Outcome, Solution, Step, Trace
 
 Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How the eigenproblem was solved, and how hard it was.
+
+    Attributes
+    ----------
+    factorization : {"cholesky", "qr"}
+        Factorisation of P = K'SK + μ2 I; "qr" is the answer to an ill-conditioned P.
+    condition_number : float
+        Estimate of cond(P).
+    eigensolver : {"block Krylov", "full"}
+        How the leading eigenvectors were found.
+    precision : {"float64", "float32"}
+        Of the kernel during the fit: single with landmarks if X is in single precision or bytes. The
+        fitted map is evaluated in double precision.
+    jitter : float
+        What was added to μ2, only ever with landmarks: in single precision, the rounding of P; more,
+        with a warning, where P was not positive definite.
+    """
+
+    factorization: str
+    condition_number: float
+    eigensolver: str
+    precision: str = "float64"
+    jitter: float = 0.0
 
 
 class NSSE(CallbackSupportMixin, LandmarkClassifier):
@@ -151,8 +174,9 @@ class NSSE(CallbackSupportMixin, LandmarkClassifier):
 
     With landmarks, f has m centres, Y'Y = I over all samples still holds, and the samples are read in
     blocks of 4096 rows: arrays in memory, memory maps, sparse matrices, Dask arrays, and other sources
-    by `fit_blocks`. Neighbours within a class are looked for inside a block. Bytes and float32 are
-    worked on in single precision with sums in double, everything else in double.
+    by `fit_blocks`. Neighbours within a class are looked for inside a block. A fit works on bytes and
+    float32 in single precision with sums in double (`embedding_` is then f to that precision), on
+    everything else in double.
 
     References
     ----------
@@ -239,7 +263,7 @@ class NSSE(CallbackSupportMixin, LandmarkClassifier):
             The fitted estimator. If fit fails, the estimator is as it was before.
         """
         settings = check_settings(self)
-        source, y = self._rows(X, y, settings)
+        source, y = row_source(self, X, y, settings)
         classes, codes = encode_labels(y)
         d = check_n_components(self.n_components, len(codes), len(classes))
         tasks = FitTasks(self, X, y)
@@ -252,66 +276,6 @@ class NSSE(CallbackSupportMixin, LandmarkClassifier):
         self._keep(fitted, tasks)
         return self
 
-    @all_or_nothing
-    @with_callbacks
-    def fit_blocks(self, blocks: Any) -> NSSE:
-        """Learn from samples that come in blocks, from disk for instance; needs landmarks.
-
-        The blocks are read once for the labels, once for the landmarks (twice for "kmeans++"), once for
-        a subsample that gives σ, once for the fit itself and once for the embedding. Memory does not
-        grow with the number of samples, but for their labels and embeddings.
-
-        Parameters
-        ----------
-        blocks : iterable of (X, y), or function returning one
-            Samples and labels of every block; the same blocks in the same order whenever it is read. A
-            generator is used up after one reading: pass the function that makes it.
-
-        Returns
-        -------
-        self : NSSE
-            The fitted estimator. If a block cannot be read or used, the error of its source is raised,
-            and the estimator is as it was before.
-        """
-        settings = check_settings(self)
-        require_landmarks(settings, "blocks of samples")
-        source = read_blocks(blocks)
-        check_classification_targets(source.y)
-        self._keep_width(source)
-        classes, codes = encode_labels(source.y)
-        d = check_n_components(self.n_components, len(codes), len(classes))
-        tasks = FitTasks(self, blocks, None)
-        with logged(self.verbose):
-            fitted, verdict = self._with_centers(source, source.y, codes, d, settings, tasks)
-        warn_about(verdict, settings)
-        self._keep(fitted, tasks)
-        return self
-
-    def estimate_memory(self, n_samples: int, n_features: int) -> int:
-        """Bytes that `fit` will need at its peak.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Shape of the training samples.
-
-        Returns
-        -------
-        int
-            Bytes, beside what Python and its libraries take; with landmarks in single precision, and
-            beside the samples themselves, which may lie on disk.
-        """
-        d = 10 if self.n_components is None else self.n_components
-        plan = check_settings(self).centers
-        if plan is None or plan.is_exact_for(n_samples):
-            return exact_memory(n_samples, n_features, d)
-        return center_memory(n_samples, n_features, d, plan.n_centers(n_samples))
-
-    def _keep(self, fitted: dict[str, Any], tasks: FitTasks) -> None:
-        for name, value in fitted.items():
-            setattr(self, name, value)
-        tasks.end()
-
     def _exact(
         self, X: Any, y: Any, codes: Ints, d: int, settings: Settings, tasks: FitTasks
     ) -> tuple[dict[str, Any], Verdict]:
@@ -320,6 +284,12 @@ class NSSE(CallbackSupportMixin, LandmarkClassifier):
         outcome = search(posed, settings, self.random_state, listener)
         fitted = self._fitted(posed, outcome.solution, X, y) | _search_record(posed, outcome)
         return fitted, Verdict.of_exact(outcome)
+
+    def _fitted_centers(
+        self, fit: CenterFit, centers: Any, source: RowSource, y: NDArray[Any]
+    ) -> dict[str, Any]:
+        condition = Condition("cholesky", fit.condition, fit.eigensolver, str(fit.precision), fit.added)
+        return super()._fitted_centers(fit, centers, source, y) | {"condition_": condition}
 
     def _fitted(self, posed: Posed, solution: Solution, X: Any, y: Any) -> dict[str, Any]:
         """Attributes of a model that can transform and predict."""
@@ -331,7 +301,7 @@ class NSSE(CallbackSupportMixin, LandmarkClassifier):
             "embedding_": embedding, "coef_": coef, "centers_": centers, "sigma_": sigma,
             "n_landmarks_": len(coef), "length_unit_": posed.unit, "classes_": np.unique(y),
             "classifier_": self._fitted_classifier(embedding, y),
-            "_expansion": GaussianExpansion.at(centers, coef, sigma), "_precision": None,
+            "_expansion": GaussianExpansion.at(centers, coef, sigma),
         }  # fmt: skip
 
 

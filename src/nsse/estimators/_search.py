@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 from sklearn.model_selection import ParameterGrid
 
 from nsse._errors import rule_error
-from nsse.estimators._grid import identity
+from nsse.estimators._grid import Params, identity
+from nsse.estimators._parameters import check_count, check_number
 
 Floats = NDArray[np.float64]
-Params = dict[str, Any]
 
 # The order in which the paper sets its weights (§5.1); what else there is follows.
 PAPER_ORDER = ("mu1", "mu2", "mu3")
@@ -85,6 +86,26 @@ class Table:
 Evaluate = Callable[[Sequence[Params]], Table]
 
 
+def run_search(model: Any, grid: Any, base: Any, trial: Any) -> tuple[Table, int]:
+    """The search that the parameters of an `NSSECV` ask for; ``trial`` scores points."""
+    tolerance = check_number("tolerance", model.tolerance, cure="0 takes the best point.")
+    if model.search == "joint":
+        return joint_search(grid, tolerance, trial)
+    if not isinstance(grid, Mapping):
+        raise rule_error(
+            "param_grid", 'be one dict for search="sequential"', type(grid).__name__,
+            'Join the dicts, or take search="joint".',
+        )  # fmt: skip
+    order = search_order(grid, model.order)
+    start = base.get_params() | dict(model.start or {})
+    unknown = sorted(set(model.start or {}) - set(order))
+    if unknown:
+        raise rule_error("start", "name parameters of the grid", unknown, "Set others on `estimator`.")
+    n_rounds = check_count("n_rounds", model.n_rounds, cure="1 is what the paper does.")
+    trial.check([*ParameterGrid([{name: values} for name, values in grid.items()]), model.start or {}])
+    return sequential_search(grid, start, order, n_rounds, tolerance, trial)
+
+
 def joint_search(grid: Any, tolerance: float, evaluate: Evaluate) -> tuple[Table, int]:
     """Score the whole grid; returns all scores and the best row."""
     table = evaluate(list(ParameterGrid(grid)))
@@ -136,3 +157,25 @@ def search_order(grid: Mapping[str, Any], order: Sequence[str] | None) -> list[s
             "Leave it None for mu1, mu2, mu3 and then the others.",
         )  # fmt: skip
     return list(order)
+
+
+def cv_results(table: Table) -> dict[str, Any]:
+    """The table in the form of ``GridSearchCV``."""
+    results: dict[str, Any] = {}
+    for name in sorted({name for point in table.points for name in point}):
+        values = np.ma.masked_all(len(table.points), dtype=object)
+        for place, point in enumerate(table.points):
+            if name in point:
+                values[place] = point[name]
+        results[f"param_{name}"] = values
+    results["params"] = [dict(point) for point in table.points]
+    for split, column in enumerate(table.scores.T):
+        results[f"split{split}_test_score"] = column.copy()
+    means = table.means
+    results["mean_test_score"] = means
+    results["std_test_score"] = table.scores.std(axis=1)
+    worst = np.nanmin(means) - 1 if not np.all(np.isnan(means)) else 0.0
+    ranked = rankdata(-np.nan_to_num(means, nan=worst), method="min")
+    results["rank_test_score"] = ranked.astype(np.int32)
+    results["mean_sigma"] = table.sigmas
+    return results

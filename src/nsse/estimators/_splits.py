@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
+from nsse._errors import rule_error
+from nsse.estimators._parameters import check_count, check_number
+
 Ints = NDArray[np.intp]
+
+FRACTION_CURE = "0.15 holds out one sample of seven."
 
 
 class BalancedSplits:
@@ -76,3 +83,51 @@ class _Deck:
                 self._left += [i for i in shuffled if i in hand]
             hand.append(self._left.pop(0))
         return hand
+
+
+def drawn_splits(model: Any, X: Any, y: NDArray[Any]) -> list[tuple[Any, Any]]:
+    """The splits that the parameters of an `NSSECV` ask for."""
+    if model.cv is not None:
+        splits = list(check_cv(model.cv, y, classifier=True).split(X, y))
+        return checked_splits(splits, len(y))
+    n_repeats = check_count("n_repeats", model.n_repeats, cure="20 is a fair number.")
+    fraction = check_number("validation_fraction", model.validation_fraction, cure=FRACTION_CURE)
+    if fraction >= 1:
+        raise rule_error(
+            "validation_fraction", "be less than 1", model.validation_fraction, FRACTION_CURE
+        )
+    warn_about_singles(y)
+    return list(BalancedSplits(n_repeats, fraction, model.random_state).split(X, y))
+
+
+def checked_splits(splits: list[tuple[Any, Any]], n_samples: int) -> list[tuple[Any, Any]]:
+    """Splits as indices, whichever form they came in."""
+    indices = [(_indices(train, n_samples), _indices(valid, n_samples)) for train, valid in splits]
+    if not indices or any(len(train) == 0 or len(valid) == 0 for train, valid in indices):
+        sizes = [(len(train), len(valid)) for train, valid in indices]
+        raise rule_error(
+            "cv", "give splits with samples to train and samples to validate", sizes,
+            "Leave it None for random splits.",
+        )  # fmt: skip
+    return indices
+
+
+def _indices(chosen: Any, n_samples: int) -> NDArray[np.intp]:
+    return np.arange(n_samples)[np.asarray(chosen) if len(chosen) else np.empty(0, dtype=np.intp)]
+
+
+def warn_about_singles(y: NDArray[Any]) -> None:
+    """Say which classes are never held out, to the one who called ``fit``."""
+    classes, sizes = np.unique(y, return_counts=True)
+    singles = classes[sizes == 1].tolist()
+    if len(singles) == len(classes):
+        raise rule_error(
+            "y", "have a class with at least 2 samples", "one sample in every class",
+            "There is nothing to hold out; fit NSSE with parameters of your choice.",
+        )  # fmt: skip
+    if singles:
+        warnings.warn(
+            f"Classes {singles} have a single sample each: it is in every training set and never "
+            "held out, so that these classes do not take part in the choice of parameters.",
+            UserWarning, stacklevel=6,
+        )  # fmt: skip

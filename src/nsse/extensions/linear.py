@@ -1,8 +1,7 @@
 """The linear map f(x) = V'(x − m).
 
-A point gets the same bits alone, in any batch and in any order: BLAS sums the rows of a product in an
-order that depends on the shape of the product, so every product here has the same shape. Rows go through
-in blocks of one fixed size, the last one filled up with zero rows.
+A point gets the same bits alone, in any batch and in any order: blocks of rows are filled up with zero
+rows to whole tiles, as for the RBF map, and BLAS runs on one thread.
 """
 
 from __future__ import annotations
@@ -12,26 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._threads import in_parallel
+from nsse.extensions.rbf import in_blocks, whole_tiles
 from nsse.kernels import as_dense
 
 Floats = NDArray[np.float64]
 
-ROWS = 64
-# Multiplications in the time of one value that `in_parallel` counts.
-PER_VALUE = 100
+# In units of a kernel value.
+MULTIPLICATION = 0.01
 
 
 def linear_map(X: Any, mean: Floats, components: Floats) -> Floats:
     """(x − mean) @ components.T for every row of ``X``, dense or sparse, in float64."""
-    out = np.empty((X.shape[0], len(components)))
-    V = np.ascontiguousarray(components.T)
 
-    def fill(start: int) -> None:
-        rows = as_dense(X[start : start + ROWS])
-        block = np.zeros((ROWS, len(mean)))
-        np.subtract(rows, mean, out=block[: len(rows)])
-        out[start : start + ROWS] = (block @ V)[: len(rows)]
+    def evaluate(rows: Any) -> Floats:
+        n_rows = rows.shape[0]
+        block = np.empty((whole_tiles(n_rows), len(mean)))
+        np.subtract(as_dense(rows), mean, out=block[:n_rows])
+        block[n_rows:] = 0.0
+        return block @ components.T
 
-    in_parallel(fill, range(0, X.shape[0], ROWS), out.size * len(mean) // PER_VALUE)
-    return out
+    d, n_features = components.shape
+    return in_blocks(evaluate, X, n_features, d, cost=d * MULTIPLICATION)

@@ -7,7 +7,7 @@ rows at other places). Blocks of rows go to our own threads instead, and bound t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,14 +21,22 @@ from nsse.kernels import KernelRows, Shifted, gaussian, interpolation_coefficien
 
 Floats = NDArray[np.float64]
 
-TILE = 16
+TILE = 8
+# Most centres whose kernel values are computed at a time.
+PANEL = 1024
+# So many features of a centre take as long as the kernel value of one row.
+FEATURES_PER_VALUE = 2
 # Kernel values in flight per block: 32 MB.
 BLOCK_VALUES = 4_000_000
 
 
 @dataclass(frozen=True)
 class GaussianExpansion:
-    """A Gaussian RBF expansion, ready to be evaluated at many points."""
+    """A Gaussian RBF expansion, ready to be evaluated at many points.
+
+    It is a sum over panels of centres, always the same ones: a few points go to several threads by
+    panels, many by blocks of rows, and the bits are the same.
+    """
 
     centers: Shifted
     coef: Floats
@@ -37,43 +45,61 @@ class GaussianExpansion:
     @classmethod
     def at(cls, centers: Any, coef: Floats, sigma: float) -> GaussianExpansion:
         """Prepare f for the given centres, coefficients (N × d) and kernel scale."""
-        return cls(Shifted.of(centers), np.ascontiguousarray(coef), sigma)
+        return cls(Shifted.of(centers).by_columns(), np.ascontiguousarray(coef), sigma)
 
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
+        if X.shape[0] <= TILE:
+            return self._few(X)
         return in_blocks(self._block, X, *self.coef.shape)
 
+    def _few(self, X: Any) -> Floats:
+        rows = _padded(self.centers.moved(X))
+        panels = self._panels()
+        parts = np.empty((len(panels), TILE, self.coef.shape[1]))
+
+        def fill(place: int) -> None:
+            parts[place] = self._panel(rows, panels[place])
+
+        work = self.centers.points.shape[0] * self.centers.points.shape[1]
+        in_parallel(fill, range(len(panels)), work // FEATURES_PER_VALUE)
+        return _total(parts)[: X.shape[0]]
+
     def _block(self, X: Any) -> Floats:
-        K = padded_squared_distances(self.centers, X)
+        rows = _padded(self.centers.moved(X))
+        return _total(self._panel(rows, panel) for panel in self._panels())
+
+    def _panels(self) -> list[slice]:
+        """Equal shares of the centres, an even number of them where there are many."""
+        n_centers = len(self.coef)
+        n_panels = 2 * -(-n_centers // (2 * PANEL)) if n_centers > PANEL // 2 else 1
+        width = -(-n_centers // n_panels)
+        return [slice(start, start + width) for start in range(0, n_centers, width)]
+
+    def _panel(self, rows: Any, panel: slice) -> Floats:
+        K = self.centers.squared_distances_from_moved(rows, panel)
         K *= -1.0 / self.sigma**2
-        return np.asarray(np.exp(K, out=K) @ self.coef)
+        return np.asarray(np.exp(K, out=K) @ self.coef[panel])
 
 
 @dataclass(frozen=True)
-class CenterExpansion:
-    """The same map for a model with centres, in the precision of its kernel rows; σ in their units.
+class SingleExpansion:
+    """The same map in the precision of kernel rows, σ in their units: for the samples of a fit.
 
-    In single precision it is faster and less accurate: ``benchmarks/throughput.py`` measures both. A
-    point has the same bits alone and in any batch here too.
+    In single precision it takes half the time. BLAS then gives a row other bits at other places of a
+    batch, so that a fitted model does not use it.
     """
 
     kernel: KernelRows
     coef: Floats
     sigma: float
 
-    @classmethod
-    def at(
-        cls, centers: Any, coef: Floats, sigma: float, unit: float, precision: Any
-    ) -> CenterExpansion:
-        """Prepare f; here σ is in the units of the samples, of which the unit of length is so many."""
-        return cls(KernelRows.at(centers, unit, precision), coef, sigma / unit)
-
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``, dense or sparse, as float64."""
         return in_blocks(self._block, X, *self.coef.shape)
 
     def _block(self, X: Any) -> Floats:
-        K = self.kernel.squared_distances(_padded(self.kernel.measured(X)))
+        K = self.kernel.squared_distances(self.kernel.measured(X))
         K *= -1.0 / self.sigma**2
         return np.asarray(np.exp(K, out=K) @ self.coef.astype(K.dtype), dtype=np.float64)
 
@@ -93,19 +119,32 @@ def interpolate(D2: Floats, Y: Floats, sigma: float, ridge: float) -> Floats:
     )  # fmt: skip
 
 
-def in_blocks(evaluate: Callable[[Any], Floats], X: Any, n_centers: int, n_components: int) -> Floats:
-    """A map at the rows of ``X``, a block of rows at a time; rows that ``evaluate`` pads are cut off."""
+def _total(parts: Iterable[Floats]) -> Floats:
+    """Their sum, from the first to the last."""
+    whole: Any = 0.0
+    for part in parts:
+        whole = whole + part
+    return np.asarray(whole)
+
+
+def in_blocks(
+    evaluate: Callable[[Any], Floats], X: Any, n_centers: int, n_components: int, cost: float = 1.0
+) -> Floats:
+    """A map at the rows of ``X``, a block of rows at a time; rows that ``evaluate`` pads are cut off.
+
+    ``cost`` is that of one row and centre, in units of a kernel value.
+    """
     n_rows = X.shape[0]
     out = np.empty((n_rows, n_components))
     rows = max(TILE, BLOCK_VALUES // n_centers // TILE * TILE)
     # Two blocks at least, so that two threads have something to do.
-    rows = min(rows, _whole_tiles(-(-n_rows // 2)))
+    rows = min(rows, whole_tiles(-(-n_rows // 2)))
 
     def fill(start: int) -> None:
         block = X[start : start + rows]
         out[start : start + rows] = evaluate(block)[: block.shape[0]]
 
-    in_parallel(fill, range(0, n_rows, rows), n_rows * n_centers)
+    in_parallel(fill, range(0, n_rows, rows), int(n_rows * n_centers * cost))
     return out
 
 
@@ -114,13 +153,14 @@ def padded_squared_distances(centers: Shifted, X: Any) -> Floats:
     return centers.squared_distances_from_moved(_padded(centers.moved(X)))
 
 
-def _whole_tiles(n_rows: int) -> int:
+def whole_tiles(n_rows: int) -> int:
+    """Rows of the whole tiles that hold so many."""
     return max(1, -(-n_rows // TILE)) * TILE
 
 
 def _padded(X: Any) -> Any:
     """Zero rows up to a whole number of tiles."""
-    missing = _whole_tiles(X.shape[0]) - X.shape[0]
+    missing = whole_tiles(X.shape[0]) - X.shape[0]
     if missing == 0:
         return X
     if isinstance(X, np.ndarray):

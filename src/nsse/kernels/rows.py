@@ -103,8 +103,16 @@ def squared_distances_between(A: Any, B: Any, norms_of_B: Rows | None = None) ->
 
 def _measured(X: Any, shift: Floats | None, unit: float, precision: Any) -> Any:
     if shift is not None:
-        moved = np.subtract(as_dense(X), shift, dtype=np.float64)
-        moved /= unit
-        return np.ascontiguousarray(moved, dtype=precision)
+        rows = as_dense(X)
+        out = np.empty(rows.shape, dtype=precision)
+
+        def fill(start: int) -> None:
+            panel = slice(start, start + PANEL)
+            moved = np.subtract(rows[panel], shift, dtype=np.float64)
+            moved /= unit
+            out[panel] = moved
+
+        in_parallel(fill, range(0, len(out), PANEL), out.size)
+        return out
     # Not in place: the conversion may share its values with X.
     return (sparse.csr_array(X, dtype=np.float64) / unit).astype(precision)

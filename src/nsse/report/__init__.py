@@ -2,11 +2,13 @@
 
 - ``palette``: colours of classes, chosen to survive colour-blindness;
 - ``polygon``: the frame: an embedding seen in the plane, its classes at the corners of a polygon;
-- ``page``, ``mistakes``, ``embedding_plot``: the figure drawn from such frames.
+- ``page``, ``mistakes``, ``embedding_plot``: the figure drawn from such frames;
+- ``certificate_plots``: risk by coverage, and how well a model generalises.
 
 Arrays come in; nothing here knows which method made them.
 """
 
+from nsse.report.certificate_plots import generalization_figure, risk_coverage_figure
 from nsse.report.embedding_plot import embedding_figure
 from nsse.report.page import require_matplotlib, save_figure
 from nsse.report.palette import class_colors
@@ -16,7 +18,9 @@ __all__ = [
     "PolygonView",
     "class_colors",
     "embedding_figure",
+    "generalization_figure",
     "polygon_view",
     "require_matplotlib",
+    "risk_coverage_figure",
     "save_figure",
 ]

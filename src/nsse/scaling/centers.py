@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from nsse._errors import rule_error
-from nsse._threads import in_parallel
+from nsse._threads import in_parallel, one_blas_thread
 from nsse.kernels import precision_of
 
 Ints = NDArray[np.intp]
@@ -66,7 +66,8 @@ def kmeans_plus_plus(codes: Ints, n_centers: int, rng: np.random.Generator, take
     candidates = _drawn(codes, equal_shares(np.bincount(codes), n_candidates), rng)
     rows = take(candidates)
     seed = int(rng.integers(2**31 - 1))
-    _, chosen = kmeans_plusplus(rows.astype(precision_of(rows.dtype)), n_centers, random_state=seed)
+    with one_blas_thread():  # thousands of small products
+        _, chosen = kmeans_plusplus(rows.astype(precision_of(rows.dtype)), n_centers, random_state=seed)
     return Centers.among(_sorted(candidates[chosen]), take)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.extensions import CenterExpansion
+from nsse.extensions import GaussianExpansion, SingleExpansion
 from nsse.kernels import (
     KernelRows,
     check_distinct,
@@ -20,7 +20,7 @@ from nsse.kernels import (
 )
 from nsse.scaling.moments import Terms, class_runs, gram_matrices
 from nsse.scaling.scale import Evaluation, Objective, SampledProblem, draw_subsample, find_scale
-from nsse.scaling.sources import RowSource
+from nsse.scaling.sources import RowMap, RowSource
 from nsse.solvers import fix_signs
 from nsse.solvers.gram_pencil import GramSolution, solve_gram
 from nsse.solvers.pencil import RankError
@@ -175,7 +175,8 @@ def fit_centers(
         objective.n_neighbors, objective.beta, np.ones_like(counts),
     )  # fmt: skip
     solved = _solved(source, codes, terms, objective)
-    return _finished(source, codes, terms, scale, solved, objective, record, converged, at_bound)
+    f = _map(terms, centers, solved.found.coef, scale)
+    return _finished(source, codes, terms, f, scale, solved, objective, record, converged, at_bound)
 
 
 def _median_of(rows: Any, rng: np.random.Generator) -> float:
@@ -249,13 +250,20 @@ def _solved(source: RowSource, codes: Ints, terms: Terms, objective: Objective) 
     return Solved(found, eigenvalues, added)
 
 
+def _map(terms: Terms, centers: Any, coef: Floats, scale: float) -> RowMap:
+    """f for the samples of the fit: as the fitted model has it, or faster in single precision."""
+    if terms.kernel.precision == np.float32:
+        return SingleExpansion(terms.kernel, coef, terms.sigma)
+    return GaussianExpansion.at(centers, coef, scale)
+
+
 def _finished(
-    source: RowSource, codes: Ints, terms: Terms, scale: float, solved: Solved,
+    source: RowSource, codes: Ints, terms: Terms, f: RowMap, scale: float, solved: Solved,
     objective: Objective, record: _Record, converged: bool, at_bound: bool,
 ) -> CenterFit:  # fmt: skip
     """The embedding of all rows, signs, and what there is to report."""
     kernel, sigma, solution = terms.kernel, terms.sigma, solved.found
-    Y = source.mapped(CenterExpansion(kernel, solution.coef, sigma))
+    Y = source.mapped(f)
     deviation = Y.T @ Y - np.eye(Y.shape[1])
     noisy = np.abs(np.diag(deviation)) > ALL_NOISE
     if noisy.any():

@@ -147,7 +147,13 @@ def within_class_laplacian(
     rows: Any, codes: Ints, n_neighbors: int | None, beta: float | None
 ) -> sparse.csr_array:
     """L_w of rows sorted by class, as `gaussian_affinity` defines it; no distance between classes."""
-    found = [_class_edges(rows, members, n_neighbors) for members in class_runs(codes)]
+    runs = class_runs(codes)
+    found: list[Any] = [None] * len(runs)
+
+    def fill(c: int) -> None:
+        found[c] = _class_edges(rows, runs[c], n_neighbors)
+
+    in_parallel(fill, range(len(runs)), sum((run.stop - run.start) ** 2 for run in runs))
     origin, other, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
     mean = float(lengths.mean()) if lengths.size else 0.0
     width = beta if beta is not None else mean if mean > 0 else 1.0  # no edge, or duplicates only

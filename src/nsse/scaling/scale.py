@@ -14,25 +14,19 @@ Without loss where the subsample is everything, which small problems are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nsse._threads import in_parallel, one_blas_thread
+from nsse._threads import one_blas_thread
 from nsse.kernels import KernelRows
 from nsse.scaling.centers import stratified
-from nsse.scaling.moments import (
-    Moments,
-    add_products,
-    class_runs,
-    gram_matrices,
-    within_class_laplacian,
-)
+from nsse.scaling.weighted import RowProducts, WeightedRows, solve_rows
 from nsse.solvers.descent import DescentEnd, descend
-from nsse.solvers.gram_pencil import IndefiniteError, solve_gram
+from nsse.solvers.gram_pencil import IndefiniteError
 from nsse.solvers.joint import NEARLY_AS_DEEP, SCAN_POINTS, SUBSAMPLE_TOL
 from nsse.solvers.pencil import RankError
 from nsse.solvers.valleys import valleys
@@ -45,8 +39,6 @@ ROWS = 4000
 CENTERS = (300, 1000)
 # Times the least g: no minimum of all samples lies in a valley above that.
 FAR_ABOVE = 30.0
-PANEL = 256
-ROUNDING = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -83,9 +75,8 @@ def draw_subsample(
     many centres there must be. The result's ``centers`` index the centres.
     """
     N = len(codes)
-    few, many = max(CENTERS[0], least), max(CENTERS[1], least)
     n_rows = min(N, ROWS)
-    wanted = int(np.clip(round(n_centers * n_rows / N), few, many))
+    wanted = few_centers(n_centers, n_rows, N, least)
     some = np.arange(n_centers)
     if wanted < n_centers:
         some = np.sort(rng.choice(n_centers, wanted, replace=False))
@@ -100,6 +91,12 @@ def draw_subsample(
         others = others[_stratified_among(codes[others], n_rows - n_own, rng)]
     rows = _with_every_class(codes, np.union1d(own, others))
     return Subsample(rows.astype(np.intp), some.astype(np.intp), False)
+
+
+def few_centers(n_centers: int, n_rows: int, n_samples: int, least: int) -> int:
+    """How many centres for so many rows: their share of the whole, within limits."""
+    few, many = max(CENTERS[0], least), max(CENTERS[1], least)
+    return int(np.clip(round(n_centers * n_rows / n_samples), few, many))
 
 
 def _with_every_class(codes: Ints, rows: Ints) -> Ints:
@@ -133,35 +130,21 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class SampledProblem:
-    """The problem of all samples, seen through weighted rows and some centres, in double precision.
+    """The problem of all samples, seen through weighted rows and some centres, in double precision."""
 
-    ``counts`` are the class sizes among all samples, ``weights`` for how many of them a row stands.
-    """
-
-    D2: Floats
-    codes: Ints
+    rows: WeightedRows
     L: sparse.csr_array
-    counts: Floats
     objective: Objective
-    _buffers: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(
         cls, rows: Any, codes: Ints, centers: Any, counts: Floats, objective: Objective, unit: float
     ) -> SampledProblem:
-        """Measure rows against centres; the rows are sorted by class."""
-        order = np.argsort(codes, kind="stable")
+        """Measure rows against centres."""
         kernel = KernelRows.at(centers, unit, np.float64)
-        measured = kernel.measured(rows[order])
-        with one_blas_thread():
-            D2 = kernel.squared_distances(measured)
-            L = within_class_laplacian(measured, codes[order], objective.n_neighbors, objective.beta)
-        return cls(D2, codes[order], L, counts, objective)
-
-    @property
-    def weights(self) -> Floats:
-        """n_c over the rows of class c."""
-        return np.asarray(self.counts / np.bincount(self.codes))
+        weighted, measured = WeightedRows.of(rows, codes, kernel, counts)
+        L = weighted.laplacian(measured, objective.n_neighbors, objective.beta)
+        return cls(weighted, L, objective)
 
     def evaluate(self, log_sigma: float) -> Evaluation:
         """Solve at one σ."""
@@ -169,76 +152,18 @@ class SampledProblem:
             return self._evaluate(float(np.exp(log_sigma)))
 
     def _evaluate(self, sigma: float) -> Evaluation:
-        o = self.objective
-        K = self._kernel(sigma)
-        w = self.weights[self.codes][:, np.newaxis]
-        sums = np.add.reduceat(K * w, [s.start for s in class_runs(self.codes)], axis=0)
-        references = sums / self.counts[:, np.newaxis]
-        moments = self._moments(K, references)
-        grams = gram_matrices(moments, references, o.mu1, o.mu2)
-        found = solve_gram(
-            grams.B, grams.P, grams.class_sums.T, o.n_components, ROUNDING, may_jitter=False
-        )
-        C, Y = found.coef, K @ found.coef
-        within = self.L @ Y * w
-        moved = within + self._classes(Y, w) - Y * w * found.eigenvalues  # (S − λ)y, weighted
-        dY = self._derivative(K, sigma, C)
-        slope = 2.0 * float(np.einsum("ij,ij->", dY, moved)) - 2.0 * o.scale_term(sigma)
+        o, rows = self.objective, self.rows
+        K = rows.kernel(sigma)
+        products = RowProducts.of(rows, K)
+        P = products.spread("P", o.mu1, self.L)
+        found, within, slopes = solve_rows(products, self.L, P, sigma, o.mu1, o.mu2, o.n_components)
+        slope = float(slopes.sum()) - 2.0 * o.scale_term(sigma)
         excess = float(found.eigenvalues.sum()) + o.scale_term(sigma)
         return Evaluation(
-            sigma=sigma, excess=excess, slope=slope, eigenvalues=found.eigenvalues, coef=C, embedding=Y,
-            within=float(np.einsum("ij,ij->", Y, within)),
+            sigma=sigma, excess=excess, slope=slope, eigenvalues=found.eigenvalues, coef=found.coef,
+            embedding=K @ found.coef, within=within,
             condition=found.condition, eigensolver=found.eigensolver,
         )  # fmt: skip
-
-    def _kernel(self, sigma: float) -> Floats:
-        K = self._buffer("K", self.D2.shape)
-
-        def fill(start: int) -> None:
-            rows = slice(start, start + PANEL)
-            np.multiply(self.D2[rows], -1.0 / sigma**2, out=K[rows])
-            np.exp(K[rows], out=K[rows])
-
-        in_parallel(fill, range(0, len(K), PANEL), K.size)
-        return K
-
-    def _moments(self, K: Floats, references: Floats) -> Moments:
-        """As `block_moments` of these rows, from distances that are known already."""
-        o, m = self.objective, K.shape[1]
-        root = np.sqrt(self.weights)[self.codes][:, np.newaxis]
-        centred = np.subtract(K, references[self.codes], out=self._buffer("centred", K.shape))
-        sums = np.zeros_like(references)  # the references are the means themselves
-        centred *= root
-        spread = self._buffer("spread", K.shape)
-        np.multiply(centred, o.mu1 * self.counts[self.codes][:, np.newaxis], out=spread)
-        spread += self.L @ centred
-        scatter, P = (self._buffer(name, (m, m)) for name in ("B", "P"))
-        scatter[:], P[:] = 0.0, 0.0
-        add_products(centred, centred, scatter)
-        add_products(centred, spread, P)
-        return Moments(self.counts, sums, scatter, P)
-
-    def _classes(self, Y: Floats, w: Floats) -> Floats:
-        """μ1 (diag(n_c) − EE' + 11')Y with every row as many times as it stands for samples."""
-        sums = np.add.reduceat(Y * w, [s.start for s in class_runs(self.codes)], axis=0)
-        n = self.counts[self.codes][:, np.newaxis]
-        return self.objective.mu1 * w * (n * Y - sums[self.codes] + sums.sum(axis=0))
-
-    def _derivative(self, K: Floats, sigma: float, C: Floats) -> Floats:
-        """(dK/d log σ) C, dK = 2 (r²/σ²) K held a few rows at a time."""
-        out = np.empty((len(K), C.shape[1]))
-
-        def fill(start: int) -> None:
-            rows = slice(start, start + PANEL)
-            out[rows] = (K[rows] * self.D2[rows]) @ C
-
-        in_parallel(fill, range(0, len(K), PANEL), K.size)
-        return np.asarray(out * (2.0 / sigma**2))
-
-    def _buffer(self, name: str, shape: tuple[int, ...]) -> Floats:
-        if name not in self._buffers:
-            self._buffers[name] = np.empty(shape)
-        return self._buffers[name]
 
 
 def find_scale(

@@ -17,7 +17,7 @@ from scipy.linalg import eigh, lapack
 from nsse._errors import rule_message
 from nsse._threads import one_blas_thread
 from nsse.solvers.factors import Factor
-from nsse.solvers.krylov import GUARD, LEAST_BLOCKS, _orthonormal
+from nsse.solvers.krylov import GUARD, LEAST_BLOCKS, orthonormal
 from nsse.solvers.pencil import RESIDUAL, RankError
 
 Floats = NDArray[np.float64]
@@ -145,7 +145,7 @@ def _block_krylov(
     fresh = factor.solve_transposed(start)
     for done in range(0, most * width, width):
         upto = done + width
-        U[:, done:upto] = _orthonormal(fresh, U[:, :done])
+        U[:, done:upto] = orthonormal(fresh, U[:, :done])
         V[:, done:upto] = factor.solve_transposed(B @ factor.solve(U[:, done:upto]))
         reduced = U[:, :upto].T @ V[:, :upto]
         theta, Q = eigh((reduced + reduced.T) / 2, check_finite=False)

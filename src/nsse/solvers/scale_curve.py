@@ -3,8 +3,8 @@
 g(σ) = Σ_{k≤d} λ_k(σ) + μ3/σ² is known with its slope wherever the pencil was solved. The σ tried are
 those of one fine grid, so that all weights, μ3 and d share their kernel matrices: first the grid of the
 joint search, then the nodes around each minimum until it lies in one cell. There g is the cubic through
-both ends, and the embedding is interpolated between the nodes around it. Both agree with the joint
-search to a small fraction of a percent of σ.
+both ends, and the embedding is interpolated between the nodes around it. ``tests/test_sweep.py``
+compares both with the joint search.
 """
 
 from __future__ import annotations

@@ -1,0 +1,104 @@
+"""The map f as a function of the space of its kernel: Gram matrix, norms, and how far it rounds.
+
+For every direction a, g = a'f has the norm √(a'Ga) with G = C'K_ZZ C, and by Cauchy–Schwarz
+
+    |g(u) − g(v)| ≤ √(a'Ga) ‖k_u − k_v‖ = √(a'Ga) √(2 − 2 exp(−‖u − v‖²/σ²)),      |g(u)| ≤ √(a'Ga).
+
+That holds for real numbers. A certificate is about the numbers a computer gets, so G is raised and f is
+surrounded by what rounding can do at most: products of length k have a relative error of k ε, distances
+are expanded, and the constants are doubled to cover terms of second order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse._threads import one_blas_thread
+from nsse.extensions import GaussianExpansion
+from nsse.extensions.rbf import in_blocks
+
+Floats = NDArray[np.float64]
+
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class FunctionSpace:
+    """What certificates need to know of a Gaussian expansion.
+
+    Attributes
+    ----------
+    expansion : GaussianExpansion
+        The map f.
+    gram : ndarray of shape (n_components, n_components)
+        An upper bound, in the order of symmetric matrices, of G = C'K_ZZ C.
+    rounding : float
+        How far the computed f(x) may be from the exact one, for any x.
+    """
+
+    expansion: GaussianExpansion
+    gram: Floats
+    rounding: float
+
+    @classmethod
+    def of(cls, expansion: GaussianExpansion) -> FunctionSpace:
+        """Compute the Gram matrix in blocks: O(N²(n + d)) time, no N × N matrix."""
+        return cls(expansion, gram_bound(expansion), evaluation_error(expansion))
+
+    @property
+    def sigma(self) -> float:
+        """The kernel scale."""
+        return self.expansion.sigma
+
+    @cached_property
+    def largest_norm(self) -> float:
+        """√λmax(G): no ‖f(x)‖ is larger."""
+        return float(np.sqrt(np.linalg.eigvalsh(self.gram)[-1]))
+
+    @cached_property
+    def factor(self) -> Floats:
+        """F with FF' = G, so that ‖F'w‖ is the norm of w'f."""
+        eigenvalues, vectors = np.linalg.eigh(self.gram)
+        return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
+
+
+def gram_bound(expansion: GaussianExpansion) -> Floats:
+    """G = C'K_ZZ C, raised by the identity times what its rounding may be."""
+    C, centers = expansion.coef, expansion.centers
+    N, d = C.shape
+    both = np.hstack([C, np.abs(C)])
+
+    def smoothed(rows: Floats) -> Floats:
+        K = centers.squared_distances_from_moved(rows)
+        K *= -1.0 / expansion.sigma**2
+        return np.asarray(np.exp(K, out=K) @ both)
+
+    with one_blas_thread():
+        KC = in_blocks(smoothed, centers.points, N, 2 * d)
+        G, absolute = C.T @ KC[:, :d], np.abs(C).T @ KC[:, d:]
+    relative = 2.0 * EPS * (_distance_terms(expansion) + 2 * N + 8)
+    raised = 0.5 * (G + G.T)
+    raised[np.diag_indices(d)] += relative * np.linalg.norm(absolute)
+    return np.asarray(raised)
+
+
+def evaluation_error(expansion: GaussianExpansion) -> float:
+    """Bound of ‖computed f(x) − f(x)‖ over all x.
+
+    With t = ‖x − z‖²/σ² and R = max ‖z − mean‖, the expansion of t is wrong by at most
+    ε n (2t + 8R²/σ²), hence the kernel by that times e^{−t}, and t e^{−t} < 1/2.
+    """
+    N = len(expansion.coef)
+    rows = float(np.linalg.norm(expansion.coef, axis=1).sum())
+    n_features = expansion.centers.points.shape[1]
+    return 2.0 * EPS * rows * (n_features + 12 + 2.0 * _distance_terms(expansion) + N)
+
+
+def _distance_terms(expansion: GaussianExpansion) -> float:
+    """(n + 12) · 4R²/σ²: the rounding of ‖z_i − z_j‖²/σ² in units of ε."""
+    centers = expansion.centers
+    return float((centers.points.shape[1] + 12) * 4.0 * centers.norms.max() / expansion.sigma**2)

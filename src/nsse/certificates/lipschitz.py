@@ -1,0 +1,118 @@
+"""Lipschitz constants of a map, proved and observed, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse._errors import rule_error
+from nsse.certificates.function_space import FunctionSpace
+from nsse.certificates.jacobians import steepest_near, steepness
+from nsse.certificates.models import checked_samples, expansion_of
+from nsse.kernels import as_dense
+
+Floats = NDArray[np.float64]
+
+STARTS = 3  # steepest points from which to climb
+
+
+@dataclass(frozen=True)
+class LipschitzBounds:
+    """Upper bounds of the Lipschitz constant of f, and a lower one.
+
+    Attributes
+    ----------
+    proposition_1 : float
+        √N L_φ ‖C‖_F with L_φ = √(2/e)/σ: Proposition 1 of the paper.
+    row_sum : float
+        L_φ Σ_i ‖c_i‖, never above `proposition_1`.
+    rkhs : float
+        (√2/σ) √λmax(C'KC).
+    empirical : float
+        Largest spectral norm of the Jacobian found: no Lipschitz constant is smaller.
+    steepest : ndarray of shape (n_features,)
+        The point where it was found.
+    sigma : float
+        The kernel scale.
+    """
+
+    proposition_1: float
+    row_sum: float
+    rkhs: float
+    empirical: float
+    steepest: Floats
+    sigma: float
+
+    @property
+    def best(self) -> float:
+        """The smallest constant that is proved."""
+        return min(self.proposition_1, self.row_sum, self.rkhs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values by name, for a frame or a file."""
+        return {name: value for name, value in asdict(self).items() if name != "steepest"}
+
+
+def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> LipschitzBounds:
+    """Bounds of ‖f(u) − f(v)‖/‖u − v‖, and the steepest place that was found.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; its map must be a Gaussian expansion.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        Where to look for steep places. None: at the centres of f, that is the training samples.
+    max_iter : int, default=100
+        Steps of the climb from each of the three steepest of these. 0 does not climb.
+
+    Returns
+    -------
+    LipschitzBounds
+        ``empirical <= L <= rkhs, row_sum <= proposition_1`` for the best constant L; of the two in the
+        middle either may be smaller.
+    """
+    if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 0:
+        raise rule_error("max_iter", "be a whole number, 0 or more", max_iter, "0 does not climb.")
+    expansion = expansion_of(model)
+    centers = expansion.centers
+    points = centers.points if X is None else centers.moved(checked_samples(model, X))
+    norms = steepness(expansion, points)
+    first = np.argsort(-norms, kind="stable")[:STARTS]
+    starts = as_dense(points[first])
+    ends = np.array([steepest_near(expansion, start, int(max_iter)) for start in starts])
+    candidates = np.vstack([starts, ends])
+    found = steepness(expansion, candidates)
+    top = int(found.argmax())
+    shift = 0.0 if centers.shift is None else centers.shift
+    return LipschitzBounds(
+        proposition_1=proposition_1(expansion.coef, expansion.sigma),
+        row_sum=row_sum_bound(expansion.coef, expansion.sigma),
+        rkhs=rkhs_bound(FunctionSpace.of(expansion)),
+        empirical=float(found[top]),
+        steepest=candidates[top] + shift,
+        sigma=expansion.sigma,
+    )
+
+
+def kernel_slope(sigma: float) -> float:
+    """L_φ = √2 e^(−1/2)/σ, the largest slope of exp(−r²/σ²) (proof of Proposition 1)."""
+    return float(np.sqrt(2.0 / np.e) / sigma)
+
+
+def proposition_1(coef: Floats, sigma: float) -> float:
+    """√N L_φ ‖C‖_F."""
+    return float(np.sqrt(len(coef)) * kernel_slope(sigma) * np.linalg.norm(coef))
+
+
+def row_sum_bound(coef: Floats, sigma: float) -> float:
+    """L_φ Σ ‖c_i‖: the triangle inequality over the centres, without Cauchy–Schwarz after it."""
+    return kernel_slope(sigma) * float(np.linalg.norm(coef, axis=1).sum())
+
+
+def rkhs_bound(space: FunctionSpace) -> float:
+    """(√2/σ) √λmax(G), from √(2 − 2 exp(−r²/σ²)) ≤ √2 r/σ."""
+    return float(np.sqrt(2.0) / space.sigma * space.largest_norm)

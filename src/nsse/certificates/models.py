@@ -1,0 +1,62 @@
+"""Asking a model for its map, and refusing those that have none of the kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nsse._errors import rule_message
+from nsse.extensions import GaussianExpansion
+
+Floats = NDArray[np.float64]
+
+
+def expansion_of(model: Any) -> GaussianExpansion:
+    """The Gaussian expansion of a fitted model.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with an attribute ``expansion_``: `NSSE`, `SUPLAP`, `MReg`, `IsoKRR`.
+
+    Returns
+    -------
+    GaussianExpansion
+        Centres, coefficients and scale.
+    """
+    if not hasattr(type(model), "expansion_"):
+        cure = "NSSE, SUPLAP, MReg and IsoKRR do; nothing is proved here about other maps."
+        rule = "have a Gaussian expansion as its map to be certified"
+        raise TypeError(rule_message("model", rule, type(model).__name__, cure))
+    check_is_fitted(model)
+    expansion: GaussianExpansion = model.expansion_
+    return expansion
+
+
+def certified_radius(model: Any, X: Any, bound: str = "directional") -> Floats:
+    """Certified radii of a model's predictions; see `GaussianMapClassifier.certified_radius`.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, a Gaussian expansion with a classifier whose decision is known.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples.
+    bound : {"directional", "rkhs", "row_sum", "proposition_1"}, default="directional"
+        See `Certificate.radius`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Radii in the units of ``X``.
+    """
+    expansion_of(model)
+    return np.asarray(model.certified_radius(X, bound=bound))
+
+
+def checked_samples(model: Any, X: Any) -> Any:
+    """Samples as the model accepts them, a dense or CSR matrix of floats."""
+    return validate_data(model, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])

@@ -1,0 +1,145 @@
+"""``nsse reproduce``: the paper's tables, run times and figures, computed here, beside the printed ones.
+
+Rows go to disk as they finish: stopped at any moment and started again, a run goes on. What is shown is
+always made anew of all rows that are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nsse.cli.files import one_line_errors
+
+app = typer.Typer(invoke_without_command=True, add_completion=False)
+
+Datasets = Annotated[
+    list[str] | None,
+    typer.Option("--datasets", help="Data sets, separated by commas. [default: those that are found]"),
+]
+Methods = Annotated[
+    list[str] | None, typer.Option("--methods", help="Methods, separated by commas. [default: all]")
+]
+Repeats = Annotated[
+    int | None, typer.Option(min=1, help="Realisations. [default: 20, or 5 of the slower methods]")
+]
+Sizes = Annotated[
+    list[str] | None,
+    typer.Option("--sizes", help="Training samples per class, separated by commas. [default: all]"),
+]
+Jobs = Annotated[int, typer.Option(help="Worker processes; -1 is one per processor.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Digits and objects: minutes, no data needed.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the results. [default: reproduction, or reproduction-quick]"),
+]
+
+
+@app.callback()
+def reproduce(
+    context: typer.Context,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compute one random row per table again and compare.")
+    ] = False,
+    quick: Quick = False,
+    out: Out = None,
+) -> None:
+    """Reproduce the paper: its tables, run times and figures, ours beside the printed values."""
+    if context.invoked_subcommand is not None:
+        return
+    if not check:
+        typer.echo(context.get_help())
+        return
+    from nsse.cli.reproduce_check import check_rows
+
+    with _errors():
+        agreed = check_rows(quick, out)
+    raise typer.Exit(0 if agreed else 2)
+
+
+@app.command()
+def tables(
+    datasets: Datasets = None,
+    methods: Methods = None,
+    repeats: Repeats = None,
+    sizes: Sizes = None,
+    jobs: Jobs = 2,
+    quick: Quick = False,
+    out: Out = None,
+) -> None:
+    """Tables 1 to 6: our errors beside the printed ones, under both protocols."""
+    from nsse.cli.reproduce_steps import compute, publish, request
+
+    with _errors():
+        asked = request(quick, out, datasets, methods, sizes, repeats, jobs)
+        problems = asked.problems + compute(asked)
+        publish(asked)
+    _end(problems)
+
+
+@app.command()
+def runtime(datasets: Datasets = None, quick: Quick = False, out: Out = None) -> None:
+    """Table 7: seconds of a fit, beside Algorithm 1 as it is printed, in the same run."""
+    from nsse.cli.reproduce_steps import measure_times, publish, request
+
+    with _errors():
+        asked = request(quick, out, datasets)
+        measure_times(asked)
+        publish(asked)
+    _end(asked.problems)
+
+
+@app.command()
+def figures(datasets: Datasets = None, quick: Quick = False, out: Out = None) -> None:
+    """Convergence, error against d (of the rows that are there), embeddings in the plane."""
+    from nsse.cli.reproduce_steps import draw, publish, request
+
+    with _errors():
+        asked = request(quick, out, datasets)
+        draw(asked)
+        publish(asked)
+    _end(asked.problems)
+
+
+@app.command("all")
+def everything(
+    datasets: Datasets = None,
+    methods: Methods = None,
+    repeats: Repeats = None,
+    sizes: Sizes = None,
+    jobs: Jobs = 2,
+    quick: Quick = False,
+    out: Out = None,
+) -> None:
+    """All of it: tables, run times and figures on one page."""
+    from nsse.cli.reproduce_steps import compute, draw, measure_times, publish, request
+
+    with _errors():
+        asked = request(quick, out, datasets, methods, sizes, repeats, jobs)
+        problems = asked.problems + compute(asked)
+        measure_times(asked)
+        draw(asked)
+        publish(asked)
+    _end(problems)
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        with one_line_errors(OSError, ImportError, ValueError, RuntimeError):
+            yield
+    except KeyboardInterrupt as stopped:
+        typer.echo(f"nsse: stopped. {stopped}", err=True)
+        raise typer.Exit(130) from stopped
+
+
+def _end(problems: list[str]) -> None:
+    """What could not be had is said last, where it is seen; the rest was done."""
+    for problem in problems:
+        typer.echo(f"nsse: {problem}", err=True)
+    if problems:
+        raise typer.Exit(2)

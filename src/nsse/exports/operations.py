@@ -1,0 +1,133 @@
+"""f and the classifier in ONNX operations, written once for every interpreter.
+
+The operations are the plain ones of ONNX (MatMul, Exp, ArgMax, …), so that a graph of them runs in any
+runtime. An interpreter is told them one after another: NumPy computes them at once (`InNumpy`),
+the converter writes them down.
+
+As in `nsse.kernels.distances`, samples are shifted by the mean of the centres before ‖x − z‖² is
+expanded, which changes no distance and keeps digits; and they are measured in units of σ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse.certificates.decisions import Decision
+from nsse.extensions import GaussianExpansion
+from nsse.kernels import as_dense
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+FLOAT = 1  # float32 among the types of ONNX
+
+
+class Interpreter(Protocol):
+    """Takes operations one after another; what it passes on between them is its own affair."""
+
+    dtype: Any
+
+    def constant(self, values: Array, *, exact: bool = False) -> Any:
+        """A constant: floats in `dtype`, or as they are if ``exact``; all else as it is."""
+
+    def __call__(self, operation: str, *inputs: Any, **attributes: Any) -> Any:
+        """The (first) result of an operation of ONNX."""
+
+
+class InNumpy:
+    """Computes the operations of a map at once."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = np.dtype(dtype)
+
+    def constant(self, values: Array, *, exact: bool = False) -> Array:
+        """The values in the floating-point type of this interpreter."""
+        return values if exact else _in(self.dtype, values)
+
+    def __call__(self, operation: str, *inputs: Array, **attributes: Any) -> Array:
+        """The operation by its NumPy name."""
+        return np.asarray(_NUMPY[operation](*inputs, **attributes))
+
+
+_NUMPY: dict[str, Any] = {
+    "Add": np.add, "Exp": np.exp, "MatMul": np.matmul, "Min": np.minimum, "Mul": np.multiply,
+    "Sub": np.subtract,
+    "ReduceSum": lambda values, axes, keepdims: values.sum(axis=tuple(axes), keepdims=bool(keepdims)),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class GaussianGraph:
+    """f(x) = Σ c_i exp(−‖x − z_i‖²/σ²), Eq. (6)."""
+
+    centers: Floats
+    coef: Floats
+    sigma: float
+
+    @classmethod
+    def of(cls, expansion: GaussianExpansion) -> GaussianGraph:
+        """The graph of a prepared map; sparse centres become dense, as ONNX knows no others."""
+        points, shift = as_dense(expansion.centers.points), expansion.centers.shift
+        return cls(points if shift is None else points + shift, expansion.coef, expansion.sigma)
+
+    def write(self, told: Interpreter, X: Any) -> Any:
+        """f at the rows of X."""
+        # A shift that the type holds exactly: the same one for samples and centres.
+        shift = _in(told.dtype, self.centers.mean(axis=0))
+        V = _in(told.dtype, (self.centers - shift) / self.sigma).astype(np.float64)
+        # One factor per feature: onnxruntime moves a single one into the product, and in float32.
+        scales = told.constant(np.full(len(shift), 1.0 / self.sigma))
+        U = told("Mul", told("Sub", X, told.constant(shift)), scales)
+        # −‖u − v‖² = 2u'v − ‖v‖² − ‖u‖², never above zero.
+        products = told("MatMul", U, told.constant(2.0 * V.T))
+        less_centers = told("Add", products, told.constant(-np.einsum("ij,ij->i", V, V)))
+        norms = told("ReduceSum", told("Mul", U, U), axes=[1], keepdims=1)
+        exponents = told("Min", told("Sub", less_centers, norms), told.constant(np.array(0.0)))
+        return told("MatMul", told("Exp", exponents), told.constant(self.coef))
+
+
+@dataclass(frozen=True)
+class LinearGraph:
+    """f(x) = V'(x − m)."""
+
+    mean: Floats
+    components: Floats
+
+    def write(self, told: Interpreter, X: Any) -> Any:
+        """f at the rows of X."""
+        moved = told("Sub", X, told.constant(self.mean))
+        return told("MatMul", moved, told.constant(self.components.T))
+
+
+def write_label(told: Interpreter, Y: Any, decision: Decision) -> Any:
+    """Labels of the rows of Y by the largest of their affine scores, or by a vote of the k largest."""
+    weights, offsets = decision.weights, decision.offsets
+    if decision.by_distance:
+        # 2z'g − ‖z‖² with z = y_i − m, g = f − m: the same order with fewer digits lost.
+        points = weights / 2.0
+        mean = _in(told.dtype, points.mean(axis=0))
+        Z = points - mean
+        Y, weights, offsets = told("Sub", Y, told.constant(mean)), 2.0 * Z, -np.einsum("ij,ij->i", Z, Z)
+    scores = told("Add", told("MatMul", Y, told.constant(weights.T)), told.constant(offsets))
+    codes = told.constant(decision.codes.astype(np.int64))
+    classes = told.constant(decision.classes, exact=True)
+    if decision.n_votes == 1:
+        best = told("ArgMax", scores, axis=1, keepdims=0)
+        return told("Gather", classes, told("Gather", codes, best))
+    k = told.constant(np.array([decision.n_votes], dtype=np.int64))
+    voters = told("Gather", codes, told("TopK", scores, k, axis=1))
+    n_classes = told.constant(np.array([len(decision.classes)], dtype=np.int64))
+    ballots = told("OneHot", voters, n_classes, told.constant(np.array([0, 1], dtype=np.int64)), axis=-1)
+    votes = told("ReduceSum", ballots, axes=[1], keepdims=0)
+    # Older runtimes compare floats only. Of as many votes the first class wins, as in scikit-learn.
+    winner = told("ArgMax", told("Cast", votes, to=FLOAT), axis=1, keepdims=0)
+    return told("Gather", classes, winner)
+
+
+def _in(dtype: Any, values: Array) -> Array:
+    """Floats in the given type; labels and indices as they are."""
+    return values.astype(dtype) if values.dtype.kind == "f" else values

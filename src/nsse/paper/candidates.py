@@ -1,0 +1,74 @@
+"""Candidates of a row: what was tried, with the mistakes it made on the test samples.
+
+A candidate is (scaling, parameters, d). A row keeps the mistakes of all of them; `paper` takes, after
+the fact, the candidate with the fewest over all realisations, `honest` the one that cross-validation
+chose on the training samples of that row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse.evaluation.tasks import canonical
+
+Floats: TypeAlias = NDArray[np.float64]
+Labels: TypeAlias = NDArray[Any]
+
+WHOLE = "all"  # dimension of an embedding that was not cut
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One thing that was tried; ``d`` is None where a method has no dimension, "all" where not cut.
+
+    For NSSE the weights are no part of the candidate: cross-validation set them, for every d.
+    """
+
+    scaling: str
+    d: int | str | None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """One line of JSON."""
+        return canonical([self.scaling, self.d, self.parameters])
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        shown = [f"{name}={value}" for name, value in self.parameters.items()]
+        return ", ".join([self.scaling, *shown, *([] if self.d is None else [f"d={self.d}"])])
+
+
+def packed(mistakes: Mapping[Candidate, int]) -> list[dict[str, Any]]:
+    """For a row: one entry per scaling and parameters, with lists over d."""
+    entries: dict[str, dict[str, Any]] = {}
+    for candidate, count in mistakes.items():
+        shared = {"scaling": candidate.scaling, "parameters": dict(candidate.parameters)}
+        entry = entries.setdefault(canonical(shared), shared | {"d": [], "mistakes": []})
+        entry["d"].append(candidate.d)
+        entry["mistakes"].append(int(count))
+    return list(entries.values())
+
+
+def unpacked(entries: Iterable[Mapping[str, Any]]) -> dict[Candidate, int]:
+    """The mistakes of every candidate of a row, in the order in which they were tried."""
+    return {
+        Candidate(entry["scaling"], d, entry["parameters"]): count
+        for entry in entries
+        for d, count in zip(entry["d"], entry["mistakes"], strict=True)
+    }
+
+
+def nearest_labels(Y: Floats, y: Labels, Z: Floats) -> Labels:
+    """Labels of the nearest neighbours of Z among Y: ‖z − y‖² without ‖z‖², the same for all of them."""
+    closeness = Z @ Y.T
+    closeness -= (Y**2).sum(axis=1) / 2
+    labels: Labels = y[np.argmax(closeness, axis=1)]
+    return labels

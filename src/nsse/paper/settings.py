@@ -1,0 +1,160 @@
+"""How the paper's experiments are run: training sizes, realisations, grids, cross-validation.
+
+A `Profile` says what a whole run does, a `Recipe` what one row of it does. The fingerprint of the recipe
+is part of the task: rows of other settings are never mistaken for these.
+
+Not printed in the paper, and hence treated like parameters of every method: the grids, and whether
+images are divided by their norm.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from nsse.evaluation import Task
+from nsse.evaluation.tasks import canonical, plain
+from nsse.paper.grids import GRIDS, MANY, MODERN, MULTIPLES, SHARES, Params
+from nsse.paper.printed import METHODS, PRINTED, TABLES
+
+# One computation serves both protocols: `paper` and `honest` read different parts of a row.
+PROTOCOLS = ("paper", "honest")
+BOTH = "paper and honest"
+
+ALL_METHODS = (*METHODS, *MODERN)
+OFTEN = ("NSSE", "SUPLAP", "SVM", "NN", "LDA")  # with all realisations of the paper
+REALISATIONS, FEWER = 20, 5
+
+TITLES = TABLES | {"digits": "Digits", "objects": "Objects"}
+N_CLASSES = {
+    "yale": 38, "coil20": 20, "orl": 40, "fei": 50, "csie": 40, "mit_cbcl": 10,
+    "digits": 10, "objects": 20,
+}  # fmt: skip
+
+# Methods that measure the spread within classes and cannot do with one sample of each.
+NEED_PAIRS = ("LFDA", "LDA", "LDE", "NCA", "KPCA+LDA")
+
+# "unit": every image divided by its Euclidean norm; "raw": grey levels in [0, 1].
+SCALINGS = {"coil20": ("unit", "raw"), "orl": ("unit", "raw")}
+IMAGE_SIZE = (25, 25)
+
+# Weights of NSSE. They reach both its regimes: classes that collapse, and a smooth map into fewer
+# dimensions. In units of the median distance, hence not the ranges of §5.1.
+WEIGHTS = {
+    "mu1": (0.1, 1.0),
+    "mu2": (0.001, 0.01),
+    "mu3": (0.1, 1.0, 10.0, 100.0, 1000.0),
+    "n_neighbors": (5,),
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What one row tries: scalings × parameters × dimensions, chosen on these splits."""
+
+    scalings: tuple[str, ...]
+    parameters: tuple[Params, ...]
+    shares: tuple[float, ...]  # dimensions, as shares of n_classes - 1
+    multiples: tuple[float, ...]  # and as multiples of n_classes; not for NSSE
+    n_splits: int
+    validation_fraction: float
+    needs_pairs: bool = False  # of every class, to be fitted at all
+    image_size: tuple[int, int] = IMAGE_SIZE
+    version: int = 1  # to be raised when the same recipe gives other numbers
+
+    @property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits, the same for the same recipe everywhere."""
+        return hashlib.sha256(canonical(plain(vars(self), "recipe")).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A whole run: which cells, how often, and how thoroughly."""
+
+    name: str
+    sizes: dict[str, tuple[int, ...]]  # data set -> training samples per class
+    weights: dict[str, tuple[Any, ...]] = field(default_factory=lambda: dict(WEIGHTS))
+    shares: tuple[float, ...] = SHARES
+    multiples: tuple[float, ...] = MULTIPLES
+    nsse_splits: tuple[int, int] = (5, 3)  # for few and for many samples per class
+    other_splits: int = 3
+    coarse: bool = False  # whatever the number of samples
+    repeats: dict[str, int] = field(
+        default_factory=lambda: {m: REALISATIONS if m in OFTEN else FEWER for m in ALL_METHODS}
+    )
+
+    def recipe(self, dataset: str, method: str, n_train: int) -> Recipe:
+        """What a row of this profile does."""
+        few = n_train < 15
+        # Half of many samples still trains well, at an eighth of the cost.
+        fraction = 0.15 if few else 0.5
+        scalings = SCALINGS.get(dataset, ("unit",))
+        if method == "NSSE":
+            points = tuple(_combinations(self.weights))
+            splits = self.nsse_splits[0 if few else 1]
+            return Recipe(scalings, points, self.shares, (), splits, fraction)
+        coarse = self.coarse or n_train * N_CLASSES[dataset] > MANY
+        points = tuple(GRIDS[method].parameters(coarse))
+        return Recipe(
+            scalings, points, self.shares, self.multiples, self.other_splits, fraction,
+            needs_pairs=method in NEED_PAIRS and n_train == 2,
+        )  # fmt: skip
+
+    def task(self, dataset: str, method: str, n_train: int, seed: int) -> Task:
+        """One row of the run."""
+        recipe = self.recipe(dataset, method, n_train).fingerprint
+        return Task(dataset, method, n_train, seed, parameters={"recipe": recipe}, protocol=BOTH)
+
+    def tasks(
+        self,
+        datasets: Iterable[str],
+        methods: Sequence[str],
+        repeats: int | None = None,
+        sizes: Iterable[int] | None = None,
+    ) -> list[Task]:
+        """All rows, realisation by realisation: a run that is stopped has fair means of fewer."""
+        wanted = None if sizes is None else set(sizes)
+        cells = [(d, n) for d in datasets for n in self.sizes[d] if wanted is None or n in wanted]
+        cells.sort(key=lambda cell: cell[1] * N_CLASSES[cell[0]])
+        counts = {m: self.repeats[m] if repeats is None else repeats for m in methods}
+        return [
+            self.task(dataset, method, n_train, seed)
+            for seed in range(max(counts.values(), default=0))
+            for dataset, n_train in cells
+            for method in methods
+            if seed < counts[method]
+        ]
+
+    def owns(self, task: Task) -> bool:
+        """Whether a stored row is of this profile."""
+        known = task.dataset in self.sizes and task.n_train in self.sizes[task.dataset]
+        return (
+            known
+            and task.method in self.repeats
+            and task == self.task(task.dataset, task.method, task.n_train, task.seed)
+        )
+
+
+def _combinations(values: dict[str, tuple[Any, ...]]) -> Iterator[Params]:
+    return (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+
+
+FULL = Profile("full", {name: tuple(sorted(rows)) for name, rows in PRINTED.items()})
+
+# A taste of everything on a fresh machine: data that need no download, few repeats, coarse grids.
+QUICK = Profile(
+    "quick",
+    {"digits": (5, 10), "objects": (4,)},
+    weights={"mu1": (0.1, 1.0), "mu2": (0.01, 0.1), "mu3": (1.0, 100.0), "n_neighbors": (5,)},
+    shares=(0.3, 0.55, 1.0),
+    multiples=(2,),
+    nsse_splits=(3, 3),
+    other_splits=2,
+    coarse=True,
+    repeats=dict.fromkeys(ALL_METHODS, 3),
+)
+PROFILES = {profile.name: profile for profile in (FULL, QUICK)}

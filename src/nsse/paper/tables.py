@@ -1,0 +1,126 @@
+"""Rows under the two protocols: means, standard errors, what was chosen, the printed value beside.
+
+`paper`: a method's candidate is the one with the smallest mean test error over the realisations, as in
+§5; the weights of NSSE are set by cross-validation all the same. `honest`: everything is chosen on the
+training samples of each realisation. The two are never mixed in one line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median_low
+from typing import Any
+
+import numpy as np
+
+from nsse.evaluation import Row
+from nsse.paper.candidates import Candidate, unpacked
+from nsse.paper.printed import printed_error
+from nsse.paper.settings import ALL_METHODS, TITLES, Profile
+
+TABLE_HEADER = ["protocol", "dataset", "n_train", "method", "error", "stderr", "repeats", "printed"]
+CHOICE_HEADER = ["protocol", "dataset", "n_train", "method", "scaling", "d", "parameters"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A method on one cell of a table under one protocol; errors in per cent."""
+
+    protocol: str
+    dataset: str
+    n_train: int
+    method: str
+    error: float
+    stderr: float | None  # None for a single realisation
+    repeats: int
+    printed: float | None
+    scaling: str
+    d: str
+    parameters: str
+
+    @property
+    def no_worse(self) -> bool:
+        """Whether the error is at most the printed value and its own standard error."""
+        return self.printed is not None and self.error <= self.printed + (self.stderr or 0.0)
+
+
+def cells(rows: Iterable[Row], profile: Profile) -> list[Cell]:
+    """All cells of a profile, both protocols, in the order of the paper; other rows are left out."""
+    groups: dict[tuple[str, int, str], list[Row]] = {}
+    for row in rows:
+        if profile.owns(row.task):
+            key = row.task.dataset, row.task.n_train, row.task.method
+            groups.setdefault(key, []).append(row)
+    for group in groups.values():
+        group.sort(key=lambda row: row.task.seed)
+    order = sorted(groups, key=lambda k: (list(TITLES).index(k[0]), k[1], ALL_METHODS.index(k[2])))
+    return [
+        *(_paper_cell(*key, groups[key]) for key in order),
+        *(_honest_cell(*key, groups[key]) for key in order),
+    ]
+
+
+def table_lines(found: Sequence[Cell]) -> list[list[Any]]:
+    """Lines of ``tables.csv``."""
+    return [
+        [c.protocol, c.dataset, c.n_train, c.method, f"{c.error:.4f}",
+         "" if c.stderr is None else f"{c.stderr:.4f}", c.repeats,
+         "" if c.printed is None else f"{c.printed:.2f}"]
+        for c in found
+    ]  # fmt: skip
+
+
+def choice_lines(found: Sequence[Cell]) -> list[list[Any]]:
+    """Lines of ``choices.csv``: what the errors belong to."""
+    return [[c.protocol, c.dataset, c.n_train, c.method, c.scaling, c.d, c.parameters] for c in found]
+
+
+def mean_errors(rows: Sequence[Row]) -> dict[Candidate, list[float]]:
+    """Test errors in per cent of every candidate that all rows have, one per realisation."""
+    tried = [unpacked(row.details["candidates"]) for row in rows]
+    shared = [c for c in tried[0] if all(c in other for other in tried[1:])]
+    sizes = [row.details["n_test"] for row in rows]
+    return {c: [100.0 * counts[c] / n for counts, n in zip(tried, sizes, strict=True)] for c in shared}
+
+
+def _paper_cell(dataset: str, n_train: int, method: str, rows: list[Row]) -> Cell:
+    errors = mean_errors(rows)
+    best = min(errors, key=lambda candidate: float(np.mean(errors[candidate])))
+    parameters = ", ".join(f"{name}={value}" for name, value in best.parameters.items())
+    if method == "NSSE":
+        parameters = "weights by cross-validation"
+    d = "" if best.d is None else str(best.d)
+    return _cell("paper", dataset, n_train, method, errors[best], best.scaling, d, parameters)
+
+
+def _honest_cell(dataset: str, n_train: int, method: str, rows: list[Row]) -> Cell:
+    chosen = [dict(row.chosen) for row in rows]
+    scalings = Counter(choice.pop("scaling") for choice in chosen)
+    ds = [choice.pop("d") for choice in chosen]
+    most = Counter(", ".join(f"{k}={v}" for k, v in choice.items()) for choice in chosen).most_common(1)
+    parameters = f"most often {most[0][0]}" if most[0][0] else ""
+    errors = [100.0 * row.error for row in rows]
+    counted = ", ".join(f"{name} × {count}" for name, count in scalings.most_common())
+    return _cell("honest", dataset, n_train, method, errors, counted, _median(ds), parameters)
+
+
+def _median(ds: list[int | str | None]) -> str:
+    """The median d; "all" counts as more than any number."""
+    known: list[int | str] = [d for d in ds if d is not None]
+    if not known:
+        return ""
+    middle = median_low([float("inf") if isinstance(d, str) else d for d in known])
+    return f"median {'all' if middle == float('inf') else middle}"
+
+
+def _cell(
+    protocol: str, dataset: str, n_train: int, method: str, errors: list[float], scaling: str, d: str,
+    parameters: str,
+) -> Cell:  # fmt: skip
+    n = len(errors)
+    stderr = float(np.std(errors, ddof=1) / np.sqrt(n)) if n > 1 else None
+    printed = printed_error(dataset, n_train, method)
+    mean = float(np.mean(errors))
+    return Cell(protocol, dataset, n_train, method, mean, stderr, n, printed, scaling, d, parameters)

@@ -1,0 +1,126 @@
+"""One row of the tables: a method on one realisation of one cell, computed once for both protocols.
+
+``row.error`` and ``row.chosen`` are those of `honest`: what was chosen on the training samples alone.
+``row.details["candidates"]`` has the mistakes on the test samples of everything that was tried, from
+which `paper` is read once all realisations are there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from nsse._errors import rule_error
+from nsse.datasets import Dataset, load_dataset
+from nsse.evaluation import Row, Task, per_class_split
+from nsse.paper import method_row, nsse_row
+from nsse.paper.candidates import Candidate, Labels, packed
+from nsse.paper.settings import Profile, Recipe
+
+
+@dataclass(frozen=True)
+class Work:
+    """``Work(profile)(task)`` gives the row of a task; to be handed to `run_tasks`."""
+
+    profile: Profile
+
+    def __call__(self, task: Task) -> Row:
+        """Load, split, choose, fit and count mistakes."""
+        recipe = self.profile.recipe(task.dataset, task.method, task.n_train)
+        if task.parameters.get("recipe") != recipe.fingerprint:
+            raise rule_error(
+                "task", f"be made with the settings of this version, {recipe.fingerprint}",
+                task.parameters.get("recipe"), "Make it anew with `profile.task`.",
+            )  # fmt: skip
+        sets = {
+            scaling: samples(task.dataset, scaling, recipe.image_size) for scaling in recipe.scalings
+        }
+        y = next(iter(sets.values())).y
+        train, test = per_class_split(y, task.n_train, task.seed)
+        X_train = {scaling: data.X[train] for scaling, data in sets.items()}
+        X_test = {scaling: data.X[test] for scaling, data in sets.items()}
+        measure = _nsse if task.method == "NSSE" else _other
+        with warnings.catch_warnings(record=True) as caught:
+            # Unreachable tolerances and degenerate embeddings are part of a grid: counted, not shown.
+            warnings.simplefilter("always")
+            row = measure(task, recipe, X_train, y[train], X_test, y[test])
+        told = Counter(warning.category.__name__ for warning in caught)
+        return Row(
+            task, **row | {"details": row["details"] | {"n_test": len(test), "warnings": dict(told)}}
+        )
+
+
+@lru_cache(maxsize=4)
+def samples(dataset: str, scaling: str, size: tuple[int, int]) -> Dataset:
+    """A data set of the paper, its images divided by their norm or not; kept for the next row."""
+    return load_dataset(dataset, size=size, unit_norm=scaling == "unit")
+
+
+def _nsse(
+    task: Task,
+    recipe: Recipe,
+    X_train: dict[str, Any],
+    y: Labels,
+    X_test: dict[str, Any],
+    y_test: Labels,
+) -> dict[str, Any]:
+    start = perf_counter()
+    choices, best = nsse_row.choose(recipe, X_train, y, task.seed)
+    mistakes, predict_seconds = {}, 0.0
+    for choice in choices:
+        model = nsse_row.fitted(choice, X_train[choice.candidate.scaling], y)
+        begun = perf_counter()
+        predicted = model.predict(X_test[choice.candidate.scaling])
+        predict_seconds += perf_counter() - begun
+        mistakes[choice.candidate] = int(np.sum(predicted != y_test))
+    chosen = choices[best]
+    weights = [
+        {"scaling": c.candidate.scaling, "d": c.candidate.d, **c.weights,
+         "sigma": round(c.sigma, 4), "validation_error": round(c.validation_error, 6)}
+        for c in choices
+    ]  # fmt: skip
+    return {
+        "error": mistakes[chosen.candidate] / len(y_test),
+        "fit_seconds": perf_counter() - start - predict_seconds,
+        "predict_seconds": predict_seconds,
+        "chosen": {"scaling": chosen.candidate.scaling, "d": chosen.candidate.d, **chosen.weights},
+        "details": {"candidates": packed(mistakes), "weights": weights},
+    }
+
+
+def _other(
+    task: Task,
+    recipe: Recipe,
+    X_train: dict[str, Any],
+    y: Labels,
+    X_test: dict[str, Any],
+    y_test: Labels,
+) -> dict[str, Any]:
+    start = perf_counter()
+    failures: Counter[str] = Counter()
+    mistakes: dict[Candidate, int] = {}
+    for scaling, X in X_train.items():
+        parts = (X, y), (X_test[scaling], y_test)
+        mistakes |= method_row.mistakes(task.method, recipe, scaling, *parts, failures)
+    if not mistakes:
+        raise ValueError(f"No point of the grid could be fitted: {dict(failures)}.")
+    validation = {}
+    if len(mistakes) > 1:
+        validation = method_row.choose(task.method, recipe, X_train, y, task.seed, failures)
+    # Of equal candidates the first of the grid; one that a smaller training set cannot have is left out.
+    chosen = min(mistakes, key=lambda tried: validation.get(tried, np.inf))
+    unsaid = {} if chosen in validation or len(mistakes) == 1 else {"validated": False}
+    return {
+        "error": mistakes[chosen] / len(y_test),
+        # Fits and predictions of a grid go together; they are not told apart.
+        "fit_seconds": perf_counter() - start,
+        "predict_seconds": 0.0,
+        "chosen": {"scaling": chosen.scaling, "d": chosen.d, **chosen.parameters, **unsaid},
+        "details": {"candidates": packed(mistakes), "failures": dict(failures)},
+    }

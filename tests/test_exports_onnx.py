@@ -1,0 +1,306 @@
+"""ONNX graphs: what onnxruntime computes is what Python computes, or a warning or an error says so."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+import nsse
+from nsse.exports import PrecisionWarning, register_converters
+from nsse.exports.converter import graph_of
+from nsse.exports.operations import InNumpy
+from nsse.exports.precision import float32_loss, probes
+
+skl2onnx = pytest.importorskip("skl2onnx", reason="ONNX needs skl2onnx: pip install 'nsse[onnx]'")
+onnxruntime = pytest.importorskip("onnxruntime", reason="graphs are run in onnxruntime: 'nsse[onnx]'")
+
+PLAIN = {
+    "Add", "ArgMax", "Cast", "Exp", "Gather", "Identity", "MatMul", "Min", "Mul", "OneHot", "ReduceSum",
+    "Sub", "TopK",
+}  # fmt: skip
+TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
+
+
+def run(graph, X, dtype=np.float32):
+    session = onnxruntime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, {"X": np.asarray(X, dtype=dtype)}), strict=True))
+
+
+def relative_error(found, expected):
+    return np.abs(found - expected).max() / np.abs(expected).max()
+
+
+def assert_agrees(graph, model, X, dtype):
+    out = run(graph, X, dtype)
+    assert list(out) == ["embedding", "label"]
+    assert out["embedding"].dtype == dtype
+    assert relative_error(out["embedding"], model.transform(X)) < TOLERANCE[dtype]
+    assert out["label"].tolist() == model.predict(X).tolist()
+
+
+@pytest.fixture(scope="module")
+def apart(digits):
+    """Digits to train on, others to ask about."""
+    return digits.X[::2], digits.codes[::2], digits.X[1::2]
+
+
+@pytest.fixture(scope="module")
+def fitted(apart):
+    X, codes, _ = apart
+    return nsse.NSSE().fit(X, codes)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "model",
+    [
+        nsse.NSSE(),
+        nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2),
+        nsse.SUPLAP(),
+        nsse.IsoKRR(5),
+        nsse.MReg(),
+        nsse.LFDA(5),
+        nsse.LDE(5),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_graph_agrees_with_its_model(model, dtype, apart):
+    X, codes, new = apart
+    model.fit(X, np.array(list("zyxwvutsrq"))[codes])
+    graph = nsse.to_onnx(model, dtype)
+    assert_agrees(graph, model, new, dtype)
+    assert_agrees(graph, model, new[:1], dtype)
+    assert {node.op_type for node in graph.graph.node} <= PLAIN
+    assert {node.domain for node in graph.graph.node} == {""}
+
+
+def test_the_map_in_operations_is_the_sum_it_stands_for(fitted, apart):
+    """f(x) = Σ c_i exp(−‖x − z_i‖²/σ²), Eq. (6), term by term."""
+    new = apart[2][:5]
+    literal = np.zeros((5, fitted.coef_.shape[1]))
+    for row, x in enumerate(new):
+        for c, z in zip(fitted.coef_, fitted.centers_, strict=True):
+            literal[row] += c * np.exp(-np.sum((x - z) ** 2) / fitted.sigma_**2)
+    found = graph_of(fitted).write(InNumpy(np.float64), new)
+    np.testing.assert_allclose(found, literal, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pipelines_are_exported_whole(dtype, apart):
+    X, codes, new = apart
+    pipeline = make_pipeline(StandardScaler(), nsse.NSSE()).fit(X, codes)
+    assert_agrees(nsse.to_onnx(pipeline, dtype), pipeline, new, dtype)
+
+
+def test_skl2onnx_itself_converts_pipelines_with_our_models(apart):
+    X, codes, new = apart
+    register_converters()
+    pipeline = make_pipeline(StandardScaler(), nsse.NSSE()).fit(X, codes)
+    out = run(skl2onnx.to_onnx(pipeline, X[:1].astype(np.float32), target_opset=17), new)
+    assert list(out) == ["embedding"]
+    assert relative_error(out["embedding"], pipeline.transform(new)) < 2e-5
+
+
+def test_a_model_of_ours_may_stand_in_the_middle(apart):
+    X, codes, new = apart
+    pipeline = make_pipeline(StandardScaler(), nsse.NSSE(), LogisticRegression()).fit(X, codes)
+    out = run(nsse.to_onnx(pipeline), new)
+    assert list(out) == ["label", "probabilities"]
+    assert out["label"].tolist() == pipeline.predict(new).tolist()
+    np.testing.assert_allclose(out["probabilities"], pipeline.predict_proba(new), atol=1e-5)
+
+
+def test_a_search_of_scikit_learn_exports_its_best_model(apart):
+    X, codes, new = apart
+    search = GridSearchCV(make_pipeline(StandardScaler(), nsse.NSSE()), {"nsse__mu2": [0.1]}, cv=2)
+    assert_agrees(nsse.to_onnx(search.fit(X, codes)), search, new, np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_classes", [2, 10])
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        KNeighborsClassifier(1),
+        KNeighborsClassifier(2),
+        KNeighborsClassifier(7),
+        NearestCentroid(),
+        LogisticRegression(),
+        LinearSVC(),
+    ],
+    ids=str,
+)
+def test_classifiers_in_the_embedding(classifier, n_classes, dtype, apart):
+    X, codes, new = apart
+    some = codes < n_classes
+    model = nsse.NSSE(3, sigma=1.0, classifier=classifier).fit(X[some], codes[some])
+    assert_agrees(nsse.to_onnx(model, dtype), model, new, dtype)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        np.arange(10) - 5,
+        np.arange(10, dtype=np.uint8),
+        np.arange(10) / 10,
+        np.array(list("jihgfedcba")),
+        np.array(["Zürich", "Ångström", *"cdefghij"], dtype=object),
+    ],
+    ids=lambda names: str(names.dtype),
+)
+def test_labels_of_every_kind(names, apart):
+    X, codes, new = apart
+    # scikit-learn takes fractions for a regression.
+    labels = np.round(10 * names) if names.dtype.kind == "f" else names
+    model = nsse.NSSE(sigma=1.0).fit(X, labels[codes])
+    assert run(nsse.to_onnx(model), new)["label"].tolist() == model.predict(new).tolist()
+
+
+def test_labels_that_are_true_or_false(apart):
+    X, codes, new = apart
+    model = nsse.NSSE(sigma=1.0).fit(X, codes < 5)
+    assert run(nsse.to_onnx(model), new)["label"].tolist() == model.predict(new).tolist()
+
+
+def test_sparse_centres_become_dense(apart):
+    X, codes, new = apart
+    model = nsse.NSSE().fit(sparse.csr_array(X), codes)
+    assert_agrees(nsse.to_onnx(model, np.float64), model, new, np.float64)
+
+
+def test_far_from_the_origin_no_digits_are_lost(apart):
+    # 1e4 away, on a grid that float32 holds exactly: ‖x‖² alone has no digit left for the distances.
+    X, codes, new = (np.round(16 * a) / 16 + 1e4 if a.dtype.kind == "f" else a for a in apart)
+    model = nsse.NSSE().fit(X, codes)
+    assert_agrees(nsse.to_onnx(model), model, new, np.float32)
+
+
+LARGE = [
+    nsse.NSSE(mu2=1e-6, sigma=4.0),
+    nsse.SUPLAP(sigma=4.0, ridge=1e-12),
+    nsse.SUPLAP(sigma=8.0, ridge=1e-14),
+]
+
+
+@pytest.mark.parametrize("model", LARGE, ids=str)
+def test_large_coefficients_warn_in_float32_and_agree_in_float64(model, apart):
+    X, codes, new = apart
+    model.fit(X, codes)
+    assert np.abs(model.coef_).max() > 100
+    with pytest.warns(PrecisionWarning, match=r"off by .* of its largest coordinate.*np\.float64"):
+        graph = nsse.to_onnx(model)
+    loss = relative_error(run(graph, new)["embedding"], model.transform(new))
+    assert loss > 2e-4  # the warning is right
+    out = run(nsse.to_onnx(model, np.float64), new, np.float64)
+    assert relative_error(out["embedding"], model.transform(new)) < 1e-10
+    assert out["label"].tolist() == model.predict(new).tolist()
+
+
+@pytest.mark.parametrize("model", [nsse.NSSE(), nsse.NSSE(mu2=1e-4, sigma=2.0), *LARGE], ids=str)
+def test_the_loss_that_is_measured_is_the_loss_there_is(model, apart):
+    X, codes, new = apart
+    model.fit(X, codes)
+    graph = graph_of(model)
+    exact = model.transform(new)
+    in_float32 = graph.write(InNumpy(np.float32), new.astype(np.float32))
+    loss = relative_error(in_float32, exact)
+    assert loss / 3 < float32_loss(graph, probes(graph)) < 3 * loss
+
+
+def test_samples_that_float32_cannot_hold_warn(apart):
+    X, codes, _ = apart
+    model = nsse.NSSE().fit(X + 1e6, codes)
+    with pytest.warns(PrecisionWarning):
+        nsse.to_onnx(model)
+
+
+@pytest.mark.parametrize("model", [nsse.NYS(2), nsse.SPE(2)], ids=str)
+def test_maps_that_are_no_graph_are_refused(model, blobs):
+    model.fit(blobs.X, blobs.codes)
+    with pytest.raises(TypeError, match=rf"parts that ONNX can express\. Got '{type(model).__name__}"):
+        nsse.to_onnx(model)
+
+
+class First(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+@pytest.mark.parametrize(
+    "classifier", [First(), SVC(), KNeighborsClassifier(3, weights="distance")], ids=str
+)
+def test_classifiers_without_a_converter_are_refused_by_name(classifier, apart):
+    X, codes, new = apart
+    model = nsse.NSSE(sigma=1.0, classifier=classifier).fit(X, codes)
+    with pytest.raises(ValueError, match=rf"`classifier` must .* Got {type(classifier).__name__}\("):
+        nsse.to_onnx(model)
+    out = run(nsse.to_onnx(model, predict=False), new)
+    assert list(out) == ["embedding"]
+    assert relative_error(out["embedding"], model.transform(new)) < 2e-5
+
+
+class Halved(TransformerMixin, BaseEstimator):
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return X / 2
+
+
+def test_steps_without_a_converter_are_refused_by_name(apart):
+    X, codes, _ = apart
+    pipeline = make_pipeline(Halved(), nsse.NSSE(sigma=1.0)).fit(X, codes)
+    with pytest.raises(TypeError, match=r"parts that ONNX can express.*Halved"):
+        nsse.to_onnx(pipeline)
+
+
+def test_wrong_arguments(fitted):
+    with pytest.raises(ValueError, match=r"`dtype` must be float32 or float64\. Got 'float16'"):
+        nsse.to_onnx(fitted, np.float16)
+    with pytest.raises(NotFittedError):
+        nsse.to_onnx(nsse.NSSE())
+
+
+def test_the_operator_sets_are_old_enough_for_old_runtimes(fitted):
+    graph = nsse.to_onnx(fitted)
+    assert {entry.domain: entry.version for entry in graph.opset_import}[""] <= 17
+    assert graph.ir_version <= 8
+    older = nsse.to_onnx(fitted, target_opset=13)
+    assert {entry.domain: entry.version for entry in older.opset_import}[""] == 13
+
+
+def test_without_skl2onnx_the_extra_is_named(fitted, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    with pytest.raises(ImportError, match=r"pip install 'nsse\[onnx\]'"):
+        nsse.to_onnx(fitted)
+
+
+def test_the_page_on_deployment_runs(tmp_path, monkeypatch):
+    pytest.importorskip("skops", reason="the page saves a model: pip install 'nsse[files]'")
+    page = Path(__file__).parents[1] / "docs" / "deploy.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) == 4
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(block, names)
+    assert [output.name for output in names["graph"].graph.output] == ["embedding", "label"]

@@ -1,0 +1,338 @@
+"""A folder of one's own images, the cache behind all image files, and the download of MNIST."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import http.server
+import os
+import re
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nsse.datasets import _mnist as mnist_module
+from nsse.datasets import cache_home, load_dataset, load_image_folder
+from nsse.datasets._cache import through_cache
+from nsse.datasets._download import Download
+from nsse.datasets._images import area_average
+
+Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("NSSE_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def zoo(tmp_path: Path) -> Path:
+    """Three classes of images of every kind and size, and what lies about in folders."""
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "zoo"
+    for name in ("cat", "ape", "bee"):
+        (folder / name).mkdir(parents=True)
+        for number in range(3):
+            grey = rng.integers(1, 256, (10 + number, 12), dtype=np.uint8)
+            Image.fromarray(grey).save(folder / name / f"{number}.png")
+    colour = rng.integers(0, 256, (8, 9, 3), dtype=np.uint8)
+    Image.fromarray(colour).save(folder / "ape" / "1.png")
+    deep = rng.integers(0, 65536, (7, 5)).astype(np.uint16)
+    Image.fromarray(deep).save(folder / "bee" / "2.png")
+    (folder / "README.txt").write_text("three animals")
+    (folder / "cat" / ".DS_Store").write_bytes(b"hidden")
+    (folder / ".git").mkdir()
+    return folder
+
+
+def test_sub_folders_are_the_classes_in_the_order_of_their_names(zoo: Path) -> None:
+    data = load_image_folder(zoo, size=(4, 3))
+    assert (data.X.shape, data.image_shape, data.name) == ((9, 12), (4, 3), "zoo")
+    assert data.class_names == ("ape", "bee", "cat")
+    np.testing.assert_array_equal(data.y, [0, 0, 0, 1, 1, 1, 2, 2, 2])
+    assert data.y.dtype == np.int64
+    assert str(zoo.parent) not in data.source
+
+
+def test_every_image_is_averaged_from_its_own_size_and_depth(zoo: Path) -> None:
+    data = load_image_folder(str(zoo), size=(4, 3))
+    weights = np.array([0.299, 0.587, 0.114])
+    for row, name, white in (
+        (0, "ape/0", 255),
+        (1, "ape/1", 255),
+        (5, "bee/2", 65535),
+        (8, "cat/2", 255),
+    ):
+        pixels = np.asarray(Image.open(zoo / f"{name}.png"), dtype=float) / white
+        grey = pixels @ weights if pixels.ndim == 3 else pixels
+        np.testing.assert_allclose(data.X[row], area_average(grey, (4, 3)).ravel(), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_load_dataset_takes_a_path(zoo: Path, kind: type) -> None:
+    by_path = load_dataset(kind(zoo), size=(4, 3), unit_norm=True)
+    folder = load_image_folder(zoo, size=(4, 3), unit_norm=True)
+    np.testing.assert_array_equal(by_path.X, folder.X)
+    np.testing.assert_allclose(np.linalg.norm(by_path.X, axis=1), 1.0, rtol=1e-12)
+
+
+RULE = "^`path` must be a folder with one sub-folder per class and nothing but images in these"
+
+
+def test_wrong_folder(tmp_path: Path) -> None:
+    with pytest.raises(
+        FileNotFoundError, match=rf"{RULE}\. Got '.*nowhere', which is not a folder\. Check"
+    ):
+        load_image_folder(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        load_dataset(str(tmp_path / "nowhere"))
+
+
+def test_folder_without_classes(zoo: Path) -> None:
+    with pytest.raises(ValueError, match=rf"{RULE}, for at least 2 classes\. Got '.*cat' with 0\. Make"):
+        load_image_folder(zoo / "cat")
+
+
+def test_class_with_too_few_images(zoo: Path) -> None:
+    for number in (0, 1):
+        (zoo / "bee" / f"{number}.png").unlink()
+    with pytest.raises(ValueError, match=rf"{RULE}, at least 2 in each\. Got '.*bee' with 1\. Add"):
+        load_image_folder(zoo)
+
+
+def test_truncated_and_foreign_files_are_named(zoo: Path) -> None:
+    path = zoo / "ape" / "2.png"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(OSError, match=rf"{RULE}\. Got '.*ape.2\.png' \(.+\)\. Replace or remove it\.$"):
+        load_image_folder(zoo)
+    path.write_bytes(whole)
+    (zoo / "cat" / "notes.txt").write_text("not an image")
+    with pytest.raises(OSError, match=r"Got '.*notes\.txt' \(cannot identify image file"):
+        load_image_folder(zoo)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_unreadable_file_is_named(zoo: Path) -> None:
+    (zoo / "cat" / "0.png").chmod(0)
+    with pytest.raises(OSError, match=r"Got '.*0\.png' \(.*Permission denied"):
+        load_image_folder(zoo)
+
+
+def test_folder_inside_a_class_is_named(zoo: Path) -> None:
+    (zoo / "cat" / "more").mkdir()
+    with pytest.raises(OSError, match=r"Got '.*more' \(not a file\)\. Replace or remove"):
+        load_image_folder(zoo)
+
+
+def test_different_sizes_need_a_size(zoo: Path) -> None:
+    with pytest.raises(ValueError, match=r"`size` must be a pair \(height, width\) where images differ"):
+        load_image_folder(zoo, size=None)
+
+
+def test_data_home_has_no_meaning_for_a_path(zoo: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"^`data_home` must be None where `name` is a folder of images"
+    ):
+        load_dataset(zoo, data_home=zoo.parent)
+
+
+# The cache.
+
+
+def only_file(cache: Path) -> Path:
+    (file,) = (cache / "images").iterdir()
+    return file
+
+
+def test_second_load_reads_no_image(zoo: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load_image_folder(zoo, size=(4, 3))
+    assert only_file(cache).name.startswith("zoo-")
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    second = load_image_folder(zoo, size=(4, 3))
+    np.testing.assert_array_equal(second.X, first.X)
+    with pytest.raises(ImportError, match="needs Pillow"):
+        load_image_folder(zoo, size=(3, 3))
+
+
+def test_unit_norm_does_not_reach_the_cache(zoo: Path) -> None:
+    plain = load_image_folder(zoo, size=(4, 3)).X.copy()
+    load_image_folder(zoo, size=(4, 3), unit_norm=True)
+    np.testing.assert_array_equal(load_image_folder(zoo, size=(4, 3)).X, plain)
+
+
+def test_changed_file_is_read_again(zoo: Path, cache: Path) -> None:
+    before = load_image_folder(zoo, size=(4, 3))
+    path = zoo / "cat" / "0.png"
+    changed = path.stat()
+    Image.fromarray(np.full((10, 12), 51, dtype=np.uint8)).save(path)
+    os.utime(path, ns=(changed.st_atime_ns, changed.st_mtime_ns + 1))
+    after = load_image_folder(zoo, size=(4, 3))
+    np.testing.assert_allclose(after.X[6], 0.2, atol=1e-12)
+    np.testing.assert_array_equal(after.X[:6], before.X[:6])
+    assert only_file(cache).exists()  # replaced, not kept beside
+
+
+def test_new_file_is_seen_and_missing_class_too(zoo: Path) -> None:
+    load_image_folder(zoo, size=(4, 3))
+    (zoo / "ape" / "3.png").write_bytes((zoo / "ape" / "0.png").read_bytes())
+    assert len(load_image_folder(zoo, size=(4, 3)).X) == 10
+    for path in (zoo / "ape").iterdir():
+        path.unlink()
+    with pytest.raises(ValueError, match="at least 2 in each"):
+        load_image_folder(zoo, size=(4, 3))
+
+
+def garble(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    file.write_bytes(bytes(data))
+
+
+DAMAGES = {
+    "one byte": garble,
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:-100]),
+    "empty": lambda file: file.write_bytes(b""),
+    "foreign": lambda file: file.write_bytes(b"something else"),
+    "other arrays": lambda file: np.savez(file, x=np.zeros(3)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_cache_is_named_and_rebuilt(zoo: Path, cache: Path, damage: str) -> None:
+    first = load_image_folder(zoo, size=(40, 30))
+    file = only_file(cache)
+    DAMAGES[damage](file)
+    wording = (
+        rf"^The cache must hold files .* Got {re.escape(repr(str(file)))} \(.+\)\. The images are read"
+    )
+    with pytest.warns(UserWarning, match=wording):
+        again = load_image_folder(zoo, size=(40, 30))
+    np.testing.assert_array_equal(again.X, first.X)
+    np.testing.assert_array_equal(load_image_folder(zoo, size=(40, 30)).X, first.X)  # no warning
+
+
+def test_cache_that_cannot_be_written_is_told(zoo: Path, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("NSSE_CACHE", str(tmp_path / "file"))
+    with pytest.warns(
+        UserWarning, match=r"^NSSE_CACHE must name a folder that can be written\. Got '.*file"
+    ):
+        assert load_image_folder(zoo).X.shape == (9, 625)
+
+
+def test_failed_read_leaves_no_file(tmp_path: Path, cache: Path) -> None:
+    def fail() -> np.ndarray:
+        raise OSError("damaged")
+
+    with pytest.raises(OSError, match="damaged"):
+        through_cache(tmp_path, [], (2, 2), fail)
+    assert not list(cache.rglob("*"))
+
+
+def test_images_in_their_own_size_are_not_kept(zoo: Path, cache: Path) -> None:
+    for path in zoo.glob("*/*.png"):
+        Image.fromarray(np.full((3, 3), 9, dtype=np.uint8)).save(path)
+    assert load_image_folder(zoo, size=None).X.shape == (9, 9)
+    assert not list(cache.rglob("*"))
+
+
+def test_place_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NSSE_CACHE", str(tmp_path))
+    assert cache_home() == tmp_path
+    monkeypatch.delenv("NSSE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_home() == tmp_path / "nsse"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_home() == Path.home() / ".cache" / "nsse"
+
+
+# Downloads, from a server in this process.
+
+
+@pytest.fixture
+def server(tmp_path: Path):
+    """A folder served on this machine, and its address."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    handler = functools.partial(Handler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        yield folder, f"http://127.0.0.1:{running.server_address[1]}/"
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def small_mnist(server, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """MNIST of 2 + 1 images on the server, its checksums in place of the official ones."""
+    folder, address = server
+    monkeypatch.setattr(mnist_module, "PARTS", {"train": 2, "t10k": 1})
+    sha256 = {}
+    for part, n in (("train", 2), ("t10k", 1)):
+        files = {
+            f"{part}-images-idx3-ubyte.gz": np.array([2051, n, 28, 28], ">i4").tobytes()
+            + bytes(784 * n),
+            f"{part}-labels-idx1-ubyte.gz": np.array([2049, n], ">i4").tobytes() + bytes(n),
+        }
+        for name, content in files.items():
+            (folder / name).write_bytes(gzip.compress(content))
+            sha256[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    monkeypatch.setitem(mnist_module.MNIST.__dict__, "download", Download(address, sha256))
+    monkeypatch.delenv("NSSE_DATA", raising=False)
+    return folder
+
+
+def test_download_is_fetched_once_and_found_again(
+    small_mnist: Path, cache: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("pooch", reason="downloading needs pooch")
+    assert load_dataset("mnist", download=True).X.shape == (3, 784)
+    assert (cache / "data" / "mnist" / "train-images-idx3-ubyte.gz").is_file()
+    for path in small_mnist.iterdir():
+        path.unlink()
+    assert load_dataset("mnist", download=True).X.shape == (3, 784)  # nothing was asked of the server
+    assert load_dataset("mnist").X.shape == (3, 784)
+    with pytest.raises(OSError, match=r"^`download` must reach http://127.*SHA-256.*put the file into"):
+        load_dataset("mnist", data_home=tmp_path / "home", download=True)
+
+
+def test_download_goes_to_data_home(small_mnist: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pooch", reason="downloading needs pooch")
+    load_dataset("mnist", data_home=tmp_path / "home", download=True)
+    assert len(list((tmp_path / "home" / "mnist").iterdir())) == 4
+
+
+def test_download_with_another_checksum_is_not_kept(small_mnist: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pooch", reason="downloading needs pooch")
+    (small_mnist / "train-images-idx3-ubyte.gz").write_bytes(b"tampered")
+    with pytest.raises(
+        OSError, match=r"`download` must reach .*train-images-idx3-ubyte\.gz, whose SHA-256"
+    ):
+        load_dataset("mnist", data_home=tmp_path, download=True)
+    assert not list((tmp_path / "mnist").glob("train-images*"))
+
+
+def test_download_without_pooch_names_the_extra(small_mnist: Path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(ImportError, match=r"needs pooch.*pip install 'nsse\[download\]'"):
+        load_dataset("mnist", download=True)
+
+
+def test_missing_mnist_offers_the_download_and_missing_orl_the_page(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"or pass `download=True`\.$"):
+        load_dataset("mnist", data_home=tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"from https://cam-orl\.co\.uk.*set NSSE_DATA to it\.$"):
+        load_dataset("orl", data_home=tmp_path, download=True)
