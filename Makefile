@@ -48,11 +48,15 @@ check: $(VENV)/.test
 test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest supported scikit-learn.
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/test_,$(addsuffix .py,$(NEWEST_ONLY)))
 
-bench: $(VENV)/.test ## Speed beside the literal method and the obvious ones; growth with N.
+bench: $(VENV)/.test ## Speed beside the literal method and the peers; growth to a million rows (set NSSE_DATA).
 	$(RUN)/python benchmarks/exact_vs_literal.py
 	$(RUN)/python benchmarks/growth.py
 	$(RUN)/python benchmarks/methods_speed.py
 	$(RUN)/python benchmarks/selection_speed.py
+	$(RUN)/python benchmarks/peers.py
+	$(RUN)/python benchmarks/throughput.py
+	$(RUN)/python benchmarks/centres.py
+	$(RUN)/python benchmarks/million.py
 
 methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (needs NSSE_DATA).
 	$(RUN)/python benchmarks/methods_table.py --splits 5
@@ -63,8 +67,9 @@ selection: $(VENV)/.test ## How well NSSECV chooses: regret, and beside a tuned 
 reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours beside the printed (needs NSSE_DATA).
 	$(RUN)/nsse reproduce all
 
-study: $(VENV)/.test ## The study behind the default parameters (set NSSE_DATA for the image sets).
+study: $(VENV)/.test ## The studies behind the defaults (set NSSE_DATA for the image sets).
 	$(RUN)/python benchmarks/defaults_study.py
+	$(RUN)/python benchmarks/landmarks.py
 
 certificates: $(VENV)/.test ## Bounds, attacks inside the certified radii, radii beside errors (needs NSSE_DATA).
 	$(RUN)/python benchmarks/certificates.py

@@ -177,6 +177,10 @@ of all rivals but k − m. Rounding is accounted for on the safe side: of the ex
 kernel, of G, of f(x) in the type of X (float32 or float64; the moved sample is meant to be of the same
 type) and of the classifier's scores.
 
+Where several maps vote (`NSSECV`), each voter keeps its label within its own radius. Within r only those
+of smaller radii can turn, at worst all of them to one rival: the radius of the vote is the largest r at
+which the winner's other voters still outnumber them.
+
 Median certified radius of unseen samples, by which bound:
 
 {radii}

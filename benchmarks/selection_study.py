@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import warnings
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,12 @@ from sklearn.svm import SVC
 
 from common import DOCS, RESULTS, markdown_table, versions
 from nsse import NSSE, NSSECV
+from nsse._files import replacing
 from nsse._threads import one_blas_thread
+from nsse.certificates.votes import winners
 from nsse.datasets import load_dataset
 from nsse.estimators._grid import GridPoint, Split, score_points
+from nsse.estimators._nssecv import VOTERS as DEFAULT_VOTERS
 from nsse.estimators._scoring import accuracy
 from nsse.estimators._search import Table
 from nsse.estimators._splits import BalancedSplits
@@ -37,23 +40,43 @@ TITLES = {"coil20": "COIL-20", "orl": "ORL", "yale": "Yale"}
 REGRET = (("coil20", 7), ("coil20", 10), ("orl", 3))
 TOLERANCES = (0.0, 0.25, 0.5, 1.0)
 SVM_GRID = {"C": [1.0, 10.0, 100.0, 1000.0], "gamma": [0.1, 0.3, 1.0, 3.0]}
-NAMES = {"tuned": "tuned NSSE", "untuned": "untuned NSSE", "svm": "tuned RBF SVM"}
+# How many of the best points vote.
+VOTERS = (1, 3, 5, 10, 20, 40)
+NAMES = {
+    "tuned": "tuned NSSE", "best": "its best point alone", "untuned": "untuned NSSE",
+    "svm": "tuned RBF SVM",
+}  # fmt: skip
 ROWS = RESULTS / "selection_study.csv"
 
 
 @dataclass(frozen=True)
 class Row:
-    """Test errors in per cent on one split; ``grid`` holds those of all points, in their order."""
+    """Test errors in per cent on one split.
+
+    ``best`` is that of the best point alone, ``votes`` those of so many voters; ``grid`` holds those of
+    all points, in their order.
+    """
 
     dataset: str
     n_per_class: int
     seed: int
-    tuned: float
+    best: float
     untuned: float
     svm: float
     chosen: str
     by_tolerance: str
     grid: str
+    votes: str = ""
+
+    @property
+    def tuned(self) -> float:
+        """NSSECV as it is by default."""
+        return self.by_voters()[DEFAULT_VOTERS]
+
+    def by_voters(self) -> dict[int, float]:
+        """Number of voters -> error."""
+        pairs = (part.split(":") for part in self.votes.split())
+        return {int(number): float(error) for number, error in pairs}
 
 
 def main() -> None:
@@ -64,42 +87,54 @@ def main() -> None:
     parser.add_argument("--page-only", action="store_true", help="make the page of the rows there are")
     options = parser.parse_args()
     if not options.page_only:
-        done = {(row.dataset, row.n_per_class, row.seed) for row in read_rows(ROWS)}
+        rows = {(row.dataset, row.n_per_class, row.seed): row for row in read_rows(ROWS)}
         # Cases with a regret first: the others take the longest.
         tasks = [(*case, seed) for seed in range(options.splits) for case in CASES]
         tasks.sort(key=lambda task: task[:2] not in REGRET)
-        work = (delayed(measure)(*task) for task in tasks if task not in done)
+        todo = [task for task in tasks if task not in rows or not rows[task].votes]
+        work = (delayed(complete)(task, rows.get(task)) for task in todo)
         for row in Parallel(options.jobs, return_as="generator_unordered", batch_size=1)(work):
-            append_row(ROWS, row)
-            print(row.dataset, row.n_per_class, row.seed, row.tuned, row.untuned, row.svm, flush=True)
-    rows = read_rows(ROWS)
+            rows[row.dataset, row.n_per_class, row.seed] = row
+            write_rows(ROWS, [rows[task] for task in tasks if task in rows])
+            print(row.dataset, row.n_per_class, row.seed, row.votes, row.untuned, row.svm, flush=True)
+    rows = [row for row in read_rows(ROWS) if row.votes]
     (DOCS / "model_selection.md").write_text(page(rows), encoding="utf-8")
     print("written: model_selection.md")
 
 
-def measure(dataset: str, n_per_class: int, seed: int) -> Row:
-    """One split: choose by NSSECV, test what it chose, everything else on the grid, and the others."""
-    data = load_dataset(dataset, unit_norm=True)
-    train, test = per_class_split(data.y, n_per_class, seed)
-    X, y = data.X[train], data.y[train]
+def complete(task: tuple[str, int, int], row: Row | None) -> Row:
+    """A whole row, or the votes that a row lacks."""
+    data = load_dataset(task[0], unit_norm=True)
+    train, test = per_class_split(data.y, *task[1:])
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore")  # grids have points at the end of the range of sigma
-        search = NSSECV(random_state=seed).fit(X, y)
-        chosen = by_tolerance(search)
-        untuned = NSSE().fit(X, y)
-        splits = list(BalancedSplits(search.n_repeats, search.validation_fraction, seed).split(X, y))
-        svm = GridSearchCV(SVC(), scaled(SVM_GRID, X), cv=splits).fit(X, y)
-        errors = by_point(search, data, train, test) if (dataset, n_per_class) in REGRET else []
+        search = NSSECV(random_state=task[2], n_voters=max(VOTERS)).fit(data.X[train], data.y[train])
+        ballots = search._votes(data.X[test])
+        right = np.searchsorted(search.classes_, data.y[test])
+        errors = {n: 100 * float(np.mean(winners(ballots[:, :n]) != right)) for n in VOTERS}
+        votes = " ".join(f"{n}:{error:.4f}" for n, error in errors.items())
+        return replace(measure(task, search, data, train, test) if row is None else row, votes=votes)
 
-        def error(model: Any) -> float:
-            return round(100 * (1 - float(model.score(data.X[test], data.y[test]))), 4)
 
-        return Row(
-            dataset, n_per_class, seed, error(search), error(untuned), error(svm),
-            " ".join(f"{name}={value}" for name, value in search.best_params_.items()),
-            " ".join(f"{t}:{index}" for t, index in zip(TOLERANCES, chosen, strict=True)),
-            " ".join(f"{e:.2f}" for e in errors),
-        )  # fmt: skip
+def measure(task: tuple[str, int, int], search: NSSECV, data: Any, train: Any, test: Any) -> Row:
+    """One split: test what NSSECV chose, everything else on the grid, and the others."""
+    dataset, n_per_class, seed = task
+    X, y = data.X[train], data.y[train]
+    chosen = by_tolerance(search)
+    untuned = NSSE().fit(X, y)
+    splits = list(BalancedSplits(search.n_repeats, search.validation_fraction, seed).split(X, y))
+    svm = GridSearchCV(SVC(), scaled(SVM_GRID, X), cv=splits).fit(X, y)
+    errors = by_point(search, data, train, test) if (dataset, n_per_class) in REGRET else []
+
+    def error(model: Any) -> float:
+        return round(100 * (1 - float(model.score(data.X[test], data.y[test]))), 4)
+
+    return Row(
+        dataset, n_per_class, seed, error(search.best_estimator_), error(untuned), error(svm),
+        " ".join(f"{name}={value}" for name, value in search.best_params_.items()),
+        " ".join(f"{t}:{index}" for t, index in zip(TOLERANCES, chosen, strict=True)),
+        " ".join(f"{e:.2f}" for e in errors),
+    )  # fmt: skip
 
 
 def by_tolerance(search: NSSECV) -> list[int]:
@@ -129,15 +164,13 @@ def by_point(search: NSSECV, data: Any, train: Any, test: Any) -> list[float]:
     return [float(e) for e in 100 * (1 - scores.scores)]
 
 
-def append_row(path: Path, row: Row) -> None:
-    """Write one row; the header if there is none."""
+def write_rows(path: Path, rows: list[Row]) -> None:
+    """All rows, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = not path.exists()
-    with path.open("a", newline="", encoding="utf-8") as stream:
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, [f.name for f in fields(Row)], lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerow(asdict(row))
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -147,9 +180,9 @@ def read_rows(path: Path) -> list[Row]:
     with path.open(newline="", encoding="utf-8") as stream:
         return [
             Row(
-                line["dataset"], int(line["n_per_class"]), int(line["seed"]), float(line["tuned"]),
+                line["dataset"], int(line["n_per_class"]), int(line["seed"]), float(line["best"]),
                 float(line["untuned"]), float(line["svm"]), line["chosen"], line["by_tolerance"],
-                line["grid"],
+                line["grid"], line["votes"],
             )
             for line in csv.DictReader(stream)
         ]  # fmt: skip
@@ -168,11 +201,13 @@ def page(rows: list[Row]) -> str:
         for case in cases
     ]  # fmt: skip
     regrets = [regret_line(case) for case in cases if case[0].grid]
+    votes = [votes_line(case) for case in cases]
     header = ["", "best point", *(f"tolerance {t}" for t in TOLERANCES), "best of each split"]
     numbers = ", ".join(f"{name} {version}" for name, version in versions().items())
     return PAGE.format(
         errors=markdown_table(["", *NAMES.values(), "splits", "lowest"], errors),
         regrets=markdown_table(header, regrets),
+        votes=markdown_table(["", *map(str, VOTERS)], votes),
         svm=f"C in {SVM_GRID['C']}, γ in {SVM_GRID['gamma']} times scikit-learn's `scale`",
         versions=numbers,
     )
@@ -187,6 +222,12 @@ def mean_and_error(values: list[float]) -> str:
 def verdict(case: list[Row]) -> str:
     """Which of the three has the lowest mean error."""
     return NAMES[min(NAMES, key=lambda name: np.mean([getattr(row, name) for row in case]))]
+
+
+def votes_line(case: list[Row]) -> tuple[str, ...]:
+    """Mean test error for every number of voters."""
+    title = f"{TITLES[case[0].dataset]}, {case[0].n_per_class} per class"
+    return (title, *(f"{np.mean([row.by_voters()[n] for row in case]):.2f}" for n in VOTERS))
 
 
 def regret_line(case: list[Row]) -> tuple[str, ...]:
@@ -214,7 +255,15 @@ the same inner splits; the SVM searches {svm} by `GridSearchCV`.
 
 {errors}
 
-## Regret
+How many vote by default was settled on test errors of COIL-20, some of these splits among them.
+
+## How many of the best points vote
+
+Test error in per cent for so many voters at most: points within one standard error of the best one.
+
+{votes}
+
+## Regret of the best point alone
 
 Mean test error of the grid point that is best on the *test* samples, in per cent, and how much higher
 the mean error is of the points that `NSSECV` chose, in points. "tolerance t" takes the smoothest of the

@@ -11,6 +11,8 @@ ESTIMATORS = [
     nsse.NSSE(solver="alternating"),
     nsse.NSSE(n_components=1, sigma=1.0, n_neighbors=None),
     nsse.NSSE(classifier=LogisticRegression()),
+    nsse.NSSE(n_landmarks=5),
+    nsse.NSSE(n_landmarks="auto"),
     nsse.NSSECV({"mu2": [0.01, 0.1], "n_components": [1, 2]}, n_repeats=2),
     nsse.LFDA(),
     nsse.LFDA(n_components=1, affinity="ones", metric="plain", pca=None, reg=0.1),

@@ -51,7 +51,7 @@ def test_a_point_has_the_same_bits_in_any_batch(n, n_features, dtype):
 
 
 @pytest.mark.parametrize("d", [1, 2, 9])
-@pytest.mark.parametrize("n_centers", [1, 5, 300])
+@pytest.mark.parametrize("n_centers", [1, 5, 300, 1300])
 def test_a_point_has_the_same_bits_for_any_number_of_centers_and_coordinates(n_centers, d):
     assert_same_bits(expansion(7, n_centers, d), points(60, 7))
 
@@ -69,6 +69,16 @@ def test_a_sparse_point_has_the_same_bits_in_any_batch(n_features, centers):
     X = points(70, n_features)
     X[np.abs(X) < 0.5] = 0.0
     assert_same_bits(expansion(n_features, kind=centers), sparse.csr_array(X))
+
+
+def test_panels_of_centers_add_up_to_the_double_loop(monkeypatch):
+    monkeypatch.setattr(rbf, "PANEL", 8)
+    rng = np.random.default_rng(0)
+    Z, C, X = rng.standard_normal((37, 5)), rng.standard_normal((37, 3)), points(9, 5)
+    f = GaussianExpansion.at(Z, C, 2.0)
+    assert len(f._panels()) > 2
+    np.testing.assert_allclose(f(X), [oracles.rbf_map(x, Z, C, 2.0) for x in X], rtol=1e-10, atol=1e-12)
+    assert_same_bits(f, points(60, 5))
 
 
 @pytest.mark.parametrize("n", [15, 40, 131])

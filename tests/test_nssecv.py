@@ -11,7 +11,6 @@ import subprocess
 import sys
 import warnings
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,8 +35,7 @@ from nsse._progress import progress_bar
 from nsse.estimators import default_param_grid
 from nsse.estimators._splits import BalancedSplits
 from nsse.kernels import squared_distances
-
-SOURCES = str(Path(nsse.__file__).parents[1])
+from peaks import environment, estimate_over_peak
 
 pytestmark = pytest.mark.filterwarnings("ignore::nsse.ScaleAtBoundWarning")
 
@@ -753,11 +751,6 @@ except KeyboardInterrupt as interrupt:
 """
 
 
-def environment():
-    paths = [SOURCES, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
-
-
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal on POSIX only")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_a_real_process_cleanly(n_jobs):
@@ -812,23 +805,11 @@ def test_a_dask_cluster_changes_nothing():
 # ---------------------------------------------------------------------------------------------- memory
 
 
-MEASURED = """
-import warnings
-import numpy as np
-from nsse import NSSE, NSSECV
-warnings.simplefilter("ignore")
-def peak():  # unlike ru_maxrss this does not begin with what the parent process had
-    lines = open("/proc/self/status").read().splitlines()
-    return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
-N, n = {shape}
-y = np.arange(N) % 10
-X = 2 * np.random.default_rng(0).normal(size=(10, n))[y] + np.random.default_rng(1).normal(size=(N, n))
-NSSECV({{"sigma": [0.5]}}, n_repeats=1).fit(X[:60], y[:60])
-model = {model}
-before = peak()
-model.fit(X, y)
-print(model.estimate_memory(N, n) / (peak() - before))
-"""
+SAMPLES = (
+    "X = 2 * np.random.default_rng(0).normal(size=(10, n))[y]"
+    " + np.random.default_rng(1).normal(size=(N, n))"
+)
+WARM_UP = 'NSSECV({"sigma": [0.5]}, n_repeats=1).fit(X[:60], y[:60])'
 
 MODELS = {
     "NSSE": ("NSSE()", (1500, 30)),
@@ -843,12 +824,7 @@ MODELS = {
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak")
 @pytest.mark.parametrize("name", MODELS)
 def test_memory_is_estimated_well(name):
-    model, shape = MODELS[name]
-    script = MEASURED.format(model=model, shape=shape)
-    run = subprocess.run(
-        [sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=True
-    )
-    assert 1 / 1.3 < float(run.stdout) < 1.3
+    assert 1 / 1.3 < estimate_over_peak(*MODELS[name], SAMPLES, WARM_UP) < 1.3
 
 
 def test_memory_grows_with_workers_but_not_beyond_the_splits():

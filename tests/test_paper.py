@@ -129,9 +129,8 @@ def test_a_row_of_other_settings_is_another_row():
 
 def test_large_training_sets_have_their_own_weights():
     small, large = (FULL.recipe("yale", "NSSE", n).parameters for n in (6, 20))
-    assert {point["mu2"] for point in small} == {0.001, 0.01}
-    assert {(point["mu1"], point["mu2"]) for point in large} == {(0.1, 0.0001), (0.1, 0.001)}
-    assert len(large) == len(small) / 2
+    assert {point["mu2"] for point in small} == {1e-6, 1e-4, 1e-2}
+    assert {point["mu2"] for point in large} == {1e-4, 1e-3}
 
 
 def test_number_of_classes_is_that_of_the_data():
@@ -346,7 +345,9 @@ def test_findings_count_what_the_cells_say():
     rows += [made("orl", n, "NN", s, {a: 10}, a) for n in (2, 3) for s in (0, 1)]
     told = findings(cells(rows, FULL))
     assert "in 1 of 2 cells; worse: ORL 3 (9.00 against 8.00)." in told[0]
-    assert told[1].endswith("in 1 of 2 cells (2 per class: NN 10.00 against 14.00).")
+    # The best others as printed: IsoKRR 14.81 and MReg 8.38.
+    assert told[1].endswith("as printed in 1 of 2 cells (3 per class: MReg 8.38 against 9.00).")
+    assert told[2].endswith("in 1 of 2 cells (2 per class: NN 10.00 against 14.00).")
     assert any("d = 8 (2), 8 (3)" in sentence and "40 classes" in sentence for sentence in told)
 
 

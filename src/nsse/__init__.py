@@ -3,7 +3,7 @@
 >>> from nsse import NSSE
 
 ``NSSE`` is a scikit-learn transformer and classifier. The rooms of the package follow the method:
-``datasets`` → ``graphs``, ``kernels`` → ``solvers``, ``extensions`` → ``certificates`` →
+``datasets`` → ``graphs``, ``kernels`` → ``solvers``, ``extensions``, ``scaling`` → ``certificates`` →
 ``estimators`` → ``evaluation``, ``exports`` → ``report``, ``cli``; imports point to the left only.
 """
 

@@ -21,6 +21,7 @@ from threadpoolctl import ThreadpoolController
 Task = TypeVar("Task")
 
 WORTH_A_THREAD = 500_000
+DONE: Any = object()
 
 
 class _OneThread:
@@ -82,13 +83,23 @@ def in_parallel(work: Callable[[Task], None], tasks: Iterable[Task], n_values: i
                 work(task)
             return
 
-        def limited(task: Task) -> None:
-            with _limit_of_this_thread():
-                work(task)
+        waiting, lock = iter(tasks), threading.Lock()
 
-        with ThreadPoolExecutor(n_threads) as pool:
-            for _ in pool.map(limited, tasks):
-                pass
+        def drain() -> None:
+            with _limit_of_this_thread():
+                while True:
+                    with lock:
+                        task = next(waiting, DONE)
+                    if task is DONE:
+                        return
+                    work(task)
+
+        # The thread that asks works too: one thread less to start, which counts where work is short.
+        with ThreadPoolExecutor(n_threads - 1) as pool:
+            helpers = [pool.submit(drain) for _ in range(n_threads - 1)]
+            drain()
+            for helper in helpers:
+                helper.result()
 
 
 @cache

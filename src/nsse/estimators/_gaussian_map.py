@@ -45,7 +45,12 @@ class GaussianMapClassifier(EmbeddingClassifier):
         return self._expansion
 
     def share_centers(self, other: GaussianMapClassifier) -> None:
-        """Hold the centres of another model, fitted to the same samples, in place of its own copy."""
+        """Hold the centres of another model, fitted to the same samples, in place of its own copy.
+
+        Where all samples are centres: landmarks may be others for every model.
+        """
+        if any(model.centers_.shape[0] != len(model.embedding_) for model in (self, other)):
+            return
         self.centers_ = other.centers_
         self._expansion = replace(self._expansion, centers=other._expansion.centers)
 

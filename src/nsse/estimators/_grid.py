@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from nsse.estimators._center_grid import Fold, sweep_with_centers
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import affinity_rule, scale_weight
 from nsse.estimators._settings import Settings, check_settings
@@ -26,6 +27,10 @@ Params = dict[str, Any]
 
 # One sweep serves all values of these; any other parameter starts another sweep.
 SWEPT = ("n_components", "mu1", "mu2", "mu3", "n_neighbors", "beta", "sigma")
+NOT_ON_A_SUBSAMPLE = (
+    "it cannot be solved with landmarks on the subsample: lower `n_components`, raise `mu2` or "
+    "`n_subsample`, or give a `sigma`"
+)
 # Coordinates beyond the largest d: the gap that follows them lets solutions be interpolated.
 SPARE = 4
 
@@ -76,6 +81,11 @@ class GridPoint:
         """Whether it can be had from a sweep: Algorithm 1 goes its own way."""
         return self.settings.sigma is not None or self.settings.solver == "joint"
 
+    def has_centers(self, n_samples: int) -> bool:
+        """Whether a fit to so many samples has landmarks."""
+        plan = self.settings.centers
+        return plan is not None and not plan.is_exact_for(n_samples)
+
     @property
     def family(self) -> tuple[tuple[str, int], ...]:
         """Equal for points of the same sweep: those that differ in swept parameters only."""
@@ -94,13 +104,23 @@ class SplitScores:
 
 @dataclass(frozen=True)
 class Split:
-    """Samples, their squared distances, and which of them train and which validate."""
+    """Samples, their squared distances, and which of them train and which validate.
+
+    ``whole`` has the class sizes of all samples where these are a subsample.
+    """
 
     X: Any
     y: NDArray[Any]
     D2: Floats
     train: Ints
     valid: Ints
+    whole: Floats | None = None
+
+    def sizes(self, classes: NDArray[Any]) -> Floats:
+        """How many samples of each of the training classes there are, or are stood for."""
+        if self.whole is not None:
+            return self.whole[np.isin(np.unique(self.y), classes)]
+        return np.unique(self.y[self.train], return_counts=True)[1].astype(np.float64)
 
 
 Scorer = Callable[[NDArray[Any], Split], float]
@@ -172,6 +192,9 @@ def _share(
 
 def _fit_alone(split: Split, point: GridPoint, place: int, score: Scorer, result: SplitScores) -> None:
     """What Algorithm 1 needs, and ill-conditioned points: a fit of its own."""
+    if split.whole is not None and point.has_centers(int(split.whole.sum())):
+        result.failures[place] = NOT_ON_A_SUBSAMPLE
+        return
     result.counts["fits of their own"] += 1
     try:
         affinity = {"affinity": _affinity(split, point.settings)}
@@ -195,6 +218,10 @@ def _sweep(
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError("the training samples of a split are of one class")
+    sizes = split.sizes(classes)
+    if first.has_centers(int(sizes.sum())):
+        yield from _sweep_with_centers(split, points, codes, sizes, counts)
+        return
     order = np.argsort(codes, kind="stable")
     rows = split.train[order]
     D2, unit = _in_units(split.D2[np.ix_(rows, rows)], first.settings.length_unit)
@@ -224,6 +251,17 @@ def _as_fitted(embedded: Embedded, codes: Ints, order: Ints, classifier: Any) ->
     Y = np.empty_like(embedded.Y)
     Y[order] = embedded.Y * signs
     return Embedded(Y, embedded.Z * signs, embedded.sigma)
+
+
+def _sweep_with_centers(
+    split: Split, points: Sequence[GridPoint], codes: Ints, sizes: Floats, counts: Counter[str]
+) -> Iterator[tuple[int, Embedded | None]]:
+    unit = points[0].settings.length_unit
+    if unit is None:
+        unit = median_distance(split.D2[np.ix_(split.train, split.train)])
+    fold = Fold(split.X[split.train], codes.astype(np.intp), split.X[split.valid], sizes, unit)
+    models, settings = [p.model for p in points], [p.settings for p in points]
+    yield from sweep_with_centers(fold, models, settings, counts)
 
 
 def _in_units(D2: Floats, length_unit: float | None) -> tuple[Floats, float]:

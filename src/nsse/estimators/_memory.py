@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nsse.scaling import BLOCK_ROWS, CENTERS, CLUSTERED, ROWS
 from nsse.solvers.krylov import GUARD, LEAST_BLOCKS
 
 # Bytes of a float64.
@@ -15,6 +16,8 @@ EXACT_MATRICES = 5
 FULL_SOLVER_MATRICES = 2.5
 # The same of a sweep, beside one per neighbour graph: D2, K, SK, P, K J K, and three for temporaries.
 SWEEP_MATRICES = 8
+# Copies of the embedding of all samples: as computed, with signs, and in the classifier.
+EMBEDDINGS = 3
 # Nodes of the σ grid that a curve visits, about.
 NODES = 25
 
@@ -30,6 +33,26 @@ def exact_memory(n_samples: int, n_features: int, n_components: int) -> int:
     full = 4 * 2 * (n_components + GUARD) * LEAST_BLOCKS > n_samples
     matrices = EXACT_MATRICES + (FULL_SOLVER_MATRICES if full else 0)
     return int(FLOAT * (matrices * n_samples**2 + samples + solutions))
+
+
+def center_memory(
+    n_samples: int, n_features: int, n_components: int, n_centers: int, itemsize: int = 4
+) -> int:
+    """Bytes of a fit with m centres, beside the samples themselves.
+
+    Two m × m matrices in double precision; of a block of rows the samples, their kernel values and as
+    many more; or, if that is more, the subsample on which σ is found, or the samples among which
+    clusters are looked for; and the embedding, which the classifier holds as well.
+    """
+    rows, m = min(n_samples, BLOCK_ROWS), n_centers
+    matrices = FLOAT * 2 * m**2
+    block = rows * 2 * (n_features + m) * itemsize
+    n_rows = min(n_samples, ROWS)
+    some = min(m, max(CENTERS[0], min(CENTERS[1], m * n_rows // max(n_samples, 1))))
+    subsample = FLOAT * (n_rows * (2 * n_features + 5 * some) + 4 * some**2)
+    clusters = itemsize * n_features * min(n_samples, 2 * CLUSTERED * m)
+    embedding = n_samples * n_components * FLOAT * EMBEDDINGS
+    return max(matrices + block, subsample, clusters) + m * n_features * (FLOAT + itemsize) + embedding
 
 
 def sweep_memory(n_samples: int, points: Sequence[dict[str, Any]], n_classes: int) -> int:

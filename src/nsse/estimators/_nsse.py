@@ -7,16 +7,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsse._compat import CallbackSupportMixin, FitTasks, with_callbacks
-from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
-from nsse.estimators._gaussian_map import GaussianMapClassifier
-from nsse.estimators._memory import exact_memory
+from nsse.estimators._fitting import all_or_nothing, logged
+from nsse.estimators._landmarks import LandmarkClassifier, row_source, tell
 from nsse.estimators._parameters import check_n_components
-from nsse.estimators._posing import Posed, encode_labels, pose, search, warn_about
-from nsse.estimators._settings import check_settings
+from nsse.estimators._posing import (
+    Posed,
+    Verdict,
+    encode_labels,
+    pose,
+    search,
+    warn_about,
+)
+from nsse.estimators._settings import Settings, check_settings
 from nsse.extensions import GaussianExpansion
+from nsse.scaling import CenterFit, RowSource
 from nsse.solvers import Outcome, Solution, Step, Trace
+
+Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -31,14 +41,22 @@ class Condition:
         Estimate of cond(P).
     eigensolver : {"block Krylov", "full"}
         How the leading eigenvectors were found.
+    precision : {"float64", "float32"}
+        Of the kernel during the fit: single with landmarks if X is in single precision or bytes. The
+        fitted map is evaluated in double precision.
+    jitter : float
+        What was added to μ2, only ever with landmarks: in single precision, the rounding of P; more,
+        with a warning, where P was not positive definite.
     """
 
     factorization: str
     condition_number: float
     eigensolver: str
+    precision: str = "float64"
+    jitter: float = 0.0
 
 
-class NSSE(CallbackSupportMixin, GaussianMapClassifier):
+class NSSE(CallbackSupportMixin, LandmarkClassifier):
     """Nonlinear Supervised Smooth Embedding.
 
     Learns an embedding Y of the labelled samples X together with the Gaussian RBF map f that produces
@@ -96,13 +114,25 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         scan. A search that needs more warns and keeps the best it has seen.
     classifier : classifier, default=None
         Fitted on the embedding and used by `predict`. None is the nearest neighbour, as in the paper.
+        With landmarks a vote is better: ``KNeighborsClassifier(15)``.
+    n_landmarks : int, "auto" or None, default=None
+        Number m of kernel centres. None makes every training sample one: exact NSSE, cubic in their
+        number. With m centres time is O(N m (n + m)) and memory O(m²) plus a block of rows. "auto" is
+        exact up to 5000 samples and takes 3000 centres beyond; `n_landmarks_` says which.
+    landmarks : {"kmeans", "per-class", "random", "kmeans++"}, array or None, default=None
+        Which centres. "kmeans" looks for clusters in every class and takes their means; "per-class"
+        draws the same number of samples from every class, as far as they go; "random" draws from all
+        samples; "kmeans++" spreads them. Or indices into the training samples (one axis), or the centres
+        themselves (two axes). None, where `n_landmarks` is given, is "kmeans", and "per-class" for
+        sparse samples.
     callback : callable, default=None
         ``callback(step)`` is called after every evaluation of the objective with its terms, σ and
         seconds; returning True ends the search. With scikit-learn 1.9 or newer ``set_callbacks``
         works as well.
     random_state : int, RandomState instance or None, default=0
         Draws the subsamples on which the joint solver looks for a first σ when there are 800 samples
-        or more. The result depends on it within `tol` only.
+        or more; the result depends on it within `tol` only. With landmarks it draws these and the
+        subsample on which σ is found.
     verbose : int, default=0
         1 logs every step.
 
@@ -110,10 +140,12 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         f at the training samples.
-    coef_ : ndarray of shape (n_samples, n_components)
+    coef_ : ndarray of shape (n_landmarks_, n_components)
         Coefficients C of f.
-    centers_ : ndarray or sparse matrix of shape (n_samples, n_features)
-        Kernel centres: the training samples.
+    centers_ : ndarray or sparse matrix of shape (n_landmarks_, n_features)
+        Kernel centres: the training samples, or the landmarks.
+    n_landmarks_ : int
+        Number of centres; that of the training samples where NSSE is exact.
     sigma_ : float
         Kernel scale, in the units of X.
     length_unit_ : float
@@ -139,6 +171,12 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     -----
     Exact NSSE takes O(N³) time and about 40 N² bytes. A point embeds to the same bits alone or in any
     batch; results do not depend on the number of threads.
+
+    With landmarks, f has m centres, Y'Y = I over all samples still holds, and the samples are read in
+    blocks of 4096 rows: arrays in memory, memory maps, sparse matrices, Dask arrays, and other sources
+    by `fit_blocks`. Neighbours within a class are looked for inside a block. A fit works on bytes and
+    float32 in single precision with sums in double (`embedding_` is then f to that precision), on
+    everything else in double.
 
     References
     ----------
@@ -179,6 +217,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         tol: float = 1e-8,
         max_iter: int = 50,
         classifier: Any = None,
+        n_landmarks: int | str | None = None,
+        landmarks: Any = None,
         callback: Callable[[Step], Any] | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -199,6 +239,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.classifier = classifier
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -210,8 +252,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples.
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Training samples; a Dask array with landmarks only.
         y : array-like of shape (n_samples,)
             Labels, at least two different ones.
 
@@ -221,36 +263,33 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
             The fitted estimator. If fit fails, the estimator is as it was before.
         """
         settings = check_settings(self)
-        X, y = self._validated(X, y)
+        source, y = row_source(self, X, y, settings)
         classes, codes = encode_labels(y)
         d = check_n_components(self.n_components, len(codes), len(classes))
         tasks = FitTasks(self, X, y)
         with logged(self.verbose):
-            posed = pose(X, y, codes, d, settings)
-            listener = _Listener(self, tasks, posed, X, y)
-            outcome = search(posed, settings, self.random_state, listener)
-        warn_about(outcome, settings)
-        fitted = self._fitted(posed, outcome.solution, X, y) | _search_record(posed, outcome)
-        for name, value in fitted.items():
-            setattr(self, name, value)
-        tasks.end()
+            if settings.centers is None or settings.centers.is_exact_for(len(codes)):
+                fitted, verdict = self._exact(source.X, y, codes, d, settings, tasks)
+            else:
+                fitted, verdict = self._with_centers(source, y, codes, d, settings, tasks)
+        warn_about(verdict, settings)
+        self._keep(fitted, tasks)
         return self
 
-    def estimate_memory(self, n_samples: int, n_features: int) -> int:
-        """Bytes that `fit` will need at its peak.
+    def _exact(
+        self, X: Any, y: Any, codes: Ints, d: int, settings: Settings, tasks: FitTasks
+    ) -> tuple[dict[str, Any], Verdict]:
+        posed = pose(X, y, codes, d, settings)
+        listener = _Listener(self, tasks, posed, X, y)
+        outcome = search(posed, settings, self.random_state, listener)
+        fitted = self._fitted(posed, outcome.solution, X, y) | _search_record(posed, outcome)
+        return fitted, Verdict.of_exact(outcome)
 
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Shape of the training samples.
-
-        Returns
-        -------
-        int
-            Bytes, beside what Python and its libraries take.
-        """
-        d = 10 if self.n_components is None else self.n_components
-        return exact_memory(n_samples, n_features, d)
+    def _fitted_centers(
+        self, fit: CenterFit, centers: Any, source: RowSource, y: NDArray[Any]
+    ) -> dict[str, Any]:
+        condition = Condition("cholesky", fit.condition, fit.eigensolver, str(fit.precision), fit.added)
+        return super()._fitted_centers(fit, centers, source, y) | {"condition_": condition}
 
     def _fitted(self, posed: Posed, solution: Solution, X: Any, y: Any) -> dict[str, Any]:
         """Attributes of a model that can transform and predict."""
@@ -260,7 +299,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         centers = X.copy()
         return {
             "embedding_": embedding, "coef_": coef, "centers_": centers, "sigma_": sigma,
-            "length_unit_": posed.unit, "classes_": np.unique(y),
+            "n_landmarks_": len(coef), "length_unit_": posed.unit, "classes_": np.unique(y),
             "classifier_": self._fitted_classifier(embedding, y),
             "_expansion": GaussianExpansion.at(centers, coef, sigma),
         }  # fmt: skip
@@ -290,13 +329,7 @@ class _Listener:
         self._data = (X, y)
 
     def __call__(self, step: Step, solution: Solution) -> bool:
-        LOGGER.info(
-            "%s %d: sigma %.4g units, objective %.6g above its floor (%.2f s)",
-            step.stage, step.iteration, step.sigma, step.excess, step.seconds,
-        )  # fmt: skip
-        callback = self._model.callback
-        answer = None if callback is None else callback(_in_units_of_x(step, self._posed))
-        enough = isinstance(answer, bool | np.bool_) and bool(answer)
+        enough = tell(self._model, step, self._posed.unit)
         asked = self._tasks.step(
             step.stage, lambda: self._model._fitted(self._posed, solution, *self._data)
         )

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.model_selection import ParameterGrid, check_cv
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.model_selection import ParameterGrid
 
 from nsse._errors import rule_error
-from nsse.certificates.votes import vote_radii, winners
-from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
 from nsse.estimators._grid import Split, default_param_grid, with_params
+from nsse.estimators._landmarks import keep_width, require_landmarks, row_source
+from nsse.estimators._lazy import LazyAnswers
 from nsse.estimators._memory import sweep_memory
 from nsse.estimators._nsse import NSSE
-from nsse.estimators._parameters import check_choice, check_count, check_number
+from nsse.estimators._parameters import check_choice, check_count
 from nsse.estimators._posing import encode_labels
 from nsse.estimators._scoring import label_scorer
-from nsse.estimators._search import (
-    NoPointError,
-    Table,
-    cv_results,
-    joint_search,
-    search_order,
-    sequential_search,
-)
-from nsse.estimators._splits import BalancedSplits, checked_splits, warn_about_singles
-from nsse.estimators._trial import Trial, voters
+from nsse.estimators._search import NoPointError, Table, cv_results, run_search
+from nsse.estimators._settings import Settings, check_settings
+from nsse.estimators._splits import drawn_splits
+from nsse.estimators._subsample import Searched, searched_samples
+from nsse.estimators._trial import Trial
+from nsse.estimators._voting import Voting, voters
 from nsse.kernels import check_distinct, squared_distances
+from nsse.scaling import RowSource, read_blocks
+
+# How many points vote where it is left to us; docs/model_selection.md compares.
+VOTERS = 20
 
 
-class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
+class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
     """NSSE with its parameters chosen by cross-validation.
 
     Splits the training samples repeatedly at random, scores every point of a grid on the samples held
@@ -73,6 +70,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         Splits in any form that scikit-learn takes, instead of the two parameters above.
     scoring : str or callable, default=None
         As in ``GridSearchCV``, for scores made of predicted labels; None is the accuracy.
+    n_subsample : int, default=2000
+        Where `estimator` has landmarks and there are more samples than this, the search runs on a
+        stratified subsample of so many, each of which stands for as many as it represents; the model
+        chosen is then fitted to all samples in one pass. Without landmarks the search is on all.
     n_jobs : int, default=None
         Splits scored at a time, by joblib: within ``joblib.parallel_config(backend="dask")`` they go
         to a Dask cluster.
@@ -80,12 +81,12 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         Take the smoothest of the points whose mean score is within so many standard errors of the
         best. 0 takes the best one, as ``GridSearchCV`` does; ``docs/model_selection.md`` measures
         others.
-    n_voters : int, default=20
+    n_voters : int, default=None
         How many of the best points, at most, vote on labels: `predict` takes the label that most of
         them give. On few samples the scores of good points differ by chance, and a vote makes fewer
         mistakes than the one that came out best (``docs/model_selection.md``). Those within one
-        standard error of the best one vote. 1 leaves labels to `best_estimator_`, as
-        ``GridSearchCV`` does.
+        standard error of the best one vote. None is 20, and 1 with landmarks, where every voter is
+        another pass over all samples. 1 leaves labels to `best_estimator_`, as ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
@@ -138,6 +139,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
 
     Memory is O(N²) for each of `n_jobs` workers: see `estimate_memory`.
 
+    With landmarks (``estimator=NSSE(n_landmarks=3000)``) the points are scored with landmarks too, as
+    many for the samples of the search as are right for these, and share their work likewise.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -164,9 +168,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         validation_fraction: float = 0.15,
         cv: Any = None,
         scoring: Any = None,
+        n_subsample: int = 2000,
         n_jobs: int | None = None,
         tolerance: float = 0.0,
-        n_voters: int = 20,
+        n_voters: int | None = None,
         random_state: Any = 0,
         progress: bool | None = None,
         verbose: int = 0,
@@ -181,6 +186,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         self.validation_fraction = validation_fraction
         self.cv = cv
         self.scoring = scoring
+        self.n_subsample = n_subsample
         self.n_jobs = n_jobs
         self.tolerance = tolerance
         self.n_voters = n_voters
@@ -200,7 +206,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples.
+            Training samples; where `estimator` has landmarks, a Dask array as well.
         y : array-like of shape (n_samples,)
             Labels, at least two different ones.
 
@@ -209,28 +215,58 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         self : NSSECV
             The fitted estimator. If fit fails or is interrupted, it is as it was before.
         """
+        base, settings = self._checked()
+        source, labels = row_source(self, X, y, settings)
+        return self._fit(base, settings, source, labels, lambda best: best.fit(X, y))
+
+    @all_or_nothing
+    def fit_blocks(self, blocks: Any) -> NSSECV:
+        """Choose the parameters on a subsample and fit NSSE to samples that come in blocks.
+
+        Parameters
+        ----------
+        blocks : iterable of (X, y), or function returning one
+            As for `NSSE.fit_blocks`; `estimator` must have landmarks.
+
+        Returns
+        -------
+        self : NSSECV
+            The fitted estimator. If fit fails or is interrupted, it is as it was before.
+        """
+        base, settings = self._checked()
+        require_landmarks(settings, "blocks of samples")
+        source = read_blocks(blocks)
+        keep_width(self, source)
+        return self._fit(base, settings, source, source.y, lambda best: best.fit_blocks(blocks))
+
+    def _checked(self) -> tuple[NSSE, Settings]:
         check_choice("search", self.search, ("joint", "sequential"))
-        n_voters = check_count("n_voters", self.n_voters, cure="1 leaves labels to the best point.")
-        given = X, y
-        X, y = self._validated(X, y)
-        classes, _ = encode_labels(y)
         base = _checked_estimator(self.estimator)
+        return base, check_settings(base)
+
+    def _fit(
+        self, base: NSSE, settings: Settings, source: RowSource, y: NDArray[Any],
+        refit: Callable[[NSSE], NSSE],
+    ) -> NSSECV:  # fmt: skip
+        classes, _ = encode_labels(y)
+        n_voters = self._n_voters(settings)
+        n_rows = check_count("n_subsample", self.n_subsample, cure="2000 is a fair number.")
+        searched = searched_samples(source, y, settings, n_rows, self.random_state)
         grid = default_param_grid(len(classes)) if self.param_grid is None else self.param_grid
-        splits = self._splits(X, y)
+        splits = drawn_splits(self, searched.X, searched.y)
         with logged(self.verbose):
-            trial = self._trial(base, X, y, splits)
+            trial = self._trial(with_params(base, searched.params), searched, splits)
             try:
-                table, index = self._searched(grid, base, trial)
+                table, index = run_search(self, grid, base, trial)
             except NoPointError:
                 raise trial.total_failure() from None
             trial.warn_about_failures(table)
             LOGGER.info("%d grid points on %d splits: %s", len(table.points), len(splits), trial.told())
-            best = with_params(clone(base), table.points[index]).fit(*given)
-            others = voters(base, table, table.next_best(index, n_voters - 1), *given)
-            for model in others:
-                model.share_centers(best)
+            best = refit(with_params(clone(base), table.points[index]))
+            others = voters(base, table, table.next_best(index, n_voters - 1), refit)
         for name, value in _fitted([best, *others], table, index, trial, len(splits)).items():
             setattr(self, name, value)
+        self.share_centers()
         return self
 
     def estimate_memory(self, n_samples: int, n_features: int, n_classes: int = 10) -> int:
@@ -249,127 +285,31 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             Bytes, beside what Python and its libraries take.
         """
         grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
-        n_workers, n_train = effective_n_jobs(self.n_jobs), n_samples
+        base, settings = self._checked()
+        n_rows = n_samples
+        if settings.centers is not None and not settings.centers.is_exact_for(n_samples):
+            n_rows = min(n_samples, self.n_subsample)
+        n_workers, n_train = effective_n_jobs(self.n_jobs), n_rows
         if self.cv is None:
             n_workers = min(n_workers, self.n_repeats)
-            n_train = round((1 - self.validation_fraction) * n_samples)
+            n_train = round((1 - self.validation_fraction) * n_rows)
         sweeps = n_workers * sweep_memory(n_train, list(ParameterGrid(grid)), n_classes)
-        refit = (NSSE() if self.estimator is None else self.estimator).estimate_memory(
-            n_samples, n_features
-        )
-        distances = 8 * n_samples**2
-        return distances + max(sweeps, refit)
+        distances = 8 * n_rows**2
+        return distances + max(sweeps, base.estimate_memory(n_samples, n_features))
 
-    def certified_radius(self, X: Any, *, bound: str = "directional") -> NDArray[np.float64]:
-        """How far each sample can move without a change of its label: see `NSSE.certified_radius`.
+    def _n_voters(self, settings: Settings) -> int:
+        if self.n_voters is None:
+            return VOTERS if settings.centers is None else 1
+        return check_count("n_voters", self.n_voters, cure="1 leaves labels to the best point.")
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        bound : {"directional", "rkhs", "row_sum", "proposition_1"}, default="directional"
-            Which bound on the change of f to use.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Euclidean radii.
-        """
-        check_is_fitted(self)
-        radii = [model.certified_radius(X, bound=bound) for model in self.voters_]
-        return vote_radii(self._votes(X), np.column_stack(radii))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The label that most of the voters give.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        check_is_fitted(self)
-        return np.asarray(self.classes_[winners(self._votes(X))])
-
-    @available_if(lambda self: all(map(gives_probabilities, getattr(self, "voters_", [self]))))
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Probabilities of the classes: the mean of what the voters give.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        check_is_fitted(self)
-        return np.asarray(sum(model.predict_proba(X) for model in self.voters_) / len(self.voters_))
-
-    def _votes(self, X: Any) -> NDArray[np.intp]:
-        """Codes of the labels that the voters give, one column for each."""
-        labels = [model.predict(X) for model in self.voters_]
-        return np.column_stack([np.searchsorted(self.classes_, given) for given in labels])
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for model in getattr(self, "voters_", [])[1:]:
-            model.share_centers(self.best_estimator_)
-
-    def _map(self, X: Any) -> NDArray[Any]:
-        return self.best_estimator_._map(X)
-
-    def _splits(self, X: Any, y: NDArray[Any]) -> list[tuple[Any, Any]]:
-        if self.cv is not None:
-            splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
-            return checked_splits(splits, len(y))
-        n_repeats = check_count("n_repeats", self.n_repeats, cure="20 is a fair number.")
-        fraction = check_number("validation_fraction", self.validation_fraction, cure=FRACTION_CURE)
-        if fraction >= 1:
-            raise rule_error(
-                "validation_fraction", "be less than 1", self.validation_fraction, FRACTION_CURE
-            )
-        warn_about_singles(y)
-        return list(BalancedSplits(n_repeats, fraction, self.random_state).split(X, y))
-
-    def _trial(self, base: NSSE, X: Any, y: NDArray[Any], splits: list[tuple[Any, Any]]) -> Trial:
+    def _trial(self, base: NSSE, searched: Searched, splits: list[tuple[Any, Any]]) -> Trial:
         score = label_scorer(self.scoring)
+        X, y, whole = searched.X, searched.y, searched.whole
         check_distinct(X)
         D2 = squared_distances(X)
         progress = False if self.progress is None and not self.verbose else self.progress
-        cut = [Split(X, y, D2, train, valid) for train, valid in splits]
+        cut = [Split(X, y, D2, train, valid, whole) for train, valid in splits]
         return Trial(base, cut, score, n_jobs=self.n_jobs, progress=progress)
-
-    def _searched(self, grid: Any, base: NSSE, trial: Trial) -> tuple[Table, int]:
-        tolerance = check_number("tolerance", self.tolerance, cure="0 takes the best point.")
-        if self.search == "joint":
-            return joint_search(grid, tolerance, trial)
-        if not isinstance(grid, Mapping):
-            raise rule_error(
-                "param_grid", 'be one dict for search="sequential"', type(grid).__name__,
-                'Join the dicts, or take search="joint".',
-            )  # fmt: skip
-        order = search_order(grid, self.order)
-        start = base.get_params() | dict(self.start or {})
-        unknown = sorted(set(self.start or {}) - set(order))
-        if unknown:
-            raise rule_error(
-                "start", "name parameters of the grid", unknown, "Set others on `estimator`."
-            )
-        n_rounds = check_count("n_rounds", self.n_rounds, cure="1 is what the paper does.")
-        trial.check(
-            [*ParameterGrid([{name: values} for name, values in grid.items()]), self.start or {}]
-        )
-        return sequential_search(grid, start, order, n_rounds, tolerance, trial)
-
-
-FRACTION_CURE = "0.15 holds out one sample of seven."
 
 
 def _checked_estimator(estimator: Any) -> NSSE:

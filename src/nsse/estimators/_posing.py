@@ -17,6 +17,7 @@ from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._settings import Settings
 from nsse.estimators._warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.graphs import check_affinity, gaussian_affinity
+from nsse.scaling import CenterFit, Objective, Search
 from nsse.solvers import (
     Outcome,
     Problem,
@@ -34,6 +35,8 @@ Ints = NDArray[np.intp]
 
 # μ3 = 5 μ2 d where the user gives none; chosen by benchmarks/defaults_study.py.
 MU3_PER_MU2 = 5.0
+# Y'Y = I of a model with centres holds to this, or its precision is not enough.
+LEAST_ACCURACY = 1e-2
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,19 @@ def scale_weight(settings: Settings, n_components: int) -> float:
     return MU3_PER_MU2 * settings.mu2 * n_components if settings.mu3 is None else settings.mu3
 
 
+def center_objective(settings: Settings, n_components: int) -> Objective:
+    """The same weights, for a fit with landmarks."""
+    return Objective(
+        settings.mu1, settings.mu2, scale_weight(settings, n_components), n_components,
+        settings.n_neighbors, settings.beta,
+    )  # fmt: skip
+
+
+def center_search(settings: Settings) -> Search:
+    """Where a fit with landmarks looks for σ."""
+    return Search(settings.sigma, settings.sigma_range, settings.tol, settings.max_iter)
+
+
 def affinity_rule(X: Any, y: Any, codes: Ints, order: Ints, settings: Settings) -> Affinity:
     """W_w as a function of a subset of the (sorted) samples."""
     if isinstance(settings.affinity, str):
@@ -112,26 +128,61 @@ def search(posed: Posed, settings: Settings, random_state: Any, listener: Listen
     return solve_joint(problem, settings.sigma_range, rng=np.random.default_rng(seed), **limits)
 
 
-def warn_about(outcome: Outcome, settings: Settings) -> None:
+@dataclass(frozen=True)
+class Verdict:
+    """How a search went and how well the problem was solved; σ in units of length."""
+
+    sigma: float
+    converged: bool
+    at_bound: bool
+    trouble: str | None = None
+
+    @classmethod
+    def of_exact(cls, outcome: Outcome) -> Verdict:
+        """Of a search on all samples."""
+        solution = outcome.solution
+        trouble = None
+        if solution.factorization == "qr":
+            trouble = (
+                f"The problem is ill-conditioned (condition number {solution.condition:.1e}); "
+                "it was solved by a QR factorisation, accurate but slower. Raise `mu2`, or lower "
+                "`sigma` or the upper end of `sigma_range`."
+            )
+        return cls(solution.sigma, outcome.converged, outcome.at_bound, trouble)
+
+    @classmethod
+    def of_centers(cls, fit: CenterFit) -> Verdict:
+        """Of a fit with centres."""
+        trouble = None
+        if fit.had_to_add:
+            trouble = (
+                f"The problem is ill-conditioned: its matrix was not positive definite in "
+                f"{fit.precision}, and {fit.added:.1e} was added to its diagonal, which acts like a "
+                "larger `mu2`. Raise `mu2`, lower `sigma`, or pass X as float64."
+            )
+        elif fit.orthonormality > LEAST_ACCURACY:
+            trouble = (
+                f"Y'Y = I holds to {fit.orthonormality:.1e} only: {fit.precision} is not enough for "
+                "this problem. Raise `mu2`, lower `sigma`, or pass X as float64."
+            )
+        return cls(fit.sigma, fit.converged, fit.at_bound, trouble)
+
+
+def warn_about(verdict: Verdict, settings: Settings) -> None:
     """Say what a user should know about how the search went."""
-    solution = outcome.solution
-    if not outcome.converged:
+    if not verdict.converged:
         _warn(
             f"The search for sigma did not converge in max_iter={settings.max_iter} steps; the best "
             "one seen is kept. Raise `max_iter` or `tol`.", ConvergenceWarning,
         )  # fmt: skip
-    if outcome.at_bound:
+    if verdict.at_bound:
         _warn(
-            f"The best sigma, {solution.sigma:.3g} units of length, lies at an end of "
+            f"The best sigma, {verdict.sigma:.3g} units of length, lies at an end of "
             f"sigma_range={settings.sigma_range}. Widen `sigma_range`, change `mu3`, or fix `sigma`.",
             ScaleAtBoundWarning,
         )
-    if solution.factorization == "qr":
-        _warn(
-            f"The problem is ill-conditioned (condition number {solution.condition:.1e}); it was solved "
-            "by a QR factorisation, accurate but slower. Raise `mu2`, or lower `sigma` or the upper "
-            "end of `sigma_range`.", ConditioningWarning,
-        )  # fmt: skip
+    if verdict.trouble:
+        _warn(verdict.trouble, ConditioningWarning)
 
 
 def _warn(message: str, category: type[Warning]) -> None:

@@ -13,6 +13,7 @@ from sklearn.model_selection import ParameterGrid
 
 from nsse._errors import rule_error
 from nsse.estimators._grid import Params, identity
+from nsse.estimators._parameters import check_count, check_number
 
 Floats = NDArray[np.float64]
 
@@ -96,6 +97,26 @@ class Table:
 
 
 Evaluate = Callable[[Sequence[Params]], Table]
+
+
+def run_search(model: Any, grid: Any, base: Any, trial: Any) -> tuple[Table, int]:
+    """The search that the parameters of an `NSSECV` ask for; ``trial`` scores points."""
+    tolerance = check_number("tolerance", model.tolerance, cure="0 takes the best point.")
+    if model.search == "joint":
+        return joint_search(grid, tolerance, trial)
+    if not isinstance(grid, Mapping):
+        raise rule_error(
+            "param_grid", 'be one dict for search="sequential"', type(grid).__name__,
+            'Join the dicts, or take search="joint".',
+        )  # fmt: skip
+    order = search_order(grid, model.order)
+    start = base.get_params() | dict(model.start or {})
+    unknown = sorted(set(model.start or {}) - set(order))
+    if unknown:
+        raise rule_error("start", "name parameters of the grid", unknown, "Set others on `estimator`.")
+    n_rounds = check_count("n_rounds", model.n_rounds, cure="1 is what the paper does.")
+    trial.check([*ParameterGrid([{name: values} for name, values in grid.items()]), model.start or {}])
+    return sequential_search(grid, start, order, n_rounds, tolerance, trial)
 
 
 def joint_search(grid: Any, tolerance: float, evaluate: Evaluate) -> tuple[Table, int]:

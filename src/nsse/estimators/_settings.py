@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nsse._errors import rule_error
+from nsse.estimators._centers import CenterPlan, check_landmarks
 from nsse.estimators._parameters import (
     check_choice,
     check_classifier,
@@ -37,6 +38,7 @@ class Settings:
     n_sigmas: int
     tol: float
     max_iter: int
+    centers: CenterPlan | None = None
 
 
 def check_settings(model: Any) -> Settings:
@@ -65,6 +67,7 @@ def check_settings(model: Any) -> Settings:
         n_sigmas=check_count("n_sigmas", model.n_sigmas, least=2, cure="40 is a fine grid."),
         tol=check_number("tol", model.tol, cure="1e-8 is exact for all purposes."),
         max_iter=check_count("max_iter", model.max_iter, cure="50 is plenty."),
+        centers=check_landmarks(model),
     )  # fmt: skip
 
 

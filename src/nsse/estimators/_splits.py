@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from nsse._errors import rule_error
+from nsse.estimators._parameters import check_count, check_number
 
 Ints = NDArray[np.intp]
+
+FRACTION_CURE = "0.15 holds out one sample of seven."
 
 
 class BalancedSplits:
@@ -81,6 +85,21 @@ class _Deck:
         return hand
 
 
+def drawn_splits(model: Any, X: Any, y: NDArray[Any]) -> list[tuple[Any, Any]]:
+    """The splits that the parameters of an `NSSECV` ask for."""
+    if model.cv is not None:
+        splits = list(check_cv(model.cv, y, classifier=True).split(X, y))
+        return checked_splits(splits, len(y))
+    n_repeats = check_count("n_repeats", model.n_repeats, cure="20 is a fair number.")
+    fraction = check_number("validation_fraction", model.validation_fraction, cure=FRACTION_CURE)
+    if fraction >= 1:
+        raise rule_error(
+            "validation_fraction", "be less than 1", model.validation_fraction, FRACTION_CURE
+        )
+    warn_about_singles(y)
+    return list(BalancedSplits(n_repeats, fraction, model.random_state).split(X, y))
+
+
 def checked_splits(splits: list[tuple[Any, Any]], n_samples: int) -> list[tuple[Any, Any]]:
     """Splits as indices, whichever form they came in."""
     indices = [(_indices(train, n_samples), _indices(valid, n_samples)) for train, valid in splits]
@@ -110,5 +129,5 @@ def warn_about_singles(y: NDArray[Any]) -> None:
         warnings.warn(
             f"Classes {singles} have a single sample each: it is in every training set and never "
             "held out, so that these classes do not take part in the choice of parameters.",
-            UserWarning, stacklevel=5,
+            UserWarning, stacklevel=6,
         )  # fmt: skip

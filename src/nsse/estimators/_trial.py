@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
 from nsse._progress import progress_bar
@@ -21,7 +20,6 @@ from nsse.estimators._grid import (
     Split,
     SplitScores,
     score_points,
-    with_params,
 )
 from nsse.estimators._search import Table
 
@@ -39,22 +37,6 @@ def table_of(points: Sequence[GridPoint], columns: Sequence[SplitScores], n_clas
         np.array([point.settings.mu2 for point in points]),
         np.array([n_classes - 1 if value is None else int(value) for value in d]),
     )
-
-
-def voters(base: Any, table: Table, places: Sequence[int], X: Any, y: Any) -> list[Any]:
-    """The models that vote beside the best one, each at the mean kernel scale of its splits."""
-    fitted = []
-    for place in places:
-        point = table.points[place]
-        at_scale = point if "sigma" in point else point | {"sigma": float(table.sigmas[place])}
-        try:
-            fitted.append(with_params(clone(base), at_scale).fit(X, y))
-        except (ValueError, np.linalg.LinAlgError) as error:
-            warnings.warn(
-                f"{point} was fitted on every split but not to all samples, and does not vote: {error}",
-                FitFailedWarning, stacklevel=4,
-            )  # fmt: skip
-    return fitted
 
 
 class Trial:
@@ -109,7 +91,7 @@ class Trial:
         if self.failures:
             warnings.warn(
                 f"{len(self.failures)} of {len(table.points)} grid points could not be fitted on every "
-                f"split and score NaN. {self._reasons()}", FitFailedWarning, stacklevel=4,
+                f"split and score NaN. {self._reasons()}", FitFailedWarning, stacklevel=5,
             )  # fmt: skip
 
     def total_failure(self) -> ValueError:

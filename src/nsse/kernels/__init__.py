@@ -7,8 +7,10 @@
 from nsse.kernels.distances import Shifted, as_dense, check_distinct, median_distance, squared_distances
 from nsse.kernels.gaussian import gaussian, gaussian_log_derivative
 from nsse.kernels.interpolation import interpolation_coefficients
+from nsse.kernels.rows import KernelRows, precision_of, squared_distances_between
 
 __all__ = [
+    "KernelRows",
     "Shifted",
     "as_dense",
     "check_distinct",
@@ -16,5 +18,7 @@ __all__ = [
     "gaussian_log_derivative",
     "interpolation_coefficients",
     "median_distance",
+    "precision_of",
     "squared_distances",
+    "squared_distances_between",
 ]

@@ -46,9 +46,15 @@ class Shifted:
         """‖x_i − z_j‖² from the rows of ``X`` to these points, never below zero."""
         return self.squared_distances_from_moved(self.moved(X))
 
-    def squared_distances_from_moved(self, rows: Any) -> Floats:
-        """The same from rows that were `moved` already."""
-        return _expanded(rows, row_norms(rows, squared=True), self.points, self.norms)
+    def squared_distances_from_moved(self, rows: Any, part: slice = slice(None)) -> Floats:
+        """The same from rows that were `moved` already, to all or some of these points."""
+        return _expanded(rows, row_norms(rows, squared=True), self.points[part], self.norms[part])
+
+    def by_columns(self) -> Shifted:
+        """The same points stored by columns, as BLAS likes them for products with few rows."""
+        if not isinstance(self.points, np.ndarray):
+            return self
+        return Shifted(np.asfortranarray(self.points), self.shift, self.norms)
 
 
 def squared_distances(X: Any) -> Floats:

@@ -44,13 +44,13 @@ IMAGE_SIZE = (25, 25)
 # Weights of NSSE. They reach both its regimes: classes that collapse, and a smooth map into fewer
 # dimensions. In units of the median distance, hence not the ranges of §5.1.
 WEIGHTS = {
-    "mu1": (0.1, 1.0),
-    "mu2": (0.001, 0.01),
-    "mu3": (0.1, 1.0, 10.0, 100.0, 1000.0),
+    "mu1": (0.1,),
+    "mu2": (0.000001, 0.0001, 0.01),
+    "mu3": (0.01, 0.1, 1.0, 10.0, 100.0),
     "n_neighbors": (5,),
 }
-# For training sets beyond `MANY` samples: more samples need less regularisation, and take longer.
-WEIGHTS_OF_MANY = WEIGHTS | {"mu1": (0.1,), "mu2": (0.0001, 0.001)}
+# For training sets beyond `MANY` samples, which take longer.
+WEIGHTS_OF_MANY = WEIGHTS | {"mu2": (0.0001, 0.001), "mu3": (0.1, 1.0, 10.0, 100.0, 1000.0)}
 
 
 @dataclass(frozen=True)

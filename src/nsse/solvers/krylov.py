@@ -58,7 +58,7 @@ def _block_krylov(K: Floats, factor: Factor, n_wanted: int, start: Floats, tol: 
     fresh = factor.solve_transposed(_times(K, start))
     for done in range(0, most * width, width):
         block, upto = slice(done, done + width), done + width
-        U[:, block] = _orthonormal(fresh, U[:, :done])
+        U[:, block] = orthonormal(fresh, U[:, :done])
         C[:, block] = factor.solve(U[:, block])
         Y[:, block] = _times(K, C[:, block])
         V[:, block] = factor.solve_transposed(_times(K, Y[:, block]))  # M u
@@ -87,7 +87,8 @@ def _dense(K: Floats, factor: Factor, n_pairs: int) -> Pairs:
     return Pairs(theta[::-1], C, _times(K, C), "full")
 
 
-def _orthonormal(A: Floats, against: Floats) -> Floats:
+def orthonormal(A: Floats, against: Floats) -> Floats:
+    """An orthonormal basis of the columns of A, orthogonal to those of another one."""
     # Twice is enough: one pass of Gram-Schmidt loses orthogonality when A nearly lies in the space.
     for _ in range(2):
         if against.shape[1]:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsse.solvers.scale_curve import MissingNodesError, NoScaleError, Place, ScaleCurve, ScaleGrid
-from nsse.solvers.sweep import Node, Sweep, Weights
+from nsse.solvers.sweep import Node, Weights
 
 Floats = NDArray[np.float64]
+
+
+class AnySweep(Protocol):
+    """Solves for many weights at one σ: `Sweep` with all samples as centres, or one with fewer."""
+
+    counts: Counter[str]
+
+    def solve(self, sigma: float, wanted: Sequence[Weights]) -> list[Node]:
+        """One solution for each of the weights."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class Embedded:
 
 
 def embed_all(
-    sweep: Sweep, bounds: tuple[float, float], candidates: Sequence[Candidate]
+    sweep: AnySweep, bounds: tuple[float, float], candidates: Sequence[Candidate]
 ) -> Iterator[tuple[int, Embedded | None]]:
     """Solve every candidate; yields its place in the list with the embedding.
 
@@ -48,7 +58,7 @@ def embed_all(
 
 
 def _at_given_scales(
-    sweep: Sweep, candidates: Sequence[Candidate]
+    sweep: AnySweep, candidates: Sequence[Candidate]
 ) -> Iterator[tuple[int, Embedded | None]]:
     by_sigma: dict[float, dict[Weights, list[int]]] = defaultdict(lambda: defaultdict(list))
     for place, candidate in enumerate(candidates):
@@ -62,7 +72,7 @@ def _at_given_scales(
 
 
 def _at_best_scales(
-    sweep: Sweep, grid: ScaleGrid, candidates: Sequence[Candidate]
+    sweep: AnySweep, grid: ScaleGrid, candidates: Sequence[Candidate]
 ) -> Iterator[tuple[int, Embedded | None]]:
     pending = [i for i, candidate in enumerate(candidates) if candidate.sigma is None]
     members: dict[Weights, list[Candidate]] = defaultdict(list)
@@ -91,7 +101,7 @@ def _at_best_scales(
 
 
 def _scan(
-    sweep: Sweep,
+    sweep: AnySweep,
     grid: ScaleGrid,
     curves: dict[Weights, ScaleCurve],
     members: dict[Weights, list[Candidate]],
@@ -108,7 +118,7 @@ def _pairs(members: list[Candidate]) -> set[tuple[int, float]]:
 
 
 def _solve_nodes(
-    sweep: Sweep, grid: ScaleGrid, curves: dict[Weights, ScaleCurve], index: int, wanted: set[Weights]
+    sweep: AnySweep, grid: ScaleGrid, curves: dict[Weights, ScaleCurve], index: int, wanted: set[Weights]
 ) -> None:
     ordered = sorted(wanted, key=lambda weights: (weights.graph, weights.mu1, weights.mu2))
     found = sweep.solve(grid.sigma(index), ordered) if ordered else []
@@ -116,7 +126,7 @@ def _solve_nodes(
         curves[weights].nodes[index] = node
 
 
-def _at_place(sweep: Sweep, curve: ScaleCurve, place: Place, candidate: Candidate) -> Embedded | None:
+def _at_place(sweep: AnySweep, curve: ScaleCurve, place: Place, candidate: Candidate) -> Embedded | None:
     d = candidate.n_components
     found = curve.embedding(place, d)
     if found is not None:

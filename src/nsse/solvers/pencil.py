@@ -38,6 +38,7 @@ class RankError(ValueError):
     """The kernel matrix has fewer independent columns than the embedding coordinates."""
 
     def __init__(self, rank: int, n_components: int) -> None:
+        self.rank = rank
         super().__init__(
             rule_message(
                 "n_components", "not exceed the number of distinct samples (the rank of the kernel)",

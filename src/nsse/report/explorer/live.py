@@ -58,7 +58,7 @@ class StoredCenters:
         points = dense(expansion.centers.points)
         stored = points.astype(np.float32).astype(np.float64)
         moved = np.linalg.norm(points - stored, axis=1) @ np.linalg.norm(expansion.coef, axis=1)
-        loss = float(np.sqrt(2.0 / np.e) / expansion.sigma * moved)
+        loss = float(np.sqrt(2.0) * np.exp(-0.5) / expansion.sigma * moved)
         single = loss <= LARGEST_LOSS * largest
         return cls(points, "f4", loss) if single else cls(points, "f8", 0.0)
 

@@ -1,0 +1,160 @@
+"""NSSE with centres: parameters, choice of centres, and the fit as a set of attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+from nsse._errors import rule_error
+from nsse.estimators._parameters import check_choice, check_count
+from nsse.scaling import SELECTORS, Centers, RowSource
+
+Ints = NDArray[np.intp]
+
+# "auto" is exact up to so many samples, which take about 1 GiB, and takes so many centres beyond.
+AUTO_EXACT = 5000
+AUTO_CENTERS = 3000
+
+
+@dataclass(frozen=True)
+class CenterPlan:
+    """How many centres and which: ``n`` None stands for "auto" or for those given.
+
+    ``how`` is the name of a selector (empty: it depends on the samples), an array of indices, or the
+    centres themselves.
+    """
+
+    n: int | None
+    how: Any
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the number of samples decides."""
+        return self.n is None and isinstance(self.how, str)
+
+    def is_exact_for(self, n_samples: int) -> bool:
+        """Whether "auto" stays exact."""
+        return self.is_auto and n_samples <= AUTO_EXACT
+
+    def n_centers(self, n_samples: int) -> int:
+        """m for so many samples."""
+        if not isinstance(self.how, str):
+            return int(self.how.shape[0])
+        if self.n is None:
+            return min(AUTO_CENTERS, n_samples)
+        if self.n > n_samples:
+            raise rule_error(
+                "n_landmarks", f"not exceed the number of training samples, {n_samples}", self.n,
+                'Lower it, or take "auto".',
+            )  # fmt: skip
+        return self.n
+
+
+def check_landmarks(model: Any) -> CenterPlan | None:
+    """Check `n_landmarks` and `landmarks` as far as that goes without data; None is exact NSSE."""
+    n = model.n_landmarks
+    if isinstance(n, str):
+        check_choice("n_landmarks", n, ("auto",))
+    elif n is not None:
+        check_count(
+            "n_landmarks", n, least=2, cure='None takes all samples, "auto" decides by their number.'
+        )
+    how = model.landmarks
+    if how is None or isinstance(how, str):
+        return _by_selector(n, how)
+    given = _given(how)
+    if n is not None and n != given.shape[0]:
+        raise rule_error(
+            "n_landmarks", f"be None or the number of `landmarks` given, {given.shape[0]}", n,
+            "Leave it None.",
+        )  # fmt: skip
+    return CenterPlan(None, given)
+
+
+def _by_selector(n: Any, how: str | None) -> CenterPlan | None:
+    if how is not None:
+        check_choice("landmarks", how, tuple(SELECTORS))
+        if n is None:
+            raise rule_error(
+                "n_landmarks", f"say how many landmarks to choose with landmarks={how!r}", n,
+                'Give a number, or "auto".',
+            )  # fmt: skip
+    if n is None:
+        return None
+    return CenterPlan(int(n) if isinstance(n, Integral) else None, how or "")
+
+
+def _given(how: Any) -> Any:
+    """Indices (one axis, whole numbers) or centres (two axes)."""
+    given: Any = how if sparse.issparse(how) else np.asarray(how)
+    if given.ndim == 1 and np.issubdtype(given.dtype, np.integer) and len(given) > 1:
+        return given
+    if given.ndim == 2 and given.shape[0] > 1:
+        return check_array(
+            given, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="landmarks"
+        )
+    names = ", ".join(repr(name) for name in SELECTORS)
+    raise rule_error(
+        "landmarks", f"be None, one of {names}, indices of two samples or more, or a matrix of centres",
+        f"an array of shape {given.shape} and type {given.dtype}", "See the documentation of NSSE.",
+    )  # fmt: skip
+
+
+def choose_centers(
+    plan: CenterPlan, source: RowSource, codes: Ints, rng: np.random.Generator, n_components: int
+) -> Centers:
+    """The rows that become centres, as many as there are components at least."""
+    n_samples, n_features = source.shape
+    m = plan.n_centers(n_samples)
+    if m < n_components:
+        raise rule_error(
+            "n_landmarks", f"be no less than the number of components, {n_components}", m,
+            "Raise it, or lower `n_components`.",
+        )  # fmt: skip
+    if isinstance(plan.how, str):
+        return SELECTORS[plan.how if plan.how else _default(source)](codes, m, rng, source.take)
+    if plan.how.ndim == 1:
+        return Centers.among(check_indices(plan.how, n_samples), source.take)
+    if plan.how.shape[1] != n_features:
+        raise rule_error(
+            "landmarks", f"have the {n_features} features of the training samples", plan.how.shape[1],
+            "Give the centres in the space of the samples.",
+        )  # fmt: skip
+    return Centers(plan.how.copy(), None)
+
+
+def check_supported(model: Any) -> None:
+    """What exact NSSE has and blocks of rows cannot have."""
+    if not isinstance(model.affinity, str):
+        raise rule_error(
+            "affinity", 'be "gaussian" where there are landmarks', type(model.affinity).__name__,
+            "Neighbours are found block by block; a matrix of all samples is for n_landmarks=None.",
+        )  # fmt: skip
+    if model.solver != "joint":
+        raise rule_error(
+            "solver", 'be "joint" where there are landmarks', model.solver,
+            "Algorithm 1 of the paper is for n_landmarks=None.",
+        )  # fmt: skip
+
+
+def check_indices(given: Any, n_samples: int) -> Ints:
+    """Indices of landmarks among so many samples, in order."""
+    indices = np.unique(given)
+    if indices[0] < 0 or indices[-1] >= n_samples or len(indices) < len(given):
+        raise rule_error(
+            "landmarks", f"be distinct indices from 0 to {n_samples - 1}",
+            f"{len(given)} indices, {len(indices)} distinct, from {indices[0]} to {indices[-1]}",
+            "They count the training samples.",
+        )  # fmt: skip
+    return indices.astype(np.intp)
+
+
+def _default(source: RowSource) -> str:
+    """The means of clusters; of sparse samples, which have no sparse means, samples of every class."""
+    return "per-class" if source.is_sparse else "kmeans"

@@ -1,0 +1,118 @@
+"""Rows of the kernel matrix K(x_i, z_j) between many samples and a fixed set of centres.
+
+Samples come a block at a time, in single or double precision. They are moved by the mean of the centres
+and measured in units of length *in double precision*, and only then rounded: what is left to the single
+precision are numbers of order one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.extmath import row_norms
+
+from nsse._threads import in_parallel
+from nsse.kernels.distances import as_dense
+
+Floats = NDArray[np.float64]
+Rows = NDArray[Any]
+
+PANEL = 256  # rows computed at a time
+
+
+def precision_of(dtype: Any) -> np.dtype[Any]:
+    """Single for float32 and for whole numbers that it holds exactly (bytes), double for all others."""
+    single = np.result_type(dtype, np.float32) == np.float32
+    return np.dtype(np.float32 if single else np.float64)
+
+
+@dataclass(frozen=True)
+class KernelRows:
+    """Centres, ready for distances and kernel values from blocks of samples.
+
+    Attributes
+    ----------
+    points : ndarray or csr of shape (m, n)
+        Centres, moved and in units of length.
+    shift : ndarray of shape (n,) or None
+        What the samples are moved by; sparse ones stay put.
+    norms : ndarray of shape (m,)
+        Squared lengths of ``points``.
+    unit : float
+        The unit of length, in the units of the samples.
+    """
+
+    points: Any
+    shift: Floats | None
+    norms: Rows
+    unit: float
+
+    @classmethod
+    def at(cls, centers: Any, unit: float, precision: Any) -> KernelRows:
+        """Prepare centres for blocks in a precision."""
+        dense = not sparse.issparse(centers)
+        shift = np.asarray(np.mean(centers, axis=0, dtype=np.float64)) if dense else None
+        points = _measured(centers, shift, unit, precision)
+        return cls(points, shift, row_norms(points, squared=True), unit)
+
+    @property
+    def n_centers(self) -> int:
+        """m."""
+        return int(self.points.shape[0])
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """Of all that is computed here."""
+        return np.dtype(self.points.dtype)
+
+    def measured(self, X: Any) -> Any:
+        """Samples moved and in units of length, as the centres are."""
+        return _measured(X, self.shift, self.unit, self.precision)
+
+    def squared_distances(self, rows: Any) -> Rows:
+        """‖x_i − z_j‖² from `measured` rows, in squared units of length."""
+        return squared_distances_between(rows, self.points, self.norms)
+
+    def kernel(self, rows: Any, sigma: float) -> Rows:
+        """K(x_i, z_j) = exp(−‖x_i − z_j‖²/σ²) from `measured` rows; σ in units of length."""
+        K = np.empty((rows.shape[0], self.n_centers), dtype=self.precision)
+
+        def fill(start: int) -> None:
+            panel = K[start : start + PANEL]
+            panel[:] = self.squared_distances(rows[start : start + PANEL])
+            panel *= -1.0 / sigma**2
+            np.exp(panel, out=panel)
+
+        in_parallel(fill, range(0, len(K), PANEL), K.size)
+        return K
+
+
+def squared_distances_between(A: Any, B: Any, norms_of_B: Rows | None = None) -> Rows:
+    """‖a_i − b_j‖² between the rows of two matrices, in their precision, never below zero."""
+    b = row_norms(B, squared=True) if norms_of_B is None else norms_of_B
+    D2 = as_dense(A @ B.T)
+    D2 *= -2.0
+    D2 += row_norms(A, squared=True)[:, np.newaxis]
+    D2 += b
+    return np.maximum(D2, 0.0, out=D2)
+
+
+def _measured(X: Any, shift: Floats | None, unit: float, precision: Any) -> Any:
+    if shift is not None:
+        rows = as_dense(X)
+        out = np.empty(rows.shape, dtype=precision)
+
+        def fill(start: int) -> None:
+            panel = slice(start, start + PANEL)
+            moved = np.subtract(rows[panel], shift, dtype=np.float64)
+            moved /= unit
+            out[panel] = moved
+
+        in_parallel(fill, range(0, len(out), PANEL), out.size)
+        return out
+    # Not in place: the conversion may share its values with X.
+    return (sparse.csr_array(X, dtype=np.float64) / unit).astype(precision)

@@ -1,0 +1,44 @@
+"""Many samples: a few of them as centres, the others a block of rows at a time.
+
+- ``centers``: which samples become centres.
+- ``moments``: what a block of rows adds to the m × m matrices of the pencil.
+- ``scale``: σ from a subsample that stands for all samples; ``sweep``: many weights on one; both
+  on the ``weighted`` rows of a subsample.
+- ``sources``: rows of an array or of blocks read again and again; ``cluster``: of a Dask array.
+- ``fitting``: the story of one fit.
+"""
+
+from nsse.scaling.centers import CLUSTERED, SELECTORS, Centers, stratified
+from nsse.scaling.cluster import DaskRows, gathered_labels, is_dask, lazily
+from nsse.scaling.fitting import CenterFit, Search, Sketch, fit_centers
+from nsse.scaling.moments import BLOCK_ROWS
+from nsse.scaling.scale import CENTERS, ROWS, Objective, few_centers
+from nsse.scaling.sources import ArrayRows, BlockRows, RowSource, read_blocks
+from nsse.scaling.sweep import CenterSweep
+from nsse.scaling.weighted import WeightedRows
+
+__all__ = [
+    "BLOCK_ROWS",
+    "CENTERS",
+    "CLUSTERED",
+    "ROWS",
+    "SELECTORS",
+    "ArrayRows",
+    "BlockRows",
+    "CenterFit",
+    "CenterSweep",
+    "Centers",
+    "DaskRows",
+    "Objective",
+    "RowSource",
+    "Search",
+    "Sketch",
+    "WeightedRows",
+    "few_centers",
+    "fit_centers",
+    "gathered_labels",
+    "is_dask",
+    "lazily",
+    "read_blocks",
+    "stratified",
+]

@@ -1,0 +1,206 @@
+"""The kernel scale of a model with centres, found on a subsample that stands for all samples.
+
+The objective with m centres has the same form as the exact one, g(σ) = Σ λ_k(σ) + μ3/σ², but another
+minimum: classes of N > m samples cannot collapse, and the μ1 term takes over. The subsample must
+therefore pose the problem of *all* samples with *centres*, in small:
+
+- every row of class c stands for n_c/(rows of c) samples, in B, in P and in n_c itself;
+- some of the centres, but the same share of the rows are centres themselves as in the whole: a sample
+  that is its own centre is fitted too well, and too large or too small a share of them moves σ.
+
+Without loss where the subsample is everything, which small problems are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from nsse._threads import one_blas_thread
+from nsse.kernels import KernelRows
+from nsse.scaling.centers import stratified
+from nsse.scaling.weighted import RowProducts, WeightedRows, solve_rows
+from nsse.solvers.descent import DescentEnd, descend
+from nsse.solvers.gram_pencil import IndefiniteError
+from nsse.solvers.joint import NEARLY_AS_DEEP, SCAN_POINTS, SUBSAMPLE_TOL
+from nsse.solvers.pencil import RankError
+from nsse.solvers.valleys import valleys
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# Rows and centres of the subsample. The minimum is flat: a σ some per cent off costs next to nothing.
+ROWS = 4000
+CENTERS = (300, 1000)
+# Times the least g: no minimum of all samples lies in a valley above that.
+FAR_ABOVE = 30.0
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The weights of Eq. (11) and the number of components."""
+
+    mu1: float
+    mu2: float
+    mu3: float
+    n_components: int
+    n_neighbors: int | None
+    beta: float | None
+
+    def scale_term(self, sigma: float) -> float:
+        """μ3/σ²."""
+        return self.mu3 / sigma**2
+
+
+@dataclass(frozen=True)
+class Subsample:
+    """Rows and centres by their index; the rows ascend. See `draw_subsample`."""
+
+    rows: Ints
+    centers: Ints
+    is_everything: bool
+
+
+def draw_subsample(
+    codes: Ints, centers: Ints | None, n_centers: int, least: int, rng: np.random.Generator
+) -> Subsample:
+    """Draw rows among all samples and some of the centres, in the proportions said above.
+
+    ``centers`` are indices into the samples, None where the centres are no samples; ``least`` is how
+    many centres there must be. The result's ``centers`` index the centres.
+    """
+    N = len(codes)
+    n_rows = min(N, ROWS)
+    wanted = few_centers(n_centers, n_rows, N, least)
+    some = np.arange(n_centers)
+    if wanted < n_centers:
+        some = np.sort(rng.choice(n_centers, wanted, replace=False))
+    if n_rows == N:
+        return Subsample(np.arange(N), some.astype(np.intp), len(some) == n_centers)
+    if centers is None:
+        return Subsample(stratified(codes, n_rows, rng), some.astype(np.intp), False)
+    n_own = min(len(some), round(n_rows * n_centers / N))
+    own = centers[rng.choice(some, n_own, replace=False)]
+    others = np.setdiff1d(np.arange(N), centers)
+    if len(others):
+        others = others[_stratified_among(codes[others], n_rows - n_own, rng)]
+    rows = _with_every_class(codes, np.union1d(own, others))
+    return Subsample(rows.astype(np.intp), some.astype(np.intp), False)
+
+
+def few_centers(n_centers: int, n_rows: int, n_samples: int, least: int) -> int:
+    """How many centres for so many rows: their share of the whole, within limits."""
+    few, many = max(CENTERS[0], least), max(CENTERS[1], least)
+    return int(np.clip(round(n_centers * n_rows / n_samples), few, many))
+
+
+def _with_every_class(codes: Ints, rows: Ints) -> Ints:
+    """The rows and, of a class that is not among them (all of it are centres), its first two."""
+    missing = np.setdiff1d(np.unique(codes), codes[rows])
+    more = [np.flatnonzero(codes == c)[:2] for c in missing]
+    return np.sort(np.concatenate([rows, *more]))
+
+
+def _stratified_among(codes: Ints, n_rows: int, rng: np.random.Generator) -> Ints:
+    """`stratified` where a class may be missing."""
+    _, present = np.unique(codes, return_inverse=True)
+    return stratified(present.astype(np.intp), n_rows, rng)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One σ on the subsample: g, its slope d g/d log σ, and the solution."""
+
+    sigma: float
+    excess: float
+    slope: float
+    eigenvalues: Floats
+    coef: Floats
+    embedding: Floats
+    within: float
+    condition: float
+    eigensolver: str
+    basis: None = None  # every σ starts from the class sums
+
+
+@dataclass(frozen=True)
+class SampledProblem:
+    """The problem of all samples, seen through weighted rows and some centres, in double precision."""
+
+    rows: WeightedRows
+    L: sparse.csr_array
+    objective: Objective
+
+    @classmethod
+    def of(
+        cls, rows: Any, codes: Ints, centers: Any, counts: Floats, objective: Objective, unit: float
+    ) -> SampledProblem:
+        """Measure rows against centres."""
+        kernel = KernelRows.at(centers, unit, np.float64)
+        weighted, measured = WeightedRows.of(rows, codes, kernel, counts)
+        L = weighted.laplacian(measured, objective.n_neighbors, objective.beta)
+        return cls(weighted, L, objective)
+
+    def evaluate(self, log_sigma: float) -> Evaluation:
+        """Solve at one σ."""
+        with one_blas_thread():
+            return self._evaluate(float(np.exp(log_sigma)))
+
+    def _evaluate(self, sigma: float) -> Evaluation:
+        o, rows = self.objective, self.rows
+        K = rows.kernel(sigma)
+        products = RowProducts.of(rows, K)
+        P = products.spread("P", o.mu1, self.L)
+        found, within, slopes = solve_rows(products, self.L, P, sigma, o.mu1, o.mu2, o.n_components)
+        slope = float(slopes.sum()) - 2.0 * o.scale_term(sigma)
+        excess = float(found.eigenvalues.sum()) + o.scale_term(sigma)
+        return Evaluation(
+            sigma=sigma, excess=excess, slope=slope, eigenvalues=found.eigenvalues, coef=found.coef,
+            embedding=K @ found.coef, within=within,
+            condition=found.condition, eigensolver=found.eigensolver,
+        )  # fmt: skip
+
+
+def find_scale(
+    evaluate: Callable[[float], Evaluation],
+    bounds: tuple[float, float],
+    *,
+    tol: float,
+    max_iter: int,
+    is_everything: bool,
+) -> DescentEnd[Evaluation]:
+    """The least g on [σ_min, σ_max]: a scan for valleys, then a descent into each."""
+    scanned, reach = _scan(evaluate, bounds)
+    tol = tol if is_everything else max(tol, SUBSAMPLE_TOL)
+    ends = [
+        descend(lambda x, _: evaluate(x), v.known, v.first, reach, tol, max_iter, v.curvature)
+        for v in valleys(scanned, NEARLY_AS_DEEP)
+    ]
+    return min(ends, key=lambda end: end.solution.excess)
+
+
+def _scan(
+    evaluate: Callable[[float], Evaluation], bounds: tuple[float, float]
+) -> tuple[list[Evaluation], tuple[float, float]]:
+    """Evaluate on a grid, upwards, to where g has risen far or the kernel carries no d coordinates."""
+    grid = [float(x) for x in np.linspace(np.log(bounds[0]), np.log(bounds[1]), SCAN_POINTS)]
+    found: list[Evaluation] = []
+    highest = None
+    for log_sigma in grid:
+        try:
+            found.append(evaluate(log_sigma))
+        except (RankError, IndefiniteError):
+            if not found:
+                raise
+            break
+        last = found[-1]
+        if last.slope > 0 and last.excess > FAR_ABOVE * min(point.excess for point in found):
+            highest = grid[-1]
+            break
+    lowest, seen = (float(np.log(point.sigma)) for point in (found[0], found[-1]))
+    return found, (lowest, seen if highest is None else highest)
