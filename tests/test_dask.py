@@ -48,7 +48,7 @@ def client():
     with (
         dask.config.set({"distributed.worker.memory.terminate": False}),
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):

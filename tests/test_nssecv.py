@@ -796,7 +796,7 @@ def test_a_dask_cluster_changes_nothing():
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
     alone = NSSECV(SMALL, cv=SPLITS).fit(X, Y)
     with (
-        distributed.Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None),
+        distributed.Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0"),
         parallel_config(backend="dask"),
     ):
         assert_same_search(NSSECV(SMALL, cv=SPLITS, n_jobs=2).fit(X, Y), alone)

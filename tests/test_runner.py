@@ -102,7 +102,7 @@ def test_workers_of_any_kind_give_the_same_rows(store: RowStore, backend: str) -
 
 def test_workers_of_a_dask_cluster_give_the_same_rows(store: RowStore) -> None:
     distributed = pytest.importorskip("distributed", reason="a cluster needs dask.distributed")
-    with distributed.Client(processes=False, n_workers=1, dashboard_address=None):  # noqa: SIM117
+    with distributed.Client(processes=False, n_workers=1, dashboard_address=":0"):  # noqa: SIM117
         with joblib.parallel_config(backend="dask"):
             assert run_tasks(tasks(), halve, store).computed == N_TASKS
     assert errors(store) == ALL
