@@ -259,7 +259,7 @@ How many vote by default was settled on test errors of COIL-20, some of these sp
 
 ## How many of the best points vote
 
-Test error in per cent for so many voters at most: points within one standard error of the best one.
+Test error in per cent for so many voters at most: points within two standard errors of the best one.
 
 {votes}
 

@@ -84,8 +84,8 @@ class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
     n_voters : int, default=None
         How many of the best points, at most, vote on labels: `predict` takes the label that most of
         them give. On few samples the scores of good points differ by chance, and a vote makes fewer
-        mistakes than the one that came out best (``docs/model_selection.md``). Those within one
-        standard error of the best one vote. None is 20, and 1 with landmarks, where every voter is
+        mistakes than the one that came out best (``docs/model_selection.md``). Those within two
+        standard errors of the best one vote. None is 20, and 1 with landmarks, where every voter is
         another pass over all samples. 1 leaves labels to `best_estimator_`, as ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.

@@ -61,12 +61,12 @@ class Table:
     def next_best(self, index: int, n_points: int) -> list[int]:
         """Up to ``n_points`` rows that are hardly worse than row ``index``, the best of them first.
 
-        Within one standard error of it: a vote is of good points, however small the grid. Ties go to the
-        smoother one.
+        Within two standard errors of it: a vote is of good points, however small the grid. Ties go to
+        the smoother one.
         """
         # To twelve digits: sums of the same counts in another order differ by rounding.
         means = np.round(self.means, 12)
-        good = np.flatnonzero(means >= means[index] - self._standard_error(index) - 1e-12).tolist()
+        good = np.flatnonzero(means >= means[index] - 2.0 * self._standard_error(index) - 1e-12).tolist()
         ranked = sorted(good, key=lambda i: (float(means[i]), *self._smoothness(i)), reverse=True)
         return [i for i in ranked if i != index][:n_points]
 
