@@ -100,7 +100,7 @@ def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> Lipsc
 
 def kernel_slope(sigma: float) -> float:
     """L_φ = √2 e^(−1/2)/σ, the largest slope of exp(−r²/σ²) (proof of Proposition 1)."""
-    return float(np.sqrt(2.0 / np.e) / sigma)
+    return float(np.sqrt(2.0) * np.exp(-0.5) / sigma)
 
 
 def proposition_1(coef: Floats, sigma: float) -> float:
