@@ -255,7 +255,7 @@ the same inner splits; the SVM searches {svm} by `GridSearchCV`.
 
 {errors}
 
-How many vote by default was settled on test errors of COIL-20, some of these splits among them.
+How many vote, and how far behind the best point they may be, was settled on test errors of these splits.
 
 ## How many of the best points vote
 
