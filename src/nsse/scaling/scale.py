@@ -27,7 +27,7 @@ from nsse.scaling.centers import stratified
 from nsse.scaling.weighted import RowProducts, WeightedRows, solve_rows
 from nsse.solvers.descent import DescentEnd, descend
 from nsse.solvers.gram_pencil import IndefiniteError
-from nsse.solvers.joint import NEARLY_AS_DEEP, SCAN_POINTS, SUBSAMPLE_TOL
+from nsse.solvers.joint import FAR_ABOVE, NEARLY_AS_DEEP, SUBSAMPLE_TOL, log_grid, scan
 from nsse.solvers.pencil import RankError
 from nsse.solvers.valleys import valleys
 
@@ -37,8 +37,6 @@ Ints = NDArray[np.intp]
 # Rows and centres of the subsample. The minimum is flat: a σ some per cent off costs next to nothing.
 ROWS = 4000
 CENTERS = (300, 1000)
-# Times the least g: no minimum of all samples lies in a valley above that.
-FAR_ABOVE = 30.0
 
 
 @dataclass(frozen=True)
@@ -175,32 +173,14 @@ def find_scale(
     is_everything: bool,
 ) -> DescentEnd[Evaluation]:
     """The least g on [σ_min, σ_max]: a scan for valleys, then a descent into each."""
-    scanned, reach = _scan(evaluate, bounds)
+
+    def solve(log_sigma: float, start: Any) -> Evaluation:
+        return evaluate(log_sigma)  # every σ starts from the class sums
+
+    scanned, reach = scan(solve, log_grid(bounds), FAR_ABOVE, beyond=(RankError, IndefiniteError))
     tol = tol if is_everything else max(tol, SUBSAMPLE_TOL)
     ends = [
-        descend(lambda x, _: evaluate(x), v.known, v.first, reach, tol, max_iter, v.curvature)
+        descend(solve, v.known, v.first, reach, tol, max_iter, v.curvature)
         for v in valleys(scanned, NEARLY_AS_DEEP)
     ]
     return min(ends, key=lambda end: end.solution.excess)
-
-
-def _scan(
-    evaluate: Callable[[float], Evaluation], bounds: tuple[float, float]
-) -> tuple[list[Evaluation], tuple[float, float]]:
-    """Evaluate on a grid, upwards, to where g has risen far or the kernel carries no d coordinates."""
-    grid = [float(x) for x in np.linspace(np.log(bounds[0]), np.log(bounds[1]), SCAN_POINTS)]
-    found: list[Evaluation] = []
-    highest = None
-    for log_sigma in grid:
-        try:
-            found.append(evaluate(log_sigma))
-        except (RankError, IndefiniteError):
-            if not found:
-                raise
-            break
-        last = found[-1]
-        if last.slope > 0 and last.excess > FAR_ABOVE * min(point.excess for point in found):
-            highest = grid[-1]
-            break
-    lowest, seen = (float(np.log(point.sigma)) for point in (found[0], found[-1]))
-    return found, (lowest, seen if highest is None else highest)

@@ -87,9 +87,9 @@ def _starts(
             recorder.record("scan", solution)
             return solution
 
-        scanned, reach = _scan(evaluate, _grid(bounds))
+        scanned, reach = scan(evaluate, log_grid(bounds))
         return valleys(scanned, NEARLY_AS_DEEP), reach
-    scanned, reach = _scan(cheap.evaluate_eighth, _grid(bounds), FAR_ABOVE)
+    scanned, reach = scan(cheap.evaluate_eighth, log_grid(bounds), FAR_ABOVE)
     seen = valleys(scanned, FAR_ABOVE)
     drifted = _drifted(cheap, seen[0], reach, max_iter) if len(seen) == 1 else None
     if drifted is not None:
@@ -118,7 +118,7 @@ def _extrapolated(
     cheap: Extrapolated, scanned: list[Solution], reach: Bounds, max_iter: int
 ) -> list[Valley[Any]]:
     """Valleys of the extrapolated g: with several, only all samples show which one is deeper."""
-    guessed, _ = _scan(cheap.evaluate, _worth_a_look(scanned))
+    guessed, _ = scan(cheap.evaluate, _worth_a_look(scanned))
     bottoms = [
         descend(cheap.evaluate, v.known, v.first, reach, SUBSAMPLE_TOL, max_iter)
         for v in valleys(guessed, NEARLY_AS_DEEP_EXTRAPOLATED)
@@ -126,7 +126,8 @@ def _extrapolated(
     return [Valley([], float(np.log(end.solution.sigma)), end.curvature) for end in bottoms]
 
 
-def _grid(bounds: Bounds) -> list[float]:
+def log_grid(bounds: Bounds) -> list[float]:
+    """The log σ that a scan tries."""
     return [float(x) for x in np.linspace(np.log(bounds[0]), np.log(bounds[1]), SCAN_POINTS)]
 
 
@@ -137,21 +138,24 @@ def _worth_a_look(scanned: list[Solution]) -> list[float]:
     return [float(np.log(solution.sigma)) for solution in scanned[near[0] : near[-1] + 1]]
 
 
-def _scan(
-    evaluate: Callable[[float, Any], E], grid: list[float], far_above: float = np.inf
+def scan(
+    evaluate: Callable[[float, Any], E],
+    grid: list[float],
+    far_above: float = np.inf,
+    beyond: tuple[type[Exception], ...] = (RankError,),
 ) -> tuple[list[E], Bounds]:
     """Evaluate on a grid in log σ, and say how far σ can go.
 
     The kernel matrix loses rank as σ grows; where it cannot carry d coordinates the objective is
-    infinite, so the scan goes up and ends there. It also ends once g has risen ``far_above`` times its
-    least value. Warm starts go up with it.
+    infinite, so the scan goes up and ends there, at an error of the kinds ``beyond``. It also ends once
+    g has risen ``far_above`` times its least value. Warm starts go up with it.
     """
     found: list[E] = []
     end = None
     for log_sigma in grid:
         try:
             found.append(evaluate(log_sigma, found[-1].basis if found else None))
-        except RankError:
+        except beyond:
             if not found:
                 raise
             break
