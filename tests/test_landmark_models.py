@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import nsse
 from nsse import NSSE, NSSECV
+from nsse.scaling import kept, moments
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,30 @@ def test_embedding_is_the_map_at_the_samples_to_the_precision_of_the_fit(fitted,
     np.testing.assert_allclose(
         model.embedding_, model.transform(samples), rtol=0, atol=tolerance * scale
     )
+
+
+@pytest.mark.parametrize("order", ["mixed", "sorted by class"])
+def test_embedding_is_the_same_whether_kernel_rows_are_kept_or_not(images, order, monkeypatch):
+    """Two routes: K̂C and what the references contribute, or distances computed once more."""
+    X, y = images[0].astype(np.float32), images[1]
+    if order != "mixed":
+        X, y = X[np.argsort(y)], np.sort(y)
+    monkeypatch.setattr(moments, "BLOCK_ROWS", 500)
+    model = NSSE(n_landmarks=150, random_state=0)
+    with_rows = model.fit(X, y).embedding_
+    monkeypatch.setattr(kept, "KEPT_BYTES", 0)
+    without = model.fit(X, y).embedding_
+    assert not np.array_equal(with_rows, without)  # else both are the same route
+    np.testing.assert_allclose(with_rows, without, rtol=0, atol=2e-6 * np.abs(without).max())
+
+
+def test_memory_counts_the_rows_that_are_kept(monkeypatch):
+    model = NSSE(n_landmarks=3000)
+    held = model.estimate_memory(60_000, 784)
+    of_too_many = model.estimate_memory(97_000, 784)
+    monkeypatch.setattr(kept, "KEPT_BYTES", 0)
+    assert held - model.estimate_memory(60_000, 784) == 60_000 * 3000 * 4
+    assert of_too_many == model.estimate_memory(97_000, 784)
 
 
 def test_files(fitted, tmp_path):

@@ -21,6 +21,7 @@ from nsse.scaling import SELECTORS
 from nsse.scaling.centers import STEPS, cluster_means, equal_shares, stratified
 from nsse.scaling.moments import Moments, Terms, block_moments, gram_matrices
 from nsse.scaling.scale import Objective, SampledProblem, draw_subsample
+from nsse.solvers import gram_pencil
 from nsse.solvers.gram_pencil import IndefiniteError, solve_gram
 
 
@@ -45,7 +46,7 @@ def terms_for(X, codes, centers, sigma, mu1, n_neighbors, precision=np.float64, 
     references = np.random.default_rng(seed).uniform(0, 0.2, (len(counts), len(centers)))
     references = references.astype(precision).astype(float)
     kernel = KernelRows.at(centers, 1.0, precision)
-    return Terms(kernel, sigma, mu1 * counts, references, n_neighbors, None, np.ones_like(counts))
+    return Terms(kernel, sigma, mu1 * counts, references, n_neighbors, None)
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-6)])
@@ -72,23 +73,17 @@ def test_moments_of_two_halves_add_up(data, monkeypatch):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
-def test_weights_of_rows_repeat_them(data):
-    """A row that stands for two samples counts twice in every sum."""
-    X, codes = data
-    terms = terms_for(X, codes, X[::9], 2.0, 0.7, 3)
-    twice = Terms(**{**vars(terms), "weights": np.full(4, 2.0)})
-    once, double = (block_moments(t, X, codes) for t in (terms, twice))
-    for a, b in zip(vars(once).values(), vars(double).values(), strict=True):
-        np.testing.assert_allclose(2 * a, b, rtol=1e-12)
-
-
-def test_gram_pencil_against_lapack(data):
+@pytest.mark.parametrize("full_up_to", [0, 10**6], ids=["Krylov", "full"])
+def test_gram_pencil_against_lapack(data, full_up_to, monkeypatch):
+    monkeypatch.setattr(gram_pencil, "FULL_UP_TO", full_up_to)
+    monkeypatch.setattr(gram_pencil, "LEAST_BLOCKS", 1)
     X, codes = data
     _, B, P = literal_pencil(X, codes, X[::3], 2.0, 1.0, 0.01, 4)
     theta, _ = eigh(B, P)
     for d in (1, 3, 8):
         start = np.eye(len(B))[:, :4]
         found = solve_gram(B, P.copy(), start, d, 1e-16, may_jitter=False)
+        assert found.eigensolver == ("full" if full_up_to else "block Krylov")
         np.testing.assert_allclose(found.eigenvalues, 1 / theta[::-1][:d], rtol=1e-8)
         np.testing.assert_allclose(found.coef.T @ B @ found.coef, np.eye(d), atol=1e-8)
 

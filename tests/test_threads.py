@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -174,6 +177,47 @@ def test_the_exception_of_a_task_is_raised(two_threads, n_values):
 
     with pytest.raises(RuntimeError, match="task 2 failed"):
         in_parallel(work, range(4), n_values)
+
+
+def test_calls_inside_calls_end(two_threads):
+    """More of them than there are threads: nobody may wait for a helper that never begins."""
+    done = []
+
+    def inner(task):
+        time.sleep(0.001)
+        done.append(task)
+
+    def middle(task):
+        in_parallel(inner, range(3), LARGE)
+
+    def outer(task):
+        in_parallel(middle, range(3), LARGE)
+
+    in_parallel(outer, range(8), LARGE)
+    assert len(done) == 8 * 3 * 3
+
+
+def test_threads_stay_from_one_call_to_the_next(two_threads):
+    here = threading.current_thread().name
+    first, second = (set(names_of_workers(LARGE)) - {here} for _ in range(2))
+    assert first
+    assert first == second
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_has_threads_of_its_own(two_threads):
+    names_of_workers(LARGE)  # this process has its helpers, which do not follow
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # newer Pythons warn about a fork beside threads
+        context = multiprocessing.get_context("fork")
+        child = context.Process(target=names_of_workers, args=(LARGE,))
+        child.start()
+    child.join(30)
+    hangs = child.is_alive()
+    child.kill()
+    child.join()
+    assert not hangs
+    assert child.exitcode == 0
 
 
 def test_no_tasks_are_no_work():

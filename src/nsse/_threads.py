@@ -9,9 +9,10 @@ works through: nothing spins, and the result has the same bits whatever the numb
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any, TypeVar
@@ -94,12 +95,27 @@ def in_parallel(work: Callable[[Task], None], tasks: Iterable[Task], n_values: i
                         return
                     work(task)
 
-        # The thread that asks works too: one thread less to start, which counts where work is short.
-        with ThreadPoolExecutor(n_threads - 1) as pool:
-            helpers = [pool.submit(drain) for _ in range(n_threads - 1)]
+        # The thread that asks works too: one thread less to wake, which counts where work is short.
+        helpers = [_helpers().submit(drain) for _ in range(n_threads - 1)]
+        try:
             drain()
-            for helper in helpers:
-                helper.result()
+        finally:
+            # Whoever has not begun is not needed: all tasks are taken. Nobody waits for a helper that
+            # waits in turn for its own, however calls are nested.
+            busy = [helper for helper in helpers if not helper.cancel()]
+            wait(busy)
+        for helper in busy:
+            helper.result()
+
+
+@cache
+def _helpers() -> ThreadPoolExecutor:
+    """Threads that stay: to start one takes longer than many a product."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="nsse")
+
+
+if hasattr(os, "register_at_fork"):  # the threads do not follow into a forked process
+    os.register_at_fork(after_in_child=_helpers.cache_clear)
 
 
 @cache

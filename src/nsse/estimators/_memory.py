@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nsse.scaling import BLOCK_ROWS, CENTERS, CLUSTERED, ROWS
+from nsse.scaling import BLOCK_ROWS, CENTERS, CLUSTERED, ROWS, kept_bytes
 from nsse.solvers.krylov import GUARD, LEAST_BLOCKS
 
 # Bytes of a float64.
@@ -42,7 +42,8 @@ def center_memory(
 
     Two m × m matrices in double precision; of a block of rows the samples, their kernel values and as
     many more; or, if that is more, the subsample on which σ is found, or the samples among which
-    clusters are looked for; and the embedding, which the classifier holds as well.
+    clusters are looked for; the kernel values of all samples, where they are kept; and the embedding,
+    which the classifier holds as well.
     """
     rows, m = min(n_samples, BLOCK_ROWS), n_centers
     matrices = FLOAT * 2 * m**2
@@ -52,7 +53,9 @@ def center_memory(
     subsample = FLOAT * (n_rows * (2 * n_features + 5 * some) + 4 * some**2)
     clusters = itemsize * n_features * min(n_samples, 2 * CLUSTERED * m)
     embedding = n_samples * n_components * FLOAT * EMBEDDINGS
-    return max(matrices + block, subsample, clusters) + m * n_features * (FLOAT + itemsize) + embedding
+    kept = kept_bytes(n_samples, m, itemsize)
+    centers = m * n_features * (FLOAT + itemsize)
+    return max(matrices + block + kept, subsample, clusters) + centers + embedding
 
 
 def sweep_memory(n_samples: int, points: Sequence[dict[str, Any]], n_classes: int) -> int:

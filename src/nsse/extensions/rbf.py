@@ -59,7 +59,7 @@ class GaussianExpansion:
         parts = np.empty((len(panels), TILE, self.coef.shape[1]))
 
         def fill(place: int) -> None:
-            parts[place] = self._panel(rows, panels[place])
+            parts[place] = self._panel(rows, X.shape[0], panels[place])
 
         work = self.centers.points.shape[0] * self.centers.points.shape[1]
         in_parallel(fill, range(len(panels)), work // FEATURES_PER_VALUE)
@@ -67,7 +67,7 @@ class GaussianExpansion:
 
     def _block(self, X: Any) -> Floats:
         rows = _padded(self.centers.moved(X))
-        return _total(self._panel(rows, panel) for panel in self._panels())
+        return _total(self._panel(rows, X.shape[0], panel) for panel in self._panels())
 
     def _panels(self) -> list[slice]:
         """Equal shares of the centres, an even number of them where there are many."""
@@ -76,10 +76,10 @@ class GaussianExpansion:
         width = -(-n_centers // n_panels)
         return [slice(start, start + width) for start in range(0, n_centers, width)]
 
-    def _panel(self, rows: Any, panel: slice) -> Floats:
-        K = self.centers.squared_distances_from_moved(rows, panel)
+    def _panel(self, rows: Any, n_rows: int, panel: slice) -> Floats:
+        K = self.centers.squared_distances_from_moved(rows, panel)[:n_rows]  # the others are padding
         K *= -1.0 / self.sigma**2
-        return np.asarray(np.exp(K, out=K) @ self.coef[panel])
+        return np.asarray(_padded(np.exp(K, out=K)) @ self.coef[panel])
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,10 @@ class SingleExpansion:
         return in_blocks(self._block, X, *self.coef.shape)
 
     def _block(self, X: Any) -> Floats:
-        K = self.kernel.squared_distances(self.kernel.measured(X))
-        K *= -1.0 / self.sigma**2
-        return np.asarray(np.exp(K, out=K) @ self.coef.astype(K.dtype), dtype=np.float64)
+        rows = self.kernel.measured(X)
+        K = np.empty((rows.shape[0], self.kernel.n_centers), dtype=self.kernel.precision)
+        self.kernel.fill_kernel(rows, self.sigma, K)
+        return np.asarray(K @ self.coef.astype(K.dtype), dtype=np.float64)
 
 
 def interpolate(D2: Floats, Y: Floats, sigma: float, ridge: float) -> Floats:

@@ -123,11 +123,15 @@ def _moved(X: Any, shift: Floats | None) -> Any:
 
 def _expanded(A: Any, a: Floats, B: Any, b: Floats) -> Floats:
     """‖a‖² + ‖b‖² − 2a'b for the rows of A and B with squared norms a and b."""
-    D2 = as_dense(A @ B.T)
-    D2 *= -2.0
-    D2 += a[:, np.newaxis]
-    D2 += b
-    return np.maximum(D2, 0.0, out=D2)
+    return complete_squares(as_dense(A @ B.T), a, b)
+
+
+def complete_squares(G: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """‖a‖² + ‖b‖² − 2a'b, never below zero, in the place of the products G = (a'b)."""
+    G *= -2.0
+    G += a[:, np.newaxis]
+    G += b
+    return np.maximum(G, 0.0, out=G)
 
 
 def as_dense(A: Any) -> Floats:

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from nsse._threads import in_parallel
-from nsse.kernels.distances import as_dense
+from nsse.kernels.distances import as_dense, complete_squares
 
 Floats = NDArray[np.float64]
 Rows = NDArray[Any]
@@ -82,23 +82,26 @@ class KernelRows:
         K = np.empty((rows.shape[0], self.n_centers), dtype=self.precision)
 
         def fill(start: int) -> None:
-            panel = K[start : start + PANEL]
-            panel[:] = self.squared_distances(rows[start : start + PANEL])
-            panel *= -1.0 / sigma**2
-            np.exp(panel, out=panel)
+            self.fill_kernel(rows[start : start + PANEL], sigma, K[start : start + PANEL])
 
         in_parallel(fill, range(0, len(K), PANEL), K.size)
         return K
+
+    def fill_kernel(self, rows: Any, sigma: float, K: Rows) -> None:
+        """The same of a few rows, written to ``K``, on this thread."""
+        if isinstance(rows, np.ndarray):
+            np.matmul(rows, self.points.T, out=K)
+        else:
+            K[:] = as_dense(rows @ self.points.T)
+        complete_squares(K, row_norms(rows, squared=True), self.norms)
+        K *= -1.0 / sigma**2
+        np.exp(K, out=K)
 
 
 def squared_distances_between(A: Any, B: Any, norms_of_B: Rows | None = None) -> Rows:
     """‖a_i − b_j‖² between the rows of two matrices, in their precision, never below zero."""
     b = row_norms(B, squared=True) if norms_of_B is None else norms_of_B
-    D2 = as_dense(A @ B.T)
-    D2 *= -2.0
-    D2 += row_norms(A, squared=True)[:, np.newaxis]
-    D2 += b
-    return np.maximum(D2, 0.0, out=D2)
+    return complete_squares(as_dense(A @ B.T), row_norms(A, squared=True), b)
 
 
 def _measured(X: Any, shift: Floats | None, unit: float, precision: Any) -> Any:

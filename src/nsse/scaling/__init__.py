@@ -5,12 +5,14 @@
 - ``scale``: σ from a subsample that stands for all samples; ``sweep``: many weights on one; both
   on the ``weighted`` rows of a subsample.
 - ``sources``: rows of an array or of blocks read again and again; ``cluster``: of a Dask array.
+- ``kept``: kernel rows that need not be computed twice.
 - ``fitting``: the story of one fit.
 """
 
 from nsse.scaling.centers import CLUSTERED, SELECTORS, Centers, stratified
 from nsse.scaling.cluster import DaskRows, gathered_labels, is_dask, lazily
 from nsse.scaling.fitting import CenterFit, Search, Sketch, fit_centers
+from nsse.scaling.kept import kept_bytes
 from nsse.scaling.moments import BLOCK_ROWS
 from nsse.scaling.scale import CENTERS, ROWS, Objective, few_centers
 from nsse.scaling.sources import ArrayRows, BlockRows, RowSource, read_blocks
@@ -38,6 +40,7 @@ __all__ = [
     "fit_centers",
     "gathered_labels",
     "is_dask",
+    "kept_bytes",
     "lazily",
     "read_blocks",
     "stratified",

@@ -89,9 +89,15 @@ def kmeans(codes: Ints, n_centers: int, rng: np.random.Generator, take: Take) ->
             'The means of sparse rows are not sparse; take "per-class".',
         )  # fmt: skip
     kept = rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64
-    means = [
-        cluster_means(rows[codes[drawn] == c], share, rng) for c, share in enumerate(shares) if share
-    ]
+    classes = [c for c, share in enumerate(shares) if share]
+    streams = rng.spawn(len(classes))
+    means: list[Any] = [None] * len(classes)
+
+    def fill(place: int) -> None:
+        c = classes[place]
+        means[place] = cluster_means(rows[codes[drawn] == c], shares[c], streams[place])
+
+    in_parallel(fill, range(len(classes)), rows.size)
     return Centers(np.concatenate(means).astype(kept), None)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._errors import rule_error
-from nsse.scaling.moments import Moments, Terms, block_moments
+from nsse.scaling.moments import Keep, Moments, Terms, block_moments
 from nsse.scaling.sources import checked_rows, stacked
 
 Ints = NDArray[np.intp]
@@ -78,8 +78,13 @@ class DaskRows:
                 parts.append(self._delayed(_taken)(block, inside, index, (size, self.shape[1])))
         return stacked(list(self._compute(*parts)))
 
-    def moments(self, terms: Terms, codes: Ints) -> Moments:
-        """Sum over the blocks, two by two."""
+    @property
+    def is_local(self) -> bool:
+        """The blocks are on the workers, and what is made of them."""
+        return False
+
+    def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
+        """Sum over the blocks, two by two; nothing is kept."""
         terms = self._delayed(terms, pure=False)
         sums = [
             self._delayed(_summed)(terms, block, codes[start : start + size], index, self.shape[1])

@@ -18,6 +18,7 @@ from nsse.kernels import (
     precision_of,
     squared_distances,
 )
+from nsse.scaling.kept import KeptRows
 from nsse.scaling.moments import Terms, class_runs, gram_matrices
 from nsse.scaling.scale import Evaluation, Objective, SampledProblem, draw_subsample, find_scale
 from nsse.scaling.sources import RowMap, RowSource
@@ -171,12 +172,15 @@ def fit_centers(
     references = _references(kernel, rows, codes[sample.rows], sigma)
     del rows
     terms = Terms(
-        kernel, sigma, objective.mu1 * counts, references,
-        objective.n_neighbors, objective.beta, np.ones_like(counts),
+        kernel, sigma, objective.mu1 * counts, references, objective.n_neighbors, objective.beta
     )  # fmt: skip
-    solved = _solved(source, codes, terms, objective)
-    f = _map(terms, centers, solved.found.coef, scale)
-    return _finished(source, codes, terms, f, scale, solved, objective, record, converged, at_bound)
+    kept = KeptRows.where_they_fit(source, terms)
+    solved = _solved(source, codes, terms, objective, kept)
+    if kept is not None:
+        Y = kept.embedded(solved.found.coef)
+    else:
+        Y = source.mapped(_map(terms, centers, solved.found.coef, scale))
+    return _finished(Y, codes, terms, scale, solved, objective, record, converged, at_bound)
 
 
 def _median_of(rows: Any, rng: np.random.Generator) -> float:
@@ -231,14 +235,16 @@ def _references(kernel: KernelRows, rows: Any, codes: Ints, sigma: float) -> Flo
     return np.array(means).astype(kernel.precision).astype(np.float64)
 
 
-def _solved(source: RowSource, codes: Ints, terms: Terms, objective: Objective) -> Solved:
+def _solved(
+    source: RowSource, codes: Ints, terms: Terms, objective: Objective, kept: KeptRows | None
+) -> Solved:
     """The coefficients from one pass over the rows.
 
     Products in single precision leave errors in P that are as large as small eigenvalues of it; the
     solution would look for them. ε times its mean diagonal entry is added to μ2, and taken off the
     eigenvalues again.
     """
-    moments = source.moments(terms, codes)
+    moments = source.moments(terms, codes, None if kept is None else kept.keep)
     rounding = float(np.finfo(terms.kernel.precision).eps)
     single = terms.kernel.precision == np.float32
     floor = rounding * float(np.diag(moments.spread).mean()) if single else 0.0
@@ -258,12 +264,11 @@ def _map(terms: Terms, centers: Any, coef: Floats, scale: float) -> RowMap:
 
 
 def _finished(
-    source: RowSource, codes: Ints, terms: Terms, f: RowMap, scale: float, solved: Solved,
+    Y: Floats, codes: Ints, terms: Terms, scale: float, solved: Solved,
     objective: Objective, record: _Record, converged: bool, at_bound: bool,
 ) -> CenterFit:  # fmt: skip
-    """The embedding of all rows, signs, and what there is to report."""
+    """Signs of the embedding, and what there is to report."""
     kernel, sigma, solution = terms.kernel, terms.sigma, solved.found
-    Y = source.mapped(f)
     deviation = Y.T @ Y - np.eye(Y.shape[1])
     noisy = np.abs(np.diag(deviation)) > ALL_NOISE
     if noisy.any():

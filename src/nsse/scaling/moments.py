@@ -20,6 +20,7 @@ Departs from the paper: neighbours within a class (L_c) are looked for among the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,8 +37,10 @@ Ints = NDArray[np.intp]
 
 # Rows whose kernel values are held at a time; neighbours are looked for among them.
 BLOCK_ROWS = 4096
-# Rows of the m × m matrices computed at a time.
-PANEL = 256
+# Rows of the m × m matrices computed at a time, and of small ones.
+PANEL, SMALL_PANEL = 256, 64
+# A sum of so many products takes as long as one plain value.
+TERMS = 64
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,6 @@ class Terms:
         As in `NSSE`.
     beta : float or None
         As in `NSSE`, in squared units of length; None takes the mean squared edge of the block.
-    weights : ndarray of shape (M,)
-        For how many samples a row of each class stands: 1, or more in a subsample.
     """
 
     kernel: KernelRows
@@ -68,7 +69,6 @@ class Terms:
     references: Floats
     n_neighbors: int | None
     beta: float | None
-    weights: Floats
 
 
 @dataclass(frozen=True)
@@ -97,17 +97,26 @@ class Moments:
         return Moments(*(a + b for a, b in pairs))
 
 
-def block_moments(terms: Terms, X: Any, codes: Ints, into: Moments | None = None) -> Moments:
-    """Add the rows of ``X`` to ``into`` (in place; None starts from zero) and return it."""
+# Called with the rows K̂ of a block, sorted by class: their order, their classes, and themselves.
+Keep = Callable[[Ints, Ints, NDArray[Any]], None]
+
+
+def block_moments(
+    terms: Terms, X: Any, codes: Ints, into: Moments | None = None, keep: Keep | None = None
+) -> Moments:
+    """Add the rows of ``X`` to ``into`` (in place; None starts from zero) and return it.
+
+    ``keep`` is given the rows K̂ of every block.
+    """
     total = Moments.zero(*terms.references.shape) if into is None else into
     with one_blas_thread():
         for start in range(0, len(codes), BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
-            _add(terms, X[part], codes[part], total)
+            _add(terms, X[part], codes[part], total, keep)
     return total
 
 
-def _add(terms: Terms, X: Any, codes: Ints, total: Moments) -> None:
+def _add(terms: Terms, X: Any, codes: Ints, total: Moments, keep: Keep | None) -> None:
     order = np.argsort(codes, kind="stable")
     codes = codes[order]
     rows = terms.kernel.measured(X[order])
@@ -120,27 +129,28 @@ def _add(terms: Terms, X: Any, codes: Ints, total: Moments) -> None:
         c = codes[members.start]
         own = K[members]
         own -= references[c]
-        total.counts[c] += terms.weights[c] * len(own)
-        total.sums[c] += terms.weights[c] * own.sum(axis=0, dtype=np.float64)
-        own *= np.sqrt(terms.weights[c]).astype(K.dtype)
-        spread[members] = L[members, members].astype(K.dtype) @ own
-        for start in range(0, len(own), PANEL):  # a temporary of few rows
-            part = slice(members.start + start, min(members.start + start + PANEL, members.stop))
-            spread[part] += terms.pull[c].astype(K.dtype) * K[part]
+        total.counts[c] += len(own)
+        total.sums[c] += own.sum(axis=0, dtype=np.float64)
+        pull = sparse.diags_array(np.full(len(own), terms.pull[c]))
+        spread[members] = (L[members, members] + pull).astype(K.dtype) @ own
 
     in_parallel(fill, class_runs(codes), K.size)
     add_products(K, K, total.scatter)
     add_products(K, spread, total.spread)
+    if keep is not None:
+        keep(order, codes, K)
 
 
 def add_products(A: NDArray[Any], F: NDArray[Any], out: Floats) -> None:
     """out += A'F on and below the diagonal: products in the precision of A, sums in double."""
+    panel = PANEL if len(out) > 8 * SMALL_PANEL else SMALL_PANEL
 
     def fill(start: int) -> None:
-        stop = min(start + PANEL, len(out))
+        stop = min(start + panel, len(out))
         out[start:stop, :stop] += A[:, start:stop].T @ F[:, :stop]
 
-    in_parallel(fill, reversed(range(0, len(out), PANEL)), out.size)  # the longest panels first
+    work = out.size * max(1, len(A) // TERMS)
+    in_parallel(fill, reversed(range(0, len(out), panel)), work)  # the longest panels first
 
 
 def within_class_laplacian(

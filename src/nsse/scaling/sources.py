@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, column_or_1d
 
 from nsse._errors import rule_error, rule_message
-from nsse.scaling.moments import Moments, Terms, block_moments
+from nsse.scaling.moments import Keep, Moments, Terms, block_moments
 
 Ints = NDArray[np.intp]
 RowMap = Callable[[Any], NDArray[Any]]
@@ -40,8 +40,12 @@ class RowSource(Protocol):
     def take(self, indices: Ints) -> Any:
         """Rows by their index, which ascends."""
 
-    def moments(self, terms: Terms, codes: Ints) -> Moments:
-        """Sum of `block_moments` over all rows."""
+    @property
+    def is_local(self) -> bool:
+        """Whether the blocks are worked on here, so that something of them can be kept."""
+
+    def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
+        """Sum of `block_moments` over all rows, in their order where they are kept."""
 
     def mapped(self, function: RowMap) -> NDArray[Any]:
         """A function of rows at all rows."""
@@ -68,13 +72,18 @@ class ArrayRows:
         """Whether the rows are sparse."""
         return bool(sparse.issparse(self.X))
 
+    @property
+    def is_local(self) -> bool:
+        """Always."""
+        return True
+
     def take(self, indices: Ints) -> Any:
         """Rows by their index."""
         return self.X[indices]
 
-    def moments(self, terms: Terms, codes: Ints) -> Moments:
+    def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
         """Sum over blocks of rows."""
-        return block_moments(terms, self.X, codes)
+        return block_moments(terms, self.X, codes, keep=keep)
 
     def mapped(self, function: RowMap) -> NDArray[Any]:
         """A function that takes care of its own blocks."""
@@ -97,6 +106,11 @@ class BlockRows:
         """Rows and features."""
         return sum(self.sizes), self.n_features
 
+    @property
+    def is_local(self) -> bool:
+        """Always."""
+        return True
+
     def take(self, indices: Ints) -> Any:
         """Rows by their index, from one pass over the blocks."""
         parts = []
@@ -106,11 +120,11 @@ class BlockRows:
                 parts.append(X[inside])
         return stacked(parts)
 
-    def moments(self, terms: Terms, codes: Ints) -> Moments:
+    def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
         """Sum over the blocks, in one pass."""
         total = Moments.zero(*terms.references.shape)
         for start, X in self._read():
-            block_moments(terms, X, codes[start : start + X.shape[0]], into=total)
+            block_moments(terms, X, codes[start : start + X.shape[0]], into=total, keep=keep)
         return total
 
     def mapped(self, function: RowMap) -> NDArray[Any]:

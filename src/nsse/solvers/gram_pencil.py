@@ -23,6 +23,8 @@ from nsse.solvers.pencil import RESIDUAL, RankError
 Floats = NDArray[np.float64]
 
 MAX_BLOCKS = 16
+# Up to so many centres a full solve takes less time than a Krylov space.
+FULL_UP_TO = 400
 # Residual of the eigenpairs in units of the rounding of B and P: finer is of no use.
 RESIDUAL_PER_ROUNDING = 100.0
 # The first jitter, in units of the rounding of the largest diagonal entry of P, and how it grows.
@@ -79,7 +81,7 @@ def solve_gram(
         factor, jitter = _factor(P, rounding, may_jitter)
         width = n_components + GUARD
         pairs = None
-        if width * LEAST_BLOCKS <= len(B):
+        if len(B) > max(FULL_UP_TO, width * LEAST_BLOCKS):
             tol = max(RESIDUAL, RESIDUAL_PER_ROUNDING * rounding)
             pairs = _block_krylov(B, factor, n_components, _widened(start, width), tol)
         theta, C, method = pairs or _dense(B, factor, min(len(B), width))
