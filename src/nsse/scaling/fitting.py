@@ -20,10 +20,20 @@ from nsse.kernels import (
 )
 from nsse.scaling.kept import KeptRows
 from nsse.scaling.moments import Terms, class_runs, gram_matrices
-from nsse.scaling.scale import Evaluation, Objective, SampledProblem, draw_subsample, find_scale
+from nsse.scaling.scale import (
+    THIN_ROWS,
+    THINNER,
+    Evaluation,
+    Objective,
+    SampledProblem,
+    Subsample,
+    draw_subsample,
+    find_scale,
+)
 from nsse.scaling.sources import RowMap, RowSource
 from nsse.solvers import fix_signs
 from nsse.solvers.gram_pencil import GramSolution, solve_gram
+from nsse.solvers.joint import SUBSAMPLE_TOL
 from nsse.solvers.pencil import RankError
 from nsse.solvers.trace import Step, Trace
 
@@ -152,19 +162,24 @@ def fit_centers(
     n_centers = centers.shape[0]
     least = min(n_centers, 4 * (len(counts) + objective.n_components))
     sample = draw_subsample(codes, center_indices, n_centers, least, rng)
-    rows = source.take(sample.rows)
+    thin = draw_subsample(codes, center_indices, n_centers, least, rng, THIN_ROWS)
+    rows, thin_rows = _taken(source, sample.rows, thin.rows)
     unit = _median_of(rows, rng) if length_unit is None else length_unit
     record = _Record(objective, len(codes), unit, listener)
     sigma, converged, at_bound = search.sigma, True, False
     if sigma is None:
-        some = centers[sample.centers]
-        problem = SampledProblem.of(rows, codes[sample.rows], some, counts, objective, unit)
-        rows_sorted = sample.rows[np.argsort(codes[sample.rows], kind="stable")]
+
+        def posed(part: Subsample, its_rows: Any) -> SampledProblem:
+            some = centers[part.centers]
+            return SampledProblem.of(its_rows, codes[part.rows], some, counts, objective, unit)
+
+        problem = posed(sample, rows)
+        thinner = posed(thin, thin_rows) if thin.size * THINNER <= sample.size else None
+        sketch = _sketcher(sample, codes, centers, unit)
         sigma, converged, at_bound = _searched(
-            problem, search, sample.is_everything, record,
-            lambda e: Sketch(rows_sorted, some, e.coef, e.embedding, e.sigma * unit, unit),
-        )  # fmt: skip
-        del problem
+            problem, thinner, search, sample.is_everything, record, sketch
+        )
+        del problem, thinner
     scale = sigma * unit
     sigma = scale / unit  # to the bit what the fitted model, which keeps the scale, makes of it
     precision = precision_of(source.dtype)
@@ -190,8 +205,25 @@ def _median_of(rows: Any, rng: np.random.Generator) -> float:
     return median_distance(squared_distances(rows))
 
 
+def _sketcher(
+    sample: Subsample, codes: Ints, centers: Any, unit: float
+) -> Callable[[Evaluation], Sketch]:
+    """What makes a sketch of an evaluation on the subsample."""
+    rows = sample.rows[np.argsort(codes[sample.rows], kind="stable")]
+    some = centers[sample.centers]
+    return lambda e: Sketch(rows, some, e.coef, e.embedding, e.sigma * unit, unit)
+
+
+def _taken(source: RowSource, *wanted: Ints) -> list[Any]:
+    """Rows of several sets of indices, from one pass over the source."""
+    together = np.unique(np.concatenate(wanted))
+    rows = source.take(together)
+    return [rows[np.searchsorted(together, indices)] for indices in wanted]
+
+
 def _searched(
     problem: SampledProblem,
+    thinner: SampledProblem | None,
     search: Search,
     is_everything: bool,
     record: _Record,
@@ -213,9 +245,9 @@ def _searched(
         end = find_scale(
             evaluate,
             search.bounds,
-            tol=search.tol,
+            tol=search.tol if is_everything else max(search.tol, SUBSAMPLE_TOL),
             max_iter=search.max_iter,
-            is_everything=is_everything,
+            thinner=None if thinner is None else thinner.evaluate,
         )
     except _Stopped:
         return min(seen, key=lambda point: point.excess).sigma, True, False

@@ -8,12 +8,14 @@ therefore pose the problem of *all* samples with *centres*, in small:
 - some of the centres, but the same share of the rows are centres themselves as in the whole: a sample
   that is its own centre is fitted too well, and too large or too small a share of them moves σ.
 
-Without loss where the subsample is everything, which small problems are.
+Without loss where the subsample is everything, which small problems are. The valleys of g are looked for
+on a thinner subsample of the same kind, and their bottoms on the subsample itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +29,17 @@ from nsse.scaling.centers import stratified
 from nsse.scaling.weighted import RowProducts, WeightedRows, solve_rows
 from nsse.solvers.descent import DescentEnd, descend
 from nsse.solvers.gram_pencil import IndefiniteError
-from nsse.solvers.joint import FAR_ABOVE, NEARLY_AS_DEEP, SUBSAMPLE_TOL, log_grid, scan
+from nsse.solvers.joint import (
+    FAR_ABOVE,
+    NEARLY_AS_DEEP,
+    NEARLY_AS_DEEP_EXTRAPOLATED,
+    SUBSAMPLE_TOL,
+    Bounds,
+    log_grid,
+    scan,
+)
 from nsse.solvers.pencil import RankError
-from nsse.solvers.valleys import valleys
+from nsse.solvers.valleys import Valley, valleys
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -37,6 +47,9 @@ Ints = NDArray[np.intp]
 # Rows and centres of the subsample. The minimum is flat: a σ some per cent off costs next to nothing.
 ROWS = 4000
 CENTERS = (300, 1000)
+# Rows of the thinner one, and how many times fewer kernel values it must have to be worth its while.
+THIN_ROWS = 1000
+THINNER = 3
 
 
 @dataclass(frozen=True)
@@ -63,17 +76,23 @@ class Subsample:
     centers: Ints
     is_everything: bool
 
+    @property
+    def size(self) -> int:
+        """Of its kernel matrix."""
+        return len(self.rows) * len(self.centers)
+
 
 def draw_subsample(
-    codes: Ints, centers: Ints | None, n_centers: int, least: int, rng: np.random.Generator
-) -> Subsample:
+    codes: Ints, centers: Ints | None, n_centers: int, least: int, rng: np.random.Generator,
+    most_rows: int = ROWS,
+) -> Subsample:  # fmt: skip
     """Draw rows among all samples and some of the centres, in the proportions said above.
 
     ``centers`` are indices into the samples, None where the centres are no samples; ``least`` is how
     many centres there must be. The result's ``centers`` index the centres.
     """
     N = len(codes)
-    n_rows = min(N, ROWS)
+    n_rows = min(N, most_rows)
     wanted = few_centers(n_centers, n_rows, N, least)
     some = np.arange(n_centers)
     if wanted < n_centers:
@@ -164,23 +183,50 @@ class SampledProblem:
         )  # fmt: skip
 
 
+Evaluate = Callable[[float], Evaluation]
+UNSOLVABLE = (RankError, IndefiniteError)
+
+
 def find_scale(
-    evaluate: Callable[[float], Evaluation],
-    bounds: tuple[float, float],
+    evaluate: Evaluate,
+    bounds: Bounds,
     *,
     tol: float,
     max_iter: int,
-    is_everything: bool,
+    thinner: Evaluate | None = None,
 ) -> DescentEnd[Evaluation]:
-    """The least g on [σ_min, σ_max]: a scan for valleys, then a descent into each."""
+    """The least g on [σ_min, σ_max]: a scan for valleys, then a descent into each.
 
-    def solve(log_sigma: float, start: Any) -> Evaluation:
-        return evaluate(log_sigma)  # every σ starts from the class sums
+    ``thinner`` is g of a smaller problem: its valleys are where those of ``evaluate`` are begun. If g
+    itself cannot be solved there, it is scanned after all.
+    """
+    if thinner is not None:
+        with suppress(*UNSOLVABLE):
+            scanned, reach = _scan(thinner, bounds)
+            seen = valleys(scanned, NEARLY_AS_DEEP_EXTRAPOLATED)
+            bottoms = [_descend(thinner, valley, reach, SUBSAMPLE_TOL, max_iter) for valley in seen]
+            starts: list[Valley[Evaluation]] = [
+                Valley([], float(np.log(end.solution.sigma)), end.curvature) for end in bottoms
+            ]
+            return _deepest(evaluate, starts, reach, tol, max_iter)
+    scanned, reach = _scan(evaluate, bounds)
+    return _deepest(evaluate, valleys(scanned, NEARLY_AS_DEEP), reach, tol, max_iter)
 
-    scanned, reach = scan(solve, log_grid(bounds), FAR_ABOVE, beyond=(RankError, IndefiniteError))
-    tol = tol if is_everything else max(tol, SUBSAMPLE_TOL)
-    ends = [
-        descend(solve, v.known, v.first, reach, tol, max_iter, v.curvature)
-        for v in valleys(scanned, NEARLY_AS_DEEP)
-    ]
+
+def _scan(evaluate: Evaluate, bounds: Bounds) -> tuple[list[Evaluation], Bounds]:
+    return scan(lambda x, start: evaluate(x), log_grid(bounds), FAR_ABOVE, beyond=UNSOLVABLE)
+
+
+def _descend(
+    evaluate: Evaluate, valley: Valley[Evaluation], reach: Bounds, tol: float, max_iter: int
+) -> DescentEnd[Evaluation]:
+    known, first, curvature = valley.known, valley.first, valley.curvature
+    # Every σ starts from the class sums, not from a basis.
+    return descend(lambda x, start: evaluate(x), known, first, reach, tol, max_iter, curvature)
+
+
+def _deepest(
+    evaluate: Evaluate, starts: list[Valley[Evaluation]], reach: Bounds, tol: float, max_iter: int
+) -> DescentEnd[Evaluation]:
+    ends = [_descend(evaluate, valley, reach, tol, max_iter) for valley in starts]
     return min(ends, key=lambda end: end.solution.excess)
