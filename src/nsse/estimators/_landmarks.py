@@ -59,8 +59,9 @@ class LandmarkClassifier(LazyAnswers, GaussianMapClassifier):
         """Learn from samples that come in blocks, from disk for instance; needs landmarks.
 
         The blocks are read once for the labels, once for the landmarks (twice for "kmeans++"), once for
-        a subsample that gives σ, once for the fit itself and once for the embedding. Memory does not
-        grow with the number of samples, but for their labels and embeddings.
+        a subsample that gives σ, once for the fit itself and, unless kernel values were kept, once for
+        the embedding. Memory does not grow with the number of samples beyond 32 per landmark, but for
+        their labels and embeddings.
 
         Parameters
         ----------
