@@ -54,5 +54,5 @@ def warn_if_degenerate(eigenmap: Eigenmap, advice: str) -> None:
             f"The embedding in {d} dimensions is one of many that are equally good: eigenvalues {d} and "
             f"{d + 1} of its graph agree. {advice}",
             DegenerateEmbeddingWarning,
-            stacklevel=4,  # up to the line that called `fit`: this function, fit and its decorator
+            stacklevel=5,  # the line that called `fit`: up from here, `_learn`, `fit` and its decorator
         )

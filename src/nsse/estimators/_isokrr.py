@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nsse._errors import rule_error
-from nsse.estimators._fitting import all_or_nothing
+from nsse.estimators._direct import DirectClassifier, Ints
 from nsse.estimators._gaussian_map import GaussianMapClassifier, measured_distances
 from nsse.estimators._parameters import (
     check_classifier,
@@ -15,7 +15,6 @@ from nsse.estimators._parameters import (
     check_number,
     check_optional,
 )
-from nsse.estimators._posing import encode_labels
 from nsse.extensions.kernel_ridge import kernel_ridge
 from nsse.graphs.geodesics import class_dissimilarities, geodesic_distances
 from nsse.kernels import gaussian
@@ -23,7 +22,7 @@ from nsse.solvers import fix_signs
 from nsse.solvers.isomap import Scaling, classical_mds
 
 
-class IsoKRR(GaussianMapClassifier):
+class IsoKRR(DirectClassifier, GaussianMapClassifier):
     """Supervised Isomap, extended to new samples by Gaussian kernel ridge regression.
 
     Distances d are replaced by class-dependent dissimilarities [2]_,
@@ -132,27 +131,10 @@ class IsoKRR(GaussianMapClassifier):
         self.length_unit = length_unit
         self.classifier = classifier
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any) -> IsoKRR:
-        """Embed by supervised Isomap and fit the map f to the coordinates.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,)
-            Labels, at least two different ones.
-
-        Returns
-        -------
-        self : IsoKRR
-            The fitted estimator. If fit fails, the estimator is as it was before.
-        """
-        unit = self._check_parameters()
-        X, y = self._validated(X, y)
-        self.classes_, codes = encode_labels(y)
+    def _learn(self, X: Any, codes: Ints, length_unit: float | None) -> None:
+        """Embed by supervised Isomap and fit the map f to the coordinates."""
         d = check_n_components(self.n_components, len(codes), len(self.classes_))
-        D2, self.length_unit_ = measured_distances(X, unit)
+        D2, self.length_unit_ = measured_distances(X, length_unit)
         D = class_dissimilarities(D2, codes, self.beta, self.overlap)
         geodesics = geodesic_distances(D, self.n_neighbors)
         scaling = classical_mds(geodesics.lengths, d)
@@ -164,8 +146,6 @@ class IsoKRR(GaussianMapClassifier):
         self.eigenvalues_ = scaling.eigenvalues[:d]
         self.negative_share_ = scaling.negative_share
         self.n_connected_components_ = geodesics.n_components
-        self.classifier_ = self._fitted_classifier(self.embedding_, y)
-        return self
 
     def _check_parameters(self) -> float | None:
         """Judge what can be judged without the data; the unit of length, None for the median."""

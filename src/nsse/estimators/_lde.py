@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from nsse.estimators._fitting import all_or_nothing
+from nsse.estimators._direct import DirectClassifier, Ints
 from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._linear import LinearEmbeddingClassifier, dense_samples
 from nsse.estimators._parameters import check_count, check_length_unit, check_optional
-from nsse.estimators._posing import encode_labels
 from nsse.graphs.local_discriminant import discriminant_graphs
 from nsse.graphs.scatters import graph_rank, graph_scatter, within_class_scatter
 from nsse.solvers.scatter import solve_scatter
 
 
-class LDE(LinearEmbeddingClassifier):
+class LDE(DirectClassifier, LinearEmbeddingClassifier):
     """Local discriminant embedding.
 
     A linear map V that pulls neighbours of different classes apart while neighbours of the same class
@@ -124,27 +123,10 @@ class LDE(LinearEmbeddingClassifier):
         self.reg = reg
         self.classifier = classifier
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any) -> LDE:
-        """Learn the map.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,)
-            Labels, at least two different ones.
-
-        Returns
-        -------
-        self : LDE
-            The fitted estimator. If fit fails, the estimator is as it was before.
-        """
-        unit = self._check_parameters()
-        X, y = self._validated(X, y)
-        self.classes_, codes = encode_labels(y)
+    def _learn(self, X: Any, codes: Ints, length_unit: float | None) -> None:
+        """Learn the map."""
         samples = dense_samples(X)
-        D2, self.length_unit_ = measured_distances(samples, unit)
+        D2, self.length_unit_ = measured_distances(samples, length_unit)
         graphs = discriminant_graphs(D2, codes, self.n_neighbors, self.n_neighbors_between, self.beta)
         self.beta_ = graphs.width * self.length_unit_**2
         principal, d = self._principal(samples, graph_rank(graphs.within))
@@ -152,8 +134,6 @@ class LDE(LinearEmbeddingClassifier):
         within = within_class_scatter(graphs.within, principal.scores, codes)
         solution = solve_scatter(between, within, principal, d, self.reg)
         self._keep_map(X, codes, principal, solution, solution.directions)
-        self.classifier_ = self._fitted_classifier(self.embedding_, y)
-        return self
 
     def _check_parameters(self) -> float | None:
         """Judge what can be judged without the data; the unit of length, None for the median."""

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from nsse.estimators._fitting import all_or_nothing
+from nsse.estimators._direct import DirectClassifier
 from nsse.estimators._linear import Floats, Ints, LinearEmbeddingClassifier, dense_samples
 from nsse.estimators._parameters import check_choice, check_count
-from nsse.estimators._posing import encode_labels
 from nsse.graphs.local_scaling import local_scaling_affinity, one_neighborhood
 from nsse.graphs.scatters import graph_rank, local_fisher_scatters
 from nsse.kernels import squared_distances
@@ -18,7 +17,7 @@ from nsse.solvers.scatter import ScatterSolution, orthonormal, solve_scatter
 METRICS = ("weighted", "orthonormalized", "plain")
 
 
-class LFDA(LinearEmbeddingClassifier):
+class LFDA(DirectClassifier, LinearEmbeddingClassifier):
     """Local Fisher discriminant analysis.
 
     A linear map like that of LDA, with scatters that count pairs of the same class only as far as they
@@ -118,33 +117,14 @@ class LFDA(LinearEmbeddingClassifier):
         self.reg = reg
         self.classifier = classifier
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any) -> LFDA:
-        """Learn the map.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,)
-            Labels, at least two different ones.
-
-        Returns
-        -------
-        self : LFDA
-            The fitted estimator. If fit fails, the estimator is as it was before.
-        """
-        self._check_parameters()
-        X, y = self._validated(X, y)
-        self.classes_, codes = encode_labels(y)
+    def _learn(self, X: Any, codes: Ints, length_unit: float | None) -> None:
+        """Learn the map."""
         samples = dense_samples(X)
         A = self._affinity(samples, codes)
         principal, d = self._principal(samples, graph_rank(A))
         S_lb, S_lw = local_fisher_scatters(A, principal.scores, codes)
         solution = solve_scatter(S_lb, S_lw, principal, d, self.reg)
         self._keep_map(X, codes, principal, solution, self._columns(solution))
-        self.classifier_ = self._fitted_classifier(self.embedding_, y)
-        return self
 
     def _check_parameters(self) -> None:
         self._check_shared()

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nsse.estimators._base import EmbeddingClassifier
+from nsse.estimators._direct import DirectClassifier, Ints
 from nsse.estimators._eigenmaps import (
     check_eigenmap_components,
     unsupervised_signs,
     warn_if_degenerate,
 )
-from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._parameters import (
     check_classifier,
@@ -22,7 +21,6 @@ from nsse.estimators._parameters import (
     check_length_unit,
     check_optional,
 )
-from nsse.estimators._posing import encode_labels
 from nsse.extensions import Neighborhoods, NystromExpansion, nystrom_coefficients
 from nsse.graphs import degrees, squared_radii, within_reach
 from nsse.kernels import gaussian
@@ -35,7 +33,7 @@ Mask = NDArray[np.bool_]
 SLACK = 1e-12
 
 
-class NYS(EmbeddingClassifier):
+class NYS(DirectClassifier):
     """Laplacian eigenmaps with the Nyström extension.
 
     The coordinates are eigenvectors Y_k of the normalised Gaussian kernel matrix, the constant-sign one
@@ -120,25 +118,8 @@ class NYS(EmbeddingClassifier):
         self.length_unit = length_unit
         self.classifier = classifier
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any) -> NYS:
-        """Compute the eigenmap and prepare its extension.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,)
-            Labels, at least two different ones.
-
-        Returns
-        -------
-        self : NYS
-            The fitted estimator. If fit fails, the estimator is as it was before.
-        """
-        length_unit = self._check_parameters()
-        X, y = self._validated(X, y)
-        self.classes_, codes = encode_labels(y)
+    def _learn(self, X: Any, codes: Ints, length_unit: float | None) -> None:
+        """Compute the eigenmap and prepare its extension."""
         d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))
         D2, unit = measured_distances(X, length_unit)
         kept = self._kept_pairs(D2)
@@ -152,8 +133,6 @@ class NYS(EmbeddingClassifier):
         self._expansion = NystromExpansion.at(X, coef, sigma * unit, self._neighborhoods(D2, unit))
         self.eigenvalues_, self.sigma_, self.length_unit_ = eigenvalues, sigma * unit, unit
         self.embedding_ = self._expansion(X).astype(X.dtype, copy=False)
-        self.classifier_ = self._fitted_classifier(self.embedding_, y)
-        return self
 
     def _map(self, X: Any) -> NDArray[Any]:
         return self._expansion(X)

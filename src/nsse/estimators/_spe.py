@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._errors import rule_error
-from nsse.estimators._base import EmbeddingClassifier
+from nsse.estimators._direct import DirectClassifier, Ints
 from nsse.estimators._eigenmaps import (
     check_eigenmap_components,
     check_no_sample_alone,
     unsupervised_signs,
     warn_if_degenerate,
 )
-from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._parameters import (
     check_classifier,
@@ -24,14 +23,13 @@ from nsse.estimators._parameters import (
     check_number,
     check_optional,
 )
-from nsse.estimators._posing import encode_labels
 from nsse.extensions import SparseCoder
 from nsse.graphs import degrees
 from nsse.graphs.unsupervised import neighbor_affinity
 from nsse.solvers import normalized_eigenmap
 
 
-class SPE(EmbeddingClassifier):
+class SPE(DirectClassifier):
     """Laplacian eigenmaps with the sparse-coding extension.
 
     Embeds the training samples by minimising tr(Y'LY) subject to Y'DY = I and Y'D1 = 0 for the
@@ -125,27 +123,10 @@ class SPE(EmbeddingClassifier):
         self.length_unit = length_unit
         self.classifier = classifier
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any) -> SPE:
-        """Compute the eigenmap and prepare its extension.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,)
-            Labels, at least two different ones.
-
-        Returns
-        -------
-        self : SPE
-            The fitted estimator. If fit fails, the estimator is as it was before.
-        """
-        unit = self._check_parameters()
-        X, y = self._validated(X, y)
-        self.classes_, codes = encode_labels(y)
+    def _learn(self, X: Any, codes: Ints, length_unit: float | None) -> None:
+        """Compute the eigenmap and prepare its extension."""
         d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))
-        D2, self.length_unit_ = measured_distances(X, unit)
+        D2, self.length_unit_ = measured_distances(X, length_unit)
         W = neighbor_affinity(D2, self.n_neighbors, self.beta)
         check_no_sample_alone(W, self.beta)
         solution = normalized_eigenmap(W, d)
@@ -154,8 +135,6 @@ class SPE(EmbeddingClassifier):
         self._coder = SparseCoder.at(X, Y * unsupervised_signs(Y), self.alpha)
         self.eigenvalues_ = solution.eigenvalues
         self.embedding_ = self._coder.at_samples().astype(X.dtype, copy=False)
-        self.classifier_ = self._fitted_classifier(self.embedding_, y)
-        return self
 
     def _map(self, X: Any) -> NDArray[Any]:
         return self._coder(X)

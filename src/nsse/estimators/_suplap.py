@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nsse.estimators._direct import DirectClassifier, Ints
 from nsse.estimators._eigenmaps import warn_if_degenerate
-from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier, measured_distances
 from nsse.estimators._parameters import (
     check_choice,
@@ -16,13 +16,12 @@ from nsse.estimators._parameters import (
     check_number,
     check_optional,
 )
-from nsse.estimators._posing import encode_labels
 from nsse.extensions import interpolate
 from nsse.graphs.adaptive import class_graphs, signed_laplacian
 from nsse.solvers import fix_signs, smallest_eigenpairs
 
 
-class SUPLAP(GaussianMapClassifier):
+class SUPLAP(DirectClassifier, GaussianMapClassifier):
     """Supervised Laplacian eigenmaps with an RBF interpolator.
 
     Embeds the training samples by minimising (Eq. 2 of [2]_)
@@ -136,27 +135,10 @@ class SUPLAP(GaussianMapClassifier):
         self.length_unit = length_unit
         self.classifier = classifier
 
-    @all_or_nothing
-    def fit(self, X: Any, y: Any) -> SUPLAP:
-        """Embed the samples and interpolate the embedding.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training samples.
-        y : array-like of shape (n_samples,)
-            Labels, at least two different ones.
-
-        Returns
-        -------
-        self : SUPLAP
-            The fitted estimator. If fit fails, the estimator is as it was before.
-        """
-        unit = self._check_parameters()
-        X, y = self._validated(X, y)
-        self.classes_, codes = encode_labels(y)
+    def _learn(self, X: Any, codes: Ints, length_unit: float | None) -> None:
+        """Embed the samples and interpolate the embedding."""
         d = check_n_components(self.n_components, len(codes), len(self.classes_))
-        D2, self.length_unit_ = measured_distances(X, unit)
+        D2, self.length_unit_ = measured_distances(X, length_unit)
         W_w, W_b = class_graphs(D2, codes, self.n_neighbors, self.n_neighbors_between, self.beta)
         solution = smallest_eigenpairs(signed_laplacian(W_w, W_b, self.mu), d)  # Eq. (2)
         warn_if_degenerate(solution, "Change `n_neighbors_between` or `mu`, or another `n_components`.")
@@ -164,8 +146,6 @@ class SUPLAP(GaussianMapClassifier):
         self._keep_map(X, interpolate(D2, Y, self.sigma, self.ridge), self.sigma * self.length_unit_)
         self.eigenvalues_ = solution.eigenvalues
         self.objective_ = float(solution.eigenvalues.sum())
-        self.classifier_ = self._fitted_classifier(self.embedding_, y)
-        return self
 
     def _check_parameters(self) -> float | None:
         """Judge what can be judged without the data; the unit of length, None for the median."""
