@@ -104,10 +104,12 @@ class LandmarkClassifier(LazyAnswers, GaussianMapClassifier):
             beside the samples themselves, which may lie on disk.
         """
         d = 10 if self.n_components is None else self.n_components
-        plan = check_settings(self).centers
+        settings = check_settings(self)
+        plan = settings.centers
         if plan is None or plan.is_exact_for(n_samples):
             return exact_memory(n_samples, n_features, d)
-        return center_memory(n_samples, n_features, d, plan.n_centers(n_samples))
+        n_centers = plan.n_centers(n_samples)
+        return center_memory(n_samples, n_features, d, n_centers, searches=settings.sigma is None)
 
     def _keep(self, fitted: dict[str, Any], tasks: FitTasks) -> None:
         for name, value in fitted.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nsse.scaling import BLOCK_ROWS, CENTERS, CLUSTERED, ROWS, kept_bytes
+from nsse.scaling import BLOCK_ROWS, CENTERS, CLUSTERED, ROWS, THIN_ROWS, kept_bytes
 from nsse.solvers.krylov import GUARD, LEAST_BLOCKS
 
 # Bytes of a float64.
@@ -36,26 +36,32 @@ def exact_memory(n_samples: int, n_features: int, n_components: int) -> int:
 
 
 def center_memory(
-    n_samples: int, n_features: int, n_components: int, n_centers: int, itemsize: int = 4
+    n_samples: int, n_features: int, n_components: int, n_centers: int, searches: bool, itemsize: int = 4
 ) -> int:
-    """Bytes of a fit with m centres, beside the samples themselves.
+    """Bytes of a fit with m centres, beside the samples; ``searches`` says whether σ is to be found.
 
     Two m × m matrices in double precision; of a block of rows the samples, their kernel values and as
-    many more; or, if that is more, the subsample on which σ is found, or the samples among which
+    many more; or, if that is more, the subsamples on which σ is found, or the samples among which
     clusters are looked for; the kernel values of all samples, where they are kept; and the embedding,
     which the classifier holds as well.
     """
     rows, m = min(n_samples, BLOCK_ROWS), n_centers
     matrices = FLOAT * 2 * m**2
-    block = rows * 2 * (n_features + m) * itemsize
-    n_rows = min(n_samples, ROWS)
-    some = min(m, max(CENTERS[0], min(CENTERS[1], m * n_rows // max(n_samples, 1))))
-    subsample = FLOAT * (n_rows * (2 * n_features + 5 * some) + 4 * some**2)
+    kept = kept_bytes(n_samples, m, itemsize)
+    # Its kernel values and a product of them; kept ones are counted there.
+    block = rows * (2 * n_features + (1 if kept else 2) * m) * itemsize
+    drawn = (ROWS, THIN_ROWS) if searches else (ROWS,)
+    subsamples = sum(_subsample(n_samples, n_features, m, most) for most in drawn)
     clusters = itemsize * n_features * min(n_samples, 2 * CLUSTERED * m)
     embedding = n_samples * n_components * FLOAT * EMBEDDINGS
-    kept = kept_bytes(n_samples, m, itemsize)
     centers = m * n_features * (FLOAT + itemsize)
-    return max(matrices + block + kept, subsample, clusters) + centers + embedding
+    return max(matrices + block + kept, subsamples, clusters) + centers + embedding
+
+
+def _subsample(n_samples: int, n_features: int, n_centers: int, most_rows: int) -> int:
+    n_rows = min(n_samples, most_rows)
+    some = min(n_centers, max(CENTERS[0], min(CENTERS[1], n_centers * n_rows // max(n_samples, 1))))
+    return FLOAT * (n_rows * (2 * n_features + 5 * some) + 4 * some**2)
 
 
 def sweep_memory(n_samples: int, points: Sequence[dict[str, Any]], n_classes: int) -> int:

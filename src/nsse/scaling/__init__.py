@@ -14,7 +14,7 @@ from nsse.scaling.cluster import DaskRows, gathered_labels, is_dask, lazily
 from nsse.scaling.fitting import CenterFit, Search, Sketch, fit_centers
 from nsse.scaling.kept import kept_bytes
 from nsse.scaling.moments import BLOCK_ROWS
-from nsse.scaling.scale import CENTERS, ROWS, Objective, few_centers
+from nsse.scaling.scale import CENTERS, ROWS, THIN_ROWS, Objective, few_centers
 from nsse.scaling.sources import ArrayRows, BlockRows, RowSource, read_blocks
 from nsse.scaling.sweep import CenterSweep
 from nsse.scaling.weighted import WeightedRows
@@ -25,6 +25,7 @@ __all__ = [
     "CLUSTERED",
     "ROWS",
     "SELECTORS",
+    "THIN_ROWS",
     "ArrayRows",
     "BlockRows",
     "CenterFit",

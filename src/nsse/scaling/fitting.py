@@ -21,6 +21,7 @@ from nsse.kernels import (
 from nsse.scaling.kept import KeptRows
 from nsse.scaling.moments import Terms, class_runs, gram_matrices
 from nsse.scaling.scale import (
+    ROWS,
     THIN_ROWS,
     THINNER,
     Evaluation,
@@ -56,6 +57,11 @@ class Search:
     bounds: tuple[float, float]
     tol: float
     max_iter: int
+
+    @property
+    def most_rows(self) -> list[int]:
+        """Of the subsamples that it needs: a thinner one to scan, if there is anything to find."""
+        return [ROWS] if self.sigma is not None else [ROWS, THIN_ROWS]
 
 
 @dataclass(frozen=True)
@@ -161,9 +167,11 @@ def fit_centers(
     counts = np.bincount(codes).astype(np.float64)
     n_centers = centers.shape[0]
     least = min(n_centers, 4 * (len(counts) + objective.n_components))
-    sample = draw_subsample(codes, center_indices, n_centers, least, rng)
-    thin = draw_subsample(codes, center_indices, n_centers, least, rng, THIN_ROWS)
-    rows, thin_rows = _taken(source, sample.rows, thin.rows)
+    parts = [
+        draw_subsample(codes, center_indices, n_centers, least, rng, most) for most in search.most_rows
+    ]
+    taken = _taken(source, parts)
+    sample, rows = parts[0], taken[0]
     unit = _median_of(rows, rng) if length_unit is None else length_unit
     record = _Record(objective, len(codes), unit, listener)
     sigma, converged, at_bound = search.sigma, True, False
@@ -174,7 +182,7 @@ def fit_centers(
             return SampledProblem.of(its_rows, codes[part.rows], some, counts, objective, unit)
 
         problem = posed(sample, rows)
-        thinner = posed(thin, thin_rows) if thin.size * THINNER <= sample.size else None
+        thinner = posed(parts[1], taken[1]) if parts[1].size * THINNER <= sample.size else None
         sketch = _sketcher(sample, codes, centers, unit)
         sigma, converged, at_bound = _searched(
             problem, thinner, search, sample.is_everything, record, sketch
@@ -185,7 +193,7 @@ def fit_centers(
     precision = precision_of(source.dtype)
     kernel = KernelRows.at(centers, unit, precision)
     references = _references(kernel, rows, codes[sample.rows], sigma)
-    del rows
+    del rows, taken
     terms = Terms(
         kernel, sigma, objective.mu1 * counts, references, objective.n_neighbors, objective.beta
     )  # fmt: skip
@@ -214,11 +222,13 @@ def _sketcher(
     return lambda e: Sketch(rows, some, e.coef, e.embedding, e.sigma * unit, unit)
 
 
-def _taken(source: RowSource, *wanted: Ints) -> list[Any]:
-    """Rows of several sets of indices, from one pass over the source."""
-    together = np.unique(np.concatenate(wanted))
+def _taken(source: RowSource, parts: list[Subsample]) -> list[Any]:
+    """The rows of several subsamples, from one pass over the source."""
+    if len(parts) == 1:
+        return [source.take(parts[0].rows)]
+    together = np.unique(np.concatenate([part.rows for part in parts]))
     rows = source.take(together)
-    return [rows[np.searchsorted(together, indices)] for indices in wanted]
+    return [rows[np.searchsorted(together, part.rows)] for part in parts]
 
 
 def _searched(
