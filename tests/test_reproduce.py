@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from nsse.evaluation import RowStore, read_rows, take_over, write_rows
 from nsse.paper.settings import QUICK
 from nsse.paper.tables import TABLE_HEADER
 from nsse.report.reproduction import PageFigure, PageTable, TableCell, html_page, markdown_page
+from nsse.report.reproduction_figures import convergence_figure
 
 Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
 
@@ -262,6 +264,16 @@ def test_figures_are_frames_and_pictures(tmp_path, monkeypatch):
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert page.count("data:image/svg+xml;base64,") == 3
     assert not re.search(r"(src|href)=['\"]?(http|/|\.)", page), "the page needs nothing else"
+
+
+def test_titles_of_the_panels_do_not_run_into_each_other():
+    starts = [start for start in ("too high", "too low") for _ in range(3)]
+    frame = {"start": starts, "step": [1, 2, 3] * 2, "excess": [3.0, 2.0, 1.0] * 2}
+    figure = convergence_figure(frame | {"error": [9.0] * 6, "sigma": [1.0] * 6})
+    figure.canvas.draw()
+    boxes = [panel._left_title.get_window_extent() for panel in figure.axes]
+    overlaps = [(a, b) for a, b in combinations(boxes, 2) if a.overlaps(b)]
+    assert not overlaps
 
 
 def test_page_escapes_all_it_is_given():

@@ -35,7 +35,9 @@ def convergence_figure(frame: Frame) -> Any:
             if name == "excess":
                 axes.set_yscale("log")
             axes.set(xlabel="step: embedding and scale by turns")
-            axes.set_title(f"{label} (σ begins {start})", loc="left", color=INK)
+            axes.set_title(label, loc="left", color=INK)
+            if column == 0:
+                axes.set_ylabel(f"σ begins {start}", color=INK)
             _whole_ticks(axes)
     figure.tight_layout()
     return figure
