@@ -96,3 +96,12 @@ def test_where_the_thinner_valley_cannot_be_solved_all_is_scanned(error):
     assert np.log(end.solution.sigma) == pytest.approx(-1.0, abs=1e-4)
     near = find_scale(g, bounds, tol=1e-10, max_iter=30, thinner=bowl(-0.9))
     assert np.log(near.solution.sigma) == pytest.approx(-1.0, abs=1e-4)
+
+
+def test_an_end_that_only_the_thinner_problem_has_is_no_end():
+    """Fewer centres carry fewer coordinates: a thinner kernel loses its rank at a smaller σ."""
+    bounds = (float(np.exp(-3)), float(np.exp(3)))
+    thinner = bowl(2.0, RankError(1, 2), beyond=0.6)
+    end = find_scale(bowl(1.8), bounds, tol=1e-10, max_iter=30, thinner=thinner)
+    assert np.log(end.solution.sigma) == pytest.approx(1.8, abs=1e-4)
+    assert not end.at_bound

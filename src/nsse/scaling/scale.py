@@ -198,7 +198,8 @@ def find_scale(
     """The least g on [σ_min, σ_max]: a scan for valleys, then a descent into each.
 
     ``thinner`` is g of a smaller problem: its valleys are where those of ``evaluate`` are begun. If g
-    itself cannot be solved there, it is scanned after all.
+    itself cannot be solved there, or falls to the end of what the smaller one reaches, it is scanned
+    after all.
     """
     if thinner is not None:
         with suppress(*UNSOLVABLE):
@@ -208,7 +209,9 @@ def find_scale(
             starts: list[Valley[Evaluation]] = [
                 Valley([], float(np.log(end.solution.sigma)), end.curvature) for end in bottoms
             ]
-            return _deepest(evaluate, starts, reach, tol, max_iter)
+            end = _deepest(evaluate, starts, reach, tol, max_iter)
+            if not end.at_bound:
+                return end
     scanned, reach = _scan(evaluate, bounds)
     return _deepest(evaluate, valleys(scanned, NEARLY_AS_DEEP), reach, tol, max_iter)
 
