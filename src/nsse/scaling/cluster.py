@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nsse._errors import rule_error
 from nsse.scaling.moments import Keep, Moments, Terms, block_moments
-from nsse.scaling.sources import checked_rows, stacked
+from nsse.scaling.sources import HeldRows, checked_rows, stacked
 
 Ints = NDArray[np.intp]
 
@@ -33,10 +33,10 @@ def is_dask(X: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class DaskRows:
+class DaskRows(HeldRows):
     """Rows of a two-dimensional Dask array, cut in blocks of rows only."""
 
-    X: Any
+    is_local = False  # the blocks are on the workers, and what is made of them
 
     @classmethod
     def of(cls, X: Any) -> DaskRows:
@@ -55,16 +55,6 @@ class DaskRows:
         return cls(X.rechunk({1: -1}))
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-        return tuple(self.X.shape)
-
-    @property
-    def dtype(self) -> Any:
-        """Of the values."""
-        return self.X.dtype
-
-    @property
     def is_sparse(self) -> bool:
         """Whether the blocks are sparse matrices, as far as Dask knows."""
         return hasattr(self.X._meta, "tocsr")
@@ -77,11 +67,6 @@ class DaskRows:
             if len(inside):
                 parts.append(self._delayed(_taken)(block, inside, index, (size, self.shape[1])))
         return stacked(list(self._compute(*parts)))
-
-    @property
-    def is_local(self) -> bool:
-        """The blocks are on the workers, and what is made of them."""
-        return False
 
     def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
         """Sum over the blocks, two by two; nothing is kept."""

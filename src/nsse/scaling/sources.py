@@ -52,8 +52,8 @@ class RowSource(Protocol):
 
 
 @dataclass(frozen=True)
-class ArrayRows:
-    """Rows of a NumPy array, a memory map or a sparse matrix."""
+class HeldRows:
+    """Rows of something with a shape and a type, here or elsewhere."""
 
     X: Any
 
@@ -67,15 +67,17 @@ class ArrayRows:
         """Of the values."""
         return self.X.dtype
 
+
+@dataclass(frozen=True)
+class ArrayRows(HeldRows):
+    """Rows of a NumPy array, a memory map or a sparse matrix."""
+
+    is_local = True
+
     @property
     def is_sparse(self) -> bool:
         """Whether the rows are sparse."""
         return bool(sparse.issparse(self.X))
-
-    @property
-    def is_local(self) -> bool:
-        """Always."""
-        return True
 
     def take(self, indices: Ints) -> Any:
         """Rows by their index."""
@@ -94,6 +96,8 @@ class ArrayRows:
 class BlockRows:
     """Rows of (X, y) blocks that can be read again: see `read_blocks`."""
 
+    is_local = True
+
     blocks: Callable[[], Iterator[tuple[Any, Any]]]
     y: NDArray[Any]
     sizes: tuple[int, ...]
@@ -105,11 +109,6 @@ class BlockRows:
     def shape(self) -> tuple[int, int]:
         """Rows and features."""
         return sum(self.sizes), self.n_features
-
-    @property
-    def is_local(self) -> bool:
-        """Always."""
-        return True
 
     def take(self, indices: Ints) -> Any:
         """Rows by their index, from one pass over the blocks."""
