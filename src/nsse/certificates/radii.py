@@ -32,6 +32,7 @@ from nsse._threads import in_parallel
 from nsse.certificates.decisions import Decision
 from nsse.certificates.function_space import EPS, FunctionSpace
 from nsse.certificates.lipschitz import proposition_1, row_sum_bound
+from nsse.kernels import row_products
 
 Floats = NDArray[np.float64]
 
@@ -146,13 +147,13 @@ class _Leads:
         return np.asarray(np.partition(worst, spare, axis=1)[:, spare])
 
     def _scores(self, embedded: Floats, which: NDArray[np.intp]) -> Floats:
-        return np.asarray(embedded @ self.decision.weights[which].T + self.decision.offsets[which])
+        return row_products(embedded, self.decision.weights[which].T) + self.decision.offsets[which]
 
     def _norms(self, own: NDArray[np.intp], rivals: NDArray[np.intp]) -> Floats:
         """‖(w_i − w_j)'f‖, never less than it is and never zero."""
         A, B = self.images[own], self.images[rivals]
         a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-        norms = A @ B.T
+        norms = row_products(A, B.T)
         norms *= -2.0
         norms += a[:, np.newaxis]
         norms += b

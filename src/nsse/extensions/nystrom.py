@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._errors import rule_error
-from nsse.extensions.rbf import in_blocks, padded_squared_distances
+from nsse.extensions.rbf import in_blocks
 from nsse.graphs import within_reach
-from nsse.kernels import Shifted
+from nsse.kernels import Shifted, row_products
 
 Floats = NDArray[np.float64]
 
@@ -52,17 +52,17 @@ class NystromExpansion:
         cls, centers: Any, coef: Floats, sigma: float, neighborhoods: Neighborhoods | None = None
     ) -> NystromExpansion:
         """Prepare the map for the given centres, `nystrom_coefficients` and kernel scale."""
-        return cls(Shifted.of(centers), np.ascontiguousarray(coef), sigma, neighborhoods)
+        return cls(Shifted.of(centers).by_columns(), np.ascontiguousarray(coef), sigma, neighborhoods)
 
     def __call__(self, X: Any) -> Floats:
         """The map at the rows of ``X``, dense or sparse, in float64."""
         return in_blocks(self._block, X, *self.coef.shape)
 
     def _block(self, X: Any) -> Floats:
-        K = self._kernel(padded_squared_distances(self.centers, X))
+        K = self._kernel(self.centers.squared_distances_from(X))
         # Far from all samples K underflows; K/√E K then tends to zero, and zero is what we give.
         means = np.maximum(K.mean(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        return np.asarray((K @ self.coef) / np.sqrt(means))
+        return np.asarray(row_products(K, self.coef) / np.sqrt(means))
 
     def _kernel(self, D2: Floats) -> Floats:
         """K between new points and centres; ``D2`` is used up."""

@@ -1,8 +1,8 @@
 """The RBF map of Eq. (6): f(x) = Σ_i c_i exp(−‖x − z_i‖²/σ²).
 
-A point gets the same bits alone, in any batch and in any order: rows are padded to whole tiles (BLAS
-sums the rows of a partial tile in another order) and BLAS runs on one thread (a second one cuts the
-rows at other places). Blocks of rows go to our own threads instead, and bound the memory.
+A point gets the same bits alone, in any batch and in any order: `row_products` see to that, and BLAS
+runs on one thread (a second one cuts the rows at other places). Blocks of rows go to our own threads
+instead, and bound the memory.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from nsse._errors import rule_error
 from nsse._threads import in_parallel, one_blas_thread
-from nsse.kernels import KernelRows, Shifted, gaussian, interpolation_coefficients
+from nsse.kernels import KernelRows, Shifted, gaussian, interpolation_coefficients, row_products
+from nsse.kernels.products import TILE
 
 Floats = NDArray[np.float64]
 
-TILE = 8
 # Most centres whose kernel values are computed at a time.
 PANEL = 1024
 # So many features of a centre take as long as the kernel value of one row.
@@ -54,20 +53,20 @@ class GaussianExpansion:
         return in_blocks(self._block, X, *self.coef.shape)
 
     def _few(self, X: Any) -> Floats:
-        rows = _padded(self.centers.moved(X))
+        rows = self.centers.moved(X)
         panels = self._panels()
-        parts = np.empty((len(panels), TILE, self.coef.shape[1]))
+        parts = np.empty((len(panels), X.shape[0], self.coef.shape[1]))
 
         def fill(place: int) -> None:
-            parts[place] = self._panel(rows, X.shape[0], panels[place])
+            parts[place] = self._panel(rows, panels[place])
 
         work = self.centers.points.shape[0] * self.centers.points.shape[1]
         in_parallel(fill, range(len(panels)), work // FEATURES_PER_VALUE)
-        return _total(parts)[: X.shape[0]]
+        return _total(parts)
 
     def _block(self, X: Any) -> Floats:
-        rows = _padded(self.centers.moved(X))
-        return _total(self._panel(rows, X.shape[0], panel) for panel in self._panels())
+        rows = self.centers.moved(X)
+        return _total(self._panel(rows, panel) for panel in self._panels())
 
     def _panels(self) -> list[slice]:
         """Equal shares of the centres, an even number of them where there are many."""
@@ -76,10 +75,10 @@ class GaussianExpansion:
         width = -(-n_centers // n_panels)
         return [slice(start, start + width) for start in range(0, n_centers, width)]
 
-    def _panel(self, rows: Any, n_rows: int, panel: slice) -> Floats:
-        K = self.centers.squared_distances_from_moved(rows, panel)[:n_rows]  # the others are padding
+    def _panel(self, rows: Any, panel: slice) -> Floats:
+        K = self.centers.squared_distances_from_moved(rows, panel)
         K *= -1.0 / self.sigma**2
-        return np.asarray(_padded(np.exp(K, out=K)) @ self.coef[panel])
+        return row_products(np.exp(K, out=K), self.coef[panel])
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def _total(parts: Iterable[Floats]) -> Floats:
 def in_blocks(
     evaluate: Callable[[Any], Floats], X: Any, n_centers: int, n_components: int, cost: float = 1.0
 ) -> Floats:
-    """A map at the rows of ``X``, a block of rows at a time; rows that ``evaluate`` pads are cut off.
+    """A map at the rows of ``X``, a block of rows at a time.
 
     ``cost`` is that of one row and centre, in units of a kernel value.
     """
@@ -139,31 +138,10 @@ def in_blocks(
     out = np.empty((n_rows, n_components))
     rows = max(TILE, BLOCK_VALUES // n_centers // TILE * TILE)
     # Two blocks at least, so that two threads have something to do.
-    rows = min(rows, whole_tiles(-(-n_rows // 2)))
+    rows = min(rows, -(-n_rows // (2 * TILE)) * TILE)
 
     def fill(start: int) -> None:
-        block = X[start : start + rows]
-        out[start : start + rows] = evaluate(block)[: block.shape[0]]
+        out[start : start + rows] = evaluate(X[start : start + rows])
 
     in_parallel(fill, range(0, n_rows, rows), int(n_rows * n_centers * cost))
     return out
-
-
-def padded_squared_distances(centers: Shifted, X: Any) -> Floats:
-    """‖x_i − z_j‖² from the rows of ``X`` and from zero rows up to a whole number of tiles."""
-    return centers.squared_distances_from_moved(_padded(centers.moved(X)))
-
-
-def whole_tiles(n_rows: int) -> int:
-    """Rows of the whole tiles that hold so many."""
-    return max(1, -(-n_rows // TILE)) * TILE
-
-
-def _padded(X: Any) -> Any:
-    """Zero rows up to a whole number of tiles."""
-    missing = whole_tiles(X.shape[0]) - X.shape[0]
-    if missing == 0:
-        return X
-    if isinstance(X, np.ndarray):
-        return np.vstack([X, np.zeros((missing, X.shape[1]), dtype=X.dtype)])
-    return sparse.vstack([X, sparse.csr_array((missing, X.shape[1]), dtype=X.dtype)], format="csr")

@@ -1,12 +1,13 @@
 """Distances and the Gaussian kernel: everything that has a σ, and nothing else.
 
 ``distances`` computes ‖x_i − z_j‖² once per fit; ``gaussian`` turns those numbers into Ψ for any σ;
-``interpolation`` solves with it.
+``interpolation`` solves with it. ``products`` gives a row the same bits in any batch.
 """
 
 from nsse.kernels.distances import Shifted, as_dense, check_distinct, median_distance, squared_distances
 from nsse.kernels.gaussian import gaussian, gaussian_log_derivative
 from nsse.kernels.interpolation import interpolation_coefficients
+from nsse.kernels.products import row_products
 from nsse.kernels.rows import KernelRows, precision_of, squared_distances_between
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "interpolation_coefficients",
     "median_distance",
     "precision_of",
+    "row_products",
     "squared_distances",
     "squared_distances_between",
 ]

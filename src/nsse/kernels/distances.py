@@ -17,6 +17,7 @@ from sklearn.utils.extmath import row_norms
 
 from nsse._errors import rule_error
 from nsse._threads import in_parallel
+from nsse.kernels.products import row_products
 
 Floats = NDArray[np.float64]
 
@@ -48,10 +49,11 @@ class Shifted:
 
     def squared_distances_from_moved(self, rows: Any, part: slice = slice(None)) -> Floats:
         """The same from rows that were `moved` already, to all or some of these points."""
-        return _expanded(rows, row_norms(rows, squared=True), self.points[part], self.norms[part])
+        products = row_products(rows, self.points[part].T)
+        return complete_squares(products, row_norms(rows, squared=True), self.norms[part])
 
     def by_columns(self) -> Shifted:
-        """The same points stored by columns, as BLAS likes them for products with few rows."""
+        """The same points stored by columns, as products with rows take them without a copy."""
         if not isinstance(self.points, np.ndarray):
             return self
         return Shifted(np.asfortranarray(self.points), self.shift, self.norms)
