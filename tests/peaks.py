@@ -20,13 +20,13 @@ def peak():  # unlike ru_maxrss this does not begin with what the parent process
     lines = open("/proc/self/status").read().splitlines()
     return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
 N, n = {shape}
-y = np.arange(N) % 10
+y = np.arange(N) % {n_classes}
 {samples}
 {warm_up}
 model = {model}
 before = peak()
 model.fit(X, y)
-print(model.estimate_memory(N, n) / (peak() - before))
+print(model.estimate_memory(N, n, {n_classes}) / (peak() - before))
 """
 
 
@@ -36,9 +36,13 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
 
 
-def estimate_over_peak(model: str, shape: tuple[int, int], samples: str, warm_up: str) -> float:
+def estimate_over_peak(
+    model: str, shape: tuple[int, int], samples: str, warm_up: str, n_classes: int = 10
+) -> float:
     """Estimated bytes over measured ones; all arguments but the shape are lines of Python."""
-    script = SCRIPT.format(model=model, shape=shape, samples=samples, warm_up=warm_up)
+    script = SCRIPT.format(
+        model=model, shape=shape, samples=samples, warm_up=warm_up, n_classes=n_classes
+    )
     run = subprocess.run(
         [sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=True
     )

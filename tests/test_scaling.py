@@ -20,6 +20,7 @@ from nsse.kernels import KernelRows, precision_of, squared_distances
 from nsse.scaling import SELECTORS
 from nsse.scaling.centers import STEPS, cluster_means, equal_shares, stratified
 from nsse.scaling.moments import Moments, Terms, block_moments, gram_matrices
+from nsse.scaling.neighborhoods import class_runs, within_class_laplacian
 from nsse.solvers import gram_pencil
 from nsse.solvers.gram_pencil import IndefiniteError, solve_gram
 
@@ -70,6 +71,28 @@ def test_moments_of_two_halves_add_up(data, monkeypatch):
     whole = block_moments(terms, X, codes)
     for a, b in zip(vars(halves).values(), vars(whole).values(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("beta", [None, 3.0])
+@pytest.mark.parametrize("n_neighbors", [1, 4, 300, None])
+def test_laplacian_of_a_block_is_the_literal_one(n_neighbors, beta, as_rows):
+    """Classes of several panels, of one, and of a single row; the same operator by class and whole."""
+    blobs = blobs_of((600, 256, 30, 1), n_features=5, seed=8)
+    L = within_class_laplacian(as_rows(blobs.X), blobs.codes, n_neighbors, beta)
+    W = gaussian_affinity(squared_distances(blobs.X), blobs.codes, n_neighbors, beta)
+    A = np.random.default_rng(0).normal(size=(len(blobs.codes), 3))
+    np.testing.assert_allclose(L @ A, laplacian(W) @ A, rtol=0, atol=1e-10)
+    for run in class_runs(blobs.codes):
+        np.testing.assert_allclose(L[run, run] @ A[run], (laplacian(W) @ A)[run], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_neighbors", [5, None])
+def test_laplacian_of_duplicates(n_neighbors):
+    """No edge has a length: every weight is one."""
+    L = within_class_laplacian(np.ones((8, 3)), np.repeat([0, 1], 4), n_neighbors, None)
+    block = 4 * np.eye(4) - 1
+    np.testing.assert_allclose(L @ np.eye(8), np.kron(np.eye(2), block), atol=1e-12)
 
 
 @pytest.mark.parametrize("full_up_to", [0, 10**6], ids=["Krylov", "full"])

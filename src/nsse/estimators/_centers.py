@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array
 
 from nsse._errors import rule_error
 from nsse.estimators._parameters import check_choice, check_count
-from nsse.scaling import SELECTORS, Centers, RowSource
+from nsse.scaling import CANDIDATES, CLUSTERED, SELECTORS, Centers, RowSource
 
 Ints = NDArray[np.intp]
 
@@ -54,6 +54,12 @@ class CenterPlan:
                 'Lower it, or take "auto".',
             )  # fmt: skip
         return self.n
+
+    def n_drawn(self, n_samples: int) -> int:
+        """Samples among which the centres are looked for."""
+        m = self.n_centers(n_samples)
+        among = {"": CLUSTERED, "kmeans": CLUSTERED, "kmeans++": CANDIDATES}
+        return m * among.get(self.how, 1) if isinstance(self.how, str) else m
 
 
 def check_landmarks(model: Any) -> CenterPlan | None:

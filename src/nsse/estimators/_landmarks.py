@@ -23,7 +23,7 @@ from nsse.estimators._centers import check_supported, choose_centers
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
 from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._lazy import LazyAnswers, floating
-from nsse.estimators._memory import center_memory, exact_memory
+from nsse.estimators._memory import CenterMemory, exact_memory
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import Verdict, center_objective, center_search, encode_labels, warn_about
 from nsse.estimators._settings import Settings, check_settings
@@ -60,8 +60,9 @@ class LandmarkClassifier(LazyAnswers, GaussianMapClassifier):
 
         The blocks are read once for the labels, once for the landmarks (twice for "kmeans++"), once for
         a subsample that gives σ, once for the fit itself and, unless kernel values were kept, once for
-        the embedding. Memory does not grow with the number of samples beyond 32 per landmark, but for
-        their labels and embeddings.
+        the embedding. However rows are cut, the model is the same: they are regrouped to blocks of 4096.
+        Memory does not grow with the number of samples beyond 32 per landmark, but for their labels and
+        embeddings.
 
         Parameters
         ----------
@@ -89,27 +90,35 @@ class LandmarkClassifier(LazyAnswers, GaussianMapClassifier):
         self._keep(fitted, tasks)
         return self
 
-    def estimate_memory(self, n_samples: int, n_features: int) -> int:
+    def estimate_memory(self, n_samples: int, n_features: int, n_classes: int = 10) -> int:
         """Bytes that `fit` will need at its peak.
 
         Parameters
         ----------
         n_samples, n_features : int
-            Shape of the training samples.
+            Shape of the training samples, dense ones.
+        n_classes : int, default=10
+            Number of classes: that of the components unless `n_components` says it, and of the parts in
+            which distances within classes are held.
 
         Returns
         -------
         int
             Bytes, beside what Python and its libraries take; with landmarks in single precision, and
-            beside the samples themselves, which may lie on disk.
+            beside the samples themselves, which may lie on disk. Within 30 % as a rule; but whether an
+            exact fit needs a QR factorisation, and twice the memory, depends on the samples and is
+            guessed from `mu1`, `mu2` and `sigma`.
         """
-        d = 10 if self.n_components is None else self.n_components
+        d = n_classes - 1 if self.n_components is None else self.n_components
         settings = check_settings(self)
         plan = settings.centers
         if plan is None or plan.is_exact_for(n_samples):
-            return exact_memory(n_samples, n_features, d)
-        n_centers = plan.n_centers(n_samples)
-        return center_memory(n_samples, n_features, d, n_centers, searches=settings.sigma is None)
+            return exact_memory(n_samples, n_features, d, settings.mu1, settings.mu2, settings.sigma)
+        return CenterMemory(
+            n_samples, n_features, d, n_classes, plan.n_centers(n_samples),
+            n_drawn=plan.n_drawn(n_samples), searches=settings.sigma is None,
+            is_complete=settings.n_neighbors is None,
+        ).peak  # fmt: skip
 
     def _keep(self, fitted: dict[str, Any], tasks: FitTasks) -> None:
         for name, value in fitted.items():

@@ -3,65 +3,175 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from nsse.scaling import BLOCK_ROWS, CENTERS, CLUSTERED, ROWS, THIN_ROWS, kept_bytes
+import numpy as np
+
+from nsse.scaling import BLOCK_ROWS, ROWS, THIN_ROWS, UNIT_ROWS, few_centers, kept_bytes
+from nsse.solvers.factors import LARGEST_CONDITION
+from nsse.solvers.gram_pencil import FULL_UP_TO
 from nsse.solvers.krylov import GUARD, LEAST_BLOCKS
 
 # Bytes of a float64.
 FLOAT = 8
 # N × N arrays that an exact fit holds at its peak: D2, K, SK, P, and one for temporaries of their size.
 EXACT_MATRICES = 5
-# What the full eigensolver adds.
+# What the full eigensolver adds, and what the QR factorisation of an ill-conditioned problem does.
 FULL_SOLVER_MATRICES = 2.5
+QR_MATRICES = 6
+# σ that is taken for granted where it is to be found, in units of length.
+USUAL_SIGMA = 1.0
 # The same of a sweep, beside one per neighbour graph: D2, K, SK, P, K J K, and three for temporaries.
 SWEEP_MATRICES = 8
-# Copies of the embedding of all samples: as computed, with signs, and in the classifier.
-EMBEDDINGS = 3
 # Nodes of the σ grid that a curve visits, about.
 NODES = 25
+# m × m arrays of the pencil with centres, B and P, and what a full solver adds; widths of a block that a
+# Krylov space and its temporaries take.
+PENCIL, FULL_SOLVER, KRYLOV_WIDTHS = 2, 4, 14
+# Arrays of a subsample: distances, kernel, centred, spread; temporaries of their size; its products.
+SUBSAMPLE_ARRAYS, SUBSAMPLE_TEMPORARIES, SUBSAMPLE_PRODUCTS = 4, 1, 3
+# Solutions that the search for σ remembers, of the thin subsample and of the other one.
+SCANNED, DESCENDED = 16, 8
+# Squares of the rows of which the median distance is taken: distances, pairs, distinct ones, parted.
+MEDIAN_SQUARES = 2.6
+# Arrays of one value per class and centre: references, sums, means, and their products.
+CLASS_ARRAYS = 8
+# Numbers per sample beside its embedding: its class, and an order of the classes.
+LABELS = 2
+# Copies of the embedding while signs are found: itself, two of its magnitudes, and half of one that the
+# allocator does not give back.
+EMBEDDINGS = 3.5
+# Up to so many components neighbours are looked up in a tree, which has a copy of the embedding.
+TREE_COMPONENTS = 15
 
 
-def exact_memory(n_samples: int, n_features: int, n_components: int) -> int:
+def exact_memory(
+    n_samples: int, n_features: int, n_components: int, mu1: float, mu2: float, sigma: float | None
+) -> int:
     """Bytes of an exact fit: N × N arrays, two copies of the samples and the solutions.
 
     With many components a Krylov space has no room or does not converge: then the matrices of the full
-    solver are added.
+    solver are added; where P must be expected to be ill-conditioned, those of a QR factorisation.
     """
     samples = 2 * n_samples * n_features
     solutions = 6 * n_samples * n_components
     full = 4 * 2 * (n_components + GUARD) * LEAST_BLOCKS > n_samples
     matrices = EXACT_MATRICES + (FULL_SOLVER_MATRICES if full else 0)
+    if expected_condition(n_samples, mu1, mu2, sigma) > LARGEST_CONDITION:
+        matrices += QR_MATRICES
     return int(FLOAT * (matrices * n_samples**2 + samples + solutions))
 
 
-def center_memory(
-    n_samples: int, n_features: int, n_components: int, n_centers: int, searches: bool, itemsize: int = 4
-) -> int:
-    """Bytes of a fit with m centres, beside the samples; ``searches`` says whether σ is to be found.
+def expected_condition(n_samples: int, mu1: float, mu2: float, sigma: float | None) -> float:
+    """Condition number of P = K'SK + μ2 I, about: kernel values are exp(−1/σ²) at the median distance.
 
-    Two m × m matrices in double precision; of a block of rows the samples, their kernel values and as
-    many more; or, if that is more, the subsamples on which σ is found, or the samples among which
-    clusters are looked for; the kernel values of all samples, where they are kept; and the embedding,
-    which the classifier holds as well.
+    S has μ1 11': the trace is μ1 Σ_j (Σ_i K_ij)² or so, and the smallest eigenvalue μ2.
     """
-    rows, m = min(n_samples, BLOCK_ROWS), n_centers
-    matrices = FLOAT * 2 * m**2
-    kept = kept_bytes(n_samples, m, itemsize)
-    # Its kernel values and a product of them; kept ones are counted there.
-    block = rows * (2 * n_features + (1 if kept else 2) * m) * itemsize
-    drawn = (ROWS, THIN_ROWS) if searches else (ROWS,)
-    subsamples = sum(_subsample(n_samples, n_features, m, most) for most in drawn)
-    clusters = itemsize * n_features * min(n_samples, 2 * CLUSTERED * m)
-    embedding = n_samples * n_components * FLOAT * EMBEDDINGS
-    centers = m * n_features * (FLOAT + itemsize)
-    return max(matrices + block + kept, subsamples, clusters) + centers + embedding
+    typical = float(np.exp(-1.0 / (USUAL_SIGMA if sigma is None else sigma) ** 2))
+    return 1.0 + mu1 * n_samples**3 * typical**2 / mu2
 
 
-def _subsample(n_samples: int, n_features: int, n_centers: int, most_rows: int) -> int:
-    n_rows = min(n_samples, most_rows)
-    some = min(n_centers, max(CENTERS[0], min(CENTERS[1], n_centers * n_rows // max(n_samples, 1))))
-    return FLOAT * (n_rows * (2 * n_features + 5 * some) + 4 * some**2)
+@dataclass(frozen=True)
+class CenterMemory:
+    """Bytes of a fit with m centres, beside the samples, at its stages.
+
+    ``n_drawn`` samples are drawn to choose the centres from; ``searches`` says whether σ is to be found,
+    ``is_complete`` whether all samples of a class are neighbours.
+    """
+
+    n_samples: int
+    n_features: int
+    n_components: int
+    n_classes: int
+    n_centers: int
+    n_drawn: int
+    searches: bool
+    is_complete: bool
+    itemsize: int = 4
+
+    @property
+    def peak(self) -> int:
+        """Of the stage that takes most."""
+        labels = FLOAT * LABELS * self.n_samples
+        return int(labels + max(self.choice, self.subsamples, self.one_pass, self.embedding))
+
+    @property
+    def choice(self) -> float:
+        """The samples that were drawn; those of a class as doubles and moved; the centres."""
+        rows = min(self.n_samples, self.n_drawn)
+        own = rows / self.n_classes
+        moved = own * (FLOAT + 2 * self.itemsize) + 2 * FLOAT * self.n_centers
+        return self.n_features * (rows * self.itemsize + moved)
+
+    @property
+    def subsamples(self) -> float:
+        """The samples that were taken, and more of them while they are; or the problems they pose."""
+        n, N = self.n_features, self.n_samples
+        sizes = [min(N, most) for most in ((ROWS, THIN_ROWS) if self.searches else (ROWS,))]
+        taken = self.itemsize * n * sum(sizes)
+        centers = self.itemsize * n * self.n_centers
+        u = min(sizes[0], UNIT_ROWS)
+        moved = u * n * (self.itemsize + FLOAT) + FLOAT * u**2
+        unit = max(moved, u * n * self.itemsize + MEDIAN_SQUARES * FLOAT * u**2)
+        posed = self._problems(sizes) if self.searches else 0.0
+        return centers + taken + max(taken if self.searches else 0.0, unit, posed)
+
+    def _problems(self, sizes: list[int]) -> float:
+        """What either takes while its rows are measured, or both with the solver of the larger one."""
+        few = [self._few_centers(rows) for rows in sizes]
+        pairs = list(zip(sizes, few, strict=True))
+        measured = max(
+            self.n_features * (rows * (self.itemsize + FLOAT) + m * FLOAT) + FLOAT * rows * m
+            for rows, m in pairs
+        )
+        held = sum(self._problem(rows, m) for rows, m in pairs)
+        search = SUBSAMPLE_TEMPORARIES * sizes[0] * few[0] + self._solver(few[0])
+        solutions = self.n_components * (DESCENDED * (sizes[0] + few[0]) + SCANNED * (sizes[1] + few[1]))
+        return max(measured, held + FLOAT * (search + solutions))
+
+    def _problem(self, rows: int, m: int) -> float:
+        """Weighted rows: distances, kernel, products; their centres, and a complete graph."""
+        graph = rows**2 / self.n_classes if self.is_complete else 0.0
+        products = SUBSAMPLE_ARRAYS * rows * m + SUBSAMPLE_PRODUCTS * m**2
+        return FLOAT * (graph + products + self.n_features * m)
+
+    def _few_centers(self, rows: int) -> int:
+        least = min(self.n_centers, 4 * (self.n_classes + self.n_components))
+        return min(self.n_centers, few_centers(self.n_centers, rows, self.n_samples, least))
+
+    @property
+    def one_pass(self) -> float:
+        """B and P; of a block the samples, kernel values and as many more; or the solver.
+
+        Beside it the kernel values of all samples, where they are kept.
+        """
+        rows, m, n = min(self.n_samples, BLOCK_ROWS), self.n_centers, self.n_features
+        own = rows / self.n_classes
+        graph = rows * own if self.is_complete else 0.0
+        # Kernel values and a product of them; kept ones are counted there.
+        kernel = ((1 if self._kept else 2) * rows + own) * m
+        block = self.itemsize * (2 * rows * n + kernel + graph)
+        solved = FLOAT * (self._solver(m) + CLASS_ARRAYS * self.n_classes * m)
+        return 2 * self.itemsize * m * n + FLOAT * PENCIL * m**2 + self._kept + max(block, solved)
+
+    @property
+    def embedding(self) -> float:
+        """The embedding while its signs are found, beside what is kept; or in the classifier as well."""
+        values = self.n_samples * self.n_components
+        copies = FLOAT + self.itemsize + (FLOAT if self.n_components <= TREE_COMPONENTS else 0)
+        maps = self.n_features * self.n_centers * (FLOAT + 2 * self.itemsize)
+        return maps + max(EMBEDDINGS * FLOAT * values + self._kept, copies * values)
+
+    @property
+    def _kept(self) -> int:
+        return kept_bytes(self.n_samples, self.n_centers, self.itemsize)
+
+    def _solver(self, m: int) -> float:
+        """Values that the eigensolver takes: of squares, or of a Krylov space."""
+        width = max(self.n_components, self.n_classes) + GUARD
+        is_full = m <= max(FULL_UP_TO, width * LEAST_BLOCKS)
+        return FULL_SOLVER * m**2 if is_full else KRYLOV_WIDTHS * width * m
 
 
 def sweep_memory(n_samples: int, points: Sequence[dict[str, Any]], n_classes: int) -> int:

@@ -169,14 +169,15 @@ class NSSE(CallbackSupportMixin, LandmarkClassifier):
 
     Notes
     -----
-    Exact NSSE takes O(N³) time and about 40 N² bytes. A point embeds to the same bits alone or in any
-    batch; results do not depend on the number of threads.
+    Exact NSSE takes O(N³) time and about 40 N² bytes, or 90 N² where an ill-conditioned problem needs a
+    QR factorisation. A point embeds to the same bits alone or in any batch; results do not depend on the
+    number of threads.
 
     With landmarks, f has m centres, Y'Y = I over all samples still holds, and the samples are read in
     blocks of 4096 rows: arrays in memory, memory maps, sparse matrices, Dask arrays, and other sources
-    by `fit_blocks`. Neighbours within a class are looked for inside a block. A fit works on bytes and
-    float32 in single precision with sums in double (`embedding_` is then f to that precision), on
-    everything else in double.
+    by `fit_blocks`. Neighbours within a class are looked for inside a block, which is the same whatever
+    the chunks in which rows come. A fit works on bytes and float32 in single precision with sums in
+    double (`embedding_` is then f to that precision), on everything else in double.
 
     References
     ----------

@@ -295,7 +295,7 @@ class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
             n_train = round((1 - self.validation_fraction) * n_rows)
         sweeps = n_workers * sweep_memory(n_train, list(ParameterGrid(grid)), n_classes)
         distances = 8 * n_rows**2
-        return distances + max(sweeps, base.estimate_memory(n_samples, n_features))
+        return distances + max(sweeps, base.estimate_memory(n_samples, n_features, n_classes))
 
     def _n_voters(self, settings: Settings) -> int:
         if self.n_voters is None:

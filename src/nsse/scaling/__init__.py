@@ -1,6 +1,7 @@
 """Many samples: a few of them as centres, the others a block of rows at a time.
 
 - ``centers``: which samples become centres.
+- ``neighborhoods``: L_w of the rows of a block.
 - ``moments``: what a block of rows adds to the m × m matrices of the pencil.
 - ``scale``: σ from a subsample that stands for all samples; ``sweep``: many weights on one; both
   on the ``weighted`` rows of a subsample.
@@ -9,9 +10,9 @@
 - ``fitting``: the story of one fit.
 """
 
-from nsse.scaling.centers import CLUSTERED, SELECTORS, Centers, stratified
+from nsse.scaling.centers import CANDIDATES, CLUSTERED, SELECTORS, Centers, stratified
 from nsse.scaling.cluster import DaskRows, gathered_labels, is_dask, lazily
-from nsse.scaling.fitting import CenterFit, Search, Sketch, fit_centers
+from nsse.scaling.fitting import UNIT_ROWS, CenterFit, Search, Sketch, fit_centers
 from nsse.scaling.kept import kept_bytes
 from nsse.scaling.moments import BLOCK_ROWS
 from nsse.scaling.scale import CENTERS, ROWS, THIN_ROWS, Objective, few_centers
@@ -21,11 +22,13 @@ from nsse.scaling.weighted import WeightedRows
 
 __all__ = [
     "BLOCK_ROWS",
+    "CANDIDATES",
     "CENTERS",
     "CLUSTERED",
     "ROWS",
     "SELECTORS",
     "THIN_ROWS",
+    "UNIT_ROWS",
     "ArrayRows",
     "BlockRows",
     "CenterFit",

@@ -1,30 +1,35 @@
 """Rows of a Dask array: the same functions of a block, run where the blocks are.
 
 The only module that imports Dask, and only when it is given a Dask array. What runs on a worker is
-`block_moments`, the function of a local fit, and the sums meet in a tree; the samples stay where they
-are. Tasks depend on nothing but their block and the terms of the problem, so that a worker which dies
-is replaced and its tasks run again. The scheduler is whichever is active: threads, processes, or the
-`distributed.Client` made last.
+`block_moments`, the function of a local fit, on the blocks of rows that a local fit has, whatever the
+chunks; and the sums meet in a tree. Samples go from worker to worker where a block lies across chunks,
+and nowhere else. Tasks depend on nothing but their chunks and the terms of the problem, so that a worker
+which dies is replaced and its tasks run again. The scheduler is whichever is active: threads, processes,
+or the `distributed.Client` made last.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import add
+from operator import add, itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsse._errors import rule_error
-from nsse.scaling.moments import Keep, Moments, Terms, block_moments
-from nsse.scaling.sources import HeldRows, checked_rows, stacked
+from nsse.scaling.moments import BLOCK_ROWS, Keep, Moments, Terms, block_moments
+from nsse.scaling.sources import HeldRows, by_blocks, checked_rows, stacked
 
 Ints = NDArray[np.intp]
 
+# First row, number of rows, and the rows themselves as a task.
+Place = tuple[int, int, Any]
+
 # The terms of the problem hold the centres and travel with the graph: Dask need not warn about that.
-GRAPH_SIZE = {"distributed.admin.large-graph-warning-threshold": "4 GiB"}
+GRAPH_SIZE, ENOUGH = "distributed.admin.large-graph-warning-threshold", "4 GiB"
 
 
 def is_dask(X: Any) -> bool:
@@ -60,20 +65,20 @@ class DaskRows(HeldRows):
         return hasattr(self.X._meta, "tocsr")
 
     def take(self, indices: Ints) -> Any:
-        """Rows by their index, from the blocks that have any."""
+        """Rows by their index, from the chunks that have any."""
         parts = []
-        for index, start, size, block in self._blocks():
+        for start, size, chunk in self._chunks():
             inside = indices[(indices >= start) & (indices < start + size)] - start
             if len(inside):
-                parts.append(self._delayed(_taken)(block, inside, index, (size, self.shape[1])))
+                parts.append(self._delayed(_taken)(chunk, inside))
         return stacked(list(self._compute(*parts)))
 
     def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
         """Sum over the blocks, two by two; nothing is kept."""
         terms = self._delayed(terms, pure=False)
         sums = [
-            self._delayed(_summed)(terms, block, codes[start : start + size], index, self.shape[1])
-            for index, start, size, block in self._blocks()
+            self._delayed(block_moments)(terms, rows, codes[start : start + size])
+            for start, size, rows in self._blocks()
         ]
         while len(sums) > 1:
             pairs = [sums[i : i + 2] for i in range(0, len(sums), 2)]
@@ -85,18 +90,38 @@ class DaskRows(HeldRows):
     def mapped(self, function: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """A function of every block."""
         function = self._delayed(function, pure=False)
-        parts = [
-            self._delayed(_mapped)(function, block, index, (size, self.shape[1]))
-            for index, _, size, block in self._blocks()
-        ]
-        return np.concatenate(self._compute(*parts))
+        answer = self._delayed(by_blocks)
+        return np.concatenate(self._compute(*(answer(function, rows) for _, _, rows in self._blocks())))
 
-    def _blocks(self) -> list[tuple[int, int, int, Any]]:
-        """Number, first row, number of rows, and the block itself as a task."""
-        sizes = self.X.chunks[0]
+    def _chunks(self) -> list[Place]:
+        """The chunks as they came, but for empty ones; each is checked once."""
+        sizes, n_features = self.X.chunks[0], self.shape[1]
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int).tolist()
-        blocks = self.X.to_delayed().ravel().tolist()
-        return list(zip(range(len(sizes)), starts, sizes, blocks, strict=True))
+        chunks = self.X.to_delayed().ravel().tolist()
+        check = self._delayed(checked_rows)
+        return [
+            (start, size, check(chunk, index, n_features, size))
+            for index, (start, size, chunk) in enumerate(zip(starts, sizes, chunks, strict=True))
+            if size
+        ]
+
+    def _blocks(self) -> list[Place]:
+        """The same rows in whole blocks of `BLOCK_ROWS`, as many to a task as a chunk holds.
+
+        Every task makes sums as large as those of all samples: few large ones are better than many.
+        """
+        chunks, N = self._chunks(), self.shape[0]
+        step = BLOCK_ROWS * max(1, max(size for _, size, _ in chunks) // BLOCK_ROWS)
+        return [self._block(chunks, start, min(start + step, N)) for start in range(0, N, step)]
+
+    def _block(self, chunks: list[Place], start: int, stop: int) -> Place:
+        parts = []
+        for first, size, chunk in chunks[bisect_right(chunks, start, key=itemgetter(0)) - 1 :]:
+            a, b = max(start - first, 0), min(stop - first, size)
+            if b <= a:
+                break
+            parts.append(chunk if b - a == size else self._delayed(_taken)(chunk, slice(a, b)))
+        return start, stop - start, parts[0] if len(parts) == 1 else self._delayed(stacked)(parts)
 
     @staticmethod
     def _delayed(something: Any, **options: Any) -> Any:
@@ -108,7 +133,10 @@ class DaskRows(HeldRows):
     def _compute(*tasks: Any) -> tuple[Any, ...]:
         import dask
 
-        with dask.config.set(GRAPH_SIZE):
+        # A section of settings begun before `distributed` is imported, as Dask may do on its way, would
+        # be taken away again with all that the import put there; and without it nobody warns.
+        known = dask.config.get(GRAPH_SIZE, None) is not None
+        with dask.config.set({GRAPH_SIZE: ENOUGH} if known else {}):
             return tuple(dask.compute(*tasks))
 
 
@@ -131,13 +159,5 @@ def lazily(function: Callable[[Any], NDArray[Any]], X: Any, n_columns: int | Non
     return X.map_blocks(of_block, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
 
 
-def _taken(block: Any, inside: Ints, index: int, shape: tuple[int, int]) -> Any:
-    return checked_rows(block, index, shape[1], shape[0])[inside]
-
-
-def _summed(terms: Terms, block: Any, codes: Ints, index: int, n_features: int) -> Moments:
-    return block_moments(terms, checked_rows(block, index, n_features, len(codes)), codes)
-
-
-def _mapped(function: Any, block: Any, index: int, shape: tuple[int, int]) -> NDArray[Any]:
-    return np.asarray(function(checked_rows(block, index, shape[1], shape[0])))
+def _taken(rows: Any, which: Any) -> Any:
+    return rows[which]

@@ -19,7 +19,8 @@ from nsse.kernels import (
     squared_distances,
 )
 from nsse.scaling.kept import KeptRows
-from nsse.scaling.moments import Terms, class_runs, gram_matrices
+from nsse.scaling.moments import Terms, gram_matrices
+from nsse.scaling.neighborhoods import class_runs
 from nsse.scaling.scale import (
     ROWS,
     THIN_ROWS,

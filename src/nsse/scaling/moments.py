@@ -15,7 +15,8 @@ N. The means are not known before the last block. Each row is therefore moved by
 mean of its class, the same for all blocks, and what the reference missed is taken off in the end: digits
 are not lost to the difference of two large numbers, and single precision suffices for the products.
 
-Departs from the paper: neighbours within a class (L_c) are looked for among the rows of the same block.
+Departs from the paper: neighbours within a class (L_c) are looked for among the rows of the same block,
+of `BLOCK_ROWS` rows in their order; whoever has rows in other chunks regroups them first.
 """
 
 from __future__ import annotations
@@ -26,11 +27,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from nsse._threads import in_parallel, one_blas_thread
-from nsse.graphs import laplacian, nearest, symmetric_graph
-from nsse.kernels import KernelRows, squared_distances_between
+from nsse.kernels import KernelRows
+from nsse.scaling.neighborhoods import class_runs, within_class_laplacian
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -131,8 +131,8 @@ def _add(terms: Terms, X: Any, codes: Ints, total: Moments, keep: Keep | None) -
         own -= references[c]
         total.counts[c] += len(own)
         total.sums[c] += own.sum(axis=0, dtype=np.float64)
-        pull = sparse.diags_array(np.full(len(own), terms.pull[c]))
-        spread[members] = (L[members, members] + pull).astype(K.dtype) @ own
+        spread[members] = L[members, members].astype(K.dtype) @ own
+        spread[members] += terms.pull[c].astype(K.dtype) * own
 
     in_parallel(fill, class_runs(codes), K.size)
     add_products(K, K, total.scatter)
@@ -151,37 +151,6 @@ def add_products(A: NDArray[Any], F: NDArray[Any], out: Floats) -> None:
 
     work = out.size * max(1, len(A) // TERMS)
     in_parallel(fill, reversed(range(0, len(out), panel)), work)  # the longest panels first
-
-
-def within_class_laplacian(
-    rows: Any, codes: Ints, n_neighbors: int | None, beta: float | None
-) -> sparse.csr_array:
-    """L_w of rows sorted by class, as `gaussian_affinity` defines it; no distance between classes."""
-    runs = class_runs(codes)
-    found: list[Any] = [None] * len(runs)
-
-    def fill(c: int) -> None:
-        found[c] = _class_edges(rows, runs[c], n_neighbors)
-
-    in_parallel(fill, range(len(runs)), sum((run.stop - run.start) ** 2 for run in runs))
-    origin, other, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    mean = float(lengths.mean()) if lengths.size else 0.0
-    width = beta if beta is not None else mean if mean > 0 else 1.0  # no edge, or duplicates only
-    return laplacian(symmetric_graph(origin, other, np.exp(-lengths / width), len(codes)))
-
-
-def _class_edges(rows: Any, members: slice, n_neighbors: int | None) -> tuple[Ints, Ints, Floats]:
-    own = rows[members]
-    D2 = squared_distances_between(own, own)
-    everyone = np.arange(len(D2))
-    a, b = nearest(D2, everyone, everyone, n_neighbors)
-    return a + members.start, b + members.start, D2[a, b].astype(np.float64)
-
-
-def class_runs(codes: Ints) -> list[slice]:
-    """Rows of every class that is there, in sorted ``codes``."""
-    ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
-    return [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from nsse._threads import one_blas_thread
 from nsse.kernels import KernelRows
 from nsse.scaling.centers import stratified
+from nsse.scaling.neighborhoods import Laplacian
 from nsse.scaling.weighted import RowProducts, WeightedRows, solve_rows
 from nsse.solvers.descent import DescentEnd, descend
 from nsse.solvers.gram_pencil import IndefiniteError
@@ -150,7 +150,7 @@ class SampledProblem:
     """The problem of all samples, seen through weighted rows and some centres, in double precision."""
 
     rows: WeightedRows
-    L: sparse.csr_array
+    L: Laplacian
     objective: Objective
 
     @classmethod

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, column_or_1d
 
 from nsse._errors import rule_error, rule_message
-from nsse.scaling.moments import Keep, Moments, Terms, block_moments
+from nsse.scaling.moments import BLOCK_ROWS, Keep, Moments, Terms, block_moments
 
 Ints = NDArray[np.intp]
 RowMap = Callable[[Any], NDArray[Any]]
@@ -88,8 +88,8 @@ class ArrayRows(HeldRows):
         return block_moments(terms, self.X, codes, keep=keep)
 
     def mapped(self, function: RowMap) -> NDArray[Any]:
-        """A function that takes care of its own blocks."""
-        return function(self.X)
+        """A function of all rows."""
+        return by_blocks(function, self.X)
 
 
 @dataclass(frozen=True)
@@ -117,18 +117,27 @@ class BlockRows:
             inside = indices[(indices >= start) & (indices < start + X.shape[0])] - start
             if len(inside):
                 parts.append(X[inside])
-        return stacked(parts)
+        return self._alike(stacked(parts))
 
     def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
-        """Sum over the blocks, in one pass."""
-        total = Moments.zero(*terms.references.shape)
-        for start, X in self._read():
+        """Sum over the rows, in one pass."""
+        total, start = Moments.zero(*terms.references.shape), 0
+        for X in self._regrouped():
             block_moments(terms, X, codes[start : start + X.shape[0]], into=total, keep=keep)
+            start += X.shape[0]
         return total
 
     def mapped(self, function: RowMap) -> NDArray[Any]:
-        """A function of every block, in one pass."""
-        return np.concatenate([function(X) for _, X in self._read()])
+        """A function of all rows, in one pass."""
+        return np.concatenate([function(X) for X in self._regrouped()])
+
+    def _regrouped(self) -> Iterator[Any]:
+        return regrouped((X for _, X in self._read()), BLOCK_ROWS)
+
+    def _alike(self, rows: Any) -> Any:
+        """As rows of one array would be: of one type, and sparse if any block is."""
+        rows = rows.astype(self.dtype, copy=False)
+        return sparse.csr_array(rows) if self.is_sparse else rows
 
     def _read(self) -> Iterator[tuple[int, Any]]:
         """One more pass; the blocks must be those of the first one."""
@@ -200,8 +209,39 @@ def checked_rows(X: Any, index: int, n_features: int | None, n_rows: int | None 
     return X
 
 
+def regrouped(blocks: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    """The rows of blocks in their order, ``n_rows`` at a time, but for the last ones.
+
+    Rows that must wait for others are copied: a source may write its next block over the last one, and
+    a few rows should not hold a large block in memory.
+    """
+    waiting: list[Any] = []
+    wanted = n_rows
+    for X in blocks:
+        start = 0
+        while X.shape[0] - start >= wanted:
+            yield stacked([*waiting, X[start : start + wanted]])
+            start, wanted, waiting = start + wanted, n_rows, []
+        if start < X.shape[0]:
+            waiting.append(X[start:].copy())
+            wanted -= X.shape[0] - start
+    if waiting:
+        yield stacked(waiting)
+
+
+def by_blocks(function: RowMap, X: Any) -> NDArray[Any]:
+    """A function of rows, of as many at a time as a pass over any source has.
+
+    Single precision gives a row other bits at other places: here every row has the same one.
+    """
+    starts = range(0, X.shape[0], BLOCK_ROWS)
+    return np.concatenate([function(X[start : start + BLOCK_ROWS]) for start in starts])
+
+
 def stacked(parts: list[Any]) -> Any:
     """Blocks of rows one below the other, dense or sparse."""
+    if len(parts) == 1:
+        return parts[0]
     if any(sparse.issparse(part) for part in parts):
         return sparse.csr_array(sparse.vstack(parts, format="csr"))
     return np.concatenate(parts)

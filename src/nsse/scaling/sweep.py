@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from nsse._threads import one_blas_thread
 from nsse.kernels import gaussian
+from nsse.scaling.neighborhoods import Laplacian
 from nsse.scaling.weighted import RowProducts, WeightedRows, solve_rows
 from nsse.solvers.gram_pencil import IndefiniteError
 from nsse.solvers.pencil import RankError
@@ -37,7 +37,7 @@ class CenterSweep:
         Squared distances to the centres, in squared units of length.
     D2_new : ndarray of shape (n_new, m)
         The same of new samples.
-    laplacians : sequence of csr_array
+    laplacians : sequence of Laplacian
         L_w of the rows, one per neighbour graph.
     n_components : int
         The largest d wanted.
@@ -47,7 +47,7 @@ class CenterSweep:
 
     rows: WeightedRows
     D2_new: Floats
-    laplacians: Sequence[sparse.csr_array]
+    laplacians: Sequence[Laplacian]
     n_components: int
     counts: Counter[str] = field(default_factory=Counter)
 

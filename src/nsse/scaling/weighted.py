@@ -11,17 +11,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from nsse._threads import in_parallel, one_blas_thread
 from nsse.kernels import KernelRows, gaussian
-from nsse.scaling.moments import (
-    Moments,
-    add_products,
-    class_runs,
-    gram_matrices,
-    within_class_laplacian,
-)
+from nsse.scaling.moments import Moments, add_products, gram_matrices
+from nsse.scaling.neighborhoods import Laplacian, class_runs, within_class_laplacian
 from nsse.solvers.gram_pencil import GramSolution, solve_gram
 
 Floats = NDArray[np.float64]
@@ -57,7 +51,7 @@ class WeightedRows:
         """For how many samples each row stands, as a column."""
         return np.asarray(self.counts / np.bincount(self.codes))[self.codes][:, np.newaxis]
 
-    def laplacian(self, measured: Any, n_neighbors: int | None, beta: float | None) -> sparse.csr_array:
+    def laplacian(self, measured: Any, n_neighbors: int | None, beta: float | None) -> Laplacian:
         """L_w of the rows."""
         with one_blas_thread():
             return within_class_laplacian(measured, self.codes, n_neighbors, beta)
@@ -118,7 +112,7 @@ class RowProducts:
         scatter = _product(rows, "scatter", centred, centred)
         return cls(rows, K, means, centred, scatter)
 
-    def spread(self, name: str, mu1: float, L: sparse.csr_array | None = None) -> Floats:
+    def spread(self, name: str, mu1: float, L: Laplacian | None = None) -> Floats:
         """K̃'(μ1 n_c + L_w)K̃, written over what was returned for the same name before."""
         F = self.rows.buffer("spread", self.K.shape)
         np.multiply(self.centred, mu1 * self.rows.counts[self.rows.codes][:, np.newaxis], out=F)
@@ -135,7 +129,7 @@ def _product(rows: WeightedRows, name: str, A: Floats, F: Floats) -> Floats:
 
 
 def solve_rows(
-    products: RowProducts, L: sparse.csr_array, P: Floats, sigma: float, mu1: float, mu2: float, d: int
+    products: RowProducts, L: Laplacian, P: Floats, sigma: float, mu1: float, mu2: float, d: int
 ) -> tuple[GramSolution, float, Floats]:
     """The solution for the weights that ``P`` was made with, its within-class term and the slopes.
 
