@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._compat import remembered_neighbors, search_tree
 from nsse._threads import in_parallel
-from nsse.graphs import tie_share, tie_width
+from nsse.graphs import first_of_tied, tie_share, tie_width
 from nsse.kernels import Shifted
 
 Floats = NDArray[np.float64]
@@ -57,10 +57,7 @@ def nearest_rows(Z: NDArray[Any], Y: NDArray[Any]) -> Ints:
 
     def fill(start: int) -> None:
         D2 = among.squared_distances_from(Z[start : start + rows])
-        least = D2.min(axis=1, keepdims=True)
-        # All that tie become equal, and argmin takes the first.
-        np.maximum(D2, least + tie_width(least, size2, share), out=D2)
-        found[start : start + rows] = D2.argmin(axis=1)
+        found[start : start + rows] = first_of_tied(D2, size2, share)
 
     in_parallel(fill, range(0, len(Z), rows), len(Z) * len(Y))
     return found

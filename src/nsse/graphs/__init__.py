@@ -7,6 +7,7 @@ positive semidefinite operator S = L_w + μ1 (N I − L_b) that the solvers appl
 from nsse.graphs.adaptive import class_graphs
 from nsse.graphs.between_class import between_class_laplacian, between_class_scatter
 from nsse.graphs.neighbors import (
+    first_of_tied,
     nearest,
     squared_radii,
     symmetric_graph,
@@ -24,6 +25,7 @@ __all__ = [
     "check_affinity",
     "class_graphs",
     "degrees",
+    "first_of_tied",
     "gaussian_affinity",
     "laplacian",
     "nearest",

@@ -40,6 +40,15 @@ def tie_width(D2: Any, size2: Any, share: float) -> Any:
     return share * (D2 + size2)
 
 
+def first_of_tied(D2: NDArray[Any], size2: float, share: float | None = None) -> Ints:
+    """The column of the smallest of every row, of those that tie the first; ``D2`` is used up."""
+    least = D2.min(axis=1, keepdims=True)
+    width = tie_width(least, size2, tie_share(D2.dtype) if share is None else share)
+    # All that tie become equal, and argmin takes the first.
+    np.maximum(D2, least + width, out=D2)
+    return np.asarray(D2.argmin(axis=1))
+
+
 def nearest(D2: Floats, rows: Ints, candidates: Ints, k: int | None) -> tuple[Ints, Ints]:
     """Directed edges from samples to their nearest candidates.
 
