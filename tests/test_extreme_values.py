@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris
 
 from nsse import LFDA, NSSE, NSSECV, SUPLAP
+from nsse.kernels import KernelRows
 from nsse.scaling.centers import cluster_means
 
 MODELS = [
@@ -97,14 +98,15 @@ def test_near_duplicates_are_no_reason_to_refuse():
     assert NSSE().fit(X + 1e-9 * rng.normal(size=X.shape), y).score(X, y) == 1.0
 
 
-def test_a_row_too_far_out_for_single_precision_is_refused(iris):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(6000, 4)).astype(np.float32)
-    y = (X[:, 0] > 0).astype(int)
-    X[4321, 1] = 1e30
-    model = NSSE(n_landmarks=30, landmarks=np.arange(30), length_unit=1.0, sigma=1.0)
-    with pytest.raises(ValueError, match="far from the others|units of length from the centres"):
-        model.fit(X, y)
+@pytest.mark.parametrize(("dtype", "far"), [(np.float32, 1e20), (np.float64, 1e150)])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_a_row_too_far_out_for_its_precision_is_refused(iris, dtype, far, kind):
+    """A block of a fit with landmarks: the far row need not be among those that gave the unit."""
+    X = iris[0].copy()
+    kernel = KernelRows.at(kind(X[:40]), 2.0, dtype)
+    X[77, 1] = far
+    with pytest.raises(ValueError, match=r"units of length from the centres.*Got 'one at 5e"):
+        kernel.measured(kind(X))
 
 
 @pytest.mark.parametrize("length_unit", [1e-200, 1e200])

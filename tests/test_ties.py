@@ -39,7 +39,7 @@ def first_neighbors(D2, k):
     N = len(D2)
     return {
         (i, j) for i in range(N) for j in sorted(set(range(N)) - {i}, key=lambda j: (D2[i, j], j))[:k]
-    }  # noqa: E501
+    }
 
 
 @pytest.mark.parametrize("unit", [1.0, *UNITS])

@@ -132,7 +132,7 @@ def write_label(told: Interpreter, Y: Any, decision: Decision) -> Any:
 
 
 def _tied(told: Interpreter, scores: Any, Y: Any, tie: Tie) -> Any:
-    """Scores that tie with the largest one made equal: ArgMax takes the first, as `nearest_rows` does."""
+    """Scores that tie with the largest one made equal: ArgMax takes the first of them."""
     largest = told("GatherElements", scores, told("ArgMax", scores, axis=1, keepdims=1), axis=1)
     norms = told("ReduceSum", told("Mul", Y, Y), axes=[1], keepdims=1)
     size2, share = (

@@ -3,9 +3,9 @@
 Every method of ours joins samples to their nearest ones among some candidates (the same class, the
 other classes, all samples) and makes the graph symmetric. They differ in candidates and weights only.
 
-**Where distances tie.** Rounding must not choose: it changes with the units of X, with the order of a sum
-and with the batch. Two squared distances count as equal if they differ by no more than `tie_width`, a
-small part of themselves and of the size of the data. Of equal ones the smallest index comes first: the
+**Where distances tie.** Rounding must not choose: it changes with the units of X, with the order of a
+sum and with the batch. Two squared distances count as equal if they differ by no more than `tie_width`,
+a small part of themselves and of the size of the data. Of equal ones the smallest index comes first: the
 one rule, for the neighbours of a graph here and for those of a new point (`nsse.extensions.nearest`).
 """
 
@@ -105,7 +105,7 @@ def _first(D2: Floats, k: int, size2: Floats) -> Ints:
 
 def _first_of_tied(D2: Floats, k: int, low: Floats, high: Floats) -> Ints:
     """What lies below the tie, and as many of the tied, from the first column on, as make k."""
-    sure = D2 < low
+    sure = np.less(D2, low)
     tied = np.less_equal(D2, high) & ~sure
     wanted = k - np.count_nonzero(sure, axis=1)[:, np.newaxis]
     tied &= np.cumsum(tied, axis=1, dtype=np.int32) <= wanted

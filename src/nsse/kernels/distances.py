@@ -115,7 +115,7 @@ def check_magnitude(largest: float) -> None:
 def _typical_square(X: Any) -> float:
     """Squared distance that four fifths of a few samples' pairs do not exceed; infinite without pairs.
 
-    Pairs in one place are left out. Less than four fifths may be near-duplicates, or far from the others.
+    Pairs in one place are left out. Some may be near-duplicates, and some far from all others.
     """
     some = np.unique(np.linspace(0, X.shape[0] - 1, FEW).astype(np.intp))
     squares = pdist(as_dense(X[some]).astype(np.float64), "sqeuclidean")

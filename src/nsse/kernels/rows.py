@@ -122,7 +122,7 @@ def _measured(X: Any, shift: Floats | None, unit: float, precision: Any) -> Any:
         in_parallel(fill, range(0, len(out), PANEL), out.size)
         return out
     # Not in place: the conversion may share its values with X.
-    measured = sparse.csr_array(X, dtype=np.float64) / unit
+    measured: Any = sparse.csr_array(X, dtype=np.float64) / unit
     _check_squarable(measured.data, precision)
     return measured.astype(precision)
 
