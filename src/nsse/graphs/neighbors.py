@@ -72,11 +72,8 @@ def nearest(D2: Floats, rows: Ints, candidates: Ints, k: int | None) -> tuple[In
     k = len(candidates) if k is None else min(k, len(candidates))
     if k == 0 or len(rows) == 0:
         return rows[:0], candidates[:0]
-    if k == len(candidates):
-        chosen = np.tile(candidates, len(rows))
-    else:
-        blocks = (rows[start : start + BLOCK_ROWS] for start in range(0, len(rows), BLOCK_ROWS))
-        chosen = np.concatenate([_chosen(D2, block, candidates, k) for block in blocks])
+    everyone = k == len(candidates)
+    chosen = np.tile(candidates, len(rows)) if everyone else _chosen(D2, rows, candidates, k)
     origin = np.repeat(rows, k)
     others = origin != chosen
     return origin[others], chosen[others]
@@ -84,9 +81,21 @@ def nearest(D2: Floats, rows: Ints, candidates: Ints, k: int | None) -> tuple[In
 
 def _chosen(D2: Floats, rows: Ints, candidates: Ints, k: int) -> Ints:
     """The k nearest candidates of every row, one row after another."""
-    D = D2[np.ix_(rows, candidates)]
-    D[rows[:, np.newaxis] == candidates] = np.inf  # oneself after all the others
-    return candidates[_first(D, k, _squared_sizes(D2, rows))].ravel()
+    sizes2 = _squared_sizes(D2, rows)
+    place = np.full(len(D2), -1)
+    place[candidates] = np.arange(len(candidates))
+    own = place[rows]
+    chosen = np.empty((len(rows), k), dtype=np.intp)
+    # Classes mostly come sorted: whole pieces of rows are copied faster than single numbers.
+    side_by_side = bool(np.all(np.diff(candidates) == 1))
+    columns = D2[:, candidates[0] : candidates[0] + len(candidates)]
+    for start in range(0, len(rows), BLOCK_ROWS):
+        part = slice(start, start + BLOCK_ROWS)
+        D = columns[rows[part]] if side_by_side else D2[np.ix_(rows[part], candidates)]
+        among = np.flatnonzero(own[part] >= 0)
+        D[among, own[part][among]] = np.inf  # oneself after all the others
+        chosen[part] = _first(D, k, sizes2[part])
+    return np.asarray(candidates[chosen].ravel())
 
 
 def _first(D2: Floats, k: int, size2: Floats) -> Ints:
