@@ -52,7 +52,7 @@ AT_USE = {("estimators", "report")}
 PRIVATE = {
     "_errors": None,
     "_threads": set(MAY_IMPORT) - {"datasets"},
-    "_compat": {"certificates", "estimators", "exports", "report"},
+    "_compat": {"certificates", "estimators", "exports", "extensions", "report"},
     "_files": {"cli", "datasets", "evaluation", "exports", "report"},
     "_progress": {"cli", "estimators", "evaluation"},
 }

@@ -7,7 +7,7 @@ such scores from the start. Of other classifiers nothing is proved here: they ar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,22 @@ from numpy.typing import NDArray
 
 from nsse._compat import remembered_neighbors
 from nsse._errors import rule_error
+from nsse.extensions import NearestSample, squared_size
+from nsse.graphs import tie_share, tie_width
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Which squared distances count as equal, by `tie_width`: the size of the embedding and a share."""
+
+    size2: float
+    share: float
+
+    def width(self, D2: float) -> float:
+        """How far above ``D2`` others tie with it."""
+        return float(tie_width(D2, self.size2, self.share))
 
 
 @dataclass(frozen=True)
@@ -39,6 +53,8 @@ class Decision:
         The k of the k nearest neighbours; 1 for all others.
     by_distance : bool
         Whether the classifier computes distances, and so rounds ‖f‖² along with its scores.
+    tie : Tie or None
+        Which scores count as equal, so that the first of them decides; None leaves it to rounding.
     """
 
     weights: Floats
@@ -48,6 +64,7 @@ class Decision:
     labels: Callable[[NDArray[Any]], NDArray[Any]]
     n_votes: int = 1
     by_distance: bool = False
+    tie: Tie | None = None
 
     def rounding(self, largest_norm: float, dtype: Any) -> float:
         """How wrong a computed score may be for an exact ‖f‖ ≤ `largest_norm`, given in `dtype`."""
@@ -56,7 +73,9 @@ class Decision:
         magnitude = widest * largest_norm + float(np.abs(self.offsets).max())
         if self.by_distance:
             magnitude += (largest_norm + widest) ** 2
-        return 2.0 * (d + 8) * eps * magnitude
+        # A score that ties with the largest one may decide in its place.
+        behind = 0.0 if self.tie is None else self.tie.width((largest_norm + widest / 2.0) ** 2)
+        return 2.0 * (d + 8) * eps * magnitude + behind
 
 
 def decision_of(model: Any) -> Decision:
@@ -105,10 +124,17 @@ def _known_classifiers() -> dict[type, Callable[[Any], Decision]]:
         Perceptron, RidgeClassifier, RidgeClassifierCV, SGDClassifier,
     )  # fmt: skip
     return {
+        NearestSample: _nearest_sample,
         KNeighborsClassifier: _nearest_neighbors,
         NearestCentroid: _nearest_centroid,
         **dict.fromkeys(linear, _linear),
     }
+
+
+def _nearest_sample(classifier: NearestSample) -> Decision:
+    points, codes, _ = remembered_neighbors(classifier)
+    decision = _by_distance(points, codes, classifier, 1)
+    return replace(decision, tie=Tie(squared_size(points), tie_share(points.dtype)))
 
 
 def _nearest_neighbors(classifier: Any) -> Decision:

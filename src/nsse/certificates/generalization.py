@@ -23,6 +23,7 @@ from nsse._compat import remembered_neighbors
 from nsse._errors import rule_error
 from nsse.certificates.models import certified_radius, checked_samples, expansion_of
 from nsse.certificates.rivals import nearest_own_and_other
+from nsse.extensions import NearestSample
 
 Floats = NDArray[np.float64]
 
@@ -213,7 +214,7 @@ def _training_samples(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         check_consistent_length(X, y)
         return X, y
     classifier = model.classifier_
-    if type(classifier) is KNeighborsClassifier:
+    if type(classifier) in (KNeighborsClassifier, NearestSample):
         points, codes, _ = remembered_neighbors(classifier)
         centers = model.centers_
         # Centres may be other points than the samples, or the samples in another order.

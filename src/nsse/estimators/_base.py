@@ -14,10 +14,11 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nsse.extensions import NearestSample
 
 
 def gives_probabilities(model: Any) -> bool:
@@ -57,6 +58,8 @@ class EmbeddingClassifier(
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of the nearest training sample in the embedding, or what `classifier` says.
+
+        Where training samples are equally near, up to rounding, the first of them gives its label.
 
         Parameters
         ----------
@@ -129,7 +132,7 @@ class EmbeddingClassifier(
 
     def _fitted_classifier(self, embedding: NDArray[Any], y: NDArray[Any]) -> Any:
         """The classifier asked for (None: the nearest neighbour, as in the paper), fitted."""
-        classifier = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
+        classifier = NearestSample() if self.classifier is None else clone(self.classifier)
         return classifier.fit(embedding, y)
 
     def _embed(self, X: Any) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from nsse.estimators._center_grid import Fold, sweep_with_centers
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import affinity_rule, scale_weight
 from nsse.estimators._settings import Settings, check_settings
+from nsse.extensions import nearest_rows
 from nsse.graphs import ShiftedGraph, check_affinity
 from nsse.kernels import median_distance
 from nsse.solvers import fix_signs
@@ -314,8 +315,4 @@ def _labels(classifier: Any, embedded: Embedded, split: Split) -> NDArray[Any]:
     y = split.y[split.train]
     if classifier is not None:
         return np.asarray(clone(classifier).fit(Y, y).predict(Z))
-    # The nearest neighbour: ‖z − y‖² without ‖z‖², which is the same for all of them.
-    Y, Z = Y.astype(np.float64, copy=False), Z.astype(np.float64, copy=False)
-    closeness = Z @ Y.T
-    closeness -= (Y**2).sum(axis=1) / 2
-    return y[np.argmax(closeness, axis=1)]
+    return y[nearest_rows(Z, Y)]

@@ -113,8 +113,9 @@ class NSSE(CallbackSupportMixin, LandmarkClassifier):
         Most iterations of the alternating solver, or evaluations of the joint one after its first
         scan. A search that needs more warns and keeps the best it has seen.
     classifier : classifier, default=None
-        Fitted on the embedding and used by `predict`. None is the nearest neighbour, as in the paper.
-        With landmarks a vote is better: ``KNeighborsClassifier(15)``.
+        Fitted on the embedding and used by `predict`. None is the nearest neighbour, as in the paper;
+        of samples that are equally near, up to rounding, the first. With landmarks a vote is better:
+        ``KNeighborsClassifier(15)``, which leaves ties to scikit-learn.
     n_landmarks : int, "auto" or None, default=None
         Number m of kernel centres. None makes every training sample one: exact NSSE, cubic in their
         number. With m centres time is O(N m (n + m)) and memory O(m²) plus a block of rows. "auto" is

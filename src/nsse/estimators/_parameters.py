@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from nsse._errors import rule_error
+from nsse.kernels import LARGEST, SMALLEST
 
 
 def check_number(name: str, value: Any, *, positive: bool = False, cure: str) -> float:
@@ -77,9 +78,11 @@ def check_length_unit(value: Any) -> float | None:
     if isinstance(value, str):
         check_choice("length_unit", value, ("median",))
         return None
-    return check_number(
-        "length_unit", value, positive=True, cure='Take "median", or 1.0 for the units of X.'
-    )
+    cure = 'Take "median", or 1.0 for the units of X.'
+    unit = check_number("length_unit", value, positive=True, cure=cure)
+    if not SMALLEST <= unit <= LARGEST:
+        raise rule_error("length_unit", f"lie between {SMALLEST:.0e} and {LARGEST:.0e}", value, cure)
+    return unit
 
 
 def check_classifier(value: Any, default: str = "the nearest neighbour") -> None:

@@ -16,8 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.certificates.decisions import Decision
+from nsse.certificates.decisions import Decision, Tie
 from nsse.extensions import GaussianExpansion
+from nsse.graphs import tie_share
 from nsse.kernels import as_dense
 
 Array = NDArray[Any]
@@ -116,6 +117,8 @@ def write_label(told: Interpreter, Y: Any, decision: Decision) -> Any:
     codes = told.constant(decision.codes.astype(np.int64))
     classes = told.constant(decision.classes, exact=True)
     if decision.n_votes == 1:
+        if decision.tie is not None:
+            scores = _tied(told, scores, Y, decision.tie)
         best = told("ArgMax", scores, axis=1, keepdims=0)
         return told("Gather", classes, told("Gather", codes, best))
     k = told.constant(np.array([decision.n_votes], dtype=np.int64))
@@ -126,6 +129,18 @@ def write_label(told: Interpreter, Y: Any, decision: Decision) -> Any:
     # Older runtimes compare floats only. Of as many votes the first class wins, as in scikit-learn.
     winner = told("ArgMax", told("Cast", votes, to=FLOAT), axis=1, keepdims=0)
     return told("Gather", classes, winner)
+
+
+def _tied(told: Interpreter, scores: Any, Y: Any, tie: Tie) -> Any:
+    """Scores that tie with the largest one made equal: ArgMax takes the first of them."""
+    largest = told("GatherElements", scores, told("ArgMax", scores, axis=1, keepdims=1), axis=1)
+    norms = told("ReduceSum", told("Mul", Y, Y), axes=[1], keepdims=1)
+    size2, share = (
+        told.constant(np.array(v)) for v in (tie.size2, max(tie.share, tie_share(told.dtype)))
+    )
+    # The least ‖f − y‖² is ‖f‖² less the largest score.
+    width = told("Mul", told("Add", told("Sub", norms, largest), size2), share)
+    return told("Min", scores, told("Sub", largest, width))
 
 
 def _in(dtype: Any, values: Array) -> Array:

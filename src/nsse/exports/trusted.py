@@ -24,6 +24,7 @@ from nsse.certificates import SelectivePredictor
 from nsse.estimators import LDE, LFDA, NSSE, NSSECV, NYS, SPE, SUPLAP, IsoKRR, MReg
 from nsse.estimators._nsse import Condition
 from nsse.estimators._splits import BalancedSplits
+from nsse.extensions import NearestSample
 from nsse.extensions.nystrom import Neighborhoods, NystromExpansion
 from nsse.extensions.sparse_coding import SparseCoder
 from nsse.kernels import Shifted
@@ -32,6 +33,7 @@ from nsse.solvers import Step, Trace
 OURS: tuple[type, ...] = (
     NSSE, NSSECV, SUPLAP, LFDA, LDE, NYS, SPE, IsoKRR, MReg, SelectivePredictor,
     Condition, Trace, Step, BalancedSplits, Shifted, NystromExpansion, Neighborhoods, SparseCoder,
+    NearestSample,
 )  # fmt: skip
 SPARSE: tuple[type, ...] = (
     sparse.csr_array, sparse.csc_array, sparse.coo_array,

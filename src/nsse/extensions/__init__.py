@@ -1,15 +1,19 @@
-"""Maps a new x: the out-of-sample extensions of embeddings."""
+"""Maps a new x: the out-of-sample extensions of embeddings, and the nearest sample there."""
 
+from nsse.extensions.nearest import NearestSample, nearest_rows, squared_size
 from nsse.extensions.nystrom import Neighborhoods, NystromExpansion, nystrom_coefficients
 from nsse.extensions.rbf import GaussianExpansion, SingleExpansion, interpolate
 from nsse.extensions.sparse_coding import SparseCoder
 
 __all__ = [
     "GaussianExpansion",
+    "NearestSample",
     "Neighborhoods",
     "NystromExpansion",
     "SingleExpansion",
     "SparseCoder",
     "interpolate",
+    "nearest_rows",
     "nystrom_coefficients",
+    "squared_size",
 ]

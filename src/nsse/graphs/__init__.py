@@ -6,7 +6,15 @@ positive semidefinite operator S = L_w + μ1 (N I − L_b) that the solvers appl
 
 from nsse.graphs.adaptive import class_graphs
 from nsse.graphs.between_class import between_class_laplacian, between_class_scatter
-from nsse.graphs.neighbors import nearest, squared_radii, symmetric_graph, within_reach
+from nsse.graphs.neighbors import (
+    first_of_tied,
+    nearest,
+    squared_radii,
+    symmetric_graph,
+    tie_share,
+    tie_width,
+    within_reach,
+)
 from nsse.graphs.shifted import ShiftedGraph
 from nsse.graphs.within_class import check_affinity, degrees, gaussian_affinity, laplacian
 
@@ -17,10 +25,13 @@ __all__ = [
     "check_affinity",
     "class_graphs",
     "degrees",
+    "first_of_tied",
     "gaussian_affinity",
     "laplacian",
     "nearest",
     "squared_radii",
     "symmetric_graph",
+    "tie_share",
+    "tie_width",
     "within_reach",
 ]

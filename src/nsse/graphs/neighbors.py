@@ -2,9 +2,16 @@
 
 Every method of ours joins samples to their nearest ones among some candidates (the same class, the
 other classes, all samples) and makes the graph symmetric. They differ in candidates and weights only.
+
+**Where distances tie.** Rounding must not choose: it changes with the units of X, with the order of a
+sum and with the batch. Two squared distances count as equal if they differ by no more than `tie_width`,
+a small part of themselves and of the size of the data. Of equal ones the smallest index comes first: the
+one rule, for the neighbours of a graph here and for those of a new point (`nsse.extensions.nearest`).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +19,34 @@ from scipy import sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+
+# What squared distances may differ by and tie, beside their size: some thousand times the rounding of
+# their expansion, so that the rounding of the samples in other units is covered too.
+TIE = 1e-12
+# In single precision rounding is nearly all there is: as many times its machine epsilon.
+TIE_ROUNDINGS = 8
+# The size of the data is told by the distances to so many samples.
+REFERENCES = 32
+BLOCK_ROWS = 64  # that look for neighbours at a time: their distances stay in the cache
+
+
+def tie_share(dtype: Any) -> float:
+    """The share of `tie_width` for numbers of a precision."""
+    return max(TIE, TIE_ROUNDINGS * float(np.finfo(dtype).eps))
+
+
+def tie_width(D2: Any, size2: Any, share: float) -> Any:
+    """How far squared distances may lie above ``D2`` and tie with it; ``size2`` is that of the data."""
+    return share * (D2 + size2)
+
+
+def first_of_tied(D2: NDArray[Any], size2: float, share: float | None = None) -> Ints:
+    """The column of the smallest of every row, of those that tie the first; ``D2`` is used up."""
+    least = D2.min(axis=1, keepdims=True)
+    width = tie_width(least, size2, tie_share(D2.dtype) if share is None else share)
+    # All that tie become equal, and argmin takes the first.
+    np.maximum(D2, least + width, out=D2)
+    return np.asarray(D2.argmin(axis=1))
 
 
 def nearest(D2: Floats, rows: Ints, candidates: Ints, k: int | None) -> tuple[Ints, Ints]:
@@ -31,17 +66,69 @@ def nearest(D2: Floats, rows: Ints, candidates: Ints, k: int | None) -> tuple[In
     Returns
     -------
     row_index, col_index : ndarrays of int of equal length
-        Edges as indices into all samples; the nearest need not come first.
+        Edges as indices into all samples; the nearest need not come first. Where the k-th distance
+        ties, those of the smallest indices are taken.
     """
     k = len(candidates) if k is None else min(k, len(candidates))
     if k == 0 or len(rows) == 0:
         return rows[:0], candidates[:0]
-    D = D2[np.ix_(rows, candidates)]
-    D[rows[:, np.newaxis] == candidates] = np.inf  # chosen only if there is nothing else, and dropped
-    chosen = candidates[np.argpartition(D, k - 1, axis=1)[:, :k]].ravel()
+    everyone = k == len(candidates)
+    chosen = np.tile(candidates, len(rows)) if everyone else _chosen(D2, rows, candidates, k)
     origin = np.repeat(rows, k)
     others = origin != chosen
     return origin[others], chosen[others]
+
+
+def _chosen(D2: Floats, rows: Ints, candidates: Ints, k: int) -> Ints:
+    """The k nearest candidates of every row, one row after another."""
+    sizes2 = _squared_sizes(D2, rows)
+    place = np.full(len(D2), -1)
+    place[candidates] = np.arange(len(candidates))
+    own = place[rows]
+    chosen = np.empty((len(rows), k), dtype=np.intp)
+    # Classes mostly come sorted: whole pieces of rows are copied faster than single numbers.
+    side_by_side = bool(np.all(np.diff(candidates) == 1))
+    columns = D2[:, candidates[0] : candidates[0] + len(candidates)]
+    for start in range(0, len(rows), BLOCK_ROWS):
+        part = slice(start, start + BLOCK_ROWS)
+        D = columns[rows[part]] if side_by_side else D2[np.ix_(rows[part], candidates)]
+        among = np.flatnonzero(own[part] >= 0)
+        D[among, own[part][among]] = np.inf  # oneself after all the others
+        chosen[part] = _first(D, k, sizes2[part])
+    return np.asarray(candidates[chosen].ravel())
+
+
+def _first(D2: Floats, k: int, size2: Floats) -> Ints:
+    """Columns of the k smallest of every row, fewer than there are; of those that tie the first."""
+    chosen = np.argpartition(D2, k, axis=1)[:, : k + 1]
+    values = np.take_along_axis(D2, chosen, axis=1)
+    last = values[:, :k].max(axis=1)
+    width = tie_width(last, size2, tie_share(D2.dtype))
+    chosen = chosen[:, :k]
+    tied = np.flatnonzero(values[:, k] - last <= width)
+    if tied.size:
+        low, high = last[tied] - width[tied], last[tied] + width[tied]
+        chosen[tied] = _first_of_tied(D2[tied], k, low[:, np.newaxis], high[:, np.newaxis])
+    return np.asarray(chosen)
+
+
+def _first_of_tied(D2: Floats, k: int, low: Floats, high: Floats) -> Ints:
+    """What lies below the tie, and as many of the tied, from the first column on, as make k."""
+    sure = np.less(D2, low)
+    tied = np.less_equal(D2, high) & ~sure
+    wanted = k - np.count_nonzero(sure, axis=1)[:, np.newaxis]
+    tied &= np.cumsum(tied, axis=1, dtype=np.int32) <= wanted
+    return np.nonzero(sure | tied)[1].reshape(-1, k)
+
+
+def _squared_sizes(D2: Floats, rows: Ints) -> Floats:
+    """Median squared distance of every row to samples from everywhere: a few far ones change nothing.
+
+    The rounding of an expansion goes with the distance to the mean, not with the small ones in a class.
+    """
+    some = np.unique(np.linspace(0, D2.shape[1] - 1, REFERENCES).astype(np.intp))
+    middle = len(some) // 2
+    return np.asarray(np.partition(D2[np.ix_(rows, some)], middle, axis=1)[:, middle])
 
 
 def symmetric_graph(rows: Ints, cols: Ints, weights: Floats, n_samples: int) -> sparse.csr_array:

@@ -4,13 +4,23 @@
 ``interpolation`` solves with it. ``products`` gives a row the same bits in any batch.
 """
 
-from nsse.kernels.distances import Shifted, as_dense, check_distinct, median_distance, squared_distances
+from nsse.kernels.distances import (
+    LARGEST,
+    SMALLEST,
+    Shifted,
+    as_dense,
+    check_distinct,
+    median_distance,
+    squared_distances,
+)
 from nsse.kernels.gaussian import gaussian, gaussian_log_derivative
 from nsse.kernels.interpolation import interpolation_coefficients
 from nsse.kernels.products import row_products
 from nsse.kernels.rows import KernelRows, precision_of, squared_distances_between
 
 __all__ = [
+    "LARGEST",
+    "SMALLEST",
     "KernelRows",
     "Shifted",
     "as_dense",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.spatial.distance import pdist
 from sklearn.utils.extmath import row_norms
 
 from nsse._errors import rule_error
@@ -22,6 +23,13 @@ from nsse.kernels.products import row_products
 Floats = NDArray[np.float64]
 
 PANEL = 256  # rows computed at a time
+# Sizes of samples: the sums of their squares do not overflow, and the squares of what is left of them
+# after sixteen digits do not underflow.
+SMALLEST, LARGEST = 1e-140, 1e140
+# Squared distances below this share of the largest are rounding: the samples are duplicates.
+SAME_PLACE = 1e-14
+# Samples that tell how far samples typically lie apart.
+FEW = 64
 
 
 @dataclass(frozen=True)
@@ -79,9 +87,41 @@ def squared_distances(X: Any) -> Floats:
 
 
 def check_distinct(X: Any) -> None:
-    """Refuse samples that are all the same."""
-    if np.array_equal(as_dense(X.max(axis=0)), as_dense(X.min(axis=0))):
+    """Refuse samples between which no distance can be measured.
+
+    They are all the same; or their squares overflow or underflow; or a few lie so far out that the
+    distances between the others are less than the rounding of theirs.
+    """
+    high, low = (as_dense(extreme).astype(np.float64) for extreme in (X.max(axis=0), X.min(axis=0)))
+    if np.array_equal(high, low):
         raise _all_equal()
+    check_magnitude(float(max(np.abs(high).max(), np.abs(low).max())))
+    spans = high - low
+    if spans.max() < SMALLEST:
+        raise _not_squarable("features that span no more than", float(spans.max()))
+    typical, widest = _typical_square(X), float(spans.ravel() @ spans.ravel())
+    if typical <= SAME_PLACE * widest:
+        raise rule_error(
+            "X", "have no samples so far from the others that these are the same beside them",
+            f"features that span {np.sqrt(widest):.3g} where samples lie {np.sqrt(typical):.3g} apart",
+            "Leave out the far samples, or rescale the features, by their logarithms for instance.",
+        )  # fmt: skip
+
+
+def check_magnitude(largest: float) -> None:
+    """Refuse lengths whose squares, or the sums of them, overflow."""
+    if not largest <= LARGEST:
+        raise _not_squarable("values up to", largest)
+
+
+def _typical_square(X: Any) -> float:
+    """Squared distance that four fifths of a few samples' pairs do not exceed; infinite without pairs.
+
+    Pairs in one place are left out. Some may be near-duplicates, and some far from all others.
+    """
+    some = np.unique(np.linspace(0, X.shape[0] - 1, FEW).astype(np.intp))
+    squares = pdist(as_dense(X[some]).astype(np.float64), "sqeuclidean")
+    return float(np.quantile(squares[squares > 0], 0.8)) if squares.any() else np.inf
 
 
 def median_distance(D2: Floats) -> float:
@@ -92,7 +132,7 @@ def median_distance(D2: Floats) -> float:
     """
     pairs = np.concatenate([D2[i, :i] for i in range(1, len(D2))])
     # Rounding leaves duplicates at a tiny positive distance; they are still no distance at all.
-    distinct = pairs[pairs > 1e-14 * pairs.max()]
+    distinct = pairs[pairs > SAME_PLACE * pairs.max()]
     if distinct.size == 0:
         raise _all_equal()
     return float(np.sqrt(_median(distinct)))
@@ -114,6 +154,15 @@ def _all_equal() -> ValueError:
     )  # fmt: skip
 
 
+def _not_squarable(what: str, value: float) -> ValueError:
+    return rule_error(
+        "X", f"have values that can be squared, between {SMALLEST:.0e} and {LARGEST:.0e} in size",
+        f"{what} {value:.3g}",
+        "Multiply X by a constant, nothing else depends on its units; leave out single samples that lie "
+        "so far from all others.",
+    )  # fmt: skip
+
+
 def _moved(X: Any, shift: Floats | None) -> Any:
     # C order: BLAS sums the rows of a matrix stored by columns differently.
     if shift is not None:
@@ -125,7 +174,13 @@ def _moved(X: Any, shift: Floats | None) -> Any:
 
 def _expanded(A: Any, a: Floats, B: Any, b: Floats) -> Floats:
     """‖a‖² + ‖b‖² − 2a'b for the rows of A and B with squared norms a and b."""
-    return complete_squares(as_dense(A @ B.T), a, b)
+    with np.errstate(over="ignore", invalid="ignore"):
+        D2 = complete_squares(as_dense(A @ B.T), a, b)
+    # New samples may lie anywhere: where ‖a‖² overflows, so does the distance.
+    far = np.isinf(a)
+    if far.any():
+        D2[far] = np.inf
+    return D2
 
 
 def complete_squares(G: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
+from nsse._errors import rule_error
 from nsse._threads import in_parallel
 from nsse.kernels.distances import as_dense, complete_squares
 
@@ -22,6 +23,8 @@ Floats = NDArray[np.float64]
 Rows = NDArray[Any]
 
 PANEL = 256  # rows computed at a time
+# Coordinates in units of length whose squares, and sums of them, do not overflow.
+FARTHEST = {np.dtype(np.float32): 1e15, np.dtype(np.float64): 1e140}
 
 
 def precision_of(dtype: Any) -> np.dtype[Any]:
@@ -113,9 +116,23 @@ def _measured(X: Any, shift: Floats | None, unit: float, precision: Any) -> Any:
             panel = slice(start, start + PANEL)
             moved = np.subtract(rows[panel], shift, dtype=np.float64)
             moved /= unit
+            _check_squarable(moved, precision)
             out[panel] = moved
 
         in_parallel(fill, range(0, len(out), PANEL), out.size)
         return out
     # Not in place: the conversion may share its values with X.
-    return (sparse.csr_array(X, dtype=np.float64) / unit).astype(precision)
+    measured: Any = sparse.csr_array(X, dtype=np.float64) / unit
+    _check_squarable(measured.data, precision)
+    return measured.astype(precision)
+
+
+def _check_squarable(values: Floats, precision: Any) -> None:
+    """Refuse samples so far out that their squared length overflows, and with it every distance."""
+    most = FARTHEST[np.dtype(precision)]
+    if values.size and not max(values.max(), -values.min()) <= most:
+        raise rule_error(
+            "X", f"have samples no more than {most:.0e} units of length from the centres",
+            f"one at {np.abs(values).max():.3g}",
+            "Leave it out, or rescale the features, by their logarithms for instance.",
+        )  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.evaluation.tasks import canonical
+from nsse.extensions import nearest_rows
 
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[Any]
@@ -63,8 +64,6 @@ def unpacked(entries: Iterable[Mapping[str, Any]]) -> dict[Candidate, int]:
 
 
 def nearest_labels(Y: Floats, y: Labels, Z: Floats) -> Labels:
-    """Labels of the nearest neighbours of Z among Y: ‖z − y‖² without ‖z‖², the same for all of them."""
-    closeness = Z @ Y.T
-    closeness -= (Y**2).sum(axis=1) / 2
-    labels: Labels = y[np.argmax(closeness, axis=1)]
+    """Labels of the nearest neighbours of Z among Y."""
+    labels: Labels = y[nearest_rows(Z, Y)]
     return labels

@@ -16,7 +16,8 @@ from scipy import sparse
 
 from nsse._errors import rule_error
 from nsse._threads import in_parallel, one_blas_thread
-from nsse.kernels import precision_of
+from nsse.graphs import first_of_tied
+from nsse.kernels import check_distinct, precision_of, squared_distances_between
 
 Ints = NDArray[np.intp]
 Take = Callable[[Ints], Any]
@@ -65,6 +66,7 @@ def kmeans_plus_plus(codes: Ints, n_centers: int, rng: np.random.Generator, take
     n_candidates = min(len(codes), CANDIDATES * n_centers)
     candidates = _drawn(codes, equal_shares(np.bincount(codes), n_candidates), rng)
     rows = take(candidates)
+    check_distinct(rows)
     seed = int(rng.integers(2**31 - 1))
     with one_blas_thread():  # thousands of small products
         _, chosen = kmeans_plusplus(rows.astype(precision_of(rows.dtype)), n_centers, random_state=seed)
@@ -88,6 +90,7 @@ def kmeans(codes: Ints, n_centers: int, rng: np.random.Generator, take: Take) ->
             "landmarks", 'be another than "kmeans" for sparse samples', "kmeans",
             'The means of sparse rows are not sparse; take "per-class".',
         )  # fmt: skip
+    check_distinct(rows)
     kept = rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64
     classes = [c for c, share in enumerate(shares) if share]
     streams = rng.spawn(len(classes))
@@ -115,7 +118,10 @@ def cluster_means(rows: NDArray[Any], n_clusters: int, rng: np.random.Generator)
     Sums are in a fixed order: the bits do not depend on the number of threads.
     """
     shift = rows.mean(axis=0, dtype=np.float64)
-    X = np.subtract(rows, shift, dtype=np.float64).astype(precision_of(rows.dtype))
+    X = np.subtract(rows, shift, dtype=np.float64)
+    # In single precision numbers far from one have no square: an exact change of units first.
+    exponent = _exponent(X)
+    X = (np.ldexp(X, -exponent) if exponent else X).astype(precision_of(rows.dtype))
     means = X[_sorted(rng.choice(len(X), n_clusters, replace=False))]
     for _ in range(STEPS if n_clusters < len(X) else 0):
         nearest = _nearest(X, means)
@@ -125,17 +131,24 @@ def cluster_means(rows: NDArray[Any], n_clusters: int, rng: np.random.Generator)
         )
         full = sizes > 0
         means[full] = (members @ X)[full] / sizes[full, np.newaxis]
-    return np.asarray(means + shift)
+    return np.asarray(np.ldexp(means.astype(np.float64), exponent) + shift)
+
+
+def _exponent(X: NDArray[np.float64]) -> int:
+    """Of the power of two next to the largest number; 0 for what lies between 1e-9 and 1e9."""
+    largest = max(float(X.max()), -float(X.min()))
+    return 0 if 1e-9 < largest < 1e9 or largest == 0 else int(np.frexp(largest)[1])
 
 
 def _nearest(X: NDArray[Any], means: NDArray[Any]) -> Ints:
-    """Index of the nearest mean: the least ‖z‖² − 2x'z."""
+    """Index of the nearest mean, the first of those that tie."""
     out = np.empty(len(X), dtype=np.intp)
     norms = np.einsum("ij,ij->i", means, means)
+    size2 = float(np.median(norms))
 
     def fill(start: int) -> None:
         part = slice(start, start + ROWS)
-        out[part] = np.argmin(norms - 2.0 * (X[part] @ means.T), axis=1)
+        out[part] = first_of_tied(squared_distances_between(X[part], means, norms), size2)
 
     in_parallel(fill, range(0, len(X), ROWS), len(X) * len(means))
     return out

@@ -173,6 +173,7 @@ def fit_centers(
     ]
     taken = _taken(source, parts)
     sample, rows = parts[0], taken[0]
+    check_distinct(rows)
     unit = _median_of(rows, rng) if length_unit is None else length_unit
     record = _Record(objective, len(codes), unit, listener)
     sigma, converged, at_bound = search.sigma, True, False
@@ -210,7 +211,7 @@ def fit_centers(
 def _median_of(rows: Any, rng: np.random.Generator) -> float:
     if rows.shape[0] > UNIT_ROWS:
         rows = rows[np.sort(rng.choice(rows.shape[0], UNIT_ROWS, replace=False))]
-    check_distinct(rows)
+        check_distinct(rows)
     return median_distance(squared_distances(rows))
 
 

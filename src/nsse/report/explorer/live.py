@@ -14,7 +14,7 @@ certificate allows for, so that the radius in the page is a certified one of the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -142,6 +142,7 @@ def _decision_entry(expansion: Any, decision: Decision, loss: float) -> dict[str
         "offsets": block(decision.offsets, "f8"),
         "codes": block(decision.codes, "u2"),
         "n_votes": decision.n_votes,
+        "tie": None if decision.tie is None else asdict(decision.tie),
         "own": OWN,
         "factor": block(space.factor, "f8"),
         "doubt": Certificate(doubtful, decision).doubt(np.float64),

@@ -40,12 +40,21 @@ class LiveMap {
   // The class of the largest score, or of most of the n_votes largest; the first one wins a tie.
   label(y) {
     const scores = this.scores(y), codes = this.decision.codes.values;
+    if (this.decision.tie) return codes[this.firstOfTied(scores, y)];
     const votes = new Map();
     for (const r of largest(scores, allOf(scores.length), this.decision.n_votes)) {
       votes.set(codes[r], (votes.get(codes[r]) || 0) + 1);
     }
     return [...votes].reduce((best, vote) =>
       vote[1] > best[1] || (vote[1] === best[1] && vote[0] < best[0]) ? vote : best)[0];
+  }
+
+  // The first score that ties with the largest; the least squared distance is |y|^2 less that one.
+  firstOfTied(scores, y) {
+    const { size2, share } = this.decision.tie;
+    const top = scores.reduce((a, b) => Math.max(a, b));
+    const least = y.reduce((sum, v) => sum + v * v, 0) - top;
+    return scores.findIndex((score) => score >= top - share * (least + size2));
   }
 
   // How far x may be moved, in any direction, before its label can change.

@@ -1,0 +1,82 @@
+"""The nearest training sample of a new point in the embedding, as in the paper, and its label.
+
+Where distances tie, up to the rounding of `tie_width`, the sample of the smallest index is taken: a
+point gets the same label in all units of X, alone and in every batch. Scikit-learn's own
+`KNeighborsClassifier` leaves ties to rounding and to the order of its search.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nsse._compat import remembered_neighbors, search_tree
+from nsse._threads import in_parallel
+from nsse.graphs import first_of_tied, tie_share, tie_width
+from nsse.kernels import Shifted
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# Distances in flight per block: 4 MB.
+BLOCK_VALUES = 500_000
+
+
+class NearestSample(KNeighborsClassifier):
+    """The label of the nearest sample; where distances tie, of the first of the nearest."""
+
+    def __init__(self) -> None:
+        super().__init__(n_neighbors=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The labels of rows."""
+        return np.asarray(self.classes_[self._codes(X)])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """1 for the label that `predict` gives, 0 for the others."""
+        return np.asarray(np.eye(len(self.classes_))[self._codes(X)])
+
+    def _codes(self, X: Any) -> Ints:
+        check_is_fitted(self)
+        Z = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        Y, codes, _ = remembered_neighbors(self)
+        tree = search_tree(self)
+        found = nearest_rows(Z, Y) if tree is None else _nearest_in_tree(Z, Y, tree)
+        return np.asarray(codes[found])
+
+
+def nearest_rows(Z: NDArray[Any], Y: NDArray[Any]) -> Ints:
+    """For every row of ``Z`` the index of the nearest row of ``Y``; of those that tie the smallest."""
+    among, size2, share = Shifted.of(Y), squared_size(Y), tie_share(Y.dtype)
+    found = np.empty(len(Z), dtype=np.intp)
+    rows = max(1, BLOCK_VALUES // len(Y))
+
+    def fill(start: int) -> None:
+        D2 = among.squared_distances_from(Z[start : start + rows])
+        found[start : start + rows] = first_of_tied(D2, size2, share)
+
+    in_parallel(fill, range(0, len(Z), rows), len(Z) * len(Y))
+    return found
+
+
+def squared_size(Y: NDArray[Any]) -> float:
+    """Median squared distance of the rows from their mean: the size of an embedding."""
+    distances = np.square(Y - Y.mean(axis=0, dtype=np.float64)).sum(axis=1)
+    return float(np.partition(distances, len(Y) // 2)[len(Y) // 2])
+
+
+def _nearest_in_tree(Z: NDArray[Any], Y: NDArray[Any], tree: Any) -> Ints:
+    """The same by a search tree: the two nearest tell where distances tie, and only there all count."""
+    lengths, indices = tree.query(Z, k=min(2, len(Y)))
+    least = lengths[:, 0] ** 2
+    reach2 = least + tie_width(least, squared_size(Y), tie_share(Y.dtype))
+    found = indices[:, 0].astype(np.intp)
+    tied = np.flatnonzero(lengths[:, -1] ** 2 <= reach2)
+    if tied.size:
+        all_near = tree.query_radius(Z[tied], np.sqrt(reach2[tied]))
+        found[tied] = [near.min() for near in all_near]
+    return found
