@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nsse.cli.demo_tables import SIZES, embedding_rows, error_rows, finding, screen_table
-from nsse.cli.files import prepare_folder, replacing, write_csv
+from nsse.cli.files import prepare_folder, write_csv
 from nsse.cli.options import Json
 from nsse.cli.screen import running
 
@@ -162,8 +162,7 @@ def _save(out: Path, figure: Any, shown: _Shown, summaries: list[Summary]) -> No
     from nsse.report import save_figure
 
     for kind in ("png", "svg"):
-        with replacing(out / f"embedding.{kind}") as path:
-            save_figure(figure, path, kind)
+        save_figure(figure, out / f"embedding.{kind}", kind)
     columns = shown.train, shown.labels, shown.predicted, shown.embedding
     write_csv(out / "embedding.csv", *embedding_rows(*columns))
     write_csv(out / "errors.csv", *error_rows(summaries))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nsse.cli.files import replacing, write_csv
+from nsse.cli.files import write_csv
 
 if TYPE_CHECKING:
     from nsse.cli.reproduce_steps import Request
@@ -50,6 +50,5 @@ def _save(folder: Path, name: str, frame: dict[str, list[Any]], figure: Any) -> 
 
     write_csv(folder / f"{name}.csv", list(frame), list(zip(*frame.values(), strict=True)))
     for kind in ("svg", "png"):
-        with replacing(folder / f"{name}.{kind}") as path:
-            save_figure(figure, path, kind)
+        save_figure(figure, folder / f"{name}.{kind}", kind)
     typer.echo(f"Figure: {folder / name}.svg")

@@ -86,9 +86,7 @@ def write_report(
         from nsse.report.page import save_figure
         from nsse.report.plots import report_figure
 
-        figure = report_figure(findings, title)
-        with replacing(path) as temporary:
-            save_figure(figure, temporary, path.suffix.lower()[1:])
+        save_figure(report_figure(findings, title), path, path.suffix.lower()[1:])
         inside = False
     else:
         carried = live_map(findings, known, live)
