@@ -18,6 +18,12 @@ def write(path, text="new"):
         temporary.write_text(text)
 
 
+def fail_half_way(path):
+    with replacing(path) as temporary:
+        temporary.write_text("half")
+        raise ValueError("half way")
+
+
 def test_a_new_file_has_the_mode_that_open_gives(tmp_path):
     write(tmp_path / "ours")
     (tmp_path / "theirs").write_text("")
@@ -70,9 +76,8 @@ def test_a_failure_behind_a_link_leaves_the_target_as_it_was(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("old")
     link.symlink_to(target)
-    with pytest.raises(OSError, match="full"), replacing(link) as temporary:
-        temporary.write_text("half")
-        raise OSError("full")
+    with pytest.raises(ValueError, match="half way"):
+        fail_half_way(link)
     assert target.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "target"]
 
@@ -107,13 +112,17 @@ def test_a_pipe_is_written_and_stays_a_pipe(tmp_path):
 def test_nothing_goes_down_a_pipe_if_the_work_fails(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    with pytest.raises(ValueError, match="not well"), replacing(path) as temporary:
-        temporary.write_text("half")
-        raise ValueError("not well")
+    with pytest.raises(ValueError, match="half way"):
+        fail_half_way(path)
     assert stat.S_ISFIFO(path.stat().st_mode)
 
 
-WRITER = "import sys; from nsse._files import replacing\nwith replacing(sys.argv[1]) as t: t.write_text('new')"
+WRITER = """
+import sys
+from nsse._files import replacing
+with replacing(sys.argv[1]) as temporary:
+    temporary.write_text("new")
+"""
 
 
 @posix
@@ -143,10 +152,15 @@ def test_streams_are_told_from_files(tmp_path):
     assert not takes_a_stream(tmp_path)  # a folder
 
 
+def fill(folder, reason=None):
+    with new_folder(folder) as temporary:
+        (temporary / "file").write_text("")
+        if reason is not None:
+            raise reason
+
+
 def test_a_new_folder_is_there_whole_or_not_at_all(tmp_path):
-    with new_folder(tmp_path / "good") as temporary:
-        (temporary / "file").write_text("")
-    with pytest.raises(ValueError, match="bad"), new_folder(tmp_path / "bad") as temporary:
-        (temporary / "file").write_text("")
-        raise ValueError("bad")
+    fill(tmp_path / "good")
+    with pytest.raises(ValueError, match="bad"):
+        fill(tmp_path / "bad", ValueError("bad"))
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["file", "good"]
