@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nsse.estimators._center_grid import Fold, sweep_with_centers
+from nsse.estimators._centers import CenterPlan
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import affinity_rule, scale_weight
 from nsse.estimators._settings import Settings, check_settings
@@ -106,7 +107,8 @@ class SplitScores:
 class Split:
     """Samples, their squared distances, and which of them train and which validate.
 
-    ``whole`` has the class sizes of all samples where these are a subsample.
+    Where these are a subsample, ``whole`` has the class sizes of all samples and ``places`` says which
+    of them these are.
     """
 
     X: Any
@@ -115,6 +117,18 @@ class Split:
     train: Ints
     valid: Ints
     whole: Floats | None = None
+    places: Ints | None = None
+
+    def plan(self, point: GridPoint, n_represented: int) -> CenterPlan | None:
+        """The landmarks of a point on this split."""
+        plan = point.settings.centers
+        if plan is None:
+            return None
+        n_samples = len(self.y) if self.whole is None else int(self.whole.sum())
+        train, valid = self.train, self.valid
+        if self.places is not None:
+            train, valid = self.places[train], self.places[valid]
+        return plan.within(n_samples, train, valid, n_represented)
 
     def sizes(self, classes: NDArray[Any]) -> Floats:
         """How many samples of each of the training classes there are, or are stood for."""
@@ -197,13 +211,24 @@ def _fit_alone(split: Split, point: GridPoint, place: int, score: Scorer, result
         return
     result.counts["fits of their own"] += 1
     try:
-        affinity = {"affinity": _affinity(split, point.settings)}
-        model = with_params(point.model, affinity).fit(split.X[split.train], split.y[split.train])
+        model = with_params(point.model, _params_on(split, point))
+        model.fit(split.X[split.train], split.y[split.train])
         result.scores[place] = score(model.predict(split.X[split.valid]), split)
     except (ValueError, np.linalg.LinAlgError) as error:
         result.failures[place] = str(error)
         return
     result.sigmas[place] = point.settings.sigma or model.sigma_ / model.length_unit_
+
+
+def _params_on(split: Split, point: GridPoint) -> Params:
+    """What counts samples, put for those of a split."""
+    params = {"affinity": _affinity(split, point.settings)}
+    plan = split.plan(point, len(split.train))
+    if plan is None or plan.is_auto:
+        return params
+    if isinstance(plan.how, str):
+        return params | {"n_landmarks": plan.n}
+    return params | {"n_landmarks": None, "landmarks": plan.how}
 
 
 def _sweep(
@@ -260,7 +285,9 @@ def _sweep_with_centers(
     if unit is None:
         unit = median_distance(split.D2[np.ix_(split.train, split.train)])
     fold = Fold(split.X[split.train], codes.astype(np.intp), split.X[split.valid], sizes, unit)
-    models, settings = [p.model for p in points], [p.settings for p in points]
+    models = [p.model for p in points]
+    plan = split.plan(points[0], fold.n_samples)  # the same for all of them
+    settings = [replace(p.settings, centers=plan) for p in points]
     yield from sweep_with_centers(fold, models, settings, counts)
 
 

@@ -140,7 +140,10 @@ class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
     Memory is O(N²) for each of `n_jobs` workers: see `estimate_memory`.
 
     With landmarks (``estimator=NSSE(n_landmarks=3000)``) the points are scored with landmarks too, as
-    many for the samples of the search as are right for these, and share their work likewise.
+    many for the samples of the search as are right for these, and share their work likewise. A split
+    that trains on fewer samples than `n_landmarks` takes all of them. Landmarks that are indices count
+    the samples given to `fit`; on a split those of them that are held out are left out, for the map
+    must not have seen what it is judged on. Landmarks that are rows are the same on every split.
 
     Examples
     --------
@@ -255,7 +258,7 @@ class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
         grid = default_param_grid(len(classes)) if self.param_grid is None else self.param_grid
         splits = drawn_splits(self, searched.X, searched.y)
         with logged(self.verbose):
-            trial = self._trial(with_params(base, searched.params), searched, splits)
+            trial = self._trial(base, searched, splits)
             try:
                 table, index = run_search(self, grid, base, trial)
             except NoPointError:
@@ -304,12 +307,12 @@ class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
 
     def _trial(self, base: NSSE, searched: Searched, splits: list[tuple[Any, Any]]) -> Trial:
         score = label_scorer(self.scoring)
-        X, y, whole = searched.X, searched.y, searched.whole
+        X, y = searched.X, searched.y
         check_distinct(X)
         D2 = squared_distances(X)
         progress = False if self.progress is None and not self.verbose else self.progress
-        cut = [Split(X, y, D2, train, valid, whole) for train, valid in splits]
-        return Trial(base, cut, score, n_jobs=self.n_jobs, progress=progress)
+        cut = [Split(X, y, D2, *parts, searched.whole, searched.places) for parts in splits]
+        return Trial(base, cut, score, settled=searched.settled, n_jobs=self.n_jobs, progress=progress)
 
 
 def _checked_estimator(estimator: Any) -> NSSE:
