@@ -101,7 +101,7 @@ def test_held_out_samples_are_no_centres(data):
     held_out = np.arange(0, 210, 3)
     cv = [(np.setdiff1d(np.arange(210), held_out), held_out)]
     search = NSSECV(GRID, estimator=NSSE(landmarks=held_out[::2]), cv=cv)
-    with pytest.raises(ValueError, match="No point of `param_grid` could be fitted.*`landmarks` must"):
+    with pytest.raises(ValueError, match=r"No point of `param_grid` could be fitted.*`landmarks` must"):
         search.fit(X, y)
 
 
@@ -148,7 +148,7 @@ def test_more_landmarks_than_a_split_has_samples(data, n_landmarks):
 
 def test_more_landmarks_than_samples_are_refused(data):
     X, y = data
-    with pytest.raises(ValueError, match="`n_landmarks` must not exceed .* 210. Got 211"):
+    with pytest.raises(ValueError, match=r"`n_landmarks` must not exceed .* 210. Got 211"):
         NSSECV(GRID, estimator=NSSE(n_landmarks=211)).fit(X, y)
     with pytest.raises(ValueError, match="`landmarks` must be distinct indices from 0 to 209"):
         NSSECV(GRID, estimator=NSSE(landmarks=np.arange(200, 211))).fit(X, y)
