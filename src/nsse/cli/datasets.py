@@ -56,11 +56,13 @@ def _list(known: list[KnownDataset], screen: Screen) -> None:
         table.add_row(one.name, "no" if one.found is None else "yes", one.title)
     screen.show(table)
     if not screen.as_json:
-        screen.say("\nWhere they are, or where from → where to:")
+        screen.say("")
+        screen.say("Where they are, or where from → where to:")
         for one in known:
             if one.found != "":
                 screen.say(f"  {one.name:<9} {one.found or one.cure}")
-        screen.say("\nAs folders of images: nsse datasets objects --out photos")
+        screen.say("")
+        screen.say("As folders of images: nsse datasets objects --out photos")
 
 
 def _write(name: str, out: Path, train: int, seed: int, download: bool, screen: Screen) -> None:

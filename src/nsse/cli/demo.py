@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nsse._names import shown as plain
 from nsse.cli.demo_tables import SIZES, embedding_rows, error_rows, finding, screen_table
 from nsse.cli.files import prepare_folder, write_csv
 from nsse.cli.options import Json
@@ -177,4 +178,4 @@ def _conclude(console: Console, summaries: list[Summary], shown: _Shown, out: Pa
         f"Files: {', '.join(str(out / name) for name in _FILES)}.",
         "Next: nsse demo --splits 30, or NSSE().fit(X, y).transform(X_new) with data of your own.",
     ):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(plain(line), markup=False, soft_wrap=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 from nsse._errors import rule_error, rule_message
 from nsse._files import replacing, takes_a_stream
+from nsse._names import written
 
 __all__ = [
     "bytes_of",
@@ -75,6 +76,7 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
 
 def write_columns(path: Path, columns: dict[str, list[Any]]) -> None:
     """Write columns as CSV or, with Polars, as Parquet: the ending says which."""
+    columns = {name: [_encodable(entry) for entry in column] for name, column in columns.items()}
     if path.suffix.lower() != ".parquet":
         write_csv(path, list(columns), zip(*columns.values(), strict=True))
         return
@@ -85,6 +87,10 @@ def write_columns(path: Path, columns: dict[str, list[Any]]) -> None:
         raise ImportError(message) from error
     with replacing(path) as temporary:
         polars.DataFrame(columns).write_parquet(temporary)
+
+
+def _encodable(entry: Any) -> Any:
+    return written(entry) if isinstance(entry, str) else entry
 
 
 def bytes_of(path: Path) -> int | None:

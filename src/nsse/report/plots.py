@@ -240,8 +240,9 @@ def _view(findings: Findings) -> PolygonView:
         rule = "hold labels that the model knows, for the figure has a corner for each of these"
         raise rule_error("y", rule, strangers, "Leave these samples out.")
     test, labelled = findings.test, findings.has_labels
+    name = findings.teller if labelled else findings.name
     view = polygon_view(
-        findings.teller if labelled else findings.name, findings.train.embedding, findings.train.codes, test.embedding,
+        name, findings.train.embedding, findings.train.codes, test.embedding,
         test.codes if labelled else test.predicted, test.predicted if labelled else None,
     )  # fmt: skip
     return replace(view, classes=np.array(findings.classes, dtype=object)[view.classes])

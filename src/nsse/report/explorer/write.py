@@ -14,6 +14,7 @@ import numpy as np
 
 from nsse._errors import rule_error
 from nsse._files import replacing
+from nsse._names import written
 from nsse.certificates.selection import risk_coverage_curve
 from nsse.report.explorer import facts
 from nsse.report.explorer.blocks import block, script_safe_json
@@ -77,7 +78,7 @@ def write_report(
     Summary
         Training points, other samples shown, bytes of the file, and whether the map is inside.
     """
-    path = Path(path)
+    path, title = Path(path), written(title)
     if path.suffix.lower() not in SUFFIXES:
         raise rule_error("path", f"end in {', '.join(SUFFIXES)}", str(path), "Name it report.html.")
     findings = find(model, samples)
