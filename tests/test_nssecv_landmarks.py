@@ -12,7 +12,8 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
 from conftest import blobs_of
 from nsse import NSSE, NSSECV
-from nsse.estimators._grid import GridPoint, Split
+from nsse.estimators._grid import Split
+from nsse.estimators._points import GridPoint
 from nsse.estimators._settings import check_settings
 from nsse.estimators._subsample import searched_samples
 from nsse.scaling import ArrayRows

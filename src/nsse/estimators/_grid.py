@@ -1,4 +1,4 @@
-"""Points of a parameter grid: which of them share one sweep over σ, and how each is fitted."""
+"""Points of a parameter grid, scored on one split: from a sweep that they share, or by a fit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from sklearn.base import clone
 from nsse.estimators._center_grid import Fold, sweep_with_centers
 from nsse.estimators._centers import CenterPlan
 from nsse.estimators._parameters import check_n_components
+from nsse.estimators._points import GridPoint, Params, with_params
 from nsse.estimators._posing import affinity_rule, scale_weight
-from nsse.estimators._settings import Settings, check_settings
+from nsse.estimators._settings import Settings
 from nsse.graphs import ShiftedGraph, check_affinity
 from nsse.kernels import median_distance
 from nsse.solvers import fix_signs
@@ -24,10 +25,7 @@ from nsse.solvers.sweep import Sweep, Weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Params = dict[str, Any]
 
-# One sweep serves all values of these; any other parameter starts another sweep.
-SWEPT = ("n_components", "mu1", "mu2", "mu3", "n_neighbors", "beta", "sigma")
 NOT_ON_A_SUBSAMPLE = (
     "it cannot be solved with landmarks on the subsample: lower `n_components`, raise `mu2` or "
     "`n_subsample`, or give a `sigma`"
@@ -61,36 +59,6 @@ def default_param_grid(n_classes: int) -> dict[str, list[Any]]:
         "n_components": sorted({min(most, max(2, round(share * most))) for share in shares}),
         "n_neighbors": [2, 5],
     }
-
-
-@dataclass(frozen=True)
-class GridPoint:
-    """Parameters of one fit, checked; ``n_components`` may be None, for n_classes − 1."""
-
-    params: Params
-    model: Any
-    settings: Settings
-
-    @classmethod
-    def of(cls, estimator: Any, params: Params) -> GridPoint:
-        """Check the parameters that can be judged without the data."""
-        model = with_params(estimator, params)
-        return cls(params, model, check_settings(model))
-
-    @property
-    def shares(self) -> bool:
-        """Whether it can be had from a sweep: Algorithm 1 goes its own way."""
-        return self.settings.sigma is not None or self.settings.solver == "joint"
-
-    def has_centers(self, n_samples: int) -> bool:
-        """Whether a fit to so many samples has landmarks."""
-        plan = self.settings.centers
-        return plan is not None and not plan.is_exact_for(n_samples)
-
-    @property
-    def family(self) -> tuple[tuple[str, int], ...]:
-        """Equal for points of the same sweep: those that differ in swept parameters only."""
-        return tuple((n, identity(value)) for n, value in self.params.items() if n not in SWEPT)
 
 
 @dataclass
@@ -138,33 +106,6 @@ class Split:
 
 
 Scorer = Callable[[NDArray[Any], Split], float]
-
-
-def with_params(estimator: Any, params: Params) -> Any:
-    """An unfitted copy with other parameters.
-
-    Unlike scikit-learn's clone it shares what is large, a matrix of weights; unlike `set_params` alone
-    it leaves a classifier of the grid as it is when another parameter of the grid changes that.
-    """
-    own = {name: _unfitted(value) for name, value in estimator.get_params(deep=False).items()}
-    changes = {name: _unfitted(value) for name, value in params.items()}
-    if set(changes) <= set(own):
-        return type(estimator)(**own | changes)  # what `set_params` does, without asking for names again
-    return type(estimator)(**own).set_params(**changes)
-
-
-def identity(value: Any) -> Any:
-    """What tells two values of a parameter apart: numbers and names by value, the rest by object."""
-    try:
-        hash(value)
-    except TypeError:
-        return id(value)
-    return value
-
-
-def _unfitted(value: Any) -> Any:
-    is_estimator = hasattr(value, "get_params") and not isinstance(value, type)
-    return clone(value) if is_estimator else value
 
 
 def score_points(split: Split, points: Sequence[GridPoint], score: Scorer) -> SplitScores:

@@ -12,12 +12,13 @@ from sklearn.model_selection import ParameterGrid
 
 from nsse._errors import rule_error
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
-from nsse.estimators._grid import Split, default_param_grid, with_params
+from nsse.estimators._grid import Split, default_param_grid
 from nsse.estimators._landmarks import keep_width, require_landmarks, row_source
 from nsse.estimators._lazy import LazyAnswers
 from nsse.estimators._memory import sweep_memory
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._parameters import check_choice, check_count
+from nsse.estimators._points import with_params
 from nsse.estimators._posing import encode_labels
 from nsse.estimators._scoring import label_scorer
 from nsse.estimators._search import NoPointError, Table, cv_results, run_search

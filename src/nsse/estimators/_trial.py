@@ -14,14 +14,8 @@ from sklearn.exceptions import FitFailedWarning
 
 from nsse._progress import progress_bar
 from nsse._threads import one_blas_thread
-from nsse.estimators._grid import (
-    GridPoint,
-    Params,
-    Scorer,
-    Split,
-    SplitScores,
-    score_points,
-)
+from nsse.estimators._grid import Scorer, Split, SplitScores, score_points
+from nsse.estimators._points import GridPoint, Params
 from nsse.estimators._search import Table
 from nsse.estimators._settings import Settings
 

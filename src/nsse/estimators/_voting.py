@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nsse.certificates.votes import vote_radii, vote_shares
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
-from nsse.estimators._grid import with_params
+from nsse.estimators._points import with_params
 from nsse.estimators._search import Table
 
 
