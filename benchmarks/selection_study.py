@@ -26,8 +26,9 @@ from nsse._files import replacing
 from nsse._threads import one_blas_thread
 from nsse.certificates.votes import winners
 from nsse.datasets import load_dataset
-from nsse.estimators._grid import GridPoint, Split, score_points
+from nsse.estimators._grid import Split, score_points
 from nsse.estimators._nssecv import VOTERS as DEFAULT_VOTERS
+from nsse.estimators._points import GridPoint
 from nsse.estimators._scoring import accuracy
 from nsse.estimators._search import Table
 from nsse.estimators._splits import BalancedSplits

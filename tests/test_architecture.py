@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "_threads": set(),
     "_compat": set(),
     "_files": set(),
+    "_names": set(),
     "_progress": set(),
 }
 # Rooms that may be imported inside functions only: a fit does not wait for figures.
@@ -54,6 +55,7 @@ PRIVATE = {
     "_threads": set(MAY_IMPORT) - {"datasets"},
     "_compat": {"certificates", "estimators", "exports", "extensions", "report"},
     "_files": {"cli", "datasets", "evaluation", "exports", "report"},
+    "_names": {"cli", "datasets", "report"},
     "_progress": {"cli", "estimators", "evaluation"},
 }
 OPTIONAL = {

@@ -16,10 +16,11 @@ from browser import Page
 from nsse import NSSE, NSSECV, SUPLAP, IsoKRR, MReg
 from nsse.datasets import area_average, load_dataset
 from nsse.report import Samples, write_report
-from nsse.report.explorer.models import opened
+from nsse.report.explorer.models import opened, voters_of
 
 TOLERANCE = 1e-4
 
+MANY = {"mu2": [0.001, 0.1], "sigma": [0.3, 0.6, 1.5], "n_components": [3, 9]}
 MODELS = {
     "NSSE": NSSE(),
     "three votes": NSSE(classifier=KNeighborsClassifier(3)),
@@ -30,7 +31,11 @@ MODELS = {
     "MReg": MReg(),
     "large coefficients": IsoKRR(n_components=5, sigma=6.0, alpha=1e-9),
     "wide kernel": SUPLAP(sigma=8.0, ridge=1e-10),
-    "cross-validated": NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2),
+    "cross-validated": NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2, n_voters=1),
+    "vote": NSSECV(MANY, n_repeats=4, n_voters=7),
+    "vote with landmarks": NSSECV(
+        MANY | {"n_landmarks": [30, 40]}, n_repeats=4, n_voters=5, estimator=NSSE(n_landmarks=30)
+    ),
 }
 
 
@@ -43,9 +48,9 @@ def digits_split():
 def computed_in_page(page, rows):
     """Coordinates, class and radius of rows, by the functions that the page itself uses."""
     found = page.js(
-        "const m = window.nsse.live.map; return arguments[0].map((x) => {"
-        " const y = m.embed(x), code = m.label(y), r = m.radius(y, code);"
-        " return [Array.from(y), code, r === Infinity ? -1 : r]; })",
+        "const m = window.nsse.live.model; return arguments[0].map((x) => {"
+        " const { place, code, radius } = m.tell(x);"
+        " return [Array.from(place), code, radius === Infinity ? -1 : radius]; })",
         np.asarray(rows).tolist(),
     )
     radius = np.array([r for _, _, r in found], dtype=float)
@@ -71,7 +76,11 @@ def test_agrees_with_python(browser, tmp_path, digits_split, name):
     assert np.abs(embedded - exact).max() <= TOLERANCE * np.abs(core.embedding_).max()
     np.testing.assert_array_equal(core.classes_[codes], core.predict(Z))
     certified = core.certified_radius(Z)
-    np.testing.assert_allclose(radius, certified, rtol=TOLERANCE, atol=1e-5 * core.expansion_.sigma)
+    largest = max(voter.expansion_.sigma for voter in voters_of(core))
+    np.testing.assert_allclose(radius, certified, rtol=TOLERANCE, atol=1e-5 * largest)
+    if name.startswith("vote"):
+        assert len(core.voters_) > 1
+        assert (core.best_estimator_.predict(Z) != core.predict(Z)).any(), "they never disagree"
     assert page.complaints() == []
 
 

@@ -376,3 +376,18 @@ def test_bench_measures_all_methods_on_the_same_splits(iris):
     assert "12 training samples per class, one split." in run(
         "bench", folder / "train.csv", "--label", "species", "--splits", 1
     ).stdout  # fmt: skip
+
+
+def test_voters_fitted_to_a_frame_take_plain_rows(iris, tmp_path):
+    """Columns are compared by name once; no voter asks for them again."""
+    pandas = pytest.importorskip("pandas")
+    folder, X, y, X_new, _ = iris
+    grid = {"mu2": [0.01, 0.1, 1.0], "sigma": [0.5, 1.0], "n_components": [1, 2]}
+    search = nsse.NSSECV(grid, n_repeats=8, n_voters=3)
+    search.fit(pandas.DataFrame(X, columns=COLUMNS), y)
+    assert len(search.voters_) > 1
+    nsse.save(search, tmp_path / "m.nsse")
+    result = run("predict", tmp_path / "m.nsse", folder / "test.csv", "--ignore", "species", "--json")
+    assert result.stderr.count("warning") == 0
+    told_labels = [row["label"] for row in json.loads(result.stdout)["predictions"]]
+    assert told_labels == search.predict(pandas.DataFrame(X_new, columns=COLUMNS)).tolist()

@@ -86,6 +86,21 @@ def test_a_graph_agrees_with_its_model(model, dtype, apart):
     assert {node.domain for node in graph.graph.node} == {""}
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("model", [nsse.NSSE(), nsse.MReg(), nsse.LFDA(5), nsse.LDE(5)])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_rows_that_python_refuses_land_nowhere(model, dtype, value, apart):
+    """The label of such a row means nothing: that can be seen from its coordinates, as documented."""
+    X, codes, new = apart
+    model.fit(X, codes)
+    rows = new[:3].copy()
+    rows[1, 20] = value
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        model.predict(rows)
+    found = run(nsse.to_onnx(model, dtype), rows, dtype)["embedding"]
+    assert np.isfinite(found).all(axis=1).tolist() == [True, False, True]
+
+
 def test_labels_of_a_vote_are_refused_with_a_cure(apart):
     X, codes, new = apart
     search = nsse.NSSECV({"mu2": [0.01, 0.0101]}, n_repeats=2).fit(X, codes)

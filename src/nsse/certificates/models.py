@@ -28,12 +28,25 @@ def expansion_of(model: Any) -> GaussianExpansion:
         Centres, coefficients and scale.
     """
     if not hasattr(type(model), "expansion_"):
-        cure = "NSSE, SUPLAP, MReg and IsoKRR do; nothing is proved here about other maps."
-        rule = "have a Gaussian expansion as its map to be certified"
-        raise TypeError(rule_message("model", rule, type(model).__name__, cure))
+        raise _uncertified(model)
     check_is_fitted(model)
     expansion: GaussianExpansion = model.expansion_
     return expansion
+
+
+def check_certified(model: Any) -> None:
+    """See that a model is fitted and has certified radii, those of its map or of a vote of several."""
+    if not hasattr(type(model), "certified_radius"):
+        raise _uncertified(model)
+    check_is_fitted(model)
+
+
+def _uncertified(model: Any) -> TypeError:
+    cure = "NSSE, SUPLAP, MReg and IsoKRR do; nothing is proved here about other maps."
+    if hasattr(model, "best_estimator_"):
+        cure = "Pass its `best_estimator_`."
+    rule = "have a Gaussian expansion as its map to be certified"
+    return TypeError(rule_message("model", rule, type(model).__name__, cure))
 
 
 def certified_radius(model: Any, X: Any, bound: str = "directional") -> Floats:
@@ -42,7 +55,7 @@ def certified_radius(model: Any, X: Any, bound: str = "directional") -> Floats:
     Parameters
     ----------
     model : estimator
-        Fitted, a Gaussian expansion with a classifier whose decision is known.
+        Fitted, a Gaussian expansion with a classifier whose decision is known, or an `NSSECV`.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples.
     bound : {"directional", "rkhs", "row_sum", "proposition_1"}, default="directional"
@@ -53,7 +66,7 @@ def certified_radius(model: Any, X: Any, bound: str = "directional") -> Floats:
     ndarray of shape (n_samples,)
         Radii in the units of ``X``.
     """
-    expansion_of(model)
+    check_certified(model)
     return np.asarray(model.certified_radius(X, bound=bound))
 
 

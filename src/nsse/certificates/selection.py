@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from nsse._errors import rule_error
-from nsse.certificates.models import certified_radius, expansion_of
+from nsse.certificates.models import certified_radius, check_certified
 
 Floats = NDArray[np.float64]
 
@@ -89,7 +89,7 @@ class SelectivePredictor(BaseEstimator):
         self : SelectivePredictor
             The fitted predictor.
         """
-        expansion_of(self.model)
+        check_certified(self.model)
         self._check_parameters(X)
         radius = self.radius if self.coverage is None else _radius_for(
             certified_radius(self.model, X), self.coverage

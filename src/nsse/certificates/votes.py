@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+# What the casting vote adds to the winner of a tie: votes that differ at all differ by 1.
+CASTING = 1e-9
+
 
 def winners(votes: Ints) -> Ints:
     """The code that most voters give, for every row; of equal ones that of the first voter among them.
@@ -19,6 +22,22 @@ def winners(votes: Ints) -> Ints:
     """
     first = np.argmax(_supporters(votes), axis=1)  # the first of the largest
     return np.asarray(votes[np.arange(len(votes)), first])
+
+
+def vote_shares(votes: Ints, n_classes: int) -> Floats:
+    """Share of the voters for each class; the largest of a row is that of its winner, also in a tie.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_samples, n_voters)
+        Codes of labels; voters in the order of their rank.
+    n_classes : int
+        Number of codes.
+    """
+    counts = (votes[:, :, np.newaxis] == np.arange(n_classes)).sum(axis=1).astype(np.float64)
+    tied = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    counts[tied, winners(votes)[tied]] += CASTING
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
 def vote_radii(votes: Ints, radii: Floats) -> Floats:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nsse._errors import rule_error, rule_message
+from nsse._files import new_folder
 from nsse.cli.options import Json
 from nsse.cli.screen import Screen, running
 
@@ -60,18 +56,21 @@ def _list(known: list[KnownDataset], screen: Screen) -> None:
         table.add_row(one.name, "no" if one.found is None else "yes", one.title)
     screen.show(table)
     if not screen.as_json:
-        screen.say("\nWhere they are, or where from → where to:")
+        screen.say("")
+        screen.say("Where they are, or where from → where to:")
         for one in known:
             if one.found != "":
                 screen.say(f"  {one.name:<9} {one.found or one.cure}")
-        screen.say("\nAs folders of images: nsse datasets objects --out photos")
+        screen.say("")
+        screen.say("As folders of images: nsse datasets objects --out photos")
 
 
 def _write(name: str, out: Path, train: int, seed: int, download: bool, screen: Screen) -> None:
     from nsse.datasets import load_dataset, write_images
     from nsse.evaluation import per_class_split
 
-    with screen.busy(f"Writing {name}"), _new_folder(out) as temporary:
+    _check_new(out)
+    with screen.busy(f"Writing {name}"), new_folder(out) as temporary:
         dataset = load_dataset(name, size=None, download=download)
         parts = dict(zip(("train", "test"), per_class_split(dataset.y, train, seed), strict=True))
         counts = {
@@ -85,16 +84,7 @@ def _write(name: str, out: Path, train: int, seed: int, download: bool, screen: 
     screen.say(f"Wrote images of {height} x {width} in {n_classes} classes: {told}.")
 
 
-@contextmanager
-def _new_folder(folder: Path) -> Iterator[Path]:
-    """Give a temporary folder; it becomes `folder` if the block ends well."""
+def _check_new(folder: Path) -> None:
     if folder.exists():
         cure = "Remove it, or choose another."
         raise FileExistsError(rule_message("--out", "name a new folder", str(folder), cure))
-    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
-    temporary.mkdir()
-    try:
-        yield temporary
-        os.rename(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)

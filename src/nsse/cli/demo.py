@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nsse._names import shown as plain
 from nsse.cli.demo_tables import SIZES, embedding_rows, error_rows, finding, screen_table
-from nsse.cli.files import prepare_folder, replacing, write_csv
+from nsse.cli.files import prepare_folder, write_csv
 from nsse.cli.options import Json
 from nsse.cli.screen import running
 
@@ -162,8 +163,7 @@ def _save(out: Path, figure: Any, shown: _Shown, summaries: list[Summary]) -> No
     from nsse.report import save_figure
 
     for kind in ("png", "svg"):
-        with replacing(out / f"embedding.{kind}") as path:
-            save_figure(figure, path, kind)
+        save_figure(figure, out / f"embedding.{kind}", kind)
     columns = shown.train, shown.labels, shown.predicted, shown.embedding
     write_csv(out / "embedding.csv", *embedding_rows(*columns))
     write_csv(out / "errors.csv", *error_rows(summaries))
@@ -178,4 +178,4 @@ def _conclude(console: Console, summaries: list[Summary], shown: _Shown, out: Pa
         f"Files: {', '.join(str(out / name) for name in _FILES)}.",
         "Next: nsse demo --splits 30, or NSSE().fit(X, y).transform(X_new) with data of your own.",
     ):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(plain(line), markup=False, soft_wrap=True)

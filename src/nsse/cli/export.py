@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from nsse.cli.files import check_out, replacing, size_of
+from nsse.cli.files import bytes_of, check_out, replacing, size_of
 from nsse.cli.options import Json, Model
 from nsse.cli.screen import running
 
@@ -37,7 +37,7 @@ def export(
         names = [output.name for output in graph.graph.output]
         opset = next(entry.version for entry in graph.opset_import if not entry.domain)
         screen.result = {
-            "out": str(onnx), "bytes": onnx.stat().st_size, "dtype": dtype, "opset": opset,
+            "out": str(onnx), "bytes": bytes_of(onnx), "dtype": dtype, "opset": opset,
             "inputs": {"X": [None, int(opened.model.n_features_in_)]}, "outputs": names,
             "preparation": opened.preparation,
         }  # fmt: skip

@@ -1,21 +1,31 @@
-"""Writing results: a file is there whole or not at all.
+"""Writing results, each by `nsse._files.replacing`: a file is there whole or not at all.
 
-Every file is written under a temporary name in its own folder and renamed at the end, so that neither
-an interrupt nor a full disk leaves half of one.
+Whether it can be put there is seen before any work is done for nothing.
 """
 
 from __future__ import annotations
 
 import csv
+import errno
+import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from nsse._errors import rule_error, rule_message
-from nsse._files import replacing
+from nsse._files import replacing, takes_a_stream
+from nsse._names import written
 
-__all__ = ["check_out", "prepare_folder", "replacing", "size_of", "write_columns", "write_csv"]
+__all__ = [
+    "bytes_of",
+    "check_out",
+    "prepare_folder",
+    "replacing",
+    "size_of",
+    "write_columns",
+    "write_csv",
+]
 
 
 def prepare_folder(folder: Path) -> None:
@@ -39,14 +49,21 @@ def check_out(path: Path, endings: Sequence[str] = (), *, read: Sequence[Path] =
     if path.exists() and any(other.exists() and path.samefile(other) for other in read):
         raise rule_error("--out", "name another file than those read", str(path), "Choose another name.")
     try:
-        if path.is_dir():
-            raise IsADirectoryError(21, "a folder")
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
+        _try_to_write(path)
     except OSError as error:
         got = f"{path} ({error.strerror})"
         cure = "Choose another place, or make its folder first."
         raise OSError(rule_message("--out", "name a file that can be written", got, cure)) from error
+
+
+def _try_to_write(path: Path) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a folder")
+    if not takes_a_stream(path):
+        with tempfile.TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
+            return
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -59,6 +76,7 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
 
 def write_columns(path: Path, columns: dict[str, list[Any]]) -> None:
     """Write columns as CSV or, with Polars, as Parquet: the ending says which."""
+    columns = {name: [_encodable(entry) for entry in column] for name, column in columns.items()}
     if path.suffix.lower() != ".parquet":
         write_csv(path, list(columns), zip(*columns.values(), strict=True))
         return
@@ -71,9 +89,21 @@ def write_columns(path: Path, columns: dict[str, list[Any]]) -> None:
         polars.DataFrame(columns).write_parquet(temporary)
 
 
+def _encodable(entry: Any) -> Any:
+    return written(entry) if isinstance(entry, str) else entry
+
+
+def bytes_of(path: Path) -> int | None:
+    """The size of a file; a stream has none."""
+    return None if takes_a_stream(path) else path.stat().st_size
+
+
 def size_of(path: Path) -> str:
     """The size of a file as people say it."""
-    size = float(path.stat().st_size)
+    known = bytes_of(path)
+    if known is None:
+        return "a stream"
+    size = float(known)
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
             return f"{size:.3g} {unit}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nsse._errors import rule_error
-from nsse.cli.files import check_out, size_of
+from nsse.cli.files import bytes_of, check_out, size_of
 from nsse.cli.options import SIZE, Data, Ignore, Json, Label, Size, UnitNorm, read_size
 from nsse.cli.screen import Screen, running
 
@@ -174,7 +174,7 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path)
     best = getattr(last, "best_estimator_", last)
     d, in_medians = best.embedding_.shape[1], best.sigma_ / best.length_unit_
     screen.result = {
-        "model": type(last).__name__, "out": str(out), "bytes": out.stat().st_size,
+        "model": type(last).__name__, "out": str(out), "bytes": bytes_of(out),
         "n_samples": len(inputs.X), "n_features": inputs.X.shape[1],
         "classes": best.classes_.tolist(), "n_components": d, "sigma": best.sigma_,
         "sigma_in_medians": in_medians, "seconds": seconds, "preparation": inputs.preparation,

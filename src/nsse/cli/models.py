@@ -150,7 +150,7 @@ def _implied(model: Any) -> dict[str, Any]:
 def _forget_names(model: Any) -> None:
     """Columns are compared by name when they are read; after that, samples are plain arrays."""
     before, last = parts(model)
-    for step in (*before, last, getattr(last, "best_estimator_", last)):
+    for step in (*before, last, *getattr(last, "voters_", [getattr(last, "best_estimator_", last)])):
         vars(step).pop("feature_names_in_", None)
 
 

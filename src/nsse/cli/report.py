@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nsse.cli.files import check_out, size_of
+from nsse.cli.files import bytes_of, check_out, size_of
 from nsse.cli.options import Ignore, Json, KnownLabel, Model, NewData
 from nsse.cli.screen import running
 
@@ -37,7 +37,7 @@ def report(
                 title=title or f"{model.stem}: {data.name}",
             )
         screen.result = {
-            "out": str(out), "bytes": done.bytes, "n_train": done.n_train, "n_shown": done.n_shown,
+            "out": str(out), "bytes": bytes_of(out), "n_train": done.n_train, "n_shown": done.n_shown,
             "live": done.live,
         }  # fmt: skip
         live = "; it carries the map, and takes new samples" if done.live else ""

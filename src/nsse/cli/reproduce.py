@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nsse.cli.options import Json
-from nsse.cli.screen import running
+from nsse.cli.screen import echo, running
 
 if TYPE_CHECKING:
     from nsse.cli.reproduce_steps import Request
@@ -149,6 +149,6 @@ def _told(asked: Request, problems: list[str]) -> dict[str, Any]:
 def _end(problems: list[str]) -> None:
     """What could not be had is said last, where it is seen; the rest was done."""
     for problem in problems:
-        typer.echo(f"nsse: {problem}", err=True)
+        echo(f"nsse: {problem}", err=True)
     if problems:
         raise typer.Exit(2)

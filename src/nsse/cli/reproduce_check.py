@@ -7,9 +7,8 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from nsse.cli.reproduce_steps import opened, profile_and_folder
+from nsse.cli.screen import echo
 
 if TYPE_CHECKING:
     from nsse.evaluation import Row
@@ -52,11 +51,11 @@ def _check_tables(rows: list[Row], profile: Profile, folder: Path) -> bool:
         *([str(value) for value in line] for line in table_lines(cells(rows, profile))),
     ]
     if stored == made:
-        typer.echo(f"tables.csv: {len(made) - 1} lines, all made of the rows.")
+        echo(f"tables.csv: {len(made) - 1} lines, all made of the rows.")
         return True
     wrong = [",".join(line) for line in stored if line not in made]
     missing = [",".join(line) for line in made if line not in stored]
-    typer.echo(f"tables.csv DIFFERS from its rows: has {wrong[:3]}, lacks {missing[:3]}.")
+    echo(f"tables.csv DIFFERS from its rows: has {wrong[:3]}, lacks {missing[:3]}.")
     return False
 
 
@@ -72,15 +71,15 @@ def _check_row(row: Row, profile: Profile) -> bool:
     n_test = row.details["n_test"]
     what = f"{row.task.method} on {row.task.dataset}, {row.task.n_train} per class, seed {row.task.seed}"
     if set(before) != set(after):
-        typer.echo(f"{what}: DIFFERS, other candidates could be fitted.")
+        echo(f"{what}: DIFFERS, other candidates could be fitted.")
         return False
     largest = max(abs(before[c] - after[c]) for c in before) / n_test
     gap = abs(row.error - again.error)
     told = f"error {100 * row.error:.2f} stored, {100 * again.error:.2f} now, {len(before)} candidates"
     if largest == 0 and row.chosen == again.chosen:
-        typer.echo(f"{what}: identical ({told}).")
+        echo(f"{what}: identical ({told}).")
         return True
     agrees = max(gap, largest) <= TOLERANCE
     told += f", largest difference of one {100 * largest:.2f} points"
-    typer.echo(f"{what}: {'agrees within rounding' if agrees else 'DIFFERS'} ({told}).")
+    echo(f"{what}: {'agrees within rounding' if agrees else 'DIFFERS'} ({told}).")
     return agrees

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from nsse.cli.files import replacing, write_csv
+from nsse.cli.files import write_csv
+from nsse.cli.screen import echo
 
 if TYPE_CHECKING:
     from nsse.cli.reproduce_steps import Request
@@ -33,9 +32,7 @@ def draw_all(asked: Request, rows: Sequence[Row]) -> None:
             picture = dimension_figure(frame, figures.DIMENSION_GROUPS)
             _save(folder, f"dimension-{dataset}", frame, picture)
         else:
-            typer.echo(
-                f"No rows for the error against d on {dataset}: run `nsse reproduce tables` first."
-            )
+            echo(f"No rows for the error against d on {dataset}: run `nsse reproduce tables` first.")
     for dataset in _first(figures.PLANE_SETS, asked.datasets):
         frame = figures.plane_embeddings(asked.profile, dataset)
         _save(folder, f"embedding-{dataset}", frame, embeddings_figure(frame))
@@ -50,6 +47,5 @@ def _save(folder: Path, name: str, frame: dict[str, list[Any]], figure: Any) -> 
 
     write_csv(folder / f"{name}.csv", list(frame), list(zip(*frame.values(), strict=True)))
     for kind in ("svg", "png"):
-        with replacing(folder / f"{name}.{kind}") as path:
-            save_figure(figure, path, kind)
-    typer.echo(f"Figure: {folder / name}.svg")
+        save_figure(figure, folder / f"{name}.{kind}", kind)
+    echo(f"Figure: {folder / name}.svg")

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from nsse._errors import rule_error
 from nsse.cli.files import prepare_folder, replacing, write_csv
+from nsse.cli.screen import echo
 
 if TYPE_CHECKING:
     from nsse.evaluation import Failure, RowStore
@@ -70,9 +69,7 @@ def compute(asked: Request) -> list[str]:
     tasks = asked.profile.tasks(asked.datasets, asked.methods, asked.repeats, asked.sizes)
     with opened(asked.out) as store:
         outcome = run_tasks(tasks, Work(asked.profile), store, n_jobs=asked.jobs)
-    typer.echo(
-        f"Rows: {outcome.found} found, {outcome.computed} computed, {len(outcome.failures)} failed."
-    )
+    echo(f"Rows: {outcome.found} found, {outcome.computed} computed, {len(outcome.failures)} failed.")
     return _reasons(outcome.failures)
 
 
@@ -87,7 +84,7 @@ def opened(out: Path) -> RowStore:
         store.close()
         raise
     if taken:
-        typer.echo(f"Rows taken over from {ROWS_AS_TEXT}: {taken}.")
+        echo(f"Rows taken over from {ROWS_AS_TEXT}: {taken}.")
     return store
 
 
@@ -101,7 +98,7 @@ def measure_times(asked: Request) -> None:
         write_csv(
             asked.out / "runtime.csv", TIME_HEADER, lines
         )  # after every line: what is done is kept
-        typer.echo(f"Run time: {line}")
+        echo(f"Run time: {line}")
 
 
 def draw(asked: Request) -> None:
@@ -129,7 +126,7 @@ def publish(asked: Request) -> None:
     _write(asked.out / "manifest.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
     _write(asked.out / "tables.md", markdown(found))
     _write(asked.out / "index.html", page(found, asked.out, facts))
-    typer.echo(f"Page: {asked.out / 'index.html'}")
+    echo(f"Page: {asked.out / 'index.html'}")
 
 
 def _write(path: Path, text: str) -> None:
@@ -180,9 +177,7 @@ def _readable(names: list[str], named: bool) -> tuple[list[str], list[str]]:
         raise FileNotFoundError(f"{[*problems, *absent][0]} Or try --quick, which needs no data.")
     if absent:
         left_out = ", ".join(line.partition(":")[0] for line in absent)
-        typer.echo(
-            f"Not found and left out: {left_out}. Name one with --datasets to see where to get it."
-        )
+        echo(f"Not found and left out: {left_out}. Name one with --datasets to see where to get it.")
     return found, problems
 
 

@@ -1,8 +1,9 @@
 """What a command says, and how it ends.
 
 People get lines and tables on stdout. With ``--json`` stdout holds one object and nothing else, and the
-lines go to stderr, as warnings and progress always do. Exit codes: 0; 2 with one line that says what is
-wrong and what to do; 130 after Ctrl-C. ``nsse --debug`` shows where an error came from as well.
+lines go to stderr, as warnings and progress always do. Names of files and classes are shown as plain
+text, whatever they hold (`nsse._names`). Exit codes: 0; 2 with one line that says what is wrong and what
+to do; 130 after Ctrl-C. ``nsse --debug`` shows where an error came from as well.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from nsse._names import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +41,7 @@ class Screen:
 
     def say(self, line: str) -> None:
         """One line of text."""
-        _console().print(line, soft_wrap=True)
+        _console().print(shown(line), soft_wrap=True)
 
     def show(self, table: Any) -> None:
         """A table, for people."""
@@ -55,14 +58,25 @@ class Screen:
             return nullcontext()
         from rich.text import Text
 
-        return _console(stderr=True).status(Text(what))
+        return _console(stderr=True).status(Text(shown(what)))
 
 
 def _console(**settings: Any) -> Console:
-    """Text as it is: names of classes and files may look like Rich's markup."""
+    """Text as it is: names of classes and files may look like Rich's markup, or like commands."""
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False, **settings)
+    class PlainConsole(Console):
+        """Every string goes through here, those in the cells of tables as well."""
+
+        def render_str(self, text: str, **options: Any) -> Any:
+            return super().render_str(shown(text), **options)
+
+    return PlainConsole(highlight=False, markup=False, emoji=False, **settings)
+
+
+def echo(line: str, *, err: bool = False) -> None:
+    """One line, without Rich."""
+    typer.echo(shown(line), err=err)
 
 
 @contextmanager
@@ -75,7 +89,7 @@ def running(as_json: bool, *curable: type[Exception]) -> Iterator[Screen]:
             yield screen
     if as_json:
         text = json.dumps(_strict(screen.result), ensure_ascii=False, allow_nan=False)
-        stdout.write(f"{text}\n")
+        stdout.write(f"{_plain_json(text)}\n")
 
 
 @contextmanager
@@ -87,16 +101,24 @@ def _one_line_errors(*kinds: type[Exception]) -> Iterator[None]:
         raise  # the reader of our output has seen enough
     except kinds as error:
         if DEBUG.get():
-            traceback.print_exc()
-        typer.echo(f"nsse: {' '.join(str(error).split()) or type(error).__name__}", err=True)
+            for line in traceback.format_exc().splitlines():
+                echo(line, err=True)
+        echo(f"nsse: {' '.join(str(error).split()) or type(error).__name__}", err=True)
         raise typer.Exit(2) from error
     except KeyboardInterrupt as stopped:
-        typer.echo(f"nsse: stopped. {stopped}".rstrip(), err=True)
+        echo(f"nsse: stopped. {stopped}".rstrip(), err=True)
         raise typer.Exit(130) from stopped
 
 
 def _tell(message: Any, *_where: Any, **_more: Any) -> None:
-    typer.echo(f"nsse: warning: {' '.join(str(message).split())}", err=True)
+    echo(f"nsse: warning: {' '.join(str(message).split())}", err=True)
+
+
+def _plain_json(text: str) -> str:
+    """The same JSON, with what a terminal obeys or cannot take in the escapes of JSON."""
+    if text.isprintable():
+        return text
+    return "".join(sign if shown(sign) == sign else json.dumps(sign)[1:-1] for sign in text)
 
 
 def _strict(value: Any) -> Any:

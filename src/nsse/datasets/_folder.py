@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nsse._names import written
 from nsse.datasets._cache import through_cache
 from nsse.datasets._images import ImageSet, Size, read_images
 
@@ -40,9 +41,20 @@ def read_folder(
         images=through_cache(folder, paths, size, lambda: read_images(paths, size, _unusable)),
         y=np.repeat(np.arange(len(classes), dtype=np.int64), [len(of_class) for of_class in images]),
         files=[str(path) for path in paths],
-        source=f"images of folder {folder.resolve().name}, one sub-folder per class",
-        class_names=tuple(path.name for path in classes),
+        source=f"images of folder {written(folder.resolve().name)}, one sub-folder per class",
+        class_names=_class_names(classes),
     )
+
+
+def _class_names(classes: list[Path]) -> tuple[str, ...]:
+    names = tuple(written(path.name) for path in classes)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"`path` must have sub-folders whose names differ once bytes that are no UTF-8 are escaped. "
+            f"Got two {twice[0]!r}. Rename one of them."
+        )
+    return names
 
 
 def read_pictures(path: Path, size: Size) -> ImageSet:
@@ -55,7 +67,7 @@ def read_pictures(path: Path, size: Size) -> ImageSet:
         images=through_cache(home, paths, size, lambda: read_images(paths, size, _no_picture)),
         y=np.zeros(len(paths), dtype=np.int64),
         files=[str(file) for file in paths],
-        source=f"images of {path.name}",
+        source=f"images of {written(path.name)}",
     )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._errors import rule_error, rule_message
+from nsse._names import written
 from nsse.datasets._arrays import read_arrays
 from nsse.datasets._folder import PICTURES, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Size, unit_rows
@@ -226,7 +227,7 @@ def _images(source: Path, found: ImageSet, preparation: Mapping[str, Any]) -> In
         X = unit_rows(X, found.files, "Leave it out, or fit a model without unit norms (--raw).")
     y = None if found.class_names is None else np.array(found.class_names)[found.y]
     home = source if source.is_dir() else source.parent
-    names = [Path(file).relative_to(home).as_posix() for file in found.files]
+    names = [written(Path(file).relative_to(home).as_posix()) for file in found.files]
     return Inputs(X, y, names, {**preparation, "size": [height, width]})
 
 

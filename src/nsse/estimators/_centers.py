@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -27,11 +27,13 @@ class CenterPlan:
     """How many centres and which: ``n`` None stands for "auto" or for those given.
 
     ``how`` is the name of a selector (empty: it depends on the samples), an array of indices, or the
-    centres themselves.
+    centres themselves. ``rows`` are the samples of such indices, where the samples at hand are few of
+    those that are counted.
     """
 
     n: int | None
     how: Any
+    rows: Any = None
 
     @property
     def is_auto(self) -> bool:
@@ -60,6 +62,26 @@ class CenterPlan:
         m = self.n_centers(n_samples)
         among = {"": CLUSTERED, "kmeans": CLUSTERED, "kmeans++": CANDIDATES}
         return m * among.get(self.how, 1) if isinstance(self.how, str) else m
+
+    @property
+    def is_indices(self) -> bool:
+        """Whether the centres are samples that were named."""
+        return not isinstance(self.how, str) and self.how.ndim == 1
+
+    def within(self, n_samples: int, train: Ints, held_out: Ints, n_represented: int) -> CenterPlan:
+        """The plan for a part of the samples, ``train``, which stand for ``n_represented``.
+
+        All samples of a part that has fewer than ``n`` are centres; of those that were named the ones
+        that are not held out.
+        """
+        if self.is_indices:
+            indices = check_indices(self.how, n_samples)
+            if self.rows is not None:
+                return CenterPlan(None, self.rows[~np.isin(indices, held_out)])
+            return CenterPlan(None, np.flatnonzero(np.isin(train, indices)))
+        if self.n is None:
+            return self
+        return replace(self, n=min(self.n_centers(n_samples), n_represented))
 
 
 def check_landmarks(model: Any) -> CenterPlan | None:
@@ -118,11 +140,7 @@ def choose_centers(
     """The rows that become centres, as many as there are components at least."""
     n_samples, n_features = source.shape
     m = plan.n_centers(n_samples)
-    if m < n_components:
-        raise rule_error(
-            "n_landmarks", f"be no less than the number of components, {n_components}", m,
-            "Raise it, or lower `n_components`.",
-        )  # fmt: skip
+    _check_enough(plan, m, n_components)
     if isinstance(plan.how, str):
         return SELECTORS[plan.how if plan.how else _default(source)](codes, m, rng, source.take)
     if plan.how.ndim == 1:
@@ -133,6 +151,16 @@ def choose_centers(
             "Give the centres in the space of the samples.",
         )  # fmt: skip
     return Centers(plan.how.copy(), None)
+
+
+def _check_enough(plan: CenterPlan, m: int, n_components: int) -> None:
+    if m >= n_components:
+        return
+    if isinstance(plan.how, str):
+        rule, cure = f"be no less than the number of components, {n_components}", "Raise it"
+        raise rule_error("n_landmarks", rule, m, f"{cure}, or lower `n_components`.")
+    rule, cure = f"be no fewer than the components, {n_components}", "Name more"
+    raise rule_error("landmarks", rule, m, f"{cure}, or lower `n_components`.")
 
 
 def check_supported(model: Any) -> None:

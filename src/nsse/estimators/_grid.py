@@ -1,4 +1,4 @@
-"""Points of a parameter grid: which of them share one sweep over σ, and how each is fitted."""
+"""Points of a parameter grid, scored on one split: from a sweep that they share, or by a fit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nsse.estimators._center_grid import Fold, sweep_with_centers
+from nsse.estimators._centers import CenterPlan
 from nsse.estimators._parameters import check_n_components
+from nsse.estimators._points import GridPoint, Params, with_params
 from nsse.estimators._posing import affinity_rule, scale_weight
-from nsse.estimators._settings import Settings, check_settings
+from nsse.estimators._settings import Settings
 from nsse.extensions import nearest_rows
 from nsse.graphs import ShiftedGraph, check_affinity
 from nsse.kernels import median_distance
@@ -24,10 +26,7 @@ from nsse.solvers.sweep import Sweep, Weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Params = dict[str, Any]
 
-# One sweep serves all values of these; any other parameter starts another sweep.
-SWEPT = ("n_components", "mu1", "mu2", "mu3", "n_neighbors", "beta", "sigma")
 NOT_ON_A_SUBSAMPLE = (
     "it cannot be solved with landmarks on the subsample: lower `n_components`, raise `mu2` or "
     "`n_subsample`, or give a `sigma`"
@@ -63,36 +62,6 @@ def default_param_grid(n_classes: int) -> dict[str, list[Any]]:
     }
 
 
-@dataclass(frozen=True)
-class GridPoint:
-    """Parameters of one fit, checked; ``n_components`` may be None, for n_classes − 1."""
-
-    params: Params
-    model: Any
-    settings: Settings
-
-    @classmethod
-    def of(cls, estimator: Any, params: Params) -> GridPoint:
-        """Check the parameters that can be judged without the data."""
-        model = with_params(estimator, params)
-        return cls(params, model, check_settings(model))
-
-    @property
-    def shares(self) -> bool:
-        """Whether it can be had from a sweep: Algorithm 1 goes its own way."""
-        return self.settings.sigma is not None or self.settings.solver == "joint"
-
-    def has_centers(self, n_samples: int) -> bool:
-        """Whether a fit to so many samples has landmarks."""
-        plan = self.settings.centers
-        return plan is not None and not plan.is_exact_for(n_samples)
-
-    @property
-    def family(self) -> tuple[tuple[str, int], ...]:
-        """Equal for points of the same sweep: those that differ in swept parameters only."""
-        return tuple((n, identity(value)) for n, value in self.params.items() if n not in SWEPT)
-
-
 @dataclass
 class SplitScores:
     """Scores of all points on one split; NaN and the reason where a point cannot be fitted."""
@@ -107,7 +76,8 @@ class SplitScores:
 class Split:
     """Samples, their squared distances, and which of them train and which validate.
 
-    ``whole`` has the class sizes of all samples where these are a subsample.
+    Where these are a subsample, ``whole`` has the class sizes of all samples and ``places`` says which
+    of them these are.
     """
 
     X: Any
@@ -116,6 +86,18 @@ class Split:
     train: Ints
     valid: Ints
     whole: Floats | None = None
+    places: Ints | None = None
+
+    def plan(self, point: GridPoint, n_represented: int) -> CenterPlan | None:
+        """The landmarks of a point on this split."""
+        plan = point.settings.centers
+        if plan is None:
+            return None
+        n_samples = len(self.y) if self.whole is None else int(self.whole.sum())
+        train, valid = self.train, self.valid
+        if self.places is not None:
+            train, valid = self.places[train], self.places[valid]
+        return plan.within(n_samples, train, valid, n_represented)
 
     def sizes(self, classes: NDArray[Any]) -> Floats:
         """How many samples of each of the training classes there are, or are stood for."""
@@ -125,33 +107,6 @@ class Split:
 
 
 Scorer = Callable[[NDArray[Any], Split], float]
-
-
-def with_params(estimator: Any, params: Params) -> Any:
-    """An unfitted copy with other parameters.
-
-    Unlike scikit-learn's clone it shares what is large, a matrix of weights; unlike `set_params` alone
-    it leaves a classifier of the grid as it is when another parameter of the grid changes that.
-    """
-    own = {name: _unfitted(value) for name, value in estimator.get_params(deep=False).items()}
-    changes = {name: _unfitted(value) for name, value in params.items()}
-    if set(changes) <= set(own):
-        return type(estimator)(**own | changes)  # what `set_params` does, without asking for names again
-    return type(estimator)(**own).set_params(**changes)
-
-
-def identity(value: Any) -> Any:
-    """What tells two values of a parameter apart: numbers and names by value, the rest by object."""
-    try:
-        hash(value)
-    except TypeError:
-        return id(value)
-    return value
-
-
-def _unfitted(value: Any) -> Any:
-    is_estimator = hasattr(value, "get_params") and not isinstance(value, type)
-    return clone(value) if is_estimator else value
 
 
 def score_points(split: Split, points: Sequence[GridPoint], score: Scorer) -> SplitScores:
@@ -198,13 +153,24 @@ def _fit_alone(split: Split, point: GridPoint, place: int, score: Scorer, result
         return
     result.counts["fits of their own"] += 1
     try:
-        affinity = {"affinity": _affinity(split, point.settings)}
-        model = with_params(point.model, affinity).fit(split.X[split.train], split.y[split.train])
+        model = with_params(point.model, _params_on(split, point))
+        model.fit(split.X[split.train], split.y[split.train])
         result.scores[place] = score(model.predict(split.X[split.valid]), split)
     except (ValueError, np.linalg.LinAlgError) as error:
         result.failures[place] = str(error)
         return
     result.sigmas[place] = point.settings.sigma or model.sigma_ / model.length_unit_
+
+
+def _params_on(split: Split, point: GridPoint) -> Params:
+    """What counts samples, put for those of a split."""
+    params = {"affinity": _affinity(split, point.settings)}
+    plan = split.plan(point, len(split.train))
+    if plan is None or plan.is_auto:
+        return params
+    if isinstance(plan.how, str):
+        return params | {"n_landmarks": plan.n}
+    return params | {"n_landmarks": None, "landmarks": plan.how}
 
 
 def _sweep(
@@ -261,7 +227,9 @@ def _sweep_with_centers(
     if unit is None:
         unit = median_distance(split.D2[np.ix_(split.train, split.train)])
     fold = Fold(split.X[split.train], codes.astype(np.intp), split.X[split.valid], sizes, unit)
-    models, settings = [p.model for p in points], [p.settings for p in points]
+    models = [p.model for p in points]
+    plan = split.plan(points[0], fold.n_samples)  # the same for all of them
+    settings = [replace(p.settings, centers=plan) for p in points]
     yield from sweep_with_centers(fold, models, settings, counts)
 
 

@@ -12,12 +12,13 @@ from sklearn.model_selection import ParameterGrid
 
 from nsse._errors import rule_error
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
-from nsse.estimators._grid import Split, default_param_grid, with_params
+from nsse.estimators._grid import Split, default_param_grid
 from nsse.estimators._landmarks import keep_width, require_landmarks, row_source
 from nsse.estimators._lazy import LazyAnswers
 from nsse.estimators._memory import sweep_memory
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._parameters import check_choice, check_count
+from nsse.estimators._points import with_params
 from nsse.estimators._posing import encode_labels
 from nsse.estimators._scoring import label_scorer
 from nsse.estimators._search import NoPointError, Table, cv_results, run_search
@@ -140,7 +141,10 @@ class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
     Memory is O(N²) for each of `n_jobs` workers: see `estimate_memory`.
 
     With landmarks (``estimator=NSSE(n_landmarks=3000)``) the points are scored with landmarks too, as
-    many for the samples of the search as are right for these, and share their work likewise.
+    many for the samples of the search as are right for these, and share their work likewise. A split
+    that trains on fewer samples than `n_landmarks` takes all of them. Landmarks that are indices count
+    the samples given to `fit`; on a split those of them that are held out are left out, for the map
+    must not have seen what it is judged on. Landmarks that are rows are the same on every split.
 
     Examples
     --------
@@ -255,7 +259,7 @@ class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
         grid = default_param_grid(len(classes)) if self.param_grid is None else self.param_grid
         splits = drawn_splits(self, searched.X, searched.y)
         with logged(self.verbose):
-            trial = self._trial(with_params(base, searched.params), searched, splits)
+            trial = self._trial(base, searched, splits)
             try:
                 table, index = run_search(self, grid, base, trial)
             except NoPointError:
@@ -304,12 +308,12 @@ class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
 
     def _trial(self, base: NSSE, searched: Searched, splits: list[tuple[Any, Any]]) -> Trial:
         score = label_scorer(self.scoring)
-        X, y, whole = searched.X, searched.y, searched.whole
+        X, y = searched.X, searched.y
         check_distinct(X)
         D2 = squared_distances(X)
         progress = False if self.progress is None and not self.verbose else self.progress
-        cut = [Split(X, y, D2, train, valid, whole) for train, valid in splits]
-        return Trial(base, cut, score, n_jobs=self.n_jobs, progress=progress)
+        cut = [Split(X, y, D2, *parts, searched.whole, searched.places) for parts in splits]
+        return Trial(base, cut, score, settled=searched.settled, n_jobs=self.n_jobs, progress=progress)
 
 
 def _checked_estimator(estimator: Any) -> NSSE:

@@ -12,8 +12,8 @@ from scipy.stats import rankdata
 from sklearn.model_selection import ParameterGrid
 
 from nsse._errors import rule_error
-from nsse.estimators._grid import Params, identity
 from nsse.estimators._parameters import check_count, check_number
+from nsse.estimators._points import Params, identity
 
 Floats = NDArray[np.float64]
 

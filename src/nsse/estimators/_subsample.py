@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,20 +15,40 @@ from nsse.estimators._settings import Settings
 from nsse.scaling import ArrayRows, RowSource, stratified
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Searched:
     """Samples and labels.
 
-    Of a subsample, ``whole`` has the class sizes of all samples, and ``params`` are parameters that
-    must be put otherwise: landmarks that were indices into all samples.
+    Of a subsample, ``whole`` has the class sizes of all samples, ``places`` says which of them these
+    are, and ``source`` gives others: landmarks may be any.
     """
 
     X: Any
     y: NDArray[Any]
     whole: Floats | None = None
-    params: dict[str, Any] = field(default_factory=dict)
+    places: Ints | None = None
+    source: RowSource | None = None
+    _landmarks: dict[bytes, Any] = field(default_factory=dict)
+
+    def settled(self, settings: Settings) -> Settings:
+        """Settings that do without the other samples: landmarks that are indices have their rows."""
+        plan = settings.centers
+        if self.places is None or plan is None or not plan.is_indices:
+            return settings
+        return replace(settings, centers=replace(plan, rows=self._rows_of(plan.how)))
+
+    def _rows_of(self, given: Any) -> Any:
+        """Rows of landmarks, in the order of their indices; read once, whoever asks."""
+        assert self.whole is not None
+        assert self.source is not None
+        key = np.asarray(given, dtype=np.int64).tobytes()
+        if key not in self._landmarks:
+            indices = check_indices(given, int(self.whole.sum()))
+            self._landmarks[key] = _floats(self.source.take(indices))
+        return self._landmarks[key]
 
 
 def searched_samples(
@@ -42,10 +62,8 @@ def searched_samples(
     _, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     chosen = stratified(codes.astype(np.intp), n_rows, rng)
-    params = {}
-    if not isinstance(plan.how, str) and plan.how.ndim == 1:
-        params["landmarks"] = _floats(source.take(check_indices(plan.how, len(y))))
-    return Searched(_floats(source.take(chosen)), y[chosen], sizes.astype(np.float64), params)
+    rows = _floats(source.take(chosen))
+    return Searched(rows, y[chosen], sizes.astype(np.float64), chosen, source)
 
 
 def _floats(rows: Any) -> Any:

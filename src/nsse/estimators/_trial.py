@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,10 @@ from sklearn.exceptions import FitFailedWarning
 
 from nsse._progress import progress_bar
 from nsse._threads import one_blas_thread
-from nsse.estimators._grid import (
-    GridPoint,
-    Params,
-    Scorer,
-    Split,
-    SplitScores,
-    score_points,
-)
+from nsse.estimators._grid import Scorer, Split, SplitScores, score_points
+from nsse.estimators._points import GridPoint, Params
 from nsse.estimators._search import Table
+from nsse.estimators._settings import Settings
 
 # Grid points that a message names for each reason of failure.
 NAMED = 3
@@ -43,9 +39,16 @@ class Trial:
     """Scores points of a grid on all splits, and remembers what it cost and what failed."""
 
     def __init__(
-        self, base: Any, splits: list[Split], score: Scorer, *, n_jobs: int | None, progress: bool | None
+        self,
+        base: Any,
+        splits: list[Split],
+        score: Scorer,
+        *,
+        settled: Callable[[Settings], Settings],
+        n_jobs: int | None,
+        progress: bool | None,
     ) -> None:
-        self._base, self._splits, self._score = base, splits, score
+        self._base, self._splits, self._score, self._settled = base, splits, score, settled
         self._n_jobs, self._progress = n_jobs, progress
         self.counts: Counter[str] = Counter()
         self.failures: dict[str, str] = {}
@@ -61,7 +64,8 @@ class Trial:
 
     def check(self, params: Sequence[Mapping[str, Any]]) -> list[GridPoint]:
         """The points, if all of them can be judged fit without any work."""
-        return [GridPoint.of(self._base, dict(point)) for point in params]
+        points = [GridPoint.of(self._base, dict(point)) for point in params]
+        return [replace(point, settings=self._settled(point.settings)) for point in points]
 
     def _columns(self, points: list[GridPoint]) -> list[SplitScores]:
         """One column of scores per split, in their order."""

@@ -13,9 +13,9 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nsse.certificates.votes import vote_radii, winners
+from nsse.certificates.votes import vote_radii, vote_shares
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
-from nsse.estimators._grid import with_params
+from nsse.estimators._points import with_params
 from nsse.estimators._search import Table
 
 
@@ -55,11 +55,14 @@ class Voting(EmbeddingClassifier):
             Labels.
         """
         check_is_fitted(self)
-        return np.asarray(self.classes_[winners(self._votes(X))])
+        return np.asarray(self.classes_[np.argmax(self._shares(X), axis=1)])
 
     @available_if(lambda self: all(map(gives_probabilities, getattr(self, "voters_", [self]))))
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Probabilities of the classes: the mean of what the voters give.
+        """Probabilities of the classes: the share of the voters for each, so that `predict` agrees.
+
+        Of a tie that class has more, by a part in a billion, which the better voter gives. A single
+        voter gives its own probabilities.
 
         Parameters
         ----------
@@ -72,7 +75,9 @@ class Voting(EmbeddingClassifier):
             In the order of `classes_`.
         """
         check_is_fitted(self)
-        return np.asarray(sum(model.predict_proba(X) for model in self.voters_) / len(self.voters_))
+        if len(self.voters_) == 1:
+            return np.asarray(self.best_estimator_.predict_proba(X))
+        return self._shares(X)
 
     def certified_radius(self, X: Any, *, bound: str = "directional") -> NDArray[np.float64]:
         """How far each sample can move without a change of its label: see `NSSE.certified_radius`.
@@ -107,6 +112,9 @@ class Voting(EmbeddingClassifier):
         """Codes of the labels that the voters give, one column for each."""
         labels = [model.predict(X) for model in self.voters_]
         return np.column_stack([np.searchsorted(self.classes_, given) for given in labels])
+
+    def _shares(self, X: Any) -> NDArray[np.float64]:
+        return vote_shares(self._votes(X), len(self.classes_))
 
     def _map(self, X: Any) -> NDArray[Any]:
         return np.asarray(self.best_estimator_._map(X))

@@ -31,6 +31,9 @@ def to_onnx(
     are ``embedding`` (what `transform` gives) and ``label`` (what `predict` gives); a pipeline that ends
     in a classifier of scikit-learn has ``label`` and ``probabilities``.
 
+    A graph cannot refuse a row as Python does. Where a feature is NaN or infinite, a model of ours gives
+    coordinates that are not finite, and with them a label without meaning.
+
     Parameters
     ----------
     model : estimator

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from nsse.estimators import NSSE
-from nsse.estimators._grid import GridPoint, Split, SplitScores, score_points
+from nsse.estimators._grid import Split, SplitScores, score_points
+from nsse.estimators._points import GridPoint
 from nsse.estimators._scoring import accuracy
 from nsse.estimators._search import NoPointError, Table
 from nsse.estimators._trial import table_of

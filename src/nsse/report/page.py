@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from nsse._files import replacing
 from nsse.report.palette import PAPER
 
 
@@ -43,7 +44,7 @@ def write(figure: Any, left: float, bottom: float, text: str, **style: Any) -> N
 
 
 def save_figure(figure: Any, path: Path, kind: str) -> None:
-    """Write a figure as ``"png"`` or ``"svg"``; the same figure gives the same bytes.
+    """Write a figure as ``"png"`` or ``"svg"``, whole or not at all; the same figure, the same bytes.
 
     Parameters
     ----------
@@ -56,5 +57,6 @@ def save_figure(figure: Any, path: Path, kind: str) -> None:
     """
     from matplotlib import rc_context
 
-    with rc_context({"svg.hashsalt": "nsse"}):
-        figure.savefig(path, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
+    metadata = {"Date": None} if kind == "svg" else None
+    with replacing(path) as temporary, rc_context({"svg.hashsalt": "nsse"}):
+        figure.savefig(temporary, format=kind, dpi=200, metadata=metadata)

@@ -21,7 +21,7 @@ from nsse.report.certificate_plots import (
     risk_coverage_figure,
 )
 from nsse.report.embedding_plot import add_key, draw_view, embedding_figure
-from nsse.report.explorer.facts import finding, made_of, notes
+from nsse.report.explorer.facts import about_labels, finding, made_of, notes
 from nsse.report.explorer.models import Findings, Samples, find
 from nsse.report.page import new_figure, place_axes, write
 from nsse.report.palette import INK, MUTED_INK, PAPER, class_colors
@@ -63,7 +63,7 @@ def embedding(model: Any, X: Any = None, y: Any = None) -> tuple[Any, Frame]:
     places, Y = np.vstack([view.train, view.test]), np.vstack([part.embedding for part in parts])
     frame |= {"x": places[:, 0].tolist(), "y": places[:, 1].tolist()}
     frame |= {f"y{k + 1}": Y[:, k].tolist() for k in range(Y.shape[1])}
-    return embedding_figure(view, kind="test", caption=" ".join(notes(findings)[:2])), frame
+    return embedding_figure(view, kind="test", caption=" ".join(about_labels(findings))), frame
 
 
 def trace(model: Any) -> tuple[Any, Frame]:
@@ -176,7 +176,7 @@ def risk_coverage(model: Any, X: Any, y: Any) -> tuple[Any, Frame]:
     if not findings.has_labels:
         raise rule_error("y", "be given to count mistakes", None, "Pass the labels of the samples.")
     curve = _curve(findings)
-    return risk_coverage_figure({findings.name: curve}), dict(curve.to_dict())
+    return risk_coverage_figure({findings.teller: curve}), dict(curve.to_dict())
 
 
 def report_figure(findings: Findings, title: str) -> Any:
@@ -240,8 +240,9 @@ def _view(findings: Findings) -> PolygonView:
         rule = "hold labels that the model knows, for the figure has a corner for each of these"
         raise rule_error("y", rule, strangers, "Leave these samples out.")
     test, labelled = findings.test, findings.has_labels
+    name = findings.teller if labelled else findings.name
     view = polygon_view(
-        findings.name, findings.train.embedding, findings.train.codes, test.embedding,
+        name, findings.train.embedding, findings.train.codes, test.embedding,
         test.codes if labelled else test.predicted, test.predicted if labelled else None,
     )  # fmt: skip
     return replace(view, classes=np.array(findings.classes, dtype=object)[view.classes])

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+# "<" could end the element or open a comment; the two separators end lines in older JavaScript; no file
+# holds lone surrogates.
+_UNSAFE = re.compile("[<\u2028\u2029\ud800-\udfff]")
 # By the names that ``data.js`` knows.
 KINDS = {"f4": "<f4", "f8": "<f8", "u1": "|u1", "u2": "<u2"}
 
@@ -24,7 +28,4 @@ def block(values: ArrayLike, kind: str) -> dict[str, Any]:
 def script_safe_json(data: Any) -> str:
     """JSON that may stand in a script element, whatever the names of the classes are."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # "<" could end the element or open a comment; the two separators end lines in older JavaScript.
-    for sign in "<\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

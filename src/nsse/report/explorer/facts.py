@@ -16,7 +16,7 @@ def finding(findings: Findings) -> str:
     wrong = int(findings.wrong.sum())
     share = f" ({100 * wrong / n:.1f} %)" if wrong else ""
     count = f"{wrong:,}" if wrong else "none"
-    return f"{findings.name} mislabels {count} of {_count(n, 'test sample')}{share}."
+    return f"{findings.teller} mislabels {count} of {_count(n, 'test sample')}{share}."
 
 
 def made_of(findings: Findings) -> str:
@@ -25,15 +25,16 @@ def made_of(findings: Findings) -> str:
     n_classes = len(findings.core.classes_)
     sigma = getattr(findings.core, "sigma_", None)
     scale = "" if sigma is None else f", kernel scale σ = {sigma:.4g}"
+    which = "Drawn is the best of them: " if len(findings.voters) > 1 else ""
     return (
-        f"{findings.name} in {_count(d, 'dimension')}, fitted to "
+        f"{which}{findings.name} in {_count(d, 'dimension')}, fitted to "
         f"{_count(len(findings.train), 'sample')} of {_count(n_classes, 'class', 'classes')}{scale}"
     )
 
 
-def notes(findings: Findings) -> list[str]:
-    """What a reader must know about the colours, the pictures and the radii."""
-    found = []
+def about_labels(findings: Findings) -> list[str]:
+    """What a reader must know about the colours."""
+    found = [_about_the_vote(findings)] if len(findings.voters) > 1 else []
     if not findings.knows_labels:
         found.append(
             "The model does not keep the labels of its training samples: they are shown with the labels "
@@ -41,6 +42,23 @@ def notes(findings: Findings) -> list[str]:
         )
     if len(findings.test) and not findings.has_labels:
         found.append("No labels came with the test samples: they are shown with their predicted class.")
+    return found
+
+
+def _about_the_vote(findings: Findings) -> str:
+    n = len(findings.test)
+    radii = "" if findings.radius is None else " and certified radii"
+    of_n = f"{findings.n_otherwise:,} of the {_count(n, 'test sample')}"
+    alone = f"; alone, it gives {of_n} another label" if n else ""
+    return (
+        f"Labels{radii} are those of the vote of {len(findings.voters)} maps. Places, neighbours and "
+        f"steps of the fit are those of the best one{alone}."
+    )
+
+
+def notes(findings: Findings) -> list[str]:
+    """What a reader must know about the colours, the pictures and the radii."""
+    found = about_labels(findings)
     if findings.train.inputs is None:
         found.append(
             "The model does not keep its training samples: their points have no picture and no row."

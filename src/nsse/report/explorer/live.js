@@ -3,7 +3,8 @@
 class Live {
   constructor(stage, entry) {
     this.stage = stage;
-    this.map = new LiveMap(entry);
+    this.model = new LiveModel(entry);
+    this.map = this.model.map;
     this.preparation = entry.preparation;
     this.isImages = entry.preparation.kind === "images";
     document.getElementById("live").hidden = false;
@@ -164,10 +165,8 @@ class Live {
   }
 
   show(x, source = "") {
-    const { map, stage } = this, { points } = stage;
-    const place = map.embed(x);
-    const code = map.decision ? map.label(place) : null;
-    const radius = map.decision ? map.radius(place, code) : null;
+    const { model, stage } = this, { points } = stage;
+    const { place, votes, code, radius } = model.tell(x);
     const neighbors = points.neighbors(place, 8);
     this.last = { x: Array.from(x), place: Array.from(place), code, radius, neighbors };
     stage.live = { place, code, neighbors: neighbors.slice(0, 4) };
@@ -175,6 +174,7 @@ class Live {
     const told = code === null
       ? [make("p", { class: "quiet" }, "This classifier is not computed in the page; see where the sample lands.")]
       : [make("p", { class: "row" }, swatch(stage, code), make("strong", {}, `Predicted ${points.className(code)}`)),
+        ...(votes.length > 1 ? [make("p", { class: "quiet" }, voteWords(votes, code, points))] : []),
         make("p", { class: "quiet" }, radiusWords(radius))];
     this.result.hidden = false;
     this.result.replaceChildren(
@@ -183,6 +183,12 @@ class Live {
       neighborList(stage, neighbors),
     );
   }
+}
+
+function voteWords(votes, code, points) {
+  const loyal = votes.filter((vote) => vote === code).length;
+  const drawn = votes[0] === code ? "" : ` The map drawn says ${points.className(votes[0])}.`;
+  return `${loyal} of ${votes.length} maps say so.${drawn}`;
 }
 
 function radiusWords(radius) {

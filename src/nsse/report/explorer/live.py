@@ -45,12 +45,29 @@ class LiveMap:
 
 
 @dataclass(frozen=True)
+class Voter:
+    """A map, its largest coordinate, and what decides on its values (None: the page cannot tell)."""
+
+    expansion: Any
+    largest: float
+    decision: Decision | None
+
+
+@dataclass(frozen=True)
 class StoredCenters:
     """Centres, less their shift, in the kind of number that is exact enough, and what that loses."""
 
     points: Floats
     kind: str
     loss: float
+
+    @classmethod
+    def of_all(cls, voters: list[Voter]) -> list[StoredCenters]:
+        """Of every map; single precision where the bound allows it for all of them."""
+        found = [cls.of(voter.expansion, voter.largest) for voter in voters]
+        if all(stored.kind == "f4" for stored in found):
+            return found
+        return [cls(stored.points, "f8", 0.0) for stored in found]
 
     @classmethod
     def of(cls, expansion: Any, largest: float) -> StoredCenters:
@@ -75,18 +92,16 @@ def live_map(findings: Findings, preparation: Mapping[str, Any], live: bool | st
             cure = 'Pass live="auto" for a page without the map.'
             raise rule_error("live", f"not be True here. {reason}", live, cure)
         return LiveMap(None, reason)
-    expansion, embedding = findings.core.expansion_, findings.train.embedding
-    decision = None if findings.radius is None else decision_of(findings.core)
+    voters = _voters(findings)
     # At least so much, known before sparse centres are made dense.
-    if live == "auto" and _bytes_of(expansion, "f4", decision) > LIVE_BYTES:
-        return _too_large(_bytes_of(expansion, "f4", decision))
-    centers = StoredCenters.of(expansion, float(np.abs(embedding).max()))
-    size = _bytes_of(expansion, centers.kind, decision)
+    if live == "auto" and _bytes_of(voters, "f4") > LIVE_BYTES:
+        return _too_large(_bytes_of(voters, "f4"))
+    stored = StoredCenters.of_all(voters)
+    size = _bytes_of(voters, stored[0].kind)
     if live == "auto" and size > LIVE_BYTES:
         return _too_large(size)
-    assert findings.scaling is not None  # or there had been an obstacle
     known = _what_the_page_takes(findings, preparation)
-    return LiveMap(_entry(expansion, centers, decision, findings.scaling, known))
+    return LiveMap({"preparation": known, **_entries(voters, stored, findings)})
 
 
 def _what_the_page_takes(findings: Findings, preparation: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,6 +113,20 @@ def _what_the_page_takes(findings: Findings, preparation: Mapping[str, Any]) -> 
     return {"kind": "array"}
 
 
+def _voters(findings: Findings) -> list[Voter]:
+    """The maps that the page needs: all that vote, or the one that it shows where no label is known."""
+    proved = findings.radius is not None
+    models = findings.voters if proved else [findings.core]
+    return [
+        Voter(
+            model.expansion_,
+            float(np.abs(model.embedding_).max()),
+            decision_of(model) if proved else None,
+        )
+        for model in models
+    ]
+
+
 def _obstacle(findings: Findings) -> str:
     if not hasattr(findings.core, "expansion_"):
         return f"{findings.name} has no Gaussian map, the kind that a page can compute."
@@ -106,10 +135,19 @@ def _obstacle(findings: Findings) -> str:
     return ""
 
 
-def _bytes_of(expansion: Any, kind: str, decision: Decision | None) -> int:
-    scores = 0 if decision is None else decision.weights.size + len(decision.weights)
-    n_values = int(np.prod(expansion.centers.points.shape))
-    return n_values * int(kind[1]) + 8 * (expansion.coef.size + scores)
+def _bytes_of(voters: list[Voter], kind: str) -> int:
+    size = 0
+    for voter in voters:
+        decision, expansion = voter.decision, voter.expansion
+        scores = 0 if decision is None else decision.weights.size + len(decision.weights)
+        size += 8 * (expansion.coef.size + scores)
+        if voter is voters[0] or not _shares_centers(voter, voters[0]):
+            size += int(np.prod(expansion.centers.points.shape)) * int(kind[1])
+    return size
+
+
+def _shares_centers(voter: Voter, first: Voter) -> bool:
+    return voter.expansion.centers is first.expansion.centers
 
 
 def _too_large(size: int) -> LiveMap:
@@ -117,20 +155,33 @@ def _too_large(size: int) -> LiveMap:
     return LiveMap(None, f"It takes {size / 1e6:.1f} MB, and {most}; live=True puts it in.")
 
 
-def _entry(
-    expansion: Any, centers: StoredCenters, decision: Decision | None, scaling: Affine,
-    preparation: Mapping[str, Any],
-) -> dict[str, Any]:  # fmt: skip
+def _entries(voters: list[Voter], stored: list[StoredCenters], findings: Findings) -> dict[str, Any]:
+    """The first map, which is shown, and those that vote with it: what differs from the first."""
+    assert findings.scaling is not None  # or there had been an obstacle
+    entries = []
+    for voter, centers in zip(voters, stored, strict=True):
+        own = voter is voters[0] or not _shares_centers(voter, voters[0])
+        at = _centers_entry(voter.expansion, centers, findings.scaling) if own else {}
+        entries.append(at | _map_entry(voter, centers.loss))
+    return entries[0] | {"voters": entries[1:]}
+
+
+def _centers_entry(expansion: Any, centers: StoredCenters, scaling: Affine) -> dict[str, Any]:
     shift = 0.0 if expansion.centers.shift is None else expansion.centers.shift
     moved = scaling.then(np.ones(1), -np.asarray(shift))
     return {
-        "preparation": dict(preparation),
         "factor": block(moved.factor, "f8"),
         "offset": block(moved.offset, "f8"),
         "centers": block(centers.points, centers.kind),
+    }
+
+
+def _map_entry(voter: Voter, loss: float) -> dict[str, Any]:
+    expansion, decision = voter.expansion, voter.decision
+    return {
         "coef": block(expansion.coef, "f8"),
         "sigma": float(expansion.sigma),
-        "decision": None if decision is None else _decision_entry(expansion, decision, centers.loss),
+        "decision": None if decision is None else _decision_entry(expansion, decision, loss),
     }
 
 

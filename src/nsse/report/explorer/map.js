@@ -14,16 +14,26 @@ class LiveMap {
     this.images = multiply(decision.weights, decision.factor);
   }
 
-  // f(x) = sum of c_i exp(-|x - z_i|^2 / sigma^2), Eq. (6).
-  embed(x) {
-    const z = this.centers.values, c = this.coef.values, n = this.nFeatures, d = this.d;
+  // |x - z_i|^2 of every centre.
+  squares(x) {
+    const z = this.centers.values, n = this.nFeatures;
     const u = Float64Array.from(x, (v, k) => v * this.factor.values[k] + this.offset.values[k]);
-    const y = new Float64Array(d);
-    const narrow = -1 / this.sigma ** 2;
+    const squares = new Float64Array(this.nCenters);
     for (let i = 0; i < this.nCenters; i++) {
       let squared = 0;
       for (let k = 0, at = i * n; k < n; k++) squared += (u[k] - z[at + k]) ** 2;
-      const kernel = Math.exp(narrow * squared);
+      squares[i] = squared;
+    }
+    return squares;
+  }
+
+  // f(x) = sum of c_i exp(-|x - z_i|^2 / sigma^2), Eq. (6).
+  embed(squares) {
+    const c = this.coef.values, d = this.d;
+    const y = new Float64Array(d);
+    const narrow = -1 / this.sigma ** 2;
+    for (let i = 0; i < this.nCenters; i++) {
+      const kernel = Math.exp(narrow * squares[i]);
       if (kernel !== 0) for (let k = 0; k < d; k++) y[k] += kernel * c[i * d + k];
     }
     return y;
@@ -101,6 +111,49 @@ class LiveMap {
     if (safe >= Math.SQRT2) return Infinity;
     return this.sigma * Math.sqrt(-Math.log1p(-(safe ** 2) / 2)) * (1 - 8 * EPS);
   }
+}
+
+// The map that is shown, and those that vote with it on labels.
+class LiveModel {
+  constructor(entry) {
+    this.maps = [entry, ...entry.voters].map((voter) => new LiveMap({ ...entry, ...voter }));
+    this.map = this.maps[0];
+  }
+
+  // Where x lands in the map that is shown; the label that most maps give, and how far it holds.
+  tell(x) {
+    const squares = new Map(), places = this.maps.map((map) => {
+      if (!squares.has(map.centers)) squares.set(map.centers, map.squares(x));
+      return map.embed(squares.get(map.centers));
+    });
+    const place = places[0];
+    if (!this.map.decision) return { place, votes: [], code: null, radius: null };
+    const votes = this.maps.map((map, k) => map.label(places[k]));
+    const radii = this.maps.map((map, k) => map.radius(places[k], votes[k]));
+    return { place, votes, code: winner(votes), radius: voteRadius(votes, radii) };
+  }
+}
+
+// The formulas of nsse.certificates.votes: of equal ones, the first voter's label wins.
+const supporters = (votes) => votes.map((vote) => votes.filter((other) => other === vote).length);
+
+function winner(votes) {
+  const counts = supporters(votes);
+  return votes[counts.indexOf(Math.max(...counts))];
+}
+
+// Within the radius too few voters can turn to change the majority.
+function voteRadius(votes, radii) {
+  const won = winner(votes), order = allOf(votes.length).sort((a, b) => (radii[a] < radii[b] ? -1 : radii[a] > radii[b] ? 1 : 0));
+  let certified = radii[order[0]];
+  for (let turned = 1; turned < votes.length; turned++) {
+    const kept = order.slice(turned).map((j) => votes[j]), counts = supporters(kept);
+    const loyal = kept.filter((vote) => vote === won).length;
+    const rivals = Math.max(0, ...counts.filter((_, j) => kept[j] !== won));
+    if (loyal <= rivals + turned) break;
+    certified = radii[order[turned]];
+  }
+  return certified;
 }
 
 function multiply(left, right) {

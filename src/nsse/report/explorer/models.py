@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from nsse._compat import remembered_neighbors
 from nsse._errors import rule_error, rule_message
 from nsse.certificates import decision_of
+from nsse.certificates.votes import winners
 from nsse.report.explorer.scaling import Affine, affine_of
 
 Floats = NDArray[np.float64]
@@ -67,11 +68,14 @@ class Points:
 class Findings:
     """A model and samples, ready to be shown.
 
+    ``judge`` gives labels and radii: ``core``, whose map is shown, or a vote of which it is the best;
+    ``n_otherwise`` counts the samples that ``core`` alone labels otherwise.
     ``knows_labels`` says whether the training labels are the true ones, or what the model says of its
     own samples. ``radius`` is None where nothing is certified, and ``unproved`` tells why. ``n_seen``
     counts the samples that are centres of the map, that is training samples.
     """
 
+    judge: Any
     core: Any
     scaling: Affine | None
     classes: tuple[str, ...]
@@ -82,11 +86,23 @@ class Findings:
     unproved: str
     has_labels: bool
     n_seen: int
+    n_otherwise: int
 
     @property
     def name(self) -> str:
         """Name of the method."""
         return type(self.core).__name__
+
+    @property
+    def teller(self) -> str:
+        """Whose labels these are."""
+        n = len(self.voters)
+        return self.name if n == 1 else f"The vote of {n} {self.name} maps"
+
+    @property
+    def voters(self) -> list[Any]:
+        """The models that vote on labels; ``core`` alone where there is no vote."""
+        return voters_of(self.judge)
 
     @property
     def n_features(self) -> int:
@@ -108,7 +124,8 @@ class Findings:
 
 def find(model: Any, samples: Samples) -> Findings:
     """Embed and label the samples, and ask the model for its training points."""
-    before, core = opened(model)
+    before, judge = opened(model)
+    core = voters_of(judge)[0]
     scaling = affine_of(before, core)
     X = samples.X if before is None or samples.X is None else before.transform(samples.X)
     n_samples = 0 if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
@@ -116,25 +133,24 @@ def find(model: Any, samples: Samples) -> Findings:
     known = core.classes_.tolist()
     others = sorted({label for label in labels if label not in known}, key=str)
     place = {label: code for code, label in enumerate([*known, *others])}
-    train, knows_labels = _training_points(core, scaling, place)
-    radius, unproved = (None, "No samples came with the model.") if X is None else _radius(core, X)
+    train, knows_labels = _training_points(judge, core, scaling, place)
+    radius, unproved = (None, "No samples came with the model.") if X is None else _radius(judge, X)
+    test = _no_points(train) if X is None else _test_points(judge, X, samples, labels, place)
     return Findings(
-        core, scaling, tuple(str(label) for label in place), train,
-        _no_points(train) if X is None else _test_points(core, X, samples, labels, place),
+        judge, core, scaling, tuple(str(label) for label in place), train, test,
         knows_labels, radius, unproved, has_labels=X is not None and samples.y is not None,
         n_seen=0 if X is None else _n_seen(core, X),
+        n_otherwise=0 if X is None or core is judge else _n_otherwise(core, X, test, place),
     )  # fmt: skip
 
 
 def opened(model: Any) -> tuple[Any, Any]:
-    """The steps in front of our model (None: there are none), and our model, out of any search."""
-    while hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
+    """The steps in front of our model (None: there are none), and our model, the one that predicts."""
+    model = _that_predicts(model)
     before, core = (model[:-1], model[-1]) if isinstance(model, Pipeline) else (None, model)
     if before is not None and len(before) == 0:
         before = None
-    while hasattr(core, "best_estimator_"):
-        core = core.best_estimator_
+    core = _that_predicts(core)
     if not all(hasattr(core, name) for name in ("transform", "predict", "fit")):
         cure = "Pass NSSE or another method of this library, alone or at the end of a pipeline."
         raise TypeError(rule_message("model", "embed and predict", type(core).__name__, cure))
@@ -146,32 +162,58 @@ def opened(model: Any) -> tuple[Any, Any]:
     return before, core
 
 
+def _that_predicts(model: Any) -> Any:
+    """Out of any search that leaves labels to its best model alone."""
+    while hasattr(model, "best_estimator_") and len(getattr(model, "voters_", [])) < 2:
+        model = model.best_estimator_
+    return model
+
+
+def voters_of(judge: Any) -> list[Any]:
+    """The models that vote on labels, the best one first."""
+    return list(getattr(judge, "voters_", [judge]))
+
+
 def _test_points(
-    core: Any, X: Any, samples: Samples, labels: list[Any], place: dict[Any, int]
+    judge: Any, X: Any, samples: Samples, labels: list[Any], place: dict[Any, int]
 ) -> Points:
-    embedding = np.asarray(core.transform(X), dtype=np.float64)
+    embedding = np.asarray(judge.transform(X), dtype=np.float64)
     return Points(
         embedding,
         codes=np.array([place[label] for label in labels] or [-1] * len(embedding), dtype=np.intp),
-        predicted=np.array([place[label] for label in core.predict(X).tolist()], dtype=np.intp),
+        predicted=np.array([place[label] for label in judge.predict(X).tolist()], dtype=np.intp),
         inputs=samples.X if sparse.issparse(samples.X) else np.asarray(samples.X, dtype=np.float64),
         names=_names(samples.names, len(embedding)),
     )
+
+
+def _n_otherwise(core: Any, X: Any, test: Points, place: dict[Any, int]) -> int:
+    alone = [place[label] for label in core.predict(X).tolist()]
+    return int(np.count_nonzero(test.predicted != alone))
 
 
 def _no_points(train: Points) -> Points:
     return Points(train.embedding[:0], train.codes[:0], train.predicted[:0], None)
 
 
-def _training_points(core: Any, scaling: Affine | None, place: dict[Any, int]) -> tuple[Points, bool]:
+def _training_points(
+    judge: Any, core: Any, scaling: Affine | None, place: dict[Any, int]
+) -> tuple[Points, bool]:
     embedding = np.asarray(core.embedding_, dtype=np.float64)
-    predicted = _predicted(core, core.embedding_)
+    predicted = _said_in_training(judge)
     labels = _remembered_labels(core, len(embedding))
     codes = np.array([place[label] for label in (predicted if labels is None else labels)], np.intp)
     said = np.array([place[label] for label in predicted], dtype=np.intp)
     known = scaling is not None and _centers_are_samples(core)
     inputs = scaling.undone(core.centers_) if scaling is not None and known else None
     return Points(embedding, codes, said, inputs), labels is not None
+
+
+def _said_in_training(judge: Any) -> list[Any]:
+    """What the voters make of the embeddings of their training samples, the same for all of them."""
+    said = [_predicted(voter, voter.embedding_) for voter in voters_of(judge)]
+    votes = np.column_stack([np.searchsorted(judge.classes_, labels) for labels in said])
+    return list(judge.classes_[winners(votes)].tolist())
 
 
 def _predicted(core: Any, embedding: NDArray[Any]) -> list[Any]:
@@ -223,15 +265,19 @@ def _row_keys(X: Any, as_sparse: bool) -> Iterator[bytes | tuple[bytes, bytes]]:
         yield rows.indices[start:stop].astype(np.int64).tobytes(), rows.data[start:stop].tobytes()
 
 
-def _radius(core: Any, X: Any) -> tuple[Floats | None, str]:
-    if not hasattr(core, "certified_radius"):
-        return None, f"{type(core).__name__} has no Gaussian map, and nothing is proved about others."
-    try:
-        decision_of(core)
-    except ValueError:
-        name = type(core.classifier_).__name__
-        return None, f"Nothing is proved about the decisions of the classifier in use, {name}."
-    return np.asarray(core.certified_radius(X)), ""
+def _radius(judge: Any, X: Any) -> tuple[Floats | None, str]:
+    for voter in voters_of(judge):
+        if not hasattr(voter, "certified_radius"):
+            return (
+                None,
+                f"{type(voter).__name__} has no Gaussian map, and nothing is proved about others.",
+            )
+        try:
+            decision_of(voter)
+        except ValueError:
+            name = type(voter.classifier_).__name__
+            return None, f"Nothing is proved about the decisions of the classifier in use, {name}."
+    return np.asarray(judge.certified_radius(X)), ""
 
 
 def _labels(y: Any, classes: NDArray[Any], n_samples: int) -> list[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from nsse._errors import rule_error
 from nsse._files import replacing
+from nsse._names import written
 from nsse.certificates.selection import risk_coverage_curve
 from nsse.report.explorer import facts
 from nsse.report.explorer.blocks import block, script_safe_json
@@ -77,7 +78,7 @@ def write_report(
     Summary
         Training points, other samples shown, bytes of the file, and whether the map is inside.
     """
-    path = Path(path)
+    path, title = Path(path), written(title)
     if path.suffix.lower() not in SUFFIXES:
         raise rule_error("path", f"end in {', '.join(SUFFIXES)}", str(path), "Name it report.html.")
     findings = find(model, samples)
@@ -86,9 +87,7 @@ def write_report(
         from nsse.report.page import save_figure
         from nsse.report.plots import report_figure
 
-        figure = report_figure(findings, title)
-        with replacing(path) as temporary:
-            save_figure(figure, temporary, path.suffix.lower()[1:])
+        save_figure(report_figure(findings, title), path, path.suffix.lower()[1:])
         inside = False
     else:
         carried = live_map(findings, known, live)
