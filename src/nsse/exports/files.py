@@ -30,7 +30,7 @@ from nsse._files import replacing
 from nsse.exports.archive import Archive, packed, stored, stored_inside
 from nsse.exports.checks import check_model
 from nsse.exports.facts import checked_metadata, facts_of
-from nsse.exports.names import living_name, renamed, written_name
+from nsse.exports.names import living_name, rename, written_name
 from nsse.exports.search_trees import without_search_trees
 from nsse.exports.tree import check_text, types_in
 from nsse.exports.trusted import is_blind, only_loaders, trusted_types
@@ -201,8 +201,9 @@ def _audited(content: bytes, names: list[str]) -> tuple[bytes, list[str]]:
     archive = Archive(content)
     text = archive.read(TREE)
     check_text(text, len(content))
-    tree = renamed(json.loads(text), living_name)
+    tree = json.loads(text)
     kinds = types_in(tree, archive, only_loaders(), len(content))
+    rename(tree, living_name)
     arrays = {name: archive.read(name) for name in archive.names() if name not in (TREE, HEADER)}
     clean = stored({TREE: json.dumps(tree).encode(), **arrays})
     blind = {kind for kind, loader in kinds if is_blind(kind, loader)}
@@ -235,7 +236,8 @@ def _packed(model: Any, names: list[str], metadata: dict[str, Any] | None) -> by
 def _members(archive: Archive) -> dict[str, bytes]:
     """What skops wrote, with our names for our types; arrays are deflated once, not twice."""
     members = {name: archive.read(name) for name in archive.names()}
-    tree = renamed(json.loads(members[TREE]), written_name)
+    tree = json.loads(members[TREE])
+    rename(tree, written_name)
     members[TREE] = json.dumps(tree, separators=(",", ":")).encode()
     return {
         name: stored_inside(content) if name.endswith(".npz") else content

@@ -79,17 +79,18 @@ def living_name(name: str) -> str:
     return name if kind is None else type_name(kind)
 
 
-def renamed(part: Any, new_name: Callable[[str], str]) -> Any:
-    """The same tree of skops with other names for its types."""
-    if isinstance(part, list):
-        return [renamed(each, new_name) for each in part]
-    if not isinstance(part, dict):
-        return part
-    told = {key: renamed(value, new_name) for key, value in part.items()}
-    if isinstance(part.get("__module__"), str) and isinstance(part.get("__class__"), str):
-        name = new_name(f"{part['__module__']}.{part['__class__']}")
-        told["__module__"], _, told["__class__"] = name.rpartition(".")
-    return told
+def rename(tree: Any, new_name: Callable[[str], str]) -> None:
+    """Give the types in a tree of skops other names, in place."""
+    left = [tree]
+    while left:
+        part = left.pop()
+        if isinstance(part, list):
+            left.extend(part)
+        elif isinstance(part, dict):
+            left.extend(part.values())
+            if isinstance(part.get("__module__"), str) and isinstance(part.get("__class__"), str):
+                name = new_name(f"{part['__module__']}.{part['__class__']}")
+                part["__module__"], _, part["__class__"] = name.rpartition(".")
 
 
 _AS_WRITTEN = {type_name(kind): name for name, kind in WRITTEN.items()}

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nsse.exports.archive import Archive, check_array, check_sparse
+from nsse.exports.names import living_name
 
 # Levels of JSON; a pipeline of searches of pipelines has sixty.
-DEEPEST = 300
+DEEPEST = 200
 # Objects whatever the size of the file, and for every byte of it.
 FREE_OBJECTS, OBJECTS_PER_BYTE = 100_000, 0.1
 # Bytes of the tree, likewise: a byte of text becomes twenty of Python.
@@ -56,7 +57,7 @@ class Walk:
     loaders: dict[str, str]
     most: int
     names: set[tuple[str, str]] = field(default_factory=set)
-    seen: dict[Any, tuple[str, int]] = field(default_factory=dict)
+    seen: dict[Any, tuple[str, int, str]] = field(default_factory=dict)
     inside: set[Any] = field(default_factory=set)
     checked: set[tuple[str, str, str]] = field(default_factory=set)
     count: int = 0
@@ -69,7 +70,7 @@ def check_text(schema: bytes, size: int) -> None:
 
 
 def types_in(tree: Any, archive: Archive, loaders: dict[str, str], size: int) -> set[tuple[str, str]]:
-    """Check the tree, and every array that it refers to; give the types in it with their loaders.
+    """Check the tree, and every array that it refers to; give the types in it, where they live now, with their loaders.
 
     ``loaders`` are the types that are to be read in one way only.
     """
@@ -98,7 +99,8 @@ def _visit(part: Any, walk: Walk, depth: int) -> int:
     walk.inside.discard(identity)
     # An object told twice is told whole twice. A short second telling would stand for a long first
     # one, and a few of them inside each other for more objects than can be counted.
-    if identity is not None and walk.seen.setdefault(identity, (kind, weight)) != (kind, weight):
+    told = (kind, weight, _leaf(part))
+    if identity is not None and walk.seen.setdefault(identity, told) != told:
         raise ValueError(f"two objects under one number, one of type {kind!r:.80}")
     return weight
 
@@ -109,7 +111,7 @@ def _checked_kind(part: dict[str, Any], walk: Walk) -> str:
         isinstance(module, str) and isinstance(name, str) and isinstance(part.get("__id__", 0), int)
     ):
         raise ValueError("an object without a type")
-    full = f"{module}.{name}"
+    full = living_name(f"{module}.{name}")
     if loader not in LOADERS or walk.loaders.get(full, loader) != loader:
         raise ValueError(f"an object of type {full!r:.80} to be read as a {loader!r:.40}")
     walk.names.add((full, str(loader)))
@@ -129,6 +131,12 @@ def _check_file(part: dict[str, Any], full: str, loader: str, walk: Walk) -> Non
     elif loader == "SparseMatrixNode":
         check_sparse(walk.archive.inner(content), full.rpartition(".")[2])
     walk.checked.add(key)
+
+
+def _leaf(part: dict[str, Any]) -> str:
+    """What an object without parts says; bytes are written again, under another name."""
+    key = {"JsonNode": "content", "NdArrayNode": "file", "SparseMatrixNode": "file"}
+    return str(part.get(key.get(part["__loader__"], "")))
 
 
 def _is_object(part: Any) -> bool:

@@ -1,0 +1,297 @@
+"""Changes to model files: of their bytes, their tree, their arrays and their sparse matrices."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy as np
+
+Members = dict[str, bytes]
+Generator = np.random.Generator
+
+TREE = "schema.json"
+CLASSES = [
+    ("scipy.sparse._csr", "csr_array"), ("scipy.sparse._csr", "csr_matrix"), ("scipy.sparse._csc", "csc_array"),
+    ("numpy", "ndarray"), ("numpy", "float64"), ("numpy", "void"), ("builtins", "dict"), ("builtins", "tuple"),
+    ("sklearn.neighbors._classification", "KNeighborsClassifier"), ("sklearn.svm._classes", "SVC"),
+    ("sklearn.tree._tree", "Tree"), ("sklearn.cluster._kmeans", "KMeans"), ("posix", "system"),
+    ("nsse", "NSSE"), ("nsse", "NYS"), ("nsse", "Shifted"), ("nsse.estimators._nsse", "NSSE"), ("nsse", "Nothing"),
+]  # fmt: skip
+LOADERS = [
+    "ObjectNode", "DictNode", "ListNode", "TupleNode", "NdArrayNode", "SparseMatrixNode", "JsonNode", "TypeNode",
+    "ConstructorFromReduceNode", "CachedNode", "MaskedArrayNode", "FunctionNode", "BytesNode", "Nothing",
+]  # fmt: skip
+TEXTS = [
+    "0", "1", "-1", "2", "3.5", "1e308", "-1e308", "1e-320", "NaN", "Infinity", "1000000000", "123456789012345678901",
+    "null", "true", '"text"', '"brute"', '"kd_tree"', '"precomputed"', '"haversine"', "[]", "[1, 2]", "{}", "not JSON",
+]  # fmt: skip
+NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 1e-308, 1e200, 7.0, 2.0**31, 2.0**62]
+TYPES = ["f4", ">f8", "i4", "i8", "u1", "c16", "U8", "?", "f2", "S3", "M8[s]"]
+
+
+def mutated(content: bytes, rng: Generator) -> tuple[str, bytes]:
+    """A file with one to three changes of one kind, and the name of the kind."""
+    if rng.random() < 0.15:
+        return "bytes", _other_bytes(content, rng)
+    with ZipFile(BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    kinds: list[tuple[str, Callable[[Members, Generator], None], float]] = [
+        ("tree", _change_tree, 0.5),
+        ("array", _change_array, 0.3),
+        ("members", _change_members, 0.1),
+        ("header", _change_header, 0.1),
+    ]
+    if any(name.endswith(".npz") for name in members):
+        kinds.append(("sparse", _change_sparse, 1.0))
+    weights = np.array([weight for *_, weight in kinds])
+    name, change, _ = kinds[rng.choice(len(kinds), p=weights / weights.sum())]
+    for _ in range(rng.integers(1, 4)):
+        change(members, rng)
+    return name, _zipped(members, rng)
+
+
+def _other_bytes(content: bytes, rng: Generator) -> bytes:
+    data, way = bytearray(content), rng.integers(5)
+    place = int(rng.integers(len(data)))
+    if way == 0:
+        return bytes(data[:place])
+    if way == 1:
+        del data[place : place + int(rng.integers(1, 64))]
+    elif way == 2:
+        data[place:place] = data[: int(rng.integers(1, 64))]
+    elif way == 3:
+        # The directory at the end: sizes, offsets, methods.
+        place = len(data) - 1 - int(rng.integers(min(len(data), 1500)))
+        data[place : place + 4] = rng.bytes(min(4, len(data) - place))
+    else:
+        for place in rng.integers(len(data), size=rng.integers(1, 6)):
+            data[place] = rng.integers(256)
+    return bytes(data)
+
+
+def _change_tree(members: Members, rng: Generator) -> None:
+    if TREE not in members:
+        return
+    try:
+        tree = json.loads(members[TREE])
+    except ValueError:
+        return
+    nodes = list(_nodes(tree))
+    if nodes:
+        _pick(rng, TREE_CHANGES)(nodes, rng)
+    try:
+        members[TREE] = json.dumps(tree).encode()
+    except (ValueError, RecursionError):
+        return  # it contains itself: JSON has no word for that
+
+
+def _change_text(nodes: list[dict], rng: Generator) -> None:
+    plain = [node for node in nodes if node.get("__loader__") == "JsonNode"]
+    if plain:
+        _pick(rng, plain)["content"] = _pick(rng, TEXTS)
+
+
+def _change_class(nodes: list[dict], rng: Generator) -> None:
+    node = _solid(nodes, rng)
+    node["__module__"], node["__class__"] = _pick(rng, CLASSES)
+
+
+def _change_loader(nodes: list[dict], rng: Generator) -> None:
+    _solid(nodes, rng)["__loader__"] = _pick(rng, LOADERS)
+
+
+def _drop_key(nodes: list[dict], rng: Generator) -> None:
+    node = _pick(rng, nodes)
+    content = node.get("content")
+    place = content if isinstance(content, dict) and content and rng.random() < 0.7 else node
+    del place[_pick(rng, list(place))]
+
+
+def _swap_nodes(nodes: list[dict], rng: Generator) -> None:
+    a, b = _solid(nodes, rng), _solid(nodes, rng)
+    if a is not b:
+        old = dict(a)
+        a.clear()
+        a.update(json.loads(json.dumps(b)))
+        if rng.random() < 0.5 and not _inside(a, b):
+            b.clear()
+            b.update(old)
+
+
+def _share_number(nodes: list[dict], rng: Generator) -> None:
+    _pick(rng, nodes)["__id__"] = _pick(rng, nodes).get("__id__")
+
+
+def _refer(nodes: list[dict], rng: Generator) -> None:
+    node, number = _pick(rng, nodes), _pick(rng, nodes).get("__id__")
+    keep = rng.random() < 0.5
+    old = {key: node[key] for key in ("__class__", "__module__", "__loader__") if key in node and keep}
+    node.clear()
+    node.update(old, __id__=number)
+
+
+def _change_file(nodes: list[dict], rng: Generator) -> None:
+    with_files = [node for node in nodes if "file" in node]
+    if with_files:
+        _pick(rng, with_files)["file"] = _pick(rng, with_files)["file"]
+
+
+def _nest(nodes: list[dict], rng: Generator) -> None:
+    node = _pick(rng, nodes)
+    for _ in range(int(_pick(rng, [1, 20, 400]))):
+        inner = dict(node)
+        node.clear()
+        node.update(
+            {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [inner]}
+        )
+
+
+TREE_CHANGES = [
+    _change_text, _change_text, _change_text, _change_class, _change_loader, _drop_key, _swap_nodes, _share_number,
+    _refer, _change_file, _change_file, _nest,
+]  # fmt: skip
+
+
+def _change_array(members: Members, rng: Generator) -> None:
+    names = [name for name in members if name.endswith(".npy")]
+    if names:
+        name = _pick(rng, names)
+        members[name] = _other_array(members[name], rng)
+
+
+def _change_sparse(members: Members, rng: Generator) -> None:
+    name = _pick(rng, [name for name in members if name.endswith(".npz")])
+    try:
+        with ZipFile(BytesIO(members[name])) as archive:
+            inner = {part: archive.read(part) for part in archive.namelist()}
+    except ValueError:
+        return
+    if rng.random() < 0.1:
+        _change_members(inner, rng)
+    elif inner:
+        # Indices are what compiled code follows.
+        part = _pick(rng, [part for part in inner for _ in range(1 + 3 * part.startswith("ind"))])
+        inner[part] = _other_array(inner[part], rng)
+    members[name] = _zipped(inner, rng)
+
+
+def _change_members(members: Members, rng: Generator) -> None:
+    names = list(members)
+    if len(names) < 2:
+        return
+    a, b = _pick(rng, names), _pick(rng, names)
+    way = rng.integers(4)
+    if way == 0:
+        members[a], members[b] = members[b], members[a]
+    elif way == 1:
+        del members[a]
+    elif way == 2:
+        members[a] = _other_bytes(members[a], rng) if members[a] else b"x"
+    else:
+        members[a] = members[b]
+
+
+def _change_header(members: Members, rng: Generator) -> None:
+    """An array that says another shape or type than it has, and nothing else."""
+    names = [name for name in members if name.endswith(".npy") and members[name][:6] == b"\x93NUMPY"]
+    if not names:
+        return
+    name = _pick(rng, names)
+    content = members[name]
+    length = struct.unpack("<H", content[8:10])[0]
+    sides = [int(_pick(rng, [0, 1, 3, 30, 2**20, 2**31, 2**40, 2**62])) for _ in range(rng.integers(3))]
+    told = {
+        "descr": _pick(rng, ["<f8", "<i8", "|O", "|V0", "<U1000000", "|S0", "<f4"]),
+        "fortran_order": False,
+    }
+    header = repr(told | {"shape": tuple(sides)}).encode() + b"\n"
+    members[name] = content[:8] + struct.pack("<H", len(header)) + header + content[10 + length :]
+
+
+def _other_array(content: bytes, rng: Generator) -> bytes:
+    try:
+        array = np.load(BytesIO(content), allow_pickle=False)
+    except (ValueError, EOFError, OSError):
+        return content
+    changed = np.array(_pick(rng, ARRAY_CHANGES)(array, rng))
+    buffer = BytesIO()
+    np.save(buffer, changed, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _change_value(array: Any, rng: Generator) -> Any:
+    array = np.array(array)
+    if array.size and array.dtype.kind in "fiu":
+        flat = array.reshape(-1)
+        value = _pick(rng, NUMBERS)
+        if array.dtype.kind in "iu":
+            value = int(_pick(rng, [-1, -5, 0, 1, 5, 30, 31, 1000, 10**6, 2**30, -(2**30)])) % 2**31
+            value = -value if rng.random() < 0.3 else value
+        flat[rng.integers(array.size)] = value
+        return flat.reshape(array.shape)
+    return array[::-1] if array.ndim else array
+
+
+def _change_type(array: Any, rng: Generator) -> Any:
+    return array.astype(_pick(rng, TYPES))
+
+
+def _change_shape(array: Any, rng: Generator) -> Any:
+    ways = [
+        np.ravel, np.transpose, lambda a: a[:-1], lambda a: a[:0], lambda a: a[np.newaxis], lambda a: a[..., :-1],
+        lambda a: np.concatenate([a, a]), lambda a: a.reshape(-1)[:1].reshape(()), lambda a: a[..., np.newaxis],
+    ]  # fmt: skip
+    return _pick(rng, ways)(array)
+
+
+def _tried(change: Callable[[Any, Generator], Any]) -> Callable[[Any, Generator], Any]:
+    def either(array: Any, rng: Generator) -> Any:
+        try:
+            return change(array, rng)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return array
+
+    return either
+
+
+ARRAY_CHANGES = [
+    _tried(change) for change in (_change_value, _change_value, _change_type, _change_shape)
+]
+
+
+def _zipped(members: Members, rng: Generator) -> bytes:
+    buffer = BytesIO()
+    with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def _nodes(tree: Any) -> Iterator[dict]:
+    if isinstance(tree, dict):
+        if "__loader__" in tree or "__class__" in tree:
+            yield tree
+        for part in tree.values():
+            yield from _nodes(part)
+    elif isinstance(tree, list):
+        for part in tree:
+            yield from _nodes(part)
+
+
+def _inside(part: Any, whole: Any) -> bool:
+    return any(node is part for node in _nodes(whole))
+
+
+def _solid(nodes: list[dict], rng: Generator) -> dict:
+    """A node that is no plain number or type; of these there are few."""
+    few = [node for node in nodes if node.get("__loader__") not in ("JsonNode", "TypeNode")]
+    return _pick(rng, few or nodes)
+
+
+def _pick(rng: Generator, things: list) -> Any:
+    return things[int(rng.integers(len(things)))]
