@@ -42,13 +42,14 @@ class Tally:
 
     counts: collections.Counter = field(default_factory=collections.Counter)
     changes: collections.Counter = field(default_factory=collections.Counter)
-    failures: list = field(default_factory=list)
+    notable: list = field(default_factory=list)
 
     def add(self, index: int, outcome: str, told: str, change: str) -> None:
+        """Count one file."""
         self.counts[outcome] += 1
         self.changes[change, outcome] += 1
-        if outcome == FAILED:
-            self.failures.append((index, told, change))
+        if outcome in (FAILED, AT_USE):
+            self.notable.append((outcome, index, told, change))
 
 
 def sources(folder: Path) -> list[tuple[str, bytes]]:
@@ -158,8 +159,8 @@ def report(tally: Tally, n_files: int) -> None:
     for change in sorted({change for change, _ in tally.changes}):
         told = ", ".join(f"{n} {o}" for (c, o), n in sorted(tally.changes.items()) if c == change)
         print(f"  {change}: {told}")
-    for index, told, change in tally.failures:
-        print(f"FAILED {index} ({change}): {told}")
+    for outcome, index, told, change in tally.notable:
+        print(f"{outcome} {index} ({change}): {told}")
 
 
 def main() -> None:
@@ -175,7 +176,7 @@ def main() -> None:
     n_files = asked.files or (QUICK if asked.quick else FILES)
     tally = run(n_files, asked.seed)
     report(tally, n_files)
-    raise SystemExit(bool(tally.failures))
+    raise SystemExit(tally.counts[FAILED] > 0)
 
 
 if __name__ == "__main__":

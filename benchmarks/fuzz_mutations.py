@@ -16,20 +16,66 @@ Generator = np.random.Generator
 
 TREE = "schema.json"
 CLASSES = [
-    ("scipy.sparse._csr", "csr_array"), ("scipy.sparse._csr", "csr_matrix"), ("scipy.sparse._csc", "csc_array"),
-    ("numpy", "ndarray"), ("numpy", "float64"), ("numpy", "void"), ("builtins", "dict"), ("builtins", "tuple"),
-    ("sklearn.neighbors._classification", "KNeighborsClassifier"), ("sklearn.svm._classes", "SVC"),
-    ("sklearn.tree._tree", "Tree"), ("sklearn.cluster._kmeans", "KMeans"), ("posix", "system"),
-    ("nsse", "NSSE"), ("nsse", "NYS"), ("nsse", "Shifted"), ("nsse.estimators._nsse", "NSSE"), ("nsse", "Nothing"),
-]  # fmt: skip
+    ("scipy.sparse._csr", "csr_array"),
+    ("scipy.sparse._csr", "csr_matrix"),
+    ("scipy.sparse._csc", "csc_array"),
+    ("numpy", "ndarray"),
+    ("numpy", "float64"),
+    ("numpy", "void"),
+    ("builtins", "dict"),
+    ("builtins", "tuple"),
+    ("sklearn.neighbors._classification", "KNeighborsClassifier"),
+    ("sklearn.svm._classes", "SVC"),
+    ("sklearn.tree._tree", "Tree"),
+    ("sklearn.cluster._kmeans", "KMeans"),
+    ("posix", "system"),
+    ("nsse", "NSSE"),
+    ("nsse", "NYS"),
+    ("nsse", "Shifted"),
+    ("nsse.estimators._nsse", "NSSE"),
+    ("nsse", "Nothing"),
+]
 LOADERS = [
-    "ObjectNode", "DictNode", "ListNode", "TupleNode", "NdArrayNode", "SparseMatrixNode", "JsonNode", "TypeNode",
-    "ConstructorFromReduceNode", "CachedNode", "MaskedArrayNode", "FunctionNode", "BytesNode", "Nothing",
-]  # fmt: skip
+    "ObjectNode",
+    "DictNode",
+    "ListNode",
+    "TupleNode",
+    "NdArrayNode",
+    "SparseMatrixNode",
+    "JsonNode",
+    "TypeNode",
+    "ConstructorFromReduceNode",
+    "CachedNode",
+    "MaskedArrayNode",
+    "FunctionNode",
+    "BytesNode",
+    "Nothing",
+]
 TEXTS = [
-    "0", "1", "-1", "2", "3.5", "1e308", "-1e308", "1e-320", "NaN", "Infinity", "1000000000", "123456789012345678901",
-    "null", "true", '"text"', '"brute"', '"kd_tree"', '"precomputed"', '"haversine"', "[]", "[1, 2]", "{}", "not JSON",
-]  # fmt: skip
+    "0",
+    "1",
+    "-1",
+    "2",
+    "3.5",
+    "1e308",
+    "-1e308",
+    "1e-320",
+    "NaN",
+    "Infinity",
+    "1000000000",
+    "123456789012345678901",
+    "null",
+    "true",
+    '"text"',
+    '"brute"',
+    '"kd_tree"',
+    '"precomputed"',
+    '"haversine"',
+    "[]",
+    "[1, 2]",
+    "{}",
+    "not JSON",
+]
 NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 1e-308, 1e200, 7.0, 2.0**31, 2.0**62]
 TYPES = ["f4", ">f8", "i4", "i8", "u1", "c16", "U8", "?", "f2", "S3", "M8[s]"]
 
@@ -93,22 +139,24 @@ def _change_tree(members: Members, rng: Generator) -> None:
 def _change_text(nodes: list[dict], rng: Generator) -> None:
     plain = [node for node in nodes if node.get("__loader__") == "JsonNode"]
     if plain:
-        _pick(rng, plain)["content"] = _pick(rng, TEXTS)
+        _pick(rng, plain).update(content=_pick(rng, TEXTS), __id__=_new_number(rng))
 
 
 def _change_class(nodes: list[dict], rng: Generator) -> None:
     node = _solid(nodes, rng)
     node["__module__"], node["__class__"] = _pick(rng, CLASSES)
+    node["__id__"] = _new_number(rng)
 
 
 def _change_loader(nodes: list[dict], rng: Generator) -> None:
-    _solid(nodes, rng)["__loader__"] = _pick(rng, LOADERS)
+    _solid(nodes, rng).update(__loader__=_pick(rng, LOADERS), __id__=_new_number(rng))
 
 
 def _drop_key(nodes: list[dict], rng: Generator) -> None:
     node = _pick(rng, nodes)
     content = node.get("content")
     place = content if isinstance(content, dict) and content and rng.random() < 0.7 else node
+    node["__id__"] = _new_number(rng)
     del place[_pick(rng, list(place))]
 
 
@@ -138,7 +186,7 @@ def _refer(nodes: list[dict], rng: Generator) -> None:
 def _change_file(nodes: list[dict], rng: Generator) -> None:
     with_files = [node for node in nodes if "file" in node]
     if with_files:
-        _pick(rng, with_files)["file"] = _pick(rng, with_files)["file"]
+        _pick(rng, with_files).update(file=_pick(rng, with_files)["file"], __id__=_new_number(rng))
 
 
 def _nest(nodes: list[dict], rng: Generator) -> None:
@@ -152,9 +200,19 @@ def _nest(nodes: list[dict], rng: Generator) -> None:
 
 
 TREE_CHANGES = [
-    _change_text, _change_text, _change_text, _change_class, _change_loader, _drop_key, _swap_nodes, _share_number,
-    _refer, _change_file, _change_file, _nest,
-]  # fmt: skip
+    _change_text,
+    _change_text,
+    _change_text,
+    _change_class,
+    _change_loader,
+    _drop_key,
+    _swap_nodes,
+    _share_number,
+    _refer,
+    _change_file,
+    _change_file,
+    _nest,
+]
 
 
 def _change_array(members: Members, rng: Generator) -> None:
@@ -243,9 +301,16 @@ def _change_type(array: Any, rng: Generator) -> Any:
 
 def _change_shape(array: Any, rng: Generator) -> Any:
     ways = [
-        np.ravel, np.transpose, lambda a: a[:-1], lambda a: a[:0], lambda a: a[np.newaxis], lambda a: a[..., :-1],
-        lambda a: np.concatenate([a, a]), lambda a: a.reshape(-1)[:1].reshape(()), lambda a: a[..., np.newaxis],
-    ]  # fmt: skip
+        np.ravel,
+        np.transpose,
+        lambda a: a[:-1],
+        lambda a: a[:0],
+        lambda a: a[np.newaxis],
+        lambda a: a[..., :-1],
+        lambda a: np.concatenate([a, a]),
+        lambda a: a.reshape(-1)[:1].reshape(()),
+        lambda a: a[..., np.newaxis],
+    ]
     return _pick(rng, ways)(array)
 
 
@@ -285,6 +350,11 @@ def _nodes(tree: Any) -> Iterator[dict]:
 
 def _inside(part: Any, whole: Any) -> bool:
     return any(node is part for node in _nodes(whole))
+
+
+def _new_number(rng: Generator) -> int:
+    """Under its old number, an object told twice would be the first of them."""
+    return int(rng.integers(2**40))
 
 
 def _solid(nodes: list[dict], rng: Generator) -> dict:

@@ -21,7 +21,7 @@ from nsse.certificates import SelectivePredictor
 from nsse.estimators import LDE, LFDA, NSSE, NSSECV, NYS, SPE, SUPLAP, IsoKRR, MReg
 from nsse.estimators._nsse import Condition
 from nsse.estimators._splits import BalancedSplits
-from nsse.exports.foreign import FOREIGN, check_generator, check_plain
+from nsse.exports.foreign import FOREIGN, NEIGHBORS, check_generator, check_plain
 from nsse.extensions.nystrom import Neighborhoods, NystromExpansion
 from nsse.extensions.sparse_coding import SparseCoder
 from nsse.kernels import Shifted, as_dense
@@ -177,6 +177,7 @@ def _check_embedding(model: Any, n_features: int, d: int) -> None:
     _require(model.n_features_in_ == n_features, "a number of features that is not that of the map")
     classes = model.classes_
     _require(isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) > 0, "no classes")
+    _require(np.array_equal(np.unique(classes), classes), "classes that do not ascend")
     _check_names(model, n_features)
     classifier = model.classifier_
     if classifier is None:
@@ -203,16 +204,15 @@ def _ask(model: Any) -> None:
         Y = model._map(samples)
         fits = Y.shape == (2, model.embedding_.shape[1]) and bool(np.isfinite(Y).all())
         _require(fits, "a map that gives no numbers")
-        if model.classifier_ is not None and _answers_everywhere(model.classifier_):
+        if _is_known(model.classifier_) and not isinstance(model.classifier_, tuple(NEIGHBORS)):
             labels = np.asarray(model.classifier_.predict(Y.astype(model.embedding_.dtype)))
             _require(labels.shape == (2,), "a classifier that gives no labels")
             _require(bool(np.isin(labels, model.classes_).all()), "labels of no class")
 
 
-def _answers_everywhere(classifier: Any) -> bool:
-    # Those that count neighbours were fitted again, and rightly refuse a sample that has none.
-    ours = type(classifier).__module__.partition(".")[0] in ("sklearn", "nsse")
-    return ours and not hasattr(classifier, "_fit_X")
+def _is_known(classifier: Any) -> bool:
+    # One of the user's own may want to be asked otherwise.
+    return type(classifier).__module__.partition(".")[0] in ("sklearn", "nsse")
 
 
 def _two_samples(n_features: int, is_sparse: bool) -> Any:

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import sklearn
@@ -29,6 +27,7 @@ from nsse._errors import rule_error, rule_message
 from nsse._files import replacing
 from nsse.exports.archive import Archive, packed, stored, stored_inside
 from nsse.exports.checks import check_model
+from nsse.exports.damage import no_model, told_as_damage
 from nsse.exports.facts import checked_metadata, facts_of
 from nsse.exports.names import living_name, rename, written_name
 from nsse.exports.search_trees import without_search_trees
@@ -41,8 +40,6 @@ HEADER, TREE = "nsse.json", "schema.json"
 _TEXTS = "model", "nsse", "sklearn", "numpy"
 # Undoes the repetitions of the schema and of images; the highest levels take far longer for little.
 COMPRESSION = 5
-# Characters of what an error of another library says.
-LONGEST_REASON = 200
 
 
 @dataclass(frozen=True)
@@ -150,7 +147,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
             f"{source}, format {header.format}, written by nsse {header.nsse}",
             f"Upgrade nsse: this is {__version__}.",
         )  # fmt: skip
-    with _told_as_damage(source):
+    with told_as_damage(source):
         content, unknown = _audited(source.read_bytes(), names)
     if unknown:
         raise rule_error(
@@ -158,10 +155,10 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
             f"{source} with {_listed(unknown)}",
             f"If you know the file and them, load it with trusted={unknown}; if not, leave it alone.",
         )  # fmt: skip
-    with _told_as_damage(source):
+    with told_as_damage(source):
         model = io_of_skops.loads(content, trusted=names)
         if not isinstance(model, BaseEstimator):
-            raise _no_model(source, f"a {type(model).__name__} in it")
+            raise no_model(source, f"a {type(model).__name__} in it")
         check_model(model)
     return model
 
@@ -183,10 +180,10 @@ def read_header(path: str | os.PathLike[str]) -> Header:
     if not source.exists():
         message = rule_message("path", "name a file that exists", str(source), "Check its spelling.")
         raise FileNotFoundError(message)
-    with _told_as_damage(source):
+    with told_as_damage(source):
         archive = Archive(source.read_bytes())
         if HEADER not in archive:
-            raise _no_model(source, f"an archive without {HEADER}")
+            raise no_model(source, f"an archive without {HEADER}")
         fields = json.loads(archive.read(HEADER))
         metadata, facts = fields.get("metadata"), fields.get("facts", {})
         if not isinstance(metadata, dict | None) or not isinstance(facts, dict):
@@ -256,50 +253,6 @@ def checked_target(path: Path) -> Path:
             rule_message("path", "lie in a folder that exists", str(path), f"Make {path.parent} first.")
         )
     return path
-
-
-@contextmanager
-def _told_as_damage(path: Path) -> Iterator[None]:
-    """Say in one line that a file is damaged, whatever tripped over it."""
-    try:
-        yield
-    except (_NotAModelError, MemoryError):
-        raise
-    except OSError as error:
-        # Without a file name it is no trouble with the disk: a wrong offset led out of the file.
-        if error.filename is not None:
-            raise
-        raise _damaged(path, error) from error
-    except BadZipFile as error:
-        with path.open("rb") as file:
-            began_well = file.read(2) == b"PK"
-        if not began_well:
-            raise _no_model(path, "another kind of file, or an empty one") from error
-        raise _damaged(path, error) from error
-    except Exception as error:
-        # What skops, NumPy and scikit-learn raise on contents that no `save` wrote is not documented.
-        raise _damaged(path, error) from error
-
-
-class _NotAModelError(ValueError):
-    """The file is whole, but no model."""
-
-
-def _no_model(path: Path, found: str) -> _NotAModelError:
-    cure = "`nsse.save` writes them."
-    return _NotAModelError(rule_message("path", "name a model file of nsse", f"{path}, {found}", cure))
-
-
-def _damaged(path: Path, error: Exception) -> ValueError:
-    return rule_error(
-        "path", "name a model file that is whole",
-        f"{path}, cut short or damaged ({type(error).__name__}: {_in_one_line(error)})",
-        "Save or copy it again.",
-    )  # fmt: skip
-
-
-def _in_one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:LONGEST_REASON]
 
 
 def _listed(names: list[str]) -> str:

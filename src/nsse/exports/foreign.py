@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.neighbors import (
     KNeighborsClassifier,
     KNeighborsRegressor,
@@ -17,10 +20,19 @@ from sklearn.neighbors import (
     RadiusNeighborsRegressor,
     RadiusNeighborsTransformer,
 )
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC, NuSVC
 
-from nsse._compat import encoded_widths, libsvm_model, refit_neighbors
+from nsse._compat import encoded_widths, libsvm_model, refit_neighbors, remembered_neighbors
+from nsse.exports.archive import MOST_COLUMNS
 
 # Threads that an estimator of a file may ask for.
 MOST_JOBS = 256
@@ -78,7 +90,7 @@ def _check_libsvm(classifier: Any) -> None:
             raise ValueError("support vectors or coefficients that are not finite")
 
 
-def _check_encoder(encoder: OneHotEncoder) -> None:
+def _check_codes(encoder: Any) -> None:
     """Codes become columns of a sparse matrix: each must have one."""
     for values in encoder.categories_:
         numbers = values[~np.isnan(values)] if values.dtype.kind == "f" else values
@@ -88,16 +100,69 @@ def _check_encoder(encoder: OneHotEncoder) -> None:
         raise ValueError("an encoder with other columns than its categories have")
 
 
-# By identity of the class, subclasses included.
+def _check_neighbors(estimator: Any) -> None:
+    """Fitted again, and asked about a sample of its own."""
+    refit_neighbors(estimator)
+    if hasattr(estimator, "predict"):
+        try:
+            with _quietly():
+                estimator.predict(remembered_neighbors(estimator)[0][:1])
+        except ValueError:
+            return  # more neighbours asked for than there are samples: `predict` says so, as it did
+
+
+def _check_one_hot(encoder: Any) -> None:
+    _check_codes(encoder)
+    _check_encoder(encoder)
+
+
+def _check_encoder(encoder: Any) -> None:
+    """A row of its own categories."""
+    with _quietly():
+        row = np.array([[*(values[0] for values in encoder.categories_)]], dtype=object)
+        kinds = {values.dtype for values in encoder.categories_}
+        encoder.transform(row.astype(kinds.pop()) if len(kinds) == 1 else row)
+
+
+def _check_numeric(transformer: Any) -> None:
+    """A row of zeros, which all of these take."""
+    n_features = transformer.n_features_in_
+    if not isinstance(n_features, Integral) or not 0 < int(n_features) <= MOST_COLUMNS:
+        raise ValueError(f"a {type(transformer).__name__} of {n_features!r:.40} features")
+    with _quietly():
+        if np.asarray(transformer.transform(np.zeros((1, int(n_features))))).dtype.kind not in "fiu":
+            raise ValueError(f"a {type(transformer).__name__} that gives no numbers")
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Warnings are for whoever asks in earnest."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+NEIGHBORS: dict[type, Callable[[Any], None]] = dict.fromkeys(
+    (
+        KNeighborsClassifier,
+        RadiusNeighborsClassifier,
+        KNeighborsRegressor,
+        RadiusNeighborsRegressor,
+        NearestNeighbors,
+        KNeighborsTransformer,
+        RadiusNeighborsTransformer,
+    ),
+    _check_neighbors,
+)
+NUMERIC: dict[type, Callable[[Any], None]] = dict.fromkeys(
+    (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, QuantileTransformer, PCA, TruncatedSVD),
+    _check_numeric,
+)
 FOREIGN: dict[type, Callable[[Any], None]] = {
-    KNeighborsClassifier: refit_neighbors,
-    RadiusNeighborsClassifier: refit_neighbors,
-    KNeighborsRegressor: refit_neighbors,
-    RadiusNeighborsRegressor: refit_neighbors,
-    NearestNeighbors: refit_neighbors,
-    KNeighborsTransformer: refit_neighbors,
-    RadiusNeighborsTransformer: refit_neighbors,
+    **NEIGHBORS,
+    **NUMERIC,
     SVC: _check_libsvm,
     NuSVC: _check_libsvm,
-    OneHotEncoder: _check_encoder,
+    OneHotEncoder: _check_one_hot,
+    OrdinalEncoder: _check_encoder,
 }

@@ -70,9 +70,9 @@ def check_text(schema: bytes, size: int) -> None:
 
 
 def types_in(tree: Any, archive: Archive, loaders: dict[str, str], size: int) -> set[tuple[str, str]]:
-    """Check the tree, and every array that it refers to; give the types in it, where they live now, with their loaders.
+    """Check the tree, and every array that it refers to; give the types in it with their loaders.
 
-    ``loaders`` are the types that are to be read in one way only.
+    Types go by the names of where they live now; those of ``loaders`` are to be read in one way only.
     """
     walk = Walk(archive, loaders, int(FREE_OBJECTS + OBJECTS_PER_BYTE * size))
     if not _is_object(tree):
