@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, RadiusNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -201,12 +203,14 @@ def test_an_encoder_without_a_column_for_every_category_is_refused(tmp_path):
 def test_what_scikit_learn_would_stumble_over_at_use_is_refused_at_once(blobs, tmp_path):
     path = tmp_path / "hostile.nsse"
     scaler = StandardScaler().fit(blobs.X)
-    scaler.mean_ = scaler.mean_.astype("U8")
+    scaler.mean_ = scaler.mean_[:-1]
     encoder = OneHotEncoder().fit([[0.0], [1.0]])
     encoder._infrequent_enabled = True
     neighbors = KNeighborsClassifier(3).fit(blobs.X, blobs.codes)
     neighbors.weights = np.isnan
-    for broken in (scaler, encoder, neighbors):
+    infinite = StandardScaler().fit(blobs.X)
+    infinite.mean_[0] = np.inf
+    for broken in (scaler, infinite, encoder, neighbors):
         nsse.save(broken, path)
         with pytest.raises(ValueError, match=DAMAGED):
             nsse.load(path)
@@ -229,6 +233,16 @@ def test_a_small_radius_is_no_damage(blobs, tmp_path):
     np.testing.assert_array_equal(
         nsse.load(tmp_path / "m.nsse").predict(blobs.X), model.predict(blobs.X)
     )
+
+
+@pytest.mark.parametrize(
+    ("classifier", "name"),
+    [(LogisticRegression(), "classes_"), (GaussianNB(), "theta_")],
+)
+def test_classifiers_are_asked_about_points_of_all_classes(classifier, name, hostile):
+    model = nsse.NSSE(2, sigma=1.0, classifier=classifier)
+    with pytest.raises(ValueError, match=DAMAGED):
+        nsse.load(hostile(model, array_changed(lambda a: a[:1, ...], "classifier_", name)))
 
 
 @pytest.mark.parametrize("search", [False, True])

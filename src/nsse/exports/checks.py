@@ -29,6 +29,8 @@ from nsse.solvers import Step, Trace
 
 # Most by which the products of unit vectors may differ from those that were stored.
 ROUNDING = 1e-6
+# Points of its embedding about which a classifier is asked.
+ASKED = 256
 
 
 def check_model(model: Any) -> None:
@@ -197,7 +199,7 @@ def _check_names(model: Any, n_features: int) -> None:
 
 
 def _ask(model: Any) -> None:
-    """One question, at two samples: a misfit that is left shows here, not at the user's first use."""
+    """One question to the map and the classifier: a misfit shows here, not at the user's first use."""
     samples = _two_samples(model.n_features_in_, sparse.issparse(getattr(model, "centers_", None)))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -205,9 +207,16 @@ def _ask(model: Any) -> None:
         fits = Y.shape == (2, model.embedding_.shape[1]) and bool(np.isfinite(Y).all())
         _require(fits, "a map that gives no numbers")
         if _is_known(model.classifier_) and not isinstance(model.classifier_, tuple(NEIGHBORS)):
-            labels = np.asarray(model.classifier_.predict(Y.astype(model.embedding_.dtype)))
-            _require(labels.shape == (2,), "a classifier that gives no labels")
+            points = _some_of(model.embedding_)
+            labels = np.asarray(model.classifier_.predict(points))
+            _require(labels.shape == (len(points),), "a classifier that gives no labels")
             _require(bool(np.isin(labels, model.classes_).all()), "labels of no class")
+
+
+def _some_of(embedding: NDArray[Any]) -> NDArray[Any]:
+    """Points of all classes; one twice, so that their number is not that of anything else by design."""
+    places = np.unique(np.linspace(0, len(embedding) - 1, ASKED).astype(int))
+    return np.vstack([embedding[places], embedding[:1]])
 
 
 def _is_known(classifier: Any) -> bool:

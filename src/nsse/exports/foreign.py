@@ -130,8 +130,9 @@ def _check_numeric(transformer: Any) -> None:
     if not isinstance(n_features, Integral) or not 0 < int(n_features) <= MOST_COLUMNS:
         raise ValueError(f"a {type(transformer).__name__} of {n_features!r:.40} features")
     with _quietly():
-        if np.asarray(transformer.transform(np.zeros((1, int(n_features))))).dtype.kind not in "fiu":
-            raise ValueError(f"a {type(transformer).__name__} that gives no numbers")
+        given = np.asarray(transformer.transform(np.zeros((1, int(n_features)))))
+    if given.dtype.kind not in "fiu" or not np.isfinite(given).all():
+        raise ValueError(f"a {type(transformer).__name__} that gives no numbers")
 
 
 @contextmanager
