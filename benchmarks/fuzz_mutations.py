@@ -11,6 +11,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 
+from fuzz_arrays import other_array, pick
+
 Members = dict[str, bytes]
 Generator = np.random.Generator
 
@@ -76,8 +78,6 @@ TEXTS = [
     "{}",
     "not JSON",
 ]
-NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 1e-308, 1e200, 7.0, 2.0**31, 2.0**62]
-TYPES = ["f4", ">f8", "i4", "i8", "u1", "c16", "U8", "?", "f2", "S3", "M8[s]"]
 
 
 def mutated(content: bytes, rng: Generator) -> tuple[str, bytes]:
@@ -129,7 +129,7 @@ def _change_tree(members: Members, rng: Generator) -> None:
         return
     nodes = list(_nodes(tree))
     if nodes:
-        _pick(rng, TREE_CHANGES)(nodes, rng)
+        pick(rng, TREE_CHANGES)(nodes, rng)
     try:
         members[TREE] = json.dumps(tree).encode()
     except (ValueError, RecursionError):
@@ -139,25 +139,25 @@ def _change_tree(members: Members, rng: Generator) -> None:
 def _change_text(nodes: list[dict], rng: Generator) -> None:
     plain = [node for node in nodes if node.get("__loader__") == "JsonNode"]
     if plain:
-        _pick(rng, plain).update(content=_pick(rng, TEXTS), __id__=_new_number(rng))
+        pick(rng, plain).update(content=pick(rng, TEXTS), __id__=_new_number(rng))
 
 
 def _change_class(nodes: list[dict], rng: Generator) -> None:
     node = _solid(nodes, rng)
-    node["__module__"], node["__class__"] = _pick(rng, CLASSES)
+    node["__module__"], node["__class__"] = pick(rng, CLASSES)
     node["__id__"] = _new_number(rng)
 
 
 def _change_loader(nodes: list[dict], rng: Generator) -> None:
-    _solid(nodes, rng).update(__loader__=_pick(rng, LOADERS), __id__=_new_number(rng))
+    _solid(nodes, rng).update(__loader__=pick(rng, LOADERS), __id__=_new_number(rng))
 
 
 def _drop_key(nodes: list[dict], rng: Generator) -> None:
-    node = _pick(rng, nodes)
+    node = pick(rng, nodes)
     content = node.get("content")
     place = content if isinstance(content, dict) and content and rng.random() < 0.7 else node
     node["__id__"] = _new_number(rng)
-    del place[_pick(rng, list(place))]
+    del place[pick(rng, list(place))]
 
 
 def _swap_nodes(nodes: list[dict], rng: Generator) -> None:
@@ -172,11 +172,11 @@ def _swap_nodes(nodes: list[dict], rng: Generator) -> None:
 
 
 def _share_number(nodes: list[dict], rng: Generator) -> None:
-    _pick(rng, nodes)["__id__"] = _pick(rng, nodes).get("__id__")
+    pick(rng, nodes)["__id__"] = pick(rng, nodes).get("__id__")
 
 
 def _refer(nodes: list[dict], rng: Generator) -> None:
-    node, number = _pick(rng, nodes), _pick(rng, nodes).get("__id__")
+    node, number = pick(rng, nodes), pick(rng, nodes).get("__id__")
     keep = rng.random() < 0.5
     old = {key: node[key] for key in ("__class__", "__module__", "__loader__") if key in node and keep}
     node.clear()
@@ -186,12 +186,12 @@ def _refer(nodes: list[dict], rng: Generator) -> None:
 def _change_file(nodes: list[dict], rng: Generator) -> None:
     with_files = [node for node in nodes if "file" in node]
     if with_files:
-        _pick(rng, with_files).update(file=_pick(rng, with_files)["file"], __id__=_new_number(rng))
+        pick(rng, with_files).update(file=pick(rng, with_files)["file"], __id__=_new_number(rng))
 
 
 def _nest(nodes: list[dict], rng: Generator) -> None:
-    node = _pick(rng, nodes)
-    for _ in range(int(_pick(rng, [1, 20, 400]))):
+    node = pick(rng, nodes)
+    for _ in range(int(pick(rng, [1, 20, 400]))):
         inner = dict(node)
         node.clear()
         node.update(
@@ -218,12 +218,12 @@ TREE_CHANGES = [
 def _change_array(members: Members, rng: Generator) -> None:
     names = [name for name in members if name.endswith(".npy")]
     if names:
-        name = _pick(rng, names)
-        members[name] = _other_array(members[name], rng)
+        name = pick(rng, names)
+        members[name] = other_array(members[name], rng)
 
 
 def _change_sparse(members: Members, rng: Generator) -> None:
-    name = _pick(rng, [name for name in members if name.endswith(".npz")])
+    name = pick(rng, [name for name in members if name.endswith(".npz")])
     try:
         with ZipFile(BytesIO(members[name])) as archive:
             inner = {part: archive.read(part) for part in archive.namelist()}
@@ -233,8 +233,8 @@ def _change_sparse(members: Members, rng: Generator) -> None:
         _change_members(inner, rng)
     elif inner:
         # Indices are what compiled code follows.
-        part = _pick(rng, [part for part in inner for _ in range(1 + 3 * part.startswith("ind"))])
-        inner[part] = _other_array(inner[part], rng)
+        part = pick(rng, [part for part in inner for _ in range(1 + 3 * part.startswith("ind"))])
+        inner[part] = other_array(inner[part], rng)
     members[name] = _zipped(inner, rng)
 
 
@@ -242,7 +242,7 @@ def _change_members(members: Members, rng: Generator) -> None:
     names = list(members)
     if len(names) < 2:
         return
-    a, b = _pick(rng, names), _pick(rng, names)
+    a, b = pick(rng, names), pick(rng, names)
     way = rng.integers(4)
     if way == 0:
         members[a], members[b] = members[b], members[a]
@@ -259,74 +259,16 @@ def _change_header(members: Members, rng: Generator) -> None:
     names = [name for name in members if name.endswith(".npy") and members[name][:6] == b"\x93NUMPY"]
     if not names:
         return
-    name = _pick(rng, names)
+    name = pick(rng, names)
     content = members[name]
     length = struct.unpack("<H", content[8:10])[0]
-    sides = [int(_pick(rng, [0, 1, 3, 30, 2**20, 2**31, 2**40, 2**62])) for _ in range(rng.integers(3))]
+    sides = [int(pick(rng, [0, 1, 3, 30, 2**20, 2**31, 2**40, 2**62])) for _ in range(rng.integers(3))]
     told = {
-        "descr": _pick(rng, ["<f8", "<i8", "|O", "|V0", "<U1000000", "|S0", "<f4"]),
+        "descr": pick(rng, ["<f8", "<i8", "|O", "|V0", "<U1000000", "|S0", "<f4"]),
         "fortran_order": False,
     }
     header = repr(told | {"shape": tuple(sides)}).encode() + b"\n"
     members[name] = content[:8] + struct.pack("<H", len(header)) + header + content[10 + length :]
-
-
-def _other_array(content: bytes, rng: Generator) -> bytes:
-    try:
-        array = np.load(BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, OSError):
-        return content
-    changed = np.array(_pick(rng, ARRAY_CHANGES)(array, rng))
-    buffer = BytesIO()
-    np.save(buffer, changed, allow_pickle=False)
-    return buffer.getvalue()
-
-
-def _change_value(array: Any, rng: Generator) -> Any:
-    array = np.array(array)
-    if array.size and array.dtype.kind in "fiu":
-        flat = array.reshape(-1)
-        value = _pick(rng, NUMBERS)
-        if array.dtype.kind in "iu":
-            value = int(_pick(rng, [-1, -5, 0, 1, 5, 30, 31, 1000, 10**6, 2**30, -(2**30)])) % 2**31
-            value = -value if rng.random() < 0.3 else value
-        flat[rng.integers(array.size)] = value
-        return flat.reshape(array.shape)
-    return array[::-1] if array.ndim else array
-
-
-def _change_type(array: Any, rng: Generator) -> Any:
-    return array.astype(_pick(rng, TYPES))
-
-
-def _change_shape(array: Any, rng: Generator) -> Any:
-    ways = [
-        np.ravel,
-        np.transpose,
-        lambda a: a[:-1],
-        lambda a: a[:0],
-        lambda a: a[np.newaxis],
-        lambda a: a[..., :-1],
-        lambda a: np.concatenate([a, a]),
-        lambda a: a.reshape(-1)[:1].reshape(()),
-        lambda a: a[..., np.newaxis],
-    ]
-    return _pick(rng, ways)(array)
-
-
-def _tried(change: Callable[[Any, Generator], Any]) -> Callable[[Any, Generator], Any]:
-    def either(array: Any, rng: Generator) -> Any:
-        try:
-            return change(array, rng)
-        except (ValueError, TypeError, IndexError, OverflowError):
-            return array
-
-    return either
-
-
-ARRAY_CHANGES = [
-    _tried(change) for change in (_change_value, _change_value, _change_type, _change_shape)
-]
 
 
 def _zipped(members: Members, rng: Generator) -> bytes:
@@ -360,8 +302,4 @@ def _new_number(rng: Generator) -> int:
 def _solid(nodes: list[dict], rng: Generator) -> dict:
     """A node that is no plain number or type; of these there are few."""
     few = [node for node in nodes if node.get("__loader__") not in ("JsonNode", "TypeNode")]
-    return _pick(rng, few or nodes)
-
-
-def _pick(rng: Generator, things: list) -> Any:
-    return things[int(rng.integers(len(things)))]
+    return pick(rng, few or nodes)
