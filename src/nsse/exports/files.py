@@ -2,21 +2,20 @@
 
 A file is a ZIP archive. ``nsse.json`` is the header: the version of the format, of nsse and of what it
 stands on, what the model is like, and what the user adds. The rest is written by skops:
-``schema.json``, the tree of objects by type, and the arrays as ``.npy``. On loading, every type in the
-tree is compared with a list before any object is made.
+``schema.json``, the tree of objects by type, and the arrays as ``.npy``; our types stand in it under the
+names of ``names``. On loading, sizes are checked before anything is inflated (``archive``), every type
+in the tree is compared with a list before any object is made (``tree``, ``trusted``), and the parts of
+the model with each other before it is handed out (``checks``).
 """
 
 from __future__ import annotations
 
-import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 import numpy as np
 import sklearn
@@ -26,13 +25,18 @@ from sklearn.utils.validation import check_is_fitted
 from nsse import __version__
 from nsse._errors import rule_error, rule_message
 from nsse._files import replacing
+from nsse.exports.archive import Archive, packed, stored, stored_inside
+from nsse.exports.checks import check_model
+from nsse.exports.damage import no_model, told_as_damage
 from nsse.exports.facts import checked_metadata, facts_of
-from nsse.exports.search_trees import plant_search_trees, without_search_trees
-from nsse.exports.trusted import trusted_types
+from nsse.exports.names import living_name, rename, written_name
+from nsse.exports.search_trees import without_search_trees
+from nsse.exports.tree import check_text, types_in
+from nsse.exports.trusted import is_blind, only_loaders, trusted_types
 
 # Raised whenever an older nsse could not read, or would misread, what `save` writes.
-FORMAT = 1
-HEADER = "nsse.json"
+FORMAT = 2
+HEADER, TREE = "nsse.json", "schema.json"
 _TEXTS = "model", "nsse", "sklearn", "numpy"
 # Undoes the repetitions of the schema and of images; the highest levels take far longer for little.
 COMPRESSION = 5
@@ -79,7 +83,8 @@ def save(
     Parameters
     ----------
     model : estimator
-        Fitted: one of ours, a scikit-learn pipeline with one of ours, or any scikit-learn estimator.
+        Fitted: one of ours, a scikit-learn pipeline with one of ours, or a scikit-learn estimator that
+        computes in NumPy or whose state `load` can check (see ``docs/deploy.md``).
     path : str or path-like
         The file; ``.nsse`` is the usual ending.
     trusted : iterable of str or type, default=()
@@ -114,8 +119,9 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     path : str or path-like
         The file.
     trusted : iterable of str or type, default=()
-        Types to accept beside ours, NumPy's, SciPy's sparse matrices and scikit-learn's estimators. Name
-        only what you know: making an object of such a type may run its code.
+        Types to accept beside ours, NumPy's, SciPy's sparse matrices and the scikit-learn estimators of
+        which every part can be checked. Name only what you know: making an object of such a type may run
+        its code.
 
     Returns
     -------
@@ -125,8 +131,9 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     Raises
     ------
     ValueError
-        If the file is cut short, damaged, no model file, of a newer format, or holds a type that is
-        not trusted; the message names it.
+        If the file is cut short, damaged, no model file, of a newer format, larger inside than it can
+        be, of parts that do not fit each other, or holds a type that is not trusted; the message says
+        which.
     FileNotFoundError
         If there is no such file.
     ImportError
@@ -140,20 +147,19 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
             f"{source}, format {header.format}, written by nsse {header.nsse}",
             f"Upgrade nsse: this is {__version__}.",
         )  # fmt: skip
-    with _told_as_damage(source):
-        content = source.read_bytes()
-        unknown = sorted(set(io_of_skops.get_untrusted_types(data=content)) - set(names))
+    with told_as_damage(source):
+        content, unknown = _audited(source.read_bytes(), names)
     if unknown:
         raise rule_error(
             "path", "name a model file that holds trusted types only",
             f"{source} with {_listed(unknown)}",
             f"If you know the file and them, load it with trusted={unknown}; if not, leave it alone.",
         )  # fmt: skip
-    with _told_as_damage(source):
+    with told_as_damage(source):
         model = io_of_skops.loads(content, trusted=names)
-        plant_search_trees(model)
-    if not isinstance(model, BaseEstimator):
-        raise _no_model(source, f"a {type(model).__name__} in it")
+        if not isinstance(model, BaseEstimator):
+            raise no_model(source, f"a {type(model).__name__} in it")
+        check_model(model)
     return model
 
 
@@ -174,9 +180,10 @@ def read_header(path: str | os.PathLike[str]) -> Header:
     if not source.exists():
         message = rule_message("path", "name a file that exists", str(source), "Check its spelling.")
         raise FileNotFoundError(message)
-    with _told_as_damage(source), ZipFile(source) as archive:
-        if HEADER not in archive.namelist():
-            raise _no_model(source, f"an archive without {HEADER}")
+    with told_as_damage(source):
+        archive = Archive(source.read_bytes())
+        if HEADER not in archive:
+            raise no_model(source, f"an archive without {HEADER}")
         fields = json.loads(archive.read(HEADER))
         metadata, facts = fields.get("metadata"), fields.get("facts", {})
         if not isinstance(metadata, dict | None) or not isinstance(facts, dict):
@@ -186,32 +193,53 @@ def read_header(path: str | os.PathLike[str]) -> Header:
         return Header(int(fields["format"]), **told, metadata=metadata, facts=facts)
 
 
+def _audited(content: bytes, names: list[str]) -> tuple[bytes, list[str]]:
+    """The archive as skops takes it, every array and the tree checked; types that are not trusted."""
+    archive = Archive(content)
+    text = archive.read(TREE)
+    check_text(text, len(content))
+    tree = json.loads(text)
+    kinds = types_in(tree, archive, only_loaders(), len(content))
+    rename(tree, living_name)
+    arrays = {name: archive.read(name) for name in archive.names() if name not in (TREE, HEADER)}
+    clean = stored({TREE: json.dumps(tree).encode(), **arrays})
+    blind = {kind for kind, loader in kinds if is_blind(kind, loader)}
+    return clean, sorted((blind | set(_skops().get_untrusted_types(data=clean))) - set(names))
+
+
 def _packed(model: Any, names: list[str], metadata: dict[str, Any] | None) -> bytes:
-    io_of_skops = _skops()
     from skops.io.exceptions import UnsupportedTypeException
 
     try:
-        content = io_of_skops.dumps(
-            without_search_trees(model), compression=ZIP_DEFLATED, compresslevel=COMPRESSION
-        )
+        archive = Archive(_skops().dumps(without_search_trees(model)))
     except UnsupportedTypeException as error:
         message = rule_message(
             "model", "be made of types that skops can write", str(error), "Replace that part of it."
         )
         raise TypeError(message) from error
-    unknown = sorted(set(io_of_skops.get_untrusted_types(data=content)) - set(names))
+    versions = __version__, sklearn.__version__, np.__version__
+    header = Header(FORMAT, type(model).__name__, *versions, metadata, facts_of(model))
+    content = packed(_members(archive) | {HEADER: json.dumps(asdict(header)).encode()}, COMPRESSION)
+    _, unknown = _audited(content, names)
     if unknown:
         raise rule_error(
             "model", "hold types only that `nsse.load` trusts", _listed(unknown),
             f"Leave them out (a callback: model.set_params(callback=None)), or pass trusted={unknown} "
             "here and to `nsse.load`.",
         )  # fmt: skip
-    buffer = io.BytesIO(content)
-    versions = __version__, sklearn.__version__, np.__version__
-    header = Header(FORMAT, type(model).__name__, *versions, metadata, facts_of(model))
-    with ZipFile(buffer, "a", ZIP_DEFLATED) as archive:
-        archive.writestr(HEADER, json.dumps(asdict(header)))
-    return buffer.getvalue()
+    return content
+
+
+def _members(archive: Archive) -> dict[str, bytes]:
+    """What skops wrote, with our names for our types; arrays are deflated once, not twice."""
+    members = {name: archive.read(name) for name in archive.names()}
+    tree = json.loads(members[TREE])
+    rename(tree, written_name)
+    members[TREE] = json.dumps(tree, separators=(",", ":")).encode()
+    return {
+        name: stored_inside(content) if name.endswith(".npz") else content
+        for name, content in members.items()
+    }
 
 
 def checked_target(path: Path) -> Path:
@@ -225,45 +253,6 @@ def checked_target(path: Path) -> Path:
             rule_message("path", "lie in a folder that exists", str(path), f"Make {path.parent} first.")
         )
     return path
-
-
-@contextmanager
-def _told_as_damage(path: Path) -> Iterator[None]:
-    """Say in one line that a file is damaged, whatever tripped over it."""
-    try:
-        yield
-    except (_NotAModelError, MemoryError):
-        raise
-    except OSError as error:
-        # Without a file name it is no trouble with the disk: a wrong offset led out of the file.
-        if error.filename is not None:
-            raise
-        raise _damaged(path, error) from error
-    except BadZipFile as error:
-        with path.open("rb") as file:
-            began_well = file.read(2) == b"PK"
-        if not began_well:
-            raise _no_model(path, "another kind of file, or an empty one") from error
-        raise _damaged(path, error) from error
-    except Exception as error:
-        # What skops, NumPy and scikit-learn raise on contents that no `save` wrote is not documented.
-        raise _damaged(path, error) from error
-
-
-class _NotAModelError(ValueError):
-    """The file is whole, but no model."""
-
-
-def _no_model(path: Path, found: str) -> _NotAModelError:
-    cure = "`nsse.save` writes them."
-    return _NotAModelError(rule_message("path", "name a model file of nsse", f"{path}, {found}", cure))
-
-
-def _damaged(path: Path, error: Exception) -> ValueError:
-    return rule_error(
-        "path", "name a model file that is whole",
-        f"{path}, cut short or damaged ({type(error).__name__}: {error})", "Save or copy it again.",
-    )  # fmt: skip
 
 
 def _listed(names: list[str]) -> str:

@@ -7,12 +7,11 @@ without a check.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from nsse._compat import plant_search_tree, search_tree
+from nsse._compat import search_tree
 
 CONTAINERS = (BaseEstimator, dict, list, tuple)
 
@@ -20,12 +19,6 @@ CONTAINERS = (BaseEstimator, dict, list, tuple)
 def without_search_trees(thing: Any) -> Any:
     """The same estimator without the trees anywhere in it; parts that hold none are shared."""
     return _without(thing, {})
-
-
-def plant_search_trees(thing: Any) -> None:
-    """Make the missing trees anywhere in an estimator, in place."""
-    for estimator in _estimators(thing, set()):
-        plant_search_tree(estimator)
 
 
 def _without(thing: Any, done: dict[int, Any]) -> Any:
@@ -61,14 +54,3 @@ def _copied_estimator(estimator: Any, done: dict[int, Any]) -> Any:
     copied = object.__new__(type(estimator))
     vars(copied).update(state)
     return copied
-
-
-def _estimators(thing: Any, seen: set[int]) -> Iterator[BaseEstimator]:
-    if id(thing) in seen or not isinstance(thing, CONTAINERS):
-        return
-    seen.add(id(thing))
-    if isinstance(thing, BaseEstimator):
-        yield thing
-        thing = vars(thing)
-    for part in list(thing.values()) if isinstance(thing, dict) else thing:
-        yield from _estimators(part, seen)

@@ -1,0 +1,98 @@
+"""The names of our types in files: they stay when a module moves.
+
+A file names a public class as a user does (``nsse.NSSECV``), and a type that is not public by a name
+of the same kind. `WRITTEN` says which class each name stands for now: whoever moves a class changes an
+import here and nothing else. `EARLIER` are names that older files hold; they are looked up, never
+imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nsse.certificates import SelectivePredictor
+from nsse.estimators import LDE, LFDA, NSSE, NSSECV, NYS, SPE, SUPLAP, IsoKRR, MReg
+from nsse.estimators._nsse import Condition
+from nsse.estimators._splits import BalancedSplits
+from nsse.extensions import NearestSample
+from nsse.extensions.nystrom import Neighborhoods, NystromExpansion
+from nsse.extensions.sparse_coding import SparseCoder
+from nsse.kernels import Shifted
+from nsse.solvers import Step, Trace
+
+WRITTEN: dict[str, type] = {
+    "nsse.NSSE": NSSE,
+    "nsse.NSSECV": NSSECV,
+    "nsse.SUPLAP": SUPLAP,
+    "nsse.LFDA": LFDA,
+    "nsse.LDE": LDE,
+    "nsse.NYS": NYS,
+    "nsse.SPE": SPE,
+    "nsse.IsoKRR": IsoKRR,
+    "nsse.MReg": MReg,
+    "nsse.SelectivePredictor": SelectivePredictor,
+    "nsse.BalancedSplits": BalancedSplits,
+    "nsse.Condition": Condition,
+    "nsse.NearestSample": NearestSample,
+    "nsse.Neighborhoods": Neighborhoods,
+    "nsse.NystromExpansion": NystromExpansion,
+    "nsse.Shifted": Shifted,
+    "nsse.SparseCoder": SparseCoder,
+    "nsse.Step": Step,
+    "nsse.Trace": Trace,
+}
+# Format 1, nsse 0.1: where the classes lived then.
+EARLIER: dict[str, str] = {
+    "nsse.estimators._nsse.NSSE": "nsse.NSSE",
+    "nsse.estimators._nssecv.NSSECV": "nsse.NSSECV",
+    "nsse.estimators._suplap.SUPLAP": "nsse.SUPLAP",
+    "nsse.estimators._lfda.LFDA": "nsse.LFDA",
+    "nsse.estimators._lde.LDE": "nsse.LDE",
+    "nsse.estimators._nys.NYS": "nsse.NYS",
+    "nsse.estimators._spe.SPE": "nsse.SPE",
+    "nsse.estimators._isokrr.IsoKRR": "nsse.IsoKRR",
+    "nsse.estimators._mreg.MReg": "nsse.MReg",
+    "nsse.certificates.selection.SelectivePredictor": "nsse.SelectivePredictor",
+    "nsse.estimators._splits.BalancedSplits": "nsse.BalancedSplits",
+    "nsse.estimators._nsse.Condition": "nsse.Condition",
+    "nsse.extensions.nystrom.Neighborhoods": "nsse.Neighborhoods",
+    "nsse.extensions.nystrom.NystromExpansion": "nsse.NystromExpansion",
+    "nsse.kernels.distances.Shifted": "nsse.Shifted",
+    "nsse.extensions.sparse_coding.SparseCoder": "nsse.SparseCoder",
+    "nsse.solvers.trace.Step": "nsse.Step",
+    "nsse.solvers.trace.Trace": "nsse.Trace",
+}
+
+
+def type_name(kind: type) -> str:
+    """Where a type lives, as skops asks for it."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def written_name(name: str) -> str:
+    """The name in a file of the type that lives at ``name``; that of a type not ours is the same."""
+    return _AS_WRITTEN.get(name, name)
+
+
+def living_name(name: str) -> str:
+    """Where the type lives now that a file calls ``name``; what we do not know stays as it is."""
+    kind = WRITTEN.get(EARLIER.get(name, name))
+    return name if kind is None else type_name(kind)
+
+
+def rename(tree: Any, new_name: Callable[[str], str]) -> None:
+    """Give the types in a tree of skops other names, in place."""
+    left = [tree]
+    while left:
+        part = left.pop()
+        if isinstance(part, list):
+            left.extend(part)
+        elif isinstance(part, dict):
+            left.extend(part.values())
+            if isinstance(part.get("__module__"), str) and isinstance(part.get("__class__"), str):
+                name = new_name(f"{part['__module__']}.{part['__class__']}")
+                part["__module__"], _, part["__class__"] = name.rpartition(".")
+
+
+_AS_WRITTEN = {type_name(kind): name for name, kind in WRITTEN.items()}
