@@ -2,6 +2,7 @@
 
 from nsse.extensions.nystrom import Neighborhoods, NystromExpansion, nystrom_coefficients
 from nsse.extensions.rbf import GaussianExpansion, SingleExpansion, interpolate
+from nsse.extensions.shrinking import shorten
 from nsse.extensions.sparse_coding import SparseCoder
 
 __all__ = [
@@ -12,4 +13,5 @@ __all__ = [
     "SparseCoder",
     "interpolate",
     "nystrom_coefficients",
+    "shorten",
 ]

@@ -1,17 +1,19 @@
 """Distances and the Gaussian kernel: everything that has a σ, and nothing else.
 
 ``distances`` computes ‖x_i − z_j‖² once per fit; ``gaussian`` turns those numbers into Ψ for any σ;
-``interpolation`` solves with it.
+``interpolation`` solves with it. ``metric`` gives distances in metrics that shorten some axes.
 """
 
 from nsse.kernels.distances import Shifted, as_dense, check_distinct, median_distance, squared_distances
 from nsse.kernels.gaussian import gaussian, gaussian_log_derivative
 from nsse.kernels.interpolation import interpolation_coefficients
+from nsse.kernels.metric import SplitDistances
 from nsse.kernels.rows import KernelRows, precision_of, squared_distances_between
 
 __all__ = [
     "KernelRows",
     "Shifted",
+    "SplitDistances",
     "as_dense",
     "check_distinct",
     "gaussian",
