@@ -37,7 +37,7 @@ EPS = float(np.finfo(np.float64).eps)
 # Bytes of the largest matrix of axes, n · r · 8; to find it takes two such matrices.
 LARGEST_AXES = 2 * 1024**3
 # With up to so many features per dimension of the graph, S_w itself is decomposed faster.
-WIDE = 1.3
+WIDE = 1.4
 
 
 @dataclass(frozen=True)
