@@ -3,8 +3,8 @@
     python benchmarks/within_metric.py
 
 Errors on unit-norm 25 × 25 images of Yale, ORL and COIL-20 where NSSE_DATA has them, on digits
-elsewhere: `make_pipeline(WithinMetric(shrinkage), NSSE(mu2=1e-3))`, σ by the objective, nothing tuned. Times on
-one BLAS thread, the best of several, as a ratio to NSSE().fit on the same samples.
+elsewhere: `make_pipeline(WithinMetric(shrinkage), NSSE(mu2=1e-3))`, σ by the objective, nothing tuned.
+Times on one BLAS thread, the best of several, as a ratio to NSSE().fit on the same samples.
 """
 
 from __future__ import annotations

@@ -84,6 +84,13 @@ def test_deviations_are_those_of_the_edges(labelled):
     assert scatter.n_features == X.shape[1]
 
 
+def test_axes_are_orthonormal_where_variances_differ_much(make_blobs):
+    X, codes = make_blobs((15, 16), 90)
+    X = X * np.geomspace(1, 1e-6, 90)
+    V = learned_scatter(X, codes, 5).axes  # through the samples, that is through squares of 1e-12
+    np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-14)
+
+
 def test_two_classes_in_the_plane():
     """Edges along the first axis only: S_w = diag(s, 0), ρ = shrinkage · s/2, a² = ρ/(s + ρ)."""
     X, y = [[0.0, 0.0], [1.0, 0.0], [5.0, 9.0], [6.0, 9.0]], [0, 0, 1, 1]
