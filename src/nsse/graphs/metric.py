@@ -186,40 +186,45 @@ def within_scatter(rows: ClassRows, W: Any) -> WithinScatter:
     if n <= WIDE * rank:
         return ScatterSum.of(rows, W).decomposed()
     _check_room(n, rank)
-    return _from_few_rows(rows, W)
+    return _from_few_rows(rows, W, rank)
 
 
 @one_blas_thread()
-def _from_few_rows(rows: ClassRows, W: Any) -> WithinScatter:
+def _from_few_rows(rows: ClassRows, W: Any, rank: int) -> WithinScatter:
     """S_w = BB'/(2 · edges) through the r × r matrix B'B."""
-    B = _half_scatter(rows, W)
-    n, r = B.shape
-    squares, U = _falling(np.linalg.eigh(B.T @ B))
-    kept = squares > max(n, r) * EPS * np.max(squares, initial=0.0)
-    squares = squares[kept]
-    V = B @ (U[:, kept] / np.sqrt(squares))
+    V, squares = _principal(_half_scatter(rows, W, rank))
     return _deviating(_orthonormal(V), squares, W.nnz // 2, rows.unit)
 
 
-def _half_scatter(rows: ClassRows, W: Any) -> Floats:
+def _half_scatter(rows: ClassRows, W: Any, rank: int) -> Floats:
     """B = X'L^½ on the range of L, n × r, class by class: BB' = X'LX."""
-    parts = []
+    B, filled = np.empty((rows.points.shape[1], rank)), 0
     for members in rows.members():
-        values, Q = np.linalg.eigh(laplacian(W[members][:, members]).toarray())
-        joined = values > len(members) * EPS * values[-1]
-        parts.append(rows.points[members].T @ (Q[:, joined] * np.sqrt(values[joined])))
-    return np.concatenate(parts, axis=1)
+        W_c = W[members][:, members]
+        values, Q = np.linalg.eigh(laplacian(W_c).toarray())
+        pieces = len(members) - graph_rank(W_c)  # as many eigenvalues are zero, and come first
+        part = slice(filled, filled := filled + len(members) - pieces)
+        B[:, part] = rows.points[members].T @ (Q[:, pieces:] * np.sqrt(values[pieces:]))
+    return B
+
+
+def _principal(B: Floats) -> tuple[Floats, Floats]:
+    """Eigenvectors of BB' and their eigenvalues, falling and without those that are rounding."""
+    squares, U = _falling(np.linalg.eigh(B.T @ B))
+    kept = squares > max(B.shape) * EPS * np.max(squares, initial=0.0)
+    return B @ (U[:, kept] / np.sqrt(squares[kept])), squares[kept]
 
 
 def _orthonormal(V: Floats) -> Floats:
     """Columns that are orthonormal but for rounding, the last ones most, made so to all digits.
 
-    Cholesky's factor of V'V ≈ I: stable here, and several times faster than Householder's QR.
+    Cholesky's factor of V'V ≈ I: stable here, and several times faster than Householder's QR. V is
+    used up.
     """
     if V.shape[1] == 0:
         return V
     factor = linalg.cholesky(V.T @ V, lower=True)
-    return np.ascontiguousarray(linalg.solve_triangular(factor, V.T, lower=True).T)
+    return np.asarray(linalg.solve_triangular(factor, V.T, lower=True, overwrite_b=True)).T
 
 
 def _falling(pairs: tuple[Any, Any]) -> tuple[Floats, Floats]:
