@@ -70,6 +70,7 @@ reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours besi
 study: $(VENV)/.test ## The studies behind the defaults (set NSSE_DATA for the image sets).
 	$(RUN)/python benchmarks/defaults_study.py
 	$(RUN)/python benchmarks/landmarks.py
+	$(RUN)/python benchmarks/within_metric.py
 
 certificates: $(VENV)/.test ## Bounds, attacks inside the certified radii, radii beside errors (needs NSSE_DATA).
 	$(RUN)/python benchmarks/certificates.py

@@ -78,6 +78,17 @@ def test_growth(script, tmp_path):
     assert record["limit"]["kept"] is None
 
 
+def test_within_metric(script, tmp_path):
+    out = tmp_path / "metric.json"
+    options = ["--splits", "1", "--repeats", "1", "--timed", "5", "--out", str(out)]
+    record = script("within_metric").main(options)
+    assert json.loads(out.read_text()) == record
+    assert [row["shrinkage"] for row in record["errors"]] == ["inf", "3.0", "1.0", "0.3"]
+    assert all(0 < row["error"] < 30 for row in record["errors"])
+    (row,) = record["seconds"]
+    assert row["n_samples"] == 50
+
+
 def test_exponent_of_growth(script):
     rows = [{"n_samples": n, "seconds": 1e-9 * n**3} for n in (500, 1000, 2000)]
     assert script("growth")._exponent(rows, "seconds") == 3.0

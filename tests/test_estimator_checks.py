@@ -28,6 +28,8 @@ ESTIMATORS = [
     nsse.NYS(sigma=1.0, n_neighbors=15, classifier=LogisticRegression(C=1e3)),
     nsse.SPE(),
     nsse.SPE(alpha=0.1, n_neighbors=15, classifier=LogisticRegression(C=1e3)),
+    nsse.WithinMetric(),
+    nsse.WithinMetric(0.1, n_neighbors=None),
 ]
 
 

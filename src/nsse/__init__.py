@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         IsoKRR,
         MReg,
         ScaleAtBoundWarning,
+        WithinMetric,
     )
     from nsse.exports import load, save, to_onnx
 
@@ -40,6 +41,7 @@ __all__ = [
     "IsoKRR",
     "MReg",
     "ScaleAtBoundWarning",
+    "WithinMetric",
     "__version__",
     "load",
     "save",

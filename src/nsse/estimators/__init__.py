@@ -15,6 +15,7 @@ from nsse.estimators._warnings import (
     DegenerateEmbeddingWarning,
     ScaleAtBoundWarning,
 )
+from nsse.estimators._within_metric import WithinMetric
 
 __all__ = [
     "LDE",
@@ -29,5 +30,6 @@ __all__ = [
     "IsoKRR",
     "MReg",
     "ScaleAtBoundWarning",
+    "WithinMetric",
     "default_param_grid",
 ]

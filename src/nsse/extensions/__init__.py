@@ -3,6 +3,7 @@
 from nsse.extensions.nearest import NearestSample, nearest_rows, squared_size
 from nsse.extensions.nystrom import Neighborhoods, NystromExpansion, nystrom_coefficients
 from nsse.extensions.rbf import GaussianExpansion, SingleExpansion, interpolate
+from nsse.extensions.shrinking import shorten
 from nsse.extensions.sparse_coding import SparseCoder
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "interpolate",
     "nearest_rows",
     "nystrom_coefficients",
+    "shorten",
     "squared_size",
 ]

@@ -1,11 +1,20 @@
 """Labels and neighbours turned into graphs (Section 4.1 of the paper).
 
 ``within_class`` builds W_w, ``between_class`` the closed form of L_b, ``shifted`` joins them into the
-positive semidefinite operator S = L_w + μ1 (N I − L_b) that the solvers apply class by class.
+positive semidefinite operator S = L_w + μ1 (N I − L_b) that the solvers apply class by class. ``metric``
+makes of the edges of W_w the metric in which neighbours of a class are close.
 """
 
 from nsse.graphs.adaptive import class_graphs
 from nsse.graphs.between_class import between_class_laplacian, between_class_scatter
+from nsse.graphs.metric import (
+    ClassRows,
+    ScatterSum,
+    WithinScatter,
+    class_neighbor_graph,
+    unit_affinity,
+    within_scatter,
+)
 from nsse.graphs.neighbors import (
     first_of_tied,
     nearest,
@@ -19,11 +28,15 @@ from nsse.graphs.shifted import ShiftedGraph
 from nsse.graphs.within_class import check_affinity, degrees, gaussian_affinity, laplacian
 
 __all__ = [
+    "ClassRows",
+    "ScatterSum",
     "ShiftedGraph",
+    "WithinScatter",
     "between_class_laplacian",
     "between_class_scatter",
     "check_affinity",
     "class_graphs",
+    "class_neighbor_graph",
     "degrees",
     "first_of_tied",
     "gaussian_affinity",
@@ -33,5 +46,7 @@ __all__ = [
     "symmetric_graph",
     "tie_share",
     "tie_width",
+    "unit_affinity",
     "within_reach",
+    "within_scatter",
 ]

@@ -2,6 +2,7 @@
 
 ``distances`` computes ‖x_i − z_j‖² once per fit; ``gaussian`` turns those numbers into Ψ for any σ;
 ``interpolation`` solves with it. ``products`` gives a row the same bits in any batch.
+``metric`` gives distances in metrics that shorten some axes.
 """
 
 from nsse.kernels.distances import (
@@ -15,6 +16,7 @@ from nsse.kernels.distances import (
 )
 from nsse.kernels.gaussian import gaussian, gaussian_log_derivative
 from nsse.kernels.interpolation import interpolation_coefficients
+from nsse.kernels.metric import SplitDistances
 from nsse.kernels.products import row_products
 from nsse.kernels.rows import KernelRows, precision_of, squared_distances_between
 
@@ -23,6 +25,7 @@ __all__ = [
     "SMALLEST",
     "KernelRows",
     "Shifted",
+    "SplitDistances",
     "as_dense",
     "check_distinct",
     "gaussian",

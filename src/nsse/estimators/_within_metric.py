@@ -1,0 +1,196 @@
+"""WithinMetric: the metric of the within-class graph, as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nsse._errors import rule_error
+from nsse.estimators._fitting import all_or_nothing
+from nsse.estimators._parameters import check_count
+from nsse.extensions.shrinking import shorten
+from nsse.graphs.metric import ClassRows, WithinScatter, class_neighbor_graph, within_scatter
+from nsse.kernels import squared_distances
+from nsse.scaling import stratified
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+FLOATS = (np.float64, np.float32)
+NO_SCATTER = (
+    "No two different samples of a class are joined: without within-class scatter the metric is the "
+    "Euclidean one, and `transform` returns the samples as they are. Add samples to the classes."
+)
+
+
+class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Makes distances short along the directions in which neighbours of a class differ.
+
+    Light, pose and noise move a sample among its class; they tell nothing about it. From the edges of
+    the within-class graph
+
+        S_w = Σ (x_i − x_j)(x_i − x_j)' / (2 · edges),   ρ = shrinkage · tr(S_w)/n,
+
+    and samples are multiplied by A = (ρ (S_w + ρI)⁻¹)^½, so that the Euclidean distance of what comes
+    out is the metric ‖A(x − z)‖. It is relevant component analysis [1]_, shrunk, on a local graph. A is
+    symmetric with eigenvalues in (0, 1]: no two samples move apart, and a radius within which nothing
+    changes after `transform` is one before it, too.
+
+    Parameters
+    ----------
+    shrinkage : float, default=1.0
+        How much the metric holds to the Euclidean one: variances well below ρ are left alone, those
+        well above are made as large as ρ. Positive; ``inf`` gives A = I, the Euclidean metric. With
+        few samples per class, or light that changes much, values down to 0.1 are worth a try.
+    n_neighbors : int, default=5
+        Nearest samples of the same class that a sample is joined to, as in `NSSE`. None joins all
+        samples of a class: the within-class scatter of LDA, each pair counting the same.
+
+    Attributes
+    ----------
+    axes_ : ndarray of shape (n_features, n_axes)
+        Orthonormal columns, eigenvectors of S_w by falling variance; their signs mean nothing.
+        Directions in which no edge leads are not among them: there A is the identity.
+    deviations_ : ndarray of shape (n_axes,)
+        Standard deviations along `axes_`, in the units of X; their squares are the eigenvalues of S_w.
+    factors_ : ndarray of shape (n_axes,)
+        What A multiplies the axes by, √(ρ/(deviations_² + ρ)), ascending.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Warns
+    -----
+    UserWarning
+        If no two different samples of a class are joined: S_w = 0, and A = I.
+
+    Notes
+    -----
+    `transform` gives X − (X axes_) (1 − factors_) axes_', in the floating-point type of X. Rescaling X
+    leaves A as it is; a feature in another unit does not.
+
+    Memory: the squared distances of the largest class, and twice n_features × n_axes numbers, n_axes
+    being less than the number of samples; no more than 2 GiB of `axes_` are accepted. Sparse samples
+    stay sparse in `fit`. What `transform` gives is dense: 320 MB for 2,000 samples of 20,000 features.
+
+    References
+    ----------
+    .. [1] A. Bar-Hillel, T. Hertz, N. Shental, D. Weinshall, "Learning distance functions using
+       equivalence relations", International Conference on Machine Learning, 2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from nsse import NSSE, WithinMetric
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(WithinMetric(shrinkage=3.0), NSSE()).fit(X[:200], y[:200])
+    >>> model[:-1].transform(X).shape
+    (1797, 64)
+    """
+
+    def __init__(self, shrinkage: float = 1.0, *, n_neighbors: int | None = 5) -> None:
+        self.shrinkage = shrinkage
+        self.n_neighbors = n_neighbors
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any) -> Self:
+        """Find the axes along which neighbours of a class differ.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        self
+            The fitted transformer. If fit fails, it is as it was before.
+        """
+        shrinkage = check_shrinkage(self.shrinkage)
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors, cure="None joins all samples of a class.")
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+        check_classification_targets(y)
+        codes = np.unique(y, return_inverse=True)[1].astype(np.intp)
+        scatter = learned_scatter(X, codes, self.n_neighbors)
+        if scatter.deviations.size == 0:
+            warnings.warn(NO_SCATTER, UserWarning, stacklevel=3)
+        self.axes_, self.deviations_ = scatter.axes, scatter.deviations
+        self.factors_ = scatter.factors(shrinkage)
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Multiply samples by A.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, new or old.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            XA, dense, in the floating-point type of ``X``.
+        """
+        return self._multiplied(X, lambda factors: 1.0 - factors)
+
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
+        """Undo `transform`, multiplying by A⁻¹.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Transformed samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            XA⁻¹, dense, in the floating-point type of ``X``.
+        """
+        return self._multiplied(X, lambda factors: 1.0 - 1.0 / factors)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _multiplied(self, X: Any, weights: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
+        return shorten(X, self.axes_, weights(self.factors_)).astype(X.dtype, copy=False)
+
+
+def learned_scatter(X: Any, codes: Ints, n_neighbors: int | None) -> WithinScatter:
+    """The within-class scatter of validated samples, from the distances inside each class."""
+    rows = ClassRows.of(X, codes)
+    return within_scatter(rows, class_neighbor_graph(rows, n_neighbors, squared_distances))
+
+
+def learned_scatter_of_some(
+    X: Any, codes: Ints, n_neighbors: int | None, n_rows: int, rng: np.random.Generator
+) -> WithinScatter:
+    """The same from a stratified subsample, for more rows or features than S_w can be made of."""
+    if n_rows < len(codes):
+        chosen = stratified(codes, n_rows, rng)
+        X, codes = X[chosen], codes[chosen]
+    return learned_scatter(X, codes, n_neighbors)
+
+
+def check_shrinkage(value: Any) -> float:
+    """A positive number or infinity."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not float(value) > 0:
+        cure = "1.0 is a good start; inf gives the Euclidean metric."
+        raise rule_error("shrinkage", "be a positive number or inf", value, cure)
+    return float(value)
