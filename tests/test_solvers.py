@@ -19,7 +19,7 @@ from nsse.solvers import (
     solve_fixed,
     solve_pencil,
 )
-from nsse.solvers.factors import _stacked_qr, factorize
+from nsse.solvers.factors import stacked_qr, factorize
 from problems import EPS, dense_parts, projector, two_points
 
 # One σ: the pencil is the paper's eigenproblem
@@ -237,7 +237,7 @@ def test_cholesky_and_qr_give_the_same_factor_of_a_well_conditioned_problem(blob
     problem = make_problem(blobs, mu2=mu2)
     K = gaussian(problem.D2, 0.5)
     by_cholesky = factorize(K, problem.graph, mu2)
-    by_qr = _stacked_qr(K, problem.graph, mu2)
+    by_qr = stacked_qr(K, problem.graph, mu2)
     P = K @ dense_parts(problem)[1] @ K + mu2 * np.eye(60)
     for factor in (by_cholesky, by_qr):
         R = np.triu(factor.R)
@@ -255,7 +255,7 @@ def test_forced_qr_and_cholesky_give_the_same_embedding(blobs, make_problem, mon
     problem = make_problem(blobs, n_components=5)
     by_cholesky = solve_pencil(problem, 0.5)
     monkeypatch.setattr(
-        pencil, "factorize", lambda K, graph, mu2, buffers: _stacked_qr(K, graph, mu2)
+        pencil, "factorize", lambda K, graph, mu2, buffers: stacked_qr(K, graph, mu2)
     )  # fmt: skip
     by_qr = solve_pencil(problem, 0.5)
     assert (by_cholesky.factorization, by_qr.factorization) == ("cholesky", "qr")
