@@ -6,8 +6,8 @@ The policy, in order:
 2. If it breaks down, or its condition number exceeds `LARGEST_CONDITION`, a QR factorisation of the
    stacked factors [F'K; √μ2 I] with FF' = S. The same R in exact arithmetic, about three times the
    work, but P is never formed, so its condition number is never squared.
-3. The same if the coordinates found with the Cholesky factor do not solve the problem, as their residuals
-   tell (``pencil``): a condition number is a bound for the worst of all coordinates, not of those wanted.
+3. The same if the coordinates found with the Cholesky factor do not solve the problem, as their
+   residuals tell (``pencil``): the condition number alone does not say how well those wanted are found.
 
 Which one was used is recorded; the estimator warns about the second and says the remedy.
 """
