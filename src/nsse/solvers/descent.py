@@ -2,8 +2,8 @@
 
 A Newton step from the first point, then minimisers of the cubic through the two best ones, kept between
 the best point and the nearest known one downhill of it: that one is no lower, so a minimum lies between.
-Where steps do not flatten the slope the bracket is halved, so that every descent comes to an end. Works on
-log g, which is closer to a parabola than g itself.
+Where steps do not flatten the slope the bracket is halved, so that every descent comes to an end. Works
+on log g, which is closer to a parabola than g itself.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Departs from the paper: eliminating Y from Eq. (11) leaves one variable,
 
     g(σ) = Σ_{k≤d} λ_k(σ) + μ3/σ²,
 
-whose minimum is the *global* minimum of Eq. (11). A scan finds its valleys, `descend` their bottoms: it
-uses the slope that every evaluation brings for almost nothing. With many samples the scan runs on
+whose minimum is the *global* minimum of Eq. (11). ``survey`` finds its valleys, `descend` their bottoms:
+both use the slope that every evaluation brings for almost nothing. With many samples the scan runs on
 subsamples, whose g is extrapolated to all samples (``extrapolation``).
 """
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Generic
 
@@ -61,6 +61,8 @@ class Look(Generic[E]):
         Raised where σ is too large for the problem to be solved.
     far_above : float
         A scan upwards ends where g has risen to so many times its least value.
+    unsolvable : list of float
+        log σ between solvable ones where the problem could not be solved: rounding rules there.
     """
 
     evaluate: Evaluate[E]
@@ -68,6 +70,7 @@ class Look(Generic[E]):
     widest: float = np.inf
     beyond: tuple[type[Exception], ...] = (RankError,)
     far_above: float = np.inf
+    unsolvable: list[float] = field(default_factory=list)
 
 
 def scan(look: Look[E], grid: list[float]) -> tuple[list[E], Bounds]:
@@ -123,7 +126,11 @@ def refine(look: Look[E], seen: list[E], ends: Sequence[E] = ()) -> list[E]:
         if not doubtful:
             return seen
         for a, b in doubtful:
-            seen.append(look.evaluate((a.x + b.x) / 2, a.solution.basis))
+            middle = (a.x + b.x) / 2
+            try:
+                seen.append(look.evaluate(middle, a.solution.basis))
+            except look.beyond:
+                look.unsolvable.append(middle)
 
 
 def deepest(look: Look[E], go: Evaluate[E], bounds: Bounds, tol: float, max_iter: int) -> DescentEnd[E]:
@@ -143,7 +150,10 @@ def deepest(look: Look[E], go: Evaluate[E], bounds: Bounds, tol: float, max_iter
         valley = _next_valley(seen, [end.solution for end in ends])
         if valley is None:
             return min(ends, key=lambda end: end.solution.excess)
-        ends.append(descend(step, valley.known, None, reach, tol, max_iter))
+        try:
+            ends.append(descend(step, valley.known, None, reach, tol, max_iter))
+        except look.beyond:
+            ends.append(DescentEnd(valley.lower, False, False))
 
 
 def _next_valley(seen: list[E], ends: Sequence[E]) -> Valley[E] | None:
@@ -158,6 +168,8 @@ def _may_hide(look: Look[E], a: Point[E], b: Point[E], least: float, ends: Seque
     """Whether g may be less between two neighbouring points than the least seen, whose log is given."""
     width = b.x - a.x
     if width <= FINEST or look.floor(b.solution.sigma) >= math.exp(least):
+        return False
+    if any(a.x < x < b.x for x in look.unsolvable):
         return False
     if holds_valley(a, b) and not any(lower(a, b).solution is end for end in ends):
         return depth(a, b) > least + math.log(NEARLY_AS_DEEP) and _one_tangent_bound(a, b) < least
