@@ -1,9 +1,9 @@
 """The search for counterexamples to "the joint solver finds the global minimum over σ".
 
-Random problems of several kinds are solved, and g is computed on a grid of 400 σ, which uses neither slopes
-nor warm starts nor anything else of the search. A problem counts as *above* where the search ended more than
-10⁻⁶ (relative, in the excess objective) above the least value of the grid, and as *lost* where it ended above a
-point that it had evaluated itself.
+Random problems of several kinds are solved, and g is computed on a grid of 400 σ, which uses neither
+slopes nor warm starts nor anything else of the search. A problem counts as *above* where the search ended
+more than 10⁻⁶ (relative, in the excess objective) above the least value of the grid, and as *lost* where it
+ended above a point that it had evaluated itself.
 
     python benchmarks/global_minimum.py             # 2000 problems, about twenty minutes
     python benchmarks/global_minimum.py --quick     # some of each kind, seconds

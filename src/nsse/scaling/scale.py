@@ -200,8 +200,8 @@ def find_scale(
 
     ``thinner`` is g of a smaller problem: its valleys are where those of ``evaluate`` are begun. If g
     itself cannot be solved there, or falls to the end of what the smaller one reaches, its own valleys
-    are looked for after all. ``floor`` is a lower bound of g that falls with σ (μ3/σ²), and ``n_rows`` the
-    number of rows of the problem, of which few are looked at more closely.
+    are looked for after all. ``floor`` is a lower bound of g that falls with σ (μ3/σ²), and ``n_rows``
+    says how many rows there are: a problem of few is looked at more closely.
     """
     if thinner is not None:
         with suppress(*UNSOLVABLE):
