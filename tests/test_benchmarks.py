@@ -68,6 +68,16 @@ def test_timed_literal_is_the_oracle(script, digits):
     assert timed.n_iter == len(plain.after_scale)
 
 
+def test_no_problem_ends_above_the_grid(script, tmp_path):
+    """The search for counterexamples finds none, those that once were among them."""
+    out = tmp_path / "minimum.json"
+    record = script("global_minimum").main(["--quick", "--out", str(out)])
+    assert json.loads(out.read_text()) == record
+    assert (record["above"], record["lost"]) == (0, 0)
+    assert {row["kind"] for row in record["rows"]} == set(script("global_minimum").KINDS)
+    assert record["problems"] == 24
+
+
 def test_growth(script, tmp_path):
     out = tmp_path / "growth.json"
     record = script("growth").main(["--sizes", "150", "200", "--largest", "150", "--out", str(out)])

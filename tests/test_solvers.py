@@ -19,7 +19,7 @@ from nsse.solvers import (
     solve_fixed,
     solve_pencil,
 )
-from nsse.solvers.factors import _stacked_qr, factorize
+from nsse.solvers.factors import factorize, stacked_qr
 from problems import EPS, dense_parts, projector, two_points
 
 # One σ: the pencil is the paper's eigenproblem
@@ -195,6 +195,34 @@ def test_ill_conditioned_problems_agree_with_sixty_digits(
     np.testing.assert_allclose(gaussian(problem.D2, sigma) @ solution.coef, Y, atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", [0, 2, 4])
+@pytest.mark.parametrize(("mu1", "mu2", "sigma"), [(5e3, 1e-6, 0.2), (5e3, 1e-6, 0.3), (1e4, 1e-5, 0.4)])
+def test_coordinates_beyond_the_classes_are_those_of_a_direct_solution(
+    make_blobs, make_problem, mu1, mu2, sigma, seed
+):
+    """Weights far apart: coordinates within classes have θ ten orders below the leading ones.
+
+    cond(Ψ) is small, so that Eq. (12) can be solved as printed.
+    """
+    data, d = make_blobs((12, 10, 8), seed=seed), 5
+    problem = make_problem(data, mu1=mu1, mu2=mu2, n_components=d)
+    W, _ = dense_parts(problem)
+    assert np.linalg.cond(gaussian(problem.D2, sigma)) < 200
+    A = oracles.literal_matrix(problem.D2, data.codes, W, mu1, mu2, sigma)
+    _, Y = eigh(A, subset_by_index=(0, d - 1))
+    solution = solve_pencil(problem, sigma)
+    assert solution.condition < 1e13  # which says nothing of what is wrong
+    cosines = np.linalg.svd(Y.T @ solution.embedding, compute_uv=False)
+    np.testing.assert_allclose(cosines, 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("d", [3, 5, 8])
+def test_residuals_of_ordinary_weights_do_not_ask_for_qr(digits, blobs, make_problem, d):
+    for data, sigma in ((digits, 0.3), (digits, 1.0), (blobs, 0.5), (blobs, 3.0)):
+        problem = make_problem(data, mu1=1.0, mu2=1e-2, n_components=d)
+        assert solve_pencil(problem, sigma).factorization == "cholesky"
+
+
 def test_a_tiny_weight_spoils_no_coordinate_that_the_kernel_can_carry(make_blobs, make_problem):
     """cond(Ψ) < 10⁴ at σ = 0.5: the kernel has full rank, and four coordinates exist for every μ2."""
     data = make_blobs((6, 4, 3), n_features=3)
@@ -237,7 +265,7 @@ def test_cholesky_and_qr_give_the_same_factor_of_a_well_conditioned_problem(blob
     problem = make_problem(blobs, mu2=mu2)
     K = gaussian(problem.D2, 0.5)
     by_cholesky = factorize(K, problem.graph, mu2)
-    by_qr = _stacked_qr(K, problem.graph, mu2)
+    by_qr = stacked_qr(K, problem.graph, mu2)
     P = K @ dense_parts(problem)[1] @ K + mu2 * np.eye(60)
     for factor in (by_cholesky, by_qr):
         R = np.triu(factor.R)
@@ -255,7 +283,7 @@ def test_forced_qr_and_cholesky_give_the_same_embedding(blobs, make_problem, mon
     problem = make_problem(blobs, n_components=5)
     by_cholesky = solve_pencil(problem, 0.5)
     monkeypatch.setattr(
-        pencil, "factorize", lambda K, graph, mu2, buffers: _stacked_qr(K, graph, mu2)
+        pencil, "factorize", lambda K, graph, mu2, buffers: stacked_qr(K, graph, mu2)
     )  # fmt: skip
     by_qr = solve_pencil(problem, 0.5)
     assert (by_cholesky.factorization, by_qr.factorization) == ("cholesky", "qr")

@@ -284,7 +284,9 @@ def test_the_fine_grid_holds_the_scan_of_the_joint_search(on_digits):
     )  # fmt: skip
     scanned = [step.sigma for step in steps if step.stage == "scan"]
     grid = ScaleGrid.over(BOUNDS)
-    np.testing.assert_allclose([grid.sigma(i) for i in grid.coarse], scanned, rtol=1e-12)
+    coarse = np.array([grid.sigma(i) for i in grid.coarse])
+    assert len(scanned) >= 7  # the joint search leaves out where no minimum can be
+    assert all(np.isclose(coarse, sigma, rtol=1e-12).any() for sigma in scanned)
 
 
 # -------------------------------------------------------------------------------------- what is shared

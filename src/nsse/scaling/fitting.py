@@ -260,6 +260,8 @@ def _searched(
             tol=search.tol if is_everything else max(search.tol, SUBSAMPLE_TOL),
             max_iter=search.max_iter,
             thinner=None if thinner is None else thinner.evaluate,
+            floor=problem.objective.scale_term,
+            n_rows=len(problem.rows.codes),
         )
     except _Stopped:
         return min(seen, key=lambda point: point.excess).sigma, True, False

@@ -31,14 +31,13 @@ from nsse.solvers.descent import DescentEnd, descend
 from nsse.solvers.gram_pencil import IndefiniteError
 from nsse.solvers.joint import (
     FAR_ABOVE,
-    NEARLY_AS_DEEP,
     NEARLY_AS_DEEP_EXTRAPOLATED,
     SUBSAMPLE_TOL,
-    Bounds,
-    log_grid,
-    scan,
+    closest_look,
+    from_guesses,
 )
 from nsse.solvers.pencil import RankError
+from nsse.solvers.survey import Bounds, Look, deepest, log_grid, refine, scan
 from nsse.solvers.valleys import Valley, valleys
 
 Floats = NDArray[np.float64]
@@ -194,42 +193,38 @@ def find_scale(
     tol: float,
     max_iter: int,
     thinner: Evaluate | None = None,
+    floor: Callable[[float], float] = lambda sigma: 0.0,
+    n_rows: int | None = None,
 ) -> DescentEnd[Evaluation]:
-    """The least g on [σ_min, σ_max]: a scan for valleys, then a descent into each.
+    """The least g on [σ_min, σ_max]: a search for valleys, and a descent into each.
 
     ``thinner`` is g of a smaller problem: its valleys are where those of ``evaluate`` are begun. If g
-    itself cannot be solved there, or falls to the end of what the smaller one reaches, it is scanned
-    after all.
+    itself cannot be solved there, or falls to the end of what the smaller one reaches, its own valleys
+    are looked for after all. ``floor`` is a lower bound of g that falls with σ (μ3/σ²), and ``n_rows``
+    says how many rows there are: a problem of few is looked at more closely.
     """
     if thinner is not None:
         with suppress(*UNSOLVABLE):
-            scanned, reach = _scan(thinner, bounds)
-            seen = valleys(scanned, NEARLY_AS_DEEP_EXTRAPOLATED)
-            bottoms = [_descend(thinner, valley, reach, SUBSAMPLE_TOL, max_iter) for valley in seen]
-            starts: list[Valley[Evaluation]] = [
-                Valley([], float(np.log(end.solution.sigma)), end.curvature) for end in bottoms
-            ]
-            end = _deepest(evaluate, starts, reach, tol, max_iter)
+            starts, reach = _starts(thinner, bounds, floor, max_iter)
+            end = from_guesses(_cold(evaluate), starts, reach, tol, max_iter)
             if not end.at_bound:
                 return end
-    scanned, reach = _scan(evaluate, bounds)
-    return _deepest(evaluate, valleys(scanned, NEARLY_AS_DEEP), reach, tol, max_iter)
+    look = Look(_cold(evaluate), floor, closest_look(n_rows), UNSOLVABLE, FAR_ABOVE)
+    return deepest(look, _cold(evaluate), bounds, tol, max_iter)
 
 
-def _scan(evaluate: Evaluate, bounds: Bounds) -> tuple[list[Evaluation], Bounds]:
-    return scan(lambda x, start: evaluate(x), log_grid(bounds), FAR_ABOVE, beyond=UNSOLVABLE)
+def _starts(
+    thinner: Evaluate, bounds: Bounds, floor: Callable[[float], float], max_iter: int
+) -> tuple[list[Valley[Evaluation]], Bounds]:
+    """The bottoms of the valleys of a thinner problem, and how far σ can go there."""
+    evaluate = _cold(thinner)
+    look = Look(evaluate, lambda sigma: floor(sigma) / FAR_ABOVE, np.inf, UNSOLVABLE, FAR_ABOVE)
+    scanned, reach = scan(look, log_grid(bounds))
+    seen = valleys(refine(look, scanned), NEARLY_AS_DEEP_EXTRAPOLATED)
+    ends = [descend(evaluate, v.known, v.first, reach, SUBSAMPLE_TOL, max_iter) for v in seen]
+    return [Valley([], float(np.log(end.solution.sigma)), end.curvature) for end in ends], reach
 
 
-def _descend(
-    evaluate: Evaluate, valley: Valley[Evaluation], reach: Bounds, tol: float, max_iter: int
-) -> DescentEnd[Evaluation]:
-    known, first, curvature = valley.known, valley.first, valley.curvature
-    # Every σ starts from the class sums, not from a basis.
-    return descend(lambda x, start: evaluate(x), known, first, reach, tol, max_iter, curvature)
-
-
-def _deepest(
-    evaluate: Evaluate, starts: list[Valley[Evaluation]], reach: Bounds, tol: float, max_iter: int
-) -> DescentEnd[Evaluation]:
-    ends = [_descend(evaluate, valley, reach, tol, max_iter) for valley in starts]
-    return min(ends, key=lambda end: end.solution.excess)
+def _cold(evaluate: Evaluate) -> Callable[[float, Any], Evaluation]:
+    """Every σ starts from the class sums, not from a basis."""
+    return lambda log_sigma, basis: evaluate(log_sigma)

@@ -4,7 +4,8 @@
 - ``factors``: a triangular factor of P, and the policy for ill-conditioned ones.
 - ``krylov``: the leading eigenpairs of P⁻¹B.
 - ``pencil``: one embedding for one σ (Eq. 12), with the slope of the objective.
-- ``joint``: the global minimum of Eq. (11) over σ; ``alternating``: Algorithm 1 as printed.
+- ``joint``: Eq. (11) minimised over σ; ``survey``, ``valleys``, ``descent``: how the minimum is found.
+- ``alternating``: Algorithm 1 as printed.
 - ``sweep``, ``scale_curve``, ``many``: many weights, μ3 and d on the same samples, for model selection.
 - ``eigenmap``: Laplacian eigenmaps, for the methods to compare with.
 - ``trace``: what both report; ``signs``: the one sign rule.

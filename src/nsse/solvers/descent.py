@@ -1,7 +1,9 @@
 """A bounded scalar descent in log σ that uses values and slopes.
 
-A Newton step from the first point, then minimisers of the cubic through the two best ones, kept inside
-the bracket of slopes of opposite sign. Works on log g, which is closer to a parabola than g itself.
+A Newton step from the first point, then minimisers of the cubic through the two best ones, kept between
+the best point and the nearest known one downhill of it: that one is no lower, so a minimum lies between.
+Where steps do not flatten the slope the bracket is halved, so that every descent comes to an end. Works
+on log g, which is closer to a parabola than g itself.
 """
 
 from __future__ import annotations
@@ -17,6 +19,10 @@ import numpy as np
 LONGEST_STEP = 0.7
 # Of log g in log σ around its minimum, where nothing is known: g falls as σ⁻² and rises faster.
 CURVATURE = 5.0
+# So many steps must halve the slope, or the next one halves the bracket.
+PATIENCE = 3
+# A minimum between two σ that agree to this is found: g is not known more finely.
+RESOLUTION = 1e-10
 
 
 class Evaluated(Protocol):
@@ -92,15 +98,22 @@ def descend(
     points = [Point.of(solution) for solution in known]
     if first is not None:
         points.append(Point(first, evaluate(first, known[0].basis if known else None)))
+    slopes: list[float] = []
     for _ in range(max_iter):
         points.sort(key=lambda p: p.solution.excess)
         best = points[0]
+        slopes.append(abs(best.slope))
         curvature = _curvature(points, curvature)
-        target = _inside(_next(points, curvature), points, bounds)
+        end = _downhill_end(points)
+        target = _inside(_next(points, curvature), best, end, bounds)
         if target == best.x:  # at the end of the interval, and the slope points out of it
             return DescentEnd(best.solution, True, best.x in bounds, curvature)
         if abs(best.slope) * abs(target - best.x) / 2 <= tol:
             return DescentEnd(best.solution, True, False, curvature)
+        if end is not None and abs(end - best.x) <= RESOLUTION:
+            return DescentEnd(best.solution, True, False, curvature)
+        if end is not None and _stalls(slopes):
+            target = (best.x + end) / 2
         points.append(Point(target, evaluate(target, best.solution.basis)))
     best = min(points, key=lambda p: p.solution.excess)
     return DescentEnd(best.solution, False, False, curvature)
@@ -154,17 +167,23 @@ def _next(points: list[Point[E]], curvature: float) -> float:
     return best.x + min(max(step, -LONGEST_STEP), LONGEST_STEP)
 
 
-def _inside(target: float, points: list[Point[E]], bounds: tuple[float, float]) -> float:
-    """Keep the next point downhill of the best one, and on this side of where the slope turns."""
+def _downhill_end(points: list[Point[E]]) -> float | None:
+    """Where the bracket ends: at the nearest point downhill of the best, which comes first."""
     best = points[0]
     if best.slope < 0:
-        turns = [p.x for p in points if p.slope >= 0 and p.x > best.x]
-        low, high = best.x, min(turns, default=bounds[1])
-    else:
-        turns = [p.x for p in points if p.slope < 0 and p.x < best.x]
-        low, high = max(turns, default=bounds[0]), best.x
-    if low <= target <= high:
+        return min((p.x for p in points if p.x > best.x), default=None)
+    return max((p.x for p in points if p.x < best.x), default=None)
+
+
+def _stalls(slopes: list[float]) -> bool:
+    return len(slopes) > PATIENCE and slopes[-1] > slopes[-1 - PATIENCE] / 2
+
+
+def _inside(target: float, best: Point[E], end: float | None, bounds: tuple[float, float]) -> float:
+    """Keep the next point downhill of the best one, and inside the bracket or the interval."""
+    limit = (bounds[1] if best.slope < 0 else bounds[0]) if end is None else end
+    low, high = sorted((best.x, limit))
+    if low <= target <= high and target != end:
         return target
     # Beyond the end of the interval: its end. Beyond a known point, or uphill: halfway.
-    beyond = high if best.slope < 0 else low
-    return (low + high) / 2 if turns else beyond
+    return limit if end is None else (low + high) / 2

@@ -6,6 +6,8 @@ The policy, in order:
 2. If it breaks down, or its condition number exceeds `LARGEST_CONDITION`, a QR factorisation of the
    stacked factors [F'K; √μ2 I] with FF' = S. The same R in exact arithmetic, about three times the
    work, but P is never formed, so its condition number is never squared.
+3. The same if the coordinates found with the Cholesky factor do not solve the problem, as their
+   residuals tell (``pencil``): the condition number alone does not say how well those wanted are found.
 
 Which one was used is recorded; the estimator warns about the second and says the remedy.
 """
@@ -17,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, qr
-from scipy.linalg.blas import dtrsm
+from scipy.linalg.blas import dtrmm, dtrsm
 
 from nsse._threads import in_parallel
 from nsse.graphs import ShiftedGraph
@@ -40,6 +42,10 @@ class Factor:
     method: str
     condition: float
 
+    def times(self, A: Floats) -> Floats:
+        """R A."""
+        return dtrmm(1.0, self.R, np.asfortranarray(A), overwrite_b=0)
+
     def solve(self, A: Floats) -> Floats:
         """R⁻¹ A."""
         return dtrsm(1.0, self.R, np.asfortranarray(A), overwrite_b=0)
@@ -61,7 +67,7 @@ def factorize_gram(P: Floats, K: Floats, graph: ShiftedGraph, mu2: float) -> Fac
     P[np.diag_indices(len(P))] += mu2
     factor = _cholesky(P)
     if factor is None or factor.condition > LARGEST_CONDITION:
-        return _stacked_qr(K, graph, mu2)
+        return stacked_qr(K, graph, mu2)
     return factor
 
 
@@ -87,7 +93,8 @@ def _cholesky(P: Floats) -> Factor | None:
     return Factor(R, "cholesky", 1.0 / max(reciprocal, np.finfo(float).tiny))
 
 
-def _stacked_qr(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:
+def stacked_qr(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:
+    """R of [F'K; √μ2 I]: step 2 of the policy."""
     N = len(K)
     stacked = np.vstack([graph.root_times(K), np.sqrt(mu2) * np.eye(N)])
     (R,) = qr(stacked, mode="r", overwrite_a=True, check_finite=False)

@@ -4,8 +4,8 @@ Departs from the paper: eliminating Y from Eq. (11) leaves one variable,
 
     g(σ) = Σ_{k≤d} λ_k(σ) + μ3/σ²,
 
-whose minimum is the *global* minimum of Eq. (11). A scan finds its valleys, `descend` their bottoms: it
-uses the slope that every evaluation brings for almost nothing. With many samples the scan runs on
+whose minimum is the *global* minimum of Eq. (11). ``survey`` finds its valleys, `descend` their bottoms:
+both use the slope that every evaluation brings for almost nothing. With many samples the scan runs on
 subsamples, whose g is extrapolated to all samples (``extrapolation``).
 """
 
@@ -18,25 +18,25 @@ from typing import Any
 import numpy as np
 
 from nsse.solvers.descent import DescentEnd, E, descend
-from nsse.solvers.extrapolation import Extrapolated
-from nsse.solvers.pencil import RankError, Solution, solve_pencil
+from nsse.solvers.extrapolation import Extrapolated, Guess
+from nsse.solvers.pencil import Solution, solve_pencil
 from nsse.solvers.problem import Problem
 from nsse.solvers.recorder import Listener, Recorder, SearchStopped
+from nsse.solvers.survey import Bounds, Look, deepest, log_grid, refine, scan
 from nsse.solvers.trace import Outcome
 from nsse.solvers.valleys import Valley, valleys
 
-Bounds = tuple[float, float]
-
-SCAN_POINTS = 13
-# Valleys whose predicted depth is within this factor of the deepest are all descended into. The
-# prediction from a scan is good; the one extrapolated from subsamples less so.
-NEARLY_AS_DEEP = 1.05
+# Valleys of an extrapolated g whose predicted depth is within this factor of the deepest are all
+# descended into.
 NEARLY_AS_DEEP_EXTRAPOLATED = 1.5
 SUBSAMPLE_TOL = 1e-5
 # Times the least g of a subsample: a valley above that is none of all samples.
 FAR_ABOVE = 30.0
 # Growth of the least g from N/8 to N/4 up to which its valley is taken to stay the deepest.
 STEADY = 1.3
+# With fewer samples than this every cell wider than that is looked into: it costs next to nothing.
+FEW_SAMPLES = 100
+CELL_OF_FEW = 0.13
 
 
 def solve_fixed(problem: Problem, sigma: float, listener: Listener | None = None) -> Outcome:
@@ -65,31 +65,50 @@ def solve_joint(
         recorder.record("joint", solution)
         return solution
 
+    def look(log_sigma: float, basis: Any) -> Solution:
+        solution = solve_pencil(problem, float(np.exp(log_sigma)), basis)
+        recorder.record("scan", solution)
+        return solution
+
     try:
-        starts, reach = _starts(problem, bounds, rng, recorder, max_iter)
-        ends = [descend(evaluate, v.known, v.first, reach, tol, max_iter, v.curvature) for v in starts]
-        end = min(ends, key=lambda e: e.solution.excess)
+        cheap = Extrapolated.of(problem, rng)
+        if cheap is None:
+            closely = Look(look, problem.scale_term, closest_look(problem.n_samples))
+            end = deepest(closely, evaluate, bounds, tol, max_iter)
+        else:
+            starts, reach = _starts(cheap, bounds, max_iter)
+            end = from_guesses(evaluate, starts, reach, tol, max_iter)
     except SearchStopped as stop:
         end = DescentEnd(stop.best, converged=True, at_bound=False)
     trace = recorder.trace()
     return Outcome(end.solution, trace, len(trace), end.converged, end.at_bound)
 
 
-def _starts(
-    problem: Problem, bounds: Bounds, rng: np.random.Generator, recorder: Recorder, max_iter: int
-) -> tuple[list[Valley[Any]], Bounds]:
+def closest_look(n_samples: int | None) -> float:
+    """The widest cell that needs no look inside: the narrower the fewer samples there are."""
+    return CELL_OF_FEW if n_samples is not None and n_samples < FEW_SAMPLES else np.inf
+
+
+def from_guesses(
+    evaluate: Callable[[float, Any], E],
+    starts: list[Valley[E]],
+    reach: Bounds,
+    tol: float,
+    max_iter: int,
+) -> DescentEnd[E]:
+    """The lowest end of the descents from some guesses."""
+    ends = [descend(evaluate, v.known, v.first, reach, tol, max_iter, v.curvature) for v in starts]
+    return min(ends, key=lambda end: end.solution.excess)
+
+
+def _starts(cheap: Extrapolated, bounds: Bounds, max_iter: int) -> tuple[list[Valley[Any]], Bounds]:
     """The valleys that may be the deepest, and the interval of log σ in which to descend."""
-    cheap = Extrapolated.of(problem, rng)
-    if cheap is None:
-
-        def evaluate(log_sigma: float, basis: Any) -> Solution:
-            solution = solve_pencil(problem, float(np.exp(log_sigma)), basis)
-            recorder.record("scan", solution)
-            return solution
-
-        scanned, reach = scan(evaluate, log_grid(bounds))
-        return valleys(scanned, NEARLY_AS_DEEP), reach
-    scanned, reach = scan(cheap.evaluate_eighth, log_grid(bounds), FAR_ABOVE)
+    look = Look(
+        cheap.evaluate_eighth, lambda sigma: cheap.eighth.scale_term(sigma) / FAR_ABOVE,
+        far_above=FAR_ABOVE,
+    )  # fmt: skip
+    scanned, reach = scan(look, log_grid(bounds))
+    scanned = refine(look, scanned)
     seen = valleys(scanned, FAR_ABOVE)
     drifted = _drifted(cheap, seen[0], reach, max_iter) if len(seen) == 1 else None
     if drifted is not None:
@@ -118,7 +137,7 @@ def _extrapolated(
     cheap: Extrapolated, scanned: list[Solution], reach: Bounds, max_iter: int
 ) -> list[Valley[Any]]:
     """Valleys of the extrapolated g: with several, only all samples show which one is deeper."""
-    guessed, _ = scan(cheap.evaluate, _worth_a_look(scanned))
+    guessed = _guessed(cheap, scanned)
     bottoms = [
         descend(cheap.evaluate, v.known, v.first, reach, SUBSAMPLE_TOL, max_iter)
         for v in valleys(guessed, NEARLY_AS_DEEP_EXTRAPOLATED)
@@ -126,9 +145,12 @@ def _extrapolated(
     return [Valley([], float(np.log(end.solution.sigma)), end.curvature) for end in bottoms]
 
 
-def log_grid(bounds: Bounds) -> list[float]:
-    """The log σ that a scan tries."""
-    return [float(x) for x in np.linspace(np.log(bounds[0]), np.log(bounds[1]), SCAN_POINTS)]
+def _guessed(cheap: Extrapolated, scanned: list[Solution]) -> list[Guess]:
+    """The extrapolated g along a scan of the smaller subsample, in ascending σ."""
+    found: list[Guess] = []
+    for log_sigma in _worth_a_look(scanned):
+        found.append(cheap.evaluate(log_sigma, found[-1].basis if found else None))
+    return found
 
 
 def _worth_a_look(scanned: list[Solution]) -> list[float]:
@@ -136,33 +158,3 @@ def _worth_a_look(scanned: list[Solution]) -> list[float]:
     excess = np.array([solution.excess for solution in scanned])
     near = np.flatnonzero(excess <= FAR_ABOVE * excess.min())
     return [float(np.log(solution.sigma)) for solution in scanned[near[0] : near[-1] + 1]]
-
-
-def scan(
-    evaluate: Callable[[float, Any], E],
-    grid: list[float],
-    far_above: float = np.inf,
-    beyond: tuple[type[Exception], ...] = (RankError,),
-) -> tuple[list[E], Bounds]:
-    """Evaluate on a grid in log σ, and say how far σ can go.
-
-    The kernel matrix loses rank as σ grows; where it cannot carry d coordinates the objective is
-    infinite, so the scan goes up and ends there, at an error of the kinds ``beyond``. It also ends once
-    g has risen ``far_above`` times its least value. Warm starts go up with it.
-    """
-    found: list[E] = []
-    end = None
-    for log_sigma in grid:
-        try:
-            found.append(evaluate(log_sigma, found[-1].basis if found else None))
-        except beyond:
-            if not found:
-                raise
-            break
-        last = found[-1]
-        if last.slope > 0 and last.excess > far_above * min(point.excess for point in found):
-            end = grid[-1]
-            break
-    # As the points themselves say where they are: an end is recognised by its exact place.
-    lowest, highest = (float(np.log(point.sigma)) for point in (found[0], found[-1]))
-    return found, (lowest, highest if end is None else end)

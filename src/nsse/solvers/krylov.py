@@ -55,13 +55,13 @@ def _block_krylov(K: Floats, factor: Factor, n_wanted: int, start: Floats, tol: 
     width = start.shape[1]
     most = min(MAX_BLOCKS, len(K) // (2 * width))
     U, C, Y, V = (np.empty((len(K), most * width), order="F") for _ in range(4))
-    fresh = factor.solve_transposed(_times(K, start))
+    fresh = factor.solve_transposed(times(K, start))
     for done in range(0, most * width, width):
         block, upto = slice(done, done + width), done + width
         U[:, block] = orthonormal(fresh, U[:, :done])
         C[:, block] = factor.solve(U[:, block])
-        Y[:, block] = _times(K, C[:, block])
-        V[:, block] = factor.solve_transposed(_times(K, Y[:, block]))  # M u
+        Y[:, block] = times(K, C[:, block])
+        V[:, block] = factor.solve_transposed(times(K, Y[:, block]))  # M u
         theta, Q = eigh(Y[:, :upto].T @ Y[:, :upto], check_finite=False)
         theta, Q = theta[: -width - 1 : -1], Q[:, : -width - 1 : -1]
         residual = V[:, :upto] @ Q - (U[:, :upto] @ Q) * theta
@@ -78,13 +78,13 @@ def _dense(K: Floats, factor: Factor, n_pairs: int) -> Pairs:
         # Forming GG' would square what the QR factorisation took care not to square.
         U, root_theta, _ = svd(G, check_finite=False)
         C = factor.solve(U[:, :n_pairs])
-        return Pairs(root_theta[:n_pairs] ** 2, C, _times(K, C), "full")
+        return Pairs(root_theta[:n_pairs] ** 2, C, times(K, C), "full")
     M = dsyrk(1.0, G)  # M = GG', upper half
     theta, U = eigh(
         M, lower=False, subset_by_index=(N - n_pairs, N - 1), overwrite_a=True, check_finite=False
     )
     C = factor.solve(U[:, ::-1])
-    return Pairs(theta[::-1], C, _times(K, C), "full")
+    return Pairs(theta[::-1], C, times(K, C), "full")
 
 
 def orthonormal(A: Floats, against: Floats) -> Floats:
@@ -97,7 +97,7 @@ def orthonormal(A: Floats, against: Floats) -> Floats:
     return A
 
 
-def _times(K: Floats, A: Floats) -> Floats:
+def times(K: Floats, A: Floats) -> Floats:
     """K A, in panels of rows."""
     out = np.empty((len(K), A.shape[1]))
 

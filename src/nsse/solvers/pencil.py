@@ -20,8 +20,8 @@ from scipy.linalg import eigh
 from nsse._errors import rule_message
 from nsse._threads import in_parallel, one_blas_thread
 from nsse.kernels import gaussian, gaussian_log_derivative
-from nsse.solvers.factors import Factor, factorize
-from nsse.solvers.krylov import GUARD, Pairs, leading_pairs
+from nsse.solvers.factors import Factor, factorize, stacked_qr
+from nsse.solvers.krylov import GUARD, Pairs, leading_pairs, orthonormal, times
 from nsse.solvers.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -32,6 +32,8 @@ RESIDUAL = 1e-9
 ROWS = 256
 # Share of a coordinate that may be rounding noise.
 LARGEST_NOISE = 1e-2
+# Angle between the coordinates found by Cholesky and the true ones, as far as their residual tells.
+LARGEST_ANGLE = 1e-4
 
 
 class RankError(ValueError):
@@ -74,7 +76,7 @@ def solve_pencil(problem: Problem, sigma: float, start: Floats | None = None) ->
         K = gaussian(problem.D2, sigma, out=problem.buffer("K"))
         buffers = problem.buffer("SK"), problem.buffer("P")
         factor = factorize(K, problem.graph, problem.mu2, buffers)
-        found = coordinates(problem, K, factor, sigma, start)
+        found, factor = trusted_coordinates(problem, K, factor, sigma, start)
     if found.rank < problem.n_components:
         raise RankError(found.rank, problem.n_components)
     scale_term = problem.scale_term(sigma)
@@ -92,6 +94,7 @@ class Coordinates:
 
     ``eigenvalues`` ascend; ``slopes`` are dλ/d log σ; the first columns of ``C`` and ``Y`` = KC are
     the solution for any smaller number of components. There may be fewer than asked for: ``rank``.
+    ``following`` is the next eigenvalue, infinite where there is none.
     """
 
     eigenvalues: Floats
@@ -100,11 +103,28 @@ class Coordinates:
     Y: Floats
     basis: Floats
     eigensolver: str
+    following: float
 
     @property
     def rank(self) -> int:
         """How many there are."""
         return len(self.eigenvalues)
+
+
+def trusted_coordinates(
+    problem: Problem,
+    K: Floats,
+    factor: Factor,
+    sigma: float,
+    start: Floats | None,
+    largest_noise: float = LARGEST_NOISE,
+) -> tuple[Coordinates, Factor]:
+    """Coordinates by Cholesky if their residuals are small, else by QR; with the factor used."""
+    found = coordinates(problem, K, factor, sigma, start, largest_noise)
+    if factor.method == "qr" or found.rank == 0 or _angle(problem, K, factor, found) <= LARGEST_ANGLE:
+        return found, factor
+    factor = stacked_qr(K, problem.graph, problem.mu2)
+    return coordinates(problem, K, factor, sigma, start, largest_noise), factor
 
 
 def coordinates(
@@ -121,7 +141,8 @@ def coordinates(
     d = _rank(pairs, K, problem.n_components, largest_noise)
     eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
     slopes = _slopes(problem, K, sigma, eigenvalues, C, Y)
-    return Coordinates(eigenvalues, slopes, C, Y, pairs.Y, pairs.method)
+    following = _quotient(problem, pairs.C[:, d : d + 1], pairs.Y[:, d : d + 1])
+    return Coordinates(eigenvalues, slopes, C, Y, pairs.Y, pairs.method, following)
 
 
 def class_start(problem: Problem) -> Floats:
@@ -155,6 +176,34 @@ def _rayleigh_ritz(problem: Problem, C: Floats, Y: Floats) -> tuple[Floats, Floa
     reduced = problem.graph.quadratic(Y) + problem.mu2 * (C.T @ C)
     eigenvalues, Q = eigh((reduced + reduced.T) / 2, Y.T @ Y, check_finite=False)
     return eigenvalues, C @ Q, Y @ Q
+
+
+def _quotient(problem: Problem, C: Floats, Y: Floats) -> float:
+    """The eigenvalue of one more coordinate; infinite where there is none."""
+    size = float(np.vdot(Y, Y))
+    if size == 0.0:
+        return np.inf
+    return float(np.trace(problem.graph.quadratic(Y)) + problem.mu2 * np.vdot(C, C)) / size
+
+
+def _angle(problem: Problem, K: Floats, factor: Factor, found: Coordinates) -> float:
+    """How far the span of the coordinates may be from the true one, as their residuals tell.
+
+    In u = Rc the pencil is the symmetric problem Mu = θu, and its residual is R⁻ᵀ times that of c,
+    (P − λB)c = K(S − λ)y + μ2 c, computed without P. Only its part outside of the span counts; inside,
+    Rayleigh and Ritz have the last word. Divided by the gap to the following eigenvalue it bounds the
+    angle. A residual as small as the eigensolver is asked for is enough, whatever the gap: where there
+    is none, the coordinates are not determined.
+    """
+    moved = problem.graph.apply(found.Y) - found.Y * found.eigenvalues
+    outside = factor.solve_transposed(times(K, moved) + problem.mu2 * found.C)
+    U = orthonormal(factor.times(found.C), np.empty((len(K), 0)))
+    for _ in range(2):  # the part inside may be many times the one outside
+        outside = outside - U @ (U.T @ outside)
+    tiny = np.finfo(float).tiny
+    residuals = np.linalg.norm(outside, axis=0) / np.sqrt(np.maximum(found.eigenvalues, tiny))
+    gaps = np.maximum(1.0 - found.eigenvalues / found.following, np.finfo(float).eps)
+    return float(np.max(np.where(residuals <= RESIDUAL, 0.0, residuals / gaps), initial=0.0))
 
 
 def _slopes(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, svd
 
 from nsse.solvers.descent import Point, cubic_minimum
-from nsse.solvers.joint import NEARLY_AS_DEEP, SCAN_POINTS
+from nsse.solvers.survey import NEARLY_AS_DEEP, log_grid
 from nsse.solvers.sweep import Node
 from nsse.solvers.valleys import valleys
 
@@ -51,7 +51,7 @@ class ScaleGrid:
     @classmethod
     def over(cls, bounds: tuple[float, float]) -> ScaleGrid:
         """The grid of the joint search, refined."""
-        n_points = (SCAN_POINTS - 1) * REFINEMENT + 1
+        n_points = (len(log_grid(bounds)) - 1) * REFINEMENT + 1
         return cls(np.linspace(np.log(bounds[0]), np.log(bounds[1]), n_points))
 
     @property

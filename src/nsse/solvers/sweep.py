@@ -19,7 +19,7 @@ from nsse._threads import one_blas_thread
 from nsse.graphs import ShiftedGraph
 from nsse.kernels import gaussian
 from nsse.solvers.factors import factorize_gram, gram
-from nsse.solvers.pencil import coordinates
+from nsse.solvers.pencil import trusted_coordinates
 from nsse.solvers.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -126,7 +126,7 @@ class Sweep:
             if not np.isfinite(np.trace(P)):
                 raise LinAlgError("P is not finite")
             factor = factorize_gram(P, K, graph, weights.mu2)
-            found = coordinates(problem, K, factor, sigma, None, LARGEST_NOISE)
+            found, _ = trusted_coordinates(problem, K, factor, sigma, None, LARGEST_NOISE)
         except LinAlgError:
             return Node.unsolved(sigma, len(K), len(K_new))
         return Node(sigma, found.eigenvalues, found.slopes, found.Y, K_new @ found.C)

@@ -18,24 +18,43 @@ class Valley(Generic[E]):
     first: float | None = None
     curvature: float = CURVATURE
 
+    @property
+    def lower(self) -> E:
+        """The best point known."""
+        return min(self.known, key=lambda point: point.excess)
+
 
 def valleys(scanned: list[E], nearly_as_deep: float) -> list[Valley[E]]:
     """Valleys of a scan (in ascending σ) within a factor of the deepest, the deepest first.
 
-    Between two points where the slope turns from down to up lies a bottom, whose depth the cubic
-    through both predicts; an end of the scan is one if the slope points out of it.
+    Between two points a bottom lies for certain if the slope of the lower one points to the other; the
+    cubic through both predicts its depth. An end of the scan is one if the slope points out of it.
     """
     points = [Point.of(solution) for solution in scanned]
     found: list[tuple[float, Valley[E]]] = []
     for a, b in pairwise(points):
-        if a.slope < 0 <= b.slope:
-            cubic = cubic_minimum(a, b)
-            depth = min(a.value, b.value) if cubic is None else cubic[1]
-            found.append((depth, Valley([a.solution, b.solution])))
+        if holds_valley(a, b):
+            found.append((depth(a, b), Valley([a.solution, b.solution])))
     if points[0].slope >= 0:
         found.append((points[0].value, Valley([points[0].solution])))
     if points[-1].slope < 0:
         found.append((points[-1].value, Valley([points[-1].solution])))
     found.sort(key=lambda pair: pair[0])
-    deepest = found[0][0]
-    return [valley for depth, valley in found if depth <= deepest + math.log(nearly_as_deep)]
+    limit = found[0][0] + math.log(nearly_as_deep)
+    return [valley for bottom, valley in found if bottom <= limit]
+
+
+def holds_valley(a: Point[E], b: Point[E]) -> bool:
+    """Whether g falls from the lower of two points, a left of b, towards the other."""
+    return a.slope < 0 if a.value <= b.value else b.slope >= 0
+
+
+def lower(a: Point[E], b: Point[E]) -> Point[E]:
+    """The one with the lesser g."""
+    return a if a.value <= b.value else b
+
+
+def depth(a: Point[E], b: Point[E]) -> float:
+    """log g at the bottom between two points, as the cubic through both has it."""
+    cubic = cubic_minimum(a, b)
+    return min(a.value, b.value) if cubic is None else cubic[1]
