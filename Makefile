@@ -4,7 +4,7 @@ VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
 # What needs the optional parts is tested with the newest versions of them only.
-NEWEST_ONLY := benchmarks browser browser_live cli cli_errors cli_models cli_shell plot readme report reproduce
+NEWEST_ONLY := benchmarks cli report paper/test_reproduce.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types check test-oldest bench methods selection study certificates reproduce clean
@@ -46,7 +46,7 @@ check: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n 2 --dist worksteal
 
 test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest supported scikit-learn.
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/test_,$(addsuffix .py,$(NEWEST_ONLY)))
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/,$(NEWEST_ONLY))
 
 bench: $(VENV)/.test ## Speed beside the literal method and the peers; growth to a million rows (set NSSE_DATA).
 	$(RUN)/python benchmarks/exact_vs_literal.py

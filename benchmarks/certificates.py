@@ -27,7 +27,7 @@ from certificates_page import page_text, tables
 from common import DOCS, RESULTS, best_time, versions, write_json
 from nsse import NSSE, SUPLAP, IsoKRR, MReg
 from nsse.certificates import generalization_report, lipschitz_bounds, theorem_1
-from nsse.certificates.selection import risk_coverage_curve
+from nsse.certificates.rejection import risk_coverage_curve
 from nsse.datasets import Dataset, load_dataset
 from nsse.evaluation import per_class_split
 from nsse.report import generalization_figure, risk_coverage_figure, save_figure

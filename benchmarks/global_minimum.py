@@ -1,9 +1,9 @@
 """The search for counterexamples to "the joint solver finds the global minimum over σ".
 
 Random problems of several kinds are solved, and g is computed on a grid of 400 σ, which uses neither
-slopes nor warm starts nor anything else of the search. A problem counts as *above* where the search ended
-more than 10⁻⁶ (relative, in the excess objective) above the least value of the grid, and as *lost* where it
-ended above a point that it had evaluated itself.
+slopes nor warm starts nor anything else of the search. A problem counts as *above* where the search
+ended more than 10⁻⁶ (relative, in the excess objective) above the least value of the grid, and as *lost*
+where it ended above a point that it had evaluated itself.
 
     python benchmarks/global_minimum.py             # 2000 problems, about twenty minutes
     python benchmarks/global_minimum.py --quick     # some of each kind, seconds
@@ -26,7 +26,7 @@ from common import RESULTS, text_table, versions, write_json
 from nsse._threads import one_blas_thread
 from nsse.graphs import gaussian_affinity
 from nsse.kernels import median_distance, squared_distances
-from nsse.scaling.scale import UNSOLVABLE, Objective, SampledProblem, find_scale
+from nsse.landmarks.scale import UNSOLVABLE, Objective, SampledProblem, find_scale
 from nsse.solvers import Problem, solve_joint, solve_pencil
 
 Floats = NDArray[np.float64]

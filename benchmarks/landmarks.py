@@ -21,7 +21,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from common import RESULTS, draw_samples, machine_facts, text_table, write_json
 from nsse import NSSE
 from nsse.datasets import load_dataset
-from nsse.scaling import SELECTORS
+from nsse.landmarks import SELECTORS
 
 NEIGHBORS = 15
 

@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 from common import RESULTS, machine_facts, text_table, write_json
 from nsse import NSSE, NSSECV
 from nsse.datasets import load_dataset
-from nsse.estimators import default_param_grid
-from nsse.estimators._splits import BalancedSplits
 from nsse.evaluation import per_class_split
+from nsse.selection import default_param_grid
+from nsse.selection.splits import BalancedSplits
 
 
 def main() -> None:

@@ -26,14 +26,14 @@ from nsse._files import replacing
 from nsse._threads import one_blas_thread
 from nsse.certificates.votes import winners
 from nsse.datasets import load_dataset
-from nsse.estimators._grid import Split, score_points
-from nsse.estimators._nssecv import VOTERS as DEFAULT_VOTERS
-from nsse.estimators._points import GridPoint
-from nsse.estimators._scoring import accuracy
-from nsse.estimators._search import Table
-from nsse.estimators._splits import BalancedSplits
 from nsse.evaluation import per_class_split
 from nsse.kernels import squared_distances
+from nsse.selection.grid import Split, score_points
+from nsse.selection.nssecv import VOTERS as DEFAULT_VOTERS
+from nsse.selection.points import GridPoint
+from nsse.selection.scoring import accuracy
+from nsse.selection.search import Table
+from nsse.selection.splits import BalancedSplits
 
 CASES = (("coil20", 7), ("coil20", 10), ("orl", 3), ("yale", 10))
 TITLES = {"coil20": "COIL-20", "orl": "ORL", "yale": "Yale"}

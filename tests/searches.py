@@ -10,8 +10,8 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV
 
 from nsse import NSSE, NSSECV
-from nsse.estimators._splits import BalancedSplits
 from nsse.kernels import squared_distances
+from nsse.selection.splits import BalancedSplits
 
 
 def few_digits(per_class=8, seed=0):

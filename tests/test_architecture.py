@@ -18,27 +18,28 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Which room may import which, besides itself. `nsse` is the package's own __init__.
 RELATE = {"graphs", "kernels"}
-SOLVE = RELATE | {"solvers", "extensions", "scaling"}
+SOLVE = RELATE | {"solvers", "extensions", "landmarks"}
 # `certificates` knows maps and classifiers, not estimators: these offer its radii as a method.
 CERTIFY = SOLVE | {"certificates"}
-FIT = CERTIFY | {"estimators", "exports"}
+FIT = CERTIFY | {"estimators", "selection", "exports"}
 MAY_IMPORT = {
     "datasets": set(),
     "graphs": set(),
     "kernels": set(),
     "solvers": RELATE,
     "extensions": RELATE,
-    "scaling": RELATE | {"solvers", "extensions"},
+    "landmarks": RELATE | {"solvers", "extensions"},
     "certificates": SOLVE,
     "estimators": CERTIFY | {"report"},  # `plot` draws, and imports at use: see AT_USE
-    "exports": CERTIFY | {"estimators", "nsse"},  # a file says which version wrote it
+    "selection": CERTIFY | {"estimators", "report"},
+    "exports": CERTIFY | {"estimators", "selection", "nsse"},  # a file says which version wrote it
     "evaluation": {"datasets"},  # it receives estimators
     "paper": FIT | {"datasets", "evaluation"},
     # It receives frames; the report also asks a model what it proves, and averages its pictures.
     "report": {"certificates", "datasets"},
     "plot": {"report"},
     "cli": FIT | {"datasets", "evaluation", "paper", "report", "nsse"},
-    "nsse": {"estimators", "exports"},
+    "nsse": {"estimators", "selection", "exports"},
     "__main__": {"cli"},
     "_errors": set(),
     "_threads": set(),
@@ -56,7 +57,7 @@ PRIVATE = {
     "_compat": {"certificates", "estimators", "exports", "extensions", "report"},
     "_files": {"cli", "datasets", "evaluation", "exports", "report"},
     "_names": {"cli", "datasets", "report"},
-    "_progress": {"cli", "estimators", "evaluation"},
+    "_progress": {"cli", "evaluation", "selection"},
 }
 OPTIONAL = {
     "PIL", "dask", "distributed", "jinja2", "matplotlib", "onnx", "onnxruntime", "pandas", "plotly",

@@ -3,8 +3,9 @@
 >>> from nsse import NSSE
 
 ``NSSE`` is a scikit-learn transformer and classifier. The rooms of the package follow the method:
-``datasets`` → ``graphs``, ``kernels`` → ``solvers``, ``extensions``, ``scaling`` → ``certificates`` →
-``estimators`` → ``evaluation``, ``exports`` → ``report``, ``cli``; imports point to the left only.
+``datasets`` → ``graphs``, ``kernels`` → ``solvers``, ``extensions``, ``landmarks`` → ``certificates`` →
+``estimators`` → ``selection`` → ``evaluation``, ``exports`` → ``report``, ``cli``; imports point to the
+left only.
 """
 
 from importlib import import_module
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
         LDE,
         LFDA,
         NSSE,
-        NSSECV,
         NYS,
         SPE,
         SUPLAP,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         WithinMetric,
     )
     from nsse.exports import load, save, to_onnx
+    from nsse.selection import NSSECV
 
 __all__ = [
     "LDE",
@@ -52,7 +53,17 @@ __version__ = "0.1.0"
 # Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
 _ROOM_OF = dict.fromkeys((name for name in __all__ if name != "__version__"), "nsse.estimators")
 _ROOM_OF |= dict.fromkeys(("load", "save", "to_onnx"), "nsse.exports")
-_ROOMS = ("certificates", "datasets", "estimators", "evaluation", "exports", "plot", "report")
+_ROOM_OF["NSSECV"] = "nsse.selection"
+_ROOMS = (
+    "certificates",
+    "datasets",
+    "estimators",
+    "evaluation",
+    "exports",
+    "plot",
+    "report",
+    "selection",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,7 @@ from nsse.certificates.generalization import GeneralizationReport, generalizatio
 from nsse.certificates.lipschitz import LipschitzBounds, lipschitz_bounds
 from nsse.certificates.models import certified_radius, expansion_of
 from nsse.certificates.radii import Certificate
-from nsse.certificates.selection import RiskCoverage, Selection, SelectivePredictor, risk_coverage
+from nsse.certificates.rejection import RiskCoverage, Selection, SelectivePredictor, risk_coverage
 from nsse.certificates.theorem import Theorem1, theorem_1
 
 __all__ = [

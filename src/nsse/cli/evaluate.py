@@ -141,7 +141,7 @@ def _share(confusion: Confusion, i: int) -> str:
 
 def _tell_coverage(screen: Screen, answers: Answers, y: Any) -> None:
     """What refusing the least certain predictions buys."""
-    from nsse.certificates.selection import risk_coverage_curve
+    from nsse.certificates.rejection import risk_coverage_curve
 
     if answers.radius is None:
         screen.say(f"No certified radii: {answers.why_no_radius}")

@@ -120,7 +120,8 @@ def _model(settings: dict[str, Any], inputs: Inputs, tune: bool, standardize: bo
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from nsse.estimators import NSSE, NSSECV, default_param_grid
+    from nsse.estimators import NSSE
+    from nsse.selection import NSSECV, default_param_grid
 
     model: Any = NSSE(**settings)
     if tune:

@@ -1,12 +1,10 @@
 """scikit-learn shells: one method, one file. The mathematics lives in the rooms to the left."""
 
-from nsse.estimators._grid import default_param_grid
 from nsse.estimators._isokrr import IsoKRR
 from nsse.estimators._lde import LDE
 from nsse.estimators._lfda import LFDA
 from nsse.estimators._mreg import MReg
 from nsse.estimators._nsse import NSSE
-from nsse.estimators._nssecv import NSSECV
 from nsse.estimators._nys import NYS
 from nsse.estimators._spe import SPE
 from nsse.estimators._suplap import SUPLAP
@@ -21,7 +19,6 @@ __all__ = [
     "LDE",
     "LFDA",
     "NSSE",
-    "NSSECV",
     "NYS",
     "SPE",
     "SUPLAP",
@@ -31,5 +28,4 @@ __all__ = [
     "MReg",
     "ScaleAtBoundWarning",
     "WithinMetric",
-    "default_param_grid",
 ]

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array
 
 from nsse._errors import rule_error
 from nsse.estimators._parameters import check_choice, check_count
-from nsse.scaling import CANDIDATES, CLUSTERED, SELECTORS, Centers, RowSource
+from nsse.landmarks import CANDIDATES, CLUSTERED, SELECTORS, Centers, RowSource
 
 Ints = NDArray[np.intp]
 

@@ -28,7 +28,7 @@ from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import Verdict, center_objective, center_search, encode_labels, warn_about
 from nsse.estimators._settings import Settings, check_settings
 from nsse.extensions import GaussianExpansion
-from nsse.scaling import (
+from nsse.landmarks import (
     ArrayRows,
     CenterFit,
     DaskRows,

@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nsse.estimators._base import EmbeddingClassifier
-from nsse.scaling import is_dask, lazily
+from nsse.landmarks import is_dask, lazily
 
 
 def floating(dtype: Any) -> Any:

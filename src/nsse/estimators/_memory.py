@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nsse.scaling import BLOCK_ROWS, ROWS, THIN_ROWS, UNIT_ROWS, few_centers, kept_bytes
+from nsse.landmarks import BLOCK_ROWS, ROWS, THIN_ROWS, UNIT_ROWS, few_centers, kept_bytes
 from nsse.solvers.factors import LARGEST_CONDITION
 from nsse.solvers.gram_pencil import FULL_UP_TO
 from nsse.solvers.krylov import GUARD, LEAST_BLOCKS

@@ -23,7 +23,7 @@ from nsse.estimators._posing import (
 )
 from nsse.estimators._settings import Settings, check_settings
 from nsse.extensions import GaussianExpansion
-from nsse.scaling import CenterFit, RowSource
+from nsse.landmarks import CenterFit, RowSource
 from nsse.solvers import Outcome, Solution, Step, Trace
 
 Ints = NDArray[np.intp]

@@ -17,7 +17,7 @@ from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._settings import Settings
 from nsse.estimators._warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.graphs import check_affinity, gaussian_affinity
-from nsse.scaling import CenterFit, Objective, Search
+from nsse.landmarks import CenterFit, Objective, Search
 from nsse.solvers import (
     Outcome,
     Problem,

@@ -18,7 +18,7 @@ from nsse.estimators._parameters import check_count
 from nsse.extensions.shrinking import shorten
 from nsse.graphs.metric import ClassRows, WithinScatter, class_neighbor_graph, within_scatter
 from nsse.kernels import squared_distances
-from nsse.scaling import stratified
+from nsse.landmarks import stratified
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -18,14 +18,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from nsse.certificates import SelectivePredictor
-from nsse.estimators import LDE, LFDA, NSSE, NSSECV, NYS, SPE, SUPLAP, IsoKRR, MReg
+from nsse.estimators import LDE, LFDA, NSSE, NYS, SPE, SUPLAP, IsoKRR, MReg
 from nsse.estimators._nsse import Condition
-from nsse.estimators._splits import BalancedSplits
 from nsse.exports.foreign import FOREIGN, NEIGHBORS, check_generator, check_plain
 from nsse.extensions import NearestSample
 from nsse.extensions.nystrom import Neighborhoods, NystromExpansion
 from nsse.extensions.sparse_coding import SparseCoder
 from nsse.kernels import Shifted, as_dense
+from nsse.selection import NSSECV
+from nsse.selection.splits import BalancedSplits
 from nsse.solvers import Step, Trace
 
 # Most by which the products of unit vectors may differ from those that were stored.

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from nsse._errors import rule_error, rule_message
 from nsse.certificates.decisions import Decision, decision_of
-from nsse.estimators import LDE, LFDA, NSSE, NSSECV, NYS, SPE, SUPLAP, IsoKRR, MReg
+from nsse.estimators import LDE, LFDA, NSSE, NYS, SPE, SUPLAP, IsoKRR, MReg
 from nsse.exports.operations import GaussianGraph, LinearGraph, write_label
 from nsse.exports.precision import warn_if_lossy
+from nsse.selection import NSSECV
 
 GAUSSIAN, LINEAR, OTHERS = (NSSE, SUPLAP, IsoKRR, MReg), (LFDA, LDE), (NYS, SPE)
 # Plain operations that have been the same since: runtimes of 2022 and later know them.

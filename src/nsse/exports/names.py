@@ -12,13 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from nsse.certificates import SelectivePredictor
-from nsse.estimators import LDE, LFDA, NSSE, NSSECV, NYS, SPE, SUPLAP, IsoKRR, MReg
+from nsse.estimators import LDE, LFDA, NSSE, NYS, SPE, SUPLAP, IsoKRR, MReg
 from nsse.estimators._nsse import Condition
-from nsse.estimators._splits import BalancedSplits
 from nsse.extensions import NearestSample
 from nsse.extensions.nystrom import Neighborhoods, NystromExpansion
 from nsse.extensions.sparse_coding import SparseCoder
 from nsse.kernels import Shifted
+from nsse.selection import NSSECV
+from nsse.selection.splits import BalancedSplits
 from nsse.solvers import Step, Trace
 
 WRITTEN: dict[str, type] = {

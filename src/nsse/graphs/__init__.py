@@ -18,6 +18,7 @@ from nsse.graphs.metric import (
 from nsse.graphs.neighbors import (
     first_of_tied,
     nearest,
+    nearest_columns,
     squared_radii,
     symmetric_graph,
     tie_share,
@@ -42,6 +43,7 @@ __all__ = [
     "gaussian_affinity",
     "laplacian",
     "nearest",
+    "nearest_columns",
     "squared_radii",
     "symmetric_graph",
     "tie_share",

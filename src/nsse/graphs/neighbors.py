@@ -79,6 +79,21 @@ def nearest(D2: Floats, rows: Ints, candidates: Ints, k: int | None) -> tuple[In
     return origin[others], chosen[others]
 
 
+def nearest_columns(D2: NDArray[Any], own: Ints, k: int) -> tuple[Ints, Ints]:
+    """The same of some rows of a matrix of distances, which is used up: places of rows and columns.
+
+    ``own`` is the column in which a row's distance to itself stands.
+    """
+    everyone = np.arange(len(D2))
+    k = min(k, D2.shape[1])
+    if k == D2.shape[1]:
+        rows, columns = np.nonzero(own[:, np.newaxis] != np.arange(k))
+        return rows, columns
+    sizes2 = _squared_sizes(D2, everyone)
+    D2[everyone, own] = np.inf  # oneself after all the others
+    return np.repeat(everyone, k), _first(D2, k, sizes2).ravel()
+
+
 def _chosen(D2: Floats, rows: Ints, candidates: Ints, k: int) -> Ints:
     """The k nearest candidates of every row, one row after another."""
     sizes2 = _squared_sizes(D2, rows)

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from nsse.estimators import NSSE
-from nsse.estimators._grid import Split, SplitScores, score_points
-from nsse.estimators._points import GridPoint
-from nsse.estimators._scoring import accuracy
-from nsse.estimators._search import NoPointError, Table
-from nsse.estimators._trial import table_of
 from nsse.kernels import squared_distances
 from nsse.paper.candidates import Candidate, Labels
 from nsse.paper.grids import dimensions_below
 from nsse.paper.settings import Recipe
 from nsse.paper.validation import validation_splits
+from nsse.selection.grid import Split, SplitScores, score_points
+from nsse.selection.points import GridPoint
+from nsse.selection.scoring import accuracy
+from nsse.selection.search import NoPointError, Table
+from nsse.selection.trial import table_of
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nsse.estimators._splits import BalancedSplits
 from nsse.paper.candidates import Labels
 from nsse.paper.settings import Recipe
+from nsse.selection.splits import BalancedSplits
 
 
 def validation_splits(recipe: Recipe, y: Labels, seed: int) -> Iterator[tuple[Labels, Labels]]:

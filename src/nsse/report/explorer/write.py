@@ -15,7 +15,7 @@ import numpy as np
 from nsse._errors import rule_error
 from nsse._files import replacing
 from nsse._names import written
-from nsse.certificates.selection import risk_coverage_curve
+from nsse.certificates.rejection import risk_coverage_curve
 from nsse.report.explorer import facts
 from nsse.report.explorer.blocks import block, script_safe_json
 from nsse.report.explorer.live import LiveMap, live_map

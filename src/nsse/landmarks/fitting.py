@@ -1,0 +1,345 @@
+"""One fit with centres, step by step: rows → unit → σ → one pass → coefficients → embedding."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse.extensions import GaussianExpansion, SingleExpansion
+from nsse.kernels import (
+    KernelRows,
+    check_distinct,
+    median_distance,
+    precision_of,
+    squared_distances,
+)
+from nsse.landmarks.kept import KeptRows
+from nsse.landmarks.moments import Terms, gram_matrices
+from nsse.landmarks.neighborhoods import class_runs
+from nsse.landmarks.scale import (
+    ROWS,
+    THIN_ROWS,
+    THINNER,
+    Evaluation,
+    Objective,
+    SampledProblem,
+    Subsample,
+    draw_subsample,
+    find_scale,
+)
+from nsse.landmarks.sources import RowMap, RowSource
+from nsse.solvers import fix_signs
+from nsse.solvers.gram_pencil import GramSolution, solve_gram
+from nsse.solvers.joint import SUBSAMPLE_TOL
+from nsse.solvers.pencil import RankError
+from nsse.solvers.trace import Step, Trace
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# Rows from which the median distance is taken.
+UNIT_ROWS = 2000
+# Rows of every class from which its reference is taken: near the mean is all that is asked of it.
+REFERENCE_ROWS = 50
+# A coordinate whose length is wrong by this is made of rounding.
+ALL_NOISE = 0.5
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to find σ: a given one, or where to look for it and how long. In units of length."""
+
+    sigma: float | None
+    bounds: tuple[float, float]
+    tol: float
+    max_iter: int
+
+    @property
+    def most_rows(self) -> list[int]:
+        """Of the subsamples that it needs: a thinner one to scan, if there is anything to find."""
+        return [ROWS] if self.sigma is not None else [ROWS, THIN_ROWS]
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What a step of the search knows: an embedding of the subsample with some of the centres."""
+
+    rows: Ints
+    centers: Any
+    coef: Floats
+    embedding: Floats
+    scale: float
+    unit: float
+
+
+# Called with a step, the unit of length, and what makes the model as it stands (None: it is finished).
+Listener = Callable[[Step, float, Callable[[], Sketch] | None], bool]
+
+
+@dataclass(frozen=True)
+class CenterFit:
+    """A fitted model; ``scale`` is σ in the units of X, ``orthonormality`` is max |Y'Y − I|.
+
+    ``added`` is what was added to μ2: the rounding of single precision, and more if it ``had_to_add``.
+    """
+
+    sigma: float
+    scale: float
+    unit: float
+    precision: np.dtype[Any]
+    coef: Floats
+    embedding: NDArray[Any]
+    eigenvalues: Floats
+    excess: float
+    trace: Trace
+    converged: bool
+    at_bound: bool
+    condition: float
+    added: float
+    had_to_add: bool
+    eigensolver: str
+    orthonormality: float
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A solution with eigenvalues freed of what was added to μ2."""
+
+    found: GramSolution
+    eigenvalues: Floats
+    added: float
+
+
+class _Stopped(Exception):  # noqa: N818 - no error, like StopIteration
+    """The listener asked for an end of the search."""
+
+
+class _Record:
+    """One step per evaluation, told to the listener as it ends."""
+
+    def __init__(self, objective: Objective, n_samples: int, unit: float, listener: Listener) -> None:
+        self._objective, self._unit, self._listener = objective, unit, listener
+        self._shift = objective.mu1 * n_samples * objective.n_components
+        self._clock = time.perf_counter()
+        self.steps: list[Step] = []
+
+    def add(
+        self, stage: str, sigma: float, eigenvalues: Floats, coef: Floats, within: float,
+        sketch: Callable[[], Sketch] | None = None,
+    ) -> bool:  # fmt: skip
+        """Record a step; returns True if the listener wants no more."""
+        o = self._objective
+        regularity = o.mu2 * float((coef**2).sum())
+        total = float(eigenvalues.sum())
+        excess = total + o.scale_term(sigma)
+        step = Step(
+            iteration=len(self.steps), stage=stage, sigma=sigma, within=within,
+            between=total - within - regularity - self._shift,  # what is left of Eq. (11)
+            regularity=regularity, scale=o.scale_term(sigma), objective=excess - self._shift,
+            excess=excess, seconds=time.perf_counter() - self._clock,
+        )  # fmt: skip
+        self.steps.append(step)
+        enough = self._listener(step, self._unit, sketch)
+        self._clock = time.perf_counter()
+        return enough
+
+
+def fit_centers(
+    source: RowSource,
+    codes: Ints,
+    centers: Any,
+    center_indices: Ints | None,
+    objective: Objective,
+    search: Search,
+    length_unit: float | None,
+    rng: np.random.Generator,
+    listener: Listener,
+) -> CenterFit:
+    """Embed all rows of a source by a map with the given centres.
+
+    ``centers`` are rows; ``center_indices`` says which samples they are, None if they are none.
+    ``length_unit`` None is the median distance between samples.
+    """
+    counts = np.bincount(codes).astype(np.float64)
+    n_centers = centers.shape[0]
+    least = min(n_centers, 4 * (len(counts) + objective.n_components))
+    parts = [
+        draw_subsample(codes, center_indices, n_centers, least, rng, most) for most in search.most_rows
+    ]
+    taken = _taken(source, parts)
+    sample, rows = parts[0], taken[0]
+    check_distinct(rows)
+    unit = _median_of(rows, rng) if length_unit is None else length_unit
+    record = _Record(objective, len(codes), unit, listener)
+    sigma, converged, at_bound = search.sigma, True, False
+    if sigma is None:
+
+        def posed(part: Subsample, its_rows: Any) -> SampledProblem:
+            some = centers[part.centers]
+            return SampledProblem.of(its_rows, codes[part.rows], some, counts, objective, unit)
+
+        problem = posed(sample, rows)
+        thinner = posed(parts[1], taken[1]) if parts[1].size * THINNER <= sample.size else None
+        sketch = _sketcher(sample, codes, centers, unit)
+        sigma, converged, at_bound = _searched(
+            problem, thinner, search, sample.is_everything, record, sketch
+        )
+        del problem, thinner
+    scale = sigma * unit
+    sigma = scale / unit  # to the bit what the fitted model, which keeps the scale, makes of it
+    precision = precision_of(source.dtype)
+    kernel = KernelRows.at(centers, unit, precision)
+    references = _references(kernel, rows, codes[sample.rows], sigma)
+    del rows, taken
+    terms = Terms(
+        kernel, sigma, objective.mu1 * counts, references, objective.n_neighbors, objective.beta
+    )  # fmt: skip
+    kept = KeptRows.where_they_fit(source, terms)
+    solved = _solved(source, codes, terms, objective, kept)
+    if kept is not None:
+        Y = kept.embedded(solved.found.coef)
+    else:
+        Y = source.mapped(_map(terms, centers, solved.found.coef, scale))
+    return _finished(Y, codes, terms, scale, solved, objective, record, converged, at_bound)
+
+
+def _median_of(rows: Any, rng: np.random.Generator) -> float:
+    if rows.shape[0] > UNIT_ROWS:
+        rows = rows[np.sort(rng.choice(rows.shape[0], UNIT_ROWS, replace=False))]
+        check_distinct(rows)
+    return median_distance(squared_distances(rows))
+
+
+def _sketcher(
+    sample: Subsample, codes: Ints, centers: Any, unit: float
+) -> Callable[[Evaluation], Sketch]:
+    """What makes a sketch of an evaluation on the subsample."""
+    rows = sample.rows[np.argsort(codes[sample.rows], kind="stable")]
+    some = centers[sample.centers]
+    return lambda e: Sketch(rows, some, e.coef, e.embedding, e.sigma * unit, unit)
+
+
+def _taken(source: RowSource, parts: list[Subsample]) -> list[Any]:
+    """The rows of several subsamples, from one pass over the source."""
+    if len(parts) == 1:
+        return [source.take(parts[0].rows)]
+    together = np.unique(np.concatenate([part.rows for part in parts]))
+    rows = source.take(together)
+    return [rows[np.searchsorted(together, part.rows)] for part in parts]
+
+
+def _searched(
+    problem: SampledProblem,
+    thinner: SampledProblem | None,
+    search: Search,
+    is_everything: bool,
+    record: _Record,
+    sketch: Callable[[Evaluation], Sketch],
+) -> tuple[float, bool, bool]:
+    """σ, whether the search converged, and whether it ended at a bound."""
+    seen: list[Evaluation] = []
+
+    def evaluate(log_sigma: float) -> Evaluation:
+        point = problem.evaluate(log_sigma)
+        seen.append(point)
+        if record.add(
+            "subsample", point.sigma, point.eigenvalues, point.coef, point.within, lambda: sketch(point)
+        ):
+            raise _Stopped
+        return point
+
+    try:
+        end = find_scale(
+            evaluate,
+            search.bounds,
+            tol=search.tol if is_everything else max(search.tol, SUBSAMPLE_TOL),
+            max_iter=search.max_iter,
+            thinner=None if thinner is None else thinner.evaluate,
+            floor=problem.objective.scale_term,
+            n_rows=len(problem.rows.codes),
+        )
+    except _Stopped:
+        return min(seen, key=lambda point: point.excess).sigma, True, False
+    return end.solution.sigma, end.converged, end.at_bound
+
+
+def _references(kernel: KernelRows, rows: Any, codes: Ints, sigma: float) -> Floats:
+    """A row of K near the mean of every class."""
+    order = np.argsort(codes, kind="stable")
+    means = []
+    for members in class_runs(codes[order]):
+        some = order[members][:REFERENCE_ROWS]
+        means.append(
+            kernel.kernel(kernel.measured(rows[np.sort(some)]), sigma).mean(0, dtype=np.float64)
+        )
+    # Rounded to the precision of the rows: what is subtracted there must be what is added back here.
+    return np.array(means).astype(kernel.precision).astype(np.float64)
+
+
+def _solved(
+    source: RowSource, codes: Ints, terms: Terms, objective: Objective, kept: KeptRows | None
+) -> Solved:
+    """The coefficients from one pass over the rows.
+
+    Products in single precision leave errors in P that are as large as small eigenvalues of it; the
+    solution would look for them. ε times its mean diagonal entry is added to μ2, and taken off the
+    eigenvalues again.
+    """
+    moments = source.moments(terms, codes, None if kept is None else kept.keep)
+    rounding = float(np.finfo(terms.kernel.precision).eps)
+    single = terms.kernel.precision == np.float32
+    floor = rounding * float(np.diag(moments.spread).mean()) if single else 0.0
+    grams = gram_matrices(moments, terms.references, objective.mu1, objective.mu2 + floor)
+    start = grams.class_sums.T
+    found = solve_gram(grams.B, grams.P, start, objective.n_components, rounding, may_jitter=True)
+    added = floor + found.jitter
+    eigenvalues = found.eigenvalues - added * np.einsum("ij,ij->j", found.coef, found.coef)
+    return Solved(found, eigenvalues, added)
+
+
+def _map(terms: Terms, centers: Any, coef: Floats, scale: float) -> RowMap:
+    """f for the samples of the fit: as the fitted model has it, or faster in single precision."""
+    if terms.kernel.precision == np.float32:
+        return SingleExpansion(terms.kernel, coef, terms.sigma)
+    return GaussianExpansion.at(centers, coef, scale)
+
+
+def _finished(
+    Y: Floats, codes: Ints, terms: Terms, scale: float, solved: Solved,
+    objective: Objective, record: _Record, converged: bool, at_bound: bool,
+) -> CenterFit:  # fmt: skip
+    """Signs of the embedding, and what there is to report."""
+    kernel, sigma, solution = terms.kernel, terms.sigma, solved.found
+    deviation = Y.T @ Y - np.eye(Y.shape[1])
+    noisy = np.abs(np.diag(deviation)) > ALL_NOISE
+    if noisy.any():
+        raise RankError(int(np.argmax(noisy)), len(noisy))
+    signs = fix_signs(Y, codes)
+    coef, Y = solution.coef * signs, Y * signs
+    regularity = objective.mu2 * float((coef**2).sum())
+    within = float(solved.eigenvalues.sum()) - regularity - objective.mu1 * _class_part(Y, codes)
+    record.add("centres", sigma, solved.eigenvalues, coef, within)
+    last = record.steps[-1]
+    return CenterFit(
+        sigma=sigma, scale=scale, unit=kernel.unit, precision=kernel.precision, coef=coef, embedding=Y,
+        eigenvalues=solved.eigenvalues, excess=last.excess, trace=Trace(tuple(record.steps)),
+        converged=converged, at_bound=at_bound, condition=solution.condition, added=solved.added,
+        had_to_add=solution.jitter > 0,
+        eigensolver=solution.eigensolver,
+        orthonormality=float(np.abs(deviation).max()),
+    )  # fmt: skip
+
+
+def _class_part(Y: Floats, codes: Ints) -> float:
+    """tr Y'(diag(n_c) − EE' + 11')Y = Σ_c n_c ‖Y_c − mean‖² + ‖1'Y‖²."""
+    total = Y.sum(axis=0)
+    result = float(total @ total)
+    for c in range(int(codes.max()) + 1):
+        own = Y[codes == c]
+        result += len(own) * float(((own - own.mean(axis=0)) ** 2).sum())
+    return result

@@ -1,0 +1,122 @@
+"""L_w of the rows of one block: neighbours within every class, without all distances at a time.
+
+As `nsse.graphs.gaussian_affinity` defines it, but no distance between classes is computed. With few
+neighbours the Laplacian is sparse, and distances are held for a few rows at a time; where every row has
+all others of its class as neighbours, it is dense, one square per class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from nsse._threads import in_parallel
+from nsse.graphs import laplacian, nearest_columns, symmetric_graph
+from nsse.kernels import squared_distances_between
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+PANEL = 256  # rows that look for their neighbours at a time
+
+
+@dataclass(frozen=True)
+class CompleteLaplacian:
+    """L = D − W of rows that are joined with all others of their class: the weights of every class."""
+
+    weights: dict[tuple[int, int], NDArray[Any]]  # by its first row and the one after its last
+
+    def __getitem__(self, members: tuple[slice, slice]) -> CompleteLaplacian:
+        """That of one class, whose rows come first then."""
+        run = members[0]
+        return CompleteLaplacian({(0, run.stop - run.start): self.weights[run.start, run.stop]})
+
+    def astype(self, dtype: Any) -> CompleteLaplacian:
+        """In a precision."""
+        return CompleteLaplacian({run: W.astype(dtype, copy=False) for run, W in self.weights.items()})
+
+    def __matmul__(self, A: NDArray[Any]) -> NDArray[Any]:
+        out = np.empty_like(A)
+
+        def fill(place: tuple[int, int, int]) -> None:
+            start, first, last = place
+            some = self.weights[first, last][start : start + PANEL]
+            rows = slice(first + start, first + start + len(some))
+            out[rows] = some.sum(axis=1)[:, np.newaxis] * A[rows] - some @ A[first:last]
+
+        places = [(start, *run) for run in self.weights for start in range(0, run[1] - run[0], PANEL)]
+        in_parallel(fill, places, A.size)
+        return out
+
+
+Laplacian = sparse.csr_array | CompleteLaplacian
+
+
+def within_class_laplacian(
+    rows: Any, codes: Ints, n_neighbors: int | None, beta: float | None
+) -> Laplacian:
+    """L_w of rows sorted by class."""
+    runs = class_runs(codes)
+    if n_neighbors is None:
+        return _complete(rows, runs, beta)
+    tasks = [
+        (run, slice(start, min(start + PANEL, run.stop)))
+        for run in runs
+        for start in range(run.start, run.stop, PANEL)
+    ]
+    found: list[Any] = [None] * len(tasks)
+
+    def fill(place: int) -> None:
+        found[place] = _edges(rows, *tasks[place], n_neighbors)
+
+    in_parallel(fill, range(len(tasks)), sum((run.stop - run.start) ** 2 for run in runs))
+    origin, other, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    width = _width(beta, lengths.sum(), lengths.size)
+    return laplacian(symmetric_graph(origin, other, np.exp(-lengths / width), len(codes)))
+
+
+def _edges(rows: Any, members: slice, panel: slice, n_neighbors: int) -> tuple[Ints, Ints, Floats]:
+    """From the rows of a panel to their neighbours in the class."""
+    own = rows[members]
+    start, stop = panel.start - members.start, panel.stop - members.start
+    D2 = squared_distances_between(own[start:stop], own)
+    a, b = nearest_columns(D2, np.arange(start, stop), n_neighbors)
+    return a + panel.start, b + members.start, D2[a, b].astype(np.float64)
+
+
+def _complete(rows: Any, runs: list[slice], beta: float | None) -> CompleteLaplacian:
+    squares: list[Any] = [None] * len(runs)
+
+    def fill(c: int) -> None:
+        own = rows[runs[c]]
+        squares[c] = squared_distances_between(own, own)
+        np.fill_diagonal(squares[c], 0.0)
+
+    n_values = sum((run.stop - run.start) ** 2 for run in runs)
+    in_parallel(fill, range(len(runs)), n_values)
+    total = sum(D2.sum(dtype=np.float64) for D2 in squares)
+    width = _width(beta, total, n_values - sum(len(D2) for D2 in squares))
+
+    def weigh(D2: NDArray[Any]) -> None:  # W_ii = 1, in D and in W, cancels
+        D2 /= -width
+        np.exp(D2, out=D2)
+
+    in_parallel(weigh, squares, n_values)
+    return CompleteLaplacian({(run.start, run.stop): W for run, W in zip(runs, squares, strict=True)})
+
+
+def _width(beta: float | None, total: float, n_edges: int) -> float:
+    """β: the one given, or the mean squared length of the edges."""
+    if beta is not None:
+        return beta
+    return float(total) / n_edges if total > 0 else 1.0  # no edge, or duplicates only
+
+
+def class_runs(codes: Ints) -> list[slice]:
+    """Rows of every class that is there, in sorted ``codes``."""
+    ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
+    return [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]

@@ -1,0 +1,337 @@
+"""NSSE with its parameters chosen by cross-validation, all of them in one sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid
+
+from nsse._errors import rule_error
+from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
+from nsse.estimators._landmarks import keep_width, require_landmarks, row_source
+from nsse.estimators._lazy import LazyAnswers
+from nsse.estimators._memory import sweep_memory
+from nsse.estimators._nsse import NSSE
+from nsse.estimators._parameters import check_choice, check_count
+from nsse.estimators._posing import encode_labels
+from nsse.estimators._settings import Settings, check_settings
+from nsse.kernels import check_distinct, squared_distances
+from nsse.landmarks import RowSource, read_blocks
+from nsse.selection.grid import Split, default_param_grid
+from nsse.selection.points import with_params
+from nsse.selection.scoring import label_scorer
+from nsse.selection.search import NoPointError, Table, cv_results, run_search
+from nsse.selection.splits import drawn_splits
+from nsse.selection.subsample import Searched, searched_samples
+from nsse.selection.trial import Trial
+from nsse.selection.voting import Voting, voters
+
+# How many points vote where it is left to us; docs/model_selection.md compares.
+VOTERS = 20
+
+
+class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
+    """NSSE with its parameters chosen by cross-validation.
+
+    Splits the training samples repeatedly at random, scores every point of a grid on the samples held
+    out and fits NSSE with the best one to all samples. It does what scikit-learn's
+    ``GridSearchCV(NSSE(...))`` does on the same splits, many times faster: kernel matrices are shared
+    by all weights, solutions by all `mu3` and `n_components`.
+
+    Parameters
+    ----------
+    param_grid : dict or list of dicts, default=None
+        Parameter names of NSSE and lists of values, as in ``GridSearchCV``. None is
+        `default_param_grid` for the number of classes. Values of ``n_components``, ``mu1``, ``mu2``,
+        ``mu3``, ``n_neighbors``, ``beta`` and ``sigma`` share their work; any other parameter
+        multiplies it. ``solver="alternating"`` shares nothing.
+    estimator : NSSE, default=None
+        Holds the parameters that are not in the grid. None is ``NSSE()``.
+    search : {"joint", "sequential"}, default="joint"
+        "joint" scores the whole grid. "sequential" is the rule of the paper: one parameter at a time,
+        the others kept at their best values so far.
+    start : dict, default=None
+        Sequential search only: first values of parameters; those not named start at what `estimator`
+        has.
+    order : sequence of str, default=None
+        Sequential search only: the order in which parameters are set. None is mu1, mu2, mu3 and then
+        the others.
+    n_rounds : int, default=1
+        Sequential search only: how often to go through all parameters.
+    n_repeats : int, default=20
+        Number of random splits.
+    validation_fraction : float, default=0.15
+        Share of every class that is held out, rounded, at least one sample of each. A small share: the
+        models that are compared learn from almost as many samples as the final one.
+    cv : int, splitter or iterable, default=None
+        Splits in any form that scikit-learn takes, instead of the two parameters above.
+    scoring : str or callable, default=None
+        As in ``GridSearchCV``, for scores made of predicted labels; None is the accuracy.
+    n_subsample : int, default=2000
+        Where `estimator` has landmarks and there are more samples than this, the search runs on a
+        stratified subsample of so many, each of which stands for as many as it represents; the model
+        chosen is then fitted to all samples in one pass. Without landmarks the search is on all.
+    n_jobs : int, default=None
+        Splits scored at a time, by joblib: within ``joblib.parallel_config(backend="dask")`` they go
+        to a Dask cluster.
+    tolerance : float, default=0.0
+        Take the smoothest of the points whose mean score is within so many standard errors of the
+        best. 0 takes the best one, as ``GridSearchCV`` does; ``docs/model_selection.md`` measures
+        others.
+    n_voters : int, default=None
+        How many of the best points, at most, vote on labels: `predict` takes the label that most of
+        them give. On few samples the scores of good points differ by chance, and a vote makes fewer
+        mistakes than the one that came out best (``docs/model_selection.md``). Those within two
+        standard errors of the best one vote. None is 20, and 1 with landmarks, where every voter is
+        another pass over all samples. 1 leaves labels to `best_estimator_`, as ``GridSearchCV`` does.
+    random_state : int, RandomState instance or None, default=0
+        Draws the splits.
+    progress : bool, default=None
+        Show a bar on stderr. None shows it where stderr is a terminal, `verbose` is set and rich is
+        installed.
+    verbose : int, default=0
+        1 logs what was done.
+
+    Attributes
+    ----------
+    best_estimator_ : NSSE
+        Fitted to all samples with the parameters chosen.
+    voters_ : list of NSSE
+        The models that vote: `best_estimator_`, and the next best, fitted to all samples at the mean
+        kernel scale of their splits.
+    best_params_ : dict
+        The point of the grid that was chosen.
+    best_score_ : float
+        Its mean score.
+    best_index_ : int
+        Its row in `cv_results_`.
+    cv_results_ : dict of arrays
+        As in ``GridSearchCV``: params, param_*, split*_test_score, mean_test_score, std_test_score,
+        rank_test_score, and mean_sigma, the kernel scale in units of length. Times of single points
+        do not exist: their work is shared.
+    n_splits_ : int
+        Number of splits.
+    counts_ : dict
+        Kernel matrices, Gram matrices and factorisations computed during the search.
+    embedding_, classes_, classifier_
+        Of `best_estimator_`.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Notes
+    -----
+    Where σ is given, scores are those of ``GridSearchCV``. Where it is found, the embedding at the best
+    σ is interpolated between the σ that all points share: a validation sample that is as near to
+    one class as to another, to about one part in a thousand, may then be labelled otherwise.
+
+    Of several points with the same best mean score, or within `tolerance` of it, the smoothest is
+    taken: the one with the largest mean σ, then the largest mu2, then the fewest components.
+
+    `transform`, `embedding_` and exports to ONNX are those of `best_estimator_`; `predict`,
+    `predict_proba` and `certified_radius` speak of the vote. Where votes are equal, the label of the
+    better point counts.
+
+    A class with a single sample is never held out: it is in every training set, and a warning says so.
+    A point that cannot be fitted on some split scores NaN, and a warning names it.
+
+    Memory is O(N²) for each of `n_jobs` workers: see `estimate_memory`.
+
+    With landmarks (``estimator=NSSE(n_landmarks=3000)``) the points are scored with landmarks too, as
+    many for the samples of the search as are right for these, and share their work likewise. A split
+    that trains on fewer samples than `n_landmarks` takes all of them. Landmarks that are indices count
+    the samples given to `fit`; on a split those of them that are held out are left out, for the map
+    must not have seen what it is judged on. Landmarks that are rows are the same on every split.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import train_test_split
+    >>> from nsse import NSSECV
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(
+    ...     X, y, train_size=70, stratify=y, random_state=0)
+    >>> search = NSSECV({"mu2": [0.01, 0.1], "n_components": [5, 9]}, n_repeats=3)
+    >>> search.fit(X_train, y_train).best_estimator_.embedding_.shape[0]
+    70
+    """
+
+    def __init__(
+        self,
+        param_grid: Any = None,
+        *,
+        estimator: NSSE | None = None,
+        search: str = "joint",
+        start: Mapping[str, Any] | None = None,
+        order: Sequence[str] | None = None,
+        n_rounds: int = 1,
+        n_repeats: int = 20,
+        validation_fraction: float = 0.15,
+        cv: Any = None,
+        scoring: Any = None,
+        n_subsample: int = 2000,
+        n_jobs: int | None = None,
+        tolerance: float = 0.0,
+        n_voters: int | None = None,
+        random_state: Any = 0,
+        progress: bool | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.param_grid = param_grid
+        self.estimator = estimator
+        self.search = search
+        self.start = start
+        self.order = order
+        self.n_rounds = n_rounds
+        self.n_repeats = n_repeats
+        self.validation_fraction = validation_fraction
+        self.cv = cv
+        self.scoring = scoring
+        self.n_subsample = n_subsample
+        self.n_jobs = n_jobs
+        self.tolerance = tolerance
+        self.n_voters = n_voters
+        self.random_state = random_state
+        self.progress = progress
+        self.verbose = verbose
+
+    @property
+    def classifier(self) -> Any:
+        """The classifier of the underlying NSSE: of the one chosen, once there is one."""
+        return getattr(getattr(self, "best_estimator_", self.estimator), "classifier", None)
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any) -> NSSECV:
+        """Choose the parameters and fit NSSE with them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples; where `estimator` has landmarks, a Dask array as well.
+        y : array-like of shape (n_samples,)
+            Labels, at least two different ones.
+
+        Returns
+        -------
+        self : NSSECV
+            The fitted estimator. If fit fails or is interrupted, it is as it was before.
+        """
+        base, settings = self._checked()
+        source, labels = row_source(self, X, y, settings)
+        return self._fit(base, settings, source, labels, lambda best: best.fit(X, y))
+
+    @all_or_nothing
+    def fit_blocks(self, blocks: Any) -> NSSECV:
+        """Choose the parameters on a subsample and fit NSSE to samples that come in blocks.
+
+        Parameters
+        ----------
+        blocks : iterable of (X, y), or function returning one
+            As for `NSSE.fit_blocks`; `estimator` must have landmarks.
+
+        Returns
+        -------
+        self : NSSECV
+            The fitted estimator. If fit fails or is interrupted, it is as it was before.
+        """
+        base, settings = self._checked()
+        require_landmarks(settings, "blocks of samples")
+        source = read_blocks(blocks)
+        keep_width(self, source)
+        return self._fit(base, settings, source, source.y, lambda best: best.fit_blocks(blocks))
+
+    def _checked(self) -> tuple[NSSE, Settings]:
+        check_choice("search", self.search, ("joint", "sequential"))
+        base = _checked_estimator(self.estimator)
+        return base, check_settings(base)
+
+    def _fit(
+        self, base: NSSE, settings: Settings, source: RowSource, y: NDArray[Any],
+        refit: Callable[[NSSE], NSSE],
+    ) -> NSSECV:  # fmt: skip
+        classes, _ = encode_labels(y)
+        n_voters = self._n_voters(settings)
+        n_rows = check_count("n_subsample", self.n_subsample, cure="2000 is a fair number.")
+        searched = searched_samples(source, y, settings, n_rows, self.random_state)
+        grid = default_param_grid(len(classes)) if self.param_grid is None else self.param_grid
+        splits = drawn_splits(self, searched.X, searched.y)
+        with logged(self.verbose):
+            trial = self._trial(base, searched, splits)
+            try:
+                table, index = run_search(self, grid, base, trial)
+            except NoPointError:
+                raise trial.total_failure() from None
+            trial.warn_about_failures(table)
+            LOGGER.info("%d grid points on %d splits: %s", len(table.points), len(splits), trial.told())
+            best = refit(with_params(clone(base), table.points[index]))
+            others = voters(base, table, table.next_best(index, n_voters - 1), refit)
+        for name, value in _fitted([best, *others], table, index, trial, len(splits)).items():
+            setattr(self, name, value)
+        self.share_centers()
+        return self
+
+    def estimate_memory(self, n_samples: int, n_features: int, n_classes: int = 10) -> int:
+        """Bytes that `fit` will need at its peak, all workers together.
+
+        Parameters
+        ----------
+        n_samples, n_features : int
+            Shape of the training samples.
+        n_classes : int, default=10
+            Matters for the default grid only, whose dimensions follow the number of classes.
+
+        Returns
+        -------
+        int
+            Bytes, beside what Python and its libraries take.
+        """
+        grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
+        base, settings = self._checked()
+        n_rows = n_samples
+        if settings.centers is not None and not settings.centers.is_exact_for(n_samples):
+            n_rows = min(n_samples, self.n_subsample)
+        n_workers, n_train = effective_n_jobs(self.n_jobs), n_rows
+        if self.cv is None:
+            n_workers = min(n_workers, self.n_repeats)
+            n_train = round((1 - self.validation_fraction) * n_rows)
+        sweeps = n_workers * sweep_memory(n_train, list(ParameterGrid(grid)), n_classes)
+        distances = 8 * n_rows**2
+        return distances + max(sweeps, base.estimate_memory(n_samples, n_features, n_classes))
+
+    def _n_voters(self, settings: Settings) -> int:
+        if self.n_voters is None:
+            return VOTERS if settings.centers is None else 1
+        return check_count("n_voters", self.n_voters, cure="1 leaves labels to the best point.")
+
+    def _trial(self, base: NSSE, searched: Searched, splits: list[tuple[Any, Any]]) -> Trial:
+        score = label_scorer(self.scoring)
+        X, y = searched.X, searched.y
+        check_distinct(X)
+        D2 = squared_distances(X)
+        progress = False if self.progress is None and not self.verbose else self.progress
+        cut = [Split(X, y, D2, *parts, searched.whole, searched.places) for parts in splits]
+        return Trial(base, cut, score, settled=searched.settled, n_jobs=self.n_jobs, progress=progress)
+
+
+def _checked_estimator(estimator: Any) -> NSSE:
+    if estimator is None:
+        return NSSE()
+    if not isinstance(estimator, NSSE):
+        raise rule_error(
+            "estimator", "be an NSSE", estimator,
+            "Leave it None, put NSSECV itself into a pipeline, or take scikit-learn's GridSearchCV.",
+        )  # fmt: skip
+    return estimator
+
+
+def _fitted(voting: list[NSSE], table: Table, index: int, trial: Trial, n_splits: int) -> dict[str, Any]:
+    best = voting[0]
+    return {
+        "best_estimator_": best, "best_params_": dict(table.points[index]), "best_index_": index,
+        "best_score_": float(table.means[index]), "cv_results_": cv_results(table), "voters_": voting,
+        "n_splits_": n_splits, "counts_": dict(trial.counts), "classes_": best.classes_,
+        "embedding_": best.embedding_, "classifier_": best.classifier_,
+    }  # fmt: skip

@@ -1,0 +1,54 @@
+"""Scores of labels that are known already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer
+
+from nsse._errors import rule_message
+from nsse.selection.grid import Scorer, Split
+
+
+def label_scorer(scoring: Any) -> Scorer:
+    """``score(labels, split)`` for a scoring of scikit-learn's that looks at labels only."""
+    if scoring is None or scoring == "accuracy":
+        return accuracy
+    return _LabelScorer(get_scorer(scoring))
+
+
+def accuracy(labels: NDArray[Any], split: Split) -> float:
+    """Share of the validation samples whose label is right."""
+    return float(np.mean(labels == split.y[split.valid]))
+
+
+class _LabelScorer:
+    """A scorer of scikit-learn's, applied to labels that are known already."""
+
+    def __init__(self, scorer: Any) -> None:
+        self._scorer = scorer
+
+    def __call__(self, labels: NDArray[Any], split: Split) -> float:
+        answers = _Answers(labels, np.unique(split.y))
+        try:
+            return float(self._scorer(answers, split.X[split.valid], split.y[split.valid]))
+        except AttributeError as error:
+            message = rule_message(
+                "scoring", "be made of predicted labels alone", self._scorer,
+                "Take one such as \"balanced_accuracy\", or scikit-learn's GridSearchCV.",
+            )  # fmt: skip
+            raise TypeError(message) from error
+
+
+class _Answers(ClassifierMixin, BaseEstimator):
+    """Stands for a fitted classifier that has predicted."""
+
+    def __init__(self, labels: Any, classes: Any) -> None:
+        self.labels, self.classes_ = labels, classes
+
+    def predict(self, X: Any) -> Any:
+        """The labels, whatever is asked."""
+        return self.labels

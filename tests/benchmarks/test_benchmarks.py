@@ -1,0 +1,136 @@
+"""The benchmarks run, on very little: their numbers are not tested here, only that they do not rot."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import json
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from nsse.graphs import gaussian_affinity
+from nsse.kernels import median_distance, squared_distances
+from oracles import literal_nsse
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+# Without the folder the generated digits are used, the same on every machine.
+pytestmark = pytest.mark.usefixtures("no_data")
+
+
+@pytest.fixture
+def no_data(monkeypatch):
+    monkeypatch.delenv("NSSE_DATA", raising=False)
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """Import a script of the benchmarks as its own folder sees it."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+
+    def load(name: str) -> ModuleType:
+        return importlib.import_module(name)
+
+    return load
+
+
+def test_exact_beside_literal(script, tmp_path):
+    out = tmp_path / "exact.json"
+    options = ["--n", "150", "--repeats", "1", "--literal-repeats", "1", "--out", str(out)]
+    record = script("exact_vs_literal").main(options)
+    assert json.loads(out.read_text()) == record
+    assert record["n_samples"] == 150
+    assert record["objective_no_higher"]
+    ours, *literal = record["rows"].values()
+    # The literal method stops on a grid of σ around the minimum that ours finds.
+    assert all(row["excess"] == pytest.approx(ours["excess"], rel=0.05) for row in literal)
+
+
+def test_timed_literal_is_the_oracle(script, digits):
+    """Distances by a product and Cholesky factors make the literal method faster, and nothing else."""
+    weights = {"mu1": 1.0, "mu2": 0.01, "mu3": 0.45}
+    D2 = squared_distances(digits.X)
+    unit = median_distance(D2)
+    W_w = gaussian_affinity(D2, digits.codes, 5).toarray()
+    sigmas = np.geomspace(0.3, 2.0, 12)
+    timed = script("literal").literal_nsse(
+        digits.X, digits.codes, 9, **weights, n_neighbors=5,
+        sigma_range=(0.3, 2.0), n_sigmas=12, tol=1e-8, max_iter=50,
+    )  # fmt: skip
+    plain = literal_nsse(
+        digits.X / unit, digits.codes, 9, **weights, W_w=W_w, sigmas=sigmas, sigma_init=np.sqrt(0.6)
+    )
+    assert timed.sigma / unit == pytest.approx(plain.sigma)
+    assert timed.objective == pytest.approx(plain.after_scale[-1], rel=1e-12)
+    assert timed.n_iter == len(plain.after_scale)
+
+
+def test_no_problem_ends_above_the_grid(script, tmp_path):
+    """The search for counterexamples finds none, those that once were among them."""
+    out = tmp_path / "minimum.json"
+    record = script("global_minimum").main(["--quick", "--out", str(out)])
+    assert json.loads(out.read_text()) == record
+    assert (record["above"], record["lost"]) == (0, 0)
+    assert {row["kind"] for row in record["rows"]} == set(script("global_minimum").KINDS)
+    assert record["problems"] == 24
+
+
+def test_growth(script, tmp_path):
+    out = tmp_path / "growth.json"
+    record = script("growth").main(["--sizes", "150", "200", "--largest", "150", "--out", str(out)])
+    assert json.loads(out.read_text()) == record
+    (row,) = record["rows"]
+    assert row["n_samples"] == 150
+    assert row["peak_gib"] > 0
+    assert record["limit"]["kept"] is None
+
+
+def test_within_metric(script, tmp_path):
+    out = tmp_path / "metric.json"
+    options = ["--splits", "1", "--repeats", "1", "--timed", "5", "--out", str(out)]
+    record = script("within_metric").main(options)
+    assert json.loads(out.read_text()) == record
+    assert [row["shrinkage"] for row in record["errors"]] == ["inf", "3.0", "1.0", "0.3"]
+    assert all(0 < row["error"] < 30 for row in record["errors"])
+    (row,) = record["seconds"]
+    assert row["n_samples"] == 50
+
+
+def test_exponent_of_growth(script):
+    rows = [{"n_samples": n, "seconds": 1e-9 * n**3} for n in (500, 1000, 2000)]
+    assert script("growth")._exponent(rows, "seconds") == 3.0
+
+
+def test_study_of_the_defaults(script, tmp_path, monkeypatch):
+    study = script("defaults_study")
+    monkeypatch.setitem(study.CASES, "digits", (4,))
+    table, page = tmp_path / "study.csv", tmp_path / "study.md"
+    scores = study.main(
+        ["--splits", "2", "--final-splits", "1", "--jobs", "1", "--datasets", "digits", "orl",
+         "--csv", str(table), "--markdown", str(page)]
+    )  # fmt: skip
+    with table.open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == len(scores["study"]) == 15
+    assert "the data were not there: orl" in page.read_text(encoding="utf-8")
+
+
+def test_default_ratio_is_among_the_candidates(script):
+    """``mu3=None`` gives the numbers of the row whose ratio it stands for, on every split."""
+    study = script("defaults_study")
+    names = {"NSSE()": {}, "five": {study.RATIO: 5.0}}
+    scores = study._run([study.Case("digits", 4)], names, range(2), 1)
+    errors = [score.errors.tolist() for score in scores.values()]
+    assert errors[0] == errors[1]
+
+
+def test_losses_are_computed(script):
+    page = script("defaults_page")
+    case = page.Case("digits", 7)
+    errors = {page.DEFAULTS: [0.2, 0.3], page.SVM: [0.1, 0.2], page.NEAREST: [0.3, 0.5]}
+    scores = {(m, case): page.Score(m, case, np.array(e), 100, 0) for m, e in errors.items()}
+    assert page.losses(scores) == ["- digits 7 per class: 10.0 ± 0.0 points worse than SVC(C=10)"]
+    assert page.final_table(scores)[1][-1] == ["NSSE() below both", "no"]

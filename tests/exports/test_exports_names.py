@@ -1,0 +1,85 @@
+"""The names of our types in files stay when a module moves."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import nsse
+from hostile import TREE, changed_file, members_of, nodes_of
+from nsse.exports import names
+from nsse.exports.files import FORMAT, HEADER
+
+pytest.importorskip("skops.io", reason="model files need skops: pip install 'nsse[files]'")
+
+
+def fitted(blobs):
+    return nsse.NSSE(2, sigma=1.0).fit(blobs.X, blobs.codes)
+
+
+def test_no_private_module_stands_in_a_new_file(blobs, tmp_path):
+    path = tmp_path / "m.nsse"
+    models = [
+        nsse.NSSE(2),
+        nsse.NSSE(2, sigma=1.0, n_landmarks=9),
+        nsse.NSSECV({"mu2": [0.1, 1.0]}, n_repeats=2),
+        nsse.SPE(2),
+        nsse.NYS(2, n_neighbors=10),
+        nsse.LFDA(2),
+        nsse.LDE(2),
+        nsse.SUPLAP(2),
+        nsse.IsoKRR(2),
+        nsse.MReg(),
+        make_pipeline(StandardScaler(), nsse.NSSE(2)),
+    ]
+    seen = set()
+    for model in models:
+        nsse.save(model.fit(blobs.X, blobs.codes), path)
+        told = {
+            f"{node['__module__']}.{node['__class__']}"
+            for node in nodes_of(json.loads(members_of(path)[TREE]))
+            if str(node.get("__module__")).startswith("nsse")
+        }
+        assert told <= set(names.WRITTEN)
+        assert b"nsse.estimators" not in members_of(path)[TREE] + members_of(path)[HEADER]
+        seen |= told
+    assert seen >= {
+        "nsse.NSSECV",
+        "nsse.Trace",
+        "nsse.Condition",
+        "nsse.SparseCoder",
+        "nsse.Neighborhoods",
+    }
+
+
+def test_names_are_looked_up_and_not_imported(blobs, tmp_path):
+    def change(members, tree):
+        tree["__module__"], tree["__class__"] = "nsse.cli.app", "main"
+
+    with pytest.raises(ValueError, match=r"trusted types only\. Got '.*with nsse\.cli\.app\.main"):
+        nsse.load(changed_file(fitted(blobs), change, tmp_path / "m.nsse"))
+
+
+def test_a_class_that_moves_is_found_under_its_names_of_old(blobs, tmp_path, monkeypatch):
+    # As if their module had gone: files of 0.1 and of today go on loading.
+    path = tmp_path / "m.nsse"
+    nsse.save(fitted(blobs), path)
+    for kind in (nsse.NSSE, names.Condition):
+        monkeypatch.setattr(kind, "__module__", names.__name__)
+    monkeypatch.setitem(sys.modules, "nsse.estimators._nsse", None)
+    assert nsse.load(path).predict(blobs.X).shape == (60,)
+    old = Path(__file__).parents[1] / "models_0_1" / "nsse.nsse"
+    assert type(nsse.load(old)) is nsse.NSSE
+
+
+def test_the_tables_of_names_are_complete():
+    assert set(names.EARLIER.values()) <= set(names.WRITTEN)
+    assert len(set(names.WRITTEN.values())) == len(names.WRITTEN)
+    for name in ("NSSE", "NSSECV", "SUPLAP", "LFDA", "LDE", "NYS", "SPE", "IsoKRR", "MReg"):
+        assert names.WRITTEN[f"nsse.{name}"] is getattr(nsse, name)
+    assert FORMAT > 1  # nsse 0.1 does not know these names, and says so

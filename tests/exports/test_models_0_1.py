@@ -1,0 +1,44 @@
+"""Files that nsse 0.1 wrote, one of every kind, load and say what they said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import nsse
+
+pytest.importorskip("skops.io", reason="model files need skops: pip install 'nsse[files]'")
+
+FOLDER = Path(__file__).parents[1] / "models_0_1"
+FILES = sorted(FOLDER.glob("*.nsse"))
+
+
+def form_of(kind):
+    if kind.startswith("sparse"):
+        return sparse.csr_matrix if kind == "sparse_matrix" else sparse.csr_array
+    return np.float32 if kind == "single" else np.asarray
+
+
+def test_every_kind_is_there():
+    with np.load(FOLDER / "expected.npz") as expected:
+        kinds = {name.split(".")[0] for name in expected.files} - {"X"}
+    assert kinds == {path.stem for path in FILES}
+    assert len(kinds) == 37
+
+
+# scikit-learn rightly says that its own part of the file is of another version of it.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_of_0_1_says_what_it_said(path):
+    with np.load(FOLDER / "expected.npz") as expected:
+        X = form_of(path.stem)(expected["X"])
+        embedding, labels = expected.get(f"{path.stem}.embedding"), expected[f"{path.stem}.labels"]
+    model = nsse.load(path)
+    assert np.asarray(model.predict(X)).astype(str).tolist() == labels.tolist()
+    if embedding is not None:
+        # Another processor may round otherwise.
+        tolerance = 1e-5 if embedding.dtype == np.float32 else 1e-9
+        np.testing.assert_allclose(model.transform(X), embedding, rtol=tolerance, atol=tolerance)

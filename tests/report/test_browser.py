@@ -1,0 +1,272 @@
+"""The report in a real browser: it opens offline, draws every point and answers to its visitor."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import ndimage
+from scipy.spatial.distance import pdist
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from browser import Page, missing, running_browser
+from nsse import LFDA, NSSE
+from nsse.datasets import load_dataset
+from nsse.report import Samples, write_report
+from nsse.report.explorer.pictures import quantised
+
+IMAGES = {"kind": "images", "size": [8, 8], "unit_norm": False}
+
+
+class Written:
+    """A report on the digits, with what went into it."""
+
+    def __init__(self, folder):
+        data = load_dataset("digits")
+        parts = train_test_split(
+            data.X, data.y, train_size=80, test_size=150, stratify=data.y, random_state=0
+        )
+        self.X_train, self.X_test, self.y_train, self.y_test = parts
+        self.model = NSSE().fit(self.X_train, self.y_train)
+        self.predicted = self.model.predict(self.X_test)
+        self.path = folder / "digits.html"
+        names = [f"digit-{row:03d}.png" for row in range(150)]
+        samples = Samples(self.X_test, self.y_test, names)
+        self.summary = write_report(
+            self.path, self.model, samples, preparation=IMAGES, title="Digits & <friends>"
+        )
+
+    @property
+    def n_wrong(self):
+        return int((self.predicted != self.y_test).sum())
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    return Written(tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture
+def page(browser, written):
+    opened = Page(browser, written.path)
+    yield opened
+    assert opened.complaints() == []
+    assert opened.requests() == []
+
+
+def test_opens_from_disk_and_says_what_is_found(page, written):
+    assert page.text("h1") == "Digits & <friends>"
+    assert f"mislabels {written.n_wrong} of 150 test samples" in page.text(".finding")
+    assert page.js("return window.nsse.stage.scatter.name") == "WebGL"
+
+
+def test_counts_every_point(page, written):
+    drawn = page.drawn()
+    assert drawn["total"] == 230
+    assert drawn["training"] == 80
+    assert drawn["mislabelled"] == written.n_wrong
+    assert drawn["test"] == 150 - written.n_wrong
+
+
+def test_isolated_points_have_the_colour_of_their_class_on_the_canvas(page, written):
+    places, pixels = page.places(), page.pixels()
+    codes = np.concatenate([written.y_train, written.y_test])
+    hues = np.round(255 * np.array(page.js("return window.nsse.stage.hues"))).astype(int)
+    apart = np.linalg.norm(places[:, np.newaxis] - places, axis=2) + 1e9 * np.eye(len(places))
+    alone = [i for i in range(80, 230) if apart[i].min() > 20]
+    assert len(alone) > 20
+    for i in alone:
+        x, y = np.floor(places[i]).astype(int)
+        *color, alpha = pixels[y, x].astype(float)
+        assert alpha > 180
+        np.testing.assert_allclose(255 * np.array(color) / alpha, hues[codes[i]], atol=6)
+
+
+def test_as_many_spots_on_the_canvas_as_points(browser, tmp_path):
+    # A linear map leaves the points of a grid apart.
+    across, up = np.meshgrid(np.arange(4.0), np.arange(3.0))
+    X, y = np.column_stack([across.ravel(), up.ravel()]), (across.ravel() > 1.5).astype(int)
+    model = LFDA(n_components=2).fit(X, y)
+    write_report(tmp_path / "few.html", model, Samples(X + np.array([0.5, 0.45]), 1 - y))
+    page = Page(browser, tmp_path / "few.html")
+    assert pdist(page.places()).min() > 30, "the test needs points that do not touch"
+    _, spots = ndimage.label(page.pixels()[..., 3] > 60, structure=np.ones((3, 3)))
+    drawn = page.drawn()
+    assert (drawn["training"], drawn["total"]) == (12, 24)
+    assert drawn["mislabelled"] > 0
+    # The ring of a mislabelled sample is a spot of its own.
+    assert spots == drawn["total"] + drawn["mislabelled"]
+
+
+def test_hover_shows_the_picture_of_the_sample(page, written):
+    apart = page.places()
+    alone = [i for i in range(80, 230) if np.sort(np.linalg.norm(apart - apart[i], axis=1))[1] > 15]
+    for point in alone[:3]:
+        page.mouse_to(point)
+        row = point - 80
+        expected = quantised(written.X_test[row].reshape(1, 8, 8), unit_norm=False)[0]
+        np.testing.assert_array_equal(page.picture("#tip canvas"), expected)
+        assert f"digit-{row:03d}.png" in page.text("#tip")
+        assert f"Class {written.y_test[row]}" in page.text("#tip")
+
+
+def test_click_lists_the_nearest_training_samples(page, written):
+    apart = page.places()
+    point = next(i for i in range(100, 230) if np.sort(np.linalg.norm(apart - apart[i], axis=1))[1] > 15)
+    page.mouse_to(point).click().perform()
+    page.settle()
+    place = written.model.transform(written.X_test[[point - 80]])
+    nearest = np.argsort(np.linalg.norm(written.model.embedding_ - place, axis=1))[:8]
+    shown = page.js("return window.nsse.stage.neighbors.map((n) => n.i)")
+    assert shown == nearest.tolist()
+    expected = quantised(written.X_train[nearest[0]].reshape(1, 8, 8), unit_norm=False)[0]
+    np.testing.assert_array_equal(page.picture("#sample .neighbors canvas"), expected)
+
+
+def test_legend_hides_classes_and_kinds(page, written):
+    in_class = int((written.y_train == 3).sum() + (written.y_test == 3).sum())
+    before = (page.pixels()[..., 3] > 0).sum()
+    page.click("#classes .chip:nth-child(4)")
+    assert page.drawn()["total"] == 230 - in_class
+    assert (page.pixels()[..., 3] > 0).sum() < before
+    page.click("#classes .chip:nth-child(4)")
+    page.click("#kinds .chip:nth-child(1)")
+    assert page.drawn()["training"] == 0
+    page.click("#no-class")
+    assert page.drawn()["total"] == 0
+    assert (page.pixels()[..., 3] > 0).sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("7", None), ("test 12", [92]), ("training 12", [12]), ("row 12", [12, 92]), ("T-012.P", [92])],
+)
+def test_search_finds_classes_rows_and_names(page, written, query, expected):
+    page.find("#query").send_keys(query)
+    page.settle()
+    if expected is None:
+        codes = np.concatenate([written.y_train, written.y_test])
+        expected = np.flatnonzero(codes == 7).tolist()
+    assert sorted(page.js("return [...window.nsse.stage.filter.strong]")) == expected
+    assert page.text("#found") == f"{len(expected)} found"
+    page.find("#query").submit()
+    page.settle()
+    assert page.js("return window.nsse.stage.selected") == expected[0]
+
+
+def test_confusion_matrix_counts_and_highlights(page, written):
+    true, said = next((t, p) for t, p in zip(written.y_test, written.predicted, strict=True) if t != p)
+    members = np.flatnonzero((written.y_test == true) & (written.predicted == said))
+    cell = f"[data-cell='{true},{said}']"
+    assert page.text(cell) == str(len(members))
+    page.click(cell)
+    assert sorted(page.js("return [...window.nsse.stage.filter.strong]")) == (80 + members).tolist()
+
+
+def test_axes_and_three_dimensions(page, written):
+    page.click("[data-view='2d']")
+    page.js("const s = document.querySelectorAll('#axes select')[1]; s.value = '4';"
+            "s.dispatchEvent(new Event('change'))")  # fmt: skip
+    page.settle()
+    seen = np.array(page.js("return Array.from(window.nsse.stage.view.positions)")).reshape(-1, 3)
+    np.testing.assert_allclose(seen[:80, :2], written.model.embedding_[:, [0, 4]], atol=1e-6)
+    page.click("[data-view='3d']")
+    before = page.pixels()
+    page.find("#overlay").send_keys("\ue012\ue012")  # the left arrow key turns
+    page.settle()
+    assert (page.pixels() != before).any()
+
+
+TWO_FINGERS = """
+const overlay = document.getElementById("overlay"), box = overlay.getBoundingClientRect();
+overlay.setPointerCapture = () => {};  // it refuses pointers that no hand moves
+const send = (kind, id, x, y) => overlay.dispatchEvent(new PointerEvent(kind,
+  { pointerId: id, clientX: box.left + x, clientY: box.top + y, bubbles: true }));
+send("pointerdown", 1, 200, 200);
+send("pointerdown", 2, 300, 200);
+send("pointermove", 2, 400, 200);
+send("pointerup", 1, 200, 200);
+send("pointerup", 2, 400, 200);
+const { view, selected } = window.nsse.stage;
+return [view.zoom, selected];
+"""
+
+
+def test_wheel_and_two_fingers_zoom_and_select_nothing(page):
+    page.js("document.getElementById('overlay').dispatchEvent(new WheelEvent('wheel',"
+            "{ deltaY: -500, cancelable: true }))")  # fmt: skip
+    assert page.js("return window.nsse.stage.view.zoom") == pytest.approx(np.exp(0.75))
+    page.click("#reset")
+    zoom, selected = page.js(TWO_FINGERS)
+    assert zoom == pytest.approx(2.0)
+    assert selected == -1
+
+
+def test_fewer_points_while_a_slow_page_moves_and_all_when_it_rests(page):
+    before = (page.pixels()[..., 3] > 0).sum()
+    page.js("const { stage } = window.nsse; stage.every = 4; stage.moving(); stage.draw()")
+    assert (page.pixels()[..., 3] > 0).sum() < 0.5 * before
+    page.driver.execute_async_script("setTimeout(arguments[0], 400)")
+    assert (page.pixels()[..., 3] > 0).sum() == before
+
+
+def test_points_can_be_chosen_without_a_pointer(page):
+    page.find("#overlay").send_keys("nn")
+    page.settle()
+    assert page.js("return window.nsse.stage.selected") == 1
+    assert "Training row 1" in page.text("#sample")
+
+
+def test_dark_theme_has_a_dark_ground_and_lighter_hues(page):
+    page.js("if (window.nsse.stage.dark) document.getElementById('theme').click()")
+    light = page.js("return window.nsse.stage.hues")
+    page.click("#theme")
+    assert page.js("return window.nsse.stage.dark")
+    assert (np.array(page.js("return window.nsse.stage.hues")) >= np.array(light)).all()
+
+
+def test_no_part_is_wider_than_a_narrow_window(browser, written):
+    size = browser.get_window_size()
+    try:
+        browser.set_window_size(500, 900)
+        page = Page(browser, written.path)
+        assert page.js("return document.documentElement.scrollWidth <= window.innerWidth")
+    finally:
+        browser.set_window_size(size["width"], size["height"])
+
+
+def test_without_webgl_points_are_drawn_all_the_same(written):
+    with running_browser("--disable-3d-apis") as driver:
+        page = Page(driver, written.path)
+        assert page.js("return window.nsse.stage.scatter.name") == "canvas"
+        assert "no WebGL" in page.text("#stage-note")
+        assert (page.pixels()[..., 3] > 0).sum() > 1000
+        assert page.drawn()["total"] == 230
+
+
+def test_the_benchmark_of_the_page_runs():
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    script = Path(__file__).parents[2] / "benchmarks" / "report_page.py"
+    command = [sys.executable, str(script), "--points", "1100"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "1,100 points" in done.stdout
+    assert done.stdout.count("ms per frame") == 3
+
+
+def test_a_hostile_class_name_is_only_a_name(browser, tmp_path, make_blobs):
+    data = make_blobs((8, 8))
+    names = np.array(["</script><script>window.broken = 1</script>", "<img src=x onerror='broken=1'>"])
+    model = make_pipeline(StandardScaler(), NSSE()).fit(data.X, names[data.codes])
+    write_report(tmp_path / "names.html", model, Samples(data.X + 0.1, names[data.codes]))
+    page = Page(browser, tmp_path / "names.html")
+    assert page.js("return window.broken") is None
+    assert names[0] in page.text("#classes")
+    assert page.complaints() == []

@@ -1,0 +1,145 @@
+"""The valleys of g: searches with and without landmarks find the deepest, and lose nothing seen."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+
+from nsse import NSSE
+from nsse.landmarks.scale import find_scale
+from nsse.solvers import solve_pencil
+from nsse.solvers.descent import descend
+from nsse.solvers.pencil import RankError
+from nsse.solvers.survey import Look, deepest, log_grid, scan
+from problems import joint_of
+
+BOUNDS = (0.1, 10.0)
+
+
+def envelope(*pieces):
+    """log g as the least of parabolas in log σ, (bottom, depth, curvature) each, with its slope."""
+
+    def evaluate(x, basis=None):
+        values = [depth + curvature * (x - bottom) ** 2 / 2 for bottom, depth, curvature in pieces]
+        best = int(np.argmin(values))
+        bottom, _, curvature = pieces[best]
+        excess = float(np.exp(values[best]))
+        slope = curvature * (x - bottom) * excess
+        return SimpleNamespace(sigma=float(np.exp(x)), excess=excess, slope=slope, basis=None)
+
+    return evaluate
+
+
+def counted(evaluate):
+    seen = []
+
+    def tell(x, basis=None):
+        seen.append(evaluate(x))
+        return seen[-1]
+
+    return tell, seen
+
+
+def joint_end(evaluate, floor=lambda sigma: 0.0, widest=np.inf, tol=1e-10):
+    return deepest(Look(evaluate, floor, widest), evaluate, BOUNDS, tol, 60)
+
+
+@pytest.mark.parametrize("seed", [993, 434])
+def test_thirteen_samples_end_at_the_least_value_of_a_grid(make_problem, seed):
+    """993: a descent ended above a point of its own scan. 434: a valley between two falling points."""
+    X, codes = np.random.default_rng(seed).standard_normal((13, 1)), np.arange(13) % 2
+    order = np.argsort(codes, kind="stable")
+    data = SimpleNamespace(X=X[order], codes=codes[order])
+    problem = make_problem(data, mu1=1.0, mu2=0.01, mu3=0.05, n_components=1, n_neighbors=5)
+    outcome = joint_of(problem, BOUNDS, tol=1e-8, max_iter=50)
+    assert outcome.solution.excess == outcome.trace.column("excess").min()
+    least = min(solve_pencil(problem, float(sigma)).excess for sigma in np.geomspace(*BOUNDS, 400))
+    assert outcome.solution.excess <= least * (1 + 1e-6)
+    assert outcome.converged
+
+
+def test_a_descent_does_not_stay_where_it_is():
+    X, y = make_blobs(60, 5, centers=4, random_state=248)
+    model = NSSE(sigma_range=(0.01, 100.0)).fit(X, y)  # a warning would fail the test
+    _, times = np.unique(model.trace_.column("sigma"), return_counts=True)
+    assert times.max() == 1
+
+
+def test_a_valley_between_two_falling_points_is_found():
+    """Cells of 0.38: g falls at both ends of one, and into a narrow valley between them."""
+    x = log_grid(BOUNDS)
+    middle = (x[4] + x[5]) / 2
+    narrow, broad = (middle - 0.02, -0.5, 60.0), (x[5] + 0.3, 0.0, 4.0)
+    evaluate, seen = counted(envelope(narrow, broad))
+    ends = [evaluate(v) for v in (x[4], x[5])]
+    assert all(point.slope < 0 for point in ends)
+    for end in (joint_end(evaluate), find_scale(evaluate, BOUNDS, tol=1e-10, max_iter=60)):
+        assert np.log(end.solution.excess) == pytest.approx(-0.5, abs=1e-8)
+        assert end.solution.excess == min(point.excess for point in seen)
+        assert end.converged
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_deepest_of_several_valleys_is_found_and_nothing_seen_is_lost(seed):
+    rng = np.random.default_rng(seed)
+    pieces = [
+        (rng.uniform(-2, 2), rng.uniform(0, 1), 10 ** rng.uniform(0.3, 1.2))
+        for _ in range(rng.integers(1, 5))
+    ]
+    evaluate, seen = counted(envelope(*pieces))
+    end = joint_end(evaluate, widest=0.13)
+    assert end.solution.excess == min(point.excess for point in seen)
+    assert np.log(end.solution.excess) == pytest.approx(min(depth for _, depth, _ in pieces), abs=1e-8)
+
+
+def test_one_smooth_valley_costs_no_closer_look():
+    evaluate, seen = counted(envelope((0.3, 0.0, 5.0)))
+    joint_end(evaluate)
+    assert len(seen) <= 13 + 3
+
+
+def test_nothing_is_tried_where_the_floor_excludes_a_minimum():
+    """g ≥ μ3/σ²: below σ² = μ3/g no minimum can be."""
+    evaluate, seen = counted(envelope((0.3, 0.0, 5.0)))
+    found, reach = scan(Look(evaluate, lambda sigma: 0.5 / sigma**2), log_grid(BOUNDS))
+    assert len(found) == len(seen) < 13
+    assert 0.5 / found[1].sigma ** 2 < min(point.excess for point in seen) <= 0.5 / found[0].sigma ** 2
+    assert reach == tuple(np.log(BOUNDS))
+    assert [point.sigma for point in found] == sorted(point.sigma for point in found)
+
+
+@pytest.mark.parametrize("beyond", [1.0, -0.1, -2.0])
+def test_a_scan_ends_where_sigma_is_too_large(beyond):
+    smooth = envelope((-2.2, 0.0, 5.0))
+
+    def evaluate(x, basis):
+        if x > beyond:
+            raise RankError(1, 2)
+        return smooth(x)
+
+    found, (low, high) = scan(Look(evaluate, lambda sigma: 0.0), log_grid(BOUNDS))
+    grid = [x for x in log_grid(BOUNDS) if x <= beyond]
+    np.testing.assert_allclose([np.log(point.sigma) for point in found], grid)
+    assert (low, high) == (pytest.approx(grid[0]), pytest.approx(grid[-1]))
+    with pytest.raises(RankError):
+        scan(Look(evaluate, lambda sigma: 0.0), [beyond + 1, beyond + 2])
+
+
+def test_wide_intervals_are_not_scanned_more_coarsely():
+    assert len(log_grid(BOUNDS)) == 13
+    assert np.diff(log_grid((0.01, 100.0))).max() <= 0.4
+
+
+def test_slopes_that_mislead_do_not_keep_a_descent_from_ending():
+    """Values of a bowl with slopes that never flatten: only halving the bracket makes progress."""
+
+    def evaluate(x, basis=None):
+        excess = 1.0 + abs(x)
+        return SimpleNamespace(sigma=float(np.exp(x)), excess=excess, slope=np.sign(x) * 50, basis=None)
+
+    end = descend(evaluate, [evaluate(-1.0), evaluate(0.7)], None, (-2.0, 2.0), 1e-8, 60)
+    assert end.converged
+    assert end.solution.excess == pytest.approx(1.0, abs=1e-6)
