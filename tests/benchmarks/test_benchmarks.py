@@ -75,7 +75,7 @@ def test_no_problem_ends_above_the_grid(script, tmp_path):
     assert json.loads(out.read_text()) == record
     assert (record["above"], record["lost"]) == (0, 0)
     assert {row["kind"] for row in record["rows"]} == set(script("global_minimum").KINDS)
-    assert record["problems"] == 24
+    assert record["problems"] == 19
 
 
 def test_growth(script, tmp_path):

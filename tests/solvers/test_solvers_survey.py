@@ -47,9 +47,9 @@ def joint_end(evaluate, floor=lambda sigma: 0.0, widest=np.inf, tol=1e-10):
     return deepest(Look(evaluate, floor, widest), evaluate, BOUNDS, tol, 60)
 
 
-@pytest.mark.parametrize("seed", [993, 434])
+@pytest.mark.parametrize("seed", [993, 168])
 def test_thirteen_samples_end_at_the_least_value_of_a_grid(make_problem, seed):
-    """993: a descent ended above a point of its own scan. 434: a valley between two falling points."""
+    """993: a descent may end above a point of the scan. 168: a valley between two points of it."""
     X, codes = np.random.default_rng(seed).standard_normal((13, 1)), np.arange(13) % 2
     order = np.argsort(codes, kind="stable")
     data = SimpleNamespace(X=X[order], codes=codes[order])
