@@ -57,8 +57,7 @@ class Shifted:
 
     def squared_distances_from_moved(self, rows: Any, part: slice = slice(None)) -> Floats:
         """The same from rows that were `moved` already, to all or some of these points."""
-        products = row_products(rows, self.points[part].T)
-        return complete_squares(products, row_norms(rows, squared=True), self.norms[part])
+        return _expanded(rows, row_norms(rows, squared=True), self.points[part], self.norms[part])
 
     def by_columns(self) -> Shifted:
         """The same points stored by columns, as products with rows take them without a copy."""
@@ -175,7 +174,7 @@ def _moved(X: Any, shift: Floats | None) -> Any:
 def _expanded(A: Any, a: Floats, B: Any, b: Floats) -> Floats:
     """‖a‖² + ‖b‖² − 2a'b for the rows of A and B with squared norms a and b."""
     with np.errstate(over="ignore", invalid="ignore"):
-        D2 = complete_squares(as_dense(A @ B.T), a, b)
+        D2 = complete_squares(row_products(A, B.T), a, b)
     # New samples may lie anywhere: where ‖a‖² overflows, so does the distance.
     far = np.isinf(a)
     if far.any():
