@@ -39,7 +39,7 @@ lint: $(VENV)/.test lint-report
 	$(RUN)/ruff format --check .
 
 # The report's scripts: ESLint, and TypeScript on the types in their comments. CI has Node; others may not.
-ifneq ($(shell command -v npm),)
+ifneq ($(shell command -v npm 2> /dev/null),)
 lint-report: node_modules/.installed
 	npm run --silent lint
 else

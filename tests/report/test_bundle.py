@@ -39,9 +39,9 @@ def test_every_export_is_imported_somewhere():
 
 @pytest.mark.parametrize("ending", ["js", "css", "html", "d.ts"])
 def test_lines_are_short(ending):
-    lines = [line for path in FOLDER.glob(f"*.{ending}") for line in path.read_text("utf-8").splitlines()]
-    assert lines
-    assert [line for line in lines if len(line) > 110] == []
+    texts = [path.read_text(encoding="utf-8") for path in FOLDER.glob(f"*.{ending}")]
+    assert texts
+    assert [line for text in texts for line in text.splitlines() if len(line) > 110] == []
 
 
 def test_a_module_stands_after_those_that_it_imports(tmp_path):
@@ -54,17 +54,25 @@ def test_a_module_stands_after_those_that_it_imports(tmp_path):
     assert script == "const a = 1;\n\nfunction b(x) {\n  return a + x;\n}\n\nb(a);\n"
 
 
-@pytest.mark.parametrize(("main", "other", "message"), [
-    ('import { a } from "./other.js";\nfunction b() {}\n', "export const a = 1;\nclass b {}\n",
-     "b is declared in other.js and in main.js"),
-    ('import { a } from "./other.js";\n', "const a = 1;\n", "main.js imports a; other.js has no such export"),
-    ('import { a as b } from "./other.js";\n', "export const a = 1;\n", "imports a as b"),
-    ('import { a } from "./other.js";\nexport const b = 1;\n',
-     'import { b } from "./main.js";\nexport const a = 1;\n', "main.js -> other.js -> main.js"),
-    ('import * as other from "./other.js";\n', "export const a = 1;\n", "of a form that is not joined: import"),
-    ("const a = 1;\nexport { a };\n", "", "of a form that is not joined: export { a }"),
-    ("const a = 1;\nexport default a;\n", "", "of a form that is not joined: export default"),
-])  # fmt: skip
-def test_what_cannot_be_joined_is_refused(tmp_path, main, other, message):
+NEED_A = 'import { a } from "./other.js";\n'
+HAVE_A = "export const a = 1;\n"
+REFUSED = {
+    "two homes": (NEED_A + "function b() {}\n", HAVE_A + "class b {}\n", "`b` must be declared once"),
+    "not exported": (NEED_A, "const a = 1;\n", "`main.js` must import what other.js exports. Got ['a']"),
+    "renamed": ('import { a as b } from "./other.js";\n', HAVE_A, "Got ['a as b']"),
+    "circle": (
+        NEED_A,
+        'import { b } from "./main.js";\n' + HAVE_A,
+        "['main.js', 'other.js', 'main.js']",
+    ),
+    "all of it": ('import * as other from "./other.js";\n', HAVE_A, "must import names in braces"),
+    "export later": ("const a = 1;\nexport { a };\n", "", "Got 'export { a };'"),
+    "default": ("const a = 1;\nexport default a;\n", "", "Got 'export default a;'"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_joined_is_refused(tmp_path, case):
+    main, other, message = REFUSED[case]
     with pytest.raises(ValueError, match=re.escape(message)):
         joined(tmp_path, main=main, other=other)

@@ -1,4 +1,4 @@
-"""The page's modules as one script: a page opened from disk may not import, so they share one function."""
+"""The page's modules as one script: a page opened from disk cannot import, so they share one function."""
 
 from __future__ import annotations
 
@@ -6,45 +6,48 @@ import re
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from nsse._errors import rule_error
+
 FIRST = "main.js"
 # The one form of import, names between braces; and the one of export, before what is declared.
 _IMPORT = re.compile(r'^import \{([^}]+)\} from "\./(\w+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) )", re.MULTILINE)
 _OTHER_FORM = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+# One name in a statement: ESLint sees to that.
 _DECLARED = re.compile(r"^(export )?(?:async function|function|class|const) (\w+)", re.MULTILINE)
 
 
 def bundled(folder: Traversable | None = None) -> str:
-    """The first module and all that it needs, each after those that it imports; names may not collide."""
-    folder = files("nsse.report.explorer") if folder is None else folder
+    """The first module and all that it needs, each after those that it imports."""
     modules: dict[str, str] = {}
-    _collect(folder, FIRST, (), modules)
+    _collect(files("nsse.report.explorer") if folder is None else folder, FIRST, (), modules)
     home: dict[str, str] = {}
     for module, text in modules.items():
-        for name in _names(text):
+        for name in _declared(text):
             if name in home:
-                raise ValueError(f"{name} is declared in {home[name]} and in {module}.")
+                raise rule_error(name, "be declared once", [home[name], module], "Rename one of them.")
             home[name] = module
     return "\n".join(_joinable(module, text) for module, text in modules.items())
 
 
 def _collect(folder: Traversable, module: str, way: tuple[str, ...], modules: dict[str, str]) -> None:
-    """Read a module after those that it imports."""
+    """Read a module after those that it imports; `way` leads to it."""
     if module in way:
-        raise ValueError(f"Modules import each other: {' -> '.join((*way, module))}.")
+        raise rule_error(module, "not import itself", [*way, module], "Move what both need to a third.")
     if module in modules:
         return
     text = (folder / module).read_text(encoding="utf-8")
     for names, other in _IMPORT.findall(text):
         _collect(folder, other, (*way, module), modules)
-        unknown = {name.strip() for name in names.split(",")} - {"", *_names(modules[other], exported=True)}
+        exported = {"", *_declared(modules[other], exported=True)}
+        unknown = {name.strip() for name in names.split(",")} - exported
         if unknown:
-            raise ValueError(f"{module} imports {', '.join(sorted(unknown))}; {other} has no such export.")
+            raise rule_error(module, f"import what {other} exports", sorted(unknown), "Export it there.")
     modules[module] = text
 
 
-def _names(text: str, exported: bool = False) -> list[str]:
-    """What a module declares in its outermost scope, one name in a statement (see eslint.config.js)."""
+def _declared(text: str, exported: bool = False) -> list[str]:
+    """Names in the outermost scope of a module."""
     return [name for export, name in _DECLARED.findall(text) if export or not exported]
 
 
@@ -53,5 +56,6 @@ def _joinable(module: str, text: str) -> str:
     plain = _EXPORT.sub("", _IMPORT.sub("", text))
     left = _OTHER_FORM.search(plain)
     if left:
-        raise ValueError(f"{module} has an import or export of a form that is not joined: {left[0]}")
+        rule = "import names in braces and export where it declares"
+        raise rule_error(module, rule, left[0], "Write it in that form.")
     return plain
