@@ -1,4 +1,4 @@
-"""The page's modules as one script: a page opened from disk cannot import, so they share one function."""
+"""The page's modules as one script: a page opened from disk cannot import from other files."""
 
 from __future__ import annotations
 
