@@ -54,6 +54,12 @@ def test_a_module_stands_after_those_that_it_imports(tmp_path):
     assert script == "const a = 1;\n\nfunction b(x) {\n  return a + x;\n}\n\nb(a);\n"
 
 
+def test_comments_with_types_stay_behind(tmp_path):
+    kept = "// Why.\nconst a = [\n  /** @type {any} */ (1),\n];\n"
+    typed = "/** @type {number[]} */\n" + kept + "/**\n * @typedef {number} N\n */\n  /** @type {N} */\n"
+    assert joined(tmp_path, main=typed) == kept
+
+
 NEED_A = 'import { a } from "./other.js";\n'
 HAVE_A = "export const a = 1;\n"
 REFUSED = {

@@ -13,6 +13,8 @@ FIRST = "main.js"
 _IMPORT = re.compile(r'^import \{([^}]+)\} from "\./(\w+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) )", re.MULTILINE)
 _OTHER_FORM = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+# Comments with types: the page does not read them.
+_TYPES = re.compile(r"^ */\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 # One name in a statement: ESLint sees to that.
 _DECLARED = re.compile(r"^(export )?(?:async function|function|class|const) (\w+)", re.MULTILINE)
 
@@ -52,8 +54,8 @@ def _declared(text: str, exported: bool = False) -> list[str]:
 
 
 def _joinable(module: str, text: str) -> str:
-    """A module without its imports and without the word export."""
-    plain = _EXPORT.sub("", _IMPORT.sub("", text))
+    """A module without its imports, its types and the word export."""
+    plain = _EXPORT.sub("", _IMPORT.sub("", _TYPES.sub("", text)))
     left = _OTHER_FORM.search(plain)
     if left:
         rule = "import names in braces and export where it declares"

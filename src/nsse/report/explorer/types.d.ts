@@ -29,13 +29,8 @@ interface PageData {
   rows: { first: number; columns: string[]; n_columns: number; values: Block<Float32Array> } | null;
 }
 
-interface PicturesEntry {
-  first: number;
-  height: number;
-  width: number;
-  grey: Block<Uint8Array>;
-  stretched: boolean;
-}
+type PicturesEntry =
+  { first: number; height: number; width: number; grey: Block<Uint8Array>; stretched: boolean };
 
 interface PointsEntry {
   embedding: Block<Float32Array>;
@@ -44,13 +39,7 @@ interface PointsEntry {
   names: string[] | null;
 }
 
-interface RadiiEntry {
-  values: Block<Float32Array>;
-  unit: string;
-  sentence: string;
-  risk: Risk | null;
-}
-
+type RadiiEntry = { values: Block<Float32Array>; unit: string; sentence: string; risk: Risk | null };
 type Risk = { coverage: number[]; risk: number[]; error: number; at_80: number };
 
 interface MapEntry {
@@ -78,22 +67,10 @@ type LiveEntry = MapEntry & { voters: Partial<MapEntry>[]; preparation: Images |
 
 // One picture of all points: the camera in pixels, sizes and colours, and one point in `every`.
 interface Look {
-  rotation: number[][];
-  center: number[];
-  scale: number;
-  width: number;
-  height: number;
-  ratio: number;
-  size: number;
-  reach: number;
-  deep: boolean;
-  hues: Color[];
-  paper: Color;
-  ink: Color;
+  rotation: number[][]; center: number[]; scale: number; reach: number; deep: boolean;
+  width: number; height: number; ratio: number; toScreen: (i: number) => number[];
+  size: number; outline: number; ring: number; hues: Color[]; paper: Color; ink: Color;
   every: number;
-  outline: number;
-  ring: number;
-  toScreen: (i: number) => number[];
 }
 
 interface Window {
