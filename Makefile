@@ -7,7 +7,7 @@ RUN    := $(VENV)/bin
 NEWEST_ONLY := benchmarks cli report paper/test_reproduce.py test_names.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types check test-oldest bench methods selection study certificates reproduce clean
+.PHONY: help demo test lint lint-report types check test-oldest bench methods selection study certificates reproduce clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -34,9 +34,22 @@ demo: $(VENV)/.demo ## Embed the digits; leave a picture, a table and a CSV in d
 
 test: lint types check ## Lint, types and the whole test suite.
 
-lint: $(VENV)/.test
+lint: $(VENV)/.test lint-report
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
+
+# The report's scripts: ESLint, and TypeScript on the types in their comments. CI has Node; others may not.
+ifneq ($(shell command -v npm 2> /dev/null),)
+lint-report: node_modules/.installed
+	npm run --silent lint
+else
+lint-report:
+	@echo "The report's scripts are not checked: npm is missing. Install Node.js 20.19 or newer."; $(if $(CI),exit 1)
+endif
+
+node_modules/.installed: package.json package-lock.json
+	npm ci --silent --no-audit --no-fund
+	@touch $@
 
 types: $(VENV)/.test
 	$(RUN)/mypy
@@ -76,4 +89,4 @@ certificates: $(VENV)/.test ## Bounds, attacks inside the certified radii, radii
 	$(RUN)/python benchmarks/certificates.py
 
 clean: ## Remove the environments and what the commands left behind.
-	rm -rf $(VENV) $(OLDEST) demo reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) demo reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis node_modules

@@ -8,12 +8,15 @@ In the order of the work:
 - ``live``: the map, its classifier and what a certified radius needs, for the page to compute;
 - ``blocks``: arrays as text;
 - ``facts``: titles and sentences;
+- ``bundle``: the modules of the page as one script;
 - ``write``: `write_report`.
 
-The page is ``page.html`` and ``style.css`` with the scripts of ``SCRIPTS`` (``write``) put inside: they
-decode (``data.js``), do the arithmetic of the map (``map.js``) and of the camera (``view.js``), draw
-points (``scatter.js``), what lies over them (``overlay.js``) and charts (``charts.js``, ``figures.js``),
-and answer to the visitor (``stage.js``, ``panels.js``, ``live.js``, ``main.js``).
+The page is ``page.html`` and ``style.css`` with the ES modules that ``main.js`` imports put inside.
+They decode (``data.js``), do the arithmetic of the map (``map.js``) and of the camera (``view.js``),
+draw points (``scatter.js``), what lies over them (``overlay.js``) and charts (``charts.js``,
+``figures.js``, ``confusion.js``), and answer to the visitor (``stage.js`` with ``controls.js``,
+``panels.js``, ``live.js`` with ``pad.js``). They share ``elements.js``, ``pictures.js``, ``colors.js``
+and ``numbers.js``; what the data is stands in ``types.d.ts``.
 """
 
 from nsse.report.explorer.models import Samples

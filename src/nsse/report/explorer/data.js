@@ -3,6 +3,7 @@
 const ARRAYS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array };
 const UNKNOWN = 65535;
 
+/** @type {(block: { kind: keyof typeof ARRAYS, shape: number[], data: string }) => Promise<Block>} */
 async function decodeBlock(block) {
   const packed = Uint8Array.from(atob(block.data), (sign) => sign.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -11,7 +12,8 @@ async function decodeBlock(block) {
 }
 
 // Every block anywhere inside the entry becomes { values, shape }.
-async function decoded(entry) {
+/** @type {(entry: any) => Promise<any>} */
+export async function decoded(entry) {
   if (entry === null || typeof entry !== "object") return entry;
   if (Array.isArray(entry)) return typeof entry[0] === "object" ? Promise.all(entry.map(decoded)) : entry;
   if (typeof entry.data === "string" && entry.kind in ARRAYS) return decodeBlock(entry);
@@ -20,66 +22,81 @@ async function decoded(entry) {
   return Object.fromEntries(names.map((name, k) => [name, values[k]]));
 }
 
-class Points {
+export class Points {
+  /** @param {PageData} data */
   constructor(data) {
+    const { train, test } = data;
     this.data = data;
-    this.nTrain = data.train.codes.values.length;
-    this.nTest = data.test.codes.values.length;
+    this.nTrain = train.codes.values.length;
+    this.nTest = test.codes.values.length;
     this.n = this.nTrain + this.nTest;
-    this.d = data.train.embedding.shape[1];
-    this.embedding = joined(Float32Array, data.train.embedding, data.test.embedding);
-    this.codes = joined(Uint16Array, data.train.codes, data.test.codes);
-    this.predicted = joined(Uint16Array, data.train.predicted, data.test.predicted);
+    this.d = train.embedding.shape[1];
+    this.embedding = joined(new Float32Array(this.n * this.d), train.embedding, test.embedding);
+    this.codes = joined(new Uint16Array(this.n), train.codes, test.codes);
+    this.predicted = joined(new Uint16Array(this.n), train.predicted, test.predicted);
     // What a point is coloured by: its label, or what is predicted where there is none.
     this.shown = this.codes.map((code, i) => (code === UNKNOWN ? this.predicted[i] : code));
   }
 
+  /** @param {number} i */
   isTest(i) {
     return i >= this.nTrain;
   }
 
+  /** @param {number} i */
+  isLabelled(i) {
+    return this.codes[i] !== UNKNOWN;
+  }
+
+  /** @param {number} i */
   isWrong(i) {
-    return this.isTest(i) && this.codes[i] !== UNKNOWN && this.codes[i] !== this.predicted[i];
+    return this.isTest(i) && this.isLabelled(i) && this.codes[i] !== this.predicted[i];
   }
 
   // Rows count from 0, as in Python, in the training and in the test samples.
+  /** @param {number} i */
   row(i) {
     return this.isTest(i) ? i - this.nTrain : i;
   }
 
+  /** @param {number} i */
   title(i) {
-    const names = this.isTest(i) ? this.data.test.names : this.data.train.names;
+    const { names } = this.isTest(i) ? this.data.test : this.data.train;
     const kind = this.isTest(i) ? "Test" : "Training";
     return names ? names[this.row(i)] : `${kind} row ${this.row(i)}`;
   }
 
+  /** @param {number} code */
   className(code) {
     return this.data.classes[code];
   }
 
+  /** @param {number} i */
   radius(i) {
     const radii = this.data.radii.values;
     return radii && this.isTest(i) ? radii.values[this.row(i)] : null;
   }
 
   // The grey levels of a sample; null where it has no picture.
+  /** @param {number} i */
   picture(i) {
-    const pictures = this.data.pictures;
+    const { pictures } = this.data;
     if (!pictures || i < pictures.first) return null;
-    const size = pictures.height * pictures.width;
-    const start = (i - pictures.first) * size;
-    return pictures.grey.values.subarray(start, start + size);
+    const { width, height } = pictures, start = (i - pictures.first) * height * width;
+    return { width, height, grey: pictures.grey.values.subarray(start, start + height * width) };
   }
 
   // The numbers of a sample by column; null where the page does not carry them.
+  /** @type {(i: number) => [string, number][] | null} */
   rowValues(i) {
-    const rows = this.data.rows;
+    const { rows } = this.data;
     if (!rows || i < rows.first) return null;
     const start = (i - rows.first) * rows.columns.length;
     return rows.columns.map((name, k) => [name, rows.values.values[start + k]]);
   }
 
   // The training samples nearest to a place in the embedding, all dimensions counting.
+  /** @type {(place: Floats, count: number, except?: number) => Neighbor[]} */
   neighbors(place, count, except = -1) {
     const { embedding, d, nTrain } = this;
     const nearest = [];
@@ -97,13 +114,14 @@ class Points {
     return nearest.map(({ i, sum }) => ({ i, distance: Math.sqrt(sum) }));
   }
 
+  /** @param {number} i */
   place(i) {
     return this.embedding.subarray(i * this.d, (i + 1) * this.d);
   }
 }
 
-function joined(kind, first, second) {
-  const out = new kind(first.values.length + second.values.length);
+/** @type {<Kind extends Numbers>(out: Kind, first: Block<Kind>, second: Block<Kind>) => Kind} */
+function joined(out, first, second) {
   out.set(first.values);
   out.set(second.values, first.values.length);
   return out;

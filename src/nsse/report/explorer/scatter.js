@@ -1,8 +1,12 @@
 // Scatter: points as marks, by WebGL, or by a plain canvas where there is none.
 
-const HIDDEN = 0, NORMAL = 1, DIMMED = 2, STRONG = 3;
-const TRAINING = 0, TEST = 1, WRONG = 2;
-const N_HUES = 10, N_SHAPES = 6;
+import { cssColor } from "./colors.js";
+import { brushOf } from "./elements.js";
+
+export const STATES = { hidden: 0, normal: 1, dimmed: 2, strong: 3 };
+export const KINDS = { training: 0, test: 1, mislabelled: 2 };
+export const N_HUES = 10;
+export const N_SHAPES = 6;
 
 const VERTEX = `
 attribute vec3 a_position;
@@ -51,7 +55,8 @@ void main() {
   if (v_shape.y < 0.5) {             // training: outlined
     float d = reach(p, v_shape.x);
     cover = 1.0 - smoothstep(1.0 - soft, 1.0, d);
-    color = mix(color, u_ink, u_outline * smoothstep(1.0 - 2.2 * soft, 1.0 - 1.2 * soft, d) * step(0.9, v_color.a));
+    float rim = smoothstep(1.0 - 2.2 * soft, 1.0 - 1.2 * soft, d);
+    color = mix(color, u_ink, u_outline * rim * step(0.9, v_color.a));
   } else if (v_shape.y < 1.5) {      // test: plain
     cover = 0.85 * (1.0 - smoothstep(1.0 - soft, 1.0, reach(p, v_shape.x)));
   } else {                           // test, mislabelled: with a ring
@@ -65,47 +70,75 @@ void main() {
   gl_FragColor = vec4(color * alpha, alpha);
 }`;
 
-class Scatter {
-  static on(canvas) {
-    const options = { antialias: false, premultipliedAlpha: true, alpha: true };
-    const gl = canvas.getContext("webgl2", options) || canvas.getContext("webgl", options);
-    if (gl) gl.getExtension("OES_element_index_uint"); // part of WebGL 2
-    return gl ? new Scatter(canvas, gl) : new PlainScatter(canvas);
-  }
+/** @type {(canvas: HTMLCanvasElement) => GlScatter | PlainScatter} */
+export function scatterOn(canvas) {
+  const options = { antialias: false, premultipliedAlpha: true, alpha: true };
+  const found = canvas.getContext("webgl2", options) || canvas.getContext("webgl", options);
+  const gl = /** @type {WebGLRenderingContext | null} */ (found);
+  if (gl) gl.getExtension("OES_element_index_uint"); // part of WebGL 2
+  return gl ? new GlScatter(canvas, gl) : new PlainScatter(canvas);
+}
 
+/** @type {(gl: WebGLRenderingContext) => WebGLProgram} */
+function linkedProgram(gl) {
+  const program = gl.createProgram();
+  /** @type {(kind: number, source: string) => void} */
+  const attach = (kind, source) => {
+    const shader = /** @type {WebGLShader} */ (gl.createShader(kind));
+    gl.shaderSource(shader, source);
+    gl.compileShader(shader);
+    gl.attachShader(program, shader);
+  };
+  attach(gl.VERTEX_SHADER, VERTEX);
+  attach(gl.FRAGMENT_SHADER, FRAGMENT);
+  gl.bindAttribLocation(program, 0, "a_position");
+  gl.bindAttribLocation(program, 1, "a_mark");
+  gl.linkProgram(program);
+  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program) || "");
+  return program;
+}
+
+class GlScatter {
+  /** @type {Float32Array} */
+  positions = new Float32Array();
+  /** @type {Uint8Array} */
+  marks = new Uint8Array();
+  /** @type {Look | null} */
+  last = null;
+  /** @type {WebGLProgram | null} */
+  program = null;
+  /** @type {WebGLBuffer[]} */
+  buffers = [];
+  chosen = 0;
+  name = "WebGL";
+
+  /** @param {HTMLCanvasElement} canvas @param {WebGLRenderingContext} gl */
   constructor(canvas, gl) {
     this.canvas = canvas;
     this.gl = gl;
-    this.name = "WebGL";
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
     canvas.addEventListener("webglcontextrestored", () => {
       this.prepare();
       this.setPositions(this.positions);
       this.setMarks(this.marks);
-      this.draw(this.last);
+      if (this.last) this.draw(this.last);
     });
     this.prepare();
   }
 
   prepare() {
-    const gl = this.gl;
-    const program = gl.createProgram();
-    for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
-      const shader = gl.createShader(kind);
-      gl.shaderSource(shader, source);
-      gl.compileShader(shader);
-      gl.attachShader(program, shader);
-    }
-    gl.bindAttribLocation(program, 0, "a_position");
-    gl.bindAttribLocation(program, 1, "a_mark");
-    gl.linkProgram(program);
-    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
-    gl.useProgram(program);
-    this.at = (name) => gl.getUniformLocation(program, name);
-    this.buffers = [gl.createBuffer(), gl.createBuffer(), gl.createBuffer()];
+    this.program = linkedProgram(this.gl);
+    this.gl.useProgram(this.program);
+    this.buffers = [this.gl.createBuffer(), this.gl.createBuffer(), this.gl.createBuffer()];
     this.chosen = 0;
   }
 
+  /** @param {string} name */
+  at(name) {
+    return this.program ? this.gl.getUniformLocation(this.program, name) : null;
+  }
+
+  /** @type {(place: number, values: Float32Array | Uint8Array, size: number, kind: number) => void} */
   fill(place, values, size, kind) {
     const gl = this.gl;
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[place]);
@@ -114,16 +147,19 @@ class Scatter {
     gl.vertexAttribPointer(place, size, kind, false, 0, 0);
   }
 
+  /** @param {Float32Array} positions */
   setPositions(positions) {
     this.positions = positions;
     this.fill(0, positions, 3, this.gl.FLOAT);
   }
 
+  /** @param {Uint8Array} marks */
   setMarks(marks) {
     this.marks = marks;
     this.fill(1, marks, 4, this.gl.UNSIGNED_BYTE);
   }
 
+  /** @param {Look} look */
   draw(look) {
     const gl = this.gl, { width, height } = this.canvas;
     this.last = look;
@@ -152,18 +188,20 @@ class Scatter {
   }
 
   // Chooses one point in so many, in the order of all; returns how many there are.
+  /** @param {number} every */
   someOf(every) {
     const gl = this.gl, count = Math.ceil(this.positions.length / 3 / every);
     if (this.chosen === every) return count;
     this.chosen = every;
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.buffers[2]);
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, Uint32Array.from({ length: count }, (_, k) => k * every), gl.STATIC_DRAW);
+    const rows = Uint32Array.from({ length: count }, (_, k) => k * every);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, rows, gl.STATIC_DRAW);
     return count;
   }
 
   // All pixels as they are drawn now: red, green, blue, alpha, from the bottom row up.
   pixels() {
-    this.draw(this.last);
+    if (this.last) this.draw(this.last);
     const { width, height } = this.canvas, gl = this.gl;
     const out = new Uint8Array(4 * width * height);
     gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, out);
@@ -173,39 +211,47 @@ class Scatter {
 
 // The same points as discs and squares, one after the other: slow for many, and never nothing.
 class PlainScatter {
+  /** @type {Float32Array} */
+  positions = new Float32Array();
+  /** @type {Uint8Array} */
+  marks = new Uint8Array();
+  name = "canvas";
+
+  /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
     this.canvas = canvas;
-    this.context = canvas.getContext("2d");
-    this.name = "canvas";
+    this.context = brushOf(canvas);
   }
 
+  /** @param {Float32Array} positions */
   setPositions(positions) {
     this.positions = positions;
   }
 
+  /** @param {Uint8Array} marks */
   setMarks(marks) {
     this.marks = marks;
   }
 
+  /** @param {Look} look */
   draw(look) {
     const { context, canvas, positions, marks } = this;
     context.clearRect(0, 0, canvas.width, canvas.height);
-    const css = (color) => `rgb(${color.map((v) => Math.round(255 * v)).join(" ")})`;
-    const hues = look.hues.map(css), ink = css(look.ink);
+    const hues = look.hues.map(cssColor), ink = cssColor(look.ink);
     for (let i = 0; i < positions.length / 3; i += look.every) {
       const [hue, shape, kind, state] = marks.subarray(4 * i, 4 * i + 4);
-      if (state === HIDDEN) continue;
+      if (state === STATES.hidden) continue;
       const [x, y] = look.toScreen(i).map((v) => v * look.ratio);
-      const r = (look.ratio * look.size * (kind === TRAINING ? 1 : 0.8)) / 2;
-      context.globalAlpha = state === DIMMED ? 0.12 : 0.9;
+      const r = (look.ratio * look.size * (kind === KINDS.training ? 1 : 0.8)) / 2;
+      context.globalAlpha = state === STATES.dimmed ? 0.12 : 0.9;
       context.fillStyle = hues[hue];
       context.strokeStyle = ink;
       context.beginPath();
       if (shape % 2) context.rect(x - r, y - r, 2 * r, 2 * r);
       else context.arc(x, y, r, 0, 7);
       context.fill();
-      if (kind === TRAINING) context.stroke();
-      if (kind === WRONG) {
+      if (kind === KINDS.training) context.stroke();
+      if (kind === KINDS.mislabelled) {
         context.beginPath();
         context.arc(x, y, 1.8 * r, 0, 7);
         context.stroke();

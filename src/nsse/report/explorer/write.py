@@ -18,15 +18,13 @@ from nsse._names import written
 from nsse.certificates.rejection import risk_coverage_curve
 from nsse.report.explorer import facts
 from nsse.report.explorer.blocks import block, script_safe_json
+from nsse.report.explorer.bundle import bundled
 from nsse.report.explorer.live import LiveMap, live_map
 from nsse.report.explorer.models import Findings, Points, Samples, find
 from nsse.report.explorer.pictures import checked_preparation, column_names, pictures_or_rows
 from nsse.report.palette import hues
 from nsse.report.polygon import polygon_map
 
-SCRIPTS = (
-    "data", "map", "view", "scatter", "charts", "overlay", "stage", "panels", "figures", "live", "main",
-)  # fmt: skip
 SUFFIXES = (".html", ".png", ".svg")
 # Points of a curve in the page: more are not told apart.
 CURVE_POINTS = 400
@@ -112,7 +110,7 @@ def page(findings: Findings, preparation: Mapping[str, Any], live: LiveMap, titl
         finding=escape(facts.finding(findings)),
         made_of=escape(facts.made_of(findings)),
         data=script_safe_json(page_data(findings, preparation, live)),
-        script="\n".join(read(f"{name}.js") for name in SCRIPTS),
+        script=bundled(),
     )
 
 
@@ -121,7 +119,6 @@ def page_data(findings: Findings, preparation: Mapping[str, Any], live: LiveMap)
     center, matrix, offset, corners = polygon_map(findings.train.embedding, findings.train.codes)
     return {
         "classes": findings.classes,
-        "known": len(findings.core.classes_),
         "hues": hues(),
         "train": _points_entry(findings.train),
         "test": _points_entry(findings.test),
@@ -155,7 +152,7 @@ def _trace_entry(findings: Findings) -> dict[str, Any] | None:
     trace = findings.trace
     if not trace:
         return None
-    return {name: trace[name] for name in ("iteration", "stage", "sigma", "excess")}
+    return {name: trace[name] for name in ("stage", "sigma", "excess")}
 
 
 def _radii_entry(findings: Findings) -> dict[str, Any]:

@@ -1,0 +1,78 @@
+// What the scripts share: the page's data as `page_data` (write.py) makes it, decoded, and names of classes.
+
+type Numbers = Float32Array | Float64Array | Uint8Array | Uint16Array;
+type Block<Kind extends Numbers = Numbers> = { values: Kind; shape: number[] };
+type Floats = number[] | Float32Array | Float64Array;
+type Color = number[]; // red, green, blue in [0, 1]
+type Place = [number, number, number];
+type Neighbor = { i: number; distance: number };
+type Choose = (button: HTMLElement, members: number[]) => void;
+
+type Points = import("./data.js").Points;
+type View = import("./view.js").View;
+type Stage = import("./stage.js").Stage;
+
+interface PageData {
+  classes: string[];
+  hues: string[];
+  train: PointsEntry;
+  test: PointsEntry;
+  labelled: boolean;
+  notes: string[];
+  polygon: { classes: number[]; center: number[]; matrix: number[][]; offset: number[]; corners: number[][] };
+  columns: string[];
+  trace: { stage: string[]; sigma: number[]; excess: number[] } | null;
+  radii: RadiiEntry | { values: null; reason: string };
+  live: LiveEntry | null;
+  without_live: string;
+  pictures: PicturesEntry | null;
+  rows: { first: number; columns: string[]; n_columns: number; values: Block<Float32Array> } | null;
+}
+
+type PicturesEntry =
+  { first: number; height: number; width: number; grey: Block<Uint8Array>; stretched: boolean };
+
+interface PointsEntry {
+  embedding: Block<Float32Array>;
+  codes: Block<Uint16Array>;
+  predicted: Block<Uint16Array>;
+  names: string[] | null;
+}
+
+type RadiiEntry = { values: Block<Float32Array>; unit: string; sentence: string; risk: Risk | null };
+type Risk = { coverage: number[]; risk: number[]; error: number; at_80: number };
+
+interface MapEntry {
+  factor: Block<Float64Array>;
+  offset: Block<Float64Array>;
+  centers: Block<Float32Array | Float64Array>;
+  coef: Block<Float64Array>;
+  sigma: number;
+  decision: Decision | null;
+}
+
+interface Decision {
+  weights: Block<Float64Array>;
+  offsets: Block<Float64Array>;
+  codes: Block<Uint16Array>;
+  n_votes: number;
+  tie: { size2: number; share: number } | null;
+  own: number;
+  factor: Block<Float64Array>;
+  doubt: number;
+}
+
+type Images = { kind: "images"; size: [number, number]; unit_norm: boolean };
+type LiveEntry = MapEntry & { voters: Partial<MapEntry>[]; preparation: Images | { kind: "array" } };
+
+// One picture of all points: the camera in pixels, sizes and colours, and one point in `every`.
+interface Look {
+  rotation: number[][]; center: number[]; scale: number; reach: number; deep: boolean;
+  width: number; height: number; ratio: number; toScreen: (i: number) => number[];
+  size: number; outline: number; ring: number; hues: Color[]; paper: Color; ink: Color;
+  every: number;
+}
+
+interface Window {
+  nsse: object;
+}
