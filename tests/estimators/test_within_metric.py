@@ -6,6 +6,7 @@ import pickle
 import tracemalloc
 
 import numpy as np
+import oracles_within_metric as oracle
 import pytest
 from scipy import linalg, sparse
 from sklearn.base import clone
@@ -15,7 +16,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-import oracles_metric as oracle
 from nsse import NSSE, WithinMetric
 from nsse.datasets import load_dataset
 from nsse.estimators._within_metric import learned_scatter, learned_scatter_of_some
