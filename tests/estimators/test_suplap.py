@@ -91,6 +91,7 @@ def test_objective_is_the_sum_of_the_eigenvalues_of_the_literal_matrix(blobs, wi
     assert model.objective_ == pytest.approx(values.sum(), abs=1e-10)
 
 
+@pytest.mark.slow
 def test_embedding_is_the_minimiser(blobs):
     model = fitted(blobs)
     W = oracles.suplap_weights(*blobs, "adaptive", 10)
