@@ -7,7 +7,7 @@ RUN    := $(VENV)/bin
 NEWEST_ONLY := benchmarks cli report paper/test_reproduce.py test_names.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint lint-report types check test-oldest bench methods selection study certificates reproduce clean
+.PHONY: help demo test quick lint lint-report types check test-oldest bench methods selection study certificates reproduce clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -33,6 +33,9 @@ demo: $(VENV)/.demo ## Embed the digits; leave a picture, a table and a CSV in d
 	$(RUN)/nsse demo --out demo
 
 test: lint types check ## Lint, types and the whole test suite.
+
+quick: $(VENV)/.test ## The tests that need less than half a second each: a minute on two cores.
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
 
 lint: $(VENV)/.test lint-report
 	$(RUN)/ruff check .

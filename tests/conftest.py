@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+import peaks
 from browser import running_browser
 from nsse.graphs import gaussian_affinity
 from nsse.kernels import median_distance, squared_distances
@@ -48,6 +49,25 @@ def problem_of(data, *, mu1=1.0, mu2=1e-2, mu3=0.1, n_components=2, n_neighbors=
         read_only(D2), data.codes, lambda d2, codes, members: gaussian_affinity(d2, codes, n_neighbors),
         mu1=mu1, mu2=mu2, mu3=mu3, n_components=n_components,
     )  # fmt: skip
+
+
+# A browser, a cluster of processes, a process for every fit: what needs one is slow by itself.
+SLOW_FIXTURES = {"browser", "client", "estimate_over_peak"}
+SLOW_PLACES = {
+    "benchmarks",
+    "test_dask.py",
+    "test_dask_alone.py",
+    "test_estimator_checks.py",
+    "test_reproduce.py",
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark what `make quick` leaves out; single tests that take long are marked where they stand."""
+    for item in items:
+        if SLOW_FIXTURES & set(item.fixturenames) or SLOW_PLACES & set(item.path.parts):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
@@ -108,6 +128,13 @@ def run_page(tmp_path, monkeypatch):
         return names
 
     return run
+
+
+@pytest.fixture(scope="session")
+def estimate_over_peak():
+    """Factory: estimated bytes of a fit over those it takes, each in a process of its own."""
+    with peaks.measuring() as measure:
+        yield measure
 
 
 @pytest.fixture(scope="session")

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nsse
 
 SOURCES = str(Path(nsse.__file__).parents[1])
 
-SCRIPT = """
-import warnings
+# Imports once, and forks for every program it is sent: the peak of a child begins with what it holds.
+PARENT = """
+import json, os, sys, traceback, warnings
 import numpy as np
 from nsse import NSSE, NSSECV
 warnings.simplefilter("ignore")
 def peak():  # unlike ru_maxrss this does not begin with what the parent process had
     lines = open("/proc/self/status").read().splitlines()
     return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        try:
+            exec(json.loads(line), globals())
+            sys.stdout.flush()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    if os.waitpid(child, 0)[1]:
+        print("nan", flush=True)
+"""
+PROGRAM = """
 N, n = {shape}
 y = np.arange(N) % {n_classes}
 {samples}
@@ -36,14 +54,25 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OPENBLAS_NUM_THREADS": "1"}
 
 
-def estimate_over_peak(
-    model: str, shape: tuple[int, int], samples: str, warm_up: str, n_classes: int = 10
-) -> float:
-    """Estimated bytes over measured ones; all arguments but the shape are lines of Python."""
-    script = SCRIPT.format(
-        model=model, shape=shape, samples=samples, warm_up=warm_up, n_classes=n_classes
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=True
-    )
-    return float(run.stdout)
+@contextmanager
+def measuring() -> Iterator[Callable[..., float]]:
+    """A function that tells the estimated bytes over the measured ones; NaN where a fit failed."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as parent:
+
+        def estimate_over_peak(
+            model: str, shape: tuple[int, int], samples: str, warm_up: str, n_classes: int = 10
+        ) -> float:
+            """All arguments but the shape and the number of classes are lines of Python."""
+            program = PROGRAM.format(
+                model=model, shape=shape, samples=samples, warm_up=warm_up, n_classes=n_classes
+            )
+            print(json.dumps(program), file=parent.stdin, flush=True)
+            return float(parent.stdout.readline())
+
+        yield estimate_over_peak

@@ -113,17 +113,35 @@ def relative(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
-@pytest.fixture(params=FILES, ids=relative)
-def source_file(request):
-    return request.param
+def prints(tree: ast.AST) -> list[int]:
+    """Lines in which something is printed."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
 
 
-def test_imports_point_to_the_left(source_file):
-    room = room_of(source_file)
-    assert room in MAY_IMPORT, f"{room} is no room of the map: add it to the table, or move the file"
-    package = ("nsse", *source_file.relative_to(PACKAGE).parent.parts)
-    against = offences(room, imported_rooms(source_file.read_text(encoding="utf-8"), package))
-    assert not against, f"nsse.{room} must not import {sorted(against)}"
+def only_offenders(found: dict[str, list]) -> dict[str, list]:
+    """Of what was found in every file, what is something: a failure shows all of it at once."""
+    return {name: offences for name, offences in found.items() if offences}
+
+
+def trees() -> Iterator[tuple[Path, ast.Module]]:
+    """Every file of the package, parsed."""
+    for path in FILES:
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_every_file_is_in_a_room_of_the_map():
+    strangers = sorted({room_of(path) for path in FILES} - set(MAY_IMPORT))
+    assert not strangers, f"no rooms of the map: add them to the table, or move the files: {strangers}"
+
+
+def test_imports_point_to_the_left():
+    found = {}
+    for path in FILES:
+        package = ("nsse", *path.relative_to(PACKAGE).parent.parts)
+        imported = imported_rooms(path.read_text(encoding="utf-8"), package)
+        found[relative(path)] = sorted(offences(room_of(path), imported))
+    assert not only_offenders(found), "these files must not import these rooms"
 
 
 def test_figures_are_imported_where_they_are_drawn():
@@ -132,25 +150,22 @@ def test_figures_are_imported_where_they_are_drawn():
         assert run(program) == "False"
 
 
-def test_optional_packages_are_imported_where_they_are_used(source_file):
-    at_top = set(names_at_module_level(ast.parse(source_file.read_text(encoding="utf-8"))))
-    allowed = {"typer"} if room_of(source_file) == "cli" else set()
-    assert not (at_top & OPTIONAL) - allowed
+def test_optional_packages_are_imported_where_they_are_used():
+    found = {}
+    for path, tree in trees():
+        allowed = {"typer"} if room_of(path) == "cli" else set()
+        found[relative(path)] = sorted((set(names_at_module_level(tree)) & OPTIONAL) - allowed)
+    assert not only_offenders(found), "these files import optional packages before they are used"
 
 
-def test_file_says_what_it_is(source_file):
-    tree = ast.parse(source_file.read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree), "a source file begins with a docstring"
+def test_every_file_says_what_it_is():
+    silent = [relative(path) for path, tree in trees() if not ast.get_docstring(tree)]
+    assert not silent, "a source file begins with a docstring"
 
 
-def test_only_the_command_line_prints(source_file):
-    tree = ast.parse(source_file.read_text(encoding="utf-8"))
-    prints = [
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
-    ]
-    assert not prints or room_of(source_file) == "cli", f"print in lines {prints}"
+def test_only_the_command_line_prints():
+    found = {relative(path): prints(tree) for path, tree in trees() if room_of(path) != "cli"}
+    assert not only_offenders(found), "these files print in these lines"
 
 
 def test_there_is_no_utils():
@@ -199,6 +214,11 @@ def test_the_check_of_module_level_sees_what_it_should():
         "if TYPE_CHECKING:\n    import plotly\n"
     )
     assert set(names_at_module_level(ast.parse(source))) == {"numpy", "pandas", "rich"}
+
+
+def test_the_check_of_prints_sees_what_it_should():
+    source = "def f():\n    print(1)\nreport.print(2)\nprint\nif x:\n    print()\n"
+    assert prints(ast.parse(source)) == [2, 6]
 
 
 def run(program: str) -> str:

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from oracles_certificates import gram, nearest_neighbor_radius, value
 from scipy import sparse
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
@@ -24,7 +25,6 @@ from nsse.certificates import (
 )
 from nsse.certificates.jacobians import _negative_half_square, jacobians, steepness
 from nsse.extensions import GaussianExpansion
-from oracles_certificates import gram, nearest_neighbor_radius, value
 
 CLASSIFIERS = [
     KNeighborsClassifier(1),
@@ -174,6 +174,7 @@ def test_coarser_bounds_give_smaller_radii(model, new_points):
     assert by["proposition_1"][k] >= to_bisectors.min() / lipschitz * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=repr)
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_scores_decide_as_the_classifier_does(classifier, n_classes, make_blobs, new_points):

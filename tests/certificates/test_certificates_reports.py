@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from oracles_certificates import separation as literal_separation
+from oracles_certificates import theorem_terms
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
@@ -16,8 +18,6 @@ from nsse.certificates import (
 )
 from nsse.certificates.generalization import calibration, separation
 from nsse.certificates.rejection import risk_coverage_curve
-from oracles_certificates import separation as literal_separation
-from oracles_certificates import theorem_terms
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +152,7 @@ def test_report_finds_structure(model, blobs, unseen):
     assert np.isnan(none.to_dict()["permuted_train_separation"])
 
 
+@pytest.mark.slow
 def test_meaningless_labels_have_even_p_values(model, blobs, unseen):
     X, y = unseen
     p_values = []
@@ -287,6 +288,7 @@ def words_of(figure):
     return texts + [text.get_text() for axes in figure.axes for text in axes.texts]
 
 
+@pytest.mark.slow
 def test_curves_are_drawn_as_they_are(model, unseen, tmp_path):
     pytest.importorskip("matplotlib")
     from nsse.report import risk_coverage_figure, save_figure

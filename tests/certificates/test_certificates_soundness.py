@@ -40,6 +40,7 @@ def around(x, radius, count):
     return x + radius * (1 - 1e-12) * shares * directions
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), name=st.sampled_from(list(CLASSIFIERS)))
 def test_dense_samples_of_the_ball_keep_the_label(data, name):
@@ -110,6 +111,7 @@ def attacked(model, X, radius, steps=12):
     return changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [
@@ -163,6 +165,7 @@ def test_single_precision_keeps_its_labels(make_blobs):
         assert np.all(model.predict(nearby[inside]) == label)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["digits", "orl"])
 def test_real_images_keep_their_labels(name, request):
     if name == "orl":

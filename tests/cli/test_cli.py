@@ -35,6 +35,7 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_demo_leaves_its_four_files_and_nothing_else(demo):
     result, out = demo
     assert result.exit_code == 0

@@ -64,6 +64,7 @@ def test_bad_tables(content, what, tmp_path):
         assert left == {"data.csv": content} | ({} if old is None else {"model.nsse": old})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["predict", "transform", "evaluate"])
 def test_new_rows_that_do_not_fit_the_model(command, model, tmp_path):
     data, out = tmp_path / "new.csv", tmp_path / "out.csv"
@@ -92,6 +93,7 @@ def photos(tmp_path):
     return tmp_path / "photos"
 
 
+@pytest.mark.slow
 def test_images_of_all_kinds_and_sizes_are_taken_and_broken_ones_named(photos, tmp_path):
     out = tmp_path / "model.nsse"
     arguments = ["fit", str(photos), "--out", str(out)]

@@ -99,6 +99,7 @@ def test_fit_passes_its_options_on(iris, tmp_path):
     assert result["bytes"] == (tmp_path / "m.nsse").stat().st_size
 
 
+@pytest.mark.slow
 def test_fit_tunes(iris, tmp_path):
     folder, X, y, X_new, _ = iris
     result = told(
@@ -133,6 +134,7 @@ def test_fit_takes_landmarks(iris, tmp_path):
     assert nsse.load(tmp_path / "m.nsse").centers_.shape == (20, 4)
 
 
+@pytest.mark.slow
 def test_fit_says_when_columns_differ_in_spread(iris, tmp_path):
     _, X, y, *_ = iris
     polars.DataFrame({"a": 1000 * X[:, 0], "b": X[:, 1], "kind": y}).write_csv(tmp_path / "t.csv")
@@ -271,6 +273,7 @@ def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path):
         assert ":smile:" in shown or command[0] == "predict"
 
 
+@pytest.mark.slow
 def test_images_go_all_the_way(photos, tmp_path):
     path = tmp_path / "m.nsse"
     result = run("fit", photos / "train", "--out", path, "--size", "12x10", "--raw")
@@ -295,6 +298,7 @@ def test_images_go_all_the_way(photos, tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_arrays_go_all_the_way(blobs, tmp_path):
     np.savez(tmp_path / "d.npz", X=blobs.X.astype(np.float32), y=blobs.codes)
     run("fit", tmp_path / "d.npz", "--out", tmp_path / "m.nsse")
@@ -329,6 +333,7 @@ def test_info_reads_the_header_alone(iris, fitted, tmp_path, monkeypatch):
     assert "setosa, versicolor, virginica" in shown
 
 
+@pytest.mark.slow
 def test_export_writes_a_graph_that_agrees(iris, fitted, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX: pip install 'nsse[onnx]'")
     pytest.importorskip("skl2onnx", reason="ONNX: pip install 'nsse[onnx]'")
@@ -349,6 +354,7 @@ def test_report_writes_a_page(photos, tmp_path):
     assert result["bytes"] == (tmp_path / "page.html").stat().st_size
 
 
+@pytest.mark.slow
 def test_datasets_lists_and_writes(tmp_path, monkeypatch):
     monkeypatch.delenv("NSSE_DATA", raising=False)
     shown = run("datasets").stdout

@@ -44,6 +44,7 @@ def arguments(way, irises, path):
     return (command, *irises[: 1 if command == "export" else 2], option, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way[0]} {way[2]}")
 def test_all_write_the_same_through_a_link_and_down_a_pipe(irises, tmp_path, way):
     (tmp_path / "far").mkdir()

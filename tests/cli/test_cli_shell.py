@@ -51,6 +51,7 @@ def test_every_command_is_listed_and_has_json():
         assert "--json" in run("reproduce", part, "--help", env={"COLUMNS": "200"}).stdout
 
 
+@pytest.mark.slow
 def test_the_whole_shell_gets_json_on_stdout_and_lines_on_stderr(data, tmp_path):
     done = shell("fit", data, "--out", tmp_path / "m.nsse", "--json")
     assert done.returncode == 0
@@ -59,6 +60,7 @@ def test_the_whole_shell_gets_json_on_stdout_and_lines_on_stderr(data, tmp_path)
     assert [line.split()[0] for line in done.stderr.splitlines()] == ["Read", "Fitted", "Wrote"]
 
 
+@pytest.mark.slow
 def test_demo_speaks_json(tmp_path):
     result = run("demo", "--out", tmp_path, "--splits", "1", "--json")
     told = json.loads(result.stdout)
@@ -76,6 +78,7 @@ def test_json_has_no_infinities():
     assert json.loads("".join(written)) == {"a": [None, 1.5, {"b": None}]}
 
 
+@pytest.mark.slow
 def test_debug_shows_the_traceback_and_the_line(tmp_path):
     arguments = ("fit", tmp_path / "nowhere.csv", "--out", tmp_path / "m.nsse")
     plain = run(*arguments)

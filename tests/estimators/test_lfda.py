@@ -1,17 +1,12 @@
 """LFDA: its affinity and scatters are the paper's, its subspace is optimal, nothing gives a NaN."""
 
 import numpy as np
+import oracles_lfda_lde as oracle
 import pytest
 from scipy import linalg, sparse
-from sklearn.base import clone
-from sklearn.datasets import load_iris, make_classification
+from sklearn.datasets import make_classification
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
-import oracles_methods_b as oracle
 from nsse import LFDA
 from nsse.extensions.linear import linear_map
 from nsse.graphs.local_scaling import local_scaling_affinity, one_neighborhood
@@ -133,25 +128,8 @@ def test_class_of_two_clusters_stays_apart_from_the_one_between():
 # What must not matter
 
 
-def test_order_of_samples_does_not_matter(blobs):
-    X, codes = blobs
-    order = np.random.default_rng(1).permutation(len(X))
-    one, other = LFDA().fit(X, codes), LFDA().fit(X[order], codes[order])
-    np.testing.assert_allclose(other.components_, one.components_, atol=1e-8)
-
-
-def test_names_and_order_of_classes_do_not_matter(blobs):
-    X, codes = blobs
-    one = LFDA().fit(X, codes)
-    names = LFDA().fit(X, np.array(["a", "b", "c", "d"])[codes])
-    np.testing.assert_array_equal(names.embedding_, one.embedding_)
-    turned = LFDA().fit(X, 3 - codes)
-    up_to_sign(turned.embedding_, one.embedding_)
-    np.testing.assert_array_equal(3 - turned.predict(X), one.predict(X))
-
-
 @pytest.mark.parametrize("scale", [1e-6, 1e5])
-def test_scale_of_samples_does_not_matter(blobs, scale):
+def test_scale_and_place_of_samples_do_not_matter(blobs, scale):
     X, codes = blobs
     one, other = LFDA().fit(X, codes), LFDA().fit(scale * X + 3 * scale, codes)
     np.testing.assert_allclose(other.embedding_, one.embedding_, atol=1e-6)
@@ -268,20 +246,16 @@ def test_classes_far_apart_keep_their_digits(make_blobs):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_components": 0}, r"`n_components` must be a whole number, at least 1. Got 0."),
         (
             {"n_components": 6},
             r"`n_components` must not exceed the number of principal axes .* 5. Got 6.",
         ),
-        ({"n_neighbors": 0}, r"`n_neighbors` must be a whole number, at least 1. Got 0."),
         ({"affinity": "one"}, r"`affinity` must be one of 'local_scaling', 'ones'. Got 'one'."),
         ({"metric": "x"}, r"`metric` must be one of 'weighted', .* Got 'x'."),
         ({"pca": 1.0}, r"`pca` must be 'auto', None, a whole number .* Got 1.0."),
         ({"pca": True}, r"`pca` must be 'auto', None, a whole number .* Got True."),
         ({"pca": "all"}, r"`pca` must be 'auto', None, a whole number .* Got 'all'."),
         ({"pca": 6}, r"`pca` must not exceed the rank of the centred samples, 5. Got 6."),
-        ({"reg": -1}, r"`reg` must be a finite number that is not negative. Got -1."),
-        ({"classifier": 1}, r"`classifier` must be a scikit-learn classifier"),
     ],
 )
 def test_errors_say_rule_value_and_cure(blobs, parameters, message):
@@ -305,18 +279,14 @@ def test_no_scatter_within_classes_is_an_error(X):
         LFDA().fit(X, y)
 
 
-# As part of scikit-learn
+# The map
 
 
-def test_transform_is_the_map_and_independent_of_the_batch(blobs):
+def test_transform_is_the_map(blobs):
     X, codes = blobs
     model = LFDA(3).fit(X, codes)
     expected = (X - model.mean_) @ model.components_.T
     np.testing.assert_allclose(model.transform(X), expected, atol=1e-12)
-    np.testing.assert_array_equal(model.transform(X), model.embedding_)
-    np.testing.assert_array_equal(model.fit_transform(X, codes), model.embedding_)
-    for i in (0, 7, 59):
-        np.testing.assert_array_equal(model.transform(X[i : i + 1])[0], model.embedding_[i])
 
 
 @pytest.mark.parametrize(("n_features", "d"), [(3, 1), (64, 9), (701, 1), (1024, 180)])
@@ -337,32 +307,3 @@ def test_sparse_samples_give_the_same(blobs):
     one, other = LFDA().fit(X, codes), LFDA().fit(sparse.csr_array(X), codes)
     np.testing.assert_array_equal(other.components_, one.components_)
     np.testing.assert_array_equal(other.transform(sparse.csr_array(X)), one.transform(X))
-
-
-def test_float32_stays_float32(blobs):
-    X, codes = blobs
-    model = LFDA(2).fit(X.astype(np.float32), codes)
-    assert model.embedding_.dtype == np.float32
-    assert model.transform(X.astype(np.float32)).dtype == np.float32
-    np.testing.assert_allclose(model.embedding_, LFDA(2).fit(X, codes).embedding_, atol=1e-3)
-
-
-def test_pipeline_grid_search_clone_and_frames():
-    pytest.importorskip("pandas")
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    model = LFDA(2, n_neighbors=5).set_output(transform="pandas").fit(X, y)
-    assert list(model.transform(X).columns) == ["lfda0", "lfda1"]
-    assert clone(model).get_params() == model.get_params()
-    grid = {"lfda__n_components": [1, 2], "lfda__n_neighbors": [3, 7], "lfda__metric": METRICS}
-    search = GridSearchCV(make_pipeline(StandardScaler(), LFDA()), grid, cv=3).fit(X, y)
-    assert search.best_score_ > 0.9
-
-
-def test_number_of_threads_does_not_matter(make_blobs):
-    X, codes = make_blobs((60, 60, 60), n_features=120)
-    with threadpool_limits(2):
-        two = LFDA().fit(X, codes)
-    with threadpool_limits(1):
-        one = LFDA().fit(X, codes)
-    np.testing.assert_array_equal(two.components_, one.components_)
-    np.testing.assert_array_equal(two.embedding_, one.embedding_)

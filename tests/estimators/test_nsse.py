@@ -217,6 +217,7 @@ def test_no_warning_at_default_settings():
             NSSE(solver="alternating").fit(X, y)
 
 
+@pytest.mark.slow
 def test_untuned_it_beats_nearest_neighbour_and_svm():
     errors = {"nsse": [], "1-nn": [], "svm": []}
     for seed in range(5):
@@ -282,6 +283,7 @@ def test_pickle_holds_the_centres_once():
     assert len(pickle.dumps(model)) < 1.1 * X.nbytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_pipeline_and_grid_search(n_jobs):
     X, y = blobs(90, n_features=6)

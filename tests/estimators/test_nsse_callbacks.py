@@ -50,6 +50,7 @@ def test_every_step_in_order(parameters):
         assert step.stage in {"scan", "joint", "embedding", "scale", "fixed"}
 
 
+@pytest.mark.slow
 def test_a_large_problem_is_watched_too():
     labels = np.arange(800) % 4
     samples = RNG.normal(size=(4, 5))[labels] + RNG.normal(size=(800, 5))

@@ -39,6 +39,7 @@ def blobs(n_samples: int, n_classes: int = 3, n_features: int = 12, spread: floa
 # --------------------------------------------------------------------- changes that must not matter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["joint", "alternating"])
 @pytest.mark.parametrize(("scale", "offset"), [(1e-6, 0.0), (1e6, 0.0), (1.0, 1e5), (1e-3, -40.0)])
 def test_units_and_origin_of_x(digits, solver, scale, offset):
@@ -95,6 +96,7 @@ def test_constant_features_change_nothing(fitted, digits):
     np.testing.assert_allclose(model.embedding_, fitted.embedding_, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["joint", "alternating"])
 def test_number_of_threads(solver):
     X, y = blobs(900, n_classes=4, n_features=40)
@@ -114,6 +116,7 @@ def test_number_of_threads(solver):
     assert one.sigma_ == two.sigma_
 
 
+@pytest.mark.slow
 def test_random_state_matters_within_the_tolerance_only():
     X, y = blobs(900)
     models = [NSSE(random_state=seed).fit(X, y) for seed in (0, 1, np.random.RandomState(5))]
@@ -151,6 +154,7 @@ FORMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("centres", ["alike", "dense", "csr"])
 def test_a_point_has_the_same_bits_in_any_batch(form, centres):
@@ -233,6 +237,7 @@ def coil20():
     return load_dataset("coil20", unit_norm=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 1e-9])
 def test_duplicated_images_of_coil20(coil20, noise):
     X, y = coil20.X, coil20.y
@@ -306,6 +311,7 @@ def test_two_classes(solver, n_samples):
     check_sound(model, X, y)
 
 
+@pytest.mark.slow
 @SOLVERS
 @pytest.mark.parametrize("n_features", [8, 50])
 def test_two_hundred_classes(solver, n_features):

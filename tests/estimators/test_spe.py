@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
+import oracles_suplap_nys_spe as oracles
 import pytest
-from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
 
-import oracles_methods_a as oracles
 from nsse import SPE, DegenerateEmbeddingWarning
 from nsse.extensions import SparseCoder
 from nsse.extensions.sparse_coding import lasso_code
@@ -124,36 +117,10 @@ def test_parallel_samples_share_their_code():
 
 
 @pytest.mark.parametrize("k", [None, 10])
-def test_duplicates_share_their_coordinates(blobs, k):
-    X, codes = np.repeat(blobs.X, 2, axis=0), np.repeat(blobs.codes, 2)
-    model = SPE(n_neighbors=k).fit(X, codes)
-    assert np.all(np.isfinite(model.embedding_))
-    np.testing.assert_array_equal(model.embedding_[::2], model.embedding_[1::2])
-
-
-def test_a_point_has_the_same_bits_in_any_batch(blobs):
-    X = np.random.default_rng(0).standard_normal((37, 5))
-    X[X < -1] = 0.0
-    for kind in (np.asarray, sparse.csr_array):
-        model = fitted((kind(blobs.X), blobs.codes))
-        whole = model.transform(kind(X))
-        alone = np.vstack([model.transform(kind(X[[i]])) for i in range(37)])
-        np.testing.assert_array_equal(alone, whole)
-        np.testing.assert_array_equal(model.transform(kind(X[::-1])), whole[::-1])
-
-
-def test_the_order_of_samples_labels_and_scale_do_not_matter(blobs):
-    new = np.random.default_rng(1).standard_normal((20, 5))
-    for k in (None, 10):
-        model = fitted(blobs, n_neighbors=k, alpha=0.05)
-        order = np.random.default_rng(0).permutation(60)
-        shuffled = fitted((blobs.X[order], blobs.codes[order]), n_neighbors=k, alpha=0.05)
-        np.testing.assert_allclose(shuffled.embedding_, model.embedding_[order], atol=1e-9)
-        np.testing.assert_allclose(shuffled.transform(new), model.transform(new), atol=1e-9)
-        scaled = fitted((1000 * blobs.X, blobs.codes), n_neighbors=k, alpha=0.05)
-        np.testing.assert_allclose(scaled.transform(1000 * new), model.transform(new), atol=1e-9)
-        other = fitted((blobs.X, blobs.codes[order]), n_neighbors=k, alpha=0.05)
-        np.testing.assert_array_equal(other.embedding_, model.embedding_)
+def test_labels_do_not_touch_the_embedding(blobs, k):
+    other = np.random.default_rng(0).permutation(blobs.codes)
+    model = fitted(blobs, n_neighbors=k)
+    np.testing.assert_array_equal(fitted((blobs.X, other), n_neighbors=k).embedding_, model.embedding_)
 
 
 def test_sparse_and_dense_solvers_agree(digits, monkeypatch):
@@ -169,40 +136,12 @@ def test_pieces_of_a_graph_are_reported(make_blobs):
         SPE(1, n_neighbors=4).fit(*make_blobs((9, 8, 7), spread=50.0))
 
 
-def test_two_classes_and_more_features_than_samples(make_blobs):
-    data = make_blobs((6, 5), n_features=40)
-    assert SPE().fit(*data).transform(data.X).shape == (11, 1)
-
-
-def test_sparse_single_precision_pickle_clone(blobs):
-    model = fitted(blobs)
-    from_sparse = fitted((sparse.csr_array(blobs.X), blobs.codes))
-    np.testing.assert_allclose(from_sparse.embedding_, model.embedding_, atol=1e-9)
-    single = fitted((blobs.X.astype(np.float32), blobs.codes))
-    assert single.embedding_.dtype == single.transform(blobs.X.astype(np.float32)).dtype == np.float32
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.transform(blobs.X), model.transform(blobs.X))
-    assert not hasattr(clone(model), "embedding_")
-
-
-def test_pipeline_search_and_data_frames(blobs):
-    pipeline = make_pipeline(MinMaxScaler(), SPE(3))
-    search = GridSearchCV(pipeline, {"spe__alpha": [0.05, 0.5], "spe__n_neighbors": [None, 20]}, cv=3)
-    assert search.fit(*blobs).best_score_ > 0.5
-    frame = fitted(blobs).set_output(transform="pandas").transform(blobs.X)
-    assert list(frame.columns) == ["spe0", "spe1", "spe2"]
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"alpha": 0}, r"`alpha` must be a positive, finite number. Got 0."),
         ({"alpha": 1.0}, r"`alpha` must be smaller than 1. Got 1.0. From 1 on every code vanishes"),
-        ({"n_neighbors": 0}, r"`n_neighbors` must be a whole number, at least 1. Got 0."),
-        ({"beta": -2.0}, r"`beta` must be a positive, finite number. Got -2.0."),
         ({"beta": 1e-6}, r"`beta` must be large enough for every sample .* Got 1e-06. Raise it"),
-        ({"length_unit": "mean"}, r"`length_unit` must be one of 'median'. Got 'mean'."),
-        ({"classifier": 3}, r"`classifier` must be a scikit-learn classifier"),
         (
             {"n_components": 60},
             r"`n_components` must be smaller than the number of training samples, 60",

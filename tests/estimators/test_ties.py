@@ -87,30 +87,31 @@ def test_the_reader_takes_the_first_of_the_nearest(unit, n_components, dtype):
     np.testing.assert_array_equal(alone, y[first])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_components", [None, 1])
-@pytest.mark.parametrize("unit", UNITS)
-def test_units_do_not_matter_on_iris(unit, n_components):
+def test_units_do_not_matter_on_iris(n_components):
     X, y = load_iris(return_X_y=True)
     # One component of iris is ill-conditioned, and says so.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         here = NSSE(n_components).fit(X[::2], y[::2])
-        there = NSSE(n_components).fit(X[::2] * unit, y[::2])
-    np.testing.assert_array_equal(there.predict(X[1::2] * unit), here.predict(X[1::2]))
-    assert there.sigma_ == pytest.approx(here.sigma_ * unit, rel=1e-8)
-    np.testing.assert_allclose(
-        there.embedding_, here.embedding_, rtol=0, atol=1e-8 * np.abs(here.embedding_).max()
-    )
+        others = {unit: NSSE(n_components).fit(X[::2] * unit, y[::2]) for unit in UNITS}
+    atol = 1e-8 * np.abs(here.embedding_).max()
+    for unit, there in others.items():
+        np.testing.assert_array_equal(there.predict(X[1::2] * unit), here.predict(X[1::2]))
+        assert there.sigma_ == pytest.approx(here.sigma_ * unit, rel=1e-8)
+        np.testing.assert_allclose(there.embedding_, here.embedding_, rtol=0, atol=atol)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [NSSE(), NSSE(1), NSSE(20), NSSE(2, n_landmarks=60), SUPLAP(2, sigma=1.0), LDE(2)], ids=str
 )
-def test_units_do_not_matter_where_labels_contradict(unit, model):
+def test_units_do_not_matter_where_labels_contradict(model):
     X, y = contradictions(6)
     expected = model.fit(X, y).predict(X)
-    np.testing.assert_array_equal(model.fit(X * unit, y).predict(X * unit), expected)
+    for unit in UNITS:
+        np.testing.assert_array_equal(model.fit(X * unit, y).predict(X * unit), expected, f"{unit=}")
 
 
 @pytest.mark.parametrize("n_components", [2, 20])
@@ -124,6 +125,7 @@ def test_a_sample_that_occurs_twice_gets_the_label_of_the_first(n_components):
     np.testing.assert_array_equal([model.predict(x[np.newaxis])[0] for x in X], together)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", ["iris", "contradictions"])
 def test_a_search_scores_as_a_fit_does(data):
     X, y = load_iris(return_X_y=True) if data == "iris" else contradictions(6)
@@ -140,6 +142,7 @@ def test_a_search_scores_as_a_fit_does(data):
         assert scores[str(sorted(params.items()))] == pytest.approx(score, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_components", [2, 20])
 def test_a_graph_in_onnx_takes_the_first(n_components, dtype):
@@ -155,6 +158,7 @@ def test_a_graph_in_onnx_takes_the_first(n_components, dtype):
     np.testing.assert_array_equal(label, model.predict(X))
 
 
+@pytest.mark.slow
 def test_a_model_with_ties_is_saved_and_loaded(tmp_path):
     pytest.importorskip("skops")
     X, y = contradictions(6)

@@ -6,6 +6,7 @@ import pickle
 import tracemalloc
 
 import numpy as np
+import oracles_within_metric as oracle
 import pytest
 from scipy import linalg, sparse
 from sklearn.base import clone
@@ -15,7 +16,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-import oracles_metric as oracle
 from nsse import NSSE, WithinMetric
 from nsse.datasets import load_dataset
 from nsse.estimators._within_metric import learned_scatter, learned_scatter_of_some
@@ -289,6 +289,7 @@ def test_blocks_of_any_magnitude_add_up(make_blobs, factor):
     np.testing.assert_allclose(total.decomposed().matrix(1.0), expected.matrix(1.0), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_subsample_stands_for_all_samples(make_blobs):
     X, codes = make_blobs((2000, 1000), 6)
     X = X * [4, 2, 1, 1, 1, 1]
@@ -459,6 +460,7 @@ def test_failed_fit_leaves_no_trace(blobs):
     np.testing.assert_array_equal(model.transform(blobs.X), before)
 
 
+@pytest.mark.slow
 def test_pipeline_selects_the_shrinkage():
     X, y = load_digits(return_X_y=True)
     search = GridSearchCV(
@@ -468,6 +470,7 @@ def test_pipeline_selects_the_shrinkage():
     assert search.score(X[200:400], y[200:400]) > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nsse_data")
 def test_metric_sees_through_the_light_on_faces():
     """Yale, ten images of each face: light moves an image further than another face does."""

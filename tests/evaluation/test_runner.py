@@ -93,6 +93,7 @@ def test_rows_are_on_disk_before_the_next_is_asked_for(store: RowStore, tmp_path
     assert seen == list(range(N_TASKS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_workers_of_any_kind_give_the_same_rows(store: RowStore, backend: str) -> None:
     with joblib.parallel_config(backend=backend):
@@ -100,6 +101,7 @@ def test_workers_of_any_kind_give_the_same_rows(store: RowStore, backend: str) -
     assert errors(store) == ALL
 
 
+@pytest.mark.slow
 def test_workers_of_a_dask_cluster_give_the_same_rows(store: RowStore) -> None:
     distributed = pytest.importorskip("distributed", reason="a cluster needs dask.distributed")
     with distributed.Client(processes=False, n_workers=1, dashboard_address=":0"):  # noqa: SIM117
@@ -143,6 +145,7 @@ def test_a_damaged_row_is_named_before_any_work(store: RowStore) -> None:
         run_tasks(tasks(), wrong_row, store)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_told_and_the_rows_stay(store: RowStore) -> None:
     run_tasks(tasks(1), halve, store)
     wording = (
@@ -249,6 +252,7 @@ class SlowRun:
 needs_groups = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs process groups")
 
 
+@pytest.mark.slow
 @needs_groups
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_table(
@@ -271,6 +275,7 @@ def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_table(
     assert 30 <= len(killed.log.read_text().split()) <= 30 + 4 * n_jobs
 
 
+@pytest.mark.slow
 @needs_groups
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interrupt_says_what_was_done(tmp_path: Path, n_jobs: int) -> None:

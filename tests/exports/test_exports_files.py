@@ -69,6 +69,7 @@ def named(blobs):
     return np.array(["ape", "bear", "cat", "dog"])[blobs.codes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", every_model(), ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix, np.float32])
 def test_a_loaded_model_gives_the_same_bits(model, form, blobs, named, tmp_path):
@@ -127,6 +128,7 @@ def test_search_trees_stay_out_of_the_file_and_are_made_again(blobs, tmp_path):
         assert b"KDTree" not in archive.read("schema.json")
 
 
+@pytest.mark.slow
 def test_a_model_on_2000_images_takes_at_most_7_megabytes(tmp_path):
     rng = np.random.default_rng(0)
     y = np.arange(2000) % 10
@@ -215,6 +217,7 @@ def test_a_file_cut_short_is_named(good, share, tmp_path):
         nsse.load(path)
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_refused_or_gives_the_model(good, blobs, tmp_path):
     # A byte that matters is noticed; a few of an archive's own do not matter.
     path = tmp_path / "broken.nsse"

@@ -22,6 +22,7 @@ def fitted(blobs):
     return nsse.NSSE(2, sigma=1.0).fit(blobs.X, blobs.codes)
 
 
+@pytest.mark.slow
 def test_no_private_module_stands_in_a_new_file(blobs, tmp_path):
     path = tmp_path / "m.nsse"
     models = [

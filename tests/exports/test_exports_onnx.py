@@ -319,6 +319,7 @@ def test_without_skl2onnx_the_extra_is_named(fitted, monkeypatch):
         nsse.to_onnx(fitted)
 
 
+@pytest.mark.slow
 def test_the_page_on_deployment_runs(run_page):
     pytest.importorskip("skops", reason="the page saves a model: pip install 'nsse[files]'")
     names = run_page("deploy.md")

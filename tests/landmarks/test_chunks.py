@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -23,6 +25,12 @@ CUTS = {
     "our own": [BLOCK_ROWS, BLOCK_ROWS, N - 2 * BLOCK_ROWS],
 }
 TOLERANCE = {np.float64: 1e-9, np.float32: 1e-6}
+# Every cut in double precision; in single precision those that fall beside our own blocks.
+every_cut = pytest.mark.parametrize(
+    ("cut", "dtype"),
+    [*((cut, np.float64) for cut in CUTS), ("2500 rows", np.float32), ("uneven", np.float32)],
+)
+both_precisions = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +40,16 @@ def data():
     return blobs.X[order], np.array(["ant", "bee", "cat"])[blobs.codes[order]]
 
 
-@pytest.fixture(scope="module", params=[np.float64, np.float32], ids=["double", "single"])
-def whole(data, request):
-    """Samples of a precision, labels, and the model of them as one array."""
-    X, y = data[0].astype(request.param), data[1]
-    return X, y, NSSE(**PARAMS).fit(X, y)
+@pytest.fixture(scope="module")
+def whole(data):
+    """Factory: samples of a precision, labels, and the model of them as one array."""
+
+    @cache
+    def of(dtype):
+        X, y = data[0].astype(dtype), data[1]
+        return X, y, NSSE(**PARAMS).fit(X, y)
+
+    return of
 
 
 @pytest.fixture(scope="module")
@@ -65,19 +78,22 @@ def assert_same(other, model, tolerance):
         np.testing.assert_allclose(value, expected, rtol=0, atol=atol, err_msg=name)
 
 
-@pytest.mark.parametrize("cut", CUTS)
-def test_blocks(whole, cut):
-    X, y, model = whole
+@pytest.mark.slow
+@every_cut
+def test_blocks(whole, cut, dtype):
+    X, y, model = whole(dtype)
     other = NSSE(**PARAMS).fit_blocks(blocks_of(X, y, CUTS[cut]))
     assert_same(other, model, TOLERANCE[X.dtype.type])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", ["2500 rows", "uneven"])
 def test_sparse_blocks(sparse_rows, cut):
     X, y, model = sparse_rows
     assert_same(NSSE(**PARAMS).fit_blocks(blocks_of(X, y, CUTS[cut])), model, 1e-9)
 
 
+@pytest.mark.slow
 def test_blocks_of_several_types_are_rows_of_one(data):
     """Bytes, single and double precision: the centres are of the widest, wherever they were drawn."""
     X, y = np.round(20 * (data[0] - data[0].min())), data[1]
@@ -93,8 +109,10 @@ def test_blocks_of_several_types_are_rows_of_one(data):
     assert other.centers_.dtype == np.float64
 
 
-def test_source_may_write_its_blocks_over_each_other(whole):
-    X, y, model = whole
+@pytest.mark.slow
+@both_precisions
+def test_source_may_write_its_blocks_over_each_other(whole, dtype):
+    X, y, model = whole(dtype)
     place = np.empty((1000, X.shape[1]), X.dtype)
 
     def blocks():
@@ -133,24 +151,27 @@ class TestDask:
         with dask.config.set(scheduler="threads"):
             yield
 
-    @pytest.mark.parametrize("cut", CUTS)
-    def test_chunks(self, whole, cut):
+    @pytest.mark.slow
+    @every_cut
+    def test_chunks(self, whole, cut, dtype):
         import dask.array as da
 
-        X, y, model = whole
+        X, y, model = whole(dtype)
         lazy = da.from_array(X, chunks=(tuple(CUTS[cut]), 3))
         assert_same(NSSE(**PARAMS).fit(lazy, y), model, TOLERANCE[X.dtype.type])
 
+    @pytest.mark.slow
     def test_empty_chunks(self, whole):
         import dask.array as da
 
-        X, y, model = whole
+        X, y, model = whole(np.float64)
         lazy = da.from_array(X, chunks=((2500, 2500, 4000), -1))
         first = da.from_array(np.arange(N) < 5000, chunks=((2500, 2500, 4000),))
         lazy = da.concatenate([lazy[first], lazy[~first]]).compute_chunk_sizes()
         assert lazy.chunks[0] == (2500, 2500, 0, 0, 0, 4000)
         assert_same(NSSE(**PARAMS).fit(lazy, y), model, TOLERANCE[X.dtype.type])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("cut", ["2500 rows", "uneven"])
     def test_sparse_chunks(self, sparse_rows, cut):
         import dask
@@ -162,6 +183,7 @@ class TestDask:
         ]
         assert_same(NSSE(**PARAMS).fit(da.concatenate(blocks), y), model, 1e-9)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_rows", [700, 2500, BLOCK_ROWS])
     def test_no_task_holds_more_than_a_block(self, data, n_rows):
         import dask

@@ -46,6 +46,7 @@ def test_embedding_is_the_map_at_the_samples_to_the_precision_of_the_fit(fitted,
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["mixed", "sorted by class"])
 def test_embedding_is_the_same_whether_kernel_rows_are_kept_or_not(images, order, monkeypatch):
     """Two routes: K̂C and what the references contribute, or distances computed once more."""

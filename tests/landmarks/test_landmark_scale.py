@@ -59,6 +59,7 @@ def test_subsample_has_every_class():
     assert len(np.unique(sample.rows)) == len(sample.rows)
 
 
+@pytest.mark.slow
 def test_a_thinner_subsample_leads_to_the_same_scale(monkeypatch):
     """Two routes to the least g: valleys from few rows, or a scan of all that is there."""
     blobs = blobs_of((700, 400, 300, 100), n_features=6, seed=1)

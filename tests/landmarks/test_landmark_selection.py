@@ -88,6 +88,7 @@ def test_sweep_gives_as_many_coordinates_as_there_are():
     assert 0 < node.rank <= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_scores_are_those_of_a_grid_search(data, kind):
     """Without a subsample, NSSECV must score the very models that NSSE fits."""
@@ -102,6 +103,7 @@ def test_scores_are_those_of_a_grid_search(data, kind):
     assert ours.best_estimator_.n_landmarks_ == 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("landmarks", [None, "per-class", "random", "kmeans++", "indices", "array"])
 def test_search_on_a_subsample_and_one_full_pass(data, landmarks):
     X, y = data
@@ -131,6 +133,7 @@ def test_a_subsample_stands_for_all_samples(data):
     assert abs(found - right) < 0.5 * abs(found - wrong)
 
 
+@pytest.mark.slow
 def test_same_choice_from_arrays_memory_maps_and_blocks(data, tmp_path):
     X, y = data
     path = tmp_path / "X.npy"
@@ -162,6 +165,7 @@ def test_blocks_need_landmarks_and_leave_nothing_behind(data):
     assert not hasattr(broken, "n_features_in_")
 
 
+@pytest.mark.slow
 def test_auto_decides_by_the_number_of_all_samples(data, monkeypatch):
     X, y = data
     exact = NSSECV(GRID, estimator=NSSE(n_landmarks="auto"), n_subsample=100, n_repeats=2)

@@ -222,6 +222,7 @@ def sources(X, y, folder):
     yield "sparse blocks", lambda m: m.fit_blocks([(sparse.csr_matrix(a), b) for a, b in blocks])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["kmeans", "per-class", "random", "kmeans++", "indices", "array"])
 def test_same_model_from_every_source(data, tmp_path, monkeypatch, how):
     monkeypatch.setattr(moments_module, "BLOCK_ROWS", 64)

@@ -67,6 +67,7 @@ GRIDS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRIDS)
 def test_the_scores_and_the_choice_of_grid_search(name):
     assert_same_choice(*both(GRIDS[name]))
@@ -88,11 +89,13 @@ def as_float32(X):
     return X.astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [as_sparse, as_float32])
 def test_other_forms_of_samples(form):
     assert_same_choice(*both(SMALL, data=(form(X), Y)))
 
 
+@pytest.mark.slow
 def test_labels_that_are_strings():
     assert_same_choice(*both(SMALL, data=(X, np.array([f"digit {label}" for label in Y]))))
 
@@ -136,6 +139,7 @@ def test_classifiers_of_the_grid_are_left_as_they_are():
     assert classifier.n_neighbors == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["joint", "alternating"])
 def test_a_matrix_of_weights_is_cut_to_the_training_samples(solver):
     """GridSearchCV cannot: the reference is the same matrix as a function of the samples."""
@@ -154,6 +158,7 @@ def test_a_matrix_of_another_size_says_so():
         NSSECV({"mu1": [1.0]}, estimator=NSSE(affinity=np.eye(79)), cv=SPLITS).fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_nearly_all_scores_of_a_wide_grid_are_those_of_fits_of_their_own():
     """A sample as far from one class as from another may change sides: σ is found to 1e-3 or so."""
@@ -245,6 +250,7 @@ def test_the_number_of_voters_is_checked():
         NSSECV(AT_A_SCALE, cv=SPLITS, n_voters=0).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_radii_of_a_vote_are_below_those_of_single_voters_that_decide_it():
     search = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=5).fit(X, Y)
     radii = np.column_stack([model.certified_radius(NEW) for model in search.voters_])
@@ -278,6 +284,7 @@ def test_pipelines_clones_pickles_and_frames():
     assert model.score(X, Y) > 0.9
 
 
+@pytest.mark.slow
 def test_the_table_has_the_form_of_grid_search():
     pd = pytest.importorskip("pandas")
     ours, theirs = both(GRIDS["several grids"])
@@ -322,6 +329,7 @@ def test_the_default_grid_reaches_every_dimension_it_may():
     assert len(search.cv_results_["params"]) == len(ParameterGrid(default_param_grid(4)))
 
 
+@pytest.mark.slow
 def test_a_tolerance_takes_the_smoothest_of_the_points_that_are_good_enough():
     """Against a literal reading of the results."""
     for tolerance in (0.0, 0.5, 2.0):
@@ -350,6 +358,7 @@ def counts_of(grid, **options):
     return NSSECV(grid, cv=SPLITS, **options).fit(X, Y).counts_
 
 
+@pytest.mark.slow
 def test_kernels_and_factors_at_given_scales():
     few = {"sigma": [0.4, 0.8], "mu2": [0.01, 0.1]}
     more = few | {"mu3": [0.1, 1.0, 10.0], "n_components": [2, 5, 9]}
@@ -367,6 +376,7 @@ def test_another_parameter_multiplies_the_work_and_equal_values_do_not():
         assert counts_of(grid, n_jobs=2)["kernel matrices"] == 6
 
 
+@pytest.mark.slow
 def test_kernels_do_not_grow_with_the_weights():
     few = {"mu1": [0.1, 10.0], "mu2": [0.01], "mu3": [0.1, 10.0], "n_components": [3, 9]}
     more = few | {

@@ -166,6 +166,7 @@ except KeyboardInterrupt as interrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal on POSIX only")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_a_real_process_cleanly(n_jobs):

@@ -11,7 +11,6 @@ from joblib import parallel_config
 
 from nsse import NSSECV
 from nsse._progress import progress_bar
-from peaks import estimate_over_peak
 from searches import AT_A_SCALE, SMALL, SPLITS, X, Y, split_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::nsse.ScaleAtBoundWarning")
@@ -28,6 +27,7 @@ def assert_same_search(a, b):
     np.testing.assert_array_equal(a.embedding_, b.embedding_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_workers_change_nothing(backend):
     grid = SMALL | {"length_unit": [20.0, 40.0]}
@@ -36,6 +36,7 @@ def test_workers_change_nothing(backend):
         assert_same_search(NSSECV(grid, cv=SPLITS, n_jobs=2).fit(X, Y), alone)
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_changes_nothing():
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
     alone = NSSECV(SMALL, cv=SPLITS).fit(X, Y)
@@ -68,7 +69,7 @@ MODELS = {
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak")
 @pytest.mark.parametrize("name", MODELS)
-def test_memory_is_estimated_well(name):
+def test_memory_is_estimated_well(estimate_over_peak, name):
     assert 1 / 1.3 < estimate_over_peak(*MODELS[name], SAMPLES, WARM_UP) < 1.3
 
 

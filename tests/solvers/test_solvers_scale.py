@@ -49,6 +49,7 @@ def test_joint_minimum_equals_that_of_a_dense_grid_refined(blobs, make_problem, 
     assert outcome.converged
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 10**6), d=st.integers(1, 4), log_mu2=st.floats(-4, 0),
@@ -79,6 +80,7 @@ def stages(outcome):
     return {step.stage for step in outcome.trace.steps}
 
 
+@pytest.mark.slow
 def test_subsamples_lead_to_the_minimum_that_a_scan_finds(make_blobs, make_problem, monkeypatch):
     data = make_blobs((300, 240, 180, 120), n_features=6, spread=3.0)
     problem = make_problem(data, mu2=0.1, mu3=2.0, n_components=3)
@@ -93,6 +95,7 @@ def test_subsamples_lead_to_the_minimum_that_a_scan_finds(make_blobs, make_probl
     assert len(by_subsamples.trace) < len(by_scan.trace)
 
 
+@pytest.mark.slow
 def test_subsamples_do_not_make_joint_end_above_alternating(make_blobs, make_problem):
     """Overlapping classes: g has two valleys, and only all samples show which one is deeper."""
     problem = make_problem(
@@ -132,6 +135,7 @@ def test_subsamples_that_would_not_be_small_are_not_used(make_blobs, make_proble
         assert "scan" in stages(joint_of(problem, tol=1e-3))
 
 
+@pytest.mark.slow
 def test_scales_at_which_the_kernel_loses_rank_do_not_end_the_search(blobs, make_problem):
     problem = make_problem(blobs, mu2=1e-3, mu3=0.1, n_components=50)
     with pytest.raises(ValueError, match=r"`n_components` must not exceed"):
@@ -336,6 +340,7 @@ def test_alternating_with_too_few_iterations_is_not_converged(blobs, make_proble
     assert (outcome.n_iter, outcome.converged) == (1, False)
 
 
+@pytest.mark.slow
 def test_a_loose_tolerance_stops_alternating_early(blobs, make_problem):
     problem = make_problem(blobs, mu1=0.1, mu2=0.05, mu3=1.5)
     loose = alternating_of(problem, sigma_init=0.1, n_sigmas=200, tol=0.1)

@@ -47,6 +47,7 @@ def joint_end(evaluate, floor=lambda sigma: 0.0, widest=np.inf, tol=1e-10):
     return deepest(Look(evaluate, floor, widest), evaluate, BOUNDS, tol, 60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [993, 168])
 def test_thirteen_samples_end_at_the_least_value_of_a_grid(make_problem, seed):
     """993: a descent may end above a point of the scan. 168: a valley between two points of it."""

@@ -180,6 +180,7 @@ def test_a_kernel_that_loses_rank_gives_fewer_coordinates(make_blobs):
 # ------------------------------------------------------------------------------------- along the curve
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "weights", [Weights(0, 1.0, 0.01), Weights(0, 0.1, 0.1), Weights(1, 10.0, 0.001)]
 )
@@ -205,6 +206,7 @@ def test_the_minimum_agrees_with_the_joint_search(on_digits, weights):
     assert np.median(errors) < 1e-3
 
 
+@pytest.mark.slow
 def test_the_deeper_of_two_valleys_is_found(on_blobs):
     for candidate in (Candidate(Weights(0, 1.0, 0.1), 2, 2.0), Candidate(Weights(0, 1.0, 1.0), 3, 0.5)):
         weights, d, mu3 = candidate.weights, candidate.n_components, candidate.mu3
@@ -318,6 +320,7 @@ def test_a_given_scale_is_the_node_there(on_digits):
     assert embedded.sigma == 0.9
 
 
+@pytest.mark.slow
 def test_kernels_of_the_search_are_bounded_by_the_grid_whatever_the_weights(on_digits):
     """All weights, μ3 and d look at nodes of one grid; each is computed once for all that need it."""
     n_nodes = len(ScaleGrid.over(BOUNDS).log_sigmas)
