@@ -11,8 +11,8 @@ from scipy.spatial.distance import pdist
 
 from nsse.graphs import ShiftedGraph, gaussian_affinity
 from nsse.kernels import median_distance, squared_distances
-from nsse.solvers import Problem, scale_curve, solve_joint, solve_pencil
-from nsse.solvers.many import Candidate, embed_all
+from nsse.solvers import Objective, Problem, scale_curve, solve_joint, solve_pencil
+from nsse.solvers.many import Wanted, embed_all
 from nsse.solvers.scale_curve import NoScaleError, ScaleCurve, ScaleGrid
 from nsse.solvers.sweep import Sweep, Weights
 from nsse.solvers.valleys import valleys
@@ -39,7 +39,7 @@ class Setting:
     def problem(self, weights, n_components, mu3=0.0):
         return Problem.build(
             self.D2, self.codes, lambda *_: self.W[weights.graph],
-            mu1=weights.mu1, mu2=weights.mu2, mu3=mu3, n_components=n_components,
+            Objective(weights.mu1, weights.mu2, mu3, n_components),
         )  # fmt: skip
 
     def joint(self, candidate):
@@ -184,7 +184,7 @@ def test_a_kernel_that_loses_rank_gives_fewer_coordinates(make_blobs):
     "weights", [Weights(0, 1.0, 0.01), Weights(0, 0.1, 0.1), Weights(1, 10.0, 0.001)]
 )
 def test_the_minimum_agrees_with_the_joint_search(on_digits, weights):
-    candidates = [Candidate(weights, d, mu3) for d in (2, 5, 9, 14) for mu3 in (0.01, 1.0, 100.0)]
+    candidates = [Wanted(weights, d, mu3) for d in (2, 5, 9, 14) for mu3 in (0.01, 1.0, 100.0)]
     sweep = on_digits.sweep(14)
     found = dict(embed_all(sweep, BOUNDS, candidates))
     assert sorted(found) == list(range(len(candidates)))
@@ -206,7 +206,7 @@ def test_the_minimum_agrees_with_the_joint_search(on_digits, weights):
 
 
 def test_the_deeper_of_two_valleys_is_found(on_blobs):
-    for candidate in (Candidate(Weights(0, 1.0, 0.1), 2, 2.0), Candidate(Weights(0, 1.0, 1.0), 3, 0.5)):
+    for candidate in (Wanted(Weights(0, 1.0, 0.1), 2, 2.0), Wanted(Weights(0, 1.0, 1.0), 3, 0.5)):
         weights, d, mu3 = candidate.weights, candidate.n_components, candidate.mu3
         scanned = on_blobs.curve(weights, d)._scan(d, mu3)
         assert len(valleys(scanned, scale_curve.NEARLY_AS_DEEP)) == 2  # what this test is about
@@ -220,7 +220,7 @@ def test_the_deeper_of_two_valleys_is_found(on_blobs):
 
 def test_coordinates_that_cross_are_solved_at_their_own_scale(on_blobs):
     """Between two nodes the leading coordinates changed places: nothing to interpolate."""
-    candidate = Candidate(Weights(0, 1.0, 0.001), 8, 20.0)
+    candidate = Wanted(Weights(0, 1.0, 0.001), 8, 20.0)
     embedded, counts = embedded_with_counts(on_blobs, candidate)
     assert counts["solved at their own scale"] == 1
     there = solve_pencil(on_blobs.problem(candidate.weights, 8), embedded.sigma)
@@ -230,7 +230,7 @@ def test_coordinates_that_cross_are_solved_at_their_own_scale(on_blobs):
 
 
 def test_any_cell_may_be_solved_instead_of_interpolated(on_digits, monkeypatch):
-    candidate = Candidate(Weights(0, 1.0, 0.01), 9, 1.0)
+    candidate = Wanted(Weights(0, 1.0, 0.01), 9, 1.0)
     interpolated, before = embedded_with_counts(on_digits, candidate)
     monkeypatch.setattr(scale_curve, "LEAST_COSINE", 1.1)  # nothing is near enough
     solved, after = embedded_with_counts(on_digits, candidate)
@@ -243,7 +243,7 @@ def test_any_cell_may_be_solved_instead_of_interpolated(on_digits, monkeypatch):
 
 def test_a_bend_finer_than_the_grid_is_left_to_a_fit_of_its_own(on_blobs):
     """λ_d and λ_{d+1} cross: a node of the grid lies below the valley that slopes lead to."""
-    candidate = Candidate(Weights(0, 1.0, 0.01), 2, 20.0)
+    candidate = Wanted(Weights(0, 1.0, 0.01), 2, 20.0)
     sweep = on_blobs.sweep(2)
     assert only(embed_all(sweep, BOUNDS, [candidate])) is None
 
@@ -252,7 +252,7 @@ def test_a_curve_that_ends_falling_is_left_to_a_fit_of_its_own(make_blobs):
     """Beyond the last clean node the objective may fall further; a fit of its own bears more noise."""
     data = make_blobs((12, 10), n_features=1)
     setting = Setting(data.X, data.codes, data.X[:3])
-    candidate = Candidate(Weights(0, 1.0, 1e-8), 8, 1e12)
+    candidate = Wanted(Weights(0, 1.0, 1e-8), 8, 1e12)
     scanned = setting.curve(candidate.weights, 8)._scan(8, candidate.mu3)
     assert scanned[-1].slope < 0  # what this test is about
     assert scanned[-1].index < ScaleGrid.over(BOUNDS).coarse[-1]
@@ -268,7 +268,7 @@ def test_more_coordinates_than_any_scale_carries_are_left_too(on_digits):
 
 @pytest.mark.parametrize(("mu3", "end"), [(0.0, 1.0), (1e9, 4.0)])
 def test_a_minimum_at_an_end_is_the_node_there(on_digits, mu3, end):
-    candidate = Candidate(Weights(0, 1.0, 0.01), 3, mu3)
+    candidate = Wanted(Weights(0, 1.0, 0.01), 3, mu3)
     embedded = only(embed_all(on_digits.sweep(3), (1.0, 4.0), [candidate]))
     assert embedded.sigma == pytest.approx(end, rel=1e-12)
     there = solve_pencil(on_digits.problem(candidate.weights, 3), end)
@@ -301,7 +301,7 @@ def counts_of(setting, candidates):
 
 
 def test_given_scales_cost_one_kernel_each_and_one_factor_per_weights(on_digits):
-    few = [Candidate(w, 9, 1.0, sigma) for w in WEIGHTS for sigma in (0.4, 0.8, 1.6)]
+    few = [Wanted(w, 9, 1.0, sigma) for w in WEIGHTS for sigma in (0.4, 0.8, 1.6)]
     many = [replace(c, n_components=d, mu3=mu3) for c in few for d in (2, 5, 9) for mu3 in (0.1, 1.0)]
     for candidates in (few, many):
         counts = counts_of(on_digits, candidates)
@@ -311,7 +311,7 @@ def test_given_scales_cost_one_kernel_each_and_one_factor_per_weights(on_digits)
 
 
 def test_a_given_scale_is_the_node_there(on_digits):
-    candidate = Candidate(WEIGHTS[0], 4, 1.0, 0.9)
+    candidate = Wanted(WEIGHTS[0], 4, 1.0, 0.9)
     embedded, _ = embedded_with_counts(on_digits, candidate)
     (node,) = on_digits.sweep(4).solve(0.9, [WEIGHTS[0]])
     np.testing.assert_array_equal(embedded.Y, node.Y[:, :4])
@@ -322,7 +322,7 @@ def test_kernels_of_the_search_are_bounded_by_the_grid_whatever_the_weights(on_d
     """All weights, μ3 and d look at nodes of one grid; each is computed once for all that need it."""
     n_nodes = len(ScaleGrid.over(BOUNDS).log_sigmas)
     candidates = [
-        Candidate(Weights(graph, mu1, mu2), d, mu3)
+        Wanted(Weights(graph, mu1, mu2), d, mu3)
         for graph in (0, 1) for mu1 in (0.1, 1.0) for mu2 in (0.001, 0.1)
         for d in (3, 9) for mu3 in (0.1, 10.0)
     ]  # fmt: skip
@@ -336,14 +336,14 @@ def test_kernels_of_the_search_are_bounded_by_the_grid_whatever_the_weights(on_d
 
 
 def test_mu3_and_dimensions_that_lie_in_the_same_cells_cost_nothing(on_digits):
-    few = [Candidate(WEIGHTS[0], 9, 1.0)]
-    more = [Candidate(WEIGHTS[0], 9, 1.0 + 1e-3 * i) for i in range(20)]
+    few = [Wanted(WEIGHTS[0], 9, 1.0)]
+    more = [Wanted(WEIGHTS[0], 9, 1.0 + 1e-3 * i) for i in range(20)]
     assert counts_of(on_digits, more) == counts_of(on_digits, few)
 
 
 def test_no_sigma_is_tried_below_which_no_minimum_can_be(on_digits):
     """g ≥ μ3/σ²: the scan ends one node below where that exceeds a value of g, and loses nothing."""
-    candidates = [Candidate(WEIGHTS[0], d, mu3) for d in (3, 9) for mu3 in (30.0, 300.0)]
+    candidates = [Wanted(WEIGHTS[0], d, mu3) for d in (3, 9) for mu3 in (30.0, 300.0)]
     sweep = on_digits.sweep(9)
     tried = []
     solve_there = sweep.solve

@@ -21,7 +21,7 @@ from nsse.kernels import median_distance
 from nsse.selection.center_grid import Fold, sweep_with_centers
 from nsse.selection.points import GridPoint, Params, with_params
 from nsse.solvers import fix_signs
-from nsse.solvers.many import Candidate, Embedded, embed_all
+from nsse.solvers.many import Embedded, Wanted, embed_all
 from nsse.solvers.sweep import Sweep, Weights
 
 Floats = NDArray[np.float64]
@@ -193,7 +193,7 @@ def _sweep(
     rows = split.train[order]
     D2, unit = _in_units(split.D2[np.ix_(rows, rows)], first.settings.length_unit)
     D2_new = split.D2[np.ix_(split.valid, rows)] / unit**2
-    candidates: dict[int, Candidate] = {}
+    candidates: dict[int, Wanted] = {}
     graphs = _Graphs(split, codes, order, D2)
     for place, point in enumerate(points):
         try:
@@ -239,11 +239,11 @@ def _in_units(D2: Floats, length_unit: float | None) -> tuple[Floats, float]:
     return D2, unit
 
 
-def _candidate(point: GridPoint, n_samples: int, n_classes: int, graphs: _Graphs) -> Candidate:
+def _candidate(point: GridPoint, n_samples: int, n_classes: int, graphs: _Graphs) -> Wanted:
     settings = point.settings
     d = check_n_components(point.model.n_components, n_samples, n_classes)
     weights = Weights(graphs.index(settings), settings.mu1, settings.mu2)
-    return Candidate(weights, d, scale_weight(settings, d), settings.sigma)
+    return Wanted(weights, d, scale_weight(settings, d), settings.sigma)
 
 
 class _Graphs:
