@@ -17,7 +17,7 @@ from nsse.landmarks import MeasuredRows, Neighbors
 from nsse.landmarks.scale import pose_sample
 from nsse.selection.center_grid import Fold, _rows
 from nsse.solvers import Objective, solve_pencil
-from nsse.solvers.sweep import Sweep, Weights
+from nsse.solvers.sweep import Sweep, Wanted
 
 GRID = {"mu1": [0.1, 1.0], "mu2": [0.01, 1.0], "n_components": [2, 3], "mu3": [0.1, 3.0]}
 
@@ -43,13 +43,13 @@ def test_sweep_solves_what_the_search_for_sigma_solves(data):
     X, y = data
     _, codes = np.unique(y, return_inverse=True)
     counts = 5.0 * np.bincount(codes)
-    wanted = [Weights(g, mu1, mu2) for g in (0, 1) for mu1 in (0.1, 1.0) for mu2 in (0.01, 2.0)]
+    weights = [Objective(mu1, mu2, 0.0, 3) for mu1 in (0.1, 1.0) for mu2 in (0.01, 2.0)]
+    wanted = [Wanted(graph, objective) for graph in (0, 1) for objective in weights]
     sweep = sweep_of(X, codes, X[::20], counts, (4, None))
     for sigma in (0.7, 1.9):
-        for weights, node in zip(wanted, sweep.solve(sigma, wanted), strict=True):
-            objective = Objective(weights.mu1, weights.mu2, 0.0, 3)
-            neighbors = Neighbors((4, None)[weights.graph], None)
-            problem = pose_sample(X, codes, X[::20], counts, objective, neighbors, 1.5)
+        for one, node in zip(wanted, sweep.solve(sigma, wanted), strict=True):
+            neighbors = Neighbors((4, None)[one.graph], None)
+            problem = pose_sample(X, codes, X[::20], counts, one.objective, neighbors, 1.5)
             alone = solve_pencil(problem, sigma)
             np.testing.assert_allclose(node.eigenvalues, alone.eigenvalues, rtol=1e-8)
             assert node.slopes.sum() == pytest.approx(alone.slope, rel=1e-5)
@@ -80,7 +80,7 @@ def test_sweep_gives_as_many_coordinates_as_there_are():
     rows = MeasuredRows.of(X, codes, kernel, np.bincount(codes).astype(float))
     graph = rows.graph(Neighbors(2, None), 0.0)
     sweep = Sweep(rows.D2, rows.D2[:2], [graph], 5, is_exact=False)
-    (node,) = sweep.solve(30.0, [Weights(0, 1.0, 1e-9)])
+    (node,) = sweep.solve(30.0, [Wanted(0, Objective(1.0, 1e-9, 0.0, 5))])
     assert 0 < node.rank <= 5
 
 

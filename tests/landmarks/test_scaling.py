@@ -15,12 +15,12 @@ from sklearn.neighbors import KNeighborsClassifier
 import nsse.landmarks.moments as moments_module
 from conftest import blobs_of
 from nsse import NSSE, NSSECV
-from nsse.graphs import between_class_laplacian, gaussian_affinity, laplacian
+from nsse.graphs import between_class_laplacian, class_slices, gaussian_affinity, laplacian
 from nsse.kernels import KernelRows, precision_of, squared_distances
 from nsse.landmarks import SELECTORS
 from nsse.landmarks.centers import STEPS, cluster_means, equal_shares, stratified
 from nsse.landmarks.moments import Moments, Terms, block_moments, gram_matrices
-from nsse.landmarks.neighborhoods import Neighbors, class_runs, within_class_laplacians
+from nsse.landmarks.neighborhoods import Neighbors, within_class_laplacians
 from nsse.solvers import gram_pencil
 from nsse.solvers.gram_pencil import IndefiniteError, solve_gram
 
@@ -82,7 +82,7 @@ def test_laplacian_of_a_block_is_the_literal_one(n_neighbors, beta, as_rows):
     laplacians = within_class_laplacians(as_rows(blobs.X), blobs.codes, Neighbors(n_neighbors, beta))
     W = gaussian_affinity(squared_distances(blobs.X), blobs.codes, n_neighbors, beta)
     A = np.random.default_rng(0).normal(size=(len(blobs.codes), 3))
-    for run, L_c in zip(class_runs(blobs.codes), laplacians, strict=True):
+    for run, L_c in zip(class_slices(blobs.codes), laplacians, strict=True):
         np.testing.assert_allclose(L_c @ A[run], (laplacian(W) @ A)[run], rtol=0, atol=1e-10)
 
 

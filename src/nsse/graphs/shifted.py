@@ -192,9 +192,9 @@ class ShiftedGraph:
 
 
 def class_slices(codes: Ints) -> list[slice]:
-    """Start and stop of every class in sorted ``codes``."""
-    ends = np.cumsum(np.bincount(codes))
-    return [slice(int(start), int(end)) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    """Start and stop of every class that is there, in sorted ``codes``."""
+    ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
+    return [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def _dense(block: Any) -> Floats:

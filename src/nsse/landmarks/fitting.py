@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.extensions import GaussianExpansion, SingleExpansion
+from nsse.graphs import class_slices
 from nsse.kernels import (
     KernelRows,
     check_distinct,
@@ -20,7 +21,7 @@ from nsse.kernels import (
 from nsse.landmarks.centers import Centers
 from nsse.landmarks.kept import KeptRows
 from nsse.landmarks.moments import Terms, gram_matrices
-from nsse.landmarks.neighborhoods import Neighbors, class_runs
+from nsse.landmarks.neighborhoods import Neighbors
 from nsse.landmarks.scale import (
     ROWS,
     THIN_ROWS,
@@ -32,6 +33,7 @@ from nsse.landmarks.scale import (
 )
 from nsse.landmarks.sources import RowMap, RowSource
 from nsse.solvers import Objective, Problem, Solution, Step, Trace, fix_signs
+from nsse.solvers.descent import DescentEnd
 from nsse.solvers.extrapolation import FAR_ABOVE, SUBSAMPLE_TOL
 from nsse.solvers.gram_pencil import GramSolution, solve_gram
 from nsse.solvers.joint import search_scale
@@ -146,19 +148,14 @@ def fit_centers(
     if sigma is None:
 
         def posed(part: Subsample, its_rows: Any) -> Problem:
-            some = centers[part.centers]
-            own = codes[part.rows]
+            own, some = codes[part.rows], centers[part.centers]
             return pose_sample(its_rows, own, some, counts, objective, neighbors, unit)
 
-        thin = parts[1].size * THINNER <= sample.size
-        thinner = Thinner(posed(parts[1], taken[1])) if thin else None
-        tol = search.tol if sample.is_everything else max(search.tol, SUBSAMPLE_TOL)
-        end = search_scale(
-            posed(sample, rows), search.bounds, recorder, tol=tol, max_iter=search.max_iter,
-            cheaper=thinner, stages=("subsample", "subsample"), far_above=FAR_ABOVE,
-        )  # fmt: skip
+        is_thinner = parts[1].size * THINNER <= sample.size
+        cheaper = Thinner(posed(parts[1], taken[1])) if is_thinner else None
+        end = _searched(posed(sample, rows), cheaper, search, sample.is_everything, recorder)
         sigma, converged, at_bound = end.solution.sigma, end.converged, end.at_bound
-        del thinner, end
+        del cheaper, end
     scale = sigma * unit
     sigma = scale / unit  # to the bit what the fitted model, which keeps the scale, makes of it
     precision = precision_of(source.dtype)
@@ -209,11 +206,31 @@ def _taken(source: RowSource, parts: list[Subsample]) -> list[Any]:
     return [rows[np.searchsorted(together, part.rows)] for part in parts]
 
 
+def _searched(
+    problem: Problem,
+    cheaper: Thinner | None,
+    search: Search,
+    is_everything: bool,
+    recorder: Recorder,
+) -> DescentEnd[Solution]:
+    """σ of the subsample: as precisely as asked for where it is all there is."""
+    return search_scale(
+        problem,
+        search.bounds,
+        recorder,
+        tol=search.tol if is_everything else max(search.tol, SUBSAMPLE_TOL),
+        max_iter=search.max_iter,
+        cheaper=cheaper,
+        stages=("subsample", "subsample"),
+        far_above=FAR_ABOVE,
+    )
+
+
 def _references(kernel: KernelRows, rows: Any, codes: Ints, sigma: float) -> Floats:
     """A row of K near the mean of every class."""
     order = np.argsort(codes, kind="stable")
     means = []
-    for members in class_runs(codes[order]):
+    for members in class_slices(codes[order]):
         some = order[members][:REFERENCE_ROWS]
         means.append(
             kernel.kernel(kernel.measured(rows[np.sort(some)]), sigma).mean(0, dtype=np.float64)

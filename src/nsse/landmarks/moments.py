@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._threads import in_parallel, one_blas_thread
+from nsse.graphs import class_slices
 from nsse.kernels import KernelRows
-from nsse.landmarks.neighborhoods import Neighbors, class_runs, within_class_laplacians
+from nsse.landmarks.neighborhoods import Neighbors, within_class_laplacians
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -132,7 +133,7 @@ def _add(terms: Terms, X: Any, codes: Ints, total: Moments, keep: Keep | None) -
         spread[members] = L_c.astype(K.dtype, copy=False) @ own
         spread[members] += terms.pull[c].astype(K.dtype) * own
 
-    in_parallel(fill, zip(class_runs(codes), laplacians, strict=True), K.size)
+    in_parallel(fill, zip(class_slices(codes), laplacians, strict=True), K.size)
     _add_products(K, K, total.scatter)
     _add_products(K, spread, total.spread)
     if keep is not None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._threads import in_parallel
-from nsse.graphs import laplacian, nearest_columns, symmetric_graph
+from nsse.graphs import class_slices, laplacian, nearest_columns, symmetric_graph
 from nsse.kernels import squared_distances_between
 
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ class Neighbors:
 
 def within_class_laplacians(rows: Any, codes: Ints, neighbors: Neighbors) -> list[Any]:
     """L_c of every class that is there, from rows sorted by class: sparse, or dense where complete."""
-    runs = class_runs(codes)
+    runs = class_slices(codes)
     number = neighbors.number
     if number is None:
         return _complete(rows, runs, neighbors.beta)
@@ -92,9 +92,3 @@ def _width(beta: float | None, total: float, n_edges: int) -> float:
     if beta is not None:
         return beta
     return float(total) / n_edges if total > 0 else 1.0  # no edge, or duplicates only
-
-
-def class_runs(codes: Ints) -> list[slice]:
-    """Rows of every class that is there, in sorted ``codes``."""
-    ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
-    return [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]

@@ -13,14 +13,14 @@ from sklearn.utils import check_random_state
 
 from nsse.estimators._centers import CenterPlan, check_supported, choose_centers
 from nsse.estimators._parameters import check_n_components
-from nsse.estimators._posing import scale_weight
+from nsse.estimators._posing import neighbors_of, objective_of
 from nsse.graphs import ShiftedGraph
 from nsse.kernels import KernelRows
 from nsse.landmarks import ArrayRows, Centers, MeasuredRows, Neighbors, few_centers
 from nsse.landmarks.sources import stacked
 from nsse.solvers import fix_signs
-from nsse.solvers.many import Embedded, Wanted, embed_all
-from nsse.solvers.sweep import Sweep, Weights
+from nsse.solvers.many import Embedded, embed_all
+from nsse.solvers.sweep import Sweep, Wanted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -70,8 +70,8 @@ def sweep_with_centers(
     candidates = []
     for index, d in dimensions.items():
         s = settings[index]
-        graph = places_of.setdefault(Neighbors(s.n_neighbors, s.beta), len(places_of))
-        candidates.append(Wanted(Weights(graph, s.mu1, s.mu2), d, scale_weight(s, d), s.sigma))
+        graph = places_of.setdefault(neighbors_of(s), len(places_of))
+        candidates.append(Wanted(graph, objective_of(s, d), s.sigma))
     graphs = [rows.graph(neighbors, 0.0) for neighbors in places_of]
     new = stacked([fold.X_new, fold.X[apart]])
     D2_new = kernel.squared_distances(kernel.measured(new))

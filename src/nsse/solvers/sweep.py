@@ -31,12 +31,17 @@ LARGEST_NOISE = 1e-6
 
 
 @dataclass(frozen=True)
-class Weights:
-    """What changes S and μ2: the place of the neighbour graph in a list, μ1 and μ2."""
+class Wanted:
+    """One problem of many: the place of its neighbour graph in a list, its weights, and σ if given."""
 
     graph: int
-    mu1: float
-    mu2: float
+    objective: Objective
+    sigma: float | None = None
+
+    @property
+    def shared(self) -> Wanted:
+        """What all problems have in common that one solution at some σ serves: any μ3, and any d."""
+        return Wanted(self.graph, replace(self.objective, mu3=0.0, n_components=0))
 
 
 @dataclass(frozen=True)
@@ -109,27 +114,25 @@ class Sweep:
     def __post_init__(self) -> None:
         self._classes = self.graphs[0].classes_only()
 
-    def solve(self, sigma: float, wanted: Sequence[Weights]) -> list[Node]:
-        """Embed with each of the weights at one σ.
+    def solve(self, sigma: float, wanted: Sequence[Wanted]) -> list[Node]:
+        """Embed with each of the weights at one σ, whatever their own σ and d.
 
         Where the eigenproblem cannot be solved in floating point, the node has no coordinates.
         """
-        problems = [self._problem(weights) for weights in wanted]
-        if not problems:
-            return []
+        problems = [self._problem(one) for one in wanted]
         with one_blas_thread():
             kernel = problems[0].kernel(sigma)
             K_new = gaussian(self.D2_new, sigma)
             self.counts["kernel matrices"] += 1
             grams = _Grams(self, kernel)
             return [
-                self._node(sigma, kernel, K_new, grams.of(weights, problem), problem)
-                for weights, problem in zip(wanted, problems, strict=True)
+                self._node(sigma, kernel, K_new, grams.of(one.graph, problem), problem)
+                for one, problem in zip(wanted, problems, strict=True)
             ]
 
-    def _problem(self, weights: Weights) -> Problem:
-        graph = replace(self.graphs[weights.graph], mu1=weights.mu1)
-        objective = Objective(weights.mu1, weights.mu2, 0.0, self.n_components)
+    def _problem(self, wanted: Wanted) -> Problem:
+        graph = replace(self.graphs[wanted.graph], mu1=wanted.objective.mu1)
+        objective = replace(wanted.objective, n_components=self.n_components)
         return Problem(self.D2, graph, objective, is_exact=self.is_exact, workspace=self._workspace)
 
     def _node(
@@ -153,11 +156,11 @@ class _Grams:
         self._sweep, self._kernel = sweep, kernel
         self._made: set[str] = set()
 
-    def of(self, weights: Weights, problem: Problem) -> Floats:
+    def of(self, graph: int, problem: Problem) -> Floats:
         """K'SK, written over the one before."""
         _, P = problem.gram_arrays()
-        np.multiply(self._get("K'JK", self._sweep._classes, problem), weights.mu1, out=P)
-        P += self._get(f"K'L{weights.graph}K", self._sweep.graphs[weights.graph], problem)
+        np.multiply(self._get("K'JK", self._sweep._classes, problem), problem.objective.mu1, out=P)
+        P += self._get(f"K'L{graph}K", self._sweep.graphs[graph], problem)
         return P
 
     def _get(self, name: str, graph: ShiftedGraph, problem: Problem) -> Floats:
