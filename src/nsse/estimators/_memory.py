@@ -10,8 +10,7 @@ import numpy as np
 
 from nsse.landmarks import BLOCK_ROWS, ROWS, THIN_ROWS, UNIT_ROWS, few_centers, kept_bytes
 from nsse.solvers.factors import LARGEST_CONDITION
-from nsse.solvers.gram_pencil import FULL_UP_TO
-from nsse.solvers.held import LEAST_BLOCKS
+from nsse.solvers.held import FULL_UP_TO, LEAST_BLOCKS
 from nsse.solvers.krylov import GUARD
 
 # Bytes of a float64.

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, qr
 from scipy.linalg.blas import dtrmm, dtrsm
 
-from nsse._threads import in_parallel
 from nsse.graphs import ShiftedGraph
 from nsse.solvers.held import HeldKernel
 
@@ -30,9 +29,6 @@ Buffers = tuple[Floats, Floats]  # for SK and P
 
 # Above this the small eigenvalues keep fewer than about four digits in the Cholesky route.
 LARGEST_CONDITION = 1e13
-
-# Rows of P computed at a time.
-PANEL = 256
 
 
 @dataclass(frozen=True)
@@ -78,12 +74,7 @@ def factorize_gram(P: Floats, kernel: HeldKernel, graph: ShiftedGraph, mu2: floa
 def gram(kernel: HeldKernel, graph: ShiftedGraph, SK: Floats, out: Floats) -> None:
     """K'SK on and below the diagonal: what lies above is its mirror image, never read."""
     graph.apply(kernel.K, out=SK)
-
-    def fill(start: int) -> None:
-        stop = min(start + PANEL, len(out))
-        np.matmul(kernel.transposed[start:stop], SK[:, :stop], out=out[start:stop, :stop])
-
-    in_parallel(fill, reversed(range(0, len(out), PANEL)), out.size)  # the longest panels first
+    kernel.products(SK, out)
 
 
 def cholesky(P: Floats) -> Factor | None:

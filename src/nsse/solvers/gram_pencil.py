@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from nsse._errors import rule_message
 from nsse._threads import one_blas_thread
 from nsse.solvers.factors import Factor, cholesky
-from nsse.solvers.held import LEAST_BLOCKS
+from nsse.solvers.held import FULL_UP_TO, LEAST_BLOCKS, between_factors
 from nsse.solvers.krylov import GUARD, leading_pairs
 from nsse.solvers.pencil import RESIDUAL, RankError
 
 Floats = NDArray[np.float64]
 
 MAX_BLOCKS = 16
-# Up to so many centres a full solve takes less time than a Krylov space.
-FULL_UP_TO = 400
 # Residual of the eigenpairs in units of the rounding of B and P: finer is of no use.
 RESIDUAL_PER_ROUNDING = 100.0
 # The first jitter, in units of the rounding of the largest diagonal entry of P, and how it grows.
@@ -73,8 +71,7 @@ class SummedMatrix:
 
     def whole(self, factor: Factor) -> Floats:
         """M = R⁻ᵀBR⁻¹."""
-        M = factor.solve_transposed(factor.solve_transposed(self.B).T)
-        return (M + M.T) / 2
+        return between_factors(self.B, factor)
 
 
 class IndefiniteError(ValueError):
