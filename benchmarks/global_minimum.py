@@ -26,8 +26,13 @@ from common import RESULTS, text_table, versions, write_json
 from nsse._threads import one_blas_thread
 from nsse.graphs import gaussian_affinity
 from nsse.kernels import median_distance, squared_distances
-from nsse.landmarks.scale import UNSOLVABLE, Objective, SampledProblem, find_scale
-from nsse.solvers import Problem, solve_joint, solve_pencil
+from nsse.landmarks import Neighbors
+from nsse.landmarks.scale import pose_sample
+from nsse.solvers import Objective, Problem, solve_joint, solve_pencil
+from nsse.solvers.extrapolation import FAR_ABOVE
+from nsse.solvers.joint import search_scale
+from nsse.solvers.pencil import RankError
+from nsse.solvers.recorder import Recorder
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -193,7 +198,10 @@ def _exact(X: Floats, y: Labels, drawn: dict[str, Any], bounds: Bounds = DEFAULT
     D2 = squared_distances(X[order])
     D2 /= median_distance(D2) ** 2
     problem = Problem.build(
-        D2, y[order], lambda d2, codes, members: gaussian_affinity(d2, codes, NEIGHBORS), **drawn
+        D2,
+        y[order],
+        lambda d2, codes, members: gaussian_affinity(d2, codes, NEIGHBORS),
+        Objective(**drawn),
     )
 
     def search() -> tuple[float, list[float]]:
@@ -201,40 +209,36 @@ def _exact(X: Floats, y: Labels, drawn: dict[str, Any], bounds: Bounds = DEFAULT
         outcome = solve_joint(problem, bounds, tol=TOL, max_iter=MAX_ITER, rng=rng)
         return outcome.solution.excess, list(outcome.trace.column("excess"))
 
-    return Case(lambda sigma: _or_infinite(lambda: solve_pencil(problem, sigma).excess), search, bounds)
+    return Case(_value_of(problem), search, bounds)
 
 
 def _with_centers(X: Floats, y: Labels, centers: Floats, drawn: dict[str, Any]) -> Case:
-    objective = Objective(**drawn, n_neighbors=NEIGHBORS, beta=None)
+    objective = Objective(**drawn)
     unit = median_distance(squared_distances(X))
-    counts = np.bincount(y).astype(float)
-    problem = SampledProblem.of(X, y.astype(np.intp), centers, counts, objective, unit)
-    seen: list[float] = []
-
-    def evaluate(log_sigma: float) -> Any:
-        point = problem.evaluate(log_sigma)
-        seen.append(point.excess)
-        return point
+    counts, neighbors = np.bincount(y).astype(float), Neighbors(NEIGHBORS, None)
+    problem = pose_sample(X, y.astype(np.intp), centers, counts, objective, neighbors, unit)
 
     def search() -> tuple[float, list[float]]:
-        end = find_scale(
-            evaluate, DEFAULT_RANGE, tol=TOL, max_iter=MAX_ITER,
-            floor=objective.scale_term, n_rows=len(y),
+        recorder = Recorder(objective, len(y))
+        end = search_scale(
+            problem, DEFAULT_RANGE, recorder, tol=TOL, max_iter=MAX_ITER, cheaper=None,
+            far_above=FAR_ABOVE,
         )  # fmt: skip
-        return end.solution.excess, seen
+        return end.solution.excess, list(recorder.trace().column("excess"))
+
+    return Case(_value_of(problem), search, DEFAULT_RANGE)
+
+
+def _value_of(problem: Problem) -> Callable[[float], float]:
+    """g; infinite where the kernel cannot carry the coordinates: there is no minimum."""
 
     def g(sigma: float) -> float:
-        return _or_infinite(lambda: problem.evaluate(float(np.log(sigma))).excess)
+        try:
+            return solve_pencil(problem, sigma).excess
+        except RankError:
+            return float("inf")
 
-    return Case(g, search, DEFAULT_RANGE)
-
-
-def _or_infinite(value: Callable[[], float]) -> float:
-    """Where the kernel cannot carry the coordinates there is no minimum."""
-    try:
-        return value()
-    except UNSOLVABLE:
-        return float("inf")
+    return g
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -15,7 +15,7 @@ import peaks
 from browser import running_browser
 from nsse.graphs import gaussian_affinity
 from nsse.kernels import median_distance, squared_distances
-from nsse.solvers import Problem
+from nsse.solvers import Objective, Problem
 
 
 class Labelled(NamedTuple):
@@ -47,7 +47,7 @@ def problem_of(data, *, mu1=1.0, mu2=1e-2, mu3=0.1, n_components=2, n_neighbors=
     D2 /= median_distance(D2) ** 2
     return Problem.build(
         read_only(D2), data.codes, lambda d2, codes, members: gaussian_affinity(d2, codes, n_neighbors),
-        mu1=mu1, mu2=mu2, mu3=mu3, n_components=n_components,
+        Objective(mu1, mu2, mu3, n_components),
     )  # fmt: skip
 
 

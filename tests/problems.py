@@ -6,6 +6,7 @@ import numpy as np
 
 import oracles
 from nsse.solvers import (
+    Objective,
     Problem,
     solve_alternating,
     solve_joint,
@@ -47,5 +48,5 @@ def two_points(mu2, mu3):
     D2 = np.array([[0.0, 1.0], [1.0, 0.0]])
     return Problem.build(
         D2, np.array([0, 1]), lambda d2, codes, members: np.zeros((len(codes), len(codes))),
-        mu1=5.0, mu2=mu2, mu3=mu3, n_components=1,
+        Objective(5.0, mu2, mu3, 1),
     )  # fmt: skip

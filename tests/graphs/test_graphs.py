@@ -281,3 +281,32 @@ def test_a_wrong_affinity_is_refused_and_says_why(entries, match):
 def test_an_affinity_of_the_wrong_shape_is_refused():
     with pytest.raises(ValueError, match=r"`affinity` must have shape \(3, 3\).* Got \(2, 2\)\."):
         check_affinity(np.zeros((2, 2)), np.array([0, 1, 1]))
+
+
+@pytest.mark.parametrize("counts", [(6, 4, 5), (160, 90, 70)], ids=["whole", "by class"])
+def test_rows_that_stand_for_several_samples_are_those_samples(counts):
+    """Every row of class c as w_c samples, each copy of the class with the edges of the class."""
+    X, codes = labelled(counts, 2)
+    copies = np.array([3, 1, 2])
+    W = gaussian_affinity(squared_distances(X), codes, 3)
+    runs = [np.flatnonzero(codes == c) for c in range(3)]
+    blocks = [laplacian(W)[run][:, run] for run in runs]
+    sizes = copies * np.bincount(codes).astype(float)
+    graph = ShiftedGraph.from_blocks(blocks, codes, 0.7, sizes)
+    samples = np.concatenate([np.tile(run, w) for run, w in zip(runs, copies, strict=True)])
+    W_all = sparse.block_diag(
+        [sparse.kron(np.eye(w), W[run][:, run]) for run, w in zip(runs, copies, strict=True)]
+    ).toarray()
+    S = oracles.shifted_matrix(W_all, codes[samples], 0.7)
+    Y = np.random.default_rng(0).normal(size=(len(codes), 4))
+    rows, all_rows = Y * graph.roots, Y[samples]
+    expected = all_rows.T @ S @ all_rows
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(graph.quadratic(rows), expected, atol=1e-12 * scale)
+    np.testing.assert_allclose(rows.T @ graph.apply(rows), expected, atol=1e-12 * scale)
+    root = graph.root_times(rows)
+    np.testing.assert_allclose(root.T @ root, expected, atol=1e-12 * scale)
+    np.testing.assert_allclose(rows.T @ rows, all_rows.T @ all_rows, rtol=1e-12)
+    L_b = between_class_laplacian(codes[samples])
+    assert graph.between(rows) == pytest.approx(np.trace(all_rows.T @ L_b @ all_rows), rel=1e-12)
+    assert graph.n_samples == len(samples)

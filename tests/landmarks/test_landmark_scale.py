@@ -10,9 +10,13 @@ import pytest
 from conftest import blobs_of
 from nsse import NSSE
 from nsse.landmarks import fitting
-from nsse.landmarks.scale import Objective, SampledProblem, draw_subsample, find_scale
-from nsse.solvers.gram_pencil import IndefiniteError
+from nsse.landmarks.neighborhoods import Neighbors
+from nsse.landmarks.scale import draw_subsample, pose_sample
+from nsse.solvers import Objective, solve_pencil
+from nsse.solvers.extrapolation import bottoms, seen_from_afar
+from nsse.solvers.joint import find_scale
 from nsse.solvers.pencil import RankError
+from nsse.solvers.survey import Look
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +28,12 @@ def data():
 
 def test_slope_on_a_subsample_is_the_derivative(data):
     X, codes = data
-    objective = Objective(0.7, 0.01, 0.3, 3, 4, None)
+    objective = Objective(0.7, 0.01, 0.3, 3)
     counts = 5.0 * np.bincount(codes)
-    problem = SampledProblem.of(X, codes, X[::9], counts, objective, 1.5)
+    problem = pose_sample(X, codes, X[::9], counts, objective, Neighbors(4, None), 1.5)
     h = 1e-5
     for log_sigma in (-0.3, 0.5):
-        low, middle, high = (problem.evaluate(log_sigma + t) for t in (-h, 0.0, h))
+        low, middle, high = (solve_pencil(problem, np.exp(log_sigma + t)) for t in (-h, 0.0, h))
         assert middle.slope == pytest.approx((high.excess - low.excess) / (2 * h), rel=1e-5)
 
 
@@ -74,12 +78,12 @@ def test_a_thinner_subsample_leads_to_the_same_scale(monkeypatch):
     assert excess == pytest.approx(scanned.trace_.steps[-1].excess, rel=1e-5)
 
 
-def bowl(bottom, error=None, beyond=np.inf):
+def bowl(bottom, beyond=np.inf):
     """g(x) = 1 + (x − bottom)², unsolvable beyond some x = log σ."""
 
-    def evaluate(x):
+    def evaluate(x, basis=None):
         if x > beyond:
-            raise error
+            raise RankError(1, 2)
         return SimpleNamespace(
             sigma=float(np.exp(x)), excess=1 + (x - bottom) ** 2, slope=2 * (x - bottom), basis=None
         )
@@ -87,22 +91,38 @@ def bowl(bottom, error=None, beyond=np.inf):
     return evaluate
 
 
-@pytest.mark.parametrize(
-    "error", [RankError(1, 2), IndefiniteError(1e-9)], ids=lambda e: type(e).__name__
-)
-def test_where_the_thinner_valley_cannot_be_solved_all_is_scanned(error):
-    bounds = (float(np.exp(-3)), float(np.exp(3)))
-    g = bowl(-1.0, error, beyond=0.5)
-    end = find_scale(g, bounds, tol=1e-10, max_iter=30, thinner=bowl(2.0))
-    assert np.log(end.solution.sigma) == pytest.approx(-1.0, abs=1e-4)
-    near = find_scale(g, bounds, tol=1e-10, max_iter=30, thinner=bowl(-0.9))
-    assert np.log(near.solution.sigma) == pytest.approx(-1.0, abs=1e-4)
+class Cheaper:
+    """Guesses from another function."""
+
+    def __init__(self, evaluate):
+        self._evaluate = evaluate
+
+    def starts(self, bounds, max_iter):
+        scanned, reach = seen_from_afar(self._evaluate, lambda sigma: 0.0, bounds)
+        return bottoms(self._evaluate, scanned, reach, max_iter), reach
+
+
+def end_of(g, cheaper, low=-3.0, high=3.0):
+    bounds = (float(np.exp(low)), float(np.exp(high)))
+    look = Look(g, lambda sigma: 0.0)
+    return find_scale(look, g, bounds, 1e-10, 30, Cheaper(cheaper))
+
+
+def test_where_the_thinner_valley_cannot_be_solved_all_is_scanned():
+    g = bowl(-1.0, beyond=0.5)
+    for cheaper in (bowl(2.0), bowl(-0.9)):
+        assert np.log(end_of(g, cheaper).solution.sigma) == pytest.approx(-1.0, abs=1e-4)
 
 
 def test_an_end_that_only_the_thinner_problem_has_is_no_end():
     """Fewer centres carry fewer coordinates: a thinner kernel loses its rank at a smaller σ."""
-    bounds = (float(np.exp(-3)), float(np.exp(3)))
-    thinner = bowl(2.0, RankError(1, 2), beyond=0.6)
-    end = find_scale(bowl(1.8), bounds, tol=1e-10, max_iter=30, thinner=thinner)
+    end = end_of(bowl(1.8), bowl(2.0, beyond=0.6))
     assert np.log(end.solution.sigma) == pytest.approx(1.8, abs=1e-4)
     assert not end.at_bound
+
+
+def test_an_end_of_the_interval_is_an_end():
+    """g falls beyond σ_max: no closer look at all of it changes that."""
+    end = end_of(bowl(4.0), bowl(5.0))
+    assert np.log(end.solution.sigma) == pytest.approx(3.0)
+    assert end.at_bound

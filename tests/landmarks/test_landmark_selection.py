@@ -13,10 +13,11 @@ from conftest import blobs_of
 from nsse import NSSE, NSSECV
 from nsse.estimators._centers import CenterPlan
 from nsse.kernels import KernelRows
-from nsse.landmarks import CenterSweep, WeightedRows
-from nsse.landmarks.scale import Objective, SampledProblem
+from nsse.landmarks import MeasuredRows, Neighbors
+from nsse.landmarks.scale import pose_sample
 from nsse.selection.center_grid import Fold, _rows
-from nsse.solvers.sweep import Weights
+from nsse.solvers import Objective, solve_pencil
+from nsse.solvers.sweep import Sweep, Wanted
 
 GRID = {"mu1": [0.1, 1.0], "mu2": [0.01, 1.0], "n_components": [2, 3], "mu3": [0.1, 3.0]}
 
@@ -31,15 +32,10 @@ def data():
 
 def sweep_of(X, codes, centers, counts, neighbors):
     kernel = KernelRows.at(centers, 1.5, np.float64)
-    rows, measured = WeightedRows.of(X, codes, kernel, counts)
-    laplacians = [rows.laplacian(measured, k, None) for k in neighbors]
+    rows = MeasuredRows.of(X, codes, kernel, counts)
+    graphs = [rows.graph(Neighbors(k, None), 0.0) for k in neighbors]
     D2_new = kernel.squared_distances(kernel.measured(X[:7]))
-    return CenterSweep(
-        rows,
-        D2_new,
-        laplacians,
-        3,
-    )
+    return Sweep(rows.D2, D2_new, graphs, 3, is_exact=False)
 
 
 def test_sweep_solves_what_the_search_for_sigma_solves(data):
@@ -47,19 +43,19 @@ def test_sweep_solves_what_the_search_for_sigma_solves(data):
     X, y = data
     _, codes = np.unique(y, return_inverse=True)
     counts = 5.0 * np.bincount(codes)
-    wanted = [Weights(g, mu1, mu2) for g in (0, 1) for mu1 in (0.1, 1.0) for mu2 in (0.01, 2.0)]
+    weights = [Objective(mu1, mu2, 0.0, 3) for mu1 in (0.1, 1.0) for mu2 in (0.01, 2.0)]
+    wanted = [Wanted(graph, objective) for graph in (0, 1) for objective in weights]
     sweep = sweep_of(X, codes, X[::20], counts, (4, None))
     for sigma in (0.7, 1.9):
-        for weights, node in zip(wanted, sweep.solve(sigma, wanted), strict=True):
-            objective = Objective(weights.mu1, weights.mu2, 0.0, 3, (4, None)[weights.graph], None)
-            problem = SampledProblem.of(X, codes, X[::20], counts, objective, 1.5)
-            alone = problem.evaluate(np.log(sigma))
+        for one, node in zip(wanted, sweep.solve(sigma, wanted), strict=True):
+            neighbors = Neighbors((4, None)[one.graph], None)
+            problem = pose_sample(X, codes, X[::20], counts, one.objective, neighbors, 1.5)
+            alone = solve_pencil(problem, sigma)
             np.testing.assert_allclose(node.eigenvalues, alone.eigenvalues, rtol=1e-8)
             assert node.slopes.sum() == pytest.approx(alone.slope, rel=1e-5)
             np.testing.assert_allclose(node.Y.T @ node.Y, np.eye(3), atol=1e-8)
-            roots = np.sqrt(problem.rows.weights)
             signs = np.sign((node.Y * alone.embedding).sum(axis=0))
-            np.testing.assert_allclose(node.Y * signs, alone.embedding * roots, atol=1e-6)
+            np.testing.assert_allclose(node.Y * signs, alone.embedding, atol=1e-6)
             np.testing.assert_allclose(
                 np.abs(node.Z), np.abs(NewPoints(problem, X[:7], X[::20], sigma)(alone.coef)), atol=1e-6
             )
@@ -81,10 +77,10 @@ def test_sweep_gives_as_many_coordinates_as_there_are():
     X = np.tile(np.eye(5), (4, 1))
     codes = np.tile([0, 0, 1, 1, 1], 4)
     kernel = KernelRows.at(X[:5], 1.0, np.float64)
-    rows, measured = WeightedRows.of(X, codes, kernel, np.bincount(codes).astype(float))
-    L = rows.laplacian(measured, 2, None)
-    sweep = CenterSweep(rows, rows.D2[:2], [L], 5)
-    (node,) = sweep.solve(30.0, [Weights(0, 1.0, 1e-9)])
+    rows = MeasuredRows.of(X, codes, kernel, np.bincount(codes).astype(float))
+    graph = rows.graph(Neighbors(2, None), 0.0)
+    sweep = Sweep(rows.D2, rows.D2[:2], [graph], 5, is_exact=False)
+    (node,) = sweep.solve(30.0, [Wanted(0, Objective(1.0, 1e-9, 0.0, 5))])
     assert 0 < node.rank <= 5
 
 

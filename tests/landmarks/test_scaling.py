@@ -15,12 +15,12 @@ from sklearn.neighbors import KNeighborsClassifier
 import nsse.landmarks.moments as moments_module
 from conftest import blobs_of
 from nsse import NSSE, NSSECV
-from nsse.graphs import between_class_laplacian, gaussian_affinity, laplacian
+from nsse.graphs import between_class_laplacian, class_slices, gaussian_affinity, laplacian
 from nsse.kernels import KernelRows, precision_of, squared_distances
 from nsse.landmarks import SELECTORS
 from nsse.landmarks.centers import STEPS, cluster_means, equal_shares, stratified
 from nsse.landmarks.moments import Moments, Terms, block_moments, gram_matrices
-from nsse.landmarks.neighborhoods import class_runs, within_class_laplacian
+from nsse.landmarks.neighborhoods import Neighbors, within_class_laplacians
 from nsse.solvers import gram_pencil
 from nsse.solvers.gram_pencil import IndefiniteError, solve_gram
 
@@ -46,7 +46,7 @@ def terms_for(X, codes, centers, sigma, mu1, n_neighbors, precision=np.float64, 
     references = np.random.default_rng(seed).uniform(0, 0.2, (len(counts), len(centers)))
     references = references.astype(precision).astype(float)
     kernel = KernelRows.at(centers, 1.0, precision)
-    return Terms(kernel, sigma, mu1 * counts, references, n_neighbors, None)
+    return Terms(kernel, sigma, mu1 * counts, references, Neighbors(n_neighbors, None))
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [(np.float64, 1e-12), (np.float32, 2e-6)])
@@ -77,22 +77,21 @@ def test_moments_of_two_halves_add_up(data, monkeypatch):
 @pytest.mark.parametrize("beta", [None, 3.0])
 @pytest.mark.parametrize("n_neighbors", [1, 4, 300, None])
 def test_laplacian_of_a_block_is_the_literal_one(n_neighbors, beta, as_rows):
-    """Classes of several panels, of one, and of a single row; the same operator by class and whole."""
+    """Classes of several panels, of one, and of a single row."""
     blobs = blobs_of((600, 256, 30, 1), n_features=5, seed=8)
-    L = within_class_laplacian(as_rows(blobs.X), blobs.codes, n_neighbors, beta)
+    laplacians = within_class_laplacians(as_rows(blobs.X), blobs.codes, Neighbors(n_neighbors, beta))
     W = gaussian_affinity(squared_distances(blobs.X), blobs.codes, n_neighbors, beta)
     A = np.random.default_rng(0).normal(size=(len(blobs.codes), 3))
-    np.testing.assert_allclose(L @ A, laplacian(W) @ A, rtol=0, atol=1e-10)
-    for run in class_runs(blobs.codes):
-        np.testing.assert_allclose(L[run, run] @ A[run], (laplacian(W) @ A)[run], rtol=0, atol=1e-10)
+    for run, L_c in zip(class_slices(blobs.codes), laplacians, strict=True):
+        np.testing.assert_allclose(L_c @ A[run], (laplacian(W) @ A)[run], rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("n_neighbors", [5, None])
 def test_laplacian_of_duplicates(n_neighbors):
     """No edge has a length: every weight is one."""
-    L = within_class_laplacian(np.ones((8, 3)), np.repeat([0, 1], 4), n_neighbors, None)
-    block = 4 * np.eye(4) - 1
-    np.testing.assert_allclose(L @ np.eye(8), np.kron(np.eye(2), block), atol=1e-12)
+    codes = np.repeat([0, 1], 4)
+    for L_c in within_class_laplacians(np.ones((8, 3)), codes, Neighbors(n_neighbors, None)):
+        np.testing.assert_allclose(L_c @ np.eye(4), 4 * np.eye(4) - 1, atol=1e-12)
 
 
 @pytest.mark.parametrize("full_up_to", [0, 10**6], ids=["Krylov", "full"])
@@ -103,7 +102,7 @@ def test_gram_pencil_against_lapack(data, full_up_to, monkeypatch):
     theta, _ = eigh(B, P)
     for d in (1, 3, 8):
         start = np.eye(len(B))[:, :4]
-        found = solve_gram(B, P.copy(), start, d, 1e-16, may_jitter=False)
+        found = solve_gram(B, P.copy(), start, d, 1e-16)
         assert found.eigensolver == ("full" if full_up_to else "block Krylov")
         np.testing.assert_allclose(found.eigenvalues, 1 / theta[::-1][:d], rtol=1e-8)
         np.testing.assert_allclose(found.coef.T @ B @ found.coef, np.eye(d), atol=1e-8)
@@ -114,8 +113,8 @@ def test_indefinite_matrix_gets_a_recorded_jitter():
     P = np.diag(np.linspace(1.0, 2.0, 40))
     P[0, 0] = -1e-13
     with pytest.raises(IndefiniteError, match="`mu2` must be large enough"):
-        solve_gram(B, P.copy(), np.ones((40, 1)), 2, 1e-13, may_jitter=False)
-    found = solve_gram(B, P.copy(), np.ones((40, 1)), 2, 1e-13, may_jitter=True)
+        solve_gram(B, P - 1e-3 * np.eye(40), np.ones((40, 1)), 2, 1e-13)
+    found = solve_gram(B, P.copy(), np.ones((40, 1)), 2, 1e-13)
     assert found.jitter == pytest.approx(10 * 1e-13 * 2.0)
     assert found.eigenvalues[0] == pytest.approx(found.jitter - 1e-13, rel=1e-3)
 

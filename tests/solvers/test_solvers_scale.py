@@ -11,6 +11,7 @@ from scipy.optimize import minimize_scalar
 import oracles
 from nsse.kernels import gaussian
 from nsse.solvers import (
+    Objective,
     Problem,
     extrapolation,
     solve_fixed,
@@ -153,8 +154,7 @@ def test_a_subset_is_the_problem_of_its_samples(blobs, make_problem):
     part = problem.subset(members)
     D2, codes = problem.D2[np.ix_(members, members)], blobs.codes[members]
     direct = Problem.build(
-        D2, codes, lambda d2, c, m: problem.affinity(D2, codes, m), mu1=1.0, mu2=1e-2, mu3=0.1,
-        n_components=2,
+        D2, codes, lambda d2, c, m: problem.affinity(D2, codes, m), Objective(1.0, 1e-2, 0.1, 2)
     )  # fmt: skip
     assert solve_pencil(part, 0.5).excess == solve_pencil(direct, 0.5).excess
 
@@ -167,7 +167,7 @@ def test_a_subset_of_a_subset_asks_for_the_weights_of_the_right_samples():
         return np.zeros((len(codes), len(codes)))
 
     codes = np.repeat([0, 1], 4)
-    problem = Problem.build(np.zeros((8, 8)), codes, affinity, mu1=1.0, mu2=1.0, mu3=1.0, n_components=1)
+    problem = Problem.build(np.zeros((8, 8)), codes, affinity, Objective(1.0, 1.0, 1.0, 1))
     problem.subset(np.array([1, 3, 5, 6])).subset(np.array([0, 3]))
     assert asked == [list(range(8)), [1, 3, 5, 6], [1, 6]]
 
@@ -252,9 +252,10 @@ def test_a_listener_that_returns_false_changes_nothing(blobs, make_problem):
 
 
 def literal_of(data, problem, sigma_init, n_sigmas=25):
+    weights = problem.objective
     unit = np.sqrt(oracles.squared_distance_matrix(data.X[:1], data.X[-1:])[0, 0] / problem.D2[0, -1])
     return oracles.literal_nsse(
-        data.X / unit, data.codes, problem.n_components, problem.graph.mu1, problem.mu2, problem.mu3,
+        data.X / unit, data.codes, weights.n_components, weights.mu1, weights.mu2, weights.mu3,
         dense_parts(problem)[0], np.geomspace(*BOUNDS, n_sigmas), sigma_init,
     )  # fmt: skip
 

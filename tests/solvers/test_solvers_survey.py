@@ -9,9 +9,9 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from nsse import NSSE
-from nsse.landmarks.scale import find_scale
 from nsse.solvers import solve_pencil
 from nsse.solvers.descent import descend
+from nsse.solvers.joint import find_scale
 from nsse.solvers.pencil import RankError
 from nsse.solvers.survey import Look, deepest, log_grid, scan
 from problems import joint_of
@@ -77,7 +77,8 @@ def test_a_valley_between_two_falling_points_is_found():
     evaluate, seen = counted(envelope(narrow, broad))
     ends = [evaluate(v) for v in (x[4], x[5])]
     assert all(point.slope < 0 for point in ends)
-    for end in (joint_end(evaluate), find_scale(evaluate, BOUNDS, tol=1e-10, max_iter=60)):
+    look = Look(evaluate, lambda sigma: 0.0)
+    for end in (joint_end(evaluate), find_scale(look, evaluate, BOUNDS, 1e-10, 60)):
         assert np.log(end.solution.excess) == pytest.approx(-0.5, abs=1e-8)
         assert end.solution.excess == min(point.excess for point in seen)
         assert end.converged

@@ -11,15 +11,24 @@ from scipy.spatial.distance import pdist
 
 from nsse.graphs import ShiftedGraph, gaussian_affinity
 from nsse.kernels import median_distance, squared_distances
-from nsse.solvers import Problem, scale_curve, solve_joint, solve_pencil
-from nsse.solvers.many import Candidate, embed_all
+from nsse.solvers import Objective, Problem, scale_curve, solve_joint, solve_pencil
+from nsse.solvers.many import embed_all
 from nsse.solvers.scale_curve import NoScaleError, ScaleCurve, ScaleGrid
-from nsse.solvers.sweep import Sweep, Weights
+from nsse.solvers.sweep import Sweep, Wanted
 from nsse.solvers.valleys import valleys
 from oracles import kernel_matrix, literal_matrix
 
 BOUNDS = (0.1, 10.0)
 SPARE = 4
+
+
+def of_weights(graph, mu1, mu2):
+    return Wanted(graph, Objective(mu1, mu2, 0.0, 0))
+
+
+def wanted(weights, n_components, mu3, sigma=None):
+    objective = replace(weights.objective, n_components=n_components, mu3=mu3)
+    return Wanted(weights.graph, objective, sigma)
 
 
 class Setting:
@@ -39,11 +48,13 @@ class Setting:
     def problem(self, weights, n_components, mu3=0.0):
         return Problem.build(
             self.D2, self.codes, lambda *_: self.W[weights.graph],
-            mu1=weights.mu1, mu2=weights.mu2, mu3=mu3, n_components=n_components,
+            replace(weights.objective, mu3=mu3, n_components=n_components),
         )  # fmt: skip
 
     def joint(self, candidate):
-        problem = self.problem(candidate.weights, candidate.n_components, candidate.mu3)
+        problem = self.problem(
+            candidate.shared, candidate.objective.n_components, candidate.objective.mu3
+        )
         return solve_joint(
             problem, BOUNDS, tol=1e-10, max_iter=60, rng=np.random.default_rng(0)
         ).solution
@@ -84,14 +95,19 @@ def only(iterator):
 
 
 def embedded_with_counts(setting, candidate):
-    sweep = setting.sweep(candidate.n_components)
+    sweep = setting.sweep(candidate.objective.n_components)
     return only(embed_all(sweep, BOUNDS, [candidate])), sweep.counts
 
 
 # ------------------------------------------------------------------------------------------- at one σ
 
 
-WEIGHTS = [Weights(0, 1.0, 0.01), Weights(0, 0.1, 0.1), Weights(1, 10.0, 0.001), Weights(1, 0.0, 0.01)]
+WEIGHTS = [
+    of_weights(0, 1.0, 0.01),
+    of_weights(0, 0.1, 0.1),
+    of_weights(1, 10.0, 0.001),
+    of_weights(1, 0.0, 0.01),
+]
 
 
 @pytest.mark.parametrize("sigma", [0.3, 0.8, 2.0])
@@ -113,8 +129,10 @@ def test_values_and_slopes_are_those_of_the_literal_objective(on_digits, weights
 
     def literal(s):
         W = on_digits.W[weights.graph].toarray()
-        A = literal_matrix(on_digits.D2, on_digits.codes, W, weights.mu1, weights.mu2, s)
-        shift = weights.mu1 * len(A) * d
+        A = literal_matrix(
+            on_digits.D2, on_digits.codes, W, weights.objective.mu1, weights.objective.mu2, s
+        )
+        shift = weights.objective.mu1 * len(A) * d
         return eigh(A, eigvals_only=True)[:d].sum() + shift + mu3 / s**2
 
     (node,) = on_digits.sweep(9).solve(sigma, [weights])
@@ -157,9 +175,9 @@ def test_what_memory_held_before_does_no_harm(make_blobs, monkeypatch):
     setting = Setting(data.X, data.codes, data.X[:3])
     sweep = setting.sweep(2)
     monkeypatch.setattr(np, "empty_like", lambda A, *args, **kwargs: np.full(np.shape(A), 1e308))
-    (node,) = sweep.solve(0.5, [Weights(0, 1e3, 0.01)])
+    (node,) = sweep.solve(0.5, [of_weights(0, 1e3, 0.01)])
     monkeypatch.undo()
-    alone = solve_pencil(setting.problem(Weights(0, 1e3, 0.01), 2), 0.5)
+    alone = solve_pencil(setting.problem(of_weights(0, 1e3, 0.01), 2), 0.5)
     np.testing.assert_allclose(node.eigenvalues[:2], alone.eigenvalues, rtol=1e-7)
 
 
@@ -168,7 +186,7 @@ def test_a_kernel_that_loses_rank_gives_fewer_coordinates(make_blobs):
     setting = Setting(data.X, data.codes, data.X[:3] + 0.01)
     ranks = []
     for sigma in (0.1, 1.0, 10.0, 100.0):
-        (node,) = setting.sweep(18).solve(sigma, [Weights(0, 1.0, 1e-6)])
+        (node,) = setting.sweep(18).solve(sigma, [of_weights(0, 1.0, 1e-6)])
         ranks.append(node.rank)
         assert node.Y.shape == (22, node.rank)
         assert node.Z.shape == (3, node.rank)
@@ -182,20 +200,20 @@ def test_a_kernel_that_loses_rank_gives_fewer_coordinates(make_blobs):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "weights", [Weights(0, 1.0, 0.01), Weights(0, 0.1, 0.1), Weights(1, 10.0, 0.001)]
+    "weights", [of_weights(0, 1.0, 0.01), of_weights(0, 0.1, 0.1), of_weights(1, 10.0, 0.001)]
 )
 def test_the_minimum_agrees_with_the_joint_search(on_digits, weights):
-    candidates = [Candidate(weights, d, mu3) for d in (2, 5, 9, 14) for mu3 in (0.01, 1.0, 100.0)]
+    candidates = [wanted(weights, d, mu3) for d in (2, 5, 9, 14) for mu3 in (0.01, 1.0, 100.0)]
     sweep = on_digits.sweep(14)
     found = dict(embed_all(sweep, BOUNDS, candidates))
     assert sorted(found) == list(range(len(candidates)))
     errors = []
     for place, candidate in enumerate(candidates):
         embedded, joint = found[place], on_digits.joint(candidate)
-        assert embedded.Y.shape == (100, candidate.n_components)
+        assert embedded.Y.shape == (100, candidate.objective.n_components)
         assert embedded.sigma == pytest.approx(joint.sigma, rel=3e-3)
         # The embedding at the σ it was found at, by a fit of its own.
-        problem = on_digits.problem(weights, candidate.n_components)
+        problem = on_digits.problem(weights, candidate.objective.n_components)
         there = solve_pencil(problem, embedded.sigma)
         Z = kernel_matrix(on_digits.X_new, on_digits.X, embedded.sigma) @ there.coef
         expected = pdist(np.vstack([there.embedding, Z]))
@@ -208,8 +226,8 @@ def test_the_minimum_agrees_with_the_joint_search(on_digits, weights):
 
 @pytest.mark.slow
 def test_the_deeper_of_two_valleys_is_found(on_blobs):
-    for candidate in (Candidate(Weights(0, 1.0, 0.1), 2, 2.0), Candidate(Weights(0, 1.0, 1.0), 3, 0.5)):
-        weights, d, mu3 = candidate.weights, candidate.n_components, candidate.mu3
+    for candidate in (wanted(of_weights(0, 1.0, 0.1), 2, 2.0), wanted(of_weights(0, 1.0, 1.0), 3, 0.5)):
+        weights, d, mu3 = candidate.shared, candidate.objective.n_components, candidate.objective.mu3
         scanned = on_blobs.curve(weights, d)._scan(d, mu3)
         assert len(valleys(scanned, scale_curve.NEARLY_AS_DEEP)) == 2  # what this test is about
         embedded, _ = embedded_with_counts(on_blobs, candidate)
@@ -222,17 +240,17 @@ def test_the_deeper_of_two_valleys_is_found(on_blobs):
 
 def test_coordinates_that_cross_are_solved_at_their_own_scale(on_blobs):
     """Between two nodes the leading coordinates changed places: nothing to interpolate."""
-    candidate = Candidate(Weights(0, 1.0, 0.001), 8, 20.0)
+    candidate = wanted(of_weights(0, 1.0, 0.001), 8, 20.0)
     embedded, counts = embedded_with_counts(on_blobs, candidate)
     assert counts["solved at their own scale"] == 1
-    there = solve_pencil(on_blobs.problem(candidate.weights, 8), embedded.sigma)
+    there = solve_pencil(on_blobs.problem(candidate.shared, 8), embedded.sigma)
     assert span_cosine(embedded.Y, there.embedding) > 1 - 1e-6
     Z = kernel_matrix(on_blobs.X_new, on_blobs.X, embedded.sigma) @ there.coef
     np.testing.assert_allclose(pdist(embedded.Z), pdist(Z), rtol=1e-4, atol=1e-6)
 
 
 def test_any_cell_may_be_solved_instead_of_interpolated(on_digits, monkeypatch):
-    candidate = Candidate(Weights(0, 1.0, 0.01), 9, 1.0)
+    candidate = wanted(of_weights(0, 1.0, 0.01), 9, 1.0)
     interpolated, before = embedded_with_counts(on_digits, candidate)
     monkeypatch.setattr(scale_curve, "LEAST_COSINE", 1.1)  # nothing is near enough
     solved, after = embedded_with_counts(on_digits, candidate)
@@ -245,7 +263,7 @@ def test_any_cell_may_be_solved_instead_of_interpolated(on_digits, monkeypatch):
 
 def test_a_bend_finer_than_the_grid_is_left_to_a_fit_of_its_own(on_blobs):
     """λ_d and λ_{d+1} cross: a node of the grid lies below the valley that slopes lead to."""
-    candidate = Candidate(Weights(0, 1.0, 0.01), 2, 20.0)
+    candidate = wanted(of_weights(0, 1.0, 0.01), 2, 20.0)
     sweep = on_blobs.sweep(2)
     assert only(embed_all(sweep, BOUNDS, [candidate])) is None
 
@@ -254,8 +272,8 @@ def test_a_curve_that_ends_falling_is_left_to_a_fit_of_its_own(make_blobs):
     """Beyond the last clean node the objective may fall further; a fit of its own bears more noise."""
     data = make_blobs((12, 10), n_features=1)
     setting = Setting(data.X, data.codes, data.X[:3])
-    candidate = Candidate(Weights(0, 1.0, 1e-8), 8, 1e12)
-    scanned = setting.curve(candidate.weights, 8)._scan(8, candidate.mu3)
+    candidate = wanted(of_weights(0, 1.0, 1e-8), 8, 1e12)
+    scanned = setting.curve(candidate.shared, 8)._scan(8, candidate.objective.mu3)
     assert scanned[-1].slope < 0  # what this test is about
     assert scanned[-1].index < ScaleGrid.over(BOUNDS).coarse[-1]
     assert only(embed_all(setting.sweep(8), BOUNDS, [candidate])) is None
@@ -263,23 +281,23 @@ def test_a_curve_that_ends_falling_is_left_to_a_fit_of_its_own(make_blobs):
 
 
 def test_more_coordinates_than_any_scale_carries_are_left_too(on_digits):
-    curve = on_digits.curve(Weights(0, 1.0, 0.01), 3)
+    curve = on_digits.curve(of_weights(0, 1.0, 0.01), 3)
     with pytest.raises(NoScaleError):
         curve.minimum(3 + SPARE + 1, 1.0)
 
 
 @pytest.mark.parametrize(("mu3", "end"), [(0.0, 1.0), (1e9, 4.0)])
 def test_a_minimum_at_an_end_is_the_node_there(on_digits, mu3, end):
-    candidate = Candidate(Weights(0, 1.0, 0.01), 3, mu3)
+    candidate = wanted(of_weights(0, 1.0, 0.01), 3, mu3)
     embedded = only(embed_all(on_digits.sweep(3), (1.0, 4.0), [candidate]))
     assert embedded.sigma == pytest.approx(end, rel=1e-12)
-    there = solve_pencil(on_digits.problem(candidate.weights, 3), end)
+    there = solve_pencil(on_digits.problem(candidate.shared, 3), end)
     assert span_cosine(embedded.Y, there.embedding) > 1 - 1e-6
 
 
 def test_the_fine_grid_holds_the_scan_of_the_joint_search(on_digits):
     steps = []
-    problem = on_digits.problem(Weights(0, 1.0, 0.01), 2, 1.0)
+    problem = on_digits.problem(of_weights(0, 1.0, 0.01), 2, 1.0)
     solve_joint(
         problem, BOUNDS, tol=1e-3, max_iter=5, rng=np.random.default_rng(0),
         listener=lambda step, solution: steps.append(step),
@@ -295,7 +313,7 @@ def test_the_fine_grid_holds_the_scan_of_the_joint_search(on_digits):
 
 
 def counts_of(setting, candidates):
-    sweep = setting.sweep(max(candidate.n_components for candidate in candidates))
+    sweep = setting.sweep(max(candidate.objective.n_components for candidate in candidates))
     found = dict(embed_all(sweep, BOUNDS, candidates))
     assert sorted(found) == list(range(len(candidates)))
     assert all(embedded is not None for embedded in found.values())
@@ -303,8 +321,8 @@ def counts_of(setting, candidates):
 
 
 def test_given_scales_cost_one_kernel_each_and_one_factor_per_weights(on_digits):
-    few = [Candidate(w, 9, 1.0, sigma) for w in WEIGHTS for sigma in (0.4, 0.8, 1.6)]
-    many = [replace(c, n_components=d, mu3=mu3) for c in few for d in (2, 5, 9) for mu3 in (0.1, 1.0)]
+    few = [wanted(w, 9, 1.0, sigma) for w in WEIGHTS for sigma in (0.4, 0.8, 1.6)]
+    many = [wanted(c, d, mu3, c.sigma) for c in few for d in (2, 5, 9) for mu3 in (0.1, 1.0)]
     for candidates in (few, many):
         counts = counts_of(on_digits, candidates)
         assert counts["kernel matrices"] == 3
@@ -313,7 +331,7 @@ def test_given_scales_cost_one_kernel_each_and_one_factor_per_weights(on_digits)
 
 
 def test_a_given_scale_is_the_node_there(on_digits):
-    candidate = Candidate(WEIGHTS[0], 4, 1.0, 0.9)
+    candidate = wanted(WEIGHTS[0], 4, 1.0, 0.9)
     embedded, _ = embedded_with_counts(on_digits, candidate)
     (node,) = on_digits.sweep(4).solve(0.9, [WEIGHTS[0]])
     np.testing.assert_array_equal(embedded.Y, node.Y[:, :4])
@@ -325,7 +343,7 @@ def test_kernels_of_the_search_are_bounded_by_the_grid_whatever_the_weights(on_d
     """All weights, μ3 and d look at nodes of one grid; each is computed once for all that need it."""
     n_nodes = len(ScaleGrid.over(BOUNDS).log_sigmas)
     candidates = [
-        Candidate(Weights(graph, mu1, mu2), d, mu3)
+        wanted(of_weights(graph, mu1, mu2), d, mu3)
         for graph in (0, 1) for mu1 in (0.1, 1.0) for mu2 in (0.001, 0.1)
         for d in (3, 9) for mu3 in (0.1, 10.0)
     ]  # fmt: skip
@@ -339,14 +357,14 @@ def test_kernels_of_the_search_are_bounded_by_the_grid_whatever_the_weights(on_d
 
 
 def test_mu3_and_dimensions_that_lie_in_the_same_cells_cost_nothing(on_digits):
-    few = [Candidate(WEIGHTS[0], 9, 1.0)]
-    more = [Candidate(WEIGHTS[0], 9, 1.0 + 1e-3 * i) for i in range(20)]
+    few = [wanted(WEIGHTS[0], 9, 1.0)]
+    more = [wanted(WEIGHTS[0], 9, 1.0 + 1e-3 * i) for i in range(20)]
     assert counts_of(on_digits, more) == counts_of(on_digits, few)
 
 
 def test_no_sigma_is_tried_below_which_no_minimum_can_be(on_digits):
     """g ≥ μ3/σ²: the scan ends one node below where that exceeds a value of g, and loses nothing."""
-    candidates = [Candidate(WEIGHTS[0], d, mu3) for d in (3, 9) for mu3 in (30.0, 300.0)]
+    candidates = [wanted(WEIGHTS[0], d, mu3) for d in (3, 9) for mu3 in (30.0, 300.0)]
     sweep = on_digits.sweep(9)
     tried = []
     solve_there = sweep.solve

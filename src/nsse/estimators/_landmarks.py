@@ -25,7 +25,14 @@ from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._lazy import LazyAnswers, floating
 from nsse.estimators._memory import CenterMemory, exact_memory
 from nsse.estimators._parameters import check_n_components
-from nsse.estimators._posing import Verdict, center_objective, center_search, encode_labels, warn_about
+from nsse.estimators._posing import (
+    Verdict,
+    center_search,
+    encode_labels,
+    neighbors_of,
+    objective_of,
+    warn_about,
+)
 from nsse.estimators._settings import Settings, check_settings
 from nsse.extensions import GaussianExpansion
 from nsse.landmarks import (
@@ -139,9 +146,16 @@ class LandmarkClassifier(LazyAnswers, GaussianMapClassifier):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         centers = choose_centers(settings.centers, source, codes, rng, d)
         fit = fit_centers(
-            source, codes, centers.rows, centers.indices, center_objective(settings, d),
-            center_search(settings), settings.length_unit, rng, _CenterListener(self, tasks, y),
-        )  # fmt: skip
+            source,
+            codes,
+            centers,
+            objective_of(settings, d),
+            neighbors_of(settings),
+            center_search(settings),
+            settings.length_unit,
+            rng,
+            _CenterListener(self, tasks, y),
+        )
         return self._fitted_centers(fit, centers.rows, source, y), Verdict.of_centers(fit)
 
     def _fitted_centers(

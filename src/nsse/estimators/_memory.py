@@ -10,8 +10,8 @@ import numpy as np
 
 from nsse.landmarks import BLOCK_ROWS, ROWS, THIN_ROWS, UNIT_ROWS, few_centers, kept_bytes
 from nsse.solvers.factors import LARGEST_CONDITION
-from nsse.solvers.gram_pencil import FULL_UP_TO
-from nsse.solvers.krylov import GUARD, LEAST_BLOCKS
+from nsse.solvers.held import FULL_UP_TO, LEAST_BLOCKS
+from nsse.solvers.krylov import GUARD
 
 # Bytes of a float64.
 FLOAT = 8
@@ -29,8 +29,8 @@ NODES = 25
 # m × m arrays of the pencil with centres, B and P, and what a full solver adds; widths of a block that a
 # Krylov space and its temporaries take.
 PENCIL, FULL_SOLVER, KRYLOV_WIDTHS = 2, 4, 14
-# Arrays of a subsample: distances, kernel, centred, spread; temporaries of their size; its products.
-SUBSAMPLE_ARRAYS, SUBSAMPLE_TEMPORARIES, SUBSAMPLE_PRODUCTS = 4, 1, 3
+# Arrays of a subsample: distances, kernel, SK; temporaries of their size; its products.
+SUBSAMPLE_ARRAYS, SUBSAMPLE_TEMPORARIES, SUBSAMPLE_PRODUCTS = 3, 1, 1
 # Solutions that the search for σ remembers, of the thin subsample and of the other one.
 SCANNED, DESCENDED = 16, 8
 # Squares of the rows of which the median distance is taken: distances, pairs, distinct ones, parted.

@@ -24,7 +24,7 @@ from nsse.estimators._posing import (
 from nsse.estimators._settings import Settings, check_settings
 from nsse.extensions import GaussianExpansion
 from nsse.landmarks import CenterFit, RowSource
-from nsse.solvers import Outcome, Solution, Step, Trace
+from nsse.solvers import SearchResult, Solution, Step, Trace
 
 Ints = NDArray[np.intp]
 
@@ -316,12 +316,12 @@ class NSSE(CallbackSupportMixin, LandmarkClassifier):
         }  # fmt: skip
 
 
-def _search_record(posed: Posed, outcome: Outcome) -> dict[str, Any]:
+def _search_record(posed: Posed, outcome: SearchResult) -> dict[str, Any]:
     """Attributes that tell how the search went."""
     solution = outcome.solution
     return {
         "objective_": solution.excess - posed.problem.shift,
-        "eigenvalues_": solution.eigenvalues - posed.problem.graph.mu1 * posed.problem.n_samples,
+        "eigenvalues_": solution.eigenvalues - posed.problem.objective.mu1 * posed.problem.n_samples,
         "trace_": Trace(tuple(_in_units_of_x(step, posed) for step in outcome.trace.steps)),
         "n_iter_": outcome.n_iter,
         "condition_": Condition(solution.factorization, solution.condition, solution.eigensolver),
@@ -339,7 +339,8 @@ class _Listener:
         self._model, self._tasks, self._posed = model, tasks, posed
         self._data = (X, y)
 
-    def __call__(self, step: Step, solution: Solution) -> bool:
+    def __call__(self, step: Step, solution: Solution | None) -> bool:
+        assert solution is not None
         enough = tell(self._model, step, self._posed.unit)
         asked = self._tasks.step(
             step.stage, lambda: self._model._fitted(self._posed, solution, *self._data)

@@ -17,10 +17,11 @@ from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._settings import Settings
 from nsse.estimators._warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.graphs import check_affinity, gaussian_affinity
-from nsse.landmarks import CenterFit, Objective, Search
+from nsse.landmarks import CenterFit, Neighbors, Search
 from nsse.solvers import (
-    Outcome,
+    Objective,
     Problem,
+    SearchResult,
     Solution,
     fix_signs,
     solve_alternating,
@@ -74,11 +75,8 @@ def pose(X: Any, y: Any, codes: Ints, n_components: int, settings: Settings) -> 
     """Sort by class, measure in units of length, build the graph."""
     order = np.argsort(codes, kind="stable").astype(np.intp)
     D2, unit = measured_distances(X[order], settings.length_unit)
-    problem = Problem.build(
-        D2, codes[order], affinity_rule(X, y, codes, order, settings),
-        mu1=settings.mu1, mu2=settings.mu2, mu3=scale_weight(settings, n_components),
-        n_components=n_components,
-    )  # fmt: skip
+    rule = affinity_rule(X, y, codes, order, settings)
+    problem = Problem.build(D2, codes[order], rule, objective_of(settings, n_components))
     return Posed(problem, order, unit)
 
 
@@ -87,12 +85,15 @@ def scale_weight(settings: Settings, n_components: int) -> float:
     return MU3_PER_MU2 * settings.mu2 * n_components if settings.mu3 is None else settings.mu3
 
 
-def center_objective(settings: Settings, n_components: int) -> Objective:
-    """The same weights, for a fit with landmarks."""
-    return Objective(
-        settings.mu1, settings.mu2, scale_weight(settings, n_components), n_components,
-        settings.n_neighbors, settings.beta,
-    )  # fmt: skip
+def objective_of(settings: Settings, n_components: int) -> Objective:
+    """The weights of Eq. (11)."""
+    mu3 = scale_weight(settings, n_components)
+    return Objective(settings.mu1, settings.mu2, mu3, n_components)
+
+
+def neighbors_of(settings: Settings) -> Neighbors:
+    """The neighbour graph of a fit with landmarks."""
+    return Neighbors(settings.n_neighbors, settings.beta)
 
 
 def center_search(settings: Settings) -> Search:
@@ -109,7 +110,7 @@ def affinity_rule(X: Any, y: Any, codes: Ints, order: Ints, settings: Settings) 
     return lambda D2, c, members: W[members][:, members]
 
 
-def search(posed: Posed, settings: Settings, random_state: Any, listener: Listener) -> Outcome:
+def search(posed: Posed, settings: Settings, random_state: Any, listener: Listener) -> SearchResult:
     """Find σ by the solver asked for, or take the one given."""
     problem = posed.problem
     if settings.sigma is not None:
@@ -138,7 +139,7 @@ class Verdict:
     trouble: str | None = None
 
     @classmethod
-    def of_exact(cls, outcome: Outcome) -> Verdict:
+    def of_exact(cls, outcome: SearchResult) -> Verdict:
         """Of a search on all samples."""
         solution = outcome.solution
         trouble = None

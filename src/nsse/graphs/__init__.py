@@ -25,7 +25,7 @@ from nsse.graphs.neighbors import (
     tie_width,
     within_reach,
 )
-from nsse.graphs.shifted import ShiftedGraph
+from nsse.graphs.shifted import ShiftedGraph, class_slices
 from nsse.graphs.within_class import check_affinity, degrees, gaussian_affinity, laplacian
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "check_affinity",
     "class_graphs",
     "class_neighbor_graph",
+    "class_slices",
     "degrees",
     "first_of_tied",
     "gaussian_affinity",

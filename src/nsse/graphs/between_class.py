@@ -23,11 +23,18 @@ def between_class_laplacian(codes: Ints) -> Floats:
     return np.diag(W_b.sum(axis=1)) - W_b
 
 
-def between_class_scatter(Y: Floats, codes: Ints) -> float:
-    """tr(Y'L_b Y), by the closed form: O(N d)."""
-    counts = np.bincount(codes)
+def between_class_scatter(Y: Floats, codes: Ints, sizes: Floats | None = None) -> float:
+    """tr(Y'L_b Y), by the closed form: O(N d).
+
+    ``sizes`` of the classes, where the rows stand for more samples than they are: then those of ``Y``
+    are times √w, w = n_c/(rows of c).
+    """
+    own = np.bincount(codes)
     sums = class_sums(Y, codes)
-    weighted = (len(Y) - counts[codes]) @ np.einsum("ij,ij->i", Y, Y)
+    counts = own if sizes is None else sizes
+    if sizes is not None:
+        sums *= np.sqrt(sizes / own)[:, np.newaxis]
+    weighted = (counts.sum() - counts[codes]) @ np.einsum("ij,ij->i", Y, Y)
     total = sums.sum(axis=0)
     return float(weighted - total @ total + np.einsum("ij,ij->", sums, sums))
 

@@ -8,10 +8,18 @@ every eigenvalue by μ1 N, no eigenvector, and leaves with the closed form of L_
 Read it: μ1 pulls every class together (a complete graph inside each class) and centres the embedding.
 With the samples sorted by class, S is one block per class plus μ1 11': it is applied block by block
 and never formed. See ``docs/derivation.md``, section 1.
+
+Few rows may stand for all samples: each of the r_c rows of class c for w_c = n_c/r_c of its n_c samples.
+In rows times √w_c, sums of squares over rows are sums over samples, and
+
+    S = L_w + μ1 ( diag(n_c) − E diag(w_c) E' + √w √w' ),
+
+which is the same with w = 1. Whoever uses such a graph gives it rows times √w_c.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,15 +43,17 @@ FEW_SAMPLES = 256
 
 @dataclass(frozen=True)
 class ShiftedGraph:
-    """S, held as one within-class Laplacian per class; samples must be sorted by class.
+    """S, held as one within-class Laplacian per class; rows must be sorted by class.
 
-    With few samples they are joined to one block-diagonal matrix, ``whole``.
+    With few rows they are joined to one block-diagonal matrix, ``whole``. ``sizes`` are those of the
+    classes that the rows stand for, None where they stand for themselves.
     """
 
     codes: Ints
     blocks: tuple[Any, ...]
     mu1: float
     whole: Floats | None = None
+    sizes: Floats | None = None
 
     @classmethod
     def from_affinity(cls, W: Any, codes: Ints, mu1: float) -> ShiftedGraph:
@@ -57,17 +67,42 @@ class ShiftedGraph:
         whole = L_w.toarray() if len(codes) <= FEW_SAMPLES else None
         return cls(codes, blocks, float(mu1), whole)
 
+    @classmethod
+    def from_blocks(
+        cls, laplacians: Sequence[Any], codes: Ints, mu1: float, sizes: Floats
+    ) -> ShiftedGraph:
+        """From L_c of every class, for rows that stand for classes of these sizes."""
+        blocks = tuple(_dense_if_full(L_c) for L_c in laplacians)
+        whole = None
+        if len(codes) <= FEW_SAMPLES:
+            whole = np.zeros((len(codes), len(codes)))
+            for rows, L_c in zip(class_slices(codes), blocks, strict=True):
+                whole[rows, rows] = _dense(L_c)
+        themselves = np.array_equal(sizes, np.bincount(codes))
+        return cls(codes, blocks, float(mu1), whole, None if themselves else sizes)
+
     def classes_only(self) -> ShiftedGraph:
         """μ1 = 1 and no edges: S without its first term."""
         empty = tuple(sparse.csr_array(block.shape) for block in self.blocks)
-        return ShiftedGraph(
-            self.codes, empty, 1.0, None if self.whole is None else np.zeros_like(self.whole)
-        )
+        whole = None if self.whole is None else np.zeros_like(self.whole)
+        return ShiftedGraph(self.codes, empty, 1.0, whole, self.sizes)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.codes)
 
     @property
     def n_samples(self) -> int:
-        """N."""
-        return len(self.codes)
+        """N: how many samples the rows stand for."""
+        return self.n_rows if self.sizes is None else round(float(self.sizes.sum()))
+
+    @property
+    def roots(self) -> Floats | None:
+        """√w of every row, as a column; None where the rows are the samples."""
+        if self.sizes is None:
+            return None
+        return np.sqrt(self.sizes / np.bincount(self.codes))[self.codes, np.newaxis]
 
     @property
     def n_classes(self) -> int:
@@ -82,36 +117,44 @@ class ShiftedGraph:
     def apply(self, A: Floats, out: Floats | None = None) -> Floats:
         """S A, class by class: O(nnz(L_w)) + O(N) row operations."""
         out = np.empty_like(A) if out is None else out
-        total = self.mu1 * A.sum(axis=0)  # μ1 1'A
+        total = self.mu1 * self._total(A)  # μ1 1'A
 
-        def fill(part: tuple[slice, Any, Any]) -> None:
-            rows, L, n_c = part
+        def fill(part: tuple[slice, Any, Any, Any]) -> None:
+            rows, L, n_c, root = part
             # μ1 (n_c I − 11')A_c, the complete graph of the class, and μ1 1(1'A), the centring. Both
             # Laplacians vanish on constants: centred first, nearly constant columns keep their digits.
             centred = self._centred(A, rows)
             np.multiply(centred, self.mu1 * n_c, out=out[rows])
             out[rows] += L @ centred
-            out[rows] += total
+            out[rows] += root * total
 
         in_parallel(fill, self._parts(), A.size)
         return out
 
     def quadratic(self, Y: Floats) -> Floats:
         """Y'SY, every class centred: what is left of a nearly class-constant Y keeps its digits."""
-        total = Y.sum(axis=0)
+        total = self._total(Y)
         result = self.mu1 * np.outer(total, total)
-        for rows, L, n_c in self._parts():
+        for rows, L, n_c, _ in self._parts():
             centred = self._centred(Y, rows)
             result += centred.T @ (self.mu1 * n_c * centred + L @ centred)
         return result
 
-    def _parts(self) -> list[tuple[slice, Any, Any]]:
-        """Rows, Laplacian and class sizes of the parts that are worked on at a time."""
+    def _parts(self) -> list[tuple[slice, Any, Any, Any]]:
+        """Rows, Laplacian, class sizes and √w of the parts that are worked on at a time."""
+        own, roots = np.bincount(self.codes), self.roots
+        sizes = own.astype(np.float64) if self.sizes is None else self.sizes
         if self.whole is not None:
-            sizes = np.bincount(self.codes)[self.codes, np.newaxis].astype(np.float64)
-            return [(slice(0, self.n_samples), self.whole, sizes)]
-        parts = zip(self.slices, self.blocks, strict=True)
-        return [(rows, L_c, float(rows.stop - rows.start)) for rows, L_c in parts]
+            n = sizes[self.codes, np.newaxis]
+            return [(slice(0, self.n_rows), self.whole, n, 1.0 if roots is None else roots)]
+        per_class = np.ones(len(own)) if self.sizes is None else np.sqrt(sizes / own)
+        parts = zip(self.slices, self.blocks, sizes.tolist(), per_class.tolist(), strict=True)
+        return list(parts)
+
+    def _total(self, A: Floats) -> Floats:
+        """1'A over the samples."""
+        roots = self.roots
+        return np.asarray(A.sum(axis=0) if roots is None else roots[:, 0] @ A)
 
     def _centred(self, A: Floats, rows: slice) -> Floats:
         """The rows less the mean of their class."""
@@ -128,31 +171,38 @@ class ShiftedGraph:
 
     def between(self, Y: Floats) -> float:
         """tr(Y'L_b Y), the second term of Eq. (11) without its weight."""
-        return between_class_scatter(Y, self.codes)
+        return between_class_scatter(Y, self.codes, self.sizes)
 
     def root_times(self, K: Floats) -> Floats:
         """F'K with FF' = S, for factorisations that must not square the condition number."""
-        out = np.empty((self.n_samples + 1, K.shape[1]))
-        for rows, L_c in zip(self.slices, self.blocks, strict=True):
-            out[rows] = self._class_root(L_c).T @ K[rows]
-        out[-1] = np.sqrt(self.mu1) * K.sum(axis=0)
+        out = np.empty((self.n_rows + 1, K.shape[1]))
+        sizes = np.bincount(self.codes) if self.sizes is None else self.sizes
+        for rows, L_c, n_c in zip(self.slices, self.blocks, sizes, strict=True):
+            out[rows] = self._class_root(L_c, n_c).T @ K[rows]
+        out[-1] = np.sqrt(self.mu1) * self._total(K)
         return out
 
-    def _class_root(self, L_c: Any) -> Floats:
-        dense = np.array(L_c.toarray() if hasattr(L_c, "toarray") else L_c)
-        n_c = len(dense)
-        block = dense + self.mu1 * (n_c * np.eye(n_c) - np.ones((n_c, n_c)))
+    def _class_root(self, L_c: Any, n_c: float) -> Floats:
+        dense = _dense(L_c)
+        r_c = len(dense)
+        block = dense + self.mu1 * (n_c * np.eye(r_c) - np.full((r_c, r_c), n_c / r_c))
         values, vectors = np.linalg.eigh(block)
         # ⪰ 0 by construction: what is below zero is rounding
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def class_slices(codes: Ints) -> list[slice]:
-    """Start and stop of every class in sorted ``codes``."""
-    ends = np.cumsum(np.bincount(codes))
-    return [slice(int(start), int(end)) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    """Start and stop of every class that is there, in sorted ``codes``."""
+    ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
+    return [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def _dense(block: Any) -> Floats:
+    return np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), dtype=np.float64)
 
 
 def _dense_if_full(block: Any) -> Any:
+    if isinstance(block, np.ndarray):
+        return block
     full = block.nnz > DENSE_SHARE * block.shape[0] * block.shape[1]
     return block.toarray() if full else block

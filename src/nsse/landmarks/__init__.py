@@ -3,8 +3,7 @@
 - ``centers``: which samples become centres.
 - ``neighborhoods``: L_w of the rows of a block.
 - ``moments``: what a block of rows adds to the m × m matrices of the pencil.
-- ``scale``: σ from a subsample that stands for all samples; ``sweep``: many weights on one; both
-  on the ``weighted`` rows of a subsample.
+- ``scale``: a subsample that stands for all samples, for σ.
 - ``sources``: rows of an array or of blocks read again and again; ``cluster``: of a Dask array.
 - ``kept``: kernel rows that need not be computed twice.
 - ``fitting``: the story of one fit.
@@ -15,10 +14,9 @@ from nsse.landmarks.cluster import DaskRows, gathered_labels, is_dask, lazily
 from nsse.landmarks.fitting import UNIT_ROWS, CenterFit, Search, Sketch, fit_centers
 from nsse.landmarks.kept import kept_bytes
 from nsse.landmarks.moments import BLOCK_ROWS
-from nsse.landmarks.scale import CENTERS, ROWS, THIN_ROWS, Objective, few_centers
+from nsse.landmarks.neighborhoods import Neighbors
+from nsse.landmarks.scale import CENTERS, ROWS, THIN_ROWS, MeasuredRows, few_centers
 from nsse.landmarks.sources import ArrayRows, BlockRows, RowSource, read_blocks
-from nsse.landmarks.sweep import CenterSweep
-from nsse.landmarks.weighted import WeightedRows
 
 __all__ = [
     "BLOCK_ROWS",
@@ -32,14 +30,13 @@ __all__ = [
     "ArrayRows",
     "BlockRows",
     "CenterFit",
-    "CenterSweep",
     "Centers",
     "DaskRows",
-    "Objective",
+    "MeasuredRows",
+    "Neighbors",
     "RowSource",
     "Search",
     "Sketch",
-    "WeightedRows",
     "few_centers",
     "fit_centers",
     "gathered_labels",

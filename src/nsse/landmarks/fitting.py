@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.extensions import GaussianExpansion, SingleExpansion
+from nsse.graphs import class_slices
 from nsse.kernels import (
     KernelRows,
     check_distinct,
@@ -18,26 +18,27 @@ from nsse.kernels import (
     precision_of,
     squared_distances,
 )
+from nsse.landmarks.centers import Centers
 from nsse.landmarks.kept import KeptRows
 from nsse.landmarks.moments import Terms, gram_matrices
-from nsse.landmarks.neighborhoods import class_runs
+from nsse.landmarks.neighborhoods import Neighbors
 from nsse.landmarks.scale import (
     ROWS,
     THIN_ROWS,
     THINNER,
-    Evaluation,
-    Objective,
-    SampledProblem,
     Subsample,
+    Thinner,
     draw_subsample,
-    find_scale,
+    pose_sample,
 )
 from nsse.landmarks.sources import RowMap, RowSource
-from nsse.solvers import fix_signs
+from nsse.solvers import Objective, Problem, Solution, Step, Trace, fix_signs
+from nsse.solvers.descent import DescentEnd
+from nsse.solvers.extrapolation import FAR_ABOVE, SUBSAMPLE_TOL
 from nsse.solvers.gram_pencil import GramSolution, solve_gram
-from nsse.solvers.joint import SUBSAMPLE_TOL
+from nsse.solvers.joint import search_scale
 from nsse.solvers.pencil import RankError
-from nsse.solvers.trace import Step, Trace
+from nsse.solvers.recorder import Listener, Recorder
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -78,7 +79,7 @@ class Sketch:
 
 
 # Called with a step, the unit of length, and what makes the model as it stands (None: it is finished).
-Listener = Callable[[Step, float, Callable[[], Sketch] | None], bool]
+Watcher = Callable[[Step, float, Callable[[], Sketch] | None], bool]
 
 
 @dataclass(frozen=True)
@@ -115,97 +116,60 @@ class Solved:
     added: float
 
 
-class _Stopped(Exception):  # noqa: N818 - no error, like StopIteration
-    """The listener asked for an end of the search."""
-
-
-class _Record:
-    """One step per evaluation, told to the listener as it ends."""
-
-    def __init__(self, objective: Objective, n_samples: int, unit: float, listener: Listener) -> None:
-        self._objective, self._unit, self._listener = objective, unit, listener
-        self._shift = objective.mu1 * n_samples * objective.n_components
-        self._clock = time.perf_counter()
-        self.steps: list[Step] = []
-
-    def add(
-        self, stage: str, sigma: float, eigenvalues: Floats, coef: Floats, within: float,
-        sketch: Callable[[], Sketch] | None = None,
-    ) -> bool:  # fmt: skip
-        """Record a step; returns True if the listener wants no more."""
-        o = self._objective
-        regularity = o.mu2 * float((coef**2).sum())
-        total = float(eigenvalues.sum())
-        excess = total + o.scale_term(sigma)
-        step = Step(
-            iteration=len(self.steps), stage=stage, sigma=sigma, within=within,
-            between=total - within - regularity - self._shift,  # what is left of Eq. (11)
-            regularity=regularity, scale=o.scale_term(sigma), objective=excess - self._shift,
-            excess=excess, seconds=time.perf_counter() - self._clock,
-        )  # fmt: skip
-        self.steps.append(step)
-        enough = self._listener(step, self._unit, sketch)
-        self._clock = time.perf_counter()
-        return enough
-
-
 def fit_centers(
     source: RowSource,
     codes: Ints,
-    centers: Any,
-    center_indices: Ints | None,
+    chosen: Centers,
     objective: Objective,
+    neighbors: Neighbors,
     search: Search,
     length_unit: float | None,
     rng: np.random.Generator,
-    listener: Listener,
+    watcher: Watcher,
 ) -> CenterFit:
     """Embed all rows of a source by a map with the given centres.
 
-    ``centers`` are rows; ``center_indices`` says which samples they are, None if they are none.
     ``length_unit`` None is the median distance between samples.
     """
     counts = np.bincount(codes).astype(np.float64)
+    centers = chosen.rows
     n_centers = centers.shape[0]
     least = min(n_centers, 4 * (len(counts) + objective.n_components))
     parts = [
-        draw_subsample(codes, center_indices, n_centers, least, rng, most) for most in search.most_rows
+        draw_subsample(codes, chosen.indices, n_centers, least, rng, most) for most in search.most_rows
     ]
     taken = _taken(source, parts)
     sample, rows = parts[0], taken[0]
     check_distinct(rows)
     unit = _median_of(rows, rng) if length_unit is None else length_unit
-    record = _Record(objective, len(codes), unit, listener)
+    listener = _listener(watcher, sample, codes, centers, unit)
+    recorder = Recorder(objective, len(codes), listener)
     sigma, converged, at_bound = search.sigma, True, False
     if sigma is None:
 
-        def posed(part: Subsample, its_rows: Any) -> SampledProblem:
-            some = centers[part.centers]
-            return SampledProblem.of(its_rows, codes[part.rows], some, counts, objective, unit)
+        def posed(part: Subsample, its_rows: Any) -> Problem:
+            own, some = codes[part.rows], centers[part.centers]
+            return pose_sample(its_rows, own, some, counts, objective, neighbors, unit)
 
-        problem = posed(sample, rows)
-        thinner = posed(parts[1], taken[1]) if parts[1].size * THINNER <= sample.size else None
-        sketch = _sketcher(sample, codes, centers, unit)
-        sigma, converged, at_bound = _searched(
-            problem, thinner, search, sample.is_everything, record, sketch
-        )
-        del problem, thinner
+        is_thinner = parts[1].size * THINNER <= sample.size
+        cheaper = Thinner(posed(parts[1], taken[1])) if is_thinner else None
+        end = _searched(posed(sample, rows), cheaper, search, sample.is_everything, recorder)
+        sigma, converged, at_bound = end.solution.sigma, end.converged, end.at_bound
+        del cheaper, end
     scale = sigma * unit
     sigma = scale / unit  # to the bit what the fitted model, which keeps the scale, makes of it
     precision = precision_of(source.dtype)
     kernel = KernelRows.at(centers, unit, precision)
     references = _references(kernel, rows, codes[sample.rows], sigma)
     del rows, taken
-    terms = Terms(
-        kernel, sigma, objective.mu1 * counts, references, objective.n_neighbors, objective.beta
-    )  # fmt: skip
+    terms = Terms(kernel, sigma, objective.mu1 * counts, references, neighbors)
     kept = KeptRows.where_they_fit(source, terms)
     solved = _solved(source, codes, terms, objective, kept)
     if kept is not None:
         Y = kept.embedded(solved.found.coef)
     else:
         Y = source.mapped(_map(terms, centers, solved.found.coef, scale))
-    return _finished(Y, codes, terms, scale, solved, objective, record, converged, at_bound)
+    return _finished(Y, codes, terms, scale, solved, objective, recorder, converged, at_bound)
 
 
 def _median_of(rows: Any, rng: np.random.Generator) -> float:
@@ -215,13 +179,22 @@ def _median_of(rows: Any, rng: np.random.Generator) -> float:
     return median_distance(squared_distances(rows))
 
 
-def _sketcher(
-    sample: Subsample, codes: Ints, centers: Any, unit: float
-) -> Callable[[Evaluation], Sketch]:
-    """What makes a sketch of an evaluation on the subsample."""
-    rows = sample.rows[np.argsort(codes[sample.rows], kind="stable")]
-    some = centers[sample.centers]
-    return lambda e: Sketch(rows, some, e.coef, e.embedding, e.sigma * unit, unit)
+def _listener(watcher: Watcher, sample: Subsample, codes: Ints, centers: Any, unit: float) -> Listener:
+    """Passes steps on with what makes a sketch of them: the rows of the search are sorted by class."""
+    order = np.argsort(codes[sample.rows], kind="stable")
+    rows = sample.rows[order]
+    shares = np.bincount(codes[rows]) / np.bincount(codes)
+
+    def told(step: Step, solution: Solution | None) -> bool:
+        def sketch() -> Sketch:
+            assert solution is not None
+            Y = solution.embedding * np.sqrt(shares)[codes[rows], np.newaxis]
+            some = centers[sample.centers]
+            return Sketch(rows, some, solution.coef, Y, solution.sigma * unit, unit)
+
+        return watcher(step, unit, None if solution is None else sketch)
+
+    return told
 
 
 def _taken(source: RowSource, parts: list[Subsample]) -> list[Any]:
@@ -234,45 +207,30 @@ def _taken(source: RowSource, parts: list[Subsample]) -> list[Any]:
 
 
 def _searched(
-    problem: SampledProblem,
-    thinner: SampledProblem | None,
+    problem: Problem,
+    cheaper: Thinner | None,
     search: Search,
     is_everything: bool,
-    record: _Record,
-    sketch: Callable[[Evaluation], Sketch],
-) -> tuple[float, bool, bool]:
-    """σ, whether the search converged, and whether it ended at a bound."""
-    seen: list[Evaluation] = []
-
-    def evaluate(log_sigma: float) -> Evaluation:
-        point = problem.evaluate(log_sigma)
-        seen.append(point)
-        if record.add(
-            "subsample", point.sigma, point.eigenvalues, point.coef, point.within, lambda: sketch(point)
-        ):
-            raise _Stopped
-        return point
-
-    try:
-        end = find_scale(
-            evaluate,
-            search.bounds,
-            tol=search.tol if is_everything else max(search.tol, SUBSAMPLE_TOL),
-            max_iter=search.max_iter,
-            thinner=None if thinner is None else thinner.evaluate,
-            floor=problem.objective.scale_term,
-            n_rows=len(problem.rows.codes),
-        )
-    except _Stopped:
-        return min(seen, key=lambda point: point.excess).sigma, True, False
-    return end.solution.sigma, end.converged, end.at_bound
+    recorder: Recorder,
+) -> DescentEnd[Solution]:
+    """σ of the subsample: as precisely as asked for where it is all there is."""
+    return search_scale(
+        problem,
+        search.bounds,
+        recorder,
+        tol=search.tol if is_everything else max(search.tol, SUBSAMPLE_TOL),
+        max_iter=search.max_iter,
+        cheaper=cheaper,
+        stages=("subsample", "subsample"),
+        far_above=FAR_ABOVE,
+    )
 
 
 def _references(kernel: KernelRows, rows: Any, codes: Ints, sigma: float) -> Floats:
     """A row of K near the mean of every class."""
     order = np.argsort(codes, kind="stable")
     means = []
-    for members in class_runs(codes[order]):
+    for members in class_slices(codes[order]):
         some = order[members][:REFERENCE_ROWS]
         means.append(
             kernel.kernel(kernel.measured(rows[np.sort(some)]), sigma).mean(0, dtype=np.float64)
@@ -296,7 +254,7 @@ def _solved(
     floor = rounding * float(np.diag(moments.spread).mean()) if single else 0.0
     grams = gram_matrices(moments, terms.references, objective.mu1, objective.mu2 + floor)
     start = grams.class_sums.T
-    found = solve_gram(grams.B, grams.P, start, objective.n_components, rounding, may_jitter=True)
+    found = solve_gram(grams.B, grams.P, start, objective.n_components, rounding)
     added = floor + found.jitter
     eigenvalues = found.eigenvalues - added * np.einsum("ij,ij->j", found.coef, found.coef)
     return Solved(found, eigenvalues, added)
@@ -311,7 +269,7 @@ def _map(terms: Terms, centers: Any, coef: Floats, scale: float) -> RowMap:
 
 def _finished(
     Y: Floats, codes: Ints, terms: Terms, scale: float, solved: Solved,
-    objective: Objective, record: _Record, converged: bool, at_bound: bool,
+    objective: Objective, recorder: Recorder, converged: bool, at_bound: bool,
 ) -> CenterFit:  # fmt: skip
     """Signs of the embedding, and what there is to report."""
     kernel, sigma, solution = terms.kernel, terms.sigma, solved.found
@@ -322,12 +280,14 @@ def _finished(
     signs = fix_signs(Y, codes)
     coef, Y = solution.coef * signs, Y * signs
     regularity = objective.mu2 * float((coef**2).sum())
-    within = float(solved.eigenvalues.sum()) - regularity - objective.mu1 * _class_part(Y, codes)
-    record.add("centres", sigma, solved.eigenvalues, coef, within)
-    last = record.steps[-1]
+    total = float(solved.eigenvalues.sum())
+    classes = objective.mu1 * _class_part(Y, codes)
+    terms_of_step = total - regularity - classes, classes - objective.shift(len(codes)), regularity
+    excess = total + objective.scale_term(sigma)
+    recorder.add("centres", sigma, terms_of_step, excess)
     return CenterFit(
         sigma=sigma, scale=scale, unit=kernel.unit, precision=kernel.precision, coef=coef, embedding=Y,
-        eigenvalues=solved.eigenvalues, excess=last.excess, trace=Trace(tuple(record.steps)),
+        eigenvalues=solved.eigenvalues, excess=excess, trace=recorder.trace(),
         converged=converged, at_bound=at_bound, condition=solution.condition, added=solved.added,
         had_to_add=solution.jitter > 0,
         eigensolver=solution.eigensolver,

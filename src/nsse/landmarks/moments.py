@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._threads import in_parallel, one_blas_thread
+from nsse.graphs import class_slices
 from nsse.kernels import KernelRows
-from nsse.landmarks.neighborhoods import class_runs, within_class_laplacian
+from nsse.landmarks.neighborhoods import Neighbors, within_class_laplacians
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -57,18 +58,15 @@ class Terms:
         μ1 n_c, with the size of class c among *all* samples.
     references : ndarray of shape (M, m)
         Rows of K near the mean of their class.
-    n_neighbors : int or None
-        As in `NSSE`.
-    beta : float or None
-        As in `NSSE`, in squared units of length; None takes the mean squared edge of the block.
+    neighbors : Neighbors
+        Of the rows of a block; β None takes the mean squared edge of the block.
     """
 
     kernel: KernelRows
     sigma: float
     pull: Floats
     references: Floats
-    n_neighbors: int | None
-    beta: float | None
+    neighbors: Neighbors
 
 
 @dataclass(frozen=True)
@@ -120,28 +118,29 @@ def _add(terms: Terms, X: Any, codes: Ints, total: Moments, keep: Keep | None) -
     order = np.argsort(codes, kind="stable")
     codes = codes[order]
     rows = terms.kernel.measured(X[order])
-    L = within_class_laplacian(rows, codes, terms.n_neighbors, terms.beta)
+    laplacians = within_class_laplacians(rows, codes, terms.neighbors)
     K = terms.kernel.kernel(rows, terms.sigma)
     spread = np.empty_like(K)
     references = terms.references.astype(K.dtype)
 
-    def fill(members: slice) -> None:
+    def fill(part: tuple[slice, Any]) -> None:
+        members, L_c = part
         c = codes[members.start]
         own = K[members]
         own -= references[c]
         total.counts[c] += len(own)
         total.sums[c] += own.sum(axis=0, dtype=np.float64)
-        spread[members] = L[members, members].astype(K.dtype) @ own
+        spread[members] = L_c.astype(K.dtype, copy=False) @ own
         spread[members] += terms.pull[c].astype(K.dtype) * own
 
-    in_parallel(fill, class_runs(codes), K.size)
-    add_products(K, K, total.scatter)
-    add_products(K, spread, total.spread)
+    in_parallel(fill, zip(class_slices(codes), laplacians, strict=True), K.size)
+    _add_products(K, K, total.scatter)
+    _add_products(K, spread, total.spread)
     if keep is not None:
         keep(order, codes, K)
 
 
-def add_products(A: NDArray[Any], F: NDArray[Any], out: Floats) -> None:
+def _add_products(A: NDArray[Any], F: NDArray[Any], out: Floats) -> None:
     """out += A'F on and below the diagonal: products in the precision of A, sums in double."""
     panel = PANEL if len(out) > 8 * SMALL_PANEL else SMALL_PANEL
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from nsse._threads import in_parallel
-from nsse.graphs import laplacian, nearest_columns, symmetric_graph
+from nsse.graphs import class_slices, laplacian, nearest_columns, symmetric_graph
 from nsse.kernels import squared_distances_between
 
 Floats = NDArray[np.float64]
@@ -25,44 +24,19 @@ PANEL = 256  # rows that look for their neighbours at a time
 
 
 @dataclass(frozen=True)
-class CompleteLaplacian:
-    """L = D − W of rows that are joined with all others of their class: the weights of every class."""
+class Neighbors:
+    """How many neighbours within the class, and β in squared units of length: as in `NSSE`."""
 
-    weights: dict[tuple[int, int], NDArray[Any]]  # by its first row and the one after its last
-
-    def __getitem__(self, members: tuple[slice, slice]) -> CompleteLaplacian:
-        """That of one class, whose rows come first then."""
-        run = members[0]
-        return CompleteLaplacian({(0, run.stop - run.start): self.weights[run.start, run.stop]})
-
-    def astype(self, dtype: Any) -> CompleteLaplacian:
-        """In a precision."""
-        return CompleteLaplacian({run: W.astype(dtype, copy=False) for run, W in self.weights.items()})
-
-    def __matmul__(self, A: NDArray[Any]) -> NDArray[Any]:
-        out = np.empty_like(A)
-
-        def fill(place: tuple[int, int, int]) -> None:
-            start, first, last = place
-            some = self.weights[first, last][start : start + PANEL]
-            rows = slice(first + start, first + start + len(some))
-            out[rows] = some.sum(axis=1)[:, np.newaxis] * A[rows] - some @ A[first:last]
-
-        places = [(start, *run) for run in self.weights for start in range(0, run[1] - run[0], PANEL)]
-        in_parallel(fill, places, A.size)
-        return out
+    number: int | None
+    beta: float | None
 
 
-Laplacian = sparse.csr_array | CompleteLaplacian
-
-
-def within_class_laplacian(
-    rows: Any, codes: Ints, n_neighbors: int | None, beta: float | None
-) -> Laplacian:
-    """L_w of rows sorted by class."""
-    runs = class_runs(codes)
-    if n_neighbors is None:
-        return _complete(rows, runs, beta)
+def within_class_laplacians(rows: Any, codes: Ints, neighbors: Neighbors) -> list[Any]:
+    """L_c of every class that is there, from rows sorted by class: sparse, or dense where complete."""
+    runs = class_slices(codes)
+    number = neighbors.number
+    if number is None:
+        return _complete(rows, runs, neighbors.beta)
     tasks = [
         (run, slice(start, min(start + PANEL, run.stop)))
         for run in runs
@@ -71,12 +45,13 @@ def within_class_laplacian(
     found: list[Any] = [None] * len(tasks)
 
     def fill(place: int) -> None:
-        found[place] = _edges(rows, *tasks[place], n_neighbors)
+        found[place] = _edges(rows, *tasks[place], number)
 
     in_parallel(fill, range(len(tasks)), sum((run.stop - run.start) ** 2 for run in runs))
     origin, other, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    width = _width(beta, lengths.sum(), lengths.size)
-    return laplacian(symmetric_graph(origin, other, np.exp(-lengths / width), len(codes)))
+    width = _width(neighbors.beta, lengths.sum(), lengths.size)
+    L = laplacian(symmetric_graph(origin, other, np.exp(-lengths / width), len(codes)))
+    return [L[run, run] for run in runs]
 
 
 def _edges(rows: Any, members: slice, panel: slice, n_neighbors: int) -> tuple[Ints, Ints, Floats]:
@@ -88,7 +63,7 @@ def _edges(rows: Any, members: slice, panel: slice, n_neighbors: int) -> tuple[I
     return a + panel.start, b + members.start, D2[a, b].astype(np.float64)
 
 
-def _complete(rows: Any, runs: list[slice], beta: float | None) -> CompleteLaplacian:
+def _complete(rows: Any, runs: list[slice], beta: float | None) -> list[NDArray[Any]]:
     squares: list[Any] = [None] * len(runs)
 
     def fill(c: int) -> None:
@@ -101,12 +76,15 @@ def _complete(rows: Any, runs: list[slice], beta: float | None) -> CompleteLapla
     total = sum(D2.sum(dtype=np.float64) for D2 in squares)
     width = _width(beta, total, n_values - sum(len(D2) for D2 in squares))
 
-    def weigh(D2: NDArray[Any]) -> None:  # W_ii = 1, in D and in W, cancels
+    def weigh(D2: NDArray[Any]) -> None:  # in place, to D − W; W_ii = 1, in D and in W, cancels
         D2 /= -width
         np.exp(D2, out=D2)
+        degrees = D2.sum(axis=1)
+        np.negative(D2, out=D2)
+        D2[np.diag_indices(len(D2))] += degrees
 
     in_parallel(weigh, squares, n_values)
-    return CompleteLaplacian({(run.start, run.stop): W for run, W in zip(runs, squares, strict=True)})
+    return squares
 
 
 def _width(beta: float | None, total: float, n_edges: int) -> float:
@@ -114,9 +92,3 @@ def _width(beta: float | None, total: float, n_edges: int) -> float:
     if beta is not None:
         return beta
     return float(total) / n_edges if total > 0 else 1.0  # no edge, or duplicates only
-
-
-def class_runs(codes: Ints) -> list[slice]:
-    """Rows of every class that is there, in sorted ``codes``."""
-    ends = [*(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
-    return [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]

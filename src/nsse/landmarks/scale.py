@@ -14,8 +14,6 @@ on a thinner subsample of the same kind, and their bottoms on the subsample itse
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,22 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._threads import one_blas_thread
+from nsse.graphs import ShiftedGraph
 from nsse.kernels import KernelRows
 from nsse.landmarks.centers import stratified
-from nsse.landmarks.neighborhoods import Laplacian
-from nsse.landmarks.weighted import RowProducts, WeightedRows, solve_rows
-from nsse.solvers.descent import DescentEnd, descend
-from nsse.solvers.gram_pencil import IndefiniteError
-from nsse.solvers.joint import (
-    FAR_ABOVE,
-    NEARLY_AS_DEEP_EXTRAPOLATED,
-    SUBSAMPLE_TOL,
-    closest_look,
-    from_guesses,
-)
-from nsse.solvers.pencil import RankError
-from nsse.solvers.survey import Bounds, Look, deepest, log_grid, refine, scan
-from nsse.solvers.valleys import Valley, valleys
+from nsse.landmarks.neighborhoods import Neighbors, within_class_laplacians
+from nsse.solvers import Objective, Problem, Solution, solve_pencil
+from nsse.solvers.extrapolation import bottoms, seen_from_afar
+from nsse.solvers.survey import Bounds
+from nsse.solvers.valleys import Valley
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -49,22 +39,6 @@ CENTERS = (300, 1000)
 # Rows of the thinner one, and how many times fewer kernel values it must have to be worth its while.
 THIN_ROWS = 1000
 THINNER = 3
-
-
-@dataclass(frozen=True)
-class Objective:
-    """The weights of Eq. (11) and the number of components."""
-
-    mu1: float
-    mu2: float
-    mu3: float
-    n_components: int
-    n_neighbors: int | None
-    beta: float | None
-
-    def scale_term(self, sigma: float) -> float:
-        """μ3/σ²."""
-        return self.mu3 / sigma**2
 
 
 @dataclass(frozen=True)
@@ -129,102 +103,52 @@ def _stratified_among(codes: Ints, n_rows: int, rng: np.random.Generator) -> Int
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """One σ on the subsample: g, its slope d g/d log σ, and the solution."""
+class MeasuredRows:
+    """Rows, sorted by class, that stand for classes of some ``sizes``, and their distances to centres.
 
-    sigma: float
-    excess: float
-    slope: float
-    eigenvalues: Floats
-    coef: Floats
-    embedding: Floats
-    within: float
-    condition: float
-    eigensolver: str
-    basis: None = None  # every σ starts from the class sums
+    ``points`` are the rows in units of length. All in double precision.
+    """
+
+    D2: Floats
+    codes: Ints
+    sizes: Floats
+    points: Any
+
+    @classmethod
+    def of(cls, rows: Any, codes: Ints, kernel: KernelRows, sizes: Floats) -> MeasuredRows:
+        """Sort and measure."""
+        order = np.argsort(codes, kind="stable")
+        points = kernel.measured(rows[order])
+        with one_blas_thread():
+            return cls(kernel.squared_distances(points), codes[order], sizes, points)
+
+    def graph(self, neighbors: Neighbors, mu1: float) -> ShiftedGraph:
+        """S of the rows."""
+        with one_blas_thread():
+            laplacians = within_class_laplacians(self.points, self.codes, neighbors)
+        return ShiftedGraph.from_blocks(laplacians, self.codes, mu1, self.sizes)
+
+
+def pose_sample(
+    rows: Any, codes: Ints, centers: Any, sizes: Floats, objective: Objective, neighbors: Neighbors,
+    unit: float,
+) -> Problem:  # fmt: skip
+    """The problem of all samples, seen through some rows and some centres."""
+    measured = MeasuredRows.of(rows, codes, KernelRows.at(centers, unit, np.float64), sizes)
+    graph = measured.graph(neighbors, objective.mu1)
+    return Problem(measured.D2, graph, objective, is_exact=False)
 
 
 @dataclass(frozen=True)
-class SampledProblem:
-    """The problem of all samples, seen through weighted rows and some centres, in double precision."""
+class Thinner:
+    """A smaller problem of the same kind, whose valleys are where those of the larger one begin."""
 
-    rows: WeightedRows
-    L: Laplacian
-    objective: Objective
+    problem: Problem
 
-    @classmethod
-    def of(
-        cls, rows: Any, codes: Ints, centers: Any, counts: Floats, objective: Objective, unit: float
-    ) -> SampledProblem:
-        """Measure rows against centres."""
-        kernel = KernelRows.at(centers, unit, np.float64)
-        weighted, measured = WeightedRows.of(rows, codes, kernel, counts)
-        L = weighted.laplacian(measured, objective.n_neighbors, objective.beta)
-        return cls(weighted, L, objective)
+    def starts(self, bounds: Bounds, max_iter: int) -> tuple[list[Valley[Any]], Bounds]:
+        """The bottoms of its valleys, and how far σ can go there."""
+        scanned, reach = seen_from_afar(self._evaluate, self.problem.objective.scale_term, bounds)
+        return bottoms(self._evaluate, scanned, reach, max_iter), reach
 
-    def evaluate(self, log_sigma: float) -> Evaluation:
-        """Solve at one σ."""
-        with one_blas_thread():
-            return self._evaluate(float(np.exp(log_sigma)))
-
-    def _evaluate(self, sigma: float) -> Evaluation:
-        o, rows = self.objective, self.rows
-        K = rows.kernel(sigma)
-        products = RowProducts.of(rows, K)
-        P = products.spread("P", o.mu1, self.L)
-        found, within, slopes = solve_rows(products, self.L, P, sigma, o.mu1, o.mu2, o.n_components)
-        slope = float(slopes.sum()) - 2.0 * o.scale_term(sigma)
-        excess = float(found.eigenvalues.sum()) + o.scale_term(sigma)
-        return Evaluation(
-            sigma=sigma, excess=excess, slope=slope, eigenvalues=found.eigenvalues, coef=found.coef,
-            embedding=K @ found.coef, within=within,
-            condition=found.condition, eigensolver=found.eigensolver,
-        )  # fmt: skip
-
-
-Evaluate = Callable[[float], Evaluation]
-UNSOLVABLE = (RankError, IndefiniteError)
-
-
-def find_scale(
-    evaluate: Evaluate,
-    bounds: Bounds,
-    *,
-    tol: float,
-    max_iter: int,
-    thinner: Evaluate | None = None,
-    floor: Callable[[float], float] = lambda sigma: 0.0,
-    n_rows: int | None = None,
-) -> DescentEnd[Evaluation]:
-    """The least g on [σ_min, σ_max]: a search for valleys, and a descent into each.
-
-    ``thinner`` is g of a smaller problem: its valleys are where those of ``evaluate`` are begun. If g
-    itself cannot be solved there, or falls to the end of what the smaller one reaches, its own valleys
-    are looked for after all. ``floor`` is a lower bound of g that falls with σ (μ3/σ²), and ``n_rows``
-    says how many rows there are: a problem of few is looked at more closely.
-    """
-    if thinner is not None:
-        with suppress(*UNSOLVABLE):
-            starts, reach = _starts(thinner, bounds, floor, max_iter)
-            end = from_guesses(_cold(evaluate), starts, reach, tol, max_iter)
-            if not end.at_bound:
-                return end
-    look = Look(_cold(evaluate), floor, closest_look(n_rows), UNSOLVABLE, FAR_ABOVE)
-    return deepest(look, _cold(evaluate), bounds, tol, max_iter)
-
-
-def _starts(
-    thinner: Evaluate, bounds: Bounds, floor: Callable[[float], float], max_iter: int
-) -> tuple[list[Valley[Evaluation]], Bounds]:
-    """The bottoms of the valleys of a thinner problem, and how far σ can go there."""
-    evaluate = _cold(thinner)
-    look = Look(evaluate, lambda sigma: floor(sigma) / FAR_ABOVE, np.inf, UNSOLVABLE, FAR_ABOVE)
-    scanned, reach = scan(look, log_grid(bounds))
-    seen = valleys(refine(look, scanned), NEARLY_AS_DEEP_EXTRAPOLATED)
-    ends = [descend(evaluate, v.known, v.first, reach, SUBSAMPLE_TOL, max_iter) for v in seen]
-    return [Valley([], float(np.log(end.solution.sigma)), end.curvature) for end in ends], reach
-
-
-def _cold(evaluate: Evaluate) -> Callable[[float, Any], Evaluation]:
-    """Every σ starts from the class sums, not from a basis."""
-    return lambda log_sigma, basis: evaluate(log_sigma)
+    def _evaluate(self, log_sigma: float, basis: Any) -> Solution:
+        return solve_pencil(self.problem, float(np.exp(log_sigma)), basis)

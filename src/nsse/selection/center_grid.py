@@ -13,13 +13,14 @@ from sklearn.utils import check_random_state
 
 from nsse.estimators._centers import CenterPlan, check_supported, choose_centers
 from nsse.estimators._parameters import check_n_components
-from nsse.estimators._posing import scale_weight
+from nsse.estimators._posing import neighbors_of, objective_of
+from nsse.graphs import ShiftedGraph
 from nsse.kernels import KernelRows
-from nsse.landmarks import ArrayRows, Centers, CenterSweep, WeightedRows, few_centers
+from nsse.landmarks import ArrayRows, Centers, MeasuredRows, Neighbors, few_centers
 from nsse.landmarks.sources import stacked
 from nsse.solvers import fix_signs
-from nsse.solvers.many import Candidate, Embedded, embed_all
-from nsse.solvers.sweep import Weights
+from nsse.solvers.many import Embedded, embed_all
+from nsse.solvers.sweep import Sweep, Wanted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -64,21 +65,21 @@ def sweep_with_centers(
     centers = _centers(fold, first.centers, rng, largest)
     used, apart = _rows(fold, first.centers, centers.indices, rng)
     kernel = KernelRows.at(centers.rows, fold.unit, np.float64)
-    rows, measured = WeightedRows.of(fold.X[used], fold.codes[used], kernel, fold.sizes)
-    graphs: dict[Any, int] = {}
+    rows = MeasuredRows.of(fold.X[used], fold.codes[used], kernel, fold.sizes)
+    places_of: dict[Neighbors, int] = {}
     candidates = []
     for index, d in dimensions.items():
         s = settings[index]
-        graph = graphs.setdefault((s.n_neighbors, s.beta), len(graphs))
-        candidates.append(Candidate(Weights(graph, s.mu1, s.mu2), d, scale_weight(s, d), s.sigma))
-    laplacians = [rows.laplacian(measured, *graph) for graph in graphs]
+        graph = places_of.setdefault(neighbors_of(s), len(places_of))
+        candidates.append(Wanted(graph, objective_of(s, d), s.sigma))
+    graphs = [rows.graph(neighbors, 0.0) for neighbors in places_of]
     new = stacked([fold.X_new, fold.X[apart]])
     D2_new = kernel.squared_distances(kernel.measured(new))
-    sweep = CenterSweep(rows, D2_new, laplacians, largest, counts)
+    sweep = Sweep(rows.D2, D2_new, graphs, largest, counts, is_exact=False)
     places = used[np.argsort(fold.codes[used], kind="stable")], apart
     indices = list(dimensions)
     for place, found in embed_all(sweep, first.sigma_range, candidates):
-        yield indices[place], None if found is None else _in_order(found, fold, rows, *places)
+        yield indices[place], None if found is None else _in_order(found, fold, graphs[0], *places)
 
 
 def _dimensions(fold: Fold, models: Sequence[Any], n_centers: int) -> dict[int, int]:
@@ -127,11 +128,11 @@ def _rows(
     return np.sort(np.concatenate([used, apart[missing]])), apart[~missing]
 
 
-def _in_order(found: Embedded, fold: Fold, rows: WeightedRows, order: Ints, apart: Ints) -> Embedded:
+def _in_order(found: Embedded, fold: Fold, graph: ShiftedGraph, order: Ints, apart: Ints) -> Embedded:
     """The training samples in the order of the user, orthonormal over what they stand for."""
     Y = np.empty((len(fold.codes), found.Y.shape[1]))
-    signs = fix_signs(found.Y, rows.codes)
+    signs = fix_signs(found.Y, graph.codes)
     n_new = fold.X_new.shape[0]
-    Y[order] = found.Y * signs / np.sqrt(rows.weights)
+    Y[order] = found.Y * signs / (1.0 if graph.roots is None else graph.roots)
     Y[apart] = found.Z[n_new:] * signs
     return Embedded(Y, found.Z[:n_new] * signs, found.sigma)

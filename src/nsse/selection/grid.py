@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from nsse.estimators._centers import CenterPlan
 from nsse.estimators._parameters import check_n_components
-from nsse.estimators._posing import affinity_rule, scale_weight
+from nsse.estimators._posing import affinity_rule, objective_of
 from nsse.estimators._settings import Settings
 from nsse.extensions import nearest_rows
 from nsse.graphs import ShiftedGraph, check_affinity
@@ -21,8 +21,8 @@ from nsse.kernels import median_distance
 from nsse.selection.center_grid import Fold, sweep_with_centers
 from nsse.selection.points import GridPoint, Params, with_params
 from nsse.solvers import fix_signs
-from nsse.solvers.many import Candidate, Embedded, embed_all
-from nsse.solvers.sweep import Sweep, Weights
+from nsse.solvers.many import Embedded, embed_all
+from nsse.solvers.sweep import Sweep, Wanted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -193,7 +193,7 @@ def _sweep(
     rows = split.train[order]
     D2, unit = _in_units(split.D2[np.ix_(rows, rows)], first.settings.length_unit)
     D2_new = split.D2[np.ix_(split.valid, rows)] / unit**2
-    candidates: dict[int, Candidate] = {}
+    candidates: dict[int, Wanted] = {}
     graphs = _Graphs(split, codes, order, D2)
     for place, point in enumerate(points):
         try:
@@ -202,7 +202,7 @@ def _sweep(
             yield place, None  # a fit of its own says why it cannot be
     if not candidates:
         return
-    largest = max(candidate.n_components for candidate in candidates.values())
+    largest = max(candidate.objective.n_components for candidate in candidates.values())
     sweep = Sweep(D2, D2_new, graphs.built, min(largest + SPARE, len(codes)), counts)
     places = list(candidates)
     found = embed_all(sweep, first.settings.sigma_range, list(candidates.values()))
@@ -239,11 +239,10 @@ def _in_units(D2: Floats, length_unit: float | None) -> tuple[Floats, float]:
     return D2, unit
 
 
-def _candidate(point: GridPoint, n_samples: int, n_classes: int, graphs: _Graphs) -> Candidate:
+def _candidate(point: GridPoint, n_samples: int, n_classes: int, graphs: _Graphs) -> Wanted:
     settings = point.settings
     d = check_n_components(point.model.n_components, n_samples, n_classes)
-    weights = Weights(graphs.index(settings), settings.mu1, settings.mu2)
-    return Candidate(weights, d, scale_weight(settings, d), settings.sigma)
+    return Wanted(graphs.index(settings), objective_of(settings, d), settings.sigma)
 
 
 class _Graphs:

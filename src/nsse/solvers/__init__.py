@@ -1,10 +1,12 @@
 """Everything with an argmin: the embedding for a given σ, and the σ itself.
 
-- ``problem``: what stays fixed while σ moves (distances, graph, weights).
+- ``problem``: what stays fixed while σ moves (distances, graph, weights); ``held``: the kernel at one σ.
 - ``factors``: a triangular factor of P, and the policy for ill-conditioned ones.
 - ``krylov``: the leading eigenpairs of P⁻¹B.
 - ``pencil``: one embedding for one σ (Eq. 12), with the slope of the objective.
-- ``joint``: Eq. (11) minimised over σ; ``survey``, ``valleys``, ``descent``: how the minimum is found.
+- ``gram_pencil``: the same from sums over the samples.
+- ``joint``: Eq. (11) minimised over σ; ``survey``, ``valleys``, ``descent``: how the minimum is found;
+  ``extrapolation``: where to begin with many samples; ``recorder``: who is told.
 - ``alternating``: Algorithm 1 as printed.
 - ``sweep``, ``scale_curve``, ``many``: many weights, μ3 and d on the same samples, for model selection.
 - ``eigenmap``: Laplacian eigenmaps, for the methods to compare with.
@@ -17,14 +19,15 @@ from nsse.solvers.alternating import solve_alternating
 from nsse.solvers.eigenmap import Eigenmap, normalized_eigenmap, smallest_eigenpairs
 from nsse.solvers.joint import solve_fixed, solve_joint
 from nsse.solvers.pencil import Solution, solve_pencil
-from nsse.solvers.problem import Problem
+from nsse.solvers.problem import Objective, Problem
 from nsse.solvers.signs import fix_signs
-from nsse.solvers.trace import Outcome, Step, Trace
+from nsse.solvers.trace import SearchResult, Step, Trace
 
 __all__ = [
     "Eigenmap",
-    "Outcome",
+    "Objective",
     "Problem",
+    "SearchResult",
     "Solution",
     "Step",
     "Trace",

@@ -20,7 +20,7 @@ from nsse.kernels import gaussian, interpolation_coefficients
 from nsse.solvers.pencil import Solution, solve_pencil
 from nsse.solvers.problem import Problem
 from nsse.solvers.recorder import Listener, Recorder, SearchStopped
-from nsse.solvers.trace import Outcome
+from nsse.solvers.trace import SearchResult
 
 Floats = NDArray[np.float64]
 
@@ -34,26 +34,26 @@ def solve_alternating(
     tol: float,
     max_iter: int,
     listener: Listener | None = None,
-) -> Outcome:
+) -> SearchResult:
     """Alternate until the relative change of the excess objective is at most ``tol``."""
-    recorder = Recorder(problem, listener)
+    recorder = Recorder(problem.objective, problem.n_samples, listener)
     grid = np.geomspace(*bounds, n_sigmas)
     iteration, converged = 0, False
     try:
         sigma, basis, previous = sigma_init, None, np.inf
         while not converged and iteration < max_iter:
             solution = solve_pencil(problem, sigma, basis)
-            recorder.record("embedding", solution, iteration)
+            recorder.record("embedding", problem.graph, solution, iteration)
             moved = _best_scale(problem, solution, grid)
             if moved is not solution:
-                recorder.record("scale", moved, iteration)
+                recorder.record("scale", problem.graph, moved, iteration)
             converged = moved is solution or previous - moved.excess <= tol * moved.excess
             sigma, basis, previous = moved.sigma, solution.basis, moved.excess
             iteration += 1
     except SearchStopped as stop:
         moved, converged = stop.best, True
     at_bound = moved.sigma in (grid[0], grid[-1])
-    return Outcome(moved, recorder.trace(), iteration, converged, at_bound)
+    return SearchResult(moved, recorder.trace(), iteration, converged, at_bound)
 
 
 def _best_scale(problem: Problem, solution: Solution, grid: Floats) -> Solution:
@@ -68,8 +68,8 @@ def _with_scale(problem: Problem, solution: Solution, sigma: float) -> Solution:
     """The same embedding carried by kernels of another scale: C = Ψ(σ)⁻¹Y, Eq. (7)."""
     Y = solution.embedding
     C = interpolation_coefficients(gaussian(problem.D2, sigma), Y)
-    quotients = np.diagonal(problem.graph.quadratic(Y)) + problem.mu2 * (C**2).sum(axis=0)
-    excess = float(quotients.sum()) + problem.scale_term(sigma)
+    quotients = np.diagonal(problem.graph.quadratic(Y)) + problem.objective.mu2 * (C**2).sum(axis=0)
+    excess = float(quotients.sum()) + problem.objective.scale_term(sigma)
     return replace(solution, sigma=sigma, eigenvalues=quotients, coef=C, excess=excess)
 
 

@@ -21,17 +21,14 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, qr
 from scipy.linalg.blas import dtrmm, dtrsm
 
-from nsse._threads import in_parallel
 from nsse.graphs import ShiftedGraph
+from nsse.solvers.held import HeldKernel
 
 Floats = NDArray[np.float64]
-Buffers = tuple[Floats, Floats]
+Buffers = tuple[Floats, Floats]  # for SK and P
 
 # Above this the small eigenvalues keep fewer than about four digits in the Cholesky route.
 LARGEST_CONDITION = 1e13
-
-# Rows of P computed at a time.
-PANEL = 256
 
 
 @dataclass(frozen=True)
@@ -55,34 +52,33 @@ class Factor:
         return dtrsm(1.0, self.R, np.asfortranarray(A), trans_a=1, overwrite_b=0)
 
 
-def factorize(K: Floats, graph: ShiftedGraph, mu2: float, buffers: Buffers | None = None) -> Factor:
-    """Factor P by the policy above. ``K`` must be symmetric; ``buffers`` are for SK and P."""
-    SK, P = buffers or (np.empty_like(K), np.empty_like(K))
-    gram(K, graph, SK, out=P)
-    return factorize_gram(P, K, graph, mu2)
+def factorize(
+    kernel: HeldKernel, graph: ShiftedGraph, mu2: float, arrays: Buffers | None = None
+) -> Factor:
+    """Factor P by the policy above; ``arrays`` are written over by SK and P."""
+    m = kernel.n_centers
+    SK, P = arrays or (np.empty_like(kernel.K), np.empty((m, m)))
+    gram(kernel, graph, SK, out=P)
+    return factorize_gram(P, kernel, graph, mu2)
 
 
-def factorize_gram(P: Floats, K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:
+def factorize_gram(P: Floats, kernel: HeldKernel, graph: ShiftedGraph, mu2: float) -> Factor:
     """The same where ``P`` holds the lower half of K'SK already; it is overwritten."""
     P[np.diag_indices(len(P))] += mu2
-    factor = _cholesky(P)
+    factor = cholesky(P)
     if factor is None or factor.condition > LARGEST_CONDITION:
-        return stacked_qr(K, graph, mu2)
+        return stacked_qr(kernel.K, graph, mu2)
     return factor
 
 
-def gram(K: Floats, graph: ShiftedGraph, SK: Floats, out: Floats) -> None:
+def gram(kernel: HeldKernel, graph: ShiftedGraph, SK: Floats, out: Floats) -> None:
     """K'SK on and below the diagonal: what lies above is its mirror image, never read."""
-    graph.apply(K, out=SK)
-
-    def fill(start: int) -> None:
-        stop = min(start + PANEL, len(K))
-        np.matmul(K[start:stop], SK[:, :stop], out=out[start:stop, :stop])
-
-    in_parallel(fill, reversed(range(0, len(K), PANEL)), out.size)  # the longest panels first
+    graph.apply(kernel.K, out=SK)
+    kernel.products(SK, out)
 
 
-def _cholesky(P: Floats) -> Factor | None:
+def cholesky(P: Floats) -> Factor | None:
+    """From the half of P on and below the diagonal, which is overwritten; None if it is indefinite."""
     # The trace bounds the norm of P, and is near it: one direction dominates.
     norm = float(np.trace(P))
     # The transpose of a C-ordered lower half is the F-ordered upper half that LAPACK takes as is.
@@ -95,9 +91,9 @@ def _cholesky(P: Floats) -> Factor | None:
 
 def stacked_qr(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:
     """R of [F'K; √μ2 I]: step 2 of the policy."""
-    N = len(K)
-    stacked = np.vstack([graph.root_times(K), np.sqrt(mu2) * np.eye(N)])
+    m = K.shape[1]
+    stacked = np.vstack([graph.root_times(K), np.sqrt(mu2) * np.eye(m)])
     (R,) = qr(stacked, mode="r", overwrite_a=True, check_finite=False)
-    R = np.asfortranarray(R[:N])
+    R = np.asfortranarray(R[:m])
     reciprocal, _ = lapack.dpocon(R, float((R**2).sum()), uplo="U")
     return Factor(R, "qr", 1.0 / max(reciprocal, np.finfo(float).tiny))

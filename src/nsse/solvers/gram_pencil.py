@@ -12,19 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, lapack
 
 from nsse._errors import rule_message
 from nsse._threads import one_blas_thread
-from nsse.solvers.factors import Factor
-from nsse.solvers.krylov import GUARD, LEAST_BLOCKS, orthonormal
+from nsse.solvers.factors import Factor, cholesky
+from nsse.solvers.held import FULL_UP_TO, LEAST_BLOCKS, between_factors
+from nsse.solvers.krylov import GUARD, leading_pairs
 from nsse.solvers.pencil import RESIDUAL, RankError
 
 Floats = NDArray[np.float64]
 
 MAX_BLOCKS = 16
-# Up to so many centres a full solve takes less time than a Krylov space.
-FULL_UP_TO = 400
 # Residual of the eigenpairs in units of the rounding of B and P: finer is of no use.
 RESIDUAL_PER_ROUNDING = 100.0
 # The first jitter, in units of the rounding of the largest diagonal entry of P, and how it grows.
@@ -33,21 +31,51 @@ JITTER, JITTER_GROWTH, MOST_JITTERS = 10.0, 10.0, 6
 
 @dataclass(frozen=True)
 class GramSolution:
-    """The d smallest λ = 1/θ (ascending), coefficients C with C'BC = I, and how they were found.
-
-    ``basis`` (m × b) spans C and some guard vectors: the start for a σ nearby.
-    """
+    """The d smallest λ = 1/θ (ascending), coefficients C with C'BC = I, and how they were found."""
 
     eigenvalues: Floats
     coef: Floats
-    basis: Floats
     condition: float
     jitter: float
     eigensolver: str
 
 
+@dataclass(frozen=True)
+class SummedMatrix:
+    """B as the matrix that it is."""
+
+    B: Floats
+
+    @property
+    def n_centers(self) -> int:
+        """m."""
+        return len(self.B)
+
+    def image(self, C: Floats) -> Floats:
+        """C itself: there is no K."""
+        return C
+
+    def pulled(self, Y: Floats) -> Floats:
+        """BC."""
+        return self.B @ Y
+
+    def reduced(self, U: Floats, Y: Floats, V: Floats) -> Floats:
+        """U'V, made symmetric."""
+        found = U.T @ V
+        return (found + found.T) / 2
+
+    def most_blocks(self, width: int) -> int:
+        """Of a Krylov space: 0 where a full solve is better."""
+        m = self.n_centers
+        return min(MAX_BLOCKS, m // width) if m > max(FULL_UP_TO, width * LEAST_BLOCKS) else 0
+
+    def whole(self, factor: Factor) -> Floats:
+        """M = R⁻ᵀBR⁻¹."""
+        return between_factors(self.B, factor)
+
+
 class IndefiniteError(ValueError):
-    """P is not positive definite in floating point, and a jitter was not allowed or not enough."""
+    """P is not positive definite in floating point, and a jitter was not enough."""
 
     def __init__(self, jitter: float) -> None:
         super().__init__(
@@ -59,9 +87,7 @@ class IndefiniteError(ValueError):
         )  # fmt: skip
 
 
-def solve_gram(
-    B: Floats, P: Floats, start: Floats, n_components: int, rounding: float, *, may_jitter: bool
-) -> GramSolution:
+def solve_gram(B: Floats, P: Floats, start: Floats, n_components: int, rounding: float) -> GramSolution:
     """Solve the pencil; ``P`` is overwritten.
 
     Parameters
@@ -74,24 +100,20 @@ def solve_gram(
         d.
     rounding : float
         Relative rounding of the products that B and P are made of.
-    may_jitter : bool
-        Whether δI may be added to an indefinite P; if not, `IndefiniteError`.
     """
     with one_blas_thread():
-        factor, jitter = _factor(P, rounding, may_jitter)
-        width = n_components + GUARD
-        pairs = None
-        if len(B) > max(FULL_UP_TO, width * LEAST_BLOCKS):
-            tol = max(RESIDUAL, RESIDUAL_PER_ROUNDING * rounding)
-            pairs = _block_krylov(B, factor, n_components, _widened(start, width), tol)
-        theta, C, method = pairs or _dense(B, factor, min(len(B), width))
+        factor, jitter = _factor(P, rounding)
+        tol = max(RESIDUAL, RESIDUAL_PER_ROUNDING * rounding)
+        start = _widened(start, n_components + GUARD)
+        pairs = leading_pairs(SummedMatrix(B), factor, n_components, start, tol)
+    theta, C = pairs.theta, pairs.C
     rank = _rank(B, theta, C)
     if rank < n_components:
         raise RankError(rank, n_components)
     d = n_components
     # u'u = 1 means c'Pc = 1 and c'Bc = θ: c/√θ has c'Bc = 1 and c'Pc = 1/θ = λ.
     return GramSolution(
-        1.0 / theta[:d], C[:, :d] / np.sqrt(theta[:d]), C, factor.condition, jitter, method
+        1.0 / theta[:d], C[:, :d] / np.sqrt(theta[:d]), factor.condition, jitter, pairs.method
     )
 
 
@@ -107,19 +129,14 @@ def _rank(B: Floats, theta: Floats, C: Floats) -> int:
     return len(clean) if clean.all() else int(np.argmin(clean))
 
 
-def _factor(P: Floats, rounding: float, may_jitter: bool) -> tuple[Factor, float]:
+def _factor(P: Floats, rounding: float) -> tuple[Factor, float]:
     diagonal = np.diag(P).copy()
-    norm = float(diagonal.sum())
     jitter = 0.0
     for attempt in range(1 + MOST_JITTERS):
-        # Of a matrix stored by rows, LAPACK takes the transpose: it overwrites the half below the
-        # diagonal, and the other half is there to begin again.
-        R, failed = lapack.dpotrf(P.T, lower=0, clean=0, overwrite_a=1)
-        if not failed:
-            reciprocal, _ = lapack.dpocon(R, norm, uplo="U")
-            return Factor(R, "cholesky", 1.0 / max(reciprocal, np.finfo(float).tiny)), jitter
-        if not may_jitter:
-            break
+        # The half below the diagonal is overwritten, and the other half is there to begin again.
+        factor = cholesky(P)
+        if factor is not None:
+            return factor, jitter
         jitter = JITTER * JITTER_GROWTH**attempt * rounding * float(diagonal.max())
         _restore(P, diagonal + jitter)
     raise IndefiniteError(jitter)
@@ -136,32 +153,3 @@ def _widened(start: Floats, width: int) -> Floats:
     missing = max(width - start.shape[1], GUARD)
     guard = np.random.default_rng(0).standard_normal((len(start), missing))
     return np.hstack([start, guard * np.linalg.norm(start, axis=0).mean() / np.sqrt(len(start))])
-
-
-def _block_krylov(
-    B: Floats, factor: Factor, n_wanted: int, start: Floats, tol: float
-) -> tuple[Floats, Floats, str] | None:
-    width = start.shape[1]
-    most = min(MAX_BLOCKS, len(B) // width)
-    U, V = (np.empty((len(B), most * width), order="F") for _ in range(2))
-    fresh = factor.solve_transposed(start)
-    for done in range(0, most * width, width):
-        upto = done + width
-        U[:, done:upto] = orthonormal(fresh, U[:, :done])
-        V[:, done:upto] = factor.solve_transposed(B @ factor.solve(U[:, done:upto]))
-        reduced = U[:, :upto].T @ V[:, :upto]
-        theta, Q = eigh((reduced + reduced.T) / 2, check_finite=False)
-        theta, Q = theta[: -width - 1 : -1], Q[:, : -width - 1 : -1]
-        residual = V[:, :upto] @ Q - (U[:, :upto] @ Q) * theta
-        if np.all(np.linalg.norm(residual, axis=0)[:n_wanted] <= tol * theta[:n_wanted]):
-            return theta, factor.solve(U[:, :upto] @ Q), "block Krylov"
-        fresh = V[:, done:upto]
-    return None
-
-
-def _dense(B: Floats, factor: Factor, n_pairs: int) -> tuple[Floats, Floats, str]:
-    m = len(B)
-    half = factor.solve_transposed(B)
-    M = factor.solve_transposed(half.T)
-    theta, U = eigh((M + M.T) / 2, subset_by_index=(m - n_pairs, m - 1), check_finite=False)
-    return theta[::-1], factor.solve(U[:, ::-1]), "full"

@@ -1,6 +1,6 @@
-"""The leading eigenpairs of the pencil B c = θ P c, with B = K² and P = R'R.
+"""The leading eigenpairs of the pencil B c = θ P c, with P = R'R.
 
-In u = R c the pencil becomes the symmetric problem M u = θ u with M = R⁻ᵀ K K R⁻¹, whose largest θ
+In u = R c the pencil becomes the symmetric problem M u = θ u with M = R⁻ᵀ B R⁻¹, whose largest θ
 are wanted: λ = 1/θ. After M − 1 of them the spectrum falls off a cliff, so a
 block Krylov space from the class indicators is converged after two or three blocks, all of it matrix
 products. Where there is no cliff (d ≥ M) the space may not converge: then M is formed and solved whole.
@@ -9,28 +9,46 @@ products. Where there is no cliff (d ≥ M) the space may not converge: then M i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, qr, svd
-from scipy.linalg.blas import dsyrk
+from scipy.linalg import eigh, qr
 
-from nsse._threads import in_parallel
 from nsse.solvers.factors import Factor
 
 Floats = NDArray[np.float64]
 
 # Guard vectors beyond those wanted: they carry the convergence of the last wanted one.
 GUARD = 8
-MAX_BLOCKS = 12
-PANEL = 512
-# A space of fewer blocks seldom converges, and a full solve of so few samples takes no longer.
-LEAST_BLOCKS = 4
+
+
+class Constraint(Protocol):
+    """B, as the kernel matrix K with B = K'K, or as the matrix itself."""
+
+    @property
+    def n_centers(self) -> int:
+        """m."""
+
+    def image(self, C: Floats) -> Floats:
+        """KC; where only B is there, C itself."""
+
+    def pulled(self, Y: Floats) -> Floats:
+        """BC from the image of C."""
+
+    def reduced(self, U: Floats, Y: Floats, V: Floats) -> Floats:
+        """U'MU from U, its image Y and V = MU; symmetric."""
+
+    def most_blocks(self, width: int) -> int:
+        """Of a Krylov space: 0 where a full solve is better."""
+
+    def whole(self, factor: Factor) -> Floats | tuple[Floats, Floats]:
+        """M, upper half; or θ (descending) and U."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Leading eigenvalues θ (descending) with coefficients ``C`` = R⁻¹u and ``Y`` = KC, ‖u‖ = 1."""
+    """Leading eigenvalues θ (descending) with coefficients ``C`` = R⁻¹u, ‖u‖ = 1, and their image."""
 
     theta: Floats
     C: Floats
@@ -38,31 +56,33 @@ class Pairs:
     method: str
 
 
-def leading_pairs(K: Floats, factor: Factor, n_wanted: int, start: Floats, tol: float) -> Pairs:
+def leading_pairs(B: Constraint, factor: Factor, n_wanted: int, start: Floats, tol: float) -> Pairs:
     """Find the ``n_wanted`` leading pairs, and the guard vectors beside them where there are any.
 
-    ``start`` (N × b) spans a first guess of the embeddings Y; its width is the block size.
+    ``start`` (m × b) spans a first guess of BC; its width is the block size.
     """
-    N = len(K)
-    if 2 * start.shape[1] * LEAST_BLOCKS <= N:
-        pairs = _block_krylov(K, factor, n_wanted, start, tol)
-        if pairs is not None:
-            return pairs
-    return _dense(K, factor, min(N, n_wanted + GUARD))
+    most = B.most_blocks(start.shape[1])
+    pairs = _block_krylov(B, factor, n_wanted, start, tol, most) if most else None
+    return pairs or _dense(B, factor, min(B.n_centers, n_wanted + GUARD))
 
 
-def _block_krylov(K: Floats, factor: Factor, n_wanted: int, start: Floats, tol: float) -> Pairs | None:
-    width = start.shape[1]
-    most = min(MAX_BLOCKS, len(K) // (2 * width))
-    U, C, Y, V = (np.empty((len(K), most * width), order="F") for _ in range(4))
-    fresh = factor.solve_transposed(times(K, start))
+def _block_krylov(
+    B: Constraint, factor: Factor, n_wanted: int, start: Floats, tol: float, most: int
+) -> Pairs | None:
+    m, width = start.shape
+    U, C, V = (np.empty((m, most * width), order="F") for _ in range(3))
+    Y = C
+    fresh = factor.solve_transposed(start)
     for done in range(0, most * width, width):
         block, upto = slice(done, done + width), done + width
         U[:, block] = orthonormal(fresh, U[:, :done])
         C[:, block] = factor.solve(U[:, block])
-        Y[:, block] = times(K, C[:, block])
-        V[:, block] = factor.solve_transposed(times(K, Y[:, block]))  # M u
-        theta, Q = eigh(Y[:, :upto].T @ Y[:, :upto], check_finite=False)
+        image = B.image(C[:, block])
+        if done == 0:
+            Y = np.empty((len(image), most * width), order="F")
+        Y[:, block] = image
+        V[:, block] = factor.solve_transposed(B.pulled(Y[:, block]))  # M u
+        theta, Q = eigh(B.reduced(U[:, :upto], Y[:, :upto], V[:, :upto]), check_finite=False)
         theta, Q = theta[: -width - 1 : -1], Q[:, : -width - 1 : -1]
         residual = V[:, :upto] @ Q - (U[:, :upto] @ Q) * theta
         if np.all(np.linalg.norm(residual, axis=0)[:n_wanted] <= tol * theta[:n_wanted]):
@@ -71,20 +91,19 @@ def _block_krylov(K: Floats, factor: Factor, n_wanted: int, start: Floats, tol: 
     return None
 
 
-def _dense(K: Floats, factor: Factor, n_pairs: int) -> Pairs:
-    N = len(K)
-    G = factor.solve_transposed(K)
-    if factor.method == "qr":
-        # Forming GG' would square what the QR factorisation took care not to square.
-        U, root_theta, _ = svd(G, check_finite=False)
-        C = factor.solve(U[:, :n_pairs])
-        return Pairs(root_theta[:n_pairs] ** 2, C, times(K, C), "full")
-    M = dsyrk(1.0, G)  # M = GG', upper half
-    theta, U = eigh(
-        M, lower=False, subset_by_index=(N - n_pairs, N - 1), overwrite_a=True, check_finite=False
-    )
-    C = factor.solve(U[:, ::-1])
-    return Pairs(theta[::-1], C, times(K, C), "full")
+def _dense(B: Constraint, factor: Factor, n_pairs: int) -> Pairs:
+    found = B.whole(factor)
+    if isinstance(found, tuple):
+        theta, U = found
+    else:
+        last = len(found) - 1
+        theta, U = eigh(
+            found, lower=False, subset_by_index=(last + 1 - n_pairs, last),
+            overwrite_a=True, check_finite=False,
+        )  # fmt: skip
+        theta, U = theta[::-1], U[:, ::-1]
+    C = factor.solve(U[:, :n_pairs])
+    return Pairs(theta[:n_pairs], C, B.image(C), "full")
 
 
 def orthonormal(A: Floats, against: Floats) -> Floats:
@@ -95,14 +114,3 @@ def orthonormal(A: Floats, against: Floats) -> Floats:
             A = A - against @ (against.T @ A)
         A = np.asarray(qr(A, mode="economic", check_finite=False)[0])
     return A
-
-
-def times(K: Floats, A: Floats) -> Floats:
-    """K A, in panels of rows."""
-    out = np.empty((len(K), A.shape[1]))
-
-    def fill(start: int) -> None:
-        np.matmul(K[start : start + PANEL], A, out=out[start : start + PANEL])
-
-    in_parallel(fill, range(0, len(K), PANEL), K.size)
-    return out

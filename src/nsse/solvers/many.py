@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nsse.solvers.problem import Objective
 from nsse.solvers.scale_curve import MissingNodesError, NoScaleError, Place, ScaleCurve, ScaleGrid
-from nsse.solvers.sweep import Node, Weights
+from nsse.solvers.sweep import Node, Sweep, Wanted
 
 Floats = NDArray[np.float64]
-
-
-class AnySweep(Protocol):
-    """Solves for many weights at one σ: `Sweep` with all samples as centres, or one with fewer."""
-
-    counts: Counter[str]
-
-    def solve(self, sigma: float, wanted: Sequence[Weights]) -> list[Node]:
-        """One solution for each of the weights."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One problem: its weights, d, and either μ3 or a given σ (in units of length)."""
-
-    weights: Weights
-    n_components: int
-    mu3: float
-    sigma: float | None = None
 
 
 @dataclass(frozen=True)
@@ -45,93 +26,92 @@ class Embedded:
 
 
 def embed_all(
-    sweep: AnySweep, bounds: tuple[float, float], candidates: Sequence[Candidate]
+    sweep: Sweep, bounds: tuple[float, float], tasks: Sequence[Wanted]
 ) -> Iterator[tuple[int, Embedded | None]]:
-    """Solve every candidate; yields its place in the list with the embedding.
+    """Solve every task; yields its place in the list with the embedding.
 
     None where the kernel does not carry so many coordinates without noise: such a problem must be
     solved on its own, if it can be solved. What is shared is computed once: the
     kernel matrix for every σ, a solution for every σ and set of weights.
     """
-    yield from _at_given_scales(sweep, candidates)
-    yield from _at_best_scales(sweep, ScaleGrid.over(bounds), candidates)
+    yield from _at_given_scales(sweep, tasks)
+    yield from _at_best_scales(sweep, ScaleGrid.over(bounds), tasks)
 
 
-def _at_given_scales(
-    sweep: AnySweep, candidates: Sequence[Candidate]
-) -> Iterator[tuple[int, Embedded | None]]:
-    by_sigma: dict[float, dict[Weights, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for place, candidate in enumerate(candidates):
-        if candidate.sigma is not None:
-            by_sigma[candidate.sigma][candidate.weights].append(place)
+def _at_given_scales(sweep: Sweep, tasks: Sequence[Wanted]) -> Iterator[tuple[int, Embedded | None]]:
+    by_sigma: dict[float, dict[Wanted, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for place, task in enumerate(tasks):
+        if task.sigma is not None:
+            by_sigma[task.sigma][task.shared].append(place)
     for sigma, places in by_sigma.items():
         nodes = sweep.solve(sigma, list(places))
         for node, here in zip(nodes, places.values(), strict=True):
             for place in here:
-                yield place, _at_node(node, candidates[place].n_components)
+                yield place, _at_node(node, tasks[place].objective.n_components)
 
 
 def _at_best_scales(
-    sweep: AnySweep, grid: ScaleGrid, candidates: Sequence[Candidate]
+    sweep: Sweep, grid: ScaleGrid, tasks: Sequence[Wanted]
 ) -> Iterator[tuple[int, Embedded | None]]:
-    pending = [i for i, candidate in enumerate(candidates) if candidate.sigma is None]
-    members: dict[Weights, list[Candidate]] = defaultdict(list)
+    pending = [i for i, task in enumerate(tasks) if task.sigma is None]
+    shared = {i: tasks[i].shared for i in pending}
+    members: dict[Wanted, list[Objective]] = defaultdict(list)
     for i in pending:
-        members[candidates[i].weights].append(candidates[i])
-    curves = {weights: ScaleCurve(grid) for weights in members}
+        members[shared[i]].append(tasks[i].objective)
+    curves = {one: ScaleCurve(grid) for one in members}
     _scan(sweep, grid, curves, members)
     while pending:
         missing, waiting = defaultdict(set), []
         for i in pending:
-            candidate = candidates[i]
-            curve = curves[candidate.weights]
+            objective, curve = tasks[i].objective, curves[shared[i]]
             try:
-                place = curve.minimum(candidate.n_components, candidate.mu3)
+                place = curve.minimum(objective.n_components, objective.mu3)
             except MissingNodesError as need:
                 waiting.append(i)
                 for index in need.indices:
-                    missing[index].add(candidate.weights)
+                    missing[index].add(shared[i])
             except NoScaleError:
                 yield i, None
             else:
-                yield i, _at_place(sweep, curve, place, candidate)
+                yield i, _at_place(sweep, curve, place, tasks[i])
         for index in sorted(missing):
             _solve_nodes(sweep, grid, curves, index, missing[index])
         pending = waiting
 
 
 def _scan(
-    sweep: AnySweep,
+    sweep: Sweep,
     grid: ScaleGrid,
-    curves: dict[Weights, ScaleCurve],
-    members: dict[Weights, list[Candidate]],
+    curves: dict[Wanted, ScaleCurve],
+    members: dict[Wanted, list[Objective]],
 ) -> None:
     """Solve at the nodes of the joint search, from the largest σ down to where no minimum can be."""
     going = set(curves)
     for index in reversed(grid.coarse):
+        if not going:
+            return
         _solve_nodes(sweep, grid, curves, index, going)
         going = {w for w in going if not curves[w].ends_below(index, _pairs(members[w]))}
 
 
-def _pairs(members: list[Candidate]) -> set[tuple[int, float]]:
-    return {(candidate.n_components, candidate.mu3) for candidate in members}
+def _pairs(members: list[Objective]) -> set[tuple[int, float]]:
+    return {(objective.n_components, objective.mu3) for objective in members}
 
 
 def _solve_nodes(
-    sweep: AnySweep, grid: ScaleGrid, curves: dict[Weights, ScaleCurve], index: int, wanted: set[Weights]
+    sweep: Sweep, grid: ScaleGrid, curves: dict[Wanted, ScaleCurve], index: int, wanted: set[Wanted]
 ) -> None:
-    ordered = sorted(wanted, key=lambda weights: (weights.graph, weights.mu1, weights.mu2))
-    found = sweep.solve(grid.sigma(index), ordered) if ordered else []
-    for weights, node in zip(ordered, found, strict=True):
-        curves[weights].nodes[index] = node
+    ordered = sorted(wanted, key=lambda one: (one.graph, one.objective.mu1, one.objective.mu2))
+    for one, node in zip(ordered, sweep.solve(grid.sigma(index), ordered), strict=True):
+        curves[one].nodes[index] = node
 
 
-def _at_place(sweep: AnySweep, curve: ScaleCurve, place: Place, candidate: Candidate) -> Embedded | None:
-    d = candidate.n_components
+def _at_place(sweep: Sweep, curve: ScaleCurve, place: Place, task: Wanted) -> Embedded | None:
+    d = task.objective.n_components
     found = curve.embedding(place, d)
     if found is not None:
         return Embedded(*found, place.sigma)
-    (node,) = sweep.solve(place.sigma, [candidate.weights])
+    (node,) = sweep.solve(place.sigma, [task])
     sweep.counts["solved at their own scale"] += 1
     return _at_node(node, d)
 

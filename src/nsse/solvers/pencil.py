@@ -19,9 +19,10 @@ from scipy.linalg import eigh
 
 from nsse._errors import rule_message
 from nsse._threads import in_parallel, one_blas_thread
-from nsse.kernels import gaussian, gaussian_log_derivative
+from nsse.kernels import gaussian_log_derivative
 from nsse.solvers.factors import Factor, factorize, stacked_qr
-from nsse.solvers.krylov import GUARD, Pairs, leading_pairs, orthonormal, times
+from nsse.solvers.held import HeldKernel
+from nsse.solvers.krylov import GUARD, Pairs, leading_pairs, orthonormal
 from nsse.solvers.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -54,6 +55,7 @@ class RankError(ValueError):
 class Solution:
     """The minimiser of Eq. (12) at one σ.
 
+    The ``embedding`` is that of the rows, times √w where they stand for more samples than they are.
     ``slope`` is d excess / d log σ at this σ, ``basis`` spans the embedding and some guard vectors
     (the start for the next σ), ``condition`` estimates cond(P).
     """
@@ -72,14 +74,14 @@ class Solution:
 
 def solve_pencil(problem: Problem, sigma: float, start: Floats | None = None) -> Solution:
     """Embed at one σ; ``start`` is the ``basis`` of a solution at a nearby σ."""
+    objective = problem.objective
     with one_blas_thread():
-        K = gaussian(problem.D2, sigma, out=problem.buffer("K"))
-        buffers = problem.buffer("SK"), problem.buffer("P")
-        factor = factorize(K, problem.graph, problem.mu2, buffers)
-        found, factor = trusted_coordinates(problem, K, factor, sigma, start)
-    if found.rank < problem.n_components:
-        raise RankError(found.rank, problem.n_components)
-    scale_term = problem.scale_term(sigma)
+        kernel = problem.kernel(sigma)
+        factor = factorize(kernel, problem.graph, objective.mu2, problem.gram_arrays())
+        found, factor = trusted_coordinates(problem, kernel, factor, sigma, start)
+    if found.rank < objective.n_components:
+        raise RankError(found.rank, objective.n_components)
+    scale_term = objective.scale_term(sigma)
     return Solution(
         sigma=sigma, eigenvalues=found.eigenvalues, coef=found.C, embedding=found.Y, basis=found.basis,
         excess=float(found.eigenvalues.sum()) + scale_term,
@@ -113,34 +115,39 @@ class Coordinates:
 
 def trusted_coordinates(
     problem: Problem,
-    K: Floats,
+    kernel: HeldKernel,
     factor: Factor,
     sigma: float,
     start: Floats | None,
     largest_noise: float = LARGEST_NOISE,
 ) -> tuple[Coordinates, Factor]:
     """Coordinates by Cholesky if their residuals are small, else by QR; with the factor used."""
-    found = coordinates(problem, K, factor, sigma, start, largest_noise)
-    if factor.method == "qr" or found.rank == 0 or _angle(problem, K, factor, found) <= LARGEST_ANGLE:
+    found = coordinates(problem, kernel, factor, sigma, start, largest_noise)
+    if (
+        factor.method == "qr"
+        or found.rank == 0
+        or _angle(problem, kernel, factor, found) <= LARGEST_ANGLE
+    ):
         return found, factor
-    factor = stacked_qr(K, problem.graph, problem.mu2)
-    return coordinates(problem, K, factor, sigma, start, largest_noise), factor
+    factor = stacked_qr(kernel.K, problem.graph, problem.objective.mu2)
+    return coordinates(problem, kernel, factor, sigma, start, largest_noise), factor
 
 
 def coordinates(
     problem: Problem,
-    K: Floats,
+    kernel: HeldKernel,
     factor: Factor,
     sigma: float,
     start: Floats | None,
     largest_noise: float = LARGEST_NOISE,
 ) -> Coordinates:
     """Up to d leading coordinates from the kernel matrix and the factor of P."""
+    wanted = problem.objective.n_components
     first = class_start(problem) if start is None else start
-    pairs = leading_pairs(K, factor, problem.n_components, first, RESIDUAL)
-    d = _rank(pairs, K, problem.n_components, largest_noise)
+    pairs = leading_pairs(kernel, factor, wanted, kernel.pulled(first), RESIDUAL)
+    d = _rank(pairs, kernel.K, wanted, largest_noise)
     eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
-    slopes = _slopes(problem, K, sigma, eigenvalues, C, Y)
+    slopes = _slopes(problem, kernel.K, sigma, eigenvalues, C, Y)
     following = _quotient(problem, pairs.C[:, d : d + 1], pairs.Y[:, d : d + 1])
     return Coordinates(eigenvalues, slopes, C, Y, pairs.Y, pairs.method, following)
 
@@ -149,8 +156,8 @@ def class_start(problem: Problem) -> Floats:
     """Class indicators, which S does not see, and fixed pseudo-random guard vectors."""
     graph = problem.graph
     indicators = np.eye(graph.n_classes)[graph.codes][:, : graph.n_classes - 1]
-    n_guard = max(problem.n_components - indicators.shape[1], 0) + GUARD
-    guard = np.random.default_rng(0).standard_normal((graph.n_samples, n_guard))
+    n_guard = max(problem.objective.n_components - indicators.shape[1], 0) + GUARD
+    guard = np.random.default_rng(0).standard_normal((graph.n_rows, n_guard))
     return np.hstack([indicators, guard])
 
 
@@ -173,7 +180,7 @@ def _rayleigh_ritz(problem: Problem, C: Floats, Y: Floats) -> tuple[Floats, Floa
     """
     size = np.linalg.norm(Y, axis=0)
     C, Y = C / size, Y / size
-    reduced = problem.graph.quadratic(Y) + problem.mu2 * (C.T @ C)
+    reduced = problem.graph.quadratic(Y) + problem.objective.mu2 * (C.T @ C)
     eigenvalues, Q = eigh((reduced + reduced.T) / 2, Y.T @ Y, check_finite=False)
     return eigenvalues, C @ Q, Y @ Q
 
@@ -183,10 +190,10 @@ def _quotient(problem: Problem, C: Floats, Y: Floats) -> float:
     size = float(np.vdot(Y, Y))
     if size == 0.0:
         return np.inf
-    return float(np.trace(problem.graph.quadratic(Y)) + problem.mu2 * np.vdot(C, C)) / size
+    return float(np.trace(problem.graph.quadratic(Y)) + problem.objective.mu2 * np.vdot(C, C)) / size
 
 
-def _angle(problem: Problem, K: Floats, factor: Factor, found: Coordinates) -> float:
+def _angle(problem: Problem, kernel: HeldKernel, factor: Factor, found: Coordinates) -> float:
     """How far the span of the coordinates may be from the true one, as their residuals tell.
 
     In u = Rc the pencil is the symmetric problem Mu = θu, and its residual is R⁻ᵀ times that of c,
@@ -196,8 +203,8 @@ def _angle(problem: Problem, K: Floats, factor: Factor, found: Coordinates) -> f
     is none, the coordinates are not determined.
     """
     moved = problem.graph.apply(found.Y) - found.Y * found.eigenvalues
-    outside = factor.solve_transposed(times(K, moved) + problem.mu2 * found.C)
-    U = orthonormal(factor.times(found.C), np.empty((len(K), 0)))
+    outside = factor.solve_transposed(kernel.pulled(moved) + problem.objective.mu2 * found.C)
+    U = orthonormal(factor.times(found.C), np.empty((kernel.n_centers, 0)))
     for _ in range(2):  # the part inside may be many times the one outside
         outside = outside - U @ (U.T @ outside)
     tiny = np.finfo(float).tiny
@@ -213,7 +220,7 @@ def _slopes(
 
     For c'Bc = 1, dλ = c'(dP − λ dB)c = 2 z'Sy − 2λ z'y with z = dK c: first-order perturbation theory.
     """
-    Z = np.empty_like(C)
+    Z = np.empty_like(Y)
 
     def fill(start: int) -> None:
         rows = slice(start, start + ROWS)

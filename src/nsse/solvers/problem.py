@@ -1,4 +1,8 @@
-"""The part of Eq. (11) that does not depend on σ."""
+"""The part of Eq. (11) that does not depend on σ: distances, graph and weights.
+
+Rows are embedded by a map with centres. In exact NSSE the centres are the rows; with landmarks they are
+fewer, and the rows may be a subsample that stands for all samples (`ShiftedGraph`). It is one problem.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.graphs import ShiftedGraph
+from nsse.kernels import gaussian
+from nsse.solvers.held import HeldKernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Affinity = Callable[[Floats, Ints, Ints], object]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The weights of Eq. (11) and the number of components, d."""
+
+    mu1: float
+    mu2: float
+    mu3: float
+    n_components: int
+
+    def scale_term(self, sigma: float) -> float:
+        """μ3/σ²."""
+        return self.mu3 / sigma**2
+
+    def shift(self, n_samples: int) -> float:
+        """μ1 N d: what the shifted ("excess") objective has more than Eq. (11)."""
+        return self.mu1 * n_samples * self.n_components
+
+
+class Workspace:
+    """Arrays to write over, the same at every σ.
+
+    A fresh one of their size comes from the system page by page, which takes as long as computing its
+    values. They begin as zeros: of a Gram matrix only one half is ever written, but both are multiplied.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Floats] = {}
+
+    def array(self, name: str, shape: tuple[int, ...]) -> Floats:
+        """The one of this name; its shape must not change."""
+        if name not in self._arrays:
+            self._arrays[name] = np.zeros(shape)
+        return self._arrays[name]
 
 
 @dataclass(frozen=True)
@@ -21,65 +62,65 @@ class Problem:
 
     Attributes
     ----------
-    D2 : ndarray of shape (N, N)
-        Squared distances, in squared units of length; samples sorted by class.
+    D2 : ndarray of shape (N, m)
+        Squared distances from rows to centres, in squared units of length; rows sorted by class.
     graph : ShiftedGraph
-        S = L_w + μ1 (N I − L_b).
-    mu2, mu3 : float
-        Weights of the coefficients and of the kernel scale.
-    n_components : int
-        d.
-    affinity : callable
+        S = L_w + μ1 (N I − L_b), with the μ1 of the objective.
+    objective : Objective
+        The weights.
+    affinity : callable or None
         ``affinity(D2, codes, members)`` rebuilds W_w for some of the samples (see `subset`).
+    is_exact : bool
+        Whether the centres are the rows, in their order.
+    workspace : Workspace
+        Arrays that every solution writes over.
     """
 
     D2: Floats
     graph: ShiftedGraph
-    mu2: float
-    mu3: float
-    n_components: int
-    affinity: Affinity
-    _buffers: dict[str, Floats] = field(default_factory=dict, repr=False, compare=False)
+    objective: Objective
+    affinity: Affinity | None = None
+    is_exact: bool = True
+    workspace: Workspace = field(default_factory=Workspace, repr=False, compare=False)
 
     @classmethod
-    def build(
-        cls, D2: Floats, codes: Ints, affinity: Affinity,
-        *, mu1: float, mu2: float, mu3: float, n_components: int,
-    ) -> Problem:  # fmt: skip
+    def build(cls, D2: Floats, codes: Ints, affinity: Affinity, objective: Objective) -> Problem:
         """Build the graph and join the parts."""
         W = affinity(D2, codes, np.arange(len(codes)))
-        graph = ShiftedGraph.from_affinity(W, codes, mu1)
-        return cls(D2, graph, mu2, mu3, n_components, affinity)
+        graph = ShiftedGraph.from_affinity(W, codes, objective.mu1)
+        return cls(D2, graph, objective, affinity)
 
     @property
     def n_samples(self) -> int:
-        """N."""
+        """N: how many samples the rows stand for."""
         return self.graph.n_samples
 
     @property
     def shift(self) -> float:
-        """μ1 N d: what the shifted ("excess") objective has more than Eq. (11)."""
-        return self.graph.mu1 * self.n_samples * self.n_components
+        """See `Objective.shift`."""
+        return self.objective.shift(self.n_samples)
 
-    def scale_term(self, sigma: float) -> float:
-        """μ3/σ²."""
-        return self.mu3 / sigma**2
+    def kernel(self, sigma: float) -> HeldKernel:
+        """Ψ(σ), its rows times √w; overwrites the one before."""
+        K = gaussian(self.D2, sigma, out=self.workspace.array("K", self.D2.shape))
+        if self.graph.roots is not None:
+            K *= self.graph.roots
+        return HeldKernel(K, K if self.is_exact else K.T)
 
-    def buffer(self, name: str) -> Floats:
-        """An N × N array to overwrite, the same at every σ.
-
-        A fresh one of this size comes from the system page by page, which takes as long as computing
-        its values.
-        """
-        if name not in self._buffers:
-            self._buffers[name] = np.empty((self.n_samples, self.n_samples))
-        return self._buffers[name]
+    def gram_arrays(self) -> tuple[Floats, Floats]:
+        """Places for SK and P."""
+        n_centers = self.D2.shape[1]
+        return (
+            self.workspace.array("SK", self.D2.shape),
+            self.workspace.array("P", (n_centers, n_centers)),
+        )
 
     def subset(self, members: Ints) -> Problem:
         """Pose the same problem on some of the samples, with the neighbour graph built among them."""
+        rebuild = self.affinity
+        assert rebuild is not None
         D2 = self.D2[np.ix_(members, members)]
         codes = self.graph.codes[members]
         return Problem.build(
-            D2, codes, lambda d2, c, local: self.affinity(d2, c, members[local]),
-            mu1=self.graph.mu1, mu2=self.mu2, mu3=self.mu3, n_components=self.n_components,
-        )  # fmt: skip
+            D2, codes, lambda d2, c, local: rebuild(d2, c, members[local]), self.objective
+        )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from nsse.graphs import ShiftedGraph
 from nsse.solvers.pencil import Solution
-from nsse.solvers.problem import Problem
+from nsse.solvers.problem import Objective
 from nsse.solvers.trace import Step, Trace
 
-Listener = Callable[[Step, Solution], bool]
+# Called with a step and its solution: None at the end of a fit that solves for sums, not on rows.
+Listener = Callable[[Step, Solution | None], bool]
 
 
 class SearchStopped(Exception):  # noqa: N818 - no error, like StopIteration
@@ -23,36 +25,51 @@ class SearchStopped(Exception):  # noqa: N818 - no error, like StopIteration
 class Recorder:
     """Collects one step per evaluation and calls ``listener(step, solution)`` as each one ends.
 
-    A listener that returns True ends the search: `SearchStopped` is raised.
+    A listener that returns True ends the search: `record` raises `SearchStopped`.
     """
 
-    def __init__(self, problem: Problem, listener: Listener | None = None) -> None:
-        self._problem = problem
+    def __init__(self, objective: Objective, n_samples: int, listener: Listener | None = None) -> None:
+        self._objective = objective
+        self._shift = objective.shift(n_samples)
         self._listener = listener
         self._steps: list[Step] = []
         self._best: Solution | None = None
         self._clock = time.perf_counter()
 
-    def record(self, stage: str, solution: Solution, iteration: int | None = None) -> None:
+    def record(
+        self, stage: str, graph: ShiftedGraph, solution: Solution, iteration: int | None = None
+    ) -> None:
         """Evaluate the four terms of Eq. (11) at a solution and append them as a step."""
-        p = self._problem
-        within = p.graph.within(solution.embedding)
-        between = -p.graph.mu1 * p.graph.between(solution.embedding)
-        regularity = p.mu2 * float((solution.coef**2).sum())
-        scale = p.scale_term(solution.sigma)
+        within, between = graph.within(solution.embedding), graph.between(solution.embedding)
+        if self._best is None or solution.excess <= self._best.excess:
+            self._best = solution
+        regularity = self._objective.mu2 * float((solution.coef**2).sum())
+        terms = within, -self._objective.mu1 * between, regularity
+        if self.add(stage, solution.sigma, terms, solution.excess, solution, iteration):
+            raise SearchStopped(self._best)
+
+    def add(
+        self,
+        stage: str,
+        sigma: float,
+        terms: tuple[float, float, float],
+        excess: float,
+        solution: Solution | None = None,
+        iteration: int | None = None,
+    ) -> bool:
+        """Append a step with its terms (within, between, regularity); True if none is to follow."""
+        within, between, regularity = terms
         now = time.perf_counter()
         step = Step(
-            iteration=len(self._steps) if iteration is None else iteration, stage=stage,
-            sigma=solution.sigma, within=within, between=between, regularity=regularity,
-            scale=scale, objective=solution.excess - p.shift, excess=solution.excess,
+            iteration=len(self._steps) if iteration is None else iteration, stage=stage, sigma=sigma,
+            within=within, between=between, regularity=regularity,
+            scale=self._objective.scale_term(sigma), objective=excess - self._shift, excess=excess,
             seconds=now - self._clock,
         )  # fmt: skip
         self._steps.append(step)
-        if self._best is None or solution.excess <= self._best.excess:
-            self._best = solution
-        if self._listener is not None and self._listener(step, solution):
-            raise SearchStopped(self._best)
+        enough = self._listener is not None and self._listener(step, solution)
         self._clock = time.perf_counter()
+        return enough
 
     def trace(self) -> Trace:
         """Give all steps so far."""

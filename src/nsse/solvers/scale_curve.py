@@ -91,7 +91,7 @@ class _Seen:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TurnedNodes:
     """Solutions around one cell of the grid, turned into each other so that they can be interpolated.
 
     Single coordinates are not continuous in σ: where two eigenvalues meet they change places. The space
@@ -106,7 +106,7 @@ class Cell:
     @classmethod
     def between(
         cls, grid: ScaleGrid, nodes: Mapping[int, Node], around: list[int], width: int
-    ) -> Cell | None:
+    ) -> TurnedNodes | None:
         """Turn the solutions at some nodes to the first one's; None where they are too far apart."""
         onto = nodes[around[0]].Y[:, :width]
         turned: list[tuple[Floats, Floats, Floats]] = []
@@ -133,7 +133,7 @@ class ScaleCurve:
 
     grid: ScaleGrid
     nodes: dict[int, Node] = field(default_factory=dict)
-    cells: dict[tuple[int, int], Cell | None] = field(default_factory=dict, repr=False)
+    cells: dict[tuple[int, int], TurnedNodes | None] = field(default_factory=dict, repr=False)
 
     def minimum(self, d: int, mu3: float) -> Place:
         """The global minimum of g; `MissingNodesError` where the curve is not known well enough."""
@@ -185,7 +185,7 @@ class ScaleCurve:
         width = self._width(around, d)
         key = (place.index, width)
         if key not in self.cells:
-            self.cells[key] = Cell.between(self.grid, self.nodes, around, width)
+            self.cells[key] = TurnedNodes.between(self.grid, self.nodes, around, width)
         cell = self.cells[key]
         return None if cell is None else cell.at(place.log_sigma, d)
 

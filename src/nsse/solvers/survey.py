@@ -52,13 +52,11 @@ class Look(Generic[E]):
     Attributes
     ----------
     evaluate : callable
-        ``evaluate(log_sigma, basis)`` gives g and its slope.
+        ``evaluate(log_sigma, basis)`` gives g and its slope; `RankError` where σ is too large for that.
     floor : callable
         ``floor(sigma)`` is a lower bound of g at this and every smaller σ.
     widest : float
         Cells wider than this are looked into wherever the floor allows a minimum.
-    beyond : tuple of exceptions
-        Raised where σ is too large for the problem to be solved.
     far_above : float
         A scan upwards ends where g has risen to so many times its least value.
     unsolvable : list of float
@@ -68,7 +66,6 @@ class Look(Generic[E]):
     evaluate: Evaluate[E]
     floor: Callable[[float], float]
     widest: float = np.inf
-    beyond: tuple[type[Exception], ...] = (RankError,)
     far_above: float = np.inf
     unsolvable: list[float] = field(default_factory=list)
 
@@ -86,7 +83,7 @@ def scan(look: Look[E], grid: list[float]) -> tuple[list[E], Bounds]:
     for log_sigma in above:
         try:
             found.append(look.evaluate(log_sigma, found[-1].basis))
-        except look.beyond:
+        except RankError:
             break
         if found[-1].slope > 0 and found[-1].excess > look.far_above * _least(found):
             end = grid[-1]
@@ -110,7 +107,7 @@ def _first(look: Look[E], rest: list[float]) -> tuple[list[E], list[float]]:
     while True:
         try:
             return [look.evaluate(rest.pop(), None)], above
-        except look.beyond:
+        except RankError:
             if not rest:
                 raise
             above = []
@@ -129,7 +126,7 @@ def refine(look: Look[E], seen: list[E], ends: Sequence[E] = ()) -> list[E]:
             middle = (a.x + b.x) / 2
             try:
                 seen.append(look.evaluate(middle, a.solution.basis))
-            except look.beyond:
+            except RankError:
                 look.unsolvable.append(middle)
 
 
@@ -152,7 +149,7 @@ def deepest(look: Look[E], go: Evaluate[E], bounds: Bounds, tol: float, max_iter
             return min(ends, key=lambda end: end.solution.excess)
         try:
             ends.append(descend(step, valley.known, None, reach, tol, max_iter))
-        except look.beyond:
+        except RankError:
             ends.append(DescentEnd(valley.lower, False, False))
 
 

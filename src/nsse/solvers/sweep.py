@@ -19,11 +19,11 @@ from nsse._threads import one_blas_thread
 from nsse.graphs import ShiftedGraph
 from nsse.kernels import gaussian
 from nsse.solvers.factors import factorize_gram, gram
+from nsse.solvers.held import HeldKernel
 from nsse.solvers.pencil import trusted_coordinates
-from nsse.solvers.problem import Problem
+from nsse.solvers.problem import Objective, Problem, Workspace
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 # Share of a coordinate that may be rounding noise. Stricter than for a fit of its own, where only the
 # coordinates asked for are computed: here a noisy one would spoil the cleaner ones before it.
@@ -31,17 +31,25 @@ LARGEST_NOISE = 1e-6
 
 
 @dataclass(frozen=True)
-class Weights:
-    """What changes S and μ2: the place of the neighbour graph in a list, μ1 and μ2."""
+class Wanted:
+    """One problem of many: the place of its neighbour graph in a list, its weights, and σ if given."""
 
     graph: int
-    mu1: float
-    mu2: float
+    objective: Objective
+    sigma: float | None = None
+
+    @property
+    def shared(self) -> Wanted:
+        """What all problems have in common that one solution at some σ serves: any μ3, and any d."""
+        return Wanted(self.graph, replace(self.objective, mu3=0.0, n_components=0))
 
 
 @dataclass(frozen=True)
 class Node:
-    """A solution at one σ: its coordinates, and where f takes the new samples."""
+    """A solution at one σ: its coordinates, and where f takes the new samples.
+
+    ``Y`` is orthonormal: rows that stand for several samples are times √w.
+    """
 
     sigma: float
     eigenvalues: Floats
@@ -78,18 +86,20 @@ class Node:
 
 @dataclass
 class Sweep:
-    """Samples, sorted by class, on which many weights are tried, and new samples to embed.
+    """Rows, sorted by class, on which many weights are tried, and new samples to embed.
 
     Attributes
     ----------
-    D2, D2_new : ndarray of shape (N, N) and (n_new, N)
-        Squared distances among the samples, and from the new ones to them, in squared units of length.
+    D2, D2_new : ndarray of shape (N, m) and (n_new, m)
+        Squared distances of the rows and of the new samples to the centres, in squared units of length.
     graphs : sequence of ShiftedGraph
         Within-class graphs with μ1 = 0.
     n_components : int
         The largest d wanted.
     counts : Counter
         Kernel matrices, Gram matrices and factorisations made so far.
+    is_exact : bool
+        Whether the centres are the rows.
     """
 
     D2: Floats
@@ -97,68 +107,67 @@ class Sweep:
     graphs: Sequence[ShiftedGraph]
     n_components: int
     counts: Counter[str] = field(default_factory=Counter)
+    is_exact: bool = True
     _classes: ShiftedGraph = field(init=False, repr=False)
-    _buffers: dict[str, Floats] = field(default_factory=dict, repr=False)
+    _workspace: Workspace = field(default_factory=Workspace, repr=False)
 
     def __post_init__(self) -> None:
         self._classes = self.graphs[0].classes_only()
 
-    def solve(self, sigma: float, wanted: Sequence[Weights]) -> list[Node]:
-        """Embed with each of the weights at one σ.
+    def solve(self, sigma: float, wanted: Sequence[Wanted]) -> list[Node]:
+        """Embed with each of the weights at one σ, whatever their own σ and d.
 
         Where the eigenproblem cannot be solved in floating point, the node has no coordinates.
         """
+        problems = [self._problem(one) for one in wanted]
         with one_blas_thread():
-            K = gaussian(self.D2, sigma, out=self._buffer("K"))
+            kernel = problems[0].kernel(sigma)
             K_new = gaussian(self.D2_new, sigma)
             self.counts["kernel matrices"] += 1
-            grams = _Grams(self, K)
-            return [self._node(sigma, K, K_new, grams, weights) for weights in wanted]
+            grams = _Grams(self, kernel)
+            return [
+                self._node(sigma, kernel, K_new, grams.of(one.graph, problem), problem)
+                for one, problem in zip(wanted, problems, strict=True)
+            ]
 
-    def _node(self, sigma: float, K: Floats, K_new: Floats, grams: _Grams, weights: Weights) -> Node:
-        graph = replace(self.graphs[weights.graph], mu1=weights.mu1)
-        P = self._buffer("P")
-        np.multiply(grams.of_classes(), weights.mu1, out=P)
-        P += grams.of_graph(weights.graph)
-        problem = Problem(self.D2, graph, weights.mu2, 0.0, self.n_components, _never_rebuilt)
+    def _problem(self, wanted: Wanted) -> Problem:
+        graph = replace(self.graphs[wanted.graph], mu1=wanted.objective.mu1)
+        objective = replace(wanted.objective, n_components=self.n_components)
+        return Problem(self.D2, graph, objective, is_exact=self.is_exact, workspace=self._workspace)
+
+    def _node(
+        self, sigma: float, kernel: HeldKernel, K_new: Floats, P: Floats, problem: Problem
+    ) -> Node:
         self.counts["factorisations"] += 1
         try:
             if not np.isfinite(np.trace(P)):
                 raise LinAlgError("P is not finite")
-            factor = factorize_gram(P, K, graph, weights.mu2)
-            found, _ = trusted_coordinates(problem, K, factor, sigma, None, LARGEST_NOISE)
+            factor = factorize_gram(P, kernel, problem.graph, problem.objective.mu2)
+            found, _ = trusted_coordinates(problem, kernel, factor, sigma, None, LARGEST_NOISE)
         except LinAlgError:
-            return Node.unsolved(sigma, len(K), len(K_new))
+            return Node.unsolved(sigma, len(self.D2), len(K_new))
         return Node(sigma, found.eigenvalues, found.slopes, found.Y, K_new @ found.C)
-
-    def _buffer(self, name: str) -> Floats:
-        if name not in self._buffers:
-            # Zeros: of a Gram matrix only one half is ever written, but both are multiplied.
-            self._buffers[name] = np.zeros(self.D2.shape)
-        return self._buffers[name]
 
 
 class _Grams:
-    """K L_w K for every graph, and K J K, each made when first asked for."""
+    """K'L_wK for every graph, and K'JK, each made when first asked for."""
 
-    def __init__(self, sweep: Sweep, K: Floats) -> None:
-        self._sweep, self._K = sweep, K
+    def __init__(self, sweep: Sweep, kernel: HeldKernel) -> None:
+        self._sweep, self._kernel = sweep, kernel
         self._made: set[str] = set()
 
-    def of_graph(self, index: int) -> Floats:
-        return self._get(f"K L{index} K", self._sweep.graphs[index])
+    def of(self, graph: int, problem: Problem) -> Floats:
+        """K'SK, written over the one before."""
+        _, P = problem.gram_arrays()
+        np.multiply(self._get("K'JK", self._sweep._classes, problem), problem.objective.mu1, out=P)
+        P += self._get(f"K'L{graph}K", self._sweep.graphs[graph], problem)
+        return P
 
-    def of_classes(self) -> Floats:
-        return self._get("K J K", self._sweep._classes)
-
-    def _get(self, name: str, graph: ShiftedGraph) -> Floats:
-        out = self._sweep._buffer(name)
+    def _get(self, name: str, graph: ShiftedGraph, problem: Problem) -> Floats:
+        SK, P = problem.gram_arrays()
+        out = problem.workspace.array(name, P.shape)
         if name not in self._made:
-            gram(self._K, graph, self._sweep._buffer("SK"), out=out)
+            gram(self._kernel, graph, SK, out=out)
             self._sweep.counts["Gram matrices"] += 1
             self._made.add(name)
         return out
-
-
-def _never_rebuilt(D2: Floats, codes: Ints, members: Ints) -> object:
-    raise AssertionError("a sweep takes no subsamples")

@@ -55,7 +55,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SearchResult:
     """The end of a search over σ: the best solution, the way there, and how it ended."""
 
     solution: Solution

@@ -1,0 +1,103 @@
+"""The kernel matrix at one σ, held whole: products with it, and B = K'K, which is never formed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import svd
+from scipy.linalg.blas import dsyrk
+
+from nsse._threads import in_parallel
+
+if TYPE_CHECKING:
+    from nsse.solvers.factors import Factor
+
+Floats = NDArray[np.float64]
+
+PANEL = 512
+# Rows of K'SK computed at a time; of a small one from many rows fewer: less of its other half with it.
+GRAM_PANEL, SMALL_PANEL = 256, 64
+MAX_BLOCKS = 12
+# A space of fewer blocks seldom converges, and a full solve of so few centres takes no longer.
+LEAST_BLOCKS = 4
+# Up to so many centres for more rows a full solve takes less time: there is no cliff in the spectrum.
+FULL_UP_TO = 400
+
+
+@dataclass(frozen=True)
+class HeldKernel:
+    """K (rows × centres) and K'; a symmetric K is its own, and is read by rows both times."""
+
+    K: Floats
+    transposed: Floats
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the centres are the rows."""
+        return self.K is self.transposed
+
+    @property
+    def n_centers(self) -> int:
+        """m."""
+        return self.K.shape[1]
+
+    def image(self, C: Floats) -> Floats:
+        """Y = KC."""
+        return times(self.K, C)
+
+    def pulled(self, Y: Floats) -> Floats:
+        """K'Y: B C of Y = KC."""
+        return times(self.transposed, Y)
+
+    def products(self, F: Floats, out: Floats) -> None:
+        """K'F on and below the diagonal, where it is symmetric."""
+        small = not self.is_symmetric and len(out) <= 2 * GRAM_PANEL
+        panel = SMALL_PANEL if small else GRAM_PANEL
+
+        def fill(start: int) -> None:
+            stop = min(start + panel, len(out))
+            np.matmul(self.transposed[start:stop], F[:, :stop], out=out[start:stop, :stop])
+
+        in_parallel(fill, reversed(range(0, len(out), panel)), out.size)  # the longest panels first
+
+    def reduced(self, U: Floats, Y: Floats, V: Floats) -> Floats:
+        """U'MU in the space of the columns of U = RC, with Y = KC: it is Y'Y."""
+        return Y.T @ Y
+
+    def most_blocks(self, width: int) -> int:
+        """Of a Krylov space: 0 where a full solve is better."""
+        room = self.n_centers // (2 * width)
+        full = room < LEAST_BLOCKS or (not self.is_symmetric and self.n_centers <= FULL_UP_TO)
+        return 0 if full else min(MAX_BLOCKS, room)
+
+    def whole(self, factor: Factor) -> Floats | tuple[Floats, Floats]:
+        """M = R⁻ᵀBR⁻¹, upper half; of a QR factor, which M would square, the eigenpairs by an SVD."""
+        if factor.method == "cholesky" and not self.is_symmetric:
+            B = np.zeros((self.n_centers, self.n_centers))
+            self.products(self.K, out=B)
+            return between_factors(np.tril(B) + np.tril(B, -1).T, factor)
+        G = factor.solve_transposed(self.transposed)
+        if factor.method == "qr":
+            U, root_theta, _ = svd(G, full_matrices=False, check_finite=False)
+            return root_theta**2, U
+        return dsyrk(1.0, G)
+
+
+def between_factors(B: Floats, factor: Factor) -> Floats:
+    """R⁻ᵀBR⁻¹ of a symmetric B."""
+    M = factor.solve_transposed(factor.solve_transposed(B).T)
+    return (M + M.T) / 2
+
+
+def times(K: Floats, A: Floats) -> Floats:
+    """K A, in panels of rows."""
+    out = np.empty((len(K), A.shape[1]))
+
+    def fill(start: int) -> None:
+        np.matmul(K[start : start + PANEL], A, out=out[start : start + PANEL])
+
+    in_parallel(fill, range(0, len(K), PANEL), K.size)
+    return out
