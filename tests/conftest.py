@@ -55,6 +55,9 @@ def problem_of(data, *, mu1=1.0, mu2=1e-2, mu3=0.1, n_components=2, n_neighbors=
 SLOW_FIXTURES = {"browser", "client", "estimate_over_peak"}
 SLOW_PLACES = {
     "benchmarks",
+    "test_browser.py",
+    "test_browser_live.py",
+    "test_cli_shell.py",
     "test_dask.py",
     "test_dask_alone.py",
     "test_estimator_checks.py",

@@ -54,6 +54,7 @@ def type_in(command, folder):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_path_of_the_readme(tmp_path):
     steps = transcript("README.md")
     assert [command.split()[1] for command, _ in steps] == [
@@ -65,6 +66,7 @@ def test_the_path_of_the_readme(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} >= written
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_on_deployment(tmp_path, monkeypatch):
     page = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)

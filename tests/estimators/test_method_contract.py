@@ -198,6 +198,7 @@ def test_names_of_the_coordinates(known, model):
     assert list(one.get_feature_names_out()) == expected
 
 
+@pytest.mark.slow
 @every_model
 def test_pipeline_and_search(model):
     X, y = load_iris(return_X_y=True)

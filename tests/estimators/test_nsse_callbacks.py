@@ -95,6 +95,7 @@ def test_the_best_step_seen_is_kept_not_the_last(solver):
     assert model.objective_ == min(costs)
 
 
+@pytest.mark.slow
 @SOLVERS
 @pytest.mark.parametrize("answer", [None, False, 0, "go on", 1.0])
 def test_other_answers_do_not(solver, answer):

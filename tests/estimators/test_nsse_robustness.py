@@ -362,6 +362,7 @@ def frozen(X):
     return X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32, sparse.csr_array])
 def test_arguments_are_never_written_to(digits, form):
     X, X_new, y, _ = digits

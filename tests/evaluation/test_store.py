@@ -148,6 +148,7 @@ def test_folder_is_made_and_one_file_is_left(tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "a" / "b").iterdir()] == ["rows.sqlite"]
 
 
+@pytest.mark.slow
 def test_a_row_is_on_disk_when_add_returns(path: Path) -> None:
     """The process ends without closing anything, as a kill would end it."""
     program = f"""
@@ -163,6 +164,7 @@ os.kill(os.getpid(), 9)
         assert [row.error for row in store.rows()] == [0.25]
 
 
+@pytest.mark.slow
 def test_an_unfinished_row_leaves_no_trace(path: Path) -> None:
     """The row is in the transaction, but the process ends before its end."""
     program = f"""
@@ -211,6 +213,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
         RowStore(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_cut_file_is_named(path: Path) -> None:
     with RowStore(path) as store:
         for seed in range(200):

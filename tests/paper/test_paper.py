@@ -133,6 +133,7 @@ def test_large_training_sets_have_their_own_weights():
     assert {point["mu2"] for point in large} == {1e-4, 1e-3}
 
 
+@pytest.mark.slow
 def test_number_of_classes_is_that_of_the_data():
     for name in ("digits", "objects"):
         assert len(np.unique(samples(name, "unit", (25, 25)).y)) == N_CLASSES[name]
@@ -159,6 +160,7 @@ def test_umap_can_be_fitted(digits):
 # Rows -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_nsse_row_is_what_nssecv_and_nsse_give(nsse_row_of_digits):
     """By another route: the choice is that of NSSECV, the errors those of plain fits."""
     row, recipe = nsse_row_of_digits, TINY.recipe("digits", "NSSE", 4)
@@ -212,6 +214,7 @@ def test_a_row_is_the_same_again(nsse_row_of_digits):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_is_chosen_does_not_look_at_the_test_samples(monkeypatch):
     """Labels of test samples changed: every error changes, no choice does."""
     import nsse.paper.work as work
@@ -373,6 +376,7 @@ def test_literal_algorithm_reaches_the_objective_of_alternating_nsse(digits):
     assert ended.objective == pytest.approx(model.objective_, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_convergence_frame_falls_and_its_errors_are_those_of_the_steps():
     frame = figures.convergence("objects")
     for start, sigma in figures.STARTS.items():

@@ -116,6 +116,7 @@ def test_training_samples_among_the_test_samples_are_told(fitted, samples, digit
     )
 
 
+@pytest.mark.slow
 def test_wide_sparse_samples_are_never_made_dense(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     columns = np.column_stack([np.arange(40) % 2, rng.integers(2, 300_000, size=(40, 30))])
@@ -265,6 +266,7 @@ def test_many_pictures_are_averaged_to_a_smaller_size(monkeypatch, tmp_path, fit
     np.testing.assert_allclose(unpacked(shown["grey"])[100] / 255, blocks_of_four, atol=1.01 / 255)
 
 
+@pytest.mark.slow
 def test_images_of_norm_one_are_as_bright_as_can_be():
     data = load_dataset("objects", size=(6, 6), unit_norm=True)
     grey = pictures.quantised(data.X[:5].reshape(-1, 6, 6), unit_norm=True)

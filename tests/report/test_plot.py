@@ -116,6 +116,7 @@ def test_what_cannot_be_drawn_is_refused(fitted, unseen, digits):
         nsse.plot.embedding(LogisticRegression(max_iter=500).fit(X, y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_the_static_twin_is_one_figure(tmp_path, fitted, unseen, suffix, magic):
     for name in ("a", "b"):
@@ -132,6 +133,7 @@ def test_the_static_twin_without_labels_certificates_or_trace(tmp_path, unseen, 
     assert write_report(tmp_path / "r.png", model, Samples(unseen[0])).bytes > 10_000
 
 
+@pytest.mark.slow
 def test_the_page_on_the_report_runs(tmp_path, run_page):
     assert run_page("report.md")["n_blocks"] == 2
     assert {path.name for path in tmp_path.iterdir()} == {"digits.html", "risk.png", "digits.png"}

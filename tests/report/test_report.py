@@ -131,6 +131,7 @@ def test_images_must_be_those_of_the_test_samples():
         embedding_figure(some_view(), images=np.zeros((3, 8, 8)))
 
 
+@pytest.mark.slow
 def test_saved_figures_are_whole_and_reproducible(tmp_path):
     for kind, beginning in (("png", b"\x89PNG"), ("svg", b"<?xml")):
         paths = [tmp_path / f"{kind}{k}" for k in range(2)]

@@ -87,6 +87,7 @@ def test_one_voter_is_no_vote():
     assert notes(findings) == []
 
 
+@pytest.mark.slow
 def test_the_page_says_so(digits, tmp_path):
     model, X, y, _ = digits
     assert write_report(tmp_path / "page.html", model, Samples(X, y)).live
@@ -97,6 +98,7 @@ def test_the_page_says_so(digits, tmp_path):
     write_report(tmp_path / "page.png", model, Samples(X, y))
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_the_vote(digits):
     model, X, y, _ = digits
     for frame in (nsse.plot.embedding(model, X, y)[1], model.plot(X, y)[1]):
