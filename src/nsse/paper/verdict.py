@@ -8,10 +8,10 @@ import numpy as np
 
 from nsse.paper.printed import METHODS, PRINTED
 from nsse.paper.settings import N_CLASSES, TITLES
-from nsse.paper.tables import Cell
+from nsse.paper.tables import TableEntry
 
 
-def findings(found: Sequence[Cell]) -> list[str]:
+def findings(found: Sequence[TableEntry]) -> list[str]:
     """Sentences, each a count over the cells that are there."""
     return [
         *_beside_printed(found), *_beside_printed_others(found), *_rank(found), *_dimensions(found),
@@ -19,11 +19,11 @@ def findings(found: Sequence[Cell]) -> list[str]:
     ]  # fmt: skip
 
 
-def _of(found: Sequence[Cell], protocol: str, method: str = "NSSE") -> list[Cell]:
+def _of(found: Sequence[TableEntry], protocol: str, method: str = "NSSE") -> list[TableEntry]:
     return [cell for cell in found if cell.protocol == protocol and cell.method == method]
 
 
-def _beside_printed(found: Sequence[Cell]) -> list[str]:
+def _beside_printed(found: Sequence[TableEntry]) -> list[str]:
     compared = [cell for cell in _of(found, "paper") if cell.printed is not None]
     if not compared:
         return []
@@ -35,7 +35,7 @@ def _beside_printed(found: Sequence[Cell]) -> list[str]:
     ]
 
 
-def _beside_printed_others(found: Sequence[Cell]) -> list[str]:
+def _beside_printed_others(found: Sequence[TableEntry]) -> list[str]:
     """Our NSSE beside the other methods as printed, which were tuned by the paper, not by us."""
     sentences = []
     for dataset in dict.fromkeys(cell.dataset for cell in found if cell.dataset in PRINTED):
@@ -55,7 +55,7 @@ def _beside_printed_others(found: Sequence[Cell]) -> list[str]:
     return sentences
 
 
-def _rank(found: Sequence[Cell]) -> list[str]:
+def _rank(found: Sequence[TableEntry]) -> list[str]:
     sentences = []
     for protocol in ("paper", "honest"):
         for dataset in dict.fromkeys(cell.dataset for cell in found):
@@ -76,7 +76,7 @@ def _rank(found: Sequence[Cell]) -> list[str]:
     return sentences
 
 
-def _best_other(found: Sequence[Cell], own: Cell) -> Cell | None:
+def _best_other(found: Sequence[TableEntry], own: TableEntry) -> TableEntry | None:
     same = [
         cell for cell in found
         if (cell.protocol, cell.dataset, cell.n_train) == (own.protocol, own.dataset, own.n_train)
@@ -85,7 +85,7 @@ def _best_other(found: Sequence[Cell], own: Cell) -> Cell | None:
     return min(same, key=lambda cell: cell.error, default=None)
 
 
-def _dimensions(found: Sequence[Cell]) -> list[str]:
+def _dimensions(found: Sequence[TableEntry]) -> list[str]:
     sentences = []
     for dataset in dict.fromkeys(cell.dataset for cell in found):
         ds = [f"{cell.d} ({cell.n_train})" for cell in _of(found, "paper") if cell.dataset == dataset]
@@ -97,7 +97,7 @@ def _dimensions(found: Sequence[Cell]) -> list[str]:
     return sentences
 
 
-def _price_of_honesty(found: Sequence[Cell]) -> list[str]:
+def _price_of_honesty(found: Sequence[TableEntry]) -> list[str]:
     paper = {(c.dataset, c.n_train, c.method): c.error for c in found if c.protocol == "paper"}
     honest = {(c.dataset, c.n_train, c.method): c.error for c in found if c.protocol == "honest"}
     gaps = [honest[key] - error for key, error in paper.items() if key in honest]
@@ -109,7 +109,7 @@ def _price_of_honesty(found: Sequence[Cell]) -> list[str]:
     ]
 
 
-def _places(found: Sequence[Cell]) -> str:
+def _places(found: Sequence[TableEntry]) -> str:
     return ", ".join(
         f"{TITLES[c.dataset]} {c.n_train} ({c.error:.2f} against {c.printed:.2f})" for c in found
     )

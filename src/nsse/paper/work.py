@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
@@ -21,8 +22,8 @@ from nsse._errors import rule_error
 from nsse.datasets import Dataset, load_dataset
 from nsse.evaluation import Row, Task, per_class_split
 from nsse.paper import method_row, nsse_row
-from nsse.paper.candidates import Candidate, Labels, packed
-from nsse.paper.settings import Profile, Recipe
+from nsse.paper.candidates import Labels, Tried, packed
+from nsse.paper.settings import IMAGE_SIZE, Profile, Recipe
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,17 @@ def samples(dataset: str, scaling: str, size: tuple[int, int]) -> Dataset:
     return load_dataset(dataset, size=size, unit_norm=scaling == "unit")
 
 
+def unreadable(datasets: Iterable[str]) -> dict[str, Exception]:
+    """The data sets that are not there, or not whole, and why."""
+    problems: dict[str, Exception] = {}
+    for dataset in datasets:
+        try:
+            samples(dataset, "unit", IMAGE_SIZE)
+        except (OSError, ValueError) as error:
+            problems[dataset] = error
+    return problems
+
+
 def _nsse(
     task: Task,
     recipe: Recipe,
@@ -74,7 +86,7 @@ def _nsse(
     start = perf_counter()
     scored = nsse_row.validated(recipe, X_train, y, task.seed)
     chosen = nsse_row.best(scored)
-    mistakes: dict[Candidate, int] = {}
+    mistakes: dict[Tried, int] = {}
     for scaling, X in X_train.items():
         parts = (X, y), (X_test[scaling], y_test)
         mistakes |= nsse_row.test_mistakes(recipe, scaling, *parts)
@@ -104,7 +116,7 @@ def _other(
 ) -> dict[str, Any]:
     start = perf_counter()
     failures: Counter[str] = Counter()
-    mistakes: dict[Candidate, int] = {}
+    mistakes: dict[Tried, int] = {}
     for scaling, X in X_train.items():
         parts = (X, y), (X_test[scaling], y_test)
         mistakes |= method_row.mistakes(task.method, recipe, scaling, *parts, failures)
