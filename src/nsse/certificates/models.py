@@ -98,6 +98,6 @@ def opened(model: Any) -> tuple[list[Any], Any]:
     """
     before: list[Any] = []
     while isinstance(model, Pipeline):
-        before += [step for _, step in model.steps[:-1]]
+        before += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
         model = model.steps[-1][1]
     return before, model

@@ -29,7 +29,7 @@ _SHOWN = 20  # names in a message
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TableContent:
     """Columns of numbers as a matrix, and the labels where they were asked for."""
 
     X: Floats
@@ -44,7 +44,7 @@ def read_table(
     labelled: bool | None = True,
     ignore: Iterable[str] = (),
     columns: Sequence[str] | None = None,
-) -> Table:
+) -> TableContent:
     """Read a CSV, TSV or Parquet file.
 
     `labelled` asks for labels (True), leaves them (False) or takes them where they are (None). Where
@@ -65,7 +65,7 @@ def read_table(
         _check_same(path, present, columns, left_out)
     X = np.column_stack([_numbers(path, name, frame[name]) for name in columns])
     wanted = labelled is not False and label in present
-    return Table(X, tuple(columns), _labels(path, str(label), frame[label]) if wanted else None)
+    return TableContent(X, tuple(columns), _labels(path, str(label), frame[label]) if wanted else None)
 
 
 def _frame(path: Path) -> Any:

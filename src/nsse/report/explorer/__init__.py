@@ -17,6 +17,6 @@ and answer to the visitor (``stage.js``, ``panels.js``, ``live.js``, ``main.js``
 """
 
 from nsse.report.explorer.models import Samples
-from nsse.report.explorer.write import Summary, write_report
+from nsse.report.explorer.write import WrittenReport, write_report
 
-__all__ = ["Samples", "Summary", "write_report"]
+__all__ = ["Samples", "WrittenReport", "write_report"]
