@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nsse._errors import rule_error
 from nsse.cli.options import Data, Ignore, Json, KnownLabel, Model
-from nsse.cli.screen import Screen, running
+from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -101,14 +101,10 @@ def _tell(screen: Screen, confusion: Confusion) -> None:
 
 def _matrix(confusion: Confusion) -> Table:
     """Every class with its error, and what its samples were taken for."""
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("class", "samples", "error"):
-        table.add_column(name, justify="left" if name == "class" else "right")
-    for label in confusion.classes:
-        table.add_column(f"→ {label}", justify="right")
+    numbers = ["samples", "error", *(f"→ {label}" for label in confusion.classes)]
+    table = plain_table("class", *numbers, right=numbers)
     for i, label in enumerate(confusion.classes):
         counts = [
             Text(str(count), style="bold") if i == j else str(count) if count else "·"
@@ -120,11 +116,7 @@ def _matrix(confusion: Confusion) -> Table:
 
 def _mistakes(confusion: Confusion, worst: list[int]) -> Table:
     """For many classes: those with most mistakes, and what they were taken for."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("class", "samples", "error", "taken for"):
-        table.add_column(name, justify="right" if name in ("samples", "error") else "left")
+    table = plain_table("class", "samples", "error", "taken for", right=("samples", "error"))
     for i in worst:
         counts = dict(zip(confusion.classes, confusion.counts[i].tolist(), strict=True))
         del counts[confusion.classes[i]]

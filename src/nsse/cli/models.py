@@ -77,7 +77,7 @@ def read(
 
 
 def _implied(first: Any) -> dict[str, Any]:
-    """Of a model that was saved without, by its first step: the names of its columns, or their number."""
+    """Of a model saved without, by its first step: the names of its columns, or their number."""
     if hasattr(first, "feature_names_in_"):
         return {"kind": "table", "columns": [str(name) for name in first.feature_names_in_]}
     return {"kind": "array", "n_features": int(first.n_features_in_)}

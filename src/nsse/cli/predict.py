@@ -10,7 +10,7 @@ import typer
 
 from nsse.cli.files import check_out, replacing, write_columns
 from nsse.cli.options import Ignore, Json, Model, NewData
-from nsse.cli.screen import Screen, running
+from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
     from nsse.datasets import Inputs
@@ -105,11 +105,8 @@ def _deliver(screen: Screen, columns: Columns, out: Path | None, what: str) -> N
 
 
 def _show(screen: Screen, columns: Columns, out: Path | None) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, values in columns.items():
-        table.add_column(name, justify="right" if isinstance(values[0], int | float) else "left")
+    numbers = {name for name, values in columns.items() if isinstance(values[0], int | float)}
+    table = plain_table(*columns, right=numbers)
     n = len(columns["label"])
     shown = SHOWN if out is None else min(SHOWN, 5)
     for row in list(zip(*columns.values(), strict=True))[:shown]:

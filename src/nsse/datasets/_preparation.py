@@ -9,6 +9,7 @@ It reads like the mapping that a model file holds, and ``dict(preparation)`` is 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,13 +25,7 @@ class Preparation(Mapping[str, Any]):
 
     @staticmethod
     def from_dict(told: Mapping[str, Any]) -> Preparation:
-        """Read what `to_dict` gave; KeyError or TypeError for anything else.
-
-        Parameters
-        ----------
-        told : mapping
-            Of version 0.1 or later; ``label`` and ``ignored`` of a table may be missing.
-        """
+        """Read what `to_dict` gave, of version 0.1 as well; KeyError or TypeError for anything else."""
         if told["kind"] == "images":
             return ImagePreparation(tuple(told["size"]), told["unit_norm"])
         if told["kind"] == "table":
@@ -45,9 +40,9 @@ class Preparation(Mapping[str, Any]):
         lists = {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
         return {"kind": self.kind, **lists}
 
+    @abstractmethod
     def fits(self, n_features: int) -> bool:
         """Whether it gives samples of so many features."""
-        raise NotImplementedError
 
     def __getitem__(self, name: str) -> Any:
         return self.to_dict()[name]
@@ -113,20 +108,7 @@ class ArrayPreparation(Preparation):
 
 
 def check_preparation(told: Mapping[str, Any], n_features: int) -> Preparation:
-    """Refuse what no `load_inputs` gives: a file may say anything.
-
-    Parameters
-    ----------
-    told : mapping
-        A `Preparation`, or what a model file holds of one.
-    n_features : int
-        Features of the model.
-
-    Returns
-    -------
-    Preparation
-        The same, checked.
-    """
+    """Refuse what no `load_inputs` gives: a file may say anything."""
     try:
         found = Preparation.from_dict(told)
     except (KeyError, TypeError):

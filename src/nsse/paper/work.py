@@ -25,6 +25,8 @@ from nsse.paper import method_row, nsse_row
 from nsse.paper.candidates import Labels, Tried, packed
 from nsse.paper.settings import IMAGE_SIZE, Profile, Recipe
 
+Part = tuple[dict[str, Any], Labels]  # samples by their scaling, and labels
+
 
 @dataclass(frozen=True)
 class Work:
@@ -36,22 +38,22 @@ class Work:
         """Load, split, choose, fit and count mistakes."""
         recipe = self.profile.recipe(task.dataset, task.method, task.n_train)
         if task.parameters.get("recipe") != recipe.fingerprint:
-            raise rule_error(
-                "task", f"be made with the settings of this version, {recipe.fingerprint}",
-                task.parameters.get("recipe"), "Make it anew with `profile.task`.",
-            )  # fmt: skip
+            rule = f"be made with the settings of this version, {recipe.fingerprint}"
+            cure = "Make it anew with `profile.task`."
+            raise rule_error("task", rule, task.parameters.get("recipe"), cure)
         sets = {
             scaling: samples(task.dataset, scaling, recipe.image_size) for scaling in recipe.scalings
         }
         y = next(iter(sets.values())).y
         train, test = per_class_split(y, task.n_train, task.seed)
-        X_train = {scaling: data.X[train] for scaling, data in sets.items()}
-        X_test = {scaling: data.X[test] for scaling, data in sets.items()}
+        parts = [
+            ({name: data.X[part] for name, data in sets.items()}, y[part]) for part in (train, test)
+        ]
         measure = _nsse if task.method == "NSSE" else _other
         with warnings.catch_warnings(record=True) as caught:
             # Unreachable tolerances and degenerate embeddings are part of a grid: counted, not shown.
             warnings.simplefilter("always")
-            row = measure(task, recipe, X_train, y[train], X_test, y[test])
+            row = measure(task, recipe, *parts)
         told = Counter(warning.category.__name__ for warning in caught)
         return Row(
             task, **row | {"details": row["details"] | {"n_test": len(test), "warnings": dict(told)}}
@@ -75,14 +77,8 @@ def unreadable(datasets: Iterable[str]) -> dict[str, Exception]:
     return problems
 
 
-def _nsse(
-    task: Task,
-    recipe: Recipe,
-    X_train: dict[str, Any],
-    y: Labels,
-    X_test: dict[str, Any],
-    y_test: Labels,
-) -> dict[str, Any]:
+def _nsse(task: Task, recipe: Recipe, train: Part, test: Part) -> dict[str, Any]:
+    (X_train, y), (X_test, y_test) = train, test
     start = perf_counter()
     scored = nsse_row.validated(recipe, X_train, y, task.seed)
     chosen = nsse_row.best(scored)
@@ -106,14 +102,8 @@ def _nsse(
     }
 
 
-def _other(
-    task: Task,
-    recipe: Recipe,
-    X_train: dict[str, Any],
-    y: Labels,
-    X_test: dict[str, Any],
-    y_test: Labels,
-) -> dict[str, Any]:
+def _other(task: Task, recipe: Recipe, train: Part, test: Part) -> dict[str, Any]:
+    (X_train, y), (X_test, y_test) = train, test
     start = perf_counter()
     failures: Counter[str] = Counter()
     mistakes: dict[Tried, int] = {}
