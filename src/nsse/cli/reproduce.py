@@ -6,6 +6,7 @@ always made anew of all rows that are there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,54 +63,30 @@ def reproduce(
     raise typer.Exit(0 if agreed else 2)
 
 
-@app.command()
-def tables(
-    datasets: Datasets = None,
-    methods: Methods = None,
-    repeats: Repeats = None,
-    sizes: Sizes = None,
-    jobs: Jobs = 2,
-    quick: Quick = False,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
-    """Tables 1 to 6: our errors beside the printed ones, under both protocols."""
-    _run(["compute"], as_json, quick, out, datasets, methods, sizes, repeats, jobs)
+def _command_with_rows(name: str, told: str, *steps: str) -> None:
+    @app.command(name, help=told)
+    def command(
+        datasets: Datasets = None,
+        methods: Methods = None,
+        repeats: Repeats = None,
+        sizes: Sizes = None,
+        jobs: Jobs = 2,
+        quick: Quick = False,
+        out: Out = None,
+        as_json: Json = False,
+    ) -> None:
+        _run(steps, as_json, quick, out, datasets, methods, sizes, repeats, jobs)
 
 
-@app.command()
-def runtime(
-    datasets: Datasets = None, quick: Quick = False, out: Out = None, as_json: Json = False
-) -> None:
-    """Table 7: seconds of a fit, beside Algorithm 1 as it is printed, in the same run."""
-    _run(["measure_times"], as_json, quick, out, datasets)
+def _command(name: str, told: str, *steps: str) -> None:
+    @app.command(name, help=told)
+    def command(
+        datasets: Datasets = None, quick: Quick = False, out: Out = None, as_json: Json = False
+    ) -> None:
+        _run(steps, as_json, quick, out, datasets)
 
 
-@app.command()
-def figures(
-    datasets: Datasets = None, quick: Quick = False, out: Out = None, as_json: Json = False
-) -> None:
-    """Convergence, error against d (of the rows that are there), embeddings in the plane."""
-    _run(["draw"], as_json, quick, out, datasets)
-
-
-@app.command("all")
-def everything(
-    datasets: Datasets = None,
-    methods: Methods = None,
-    repeats: Repeats = None,
-    sizes: Sizes = None,
-    jobs: Jobs = 2,
-    quick: Quick = False,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
-    """All of it: tables, run times and figures on one page."""
-    steps = ["compute", "measure_times", "draw"]
-    _run(steps, as_json, quick, out, datasets, methods, sizes, repeats, jobs)
-
-
-def _run(names: list[str], as_json: bool, *options: Any) -> None:
+def _run(names: Sequence[str], as_json: bool, *options: Any) -> None:
     """The steps asked for, then the page; what could not be had is said last, where it is seen."""
     from nsse.cli import reproduce_steps as steps
 
@@ -129,3 +106,14 @@ def _run(names: list[str], as_json: bool, *options: Any) -> None:
         echo(f"nsse: {problem}", err=True)
     if problems:
         raise typer.Exit(2)
+
+
+TABLES = "Tables 1 to 6: our errors beside the printed ones, under both protocols."
+RUNTIME = "Table 7: seconds of a fit, beside Algorithm 1 as it is printed, in the same run."
+FIGURES = "Convergence, error against d (of the rows that are there), embeddings in the plane."
+ALL = "All of it: tables, run times and figures on one page."
+
+_command_with_rows("tables", TABLES, "compute")
+_command("runtime", RUNTIME, "measure_times")
+_command("figures", FIGURES, "draw")
+_command_with_rows("all", ALL, "compute", "measure_times", "draw")
