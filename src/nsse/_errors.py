@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
 
 def rule_message(parameter: str, rule: str, got: object, cure: str) -> str:
     """Write ```parameter` must <rule>. Got <value>. <cure>``.
@@ -28,3 +32,18 @@ def rule_message(parameter: str, rule: str, got: object, cure: str) -> str:
 def rule_error(parameter: str, rule: str, got: object, cure: str) -> ValueError:
     """Build the error with that message, to be raised where the rule is checked."""
     return ValueError(rule_message(parameter, rule, got, cure))
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Names in a message, separated by commas; beyond `most` of them, how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def optional(module: str, needed: str, part: str) -> Any:
+    """An optional package, or an error that says what needs it and which part of ours brings it."""
+    try:
+        import_module(module.partition(".")[0])  # its parts may outlive it in memory
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{needed}. Install it: pip install 'nsse[{part}]'") from error

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import sys
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from nsse.datasets import (
     Dataset,
+    Preparation,
     check_preparation,
     known_datasets,
     load_dataset,
@@ -407,3 +410,22 @@ def test_every_name_is_listed_with_its_place(tmp_path, monkeypatch):
     found = {one.name: one.found for one in known_datasets(tmp_path)}
     assert found["orl"] == str(tmp_path / "orl_faces")
     assert found["coil20"] is None
+
+
+# As version 0.1 wrote them into model files.
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"kind": "images", "size": [2, 2], "unit_norm": True}, "2 x 2 grey levels, unit norm"),
+        ({"kind": "images", "size": [2, 2], "unit_norm": False}, "2 x 2 grey levels"),
+        ({"kind": "table", "columns": list("abcd"), "label": "e", "ignored": ["f"]}, "4 columns"),
+        ({"kind": "array", "n_features": 4}, "4 features"),
+    ],
+)
+def test_a_preparation_is_read_and_written_as_before(told, words):
+    preparation = Preparation.from_dict(json.loads(json.dumps(told)))
+    assert check_preparation(preparation, 4) == preparation == told
+    assert json.dumps(preparation.to_dict()) == json.dumps(dict(preparation)) == json.dumps(told)
+    assert str(preparation) == words
+    with pytest.raises(FrozenInstanceError):
+        preparation.kind = "sound"

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from nsse import NSSE, NSSECV, SUPLAP
 from nsse.evaluation import Row, per_class_split
 from nsse.paper import figures, nsse_row
-from nsse.paper.candidates import Candidate, nearest_labels, packed, unpacked
+from nsse.paper.candidates import Tried, nearest_labels, packed, unpacked
 from nsse.paper.grids import GRIDS, candidate, umap_installed
 from nsse.paper.literal import literal_nsse
 from nsse.paper.printed import METHODS, PRINTED, RUN_TIMES, TABLES, printed_error
@@ -201,7 +201,7 @@ def test_other_row_has_the_mistakes_of_separate_fits():
             near = KNeighborsClassifier(1).fit(model.embedding_, data.y[train])
             wrong = near.predict(model.transform(data.X[test])) != data.y[test]
             assert count == wrong.sum()
-    chosen = Candidate(
+    chosen = Tried(
         "unit", row.chosen["d"], {k: row.chosen[k] for k in ("mu", "n_neighbors_between", "sigma")}
     )
     assert row.error == errors[chosen] / len(test)
@@ -246,17 +246,15 @@ def test_nearest_labels_are_those_of_scikit_learn():
 
 def test_candidates_come_back_as_they_were():
     mistakes = {
-        Candidate("unit", 3, {"a": 1}): 5, Candidate("unit", "all", {"a": 1}): 6,
-        Candidate("raw", None, {"a": None}): 7,
+        Tried("unit", 3, {"a": 1}): 5, Tried("unit", "all", {"a": 1}): 6,
+        Tried("raw", None, {"a": None}): 7,
     }  # fmt: skip
     assert unpacked(packed(mistakes)) == mistakes
     assert list(unpacked(packed(mistakes))) == list(mistakes)
 
 
 def test_equal_candidates_are_found_by_each_other():
-    assert {Candidate("unit", 3, {"a": 1.0, "b": None}): 5}[
-        Candidate("unit", 3, {"b": None, "a": 1})
-    ] == 5
+    assert {Tried("unit", 3, {"a": 1.0, "b": None}): 5}[Tried("unit", 3, {"b": None, "a": 1})] == 5
 
 
 def test_two_samples_of_a_class_are_held_out_class_by_class():
@@ -280,7 +278,7 @@ def test_two_samples_of_a_class_are_held_out_class_by_class():
 
 
 def test_protocols_by_hand():
-    a, b = Candidate("unit", 5), Candidate("raw", 9)
+    a, b = Tried("unit", 5), Tried("raw", 9)
     rows = [
         made("orl", 2, "NSSE", 0, {a: 10, b: 14}, b),
         made("orl", 2, "NSSE", 1, {a: 20, b: 12}, a),
@@ -301,7 +299,7 @@ def test_protocols_by_hand():
 
 def test_weights_of_the_paper_protocol_are_those_of_cross_validation():
     """One set for all realisations: the fewest mistakes on all inner splits, whatever the test says."""
-    low, high, far = (Candidate("unit", d, {"mu1": mu1}) for d, mu1 in ((5, 0.1), (5, 1.0), (9, 1.0)))
+    low, high, far = (Tried("unit", d, {"mu1": mu1}) for d, mu1 in ((5, 0.1), (5, 1.0), (9, 1.0)))
     tests = {low: 30, high: 1, far: 40}, {low: 10, high: 2, far: 40}
     inner = {low: 4, high: 9, far: 0}, {low: 5, high: 1, far: 0}
     rows = [made("orl", 2, "NSSE", s, tests[s], low, validation=inner[s]) for s in (0, 1)]
@@ -312,13 +310,13 @@ def test_weights_of_the_paper_protocol_are_those_of_cross_validation():
 
 
 def test_of_equal_weights_the_larger_are_taken():
-    low, high = (Candidate("unit", 5, {"mu3": mu3}) for mu3 in (0.1, 1.0))
+    low, high = (Tried("unit", 5, {"mu3": mu3}) for mu3 in (0.1, 1.0))
     row = made("orl", 2, "NSSE", 0, {low: 1, high: 2}, low, validation={low: 3, high: 3})
     assert list(paper_errors([row])) == [high]
 
 
 def test_weights_that_some_realisation_could_not_fit_are_none():
-    low, high = (Candidate("unit", 5, {"mu3": mu3}) for mu3 in (0.1, 1.0))
+    low, high = (Tried("unit", 5, {"mu3": mu3}) for mu3 in (0.1, 1.0))
     rows = [
         made("orl", 2, "NSSE", 0, {low: 1, high: 2}, low),
         made("orl", 2, "NSSE", 1, {low: 1, high: 2}, low, validation={low: 3}),
@@ -327,13 +325,13 @@ def test_weights_that_some_realisation_could_not_fit_are_none():
 
 
 def test_a_candidate_that_some_realisation_lacks_is_none():
-    a, b = Candidate("unit", 5), Candidate("unit", 80)
+    a, b = Tried("unit", 5), Tried("unit", 80)
     rows = [made("orl", 2, "LDE", 0, {a: 10, b: 1}, a), made("orl", 2, "LDE", 1, {a: 12}, a)]
     assert cells(rows, FULL)[0].error == pytest.approx(11.0)
 
 
 def test_one_realisation_has_no_standard_error_and_foreign_rows_do_not_count():
-    a = Candidate("unit", None)
+    a = Tried("unit", None)
     mine = made("orl", 2, "NN", 0, {a: 10}, a)
     other = replace(mine, task=replace(mine.task, seed=1, parameters={"recipe": "other"}))
     paper, _ = cells([mine, other], FULL)
@@ -342,7 +340,7 @@ def test_one_realisation_has_no_standard_error_and_foreign_rows_do_not_count():
 
 
 def test_findings_count_what_the_cells_say():
-    a, d = Candidate("unit", None), Candidate("unit", 8)
+    a, d = Tried("unit", None), Tried("unit", 8)
     rows = [made("orl", 2, "NSSE", s, {d: 14}, d) for s in (0, 1)]
     rows += [made("orl", 3, "NSSE", s, {d: 9}, d) for s in (0, 1)]
     rows += [made("orl", n, "NN", s, {a: 10}, a) for n in (2, 3) for s in (0, 1)]
@@ -397,11 +395,11 @@ def test_convergence_frame_falls_and_its_errors_are_those_of_the_steps():
 def test_dimension_frame_is_the_best_of_each_dimension():
     low, high = {"pca__n_components": 0.85}, {"pca__n_components": 0.95}
     mistakes = {
-        Candidate("unit", 5, low): 30,
-        Candidate("unit", 5, high): 20,
-        Candidate("unit", "all", low): 10,
+        Tried("unit", 5, low): 30,
+        Tried("unit", 5, high): 20,
+        Tried("unit", "all", low): 10,
     }
-    rows = [made("orl", 2, "LDA", s, mistakes, Candidate("unit", 5, low)) for s in (0, 1)]
+    rows = [made("orl", 2, "LDA", s, mistakes, Tried("unit", 5, low)) for s in (0, 1)]
     frame = figures.error_against_dimension(rows, FULL, "orl")
     assert list(zip(frame["method"], frame["d"], frame["error"], strict=True)) == [
         ("LDA", 5, 20.0),

@@ -21,9 +21,10 @@ from typer.testing import CliRunner
 import nsse
 from nsse.cli.app import app
 from nsse.evaluation import RowStore, read_rows, take_over, write_rows
+from nsse.paper.pages import PageFigure, PageTable, TableCell
 from nsse.paper.settings import QUICK
 from nsse.paper.tables import TABLE_HEADER
-from nsse.report.reproduction import PageFigure, PageTable, TableCell, html_page, markdown_page
+from nsse.report.reproduction import html_page, markdown_page
 from nsse.report.reproduction_figures import convergence_figure
 
 Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")

@@ -16,7 +16,7 @@ from browser import Page
 from nsse import NSSE, NSSECV, SUPLAP, IsoKRR, MReg
 from nsse.datasets import area_average, load_dataset
 from nsse.report import Samples, write_report
-from nsse.report.explorer.models import opened, voters_of
+from nsse.report.explorer.models import steps_and_judge, voters_of
 
 TOLERANCE = 1e-4
 
@@ -70,8 +70,10 @@ def test_agrees_with_python(browser, tmp_path, digits_split, name):
     between = 0.5 * (X_test + X_train[:40])
     rows = np.vstack([X_test, X_train[:10], between, np.zeros((1, 64)), np.full((1, 64), 5.0)])
     embedded, codes, radius = computed_in_page(page, rows)
-    before, core = opened(model)
-    Z = rows if before is None else before.transform(rows)
+    before, core = steps_and_judge(model)
+    Z = rows
+    for step in before:
+        Z = step.transform(Z)
     exact = np.asarray(core.transform(Z))
     assert np.abs(embedded - exact).max() <= TOLERANCE * np.abs(core.embedding_).max()
     np.testing.assert_array_equal(core.classes_[codes], core.predict(Z))

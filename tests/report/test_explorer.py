@@ -23,7 +23,7 @@ from nsse.datasets import load_dataset
 from nsse.report import Samples, write_report
 from nsse.report.explorer import facts, live, pictures
 from nsse.report.explorer.blocks import block, script_safe_json
-from nsse.report.explorer.models import find, opened
+from nsse.report.explorer.models import find, steps_and_judge
 from nsse.report.explorer.scaling import affine_of
 
 
@@ -176,10 +176,10 @@ def test_models_in_all_their_forms(tmp_path, digits, samples, kind):
 )
 def test_scalers_fold_into_one_step(digits, steps):
     model = make_pipeline(*steps, NSSE(n_components=3)).fit(digits.X, digits.codes)
-    before, core = opened(model)
+    before, core = steps_and_judge(model)
     folded = affine_of(before, core)
     np.testing.assert_allclose(
-        digits.X * folded.factor + folded.offset, before.transform(digits.X), atol=1e-12
+        digits.X * folded.factor + folded.offset, model[:-1].transform(digits.X), atol=1e-12
     )
     np.testing.assert_allclose(folded.undone(core.centers_), digits.X, atol=1e-12)
 

@@ -3,24 +3,27 @@
 - ``function_space``: the map f = Σ c_i exp(−‖x − z_i‖²/σ²) in the space of its kernel, and its rounding;
 - ``decisions``: what classifiers do with f(x), as affine scores;
 - ``radii``: the distance within which no change of x changes its label;
+- ``asking``: embedding, label and radius from one evaluation of f;
 - ``jacobians``, ``lipschitz``: Proposition 1, tighter bounds, and the steepest place found;
 - ``theorem``: Theorem 1 of the paper, term by term;
-- ``generalization``, ``selection``: what radii say on samples with labels; predictions withheld.
+- ``generalization``, ``rejection``: what radii say on samples with labels; predictions withheld.
 
 It receives models and asks them for their map: any Gaussian expansion will do. Figures of what it
 returns are in `nsse.report`; the mathematics is in ``docs/certificates.md``.
 """
 
+from nsse.certificates.asking import Answers, answers
 from nsse.certificates.decisions import Decision, decision_of
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.generalization import GeneralizationReport, generalization_report
 from nsse.certificates.lipschitz import LipschitzBounds, lipschitz_bounds
-from nsse.certificates.models import certified_radius, expansion_of
+from nsse.certificates.models import certified_radius, expansion_of, opened
 from nsse.certificates.radii import Certificate
 from nsse.certificates.rejection import RiskCoverage, Selection, SelectivePredictor, risk_coverage
 from nsse.certificates.theorem import Theorem1, theorem_1
 
 __all__ = [
+    "Answers",
     "Certificate",
     "Decision",
     "FunctionSpace",
@@ -30,11 +33,13 @@ __all__ = [
     "Selection",
     "SelectivePredictor",
     "Theorem1",
+    "answers",
     "certified_radius",
     "decision_of",
     "expansion_of",
     "generalization_report",
     "lipschitz_bounds",
+    "opened",
     "risk_coverage",
     "theorem_1",
 ]

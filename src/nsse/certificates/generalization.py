@@ -21,7 +21,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from nsse._compat import remembered_neighbors
 from nsse._errors import rule_error
-from nsse.certificates.models import certified_radius, checked_samples, expansion_of
+from nsse.certificates.asking import certified_labels
+from nsse.certificates.models import checked_samples, expansion_of
 from nsse.certificates.rivals import nearest_own_and_other
 from nsse.extensions import NearestSample
 
@@ -144,8 +145,8 @@ def generalization_report(
     X_train, y_train = _training_samples(model, X_train, y_train)
     y_test = column_or_1d(y_test)
     check_consistent_length(X_test, y_test)
-    wrong = np.asarray(model.predict(X_test)) != y_test
-    radius = certified_radius(model, X_test)
+    labels, radius = certified_labels(model, X_test)
+    wrong = labels != y_test
     train, test = _separations(model, X_train, y_train, X_test, y_test)
     rng = np.random.default_rng(random_state)
     permuted, n_warned = np.empty((int(count), 2)), 0

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._errors import rule_message
@@ -73,3 +74,30 @@ def certified_radius(model: Any, X: Any, bound: str = "directional") -> Floats:
 def checked_samples(model: Any, X: Any) -> Any:
     """Samples as the model accepts them, a dense or CSR matrix of floats."""
     return validate_data(model, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+
+
+def floating(dtype: Any) -> Any:
+    """The type of an embedding: that of the samples if it is floating-point, else float64."""
+    return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
+
+
+def map_at(model: Any, X: Any) -> tuple[Floats, Any]:
+    """The Gaussian map of a model at samples, in float64, and the type in which `transform` gives it.
+
+    Blocks of rows are converted one at a time: a memory map of bytes is never made large.
+    """
+    expansion = expansion_of(model)
+    X = validate_data(model, X, reset=False, accept_sparse="csr", dtype="numeric")
+    return expansion(X), floating(X.dtype)
+
+
+def opened(model: Any) -> tuple[list[Any], Any]:
+    """The steps of a pipeline before the last, pipelines within it opened, and the last.
+
+    Of anything else no steps, and itself.
+    """
+    before: list[Any] = []
+    while isinstance(model, Pipeline):
+        before += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
+        model = model.steps[-1][1]
+    return before, model

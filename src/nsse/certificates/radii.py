@@ -67,7 +67,11 @@ class Certificate:
         ndarray of shape (n_samples,)
             Radii, 0 where nothing is certain, ``inf`` where no change of x can change the label.
         """
-        own = np.searchsorted(self.decision.classes, self.decision.labels(embedded.astype(dtype)))
+        return self.radius_of(embedded, self.decision.labels(embedded.astype(dtype)), dtype, bound)
+
+    def radius_of(self, embedded: Floats, labels: NDArray[Any], dtype: Any, bound: str) -> Floats:
+        """The same where the labels are known already."""
+        own = np.searchsorted(self.decision.classes, labels)
         leads = _Leads(self.decision, self.decision.weights @ self._metric(bound), self.doubt(dtype))
         slack = np.empty(len(embedded))
         rows = max(1, BLOCK_VALUES // len(leads.images))

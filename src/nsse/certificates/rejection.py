@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from nsse._errors import rule_error
+from nsse.certificates.asking import certified_labels
 from nsse.certificates.models import certified_radius, check_certified
 
 Floats = NDArray[np.float64]
@@ -112,8 +113,8 @@ class SelectivePredictor(BaseEstimator):
             certified ``radius`` is at least `radius_`.
         """
         check_is_fitted(self)
-        radius = certified_radius(self.model, X)
-        return Selection(np.asarray(self.model.predict(X)), radius >= self.radius_, radius)
+        labels, radius = certified_labels(self.model, X)
+        return Selection(labels, radius >= self.radius_, radius)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, with `rejected` in place of those that are not accepted.
@@ -214,10 +215,10 @@ def risk_coverage(model: Any, X: Any, y: Any) -> RiskCoverage:
     RiskCoverage
         The curve.
     """
-    radius = certified_radius(model, X)
+    labels, radius = certified_labels(model, X)
     y = column_or_1d(y)
     check_consistent_length(radius, y)
-    return risk_coverage_curve(radius, np.asarray(model.predict(X)) != y)
+    return risk_coverage_curve(radius, labels != y)
 
 
 def risk_coverage_curve(radius: Floats, wrong: NDArray[np.bool_]) -> RiskCoverage:

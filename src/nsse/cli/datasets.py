@@ -10,7 +10,7 @@ import typer
 from nsse._errors import rule_error, rule_message
 from nsse._files import new_folder
 from nsse.cli.options import Json
-from nsse.cli.screen import Screen, running
+from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
     from nsse.datasets import KnownDataset
@@ -47,11 +47,7 @@ def datasets(
 
 
 def _list(known: list[KnownDataset], screen: Screen) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("name", "found", "what"):
-        table.add_column(name)
+    table = plain_table("name", "found", "what")
     for one in known:
         table.add_row(one.name, "no" if one.found is None else "yes", one.title)
     screen.show(table)

@@ -121,6 +121,7 @@ def _embed(X: Any, y: Any) -> _Shown:
     from sklearn.decomposition import PCA
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+    from nsse.certificates import answers
     from nsse.estimators import NSSE
     from nsse.evaluation import per_class_split
 
@@ -128,22 +129,20 @@ def _embed(X: Any, y: Any) -> _Shown:
     model = NSSE().fit(X[train], y[train])
     d = model.embedding_.shape[1]
     others = {"LDA": LinearDiscriminantAnalysis(n_components=d), "PCA": PCA(d)}
-    views = [
-        _view(name, other.fit(X[train], y[train]), X, y, train, test) for name, other in others.items()
-    ]
-    views.insert(0, _view("NSSE", model, X, y, train, test))
-    return _Shown(train, test, y, model.transform(X), model.predict(X), views)
+    said = answers(model, X, bound=None)
+    embedded = {name: other.fit(X[train], y[train]).transform(X) for name, other in others.items()}
+    views = [_view(name, Y, y, train, test) for name, Y in {"NSSE": said.embedding, **embedded}.items()]
+    return _Shown(train, test, y, said.embedding, said.label, views)
 
 
-def _view(name: str, model: Any, X: Any, y: Any, train: Any, test: Any) -> PolygonView:
-    """See the samples as `model` embeds them, labelled by the nearest training sample there."""
+def _view(name: str, Y: Any, y: Any, train: Any, test: Any) -> PolygonView:
+    """See embedded samples, labelled by the nearest training sample there."""
     from sklearn.neighbors import KNeighborsClassifier
 
     from nsse.report import polygon_view
 
-    embedded, unseen = model.transform(X[train]), model.transform(X[test])
-    predicted = KNeighborsClassifier(1).fit(embedded, y[train]).predict(unseen)
-    return polygon_view(name, embedded, y[train], unseen, y[test], predicted)
+    predicted = KNeighborsClassifier(1).fit(Y[train], y[train]).predict(Y[test])
+    return polygon_view(name, Y[train], y[train], Y[test], y[test], predicted)
 
 
 def _draw(shown: _Shown, X: Any) -> Any:

@@ -75,11 +75,11 @@ def finding(summaries: list[Summary]) -> str:
         other = min((s for s in same_size if s.method != "NSSE"), key=lambda s: s.mean)
         best.append(f"{100 * other.mean:.1f} ({other.method})")
     return (
-        f"untuned NSSE errs on {_listed(own)} % of unseen digits with {_listed(SIZES)} training "
-        f"samples per class; the best of the others on {_listed(best)} %."
+        f"untuned NSSE errs on {_in_words(own)} % of unseen digits with {_in_words(SIZES)} training "
+        f"samples per class; the best of the others on {_in_words(best)} %."
     )
 
 
-def _listed(items: Iterable[object]) -> str:
+def _in_words(items: Iterable[object]) -> str:
     *firsts, last = map(str, items)
     return f"{', '.join(firsts)} and {last}"

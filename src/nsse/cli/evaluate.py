@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from nsse._errors import rule_error
 from nsse.cli.options import Data, Ignore, Json, KnownLabel, Model
-from nsse.cli.screen import Screen, running
+from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from nsse.cli.models import Answers
+    from nsse.certificates import Answers
 
 REFUSED = (0.1, 0.2)  # shares of the predictions
 MOST = 10  # classes in a list
@@ -41,27 +41,27 @@ def evaluate(
     model: Model, data: Data, label: KnownLabel = None, ignore: Ignore = None, as_json: Json = False
 ) -> None:
     """Compare the labels of a model with the true ones: error, confusions, what trust buys."""
-    from nsse.cli.models import ask, read
+    from nsse.certificates import answers
+    from nsse.cli.models import read
 
     with running(as_json) as screen:
         opened, inputs = read(model, data, ignore, screen, label=label, labelled=True)
         _check_known(opened.last.classes_, inputs.y, data)
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
-            answers = ask(opened.model, inputs.X)
-        confusion = _confusion(opened.last.classes_, inputs.y, answers.labels)
+            said = answers(opened.model, inputs.X)
+        confusion = _confusion(opened.last.classes_, inputs.y, said.label)
         screen.result = _result(confusion)
         _tell(screen, confusion)
-        _tell_coverage(screen, answers, inputs.y)
+        _tell_coverage(screen, said, inputs.y)
 
 
 def _check_known(classes: Any, y: Any, data: Path) -> None:
     unknown = sorted(set(y.tolist()) - set(classes.tolist()))
     if unknown:
-        raise rule_error(
-            "DATA", "hold classes only that the model knows",
-            f"{data} with {', '.join(map(str, unknown[:MOST]))}",
-            f"It knows {', '.join(map(str, classes.tolist()[:MOST]))}{', …' * (len(classes) > MOST)}.",
-        )  # fmt: skip
+        got = f"{data} with {', '.join(map(str, unknown[:MOST]))}"
+        known = f"{', '.join(map(str, classes.tolist()[:MOST]))}{', …' * (len(classes) > MOST)}"
+        rule = "hold classes only that the model knows"
+        raise rule_error("DATA", rule, got, f"It knows {known}.")
 
 
 def _confusion(classes: Any, y: Any, labels: Any) -> Confusion:
@@ -101,14 +101,10 @@ def _tell(screen: Screen, confusion: Confusion) -> None:
 
 def _matrix(confusion: Confusion) -> Table:
     """Every class with its error, and what its samples were taken for."""
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("class", "samples", "error"):
-        table.add_column(name, justify="left" if name == "class" else "right")
-    for label in confusion.classes:
-        table.add_column(f"→ {label}", justify="right")
+    numbers = ["samples", "error", *(f"→ {label}" for label in confusion.classes)]
+    table = plain_table("class", *numbers, right=numbers)
     for i, label in enumerate(confusion.classes):
         counts = [
             Text(str(count), style="bold") if i == j else str(count) if count else "·"
@@ -120,11 +116,7 @@ def _matrix(confusion: Confusion) -> Table:
 
 def _mistakes(confusion: Confusion, worst: list[int]) -> Table:
     """For many classes: those with most mistakes, and what they were taken for."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("class", "samples", "error", "taken for"):
-        table.add_column(name, justify="right" if name in ("samples", "error") else "left")
+    table = plain_table("class", "samples", "error", "taken for", right=("samples", "error"))
     for i in worst:
         counts = dict(zip(confusion.classes, confusion.counts[i].tolist(), strict=True))
         del counts[confusion.classes[i]]
@@ -139,14 +131,14 @@ def _share(confusion: Confusion, i: int) -> str:
     return f"{100 * confusion.wrong[i] / total:.1f} %" if total else "–"
 
 
-def _tell_coverage(screen: Screen, answers: Answers, y: Any) -> None:
+def _tell_coverage(screen: Screen, said: Answers, y: Any) -> None:
     """What refusing the least certain predictions buys."""
     from nsse.certificates.rejection import risk_coverage_curve
 
-    if answers.radius is None:
-        screen.say(f"No certified radii: {answers.why_no_radius}")
+    if said.radius is None:
+        screen.say(f"No certified radii: {said.unproved}")
         return
-    curve = risk_coverage_curve(answers.radius, answers.labels != y)
+    curve = risk_coverage_curve(said.radius, said.label != y)
     errors = {share: 1.0 - curve.accuracy_at(1.0 - share) for share in REFUSED}
     screen.result["risk_coverage"] = [
         {"coverage": 1.0 - share, "error": error} for share, error in errors.items()

@@ -24,7 +24,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a model as an ONNX graph, which runs without Python."""
-    from nsse.cli.models import open_model, told_preparation
+    from nsse.cli.models import open_model
     from nsse.exports import to_onnx
 
     with running(as_json) as screen:
@@ -39,10 +39,8 @@ def export(
         screen.result = {
             "out": str(onnx), "bytes": bytes_of(onnx), "dtype": dtype, "opset": opset,
             "inputs": {"X": [None, int(opened.model.n_features_in_)]}, "outputs": names,
-            "preparation": opened.preparation,
+            "preparation": opened.preparation.to_dict(),
         }  # fmt: skip
         screen.say(f"Wrote {onnx}, {size_of(onnx)}: opset {opset}, {dtype}.")
-        told = told_preparation(opened.preparation)
-        screen.say(
-            f"Input X: rows of {opened.model.n_features_in_} ({told}). Outputs: {', '.join(names)}."
-        )
+        rows = f"rows of {opened.model.n_features_in_} ({opened.preparation})"
+        screen.say(f"Input X: {rows}. Outputs: {', '.join(names)}.")

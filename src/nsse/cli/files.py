@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nsse._errors import rule_error, rule_message
+from nsse._errors import optional, rule_error, rule_message
 from nsse._files import replacing, takes_a_stream
 from nsse._names import written
 
@@ -80,11 +80,7 @@ def write_columns(path: Path, columns: dict[str, list[Any]]) -> None:
     if path.suffix.lower() != ".parquet":
         write_csv(path, list(columns), zip(*columns.values(), strict=True))
         return
-    try:
-        import polars
-    except ImportError as error:
-        message = "Parquet files need Polars. Install it: pip install 'nsse[tables]'"
-        raise ImportError(message) from error
+    polars = optional("polars", "Parquet files need Polars", "tables")
     with replacing(path) as temporary:
         polars.DataFrame(columns).write_parquet(temporary)
 

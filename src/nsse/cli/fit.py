@@ -90,18 +90,16 @@ def _read(
     standardize: bool,
     screen: Screen,
 ) -> Inputs:
-    from nsse.cli.models import told_preparation
-    from nsse.datasets import load_inputs
+    from nsse.datasets import ImagePreparation, load_inputs
 
     with screen.busy(f"Reading {data}"):
         inputs = load_inputs(data, label, ignore=ignore or (), size=read_size(size), unit_norm=unit_norm)
-    images = inputs.preparation["kind"] == "images"
+    images = isinstance(inputs.preparation, ImagePreparation)
     if standardize and images:
         cure = "Leave it out: --unit-norm is what images have."
         raise rule_error("--standardize", "be left out for images", True, cure)
     noun, n_classes = "images" if images else "samples", len(set(inputs.y.tolist()))  # type: ignore[union-attr]
-    told = told_preparation(inputs.preparation)
-    screen.say(f"Read {data}: {len(inputs.X)} {noun} in {n_classes} classes, {told}.")
+    screen.say(f"Read {data}: {len(inputs.X)} {noun} in {n_classes} classes, {inputs.preparation}.")
     if not images and not standardize:
         _advise(inputs.X, screen)
     return inputs
@@ -139,9 +137,9 @@ def _model(settings: dict[str, Any], inputs: Inputs, tune: bool, standardize: bo
 
 def _check_memory(model: Any, inputs: Inputs) -> None:
     """An exact fit of too many samples would be killed without a word."""
-    from nsse.cli.models import parts
+    from nsse.certificates import opened
 
-    needed = parts(model)[1].estimate_memory(*inputs.X.shape)
+    needed = opened(model)[1].estimate_memory(*inputs.X.shape)
     if needed > physical_memory():
         raise rule_error(
             "DATA", f"fit into memory, of which there are {physical_memory() / 1e9:.3g} GB",
@@ -159,26 +157,26 @@ def physical_memory() -> float:
 
 
 def _save(model: Any, inputs: Inputs, out: Path) -> None:
-    from nsse.cli.models import parts
+    from nsse.certificates import opened
     from nsse.exports import save
 
-    _, last = parts(model)
+    _, last = opened(model)
     if "progress" in last.get_params():
         last.set_params(progress=None)  # of this terminal, not of the model
     save(model, out, metadata=inputs.preparation)
 
 
 def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path) -> None:
-    from nsse.cli.models import parts
+    from nsse.certificates import opened
 
-    _, last = parts(model)
+    _, last = opened(model)
     best = getattr(last, "best_estimator_", last)
     d, in_medians = best.embedding_.shape[1], best.sigma_ / best.length_unit_
     screen.result = {
         "model": type(last).__name__, "out": str(out), "bytes": bytes_of(out),
         "n_samples": len(inputs.X), "n_features": inputs.X.shape[1],
         "classes": best.classes_.tolist(), "n_components": d, "sigma": best.sigma_,
-        "sigma_in_medians": in_medians, "seconds": seconds, "preparation": inputs.preparation,
+        "sigma_in_medians": in_medians, "seconds": seconds, "preparation": inputs.preparation.to_dict(),
     }  # fmt: skip
     if last is not best:
         error, chosen = 1.0 - last.best_score_, last.best_params_

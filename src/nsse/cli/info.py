@@ -30,7 +30,7 @@ def info(model: Model, as_json: Json = False) -> None:
         for name, text in _facts(header.facts):
             table.add_row(name, text)
         if header.metadata is not None:
-            table.add_row("preparation", _listed(header.metadata))
+            table.add_row("preparation", _assigned(header.metadata))
         table.add_row(
             "written by", f"nsse {header.nsse}, scikit-learn {header.sklearn}, NumPy {header.numpy}"
         )
@@ -47,11 +47,11 @@ def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if "sigma" in facts:
         lines.append(("σ", f"{facts['sigma']:.4g}"))
     if "parameters" in facts:
-        lines.append(("parameters", _listed(facts["parameters"])))
+        lines.append(("parameters", _assigned(facts["parameters"])))
     return lines
 
 
-def _listed(told: dict[str, Any]) -> str:
+def _assigned(told: dict[str, Any]) -> str:
     parts = {
         name: f"[{_first(value)}]" if isinstance(value, list) else value for name, value in told.items()
     }

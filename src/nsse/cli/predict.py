@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from nsse.cli.files import check_out, replacing, write_columns
 from nsse.cli.options import Ignore, Json, Model, NewData
-from nsse.cli.screen import Screen, running
+from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
     from nsse.datasets import Inputs
@@ -33,26 +34,27 @@ def predict(
     DISTANCE is that to the nearest training sample in the embedding. RADIUS is certified: no change of
     the prepared sample by less than it changes the label.
     """
-    from nsse.cli.models import ask, measured_on, read
+    from nsse.certificates import answers
+    from nsse.cli.models import read
 
     with running(as_json) as screen:
         if out is not None:
             check_out(out, (".csv", ".parquet"), read=[model, data])
         opened, inputs = read(model, data, ignore, screen)
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
-            answers = ask(opened.model, inputs.X)
-        columns = first_column(inputs) | {
-            "label": answers.labels.tolist(),
-            "distance": answers.distance.tolist(),
-        }
-        if answers.radius is not None:
-            columns["radius"] = answers.radius.tolist()
+            said = answers(opened.model, inputs.X)
+            columns = first_column(inputs) | {
+                "label": said.label.tolist(),
+                "distance": said.distance.tolist(),
+            }
+        if said.radius is not None:
+            columns["radius"] = said.radius.tolist()
         screen.result = {"n_samples": len(inputs.X), "labels": _counts(columns["label"])}
         _deliver(screen, columns, out, "predictions")
-        if answers.radius is None:
-            screen.say(f"No certified radii: {answers.why_no_radius}")
+        if said.radius is None:
+            screen.say(f"No certified radii: {said.unproved}")
         else:
-            on = measured_on(opened)
+            on = opened.measured_on
             screen.say(f"A label stays the same under any change below its radius, measured on {on}.")
 
 
@@ -66,12 +68,12 @@ def transform(
     """Embed new samples by the learned map: one row each, one column per dimension."""
     import numpy as np
 
-    from nsse.cli.models import embed, read
+    from nsse.cli.models import read
 
     with running(as_json) as screen:
         check_out(out, (".csv", ".parquet", ".npy"), read=[model, data])
         opened, inputs = read(model, data, ignore, screen)
-        embedding = embed(opened.model, inputs.X)
+        embedding = np.asarray(opened.model.transform(inputs.X))
         screen.result = {"n_samples": len(embedding), "n_components": embedding.shape[1]}
         if out.suffix.lower() == ".npy":
             with replacing(out) as temporary, temporary.open("wb") as file:
@@ -103,11 +105,8 @@ def _deliver(screen: Screen, columns: Columns, out: Path | None, what: str) -> N
 
 
 def _show(screen: Screen, columns: Columns, out: Path | None) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, values in columns.items():
-        table.add_column(name, justify="right" if isinstance(values[0], int | float) else "left")
+    numbers = {name for name, values in columns.items() if isinstance(values[0], int | float)}
+    table = plain_table(*columns, right=numbers)
     n = len(columns["label"])
     shown = SHOWN if out is None else min(SHOWN, 5)
     for row in list(zip(*columns.values(), strict=True))[:shown]:
@@ -120,7 +119,4 @@ def _show(screen: Screen, columns: Columns, out: Path | None) -> None:
 
 
 def _counts(labels: list[Any]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for label in labels:
-        counts[str(label)] = counts.get(str(label), 0) + 1
-    return dict(sorted(counts.items()))
+    return dict(sorted(Counter(map(str, labels)).items()))

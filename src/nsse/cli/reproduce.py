@@ -6,16 +6,14 @@ always made anew of all rows that are there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from nsse.cli.options import Json
 from nsse.cli.screen import echo, running
-
-if TYPE_CHECKING:
-    from nsse.cli.reproduce_steps import Request
 
 app = typer.Typer(invoke_without_command=True, add_completion=False)
 
@@ -57,7 +55,7 @@ def reproduce(
     if not check:
         typer.echo(context.get_help())
         return
-    from nsse.cli.reproduce_check import check_rows
+    from nsse.cli.reproduce_steps import check_rows
 
     with running(as_json, RuntimeError) as screen:
         agreed = check_rows(quick, out)
@@ -65,90 +63,57 @@ def reproduce(
     raise typer.Exit(0 if agreed else 2)
 
 
-@app.command()
-def tables(
-    datasets: Datasets = None,
-    methods: Methods = None,
-    repeats: Repeats = None,
-    sizes: Sizes = None,
-    jobs: Jobs = 2,
-    quick: Quick = False,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
-    """Tables 1 to 6: our errors beside the printed ones, under both protocols."""
-    from nsse.cli.reproduce_steps import compute, publish, request
+def _command_with_rows(name: str, told: str, *steps: str) -> None:
+    @app.command(name, help=told)
+    def command(
+        datasets: Datasets = None,
+        methods: Methods = None,
+        repeats: Repeats = None,
+        sizes: Sizes = None,
+        jobs: Jobs = 2,
+        quick: Quick = False,
+        out: Out = None,
+        as_json: Json = False,
+    ) -> None:
+        _run(steps, as_json, quick, out, datasets, methods, sizes, repeats, jobs)
+
+
+def _command(name: str, told: str, *steps: str) -> None:
+    @app.command(name, help=told)
+    def command(
+        datasets: Datasets = None, quick: Quick = False, out: Out = None, as_json: Json = False
+    ) -> None:
+        _run(steps, as_json, quick, out, datasets)
+
+
+def _run(names: Sequence[str], as_json: bool, *options: Any) -> None:
+    """The steps asked for, then the page; what could not be had is said last, where it is seen."""
+    from nsse.cli import reproduce_steps as steps
 
     with running(as_json, RuntimeError) as screen:
-        asked = request(quick, out, datasets, methods, sizes, repeats, jobs)
-        problems = asked.problems + compute(asked)
-        publish(asked)
-        screen.result = _told(asked, problems)
-    _end(problems)
-
-
-@app.command()
-def runtime(
-    datasets: Datasets = None, quick: Quick = False, out: Out = None, as_json: Json = False
-) -> None:
-    """Table 7: seconds of a fit, beside Algorithm 1 as it is printed, in the same run."""
-    from nsse.cli.reproduce_steps import measure_times, publish, request
-
-    with running(as_json, RuntimeError) as screen:
-        asked = request(quick, out, datasets)
-        measure_times(asked)
-        publish(asked)
-        screen.result = _told(asked, asked.problems)
-    _end(asked.problems)
-
-
-@app.command()
-def figures(
-    datasets: Datasets = None, quick: Quick = False, out: Out = None, as_json: Json = False
-) -> None:
-    """Convergence, error against d (of the rows that are there), embeddings in the plane."""
-    from nsse.cli.reproduce_steps import draw, publish, request
-
-    with running(as_json, RuntimeError) as screen:
-        asked = request(quick, out, datasets)
-        draw(asked)
-        publish(asked)
-        screen.result = _told(asked, asked.problems)
-    _end(asked.problems)
-
-
-@app.command("all")
-def everything(
-    datasets: Datasets = None,
-    methods: Methods = None,
-    repeats: Repeats = None,
-    sizes: Sizes = None,
-    jobs: Jobs = 2,
-    quick: Quick = False,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
-    """All of it: tables, run times and figures on one page."""
-    from nsse.cli.reproduce_steps import compute, draw, measure_times, publish, request
-
-    with running(as_json, RuntimeError) as screen:
-        asked = request(quick, out, datasets, methods, sizes, repeats, jobs)
-        problems = asked.problems + compute(asked)
-        measure_times(asked)
-        draw(asked)
-        publish(asked)
-        screen.result = _told(asked, problems)
-    _end(problems)
-
-
-def _told(asked: Request, problems: list[str]) -> dict[str, Any]:
-    page = asked.out / "index.html"
-    return {"out": str(asked.out), "page": str(page), "datasets": asked.datasets, "problems": problems}
-
-
-def _end(problems: list[str]) -> None:
-    """What could not be had is said last, where it is seen; the rest was done."""
+        asked = steps.request(*options)
+        problems = list(asked.problems)
+        for name in names:
+            problems += getattr(steps, name)(asked) or []
+        page = steps.publish(asked)
+        screen.result = {
+            "out": str(asked.out),
+            "page": str(page),
+            "datasets": asked.datasets,
+            "problems": problems,
+        }
     for problem in problems:
         echo(f"nsse: {problem}", err=True)
     if problems:
         raise typer.Exit(2)
+
+
+TABLES = "Tables 1 to 6: our errors beside the printed ones, under both protocols."
+RUNTIME = "Table 7: seconds of a fit, beside Algorithm 1 as it is printed, in the same run."
+FIGURES = "Convergence, error against d (of the rows that are there), embeddings in the plane."
+ALL = "All of it: tables, run times and figures on one page."
+
+_command_with_rows("tables", TABLES, "compute")
+_command("runtime", RUNTIME, "measure_times")
+_command("figures", FIGURES, "draw")
+_command_with_rows("all", ALL, "compute", "measure_times", "draw")

@@ -1,4 +1,7 @@
-"""The steps of ``nsse reproduce``: what is asked for, rows, run times, figures, publishing."""
+"""The steps of ``nsse reproduce``: what is asked for, rows, run times, figures, publishing, the check.
+
+Every step says what it did; what it shows is made by ``nsse.paper`` and ``nsse.report``.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nsse._errors import rule_error
 from nsse.cli.files import prepare_folder, replacing, write_csv
 from nsse.cli.screen import echo
 
 if TYPE_CHECKING:
-    from nsse.evaluation import Failure, RowStore
+    from nsse.evaluation import RowStore
     from nsse.paper.settings import Profile
 
-ROWS, ROWS_AS_TEXT = "rows.sqlite", "rows.jsonl"
+ROWS, ROWS_AS_TEXT, TABLES, RUN_TIMES = "rows.sqlite", "rows.jsonl", "tables.csv", "runtime.csv"
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,6 @@ class Request:
     problems: list[str]  # data sets that were asked for and cannot be read
 
 
-def profile_and_folder(quick: bool, out: Path | None) -> tuple[Profile, Path]:
-    """Quick results have a folder of their own: they do not replace the real ones unless told to."""
-    from nsse.paper.settings import FULL, QUICK
-
-    default = "reproduction-quick" if quick else "reproduction"
-    return (QUICK if quick else FULL), Path(default) if out is None else out
-
-
 def request(
     quick: bool,
     out: Path | None,
@@ -51,11 +46,11 @@ def request(
     jobs: int = 1,
 ) -> Request:
     """Check everything that can be checked before any work is done."""
-    profile, folder = profile_and_folder(quick, out)
+    profile, folder = _profile_and_folder(quick, out)
     chosen = _methods(methods)
-    names = _listed("--datasets", datasets, list(profile.sizes)) or list(profile.sizes)
+    names = _chosen("--datasets", datasets, list(profile.sizes)) or list(profile.sizes)
     there = sorted({str(size) for name in names for size in profile.sizes[name]}, key=int)
-    numbers = [int(size) for size in _listed("--sizes", sizes, there)] or None
+    numbers = [int(size) for size in _chosen("--sizes", sizes, there)] or None
     prepare_folder(folder)
     found, problems = _readable(names, named=datasets is not None)
     return Request(profile, folder, found, chosen, numbers, repeats, jobs, problems)
@@ -67,13 +62,114 @@ def compute(asked: Request) -> list[str]:
     from nsse.paper.work import Work
 
     tasks = asked.profile.tasks(asked.datasets, asked.methods, asked.repeats, asked.sizes)
-    with opened(asked.out) as store:
-        outcome = run_tasks(tasks, Work(asked.profile), store, n_jobs=asked.jobs)
-    echo(f"Rows: {outcome.found} found, {outcome.computed} computed, {len(outcome.failures)} failed.")
-    return _reasons(outcome.failures)
+    with _opened(asked.out) as store:
+        ran = run_tasks(tasks, Work(asked.profile), store, n_jobs=asked.jobs)
+    echo(f"Rows: {ran.found} found, {ran.computed} computed, {len(ran.failures)} failed.")
+    return ran.reasons
 
 
-def opened(out: Path) -> RowStore:
+def measure_times(asked: Request) -> None:
+    """Table 7; written after every line, so that what is done is kept."""
+    from nsse.paper.runtime import TIME_HEADER, run_times
+
+    lines = []
+    for line in run_times(asked.profile, asked.datasets):
+        lines.append(line.columns())
+        write_csv(asked.out / RUN_TIMES, TIME_HEADER, lines)
+        echo(f"Run time: {line}")
+
+
+def draw(asked: Request) -> None:
+    """Everything that can be drawn of the data sets asked for and the rows that are there."""
+    from nsse.paper import figures
+    from nsse.report import require_matplotlib
+    from nsse.report.reproduction_figures import convergence_figure, dimension_figure, embeddings_figure
+
+    with _opened(asked.out) as store:
+        rows = store.rows()
+    require_matplotlib()
+    folder = asked.out / "figures"
+    folder.mkdir(exist_ok=True)
+    for dataset in _first(figures.CONVERGENCE_SETS, asked.datasets):
+        frame = figures.convergence(dataset)
+        _save(folder, f"convergence-{dataset}", frame, convergence_figure(frame))
+    for dataset in asked.datasets:
+        frame = figures.error_against_dimension(rows, asked.profile, dataset)
+        if frame["d"]:
+            picture = dimension_figure(frame, figures.DIMENSION_GROUPS)
+            _save(folder, f"dimension-{dataset}", frame, picture)
+        else:
+            echo(f"No rows for the error against d on {dataset}: run `nsse reproduce tables` first.")
+    for dataset in _first(figures.PLANE_SETS, asked.datasets):
+        frame = figures.plane_embeddings(asked.profile, dataset)
+        _save(folder, f"embedding-{dataset}", frame, embeddings_figure(frame))
+
+
+def publish(asked: Request) -> Path:
+    """Everything that is made of the rows, anew; the page."""
+    from nsse import __version__
+    from nsse.evaluation import write_rows
+    from nsse.paper import pages, verdict
+    from nsse.paper.manifest import manifest, told
+    from nsse.paper.tables import CHOICE_HEADER, TABLE_HEADER, cells, choice_lines, table_lines
+    from nsse.report.reproduction import html_page, markdown_page
+
+    out = asked.out
+    with _opened(out) as store:
+        rows = store.rows()
+        write_rows(store, out / ROWS_AS_TEXT)
+    found = cells(rows, asked.profile)
+    write_csv(out / TABLES, TABLE_HEADER, table_lines(found))
+    write_csv(out / "choices.csv", CHOICE_HEADER, choice_lines(found))
+    facts = manifest(asked.profile, rows, __version__)
+    _write(out / "manifest.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+    tables, findings = pages.error_tables(found), verdict.findings(found)
+    listed = "\n".join(f"- {sentence}" for sentence in findings)
+    _write(out / "tables.md", markdown_page(pages.TITLE, [*pages.INTRODUCTION, listed], tables))
+    shown = (
+        pages.notes_of(out / "notes.md"),
+        [*tables, *pages.run_time_tables(out / RUN_TIMES)],
+        pages.figures_in(out / "figures"),
+    )
+    page = out / "index.html"
+    _write(page, html_page(pages.TITLE, pages.INTRODUCTION, findings, *shown, told(facts)))
+    echo(f"Page: {page}")
+    return page
+
+
+def check_rows(quick: bool, out: Path | None) -> bool:
+    """Whether tables and rows agree with what is computed now; says so line by line."""
+    from nsse.paper.check import findings
+
+    profile, folder = _profile_and_folder(quick, out)
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"`--out` must be a folder of results. Got {str(folder)!r}. "
+            "Run `nsse reproduce tables` first."
+        )
+    with _opened(folder) as store:
+        rows = [row for row in store.rows() if profile.owns(row.task)]
+    if not rows:
+        raise ValueError(
+            f"`--out` must hold rows of these settings. Got {str(folder)!r} without any. "
+            "Run `nsse reproduce tables` first."
+        )
+    agreed = True
+    for agrees, line in findings(rows, profile, folder / TABLES):
+        echo(line)
+        agreed &= agrees
+    return agreed
+
+
+def _profile_and_folder(quick: bool, out: Path | None) -> tuple[Profile, Path]:
+    """Quick results have a folder of their own: they do not replace the real ones unless told to."""
+    from nsse.paper.settings import FULL, QUICK
+
+    default = "reproduction-quick" if quick else "reproduction"
+    return (QUICK if quick else FULL), Path(default) if out is None else out
+
+
+def _opened(out: Path) -> RowStore:
     """Open the store, with the rows that a copy of the project brings as text."""
     from nsse.evaluation import RowStore, take_over
 
@@ -88,45 +184,18 @@ def opened(out: Path) -> RowStore:
     return store
 
 
-def measure_times(asked: Request) -> None:
-    """Table 7."""
-    from nsse.paper.runtime import TIME_HEADER, run_times
-
-    lines = []
-    for line in run_times(asked.profile, asked.datasets):
-        lines.append(line.columns())
-        write_csv(
-            asked.out / "runtime.csv", TIME_HEADER, lines
-        )  # after every line: what is done is kept
-        echo(f"Run time: {line}")
+def _first(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
+    return [name for name in wanted if name in there][:1]
 
 
-def draw(asked: Request) -> None:
-    """The frames of the figures, and the figures."""
-    from nsse.cli.reproduce_figures import draw_all
+def _save(folder: Path, name: str, frame: dict[str, list[Any]], figure: Any) -> None:
+    """A frame on disk first, then a picture."""
+    from nsse.report import save_figure
 
-    with opened(asked.out) as store:
-        rows = store.rows()
-    draw_all(asked, rows)
-
-
-def publish(asked: Request) -> None:
-    """Everything that is made of the rows, anew."""
-    from nsse.cli.reproduce_page import manifest, markdown, page
-    from nsse.evaluation import write_rows
-    from nsse.paper.tables import CHOICE_HEADER, TABLE_HEADER, cells, choice_lines, table_lines
-
-    with opened(asked.out) as store:
-        rows = store.rows()
-        write_rows(store, asked.out / ROWS_AS_TEXT)
-    found = cells(rows, asked.profile)
-    write_csv(asked.out / "tables.csv", TABLE_HEADER, table_lines(found))
-    write_csv(asked.out / "choices.csv", CHOICE_HEADER, choice_lines(found))
-    facts = manifest(asked.profile, rows)
-    _write(asked.out / "manifest.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
-    _write(asked.out / "tables.md", markdown(found))
-    _write(asked.out / "index.html", page(found, asked.out, facts))
-    echo(f"Page: {asked.out / 'index.html'}")
+    write_csv(folder / f"{name}.csv", list(frame), list(zip(*frame.values(), strict=True)))
+    for kind in ("svg", "png"):
+        save_figure(figure, folder / f"{name}.{kind}", kind)
+    echo(f"Figure: {folder / name}.svg")
 
 
 def _write(path: Path, text: str) -> None:
@@ -138,13 +207,13 @@ def _methods(methods: list[str] | None) -> list[str]:
     from nsse.paper.grids import umap_installed
     from nsse.paper.settings import ALL_METHODS
 
-    chosen = _listed("--methods", methods, ALL_METHODS)
+    chosen = _chosen("--methods", methods, ALL_METHODS)
     if "UMAP" in chosen and not umap_installed():
         raise ImportError("The method UMAP needs umap-learn. Install it: pip install 'nsse[umap]'")
     return chosen or [name for name in ALL_METHODS if name != "UMAP" or umap_installed()]
 
 
-def _listed(option: str, given: list[str] | None, known: Sequence[str]) -> list[str]:
+def _chosen(option: str, given: list[str] | None, known: Sequence[str]) -> list[str]:
     """Names separated by commas, each of them known, each once; none where nothing was given."""
     names = list(dict.fromkeys(name.strip() for part in given or [] for name in part.split(",")))
     for name in names:
@@ -159,34 +228,15 @@ def _readable(names: list[str], named: bool) -> tuple[list[str], list[str]]:
     One that is not there is no mistake unless it was named; one that is there in part always is.
     """
     from nsse.datasets import DatasetNotFoundError
-    from nsse.paper.settings import IMAGE_SIZE
-    from nsse.paper.work import samples
+    from nsse.paper.work import unreadable
 
-    found: list[str] = []
-    problems: list[str] = []
-    absent: list[str] = []
-    for name in names:
-        try:
-            samples(name, "unit", IMAGE_SIZE)
-            found.append(name)
-        except DatasetNotFoundError as error:
-            (problems if named else absent).append(f"{name}: {error}")
-        except (OSError, ValueError) as error:
-            problems.append(f"{name}: {error}")
-    if not found:
-        raise FileNotFoundError(f"{[*problems, *absent][0]} Or try --quick, which needs no data.")
+    wrong = unreadable(names)
+    absent = [n for n in wrong if isinstance(wrong[n], DatasetNotFoundError) and not named]
+    problems = [f"{name}: {error}" for name, error in wrong.items() if name not in absent]
+    if len(wrong) == len(names):
+        first = [*problems, *(f"{name}: {wrong[name]}" for name in absent)][0]
+        raise FileNotFoundError(f"{first} Or try --quick, which needs no data.")
     if absent:
-        left_out = ", ".join(line.partition(":")[0] for line in absent)
+        left_out = ", ".join(absent)
         echo(f"Not found and left out: {left_out}. Name one with --datasets to see where to get it.")
-    return found, problems
-
-
-def _reasons(failures: Sequence[Failure]) -> list[str]:
-    """One line per reason, with the number of rows that it cost."""
-    groups: dict[str, list[Failure]] = {}
-    for failure in failures:
-        groups.setdefault(failure.reason, []).append(failure)
-    return [
-        f"{group[0].task}: {reason}" + (f" (and {len(group) - 1} rows more)" if len(group) > 1 else "")
-        for reason, group in groups.items()
-    ]
+    return [name for name in names if name not in wrong], problems

@@ -13,7 +13,7 @@ import math
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -25,6 +25,7 @@ from nsse._names import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 # Set anew by every call of `nsse`.
 DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
@@ -59,6 +60,16 @@ class Screen:
         from rich.text import Text
 
         return _console(stderr=True).status(Text(shown(what)))
+
+
+def plain_table(*columns: str, right: Container[str] = ()) -> Table:
+    """A table without lines; the columns named in `right` are set flush right."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left")
+    return table
 
 
 def _console(**settings: Any) -> Console:

@@ -14,6 +14,7 @@ The map of this package, in the order of the imports:
 - ``_known``: what is found on this machine;
 - ``_write``: a data set as a folder of PNG files, one sub-folder per class;
 - ``_tables``, ``_arrays``: CSV and Parquet; NumPy's files;
+- ``_preparation``: what was done to samples, as a value that travels with a model;
 - ``_inputs``: samples from any of these, and more of them for a model that was fitted.
 
 No image is shipped with the library. To add a data set, write down its ``Place`` and a function
@@ -22,17 +23,28 @@ that lists its files with their labels, then add one row to the table in ``_load
 
 from nsse.datasets._cache import cache_home
 from nsse.datasets._images import area_average
-from nsse.datasets._inputs import Inputs, check_preparation, load_inputs, load_inputs_like
+from nsse.datasets._inputs import Inputs, load_inputs, load_inputs_like
 from nsse.datasets._known import KnownDataset, known_datasets
 from nsse.datasets._load import Dataset, load_dataset, load_image_folder
 from nsse.datasets._places import DatasetNotFoundError
+from nsse.datasets._preparation import (
+    ArrayPreparation,
+    ImagePreparation,
+    Preparation,
+    TablePreparation,
+    check_preparation,
+)
 from nsse.datasets._write import write_images
 
 __all__ = [
+    "ArrayPreparation",
     "Dataset",
     "DatasetNotFoundError",
+    "ImagePreparation",
     "Inputs",
     "KnownDataset",
+    "Preparation",
+    "TablePreparation",
     "area_average",
     "cache_home",
     "check_preparation",

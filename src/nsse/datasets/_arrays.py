@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error, rule_message
+from nsse._errors import listed, rule_error, rule_message
 
 SAMPLES, LABELS = "X", "y"
 # What NumPy raises on files that are cut, overwritten or not its own; objects it would have to unpickle.
-_DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 def read_arrays(
@@ -26,18 +26,19 @@ def read_arrays(
     the path of another.
     """
     arrays = _arrays(path)
+    names = listed(sorted(arrays)) or "nothing"
     if path.suffix.lower() == ".npy":
         X = arrays[""]
         y = None if label is None or labelled is False else _arrays(Path(label))[""]
         beside = "be the .npy file with the labels of"
     else:
         if SAMPLES not in arrays:
-            raise _unusable(path, f"arrays {_listed(arrays)}, none of them {SAMPLES}")
+            raise _unusable(path, f"arrays {names}, none of them {SAMPLES}")
         X, y = arrays[SAMPLES], None if labelled is False else arrays.get(label or LABELS)
         beside = f"name the array of labels ({LABELS} if not given) in"
     X = _samples(path, X)
     if labelled and y is None:
-        has = f"It has {_listed(arrays)}." if "" not in arrays else "Pass that file."
+        has = f"It has {names}." if "" not in arrays else "Pass that file."
         raise rule_error("label", f"{beside} {path}", label, has)
     return X, None if y is None else _labels(path, y, len(X))
 
@@ -54,7 +55,7 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
                 return {"": found}
             with found:
                 return {name: found[name] for name in found.files}
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise _unusable(path, _why(error)) from error
 
 
@@ -88,7 +89,3 @@ def _unusable(path: Path, why: str) -> ValueError:
         "path", "name a whole .npy or .npz file of plain arrays, the samples as rows of finite numbers",
         f"{path}, {why}", "Write it again with numpy.save or numpy.savez.",
     )  # fmt: skip
-
-
-def _listed(arrays: dict[str, NDArray[Any]]) -> str:
-    return ", ".join(sorted(arrays)) or "nothing"

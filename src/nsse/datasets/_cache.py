@@ -12,23 +12,19 @@ import hashlib
 import json
 import os
 import warnings
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from nsse._files import replacing
+from nsse.datasets._arrays import DAMAGE
 from nsse.datasets._images import Floats, Size
 
 ENVIRONMENT_VARIABLE = "NSSE_CACHE"
 
 # To be raised whenever reading or averaging gives other numbers than before.
 _FORMAT = 1
-
-# What NumPy raises on files that are cut, overwritten or not its own.
-_DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 def cache_home() -> Path:
@@ -73,7 +69,7 @@ def _recall(file: Path, fingerprint: str) -> Floats | None:
                 return None
             images: Floats = stored["images"]
             return images
-    except _DAMAGE as error:
+    except DAMAGE as error:
         warnings.warn(
             f"The cache must hold files that this library wrote. Got {str(file)!r} ({error}). "
             "The images are read again and the file is replaced.",

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+
+from nsse._errors import optional
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Download:
         missing = [name for name in self.sha256 if not (folder / name).is_file()]
         if not missing:
             return
-        pooch = _import_pooch()
+        pooch = optional("pooch", "Downloading data sets needs pooch", "download")
         for name in missing:
             try:
                 # Pooch writes to a temporary file and renames it after the checksum.
@@ -39,13 +40,3 @@ class Download:
                     f"{self.sha256[name]}. Got {error}. Try again, or put the file into "
                     f"{str(folder)!r} yourself."
                 ) from error
-
-
-def _import_pooch() -> ModuleType:
-    try:
-        import pooch
-    except ImportError as error:
-        message = "Downloading data sets needs pooch. Install it: pip install 'nsse[download]'"
-        raise ImportError(message) from error
-    found: ModuleType = pooch
-    return found

@@ -29,7 +29,7 @@ def read_folder(
     """Read every image of every sub-folder; classes and images in the order of their names."""
     if not folder.is_dir():
         raise FileNotFoundError(f"{_RULE}. Got {str(folder)!r}, which is not a folder. Check the path.")
-    classes = _listed(folder, only_folders=True)
+    classes = _entries_of(folder, only_folders=True)
     if len(classes) < fewest_classes:
         raise ValueError(
             f"{_RULE}, for at least {fewest_classes} classes. Got {str(folder)!r} with {len(classes)}. "
@@ -59,7 +59,7 @@ def _class_names(classes: list[Path]) -> tuple[str, ...]:
 
 def read_pictures(path: Path, size: Size) -> ImageSet:
     """Read one image, or every image of a folder without sub-folders, in the order of their names."""
-    paths = _listed(path) if path.is_dir() else [path]
+    paths = _entries_of(path) if path.is_dir() else [path]
     if not paths:
         raise ValueError(f"`path` must be an image or a folder of images. Got {str(path)!r}, empty.")
     home = path if path.is_dir() else path.parent
@@ -75,14 +75,14 @@ def _no_picture(path: Path, why: str) -> OSError:
     return OSError(f"`path` must hold whole images. Got {str(path)!r} ({why}). Replace or remove it.")
 
 
-def _listed(folder: Path, *, only_folders: bool = False) -> list[Path]:
+def _entries_of(folder: Path, *, only_folders: bool = False) -> list[Path]:
     """What a folder shows, by name; names that begin with a dot are hidden, as everywhere."""
     shown = [path for path in folder.iterdir() if not path.name.startswith(".")]
     return sorted(path for path in shown if path.is_dir() or not only_folders)
 
 
 def _images_of(folder: Path, fewest: int) -> list[Path]:
-    found = _listed(folder)
+    found = _entries_of(folder)
     for path in found:
         if not path.is_file():
             raise _unusable(path, "not a file")

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
+from nsse._errors import optional, rule_error
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -77,14 +76,9 @@ def read_grey(path: Path, unusable: Callable[[Path, str], OSError] = unreadable)
         raise unusable(path, str(error)) from error
 
 
-def import_pillow() -> ModuleType:
+def import_pillow() -> Any:
     """Pillow, or an error that names its extra."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        message = "Reading image files needs Pillow. Install it: pip install 'nsse[images]'"
-        raise ImportError(message) from error
-    return Image
+    return optional("PIL.Image", "Reading image files needs Pillow", "images")
 
 
 def _grey_levels(image: Image) -> Floats:

@@ -1,11 +1,4 @@
-"""Samples from whatever a user has: a table, arrays, a folder of images; and more of the same kind.
-
-How samples were prepared is a small dict that can travel with a model::
-
-    {"kind": "images", "size": [25, 25], "unit_norm": True}
-    {"kind": "table", "columns": ["length", "width"], "label": "species", "ignored": []}
-    {"kind": "array", "n_features": 64}
-"""
+"""Samples from whatever a user has: a table, arrays, a folder of images; and more of the same kind."""
 
 from __future__ import annotations
 
@@ -24,12 +17,18 @@ from nsse.datasets._arrays import read_arrays
 from nsse.datasets._folder import PICTURES, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Size, unit_rows
 from nsse.datasets._load import checked_size
+from nsse.datasets._preparation import (
+    ArrayPreparation,
+    ImagePreparation,
+    Preparation,
+    TablePreparation,
+)
 from nsse.datasets._tables import PARQUET, SEPARATORS, read_table
 
-KINDS = (
-    dict.fromkeys((*SEPARATORS, *PARQUET), "table")
-    | dict.fromkeys((".npz", ".npy"), "array")
-    | dict.fromkeys(PICTURES, "images")
+KINDS: dict[str, type[Preparation]] = (
+    dict.fromkeys((*SEPARATORS, *PARQUET), TablePreparation)
+    | dict.fromkeys((".npz", ".npy"), ArrayPreparation)
+    | dict.fromkeys(PICTURES, ImagePreparation)
 )
 
 
@@ -45,14 +44,14 @@ class Inputs:
         Labels: whole numbers or text; of images the names of their sub-folders.
     names : list of str or None
         Of images, their paths within the folder; None where rows have no names.
-    preparation : dict
-        What was done to them, for `load_inputs_like`.
+    preparation : Preparation
+        What was done to them, for `load_inputs_like`; a mapping of plain data.
     """
 
     X: NDArray[Any]
     y: NDArray[Any] | None
     names: list[str] | None
-    preparation: dict[str, Any]
+    preparation: Preparation
 
 
 def load_inputs(
@@ -87,18 +86,16 @@ def load_inputs(
         Samples, labels, names and how they were prepared.
     """
     source, kind = _source(path)
-    if kind == "images":
+    if kind is ImagePreparation:
         _check_no_label(label)
-        found = read_folder(source, checked_size(size))
-        return _images(source, found, {"kind": kind, "size": None, "unit_norm": unit_norm})
-    if kind == "array":
+        return _images(source, read_folder(source, checked_size(size)), unit_norm)
+    if kind is ArrayPreparation:
         X, y = read_arrays(source, label)
-        told: dict[str, Any] = {"kind": kind, "n_features": X.shape[1]}
-        return _checked(Inputs(X, y, None, told), source)
-    ignored = list(ignore)
+        return _checked(Inputs(X, y, None, ArrayPreparation(X.shape[1])), source)
+    ignored = tuple(ignore)
     table = read_table(source, label, ignore=ignored)
-    told = {"kind": kind, "columns": list(table.columns), "label": label, "ignored": ignored}
-    return _checked(Inputs(table.X, table.y, None, told), source)
+    done = TablePreparation(table.columns, label, ignored)
+    return _checked(Inputs(table.X, table.y, None, done), source)
 
 
 def load_inputs_like(
@@ -117,8 +114,8 @@ def load_inputs_like(
         As in `load_inputs`; of images also a folder of them without sub-folders, or a single one. A
         table must have the same columns, in any order; it may have that of the labels too. For
         a model of arrays, the columns of a table are taken in their order.
-    preparation : dict
-        Of the `Inputs` that the model was fitted to.
+    preparation : mapping
+        Of the `Inputs` that the model was fitted to, or as a model file holds it.
     label : str, default=None
         As in `load_inputs`; None is the column that the model was fitted to.
     labelled : bool or None, default=False
@@ -132,73 +129,36 @@ def load_inputs_like(
         Samples, and labels if they were asked for.
     """
     source, kind = _source(path)
-    wanted = preparation["kind"]
-    if wanted != kind and (wanted, kind) != ("array", "table"):
-        raise rule_error(
-            "path", f"hold {_NOUNS[wanted]}, as the model was fitted to", f"{source}, {_NOUNS[kind]}",
-            "Take data of the same kind.",
-        )  # fmt: skip
-    if wanted == "images":
+    known, cure = Preparation.from_dict(preparation), "Take data of the same kind."
+    takes_tables = isinstance(known, ArrayPreparation) and kind is TablePreparation
+    if not isinstance(known, kind) and not takes_tables:
+        rule = f"hold {known.noun}, as the model was fitted to"
+        raise rule_error("path", rule, f"{source}, {kind.noun}", cure)
+    if isinstance(known, ImagePreparation):
         _check_no_label(label)
-        return _images(source, _pictures(source, tuple(preparation["size"]), labelled), preparation)
-    label = preparation.get("label") if label is None else label
-    ignored = [*ignore, *preparation.get("ignored", ())]
-    if wanted == "table":
-        table = read_table(
-            source, label, labelled=labelled, ignore=ignored, columns=preparation["columns"]
-        )
-        return Inputs(table.X, table.y, None, dict(preparation))
-    if kind == "table":
-        table = read_table(source, label, labelled=labelled, ignore=ignored)
+        return _images(source, _pictures(source, known.size, labelled), known.unit_norm)
+    if isinstance(known, TablePreparation):
+        label, ignored = known.label if label is None else label, (*ignore, *known.ignored)
+        table = read_table(source, label, labelled=labelled, ignore=ignored, columns=known.columns)
+        return Inputs(table.X, table.y, None, known)
+    if takes_tables:
+        table = read_table(source, label, labelled=labelled, ignore=tuple(ignore))
         X, y = table.X, table.y
     else:
         X, y = read_arrays(source, label, labelled=labelled)
-    if X.shape[1] != preparation["n_features"]:
-        rule = f"have {preparation['n_features']} features, as the model was fitted to"
-        raise rule_error("path", rule, f"{source} with {X.shape[1]}", "Take data of the same kind.")
-    return Inputs(X, y, None, dict(preparation))
+    if not known.fits(X.shape[1]):
+        rule = f"have {known}, as the model was fitted to"
+        raise rule_error("path", rule, f"{source} with {X.shape[1]}", cure)
+    return Inputs(X, y, None, known)
 
 
-def check_preparation(preparation: Mapping[str, Any], n_features: int) -> None:
-    """Refuse what no `load_inputs` gives: a file may say anything."""
-    fits = {"images": _is_size, "table": _are_columns, "array": _is_width}.get(
-        str(preparation.get("kind"))
-    )
-    if fits is None or not fits(preparation, n_features):
-        raise rule_error(
-            "metadata", f"say how the {n_features} features of the model were prepared",
-            dict(preparation), "Save the model again with the `preparation` of its samples.",
-        )  # fmt: skip
-
-
-def _is_size(preparation: Mapping[str, Any], n_features: int) -> bool:
-    match preparation.get("size"):
-        case [int(height), int(width)] if min(height, width) > 0:
-            return height * width == n_features and "unit_norm" in preparation
-    return False
-
-
-def _are_columns(preparation: Mapping[str, Any], n_features: int) -> bool:
-    match preparation.get("columns"), preparation.get("ignored", []):
-        case [*columns], [*ignored] if len(columns) == n_features:
-            return all(isinstance(name, str) for name in [*columns, *ignored])
-    return False
-
-
-def _is_width(preparation: Mapping[str, Any], n_features: int) -> bool:
-    return preparation.get("n_features") == n_features
-
-
-_NOUNS = {"images": "images", "table": "a table", "array": "arrays"}
-
-
-def _source(path: str | os.PathLike[str]) -> tuple[Path, str]:
+def _source(path: str | os.PathLike[str]) -> tuple[Path, type[Preparation]]:
     source = Path(path).expanduser()
     if not source.exists():
         cure = "Check its spelling."
         message = rule_message("path", "name a file or folder that exists", str(source), cure)
         raise FileNotFoundError(message)
-    kind = "images" if source.is_dir() else KINDS.get(source.suffix.lower())
+    kind = ImagePreparation if source.is_dir() else KINDS.get(source.suffix.lower())
     if kind is None:
         rule = "be a folder of images, or a file that ends in " + ", ".join(KINDS)
         raise rule_error("path", rule, str(source), "Convert it, or give it the right ending.")
@@ -220,15 +180,15 @@ def _pictures(source: Path, size: Any, labelled: bool | None) -> ImageSet:
     return read_pictures(source, size)
 
 
-def _images(source: Path, found: ImageSet, preparation: Mapping[str, Any]) -> Inputs:
+def _images(source: Path, found: ImageSet, unit_norm: bool) -> Inputs:
     n, height, width = found.images.shape
     X = found.images.reshape(n, -1)
-    if preparation["unit_norm"]:
+    if unit_norm:
         X = unit_rows(X, found.files, "Leave it out, or fit a model without unit norms (--raw).")
     y = None if found.class_names is None else np.array(found.class_names)[found.y]
     home = source if source.is_dir() else source.parent
     names = [written(Path(file).relative_to(home).as_posix()) for file in found.files]
-    return Inputs(X, y, names, {**preparation, "size": [height, width]})
+    return Inputs(X, y, names, ImagePreparation((height, width), unit_norm))
 
 
 def _checked(inputs: Inputs, source: Path) -> Inputs:
@@ -236,9 +196,8 @@ def _checked(inputs: Inputs, source: Path) -> Inputs:
     classes, counts = np.unique(np.asarray(inputs.y), return_counts=True)
     if len(classes) < 2:
         got = f"{classes[0]!s} for all {counts[0]} samples of {source}"
-        raise rule_error(
-            "label", "hold at least two classes", got, "Name another column, or add classes."
-        )
+        cure = "Name another column, or add classes."
+        raise rule_error("label", "hold at least two classes", got, cure)
     if counts.max() == 1:
         got = f"{len(classes)} different labels for {len(classes)} samples of {source}"
         raise rule_error("label", "hold classes with several samples", got, "Name a column of classes.")

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error, rule_message
+from nsse._errors import listed, optional, rule_error, rule_message
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -25,11 +25,10 @@ PARQUET = (".parquet", ".pq")
 # How people write that there is nothing, in lower case.
 NOTHING = ("", "-", "?", "n/a", "na", "nan", "none", "null")
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # eighteen digits fit into 64 bits
-_SHOWN = 20  # names in a message
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TableContent:
     """Columns of numbers as a matrix, and the labels where they were asked for."""
 
     X: Floats
@@ -44,7 +43,7 @@ def read_table(
     labelled: bool | None = True,
     ignore: Iterable[str] = (),
     columns: Sequence[str] | None = None,
-) -> Table:
+) -> TableContent:
     """Read a CSV, TSV or Parquet file.
 
     `labelled` asks for labels (True), leaves them (False) or takes them where they are (None). Where
@@ -65,7 +64,7 @@ def read_table(
         _check_same(path, present, columns, left_out)
     X = np.column_stack([_numbers(path, name, frame[name]) for name in columns])
     wanted = labelled is not False and label in present
-    return Table(X, tuple(columns), _labels(path, str(label), frame[label]) if wanted else None)
+    return TableContent(X, tuple(columns), _labels(path, str(label), frame[label]) if wanted else None)
 
 
 def _frame(path: Path) -> Any:
@@ -158,7 +157,7 @@ def _labels(path: Path, name: str, column: Any) -> NDArray[Any]:
 def _check_same(path: Path, present: list[str], columns: Sequence[str], left_out: set[Any]) -> None:
     missing = [name for name in columns if name not in present]
     extra = [name for name in present if name not in columns and name not in left_out]
-    parts = [f"without {_listed(missing)}"] * bool(missing) + [f"with {_listed(extra)}"] * bool(extra)
+    parts = [f"without {listed(missing)}"] * bool(missing) + [f"with {listed(extra)}"] * bool(extra)
     if parts:
         raise rule_error(
             "path", "name a table with the columns of the model, in any order",
@@ -170,7 +169,7 @@ def _check_same(path: Path, present: list[str], columns: Sequence[str], left_out
 def _check_named(path: Path, parameter: str, unknown: Sequence[str], present: Sequence[str]) -> None:
     if unknown:
         raise rule_error(
-            parameter, f"name columns of {path}", ", ".join(unknown), f"It has {_listed(present)}."
+            parameter, f"name columns of {path}", ", ".join(unknown), f"It has {listed(present)}."
         )
 
 
@@ -181,12 +180,7 @@ def _no_label(path: Path, label: str | None, present: Sequence[str]) -> ValueErr
 def _cure(present: Sequence[str]) -> str:
     # One column with semicolons in its name is a table of another country.
     other = " Columns are separated by commas." if len(present) == 1 and ";" in present[0] else ""
-    return f"It has {_listed(present)}.{other}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    return f"It has {listed(present)}.{other}"
 
 
 def _no_table(path: Path, why: str, cure: str = "Check the file.") -> ValueError:
@@ -210,9 +204,4 @@ def _text(path: Path, name: str, what: str) -> ValueError:
 
 
 def _polars() -> Any:
-    try:
-        import polars
-    except ImportError as error:
-        message = "Tables need Polars. Install it: pip install 'nsse[tables]'"
-        raise ImportError(message) from error
-    return polars
+    return optional("polars", "Tables need Polars", "tables")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nsse.certificates import Certificate, FunctionSpace, decision_of
-from nsse.certificates.models import checked_samples
+from nsse.certificates.models import map_at
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.extensions import GaussianExpansion
 from nsse.kernels import check_distinct, median_distance, squared_distances
@@ -38,6 +38,10 @@ class GaussianMapClassifier(EmbeddingClassifier):
 
     def _map(self, X: Any) -> NDArray[Any]:
         return self._expansion(X)
+
+    def _embed(self, X: Any) -> NDArray[Any]:
+        values, dtype = map_at(self, X)
+        return values.astype(dtype, copy=False)
 
     @property
     def expansion_(self) -> GaussianExpansion:
@@ -81,9 +85,8 @@ class GaussianMapClassifier(EmbeddingClassifier):
         """
         check_is_fitted(self)
         decision = decision_of(self)
-        X = checked_samples(self, X)
-        certificate = Certificate(FunctionSpace.of(self._expansion), decision)
-        return certificate.radius(self._map(X), X.dtype, bound)
+        values, dtype = map_at(self, X)
+        return Certificate(FunctionSpace.of(self._expansion), decision).radius(values, dtype, bound)
 
     def __getstate__(self) -> dict[str, Any]:
         # The prepared map is made of `centers_`, `coef_` and `sigma_`: no need to store them twice.

@@ -12,17 +12,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
-    check_is_fitted,
     column_or_1d,
     validate_data,
 )
 
 from nsse._compat import FitTasks, with_callbacks
 from nsse._errors import rule_error
+from nsse.certificates.models import floating
 from nsse.estimators._centers import check_supported, choose_centers
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
 from nsse.estimators._gaussian_map import GaussianMapClassifier
-from nsse.estimators._lazy import LazyAnswers, floating
+from nsse.estimators._lazy import LazyAnswers
 from nsse.estimators._memory import CenterMemory, exact_memory
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import (
@@ -131,12 +131,6 @@ class LandmarkClassifier(LazyAnswers, GaussianMapClassifier):
         for name, value in fitted.items():
             setattr(self, name, value)
         tasks.end()
-
-    def _embed(self, X: Any) -> NDArray[Any]:
-        check_is_fitted(self)
-        # Blocks of rows are converted one at a time: a memory map of bytes is never made large.
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype="numeric")
-        return self._map(X).astype(floating(X.dtype), copy=False)
 
     def _with_centers(
         self, source: RowSource, y: Any, codes: Ints, d: int, settings: Settings, tasks: FitTasks

@@ -8,13 +8,9 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from nsse.certificates.models import floating
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.landmarks import is_dask, lazily
-
-
-def floating(dtype: Any) -> Any:
-    """The type of an embedding: that of the samples if it is floating-point, else float64."""
-    return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
 
 class LazyAnswers(EmbeddingClassifier):

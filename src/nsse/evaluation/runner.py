@@ -43,6 +43,17 @@ class Outcome:
     computed: int
     failures: tuple[Failure, ...] = ()
 
+    @property
+    def reasons(self) -> list[str]:
+        """One line per reason of a failure, with the number of rows that it cost."""
+        groups: dict[str, list[Failure]] = {}
+        for failure in self.failures:
+            groups.setdefault(failure.reason, []).append(failure)
+        more = {
+            reason: f" (and {len(group) - 1} rows more)" for reason, group in groups.items() if group[1:]
+        }
+        return [f"{group[0]}{more.get(reason, '')}" for reason, group in groups.items()]
+
 
 def run_tasks(
     tasks: Iterable[Task],

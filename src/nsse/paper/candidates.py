@@ -24,7 +24,7 @@ WHOLE = "all"  # dimension of an embedding that was not cut
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Tried:
     """One thing that was tried; ``d`` is None where a method has no dimension, "all" where not cut.
 
     Parameters of NSSE are its weights: those of `paper` too are set by cross-validation.
@@ -43,7 +43,7 @@ class Candidate:
         return ", ".join([self.scaling, *shown, *([] if self.d is None else [f"d={self.d}"])])
 
 
-def packed(mistakes: Mapping[Candidate, int]) -> list[dict[str, Any]]:
+def packed(mistakes: Mapping[Tried, int]) -> list[dict[str, Any]]:
     """For a row: one entry per scaling and parameters, with lists over d."""
     entries: dict[str, dict[str, Any]] = {}
     for candidate, count in mistakes.items():
@@ -54,10 +54,10 @@ def packed(mistakes: Mapping[Candidate, int]) -> list[dict[str, Any]]:
     return list(entries.values())
 
 
-def unpacked(entries: Iterable[Mapping[str, Any]]) -> dict[Candidate, int]:
+def unpacked(entries: Iterable[Mapping[str, Any]]) -> dict[Tried, int]:
     """The mistakes of every candidate of a row, in the order in which they were tried."""
     return {
-        Candidate(entry["scaling"], d, entry["parameters"]): count
+        Tried(entry["scaling"], d, entry["parameters"]): count
         for entry in entries
         for d, count in zip(entry["d"], entry["mistakes"], strict=True)
     }

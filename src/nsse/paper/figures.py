@@ -57,9 +57,13 @@ def convergence(dataset: str) -> Frame:
                 model.set_params(callback=_EndAt(number)).fit(data.X[train], data.y[train])
                 error = 100.0 * (1.0 - model.score(data.X[test], data.y[test]))
                 told = (step.iteration + 1, step.stage, step.objective, step.excess, step.sigma, error)
-                for name, value in zip(names, (start, number, *told), strict=True):
-                    frame[name].append(value)
+                _add(frame, start, number, *told)
     return frame
+
+
+def _add(frame: Frame, *values: Any) -> None:
+    for column, value in zip(frame.values(), values, strict=True):
+        column.append(value)
 
 
 class _EndAt:
@@ -83,8 +87,7 @@ def error_against_dimension(rows: Iterable[Row], profile: Profile, dataset: str)
     for method in filter(listed.__contains__, ALL_METHODS):
         group = [row for row in mine if row.task.method == method]
         for d, error in _best_by_dimension(group, N_CLASSES[dataset]).items():
-            for name, value in zip(frame, (dataset, n_train, method, d, error, len(group)), strict=True):
-                frame[name].append(value)
+            _add(frame, dataset, n_train, method, d, error, len(group))
     return frame
 
 
@@ -111,15 +114,12 @@ def plane_embeddings(profile: Profile, dataset: str) -> Frame:
     train, test = per_class_split(y, PLANE_TRAIN, 0)
     frame: Frame = {name: [] for name in ("method", "set", "label", "y1", "y2", "error")}
     with one_blas_thread():
-        models = {"NSSE": _plane_nsse(profile, dataset, X[train], y[train]),
-                  "SUPLAP": _plane_suplap(profile, dataset, X[train], y[train])}  # fmt: skip
-        for method, model in models.items():
+        for method, fitted in (("NSSE", _plane_nsse), ("SUPLAP", _plane_suplap)):
+            model: Any = fitted(profile, dataset, X[train], y[train])
             error = 100.0 * (1.0 - model.score(X[test], y[test]))
             for part, indices in (("train", train), ("test", test)):
                 for label, point in zip(y[indices], model.transform(X[indices]), strict=True):
-                    values = (method, part, int(label), float(point[0]), float(point[1]), error)
-                    for name, value in zip(frame, values, strict=True):
-                        frame[name].append(value)
+                    _add(frame, method, part, int(label), float(point[0]), float(point[1]), error)
     return frame
 
 

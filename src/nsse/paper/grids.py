@@ -52,8 +52,12 @@ class Grid:
 
     def parameters(self, coarse: bool) -> Iterator[Params]:
         """Every combination."""
-        values = self.values | self.coarse if coarse else self.values
-        return (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+        return combinations(self.values | self.coarse if coarse else self.values)
+
+
+def combinations(values: Values) -> Iterator[Params]:
+    """Every combination of one value of each parameter."""
+    return (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
 
 
 def _up_to_samples(n_samples: int, n_classes: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from nsse.paper.candidates import WHOLE, Candidate, Labels, nearest_labels
+from nsse.paper.candidates import WHOLE, Labels, Tried, nearest_labels
 from nsse.paper.grids import GRIDS, Params, candidate, dimensions_below
 from nsse.paper.settings import Recipe
 from nsse.paper.validation import validation_splits
@@ -22,10 +22,10 @@ Failures = Counter[str]  # kind of error -> fits
 def mistakes(
     method: str, recipe: Recipe, scaling: str, train: tuple[Any, Labels], test: tuple[Any, Labels],
     failures: Failures,
-) -> dict[Candidate, int]:  # fmt: skip
+) -> dict[Tried, int]:  # fmt: skip
     """Wrong labels of test samples for every parameter and d; one fit serves all d."""
     (X, y), (X_test, y_test) = train, test
-    counts: dict[Candidate, int] = {}
+    counts: dict[Tried, int] = {}
     for parameters in recipe.parameters:
         try:
             labels = _labels(method, parameters, recipe, X, y, X_test)
@@ -33,15 +33,15 @@ def mistakes(
             failures[type(error).__name__] += 1
             continue
         for d, predicted in labels.items():
-            counts[Candidate(scaling, d, parameters)] = int(np.sum(predicted != y_test))
+            counts[Tried(scaling, d, parameters)] = int(np.sum(predicted != y_test))
     return counts
 
 
 def choose(
     method: str, recipe: Recipe, data: dict[str, Any], y: Labels, seed: int, failures: Failures
-) -> dict[Candidate, float]:
+) -> dict[Tried, float]:
     """Mean validation error of every candidate that could be fitted on every split."""
-    totals: dict[Candidate, list[float]] = {}
+    totals: dict[Tried, list[float]] = {}
     splits = list(validation_splits(recipe, y, seed))
     for scaling, X in data.items():
         for train, valid in splits:

@@ -14,7 +14,7 @@ import numpy as np
 
 from nsse.estimators import NSSE
 from nsse.kernels import squared_distances
-from nsse.paper.candidates import Candidate, Labels
+from nsse.paper.candidates import Labels, Tried
 from nsse.paper.grids import dimensions_below
 from nsse.paper.settings import Recipe
 from nsse.paper.validation import validation_splits
@@ -33,7 +33,7 @@ class Scored:
     table: Table
     wrong: tuple[float, ...]  # NaN where some split has no score
 
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> list[Tried]:
         """What the rows of the table are called in the tables of the paper."""
         return [_candidate(self.scaling, point) for point in self.table.points]
 
@@ -49,7 +49,7 @@ def validated(recipe: Recipe, data: dict[str, Any], y: Labels, seed: int) -> lis
     return found
 
 
-def best(scored: Sequence[Scored]) -> Candidate:
+def best(scored: Sequence[Scored]) -> Tried:
     """The best point of all on the inner splits; ties go to the smoother one, as in `NSSECV`."""
     joined = scored[0].table
     for other in scored[1:]:
@@ -61,7 +61,7 @@ def best(scored: Sequence[Scored]) -> Candidate:
     return [candidate for one in scored for candidate in one.candidates()][place]
 
 
-def validation_mistakes(scored: Sequence[Scored]) -> dict[Candidate, int]:
+def validation_mistakes(scored: Sequence[Scored]) -> dict[Tried, int]:
     """Wrong labels on all inner splits together, of every point that was fitted on each."""
     pairs = [
         (c, wrong)
@@ -74,7 +74,7 @@ def validation_mistakes(scored: Sequence[Scored]) -> dict[Candidate, int]:
 
 def test_mistakes(
     recipe: Recipe, scaling: str, train: tuple[Any, Labels], test: tuple[Any, Labels]
-) -> dict[Candidate, int]:
+) -> dict[Tried, int]:
     """Wrong labels of test samples for every point and d, fitted on all training samples."""
     X, y = (np.concatenate(parts) for parts in zip(train, test, strict=True))
     n_train = len(train[1])
@@ -98,7 +98,7 @@ def cross_validated(recipe: Recipe, X: Any, y: Labels, dims: Sequence[int], seed
     return table_of(points, columns, len(np.unique(y)))
 
 
-def fitted(choice: Candidate, X: Any, y: Labels) -> NSSE:
+def fitted(choice: Tried, X: Any, y: Labels) -> NSSE:
     """NSSE with what was chosen, on all training samples."""
     return NSSE(n_components=int(choice.d or 0), **choice.parameters).fit(X, y)
 
@@ -112,6 +112,6 @@ def _scores(points: Sequence[GridPoint], split: Split) -> SplitScores:
     return score_points(split, points, accuracy)
 
 
-def _candidate(scaling: str, point: dict[str, Any]) -> Candidate:
+def _candidate(scaling: str, point: dict[str, Any]) -> Tried:
     weights = {name: value for name, value in point.items() if name != "n_components"}
-    return Candidate(scaling, point["n_components"], weights)
+    return Tried(scaling, point["n_components"], weights)

@@ -10,14 +10,12 @@ images are divided by their norm.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
-from typing import Any
 
 from nsse.evaluation import Task
 from nsse.evaluation.tasks import canonical, plain
-from nsse.paper.grids import GRIDS, MANY, MODERN, MULTIPLES, SHARES, Params
+from nsse.paper.grids import GRIDS, MANY, MODERN, MULTIPLES, SHARES, Params, Values, combinations
 from nsse.paper.printed import METHODS, PRINTED, TABLES
 
 # One computation serves both protocols: `paper` and `honest` read different parts of a row.
@@ -79,8 +77,8 @@ class Profile:
 
     name: str
     sizes: dict[str, tuple[int, ...]]  # data set -> training samples per class
-    weights: dict[str, tuple[Any, ...]] = field(default_factory=lambda: dict(WEIGHTS))
-    weights_of_many: dict[str, tuple[Any, ...]] = field(default_factory=lambda: dict(WEIGHTS_OF_MANY))
+    weights: Values = field(default_factory=lambda: dict(WEIGHTS))
+    weights_of_many: Values = field(default_factory=lambda: dict(WEIGHTS_OF_MANY))
     shares: tuple[float, ...] = SHARES
     multiples: tuple[float, ...] = MULTIPLES
     nsse_splits: tuple[int, int] = (5, 3)  # for few and for many samples per class
@@ -97,7 +95,7 @@ class Profile:
         fraction = 0.15 if few else 0.5
         scalings = SCALINGS.get(dataset, ("unit",))
         if method == "NSSE":
-            points = tuple(_combinations(self.weights_of_many if many else self.weights))
+            points = tuple(combinations(self.weights_of_many if many else self.weights))
             splits = self.nsse_splits[0 if few else 1]
             return Recipe(scalings, points, self.shares, (), splits, fraction, version=2)
         points = tuple(GRIDS[method].parameters(self.coarse or many))
@@ -139,10 +137,6 @@ class Profile:
             and task.method in self.repeats
             and task == self.task(task.dataset, task.method, task.n_train, task.seed)
         )
-
-
-def _combinations(values: dict[str, tuple[Any, ...]]) -> Iterator[Params]:
-    return (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
 
 
 FULL = Profile("full", {name: tuple(sorted(rows)) for name, rows in PRINTED.items()})

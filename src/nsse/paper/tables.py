@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from nsse.evaluation import Row
-from nsse.paper.candidates import Candidate, unpacked
+from nsse.paper.candidates import Tried, unpacked
 from nsse.paper.printed import printed_error
 from nsse.paper.settings import ALL_METHODS, TITLES, Profile
 
@@ -28,7 +28,7 @@ CHOICE_HEADER = ["protocol", "dataset", "n_train", "method", "scaling", "d", "pa
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableEntry:
     """A method on one cell of a table under one protocol; errors in per cent."""
 
     protocol: str
@@ -49,7 +49,7 @@ class Cell:
         return self.printed is not None and self.error <= self.printed + (self.stderr or 0.0)
 
 
-def cells(rows: Iterable[Row], profile: Profile) -> list[Cell]:
+def cells(rows: Iterable[Row], profile: Profile) -> list[TableEntry]:
     """All cells of a profile, both protocols, in the order of the paper; other rows are left out."""
     groups: dict[tuple[str, int, str], list[Row]] = {}
     for row in rows:
@@ -65,7 +65,7 @@ def cells(rows: Iterable[Row], profile: Profile) -> list[Cell]:
     ]
 
 
-def table_lines(found: Sequence[Cell]) -> list[list[Any]]:
+def table_lines(found: Sequence[TableEntry]) -> list[list[Any]]:
     """Lines of ``tables.csv``."""
     return [
         [c.protocol, c.dataset, c.n_train, c.method, f"{c.error:.4f}",
@@ -75,12 +75,12 @@ def table_lines(found: Sequence[Cell]) -> list[list[Any]]:
     ]  # fmt: skip
 
 
-def choice_lines(found: Sequence[Cell]) -> list[list[Any]]:
+def choice_lines(found: Sequence[TableEntry]) -> list[list[Any]]:
     """Lines of ``choices.csv``: what the errors belong to."""
     return [[c.protocol, c.dataset, c.n_train, c.method, c.scaling, c.d, c.parameters] for c in found]
 
 
-def paper_errors(rows: Sequence[Row]) -> dict[Candidate, list[float]]:
+def paper_errors(rows: Sequence[Row]) -> dict[Tried, list[float]]:
     """Test errors in per cent of the candidates among which `paper` takes the best, by realisation.
 
     Those that all rows have; of NSSE only the weights that cross-validation set, one for every scaling
@@ -98,11 +98,11 @@ def paper_errors(rows: Sequence[Row]) -> dict[Candidate, list[float]]:
     return {c: [100.0 * counts[c] / n for counts, n in zip(tried, sizes, strict=True)] for c in kept}
 
 
-def _shared(counts: Sequence[dict[Candidate, int]]) -> list[Candidate]:
+def _shared(counts: Sequence[dict[Tried, int]]) -> list[Tried]:
     return [c for c in counts[0] if all(c in other for other in counts[1:])]
 
 
-def _paper_cell(dataset: str, n_train: int, method: str, rows: list[Row]) -> Cell:
+def _paper_cell(dataset: str, n_train: int, method: str, rows: list[Row]) -> TableEntry:
     errors = paper_errors(rows)
     best = min(errors, key=lambda candidate: float(np.mean(errors[candidate])))
     parameters = ", ".join(f"{name}={value}" for name, value in best.parameters.items())
@@ -112,7 +112,7 @@ def _paper_cell(dataset: str, n_train: int, method: str, rows: list[Row]) -> Cel
     return _cell("paper", dataset, n_train, method, errors[best], best.scaling, d, parameters)
 
 
-def _honest_cell(dataset: str, n_train: int, method: str, rows: list[Row]) -> Cell:
+def _honest_cell(dataset: str, n_train: int, method: str, rows: list[Row]) -> TableEntry:
     chosen = [dict(row.chosen) for row in rows]
     scalings = Counter(choice.pop("scaling") for choice in chosen)
     ds = [choice.pop("d") for choice in chosen]
@@ -135,9 +135,11 @@ def _median(ds: list[int | str | None]) -> str:
 def _cell(
     protocol: str, dataset: str, n_train: int, method: str, errors: list[float], scaling: str, d: str,
     parameters: str,
-) -> Cell:  # fmt: skip
+) -> TableEntry:  # fmt: skip
     n = len(errors)
     stderr = float(np.std(errors, ddof=1) / np.sqrt(n)) if n > 1 else None
     printed = printed_error(dataset, n_train, method)
     mean = float(np.mean(errors))
-    return Cell(protocol, dataset, n_train, method, mean, stderr, n, printed, scaling, d, parameters)
+    return TableEntry(
+        protocol, dataset, n_train, method, mean, stderr, n, printed, scaling, d, parameters
+    )

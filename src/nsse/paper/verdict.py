@@ -8,22 +8,20 @@ import numpy as np
 
 from nsse.paper.printed import METHODS, PRINTED
 from nsse.paper.settings import N_CLASSES, TITLES
-from nsse.paper.tables import Cell
+from nsse.paper.tables import TableEntry
 
 
-def findings(found: Sequence[Cell]) -> list[str]:
+def findings(found: Sequence[TableEntry]) -> list[str]:
     """Sentences, each a count over the cells that are there."""
-    return [
-        *_beside_printed(found), *_beside_printed_others(found), *_rank(found), *_dimensions(found),
-        *_price_of_honesty(found),
-    ]  # fmt: skip
+    kinds = (_beside_printed, _beside_printed_others, _rank, _dimensions, _price_of_honesty)
+    return [sentence for kind in kinds for sentence in kind(found)]
 
 
-def _of(found: Sequence[Cell], protocol: str, method: str = "NSSE") -> list[Cell]:
+def _of(found: Sequence[TableEntry], protocol: str, method: str = "NSSE") -> list[TableEntry]:
     return [cell for cell in found if cell.protocol == protocol and cell.method == method]
 
 
-def _beside_printed(found: Sequence[Cell]) -> list[str]:
+def _beside_printed(found: Sequence[TableEntry]) -> list[str]:
     compared = [cell for cell in _of(found, "paper") if cell.printed is not None]
     if not compared:
         return []
@@ -35,57 +33,53 @@ def _beside_printed(found: Sequence[Cell]) -> list[str]:
     ]
 
 
-def _beside_printed_others(found: Sequence[Cell]) -> list[str]:
+def _beside_printed_others(found: Sequence[TableEntry]) -> list[str]:
     """Our NSSE beside the other methods as printed, which were tuned by the paper, not by us."""
     sentences = []
     for dataset in dict.fromkeys(cell.dataset for cell in found if cell.dataset in PRINTED):
         own = [cell for cell in _of(found, "paper") if cell.dataset == dataset]
         rows = [PRINTED[dataset][cell.n_train] for cell in own]
         best = [min((e, m) for m, e in row.items() if m != "NSSE") for row in rows]
-        first = sum(cell.error <= error for cell, (error, _) in zip(own, best, strict=True))
-        behind = ", ".join(
-            f"{cell.n_train} per class: {method} {error:.2f} against {cell.error:.2f}"
-            for cell, (error, method) in zip(own, best, strict=True) if cell.error > error
-        )  # fmt: skip
+        what = "our NSSE errs no more than any other method as printed"
         if own:
-            sentences.append(
-                f"{TITLES[dataset]}, protocol paper: our NSSE errs no more than any other method as "
-                f"printed in {first} of {len(own)} cells" + (f" ({behind})." if behind else ".")
-            )
+            sentences.append(f"{TITLES[dataset]}, protocol paper: {what} {_in_cells(own, best)}")
     return sentences
 
 
-def _rank(found: Sequence[Cell]) -> list[str]:
+def _in_cells(own: Sequence[TableEntry], best: Sequence[tuple[float, str]]) -> str:
+    """In how many cells NSSE errs no more than the best of the others, and where it errs more."""
+    pairs = list(zip(own, best, strict=True))
+    first = sum(cell.error <= error for cell, (error, _) in pairs)
+    behind = ", ".join(
+        f"{cell.n_train} per class: {method} {error:.2f} against {cell.error:.2f}"
+        for cell, (error, method) in pairs
+        if cell.error > error
+    )
+    return f"in {first} of {len(pairs)} cells" + (f" ({behind})." if behind else ".")
+
+
+def _rank(found: Sequence[TableEntry]) -> list[str]:
     sentences = []
     for protocol in ("paper", "honest"):
         for dataset in dict.fromkeys(cell.dataset for cell in found):
             own = [cell for cell in _of(found, protocol) if cell.dataset == dataset]
-            others = [_best_other(found, cell) for cell in own]
-            pairs = [(c, other) for c, other in zip(own, others, strict=True) if other is not None]
-            if not pairs:
-                continue
-            first = sum(cell.error <= other.error for cell, other in pairs)
-            behind = ", ".join(
-                f"{c.n_train} per class: {o.method} {o.error:.2f} against {c.error:.2f}"
-                for c, o in pairs if c.error > o.error
-            )  # fmt: skip
-            sentences.append(
-                f"{TITLES[dataset]}, protocol {protocol}: NSSE has the smallest error of the paper's "
-                f"methods in {first} of {len(pairs)} cells" + (f" ({behind})." if behind else ".")
-            )
+            others = {cell: _best_other(found, cell) for cell in own}
+            best = {cell: (other.error, other.method) for cell, other in others.items() if other}
+            what = f"protocol {protocol}: NSSE has the smallest error of the paper's methods"
+            if best:
+                told = _in_cells(list(best), list(best.values()))
+                sentences.append(f"{TITLES[dataset]}, {what} {told}")
     return sentences
 
 
-def _best_other(found: Sequence[Cell], own: Cell) -> Cell | None:
-    same = [
-        cell for cell in found
-        if (cell.protocol, cell.dataset, cell.n_train) == (own.protocol, own.dataset, own.n_train)
-        and cell.method in METHODS and cell.method != "NSSE"
-    ]  # fmt: skip
-    return min(same, key=lambda cell: cell.error, default=None)
+def _best_other(found: Sequence[TableEntry], own: TableEntry) -> TableEntry | None:
+    place = own.protocol, own.dataset, own.n_train
+    same = [cell for cell in found if (cell.protocol, cell.dataset, cell.n_train) == place]
+    others = [cell for cell in same if cell.method in METHODS and cell.method != "NSSE"]
+    return min(others, key=lambda cell: cell.error, default=None)
 
 
-def _dimensions(found: Sequence[Cell]) -> list[str]:
+def _dimensions(found: Sequence[TableEntry]) -> list[str]:
     sentences = []
     for dataset in dict.fromkeys(cell.dataset for cell in found):
         ds = [f"{cell.d} ({cell.n_train})" for cell in _of(found, "paper") if cell.dataset == dataset]
@@ -97,7 +91,7 @@ def _dimensions(found: Sequence[Cell]) -> list[str]:
     return sentences
 
 
-def _price_of_honesty(found: Sequence[Cell]) -> list[str]:
+def _price_of_honesty(found: Sequence[TableEntry]) -> list[str]:
     paper = {(c.dataset, c.n_train, c.method): c.error for c in found if c.protocol == "paper"}
     honest = {(c.dataset, c.n_train, c.method): c.error for c in found if c.protocol == "honest"}
     gaps = [honest[key] - error for key, error in paper.items() if key in honest]
@@ -109,7 +103,7 @@ def _price_of_honesty(found: Sequence[Cell]) -> list[str]:
     ]
 
 
-def _places(found: Sequence[Cell]) -> str:
+def _places(found: Sequence[TableEntry]) -> str:
     return ", ".join(
         f"{TITLES[c.dataset]} {c.n_train} ({c.error:.2f} against {c.printed:.2f})" for c in found
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
@@ -21,8 +22,10 @@ from nsse._errors import rule_error
 from nsse.datasets import Dataset, load_dataset
 from nsse.evaluation import Row, Task, per_class_split
 from nsse.paper import method_row, nsse_row
-from nsse.paper.candidates import Candidate, Labels, packed
-from nsse.paper.settings import Profile, Recipe
+from nsse.paper.candidates import Labels, Tried, packed
+from nsse.paper.settings import IMAGE_SIZE, Profile, Recipe
+
+Part = tuple[dict[str, Any], Labels]  # samples by their scaling, and labels
 
 
 @dataclass(frozen=True)
@@ -35,22 +38,22 @@ class Work:
         """Load, split, choose, fit and count mistakes."""
         recipe = self.profile.recipe(task.dataset, task.method, task.n_train)
         if task.parameters.get("recipe") != recipe.fingerprint:
-            raise rule_error(
-                "task", f"be made with the settings of this version, {recipe.fingerprint}",
-                task.parameters.get("recipe"), "Make it anew with `profile.task`.",
-            )  # fmt: skip
+            rule = f"be made with the settings of this version, {recipe.fingerprint}"
+            cure = "Make it anew with `profile.task`."
+            raise rule_error("task", rule, task.parameters.get("recipe"), cure)
         sets = {
             scaling: samples(task.dataset, scaling, recipe.image_size) for scaling in recipe.scalings
         }
         y = next(iter(sets.values())).y
         train, test = per_class_split(y, task.n_train, task.seed)
-        X_train = {scaling: data.X[train] for scaling, data in sets.items()}
-        X_test = {scaling: data.X[test] for scaling, data in sets.items()}
+        parts = [
+            ({name: data.X[part] for name, data in sets.items()}, y[part]) for part in (train, test)
+        ]
         measure = _nsse if task.method == "NSSE" else _other
         with warnings.catch_warnings(record=True) as caught:
             # Unreachable tolerances and degenerate embeddings are part of a grid: counted, not shown.
             warnings.simplefilter("always")
-            row = measure(task, recipe, X_train, y[train], X_test, y[test])
+            row = measure(task, recipe, *parts)
         told = Counter(warning.category.__name__ for warning in caught)
         return Row(
             task, **row | {"details": row["details"] | {"n_test": len(test), "warnings": dict(told)}}
@@ -63,18 +66,23 @@ def samples(dataset: str, scaling: str, size: tuple[int, int]) -> Dataset:
     return load_dataset(dataset, size=size, unit_norm=scaling == "unit")
 
 
-def _nsse(
-    task: Task,
-    recipe: Recipe,
-    X_train: dict[str, Any],
-    y: Labels,
-    X_test: dict[str, Any],
-    y_test: Labels,
-) -> dict[str, Any]:
+def unreadable(datasets: Iterable[str]) -> dict[str, Exception]:
+    """The data sets that are not there, or not whole, and why."""
+    problems: dict[str, Exception] = {}
+    for dataset in datasets:
+        try:
+            samples(dataset, "unit", IMAGE_SIZE)
+        except (OSError, ValueError) as error:
+            problems[dataset] = error
+    return problems
+
+
+def _nsse(task: Task, recipe: Recipe, train: Part, test: Part) -> dict[str, Any]:
+    (X_train, y), (X_test, y_test) = train, test
     start = perf_counter()
     scored = nsse_row.validated(recipe, X_train, y, task.seed)
     chosen = nsse_row.best(scored)
-    mistakes: dict[Candidate, int] = {}
+    mistakes: dict[Tried, int] = {}
     for scaling, X in X_train.items():
         parts = (X, y), (X_test[scaling], y_test)
         mistakes |= nsse_row.test_mistakes(recipe, scaling, *parts)
@@ -94,17 +102,11 @@ def _nsse(
     }
 
 
-def _other(
-    task: Task,
-    recipe: Recipe,
-    X_train: dict[str, Any],
-    y: Labels,
-    X_test: dict[str, Any],
-    y_test: Labels,
-) -> dict[str, Any]:
+def _other(task: Task, recipe: Recipe, train: Part, test: Part) -> dict[str, Any]:
+    (X_train, y), (X_test, y_test) = train, test
     start = perf_counter()
     failures: Counter[str] = Counter()
-    mistakes: dict[Candidate, int] = {}
+    mistakes: dict[Tried, int] = {}
     for scaling, X in X_train.items():
         parts = (X, y), (X_test[scaling], y_test)
         mistakes |= method_row.mistakes(task.method, recipe, scaling, *parts, failures)

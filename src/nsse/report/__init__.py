@@ -12,7 +12,7 @@ Figures take arrays and do not know which method made them; ``explorer`` and ``p
 
 from nsse.report.certificate_plots import generalization_figure, risk_coverage_figure
 from nsse.report.embedding_plot import embedding_figure
-from nsse.report.explorer import Samples, Summary, write_report
+from nsse.report.explorer import Samples, WrittenReport, write_report
 from nsse.report.page import require_matplotlib, save_figure
 from nsse.report.palette import class_colors
 from nsse.report.polygon import PolygonView, polygon_view
@@ -20,7 +20,7 @@ from nsse.report.polygon import PolygonView, polygon_view
 __all__ = [
     "PolygonView",
     "Samples",
-    "Summary",
+    "WrittenReport",
     "class_colors",
     "embedding_figure",
     "generalization_figure",

@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from nsse._errors import optional
 from nsse._files import replacing
 from nsse.report.palette import PAPER
 
 
 def require_matplotlib() -> None:
     """Say which extra is missing, if it is; for callers with long work before the first figure."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise ImportError("Figures need matplotlib. Install it: pip install 'nsse[plot]'") from error
+    optional("matplotlib.figure", "Figures need matplotlib", "plot")
 
 
 def new_figure(width: float, height: float) -> Any:

@@ -1,51 +1,22 @@
 """The page of a reproduction: findings, tables, figures and the manifest in one HTML file.
 
-Also the same tables as Markdown. Everything comes in as text and numbers; the page needs no other file
-and no network.
+Also the same tables as Markdown. Everything comes in as text and numbers (``nsse.paper.pages``); the
+page needs no other file and no network.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from string import Template
+from typing import Any
 
 from nsse.report.palette import FAINT, INK, MUTED_INK, PAPER
 
 
-@dataclass(frozen=True)
-class TableCell:
-    """A number, what stands beside it in grey, and whether it is the best of its column."""
-
-    text: str
-    aside: str = ""
-    strong: bool = False
-
-
-@dataclass(frozen=True)
-class PageTable:
-    """A table with a title and a remark; the first column holds names. Folded: opened by a click."""
-
-    title: str
-    remark: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[TableCell, ...], ...]
-    folded: bool = False
-
-
-@dataclass(frozen=True)
-class PageFigure:
-    """A picture as SVG, and what it shows."""
-
-    title: str
-    caption: str
-    svg: bytes
-
-
-def markdown_page(title: str, introduction: Sequence[str], tables: Sequence[PageTable]) -> str:
+def markdown_page(title: str, introduction: Sequence[str], tables: Sequence[Any]) -> str:
     """Tables in Markdown; best numbers in bold, what stands beside in brackets."""
     parts = [f"# {title}", *introduction]
     for table in tables:
@@ -58,8 +29,8 @@ def html_page(
     introduction: Sequence[str],
     findings: Sequence[str],
     notes: Sequence[str],
-    tables: Sequence[PageTable],
-    figures: Sequence[PageFigure],
+    tables: Sequence[Any],
+    figures: Sequence[Any],
     facts: Sequence[tuple[str, str]],
 ) -> str:
     """One self-contained page.
@@ -70,10 +41,11 @@ def html_page(
         Its heading.
     introduction, findings, notes : sequences of str
         Paragraphs, a list of sentences, and paragraphs again; "## " makes a heading.
-    tables : sequence of PageTable
-        In the order shown.
-    figures : sequence of PageFigure
-        In the order shown.
+    tables : sequence
+        With ``title``, ``remark``, ``header``, ``rows`` of cells (``text``, ``aside``, ``strong``) and
+        ``folded``.
+    figures : sequence
+        With ``title``, ``caption`` and ``svg``.
     facts : sequence of (str, str)
         The manifest.
 
@@ -102,7 +74,7 @@ def _note(text: str) -> str:
     return f"<p>{escape(text)}</p>"
 
 
-def _html_table(table: PageTable) -> str:
+def _html_table(table: Any) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
     body = "\n".join(
         f"<tr>{''.join(_html_cell(c, i) for i, c in enumerate(r))}</tr>" for r in table.rows
@@ -115,14 +87,14 @@ def _html_table(table: PageTable) -> str:
     return f"<section><h3>{escape(table.title)}</h3>{inside}</section>"
 
 
-def _html_cell(cell: TableCell, column: int) -> str:
+def _html_cell(cell: Any, column: int) -> str:
     tag = "th" if column == 0 else "td"
     text = f"<b>{escape(cell.text)}</b>" if cell.strong else escape(cell.text)
     aside = f" <small>{escape(cell.aside)}</small>" if cell.aside else ""
     return f"<{tag}>{text}{aside}</{tag}>"
 
 
-def _html_figure(figure: PageFigure) -> str:
+def _html_figure(figure: Any) -> str:
     data = base64.b64encode(figure.svg).decode("ascii")
     return (
         f"<figure><h3>{escape(figure.title)}</h3>"
@@ -131,12 +103,12 @@ def _html_figure(figure: PageFigure) -> str:
     )
 
 
-def _markdown_table(table: PageTable) -> str:
+def _markdown_table(table: Any) -> str:
     rule = ["---", *["---:"] * (len(table.header) - 1)]
     lines = [list(table.header), rule, *([_markdown_cell(cell) for cell in row] for row in table.rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _markdown_cell(cell: TableCell) -> str:
+def _markdown_cell(cell: Any) -> str:
     text = f"**{cell.text}**" if cell.strong else cell.text
     return f"{text} {cell.aside}".strip().replace("|", "\\|")

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from nsse.certificates.models import floating
 from nsse.estimators._centers import check_indices
-from nsse.estimators._landmarks import floating
 from nsse.estimators._settings import Settings
 from nsse.landmarks import ArrayRows, RowSource, stratified
 

@@ -13,7 +13,8 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nsse.certificates.votes import vote_radii, vote_shares
+from nsse.certificates.asking import answers, certified_labels
+from nsse.certificates.votes import vote_shares
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.selection.points import with_params
 from nsse.selection.search import Table
@@ -54,8 +55,7 @@ class Voting(EmbeddingClassifier):
         ndarray of shape (n_samples,)
             Labels.
         """
-        check_is_fitted(self)
-        return np.asarray(self.classes_[np.argmax(self._shares(X), axis=1)])
+        return answers(self, X, bound=None).label
 
     @available_if(lambda self: all(map(gives_probabilities, getattr(self, "voters_", [self]))))
     def predict_proba(self, X: Any) -> NDArray[Any]:
@@ -94,9 +94,7 @@ class Voting(EmbeddingClassifier):
         ndarray of shape (n_samples,)
             Euclidean radii: no smaller change turns enough voters to change the majority.
         """
-        check_is_fitted(self)
-        radii = [model.certified_radius(X, bound=bound) for model in self.voters_]
-        return vote_radii(self._votes(X), np.column_stack(radii))
+        return certified_labels(self, X, bound)[1]
 
     def share_centers(self) -> None:
         """Keep the centres, the same for all voters, once."""

@@ -20,6 +20,6 @@ and ``numbers.js``; what the data is stands in ``types.d.ts``.
 """
 
 from nsse.report.explorer.models import Samples
-from nsse.report.explorer.write import Summary, write_report
+from nsse.report.explorer.write import WrittenReport, write_report
 
-__all__ = ["Samples", "Summary", "write_report"]
+__all__ = ["Samples", "WrittenReport", "write_report"]

@@ -13,7 +13,6 @@ certificate allows for, so that the radius in the page is a certified one of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from nsse._errors import rule_error
 from nsse.certificates import Certificate, Decision, FunctionSpace, decision_of
 from nsse.certificates.radii import OWN
+from nsse.datasets import ImagePreparation, Preparation
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings
 from nsse.report.explorer.pictures import are_grey_levels
@@ -80,7 +80,7 @@ class StoredCenters:
         return cls(points, "f4", loss) if single else cls(points, "f8", 0.0)
 
 
-def live_map(findings: Findings, preparation: Mapping[str, Any], live: bool | str) -> LiveMap:
+def live_map(findings: Findings, preparation: Preparation, live: bool | str) -> LiveMap:
     """Put the map into numbers, as far as `live` and the model allow."""
     if live not in (True, False, "auto"):
         raise rule_error("live", 'be True, False or "auto"', live, 'Leave it "auto".')
@@ -104,12 +104,12 @@ def live_map(findings: Findings, preparation: Mapping[str, Any], live: bool | st
     return LiveMap({"preparation": known, **_entries(voters, stored, findings)})
 
 
-def _what_the_page_takes(findings: Findings, preparation: Mapping[str, Any]) -> dict[str, Any]:
+def _what_the_page_takes(findings: Findings, preparation: Preparation) -> dict[str, Any]:
     """Pictures only where features are the grey levels of image files; rows of numbers always."""
     shown = [points.inputs for points in (findings.train, findings.test) if points.inputs is not None]
     is_grey = all(are_grey_levels(inputs) for inputs in shown)
-    if preparation["kind"] == "images" and is_grey:
-        return {name: preparation.get(name, False) for name in ("kind", "size", "unit_norm")}
+    if isinstance(preparation, ImagePreparation) and is_grey:
+        return preparation.to_dict()
     return {"kind": "array"}
 
 

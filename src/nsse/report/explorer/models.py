@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._compat import remembered_neighbors
 from nsse._errors import rule_error, rule_message
-from nsse.certificates import decision_of
+from nsse.certificates import Answers, answers, decision_of, opened
 from nsse.certificates.votes import winners
 from nsse.report.explorer.scaling import Affine, affine_of
 
@@ -124,39 +123,44 @@ class Findings:
 
 def find(model: Any, samples: Samples) -> Findings:
     """Embed and label the samples, and ask the model for its training points."""
-    before, judge = opened(model)
+    before, judge = steps_and_judge(model)
     core = voters_of(judge)[0]
     scaling = affine_of(before, core)
-    X = samples.X if before is None or samples.X is None else before.transform(samples.X)
+    X = samples.X
+    for step in before if X is not None else []:
+        X = step.transform(X)
     n_samples = 0 if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
     labels = _labels(samples.y, core.classes_, n_samples)
     known = core.classes_.tolist()
     others = sorted({label for label in labels if label not in known}, key=str)
     place = {label: code for code, label in enumerate([*known, *others])}
     train, knows_labels = _training_points(judge, core, scaling, place)
-    radius, unproved = (None, "No samples came with the model.") if X is None else _radius(judge, X)
-    test = _no_points(train) if X is None else _test_points(judge, X, samples, labels, place)
+    said = None if X is None else answers(judge, X)
     return Findings(
-        judge, core, scaling, tuple(str(label) for label in place), train, test,
-        knows_labels, radius, unproved, has_labels=X is not None and samples.y is not None,
+        judge,
+        core,
+        scaling,
+        tuple(str(label) for label in place),
+        train,
+        _no_points(train) if said is None else _test_points(said, samples, labels, place),
+        knows_labels,
+        None if said is None else said.radius,
+        "No samples came with the model." if said is None else _why_unproved(judge, said),
+        has_labels=said is not None and samples.y is not None,
         n_seen=0 if X is None else _n_seen(core, X),
-        n_otherwise=0 if X is None or core is judge else _n_otherwise(core, X, test, place),
-    )  # fmt: skip
+        n_otherwise=0 if said is None or core is judge else _n_otherwise(core, said),
+    )
 
 
-def opened(model: Any) -> tuple[Any, Any]:
-    """The steps in front of our model (None: there are none), and our model, the one that predicts."""
-    model = _that_predicts(model)
-    before, core = (model[:-1], model[-1]) if isinstance(model, Pipeline) else (None, model)
-    if before is not None and len(before) == 0:
-        before = None
+def steps_and_judge(model: Any) -> tuple[list[Any], Any]:
+    """The steps in front of our model, and our model, the one that predicts; also within a search."""
+    before, core = opened(_that_predicts(model))
     core = _that_predicts(core)
+    cure = "Pass NSSE or another method of this library, alone or at the end of a pipeline."
     if not all(hasattr(core, name) for name in ("transform", "predict", "fit")):
-        cure = "Pass NSSE or another method of this library, alone or at the end of a pipeline."
         raise TypeError(rule_message("model", "embed and predict", type(core).__name__, cure))
     check_is_fitted(core)
     if not hasattr(core, "embedding_"):
-        cure = "Pass NSSE or another method of this library, alone or at the end of a pipeline."
         rule = "keep the embedding of its training samples, `embedding_`"
         raise TypeError(rule_message("model", rule, type(core).__name__, cure))
     return before, core
@@ -174,22 +178,19 @@ def voters_of(judge: Any) -> list[Any]:
     return list(getattr(judge, "voters_", [judge]))
 
 
-def _test_points(
-    judge: Any, X: Any, samples: Samples, labels: list[Any], place: dict[Any, int]
-) -> Points:
-    embedding = np.asarray(judge.transform(X), dtype=np.float64)
+def _test_points(said: Answers, samples: Samples, labels: list[Any], place: dict[Any, int]) -> Points:
+    embedding = np.asarray(said.embedding, dtype=np.float64)
     return Points(
         embedding,
         codes=np.array([place[label] for label in labels] or [-1] * len(embedding), dtype=np.intp),
-        predicted=np.array([place[label] for label in judge.predict(X).tolist()], dtype=np.intp),
+        predicted=np.array([place[label] for label in said.label.tolist()], dtype=np.intp),
         inputs=samples.X if sparse.issparse(samples.X) else np.asarray(samples.X, dtype=np.float64),
         names=_names(samples.names, len(embedding)),
     )
 
 
-def _n_otherwise(core: Any, X: Any, test: Points, place: dict[Any, int]) -> int:
-    alone = [place[label] for label in core.predict(X).tolist()]
-    return int(np.count_nonzero(test.predicted != alone))
+def _n_otherwise(core: Any, said: Answers) -> int:
+    return int(np.count_nonzero(said.label != np.array(_predicted(core, said.embedding))))
 
 
 def _no_points(train: Points) -> Points:
@@ -265,19 +266,14 @@ def _row_keys(X: Any, as_sparse: bool) -> Iterator[bytes | tuple[bytes, bytes]]:
         yield rows.indices[start:stop].astype(np.int64).tobytes(), rows.data[start:stop].tobytes()
 
 
-def _radius(judge: Any, X: Any) -> tuple[Floats | None, str]:
-    for voter in voters_of(judge):
-        if not hasattr(voter, "certified_radius"):
-            return (
-                None,
-                f"{type(voter).__name__} has no Gaussian map, and nothing is proved about others.",
-            )
-        try:
-            decision_of(voter)
-        except ValueError:
-            name = type(voter.classifier_).__name__
-            return None, f"Nothing is proved about the decisions of the classifier in use, {name}."
-    return np.asarray(judge.certified_radius(X)), ""
+def _why_unproved(judge: Any, said: Answers) -> str:
+    if said.radius is not None:
+        return ""
+    first = voters_of(judge)[0]
+    if not hasattr(first, "certified_radius"):
+        return f"{type(first).__name__} has no Gaussian map, and nothing is proved about others."
+    name = type(first.classifier_).__name__
+    return f"Nothing is proved about the decisions of the classifier in use, {name}."
 
 
 def _labels(y: Any, classes: NDArray[Any], n_samples: int) -> list[Any]:

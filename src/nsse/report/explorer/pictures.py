@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._errors import rule_error
-from nsse.datasets import area_average
+from nsse.datasets import ImagePreparation, Preparation, TablePreparation, area_average
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings
 from nsse.report.explorer.scaling import dense
@@ -23,34 +23,35 @@ PICTURE_BYTES = 24_000_000
 ROW_VALUES, COLUMNS = 2_000_000, 24
 
 
-def checked_preparation(preparation: Mapping[str, Any] | None, n_features: int) -> dict[str, Any]:
+def checked_preparation(told: Mapping[str, Any] | None, n_features: int) -> Preparation:
     """What is known about the features, with None as an array of them."""
-    known: dict[str, Any] = {"kind": "array"} if preparation is None else dict(preparation)
-    if known.get("kind") not in KINDS:
-        names = ", ".join(map(repr, KINDS))
-        raise rule_error("preparation", f"be None or have a kind, one of {names}", preparation,
-                         "Leave it None for a plain array.")  # fmt: skip
-    if known["kind"] == "images":
-        height, width = known["size"]
-        if height * width != n_features:
-            raise rule_error("preparation", f"have a size of {n_features} pixels", known["size"],
-                             "Give the height and width of the images that were fitted.")  # fmt: skip
-    if known["kind"] == "table" and len(known["columns"]) != n_features:
-        raise rule_error("preparation", f"name {n_features} columns", f"{len(known['columns'])} names",
-                         "Name the columns that were fitted, without the label.")  # fmt: skip
+    given = {"kind": "array", "n_features": n_features} if told is None else dict(told)
+    if given.get("kind") not in KINDS:
+        rule = f"be None or have a kind, one of {', '.join(map(repr, KINDS))}"
+        raise rule_error("preparation", rule, told, "Leave it None for a plain array.")
+    known = Preparation.from_dict({"unit_norm": False, "n_features": n_features} | given)
+    if isinstance(known, ImagePreparation) and known.size[0] * known.size[1] != n_features:
+        cure = "Give the height and width of the images that were fitted."
+        raise rule_error("preparation", f"have a size of {n_features} pixels", given["size"], cure)
+    if isinstance(known, TablePreparation) and len(known.columns) != n_features:
+        cure = "Name the columns that were fitted, without the label."
+        names = f"{len(known.columns)} names"
+        raise rule_error("preparation", f"name {n_features} columns", names, cure)
     return known
 
 
-def column_names(preparation: Mapping[str, Any], findings: Findings) -> list[str]:
-    """Names of the features."""
+def column_names(preparation: Preparation, findings: Findings) -> list[str]:
+    """Names of the features; pixels have none."""
+    if isinstance(preparation, ImagePreparation):
+        return []
     n_features = int(findings.core.n_features_in_)
-    if preparation["kind"] == "table":
-        return [str(name) for name in preparation["columns"]]
+    if isinstance(preparation, TablePreparation):
+        return [str(name) for name in preparation.columns]
     named = getattr(findings.core, "feature_names_in_", None)
     return [f"feature {k}" for k in range(n_features)] if named is None else [str(n) for n in named]
 
 
-def pictures_or_rows(preparation: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
+def pictures_or_rows(preparation: Preparation, findings: Findings) -> dict[str, Any]:
     """The entries ``pictures`` and ``rows`` of the page's data; one of them is None, or both."""
     parts = [points.inputs for points in (findings.train, findings.test)]
     shown = [part for part in parts if part is not None and part.shape[0]]
@@ -58,7 +59,7 @@ def pictures_or_rows(preparation: Mapping[str, Any], findings: Findings) -> dict
     first = len(findings.train) if parts[0] is None else 0
     if not shown:
         return {"pictures": None, "rows": None}
-    if preparation["kind"] == "images":
+    if isinstance(preparation, ImagePreparation):
         X = np.vstack([dense(part) for part in shown])
         return {"pictures": {"first": first, **_pictures(X, preparation)}, "rows": None}
     columns = column_names(preparation, findings)
@@ -70,11 +71,11 @@ def pictures_or_rows(preparation: Mapping[str, Any], findings: Findings) -> dict
     return {"pictures": None, "rows": {"first": first, **rows}}
 
 
-def _pictures(X: Floats, preparation: Mapping[str, Any]) -> dict[str, Any]:
-    height, width = preparation["size"]
+def _pictures(X: Floats, preparation: ImagePreparation) -> dict[str, Any]:
+    height, width = preparation.size
     images = X.reshape(-1, height, width)
     smaller = thumbnail_size((height, width), len(images))
-    grey = quantised(images, bool(preparation.get("unit_norm")))
+    grey = quantised(images, bool(preparation.unit_norm))
     if smaller != (height, width):
         grey = np.stack([np.rint(area_average(image.astype(float), smaller)) for image in grey])
     return {

@@ -40,13 +40,11 @@ def dense(X: Any) -> Floats:
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 
 
-def affine_of(before: Any, core: Any) -> Affine | None:
+def affine_of(before: list[Any], core: Any) -> Affine | None:
     """The steps before a model as one; None where one of them does more than scale features."""
     n_features = int(core.n_features_in_)
     folded = Affine(np.ones(n_features), np.zeros(n_features))
-    for step in [] if before is None else [step for _, step in before.steps]:
-        if step is None or step == "passthrough":
-            continue
+    for step in before:
         parts = _KNOWN.get(type(step).__name__)
         if parts is None or not type(step).__module__.startswith("sklearn.preprocessing"):
             return None

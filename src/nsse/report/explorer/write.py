@@ -16,6 +16,7 @@ from nsse._errors import rule_error
 from nsse._files import replacing
 from nsse._names import written
 from nsse.certificates.rejection import risk_coverage_curve
+from nsse.datasets import Preparation
 from nsse.report.explorer import facts
 from nsse.report.explorer.blocks import block, script_safe_json
 from nsse.report.explorer.bundle import bundled
@@ -31,7 +32,7 @@ CURVE_POINTS = 400
 
 
 @dataclass(frozen=True)
-class Summary:
+class WrittenReport:
     """What was written: points of training and of other samples, bytes, and whether f is inside."""
 
     n_train: int
@@ -48,7 +49,7 @@ def write_report(
     preparation: Mapping[str, Any] | None = None,
     title: str = "",
     live: bool | str = "auto",
-) -> Summary:
+) -> WrittenReport:
     """Write a report on a fitted model and samples: one HTML file that opens offline.
 
     Parameters
@@ -60,7 +61,7 @@ def write_report(
         pipeline. Training points come from it.
     samples : Samples
         Samples to lay over them, best unseen by the model.
-    preparation : mapping, default=None
+    preparation : Preparation or mapping, default=None
         What the features are: ``{"kind": "images", "size": (height, width), "unit_norm": bool}``,
         ``{"kind": "table", "columns": names}`` or ``{"kind": "array"}``; None is the last one. Images
         are shown as pictures, rows as numbers.
@@ -73,7 +74,7 @@ def write_report(
 
     Returns
     -------
-    Summary
+    WrittenReport
         Training points, other samples shown, bytes of the file, and whether the map is inside.
     """
     path, title = Path(path), written(title)
@@ -93,10 +94,10 @@ def write_report(
         with replacing(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
         inside = carried.entry is not None
-    return Summary(len(findings.train), len(findings.test), path.stat().st_size, inside)
+    return WrittenReport(len(findings.train), len(findings.test), path.stat().st_size, inside)
 
 
-def page(findings: Findings, preparation: Mapping[str, Any], live: LiveMap, title: str) -> str:
+def page(findings: Findings, preparation: Preparation, live: LiveMap, title: str) -> str:
     """The page as text."""
     folder = files("nsse.report.explorer")
 
@@ -114,7 +115,7 @@ def page(findings: Findings, preparation: Mapping[str, Any], live: LiveMap, titl
     )
 
 
-def page_data(findings: Findings, preparation: Mapping[str, Any], live: LiveMap) -> dict[str, Any]:
+def page_data(findings: Findings, preparation: Preparation, live: LiveMap) -> dict[str, Any]:
     """All that the scripts need to know."""
     center, matrix, offset, corners = polygon_map(findings.train.embedding, findings.train.codes)
     return {
@@ -128,7 +129,7 @@ def page_data(findings: Findings, preparation: Mapping[str, Any], live: LiveMap)
             "classes": np.unique(findings.train.codes).tolist(), "center": center.tolist(),
             "matrix": matrix.tolist(), "offset": offset.tolist(), "corners": corners.tolist(),
         },
-        "columns": [] if preparation["kind"] == "images" else column_names(preparation, findings),
+        "columns": column_names(preparation, findings),
         "trace": _trace_entry(findings),
         "radii": _radii_entry(findings),
         "live": live.entry,
