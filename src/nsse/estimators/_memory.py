@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nsse.landmarks import BLOCK_ROWS, ROWS, THIN_ROWS, UNIT_ROWS, few_centers, kept_bytes
+from nsse.solvers.constraint import FULL_UP_TO, LEAST_BLOCKS
 from nsse.solvers.factors import LARGEST_CONDITION
-from nsse.solvers.held import FULL_UP_TO, LEAST_BLOCKS
 from nsse.solvers.krylov import GUARD
 
 # Bytes of a float64.

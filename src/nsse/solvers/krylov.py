@@ -9,41 +9,18 @@ products. Where there is no cliff (d ≥ M) the space may not converge: then M i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
+from nsse.solvers.constraint import Constraint
 from nsse.solvers.factors import Factor
 
 Floats = NDArray[np.float64]
 
 # Guard vectors beyond those wanted: they carry the convergence of the last wanted one.
 GUARD = 8
-
-
-class Constraint(Protocol):
-    """B, as the kernel matrix K with B = K'K, or as the matrix itself."""
-
-    @property
-    def n_centers(self) -> int:
-        """m."""
-
-    def image(self, C: Floats) -> Floats:
-        """KC; where only B is there, C itself."""
-
-    def pulled(self, Y: Floats) -> Floats:
-        """BC from the image of C."""
-
-    def reduced(self, U: Floats, Y: Floats, V: Floats) -> Floats:
-        """U'MU from U, its image Y and V = MU; symmetric."""
-
-    def most_blocks(self, width: int) -> int:
-        """Of a Krylov space: 0 where a full solve is better."""
-
-    def whole(self, factor: Factor) -> Floats | tuple[Floats, Floats]:
-        """M, upper half; or θ (descending) and U."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from scipy.linalg import eigh
 from nsse._errors import rule_message
 from nsse._threads import in_parallel, one_blas_thread
 from nsse.kernels import gaussian_log_derivative
+from nsse.solvers.constraint import HeldKernel
 from nsse.solvers.factors import Factor, factorize, stacked_qr
-from nsse.solvers.held import HeldKernel
 from nsse.solvers.krylov import GUARD, Pairs, leading_pairs, orthonormal
 from nsse.solvers.problem import Problem
 
