@@ -52,6 +52,10 @@ class HeldKernel:
         """K'Y: B C of Y = KC."""
         return times(self.transposed, Y)
 
+    def opening(self, start: Floats) -> Floats:
+        """From a guess of Y the first block of a Krylov space, as K'Y."""
+        return self.pulled(start)
+
     def products(self, F: Floats, out: Floats) -> None:
         """K'F on and below the diagonal, where it is symmetric."""
         small = not self.is_symmetric and len(out) <= 2 * GRAM_PANEL
@@ -104,6 +108,10 @@ class SummedMatrix:
     def pulled(self, Y: Floats) -> Floats:
         """BC."""
         return self.B @ Y
+
+    def opening(self, start: Floats) -> Floats:
+        """The start itself, which is a guess of BC."""
+        return start
 
     def reduced(self, U: Floats, Y: Floats, V: Floats) -> Floats:
         """U'MU = U'V, made symmetric."""

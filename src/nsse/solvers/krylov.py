@@ -36,7 +36,8 @@ class Pairs:
 def leading_pairs(B: Constraint, factor: Factor, n_wanted: int, start: Floats, tol: float) -> Pairs:
     """Find the ``n_wanted`` leading pairs, and the guard vectors beside them where there are any.
 
-    ``start`` (m × b) spans a first guess of BC; its width is the block size.
+    ``start`` spans a first guess of the images, or of BC where there are none; its width is the block
+    size.
     """
     most = B.most_blocks(start.shape[1])
     pairs = _block_krylov(B, factor, n_wanted, start, tol, most) if most else None
@@ -46,10 +47,10 @@ def leading_pairs(B: Constraint, factor: Factor, n_wanted: int, start: Floats, t
 def _block_krylov(
     B: Constraint, factor: Factor, n_wanted: int, start: Floats, tol: float, most: int
 ) -> Pairs | None:
-    m, width = start.shape
+    m, width = B.n_centers, start.shape[1]
     U, C, V = (np.empty((m, most * width), order="F") for _ in range(3))
     Y = C
-    fresh = factor.solve_transposed(start)
+    fresh = factor.solve_transposed(B.opening(start))
     for done in range(0, most * width, width):
         block, upto = slice(done, done + width), done + width
         U[:, block] = orthonormal(fresh, U[:, :done])

@@ -144,7 +144,7 @@ def coordinates(
     """Up to d leading coordinates from the kernel matrix and the factor of P."""
     wanted = problem.objective.n_components
     first = class_start(problem) if start is None else start
-    pairs = leading_pairs(kernel, factor, wanted, kernel.pulled(first), RESIDUAL)
+    pairs = leading_pairs(kernel, factor, wanted, first, RESIDUAL)
     d = _rank(pairs, kernel.K, wanted, largest_noise)
     eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
     slopes = _slopes(problem, kernel.K, sigma, eigenvalues, C, Y)
