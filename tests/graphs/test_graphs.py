@@ -283,9 +283,11 @@ def test_an_affinity_of_the_wrong_shape_is_refused():
         check_affinity(np.zeros((2, 2)), np.array([0, 1, 1]))
 
 
-@pytest.mark.parametrize("counts", [(6, 4, 5), (160, 90, 70)], ids=["whole", "by class"])
-def test_rows_that_stand_for_several_samples_are_those_samples(counts):
+@pytest.mark.parametrize("few_rows", [0, 1000], ids=["by class", "whole"])
+@pytest.mark.parametrize("counts", [(6, 4, 5), (160, 90, 70)])
+def test_rows_that_stand_for_several_samples_are_those_samples(counts, few_rows, monkeypatch):
     """Every row of class c as w_c samples, each copy of the class with the edges of the class."""
+    monkeypatch.setattr(shifted, "FEW_ROWS", few_rows)
     X, codes = labelled(counts, 2)
     copies = np.array([3, 1, 2])
     W = gaussian_affinity(squared_distances(X), codes, 3)

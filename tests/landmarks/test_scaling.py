@@ -21,7 +21,7 @@ from nsse.landmarks import SELECTORS
 from nsse.landmarks.centers import STEPS, cluster_means, equal_shares, stratified
 from nsse.landmarks.moments import Moments, Terms, block_moments, gram_matrices
 from nsse.landmarks.neighborhoods import Neighbors, within_class_laplacians
-from nsse.solvers import gram_pencil
+from nsse.solvers import constraint
 from nsse.solvers.gram_pencil import IndefiniteError, solve_gram
 
 
@@ -96,7 +96,7 @@ def test_laplacian_of_duplicates(n_neighbors):
 
 @pytest.mark.parametrize("full_up_to", [0, 10**6], ids=["Krylov", "full"])
 def test_gram_pencil_against_lapack(data, full_up_to, monkeypatch):
-    monkeypatch.setattr(gram_pencil, "FULL_UP_TO", full_up_to)
+    monkeypatch.setattr(constraint, "FULL_UP_TO", full_up_to)
     X, codes = data
     _, B, P = literal_pencil(X, codes, X, 2.0, 1.0, 0.1, 4)
     theta, _ = eigh(B, P)

@@ -13,14 +13,14 @@ from scipy.linalg import eigh
 import oracles
 from nsse.kernels import gaussian
 from nsse.solvers import (
+    constraint,
     fix_signs,
-    held,
     pencil,
     solve_fixed,
     solve_pencil,
 )
+from nsse.solvers.constraint import HeldKernel
 from nsse.solvers.factors import factorize, stacked_qr
-from nsse.solvers.held import HeldKernel
 from problems import EPS, dense_parts, projector, two_points
 
 # One σ: the pencil is the paper's eigenproblem
@@ -336,9 +336,9 @@ def test_as_many_components_as_distinct_samples_are_found_and_no_more(make_blobs
 @pytest.mark.parametrize("d", [3, 9, 15])
 def test_krylov_space_and_full_solver_agree(digits, make_problem, monkeypatch, d):
     problem = make_problem(digits, mu2=0.05, n_components=d)
-    monkeypatch.setattr(held, "LEAST_BLOCKS", 1)
+    monkeypatch.setattr(constraint, "LEAST_BLOCKS", 1)
     by_krylov = solve_pencil(problem, 0.6)
-    monkeypatch.setattr(held, "LEAST_BLOCKS", 10**9)
+    monkeypatch.setattr(constraint, "LEAST_BLOCKS", 10**9)
     by_full = solve_pencil(problem, 0.6)
     assert by_full.eigensolver == "full"
     if d <= 9:
@@ -362,7 +362,7 @@ def test_a_krylov_space_that_does_not_converge_gives_way_to_the_full_solver(
 ):
     problem = make_problem(digits, mu2=0.05, n_components=9)
     expected = solve_pencil(problem, 0.6)
-    monkeypatch.setattr(held, "MAX_BLOCKS", 1)
+    monkeypatch.setattr(constraint, "MAX_BLOCKS", 1)
     solution = solve_pencil(problem, 0.6)
     assert solution.eigensolver == "full"
     np.testing.assert_allclose(solution.eigenvalues, expected.eigenvalues, rtol=1e-9)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nsse.landmarks import BLOCK_ROWS, ROWS, THIN_ROWS, UNIT_ROWS, few_centers, kept_bytes
+from nsse.solvers.constraint import FULL_UP_TO, LEAST_BLOCKS
 from nsse.solvers.factors import LARGEST_CONDITION
-from nsse.solvers.held import FULL_UP_TO, LEAST_BLOCKS
 from nsse.solvers.krylov import GUARD
 
 # Bytes of a float64.
@@ -127,7 +127,10 @@ class CenterMemory:
         )
         held = sum(self._problem(rows, m) for rows, m in pairs)
         search = SUBSAMPLE_TEMPORARIES * sizes[0] * few[0] + self._solver(few[0])
-        solutions = self.n_components * (DESCENDED * (sizes[0] + few[0]) + SCANNED * (sizes[1] + few[1]))
+        # Of each the coefficients, the embedding, and the basis that the next one starts from.
+        per_row, d = 2 * self.n_components + GUARD, self.n_components
+        remembered = zip((DESCENDED, SCANNED), sizes, few, strict=True)
+        solutions = sum(number * (rows * per_row + m * d) for number, rows, m in remembered)
         return max(measured, held + FLOAT * (search + solutions))
 
     def _problem(self, rows: int, m: int) -> float:

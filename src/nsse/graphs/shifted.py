@@ -39,6 +39,8 @@ Ints = NDArray[np.intp]
 DENSE_SHARE = 0.1
 # Up to this many samples one dense product takes less time than a loop over the classes.
 FEW_SAMPLES = 256
+# And up to this many one sparse product, where there are fewer columns than rows.
+FEW_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class ShiftedGraph:
     codes: Ints
     blocks: tuple[Any, ...]
     mu1: float
-    whole: Floats | None = None
+    whole: Any = None
     sizes: Floats | None = None
 
     @classmethod
@@ -73,18 +75,20 @@ class ShiftedGraph:
     ) -> ShiftedGraph:
         """From L_c of every class, for rows that stand for classes of these sizes."""
         blocks = tuple(_dense_if_full(L_c) for L_c in laplacians)
-        whole = None
+        whole: Any = None
         if len(codes) <= FEW_SAMPLES:
             whole = np.zeros((len(codes), len(codes)))
             for rows, L_c in zip(class_slices(codes), blocks, strict=True):
                 whole[rows, rows] = _dense(L_c)
+        elif len(codes) <= FEW_ROWS and all(sparse.issparse(L_c) for L_c in laplacians):
+            whole = sparse.csr_array(sparse.block_diag(laplacians))
         themselves = np.array_equal(sizes, np.bincount(codes))
         return cls(codes, blocks, float(mu1), whole, None if themselves else sizes)
 
     def classes_only(self) -> ShiftedGraph:
         """μ1 = 1 and no edges: S without its first term."""
         empty = tuple(sparse.csr_array(block.shape) for block in self.blocks)
-        whole = None if self.whole is None else np.zeros_like(self.whole)
+        whole = None if self.whole is None else 0.0 * self.whole
         return ShiftedGraph(self.codes, empty, 1.0, whole, self.sizes)
 
     @property

@@ -1,6 +1,7 @@
 """Everything with an argmin: the embedding for a given σ, and the σ itself.
 
-- ``problem``: what stays fixed while σ moves (distances, graph, weights); ``held``: the kernel at one σ.
+- ``problem``: what stays fixed while σ moves (distances, graph, weights).
+- ``constraint``: B, from the kernel matrix at one σ or as a sum over the samples.
 - ``factors``: a triangular factor of P, and the policy for ill-conditioned ones.
 - ``krylov``: the leading eigenpairs of P⁻¹B.
 - ``pencil``: one embedding for one σ (Eq. 12), with the slope of the objective.

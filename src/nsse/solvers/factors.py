@@ -22,7 +22,7 @@ from scipy.linalg import lapack, qr
 from scipy.linalg.blas import dtrmm, dtrsm
 
 from nsse.graphs import ShiftedGraph
-from nsse.solvers.held import HeldKernel
+from nsse.solvers.constraint import HeldKernel
 
 Floats = NDArray[np.float64]
 Buffers = tuple[Floats, Floats]  # for SK and P

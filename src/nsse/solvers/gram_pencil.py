@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from nsse._errors import rule_message
 from nsse._threads import one_blas_thread
+from nsse.solvers.constraint import SummedMatrix
 from nsse.solvers.factors import Factor, cholesky
-from nsse.solvers.held import FULL_UP_TO, LEAST_BLOCKS, between_factors
 from nsse.solvers.krylov import GUARD, leading_pairs
 from nsse.solvers.pencil import RESIDUAL, RankError
 
 Floats = NDArray[np.float64]
 
-MAX_BLOCKS = 16
 # Residual of the eigenpairs in units of the rounding of B and P: finer is of no use.
 RESIDUAL_PER_ROUNDING = 100.0
 # The first jitter, in units of the rounding of the largest diagonal entry of P, and how it grows.
@@ -38,40 +37,6 @@ class GramSolution:
     condition: float
     jitter: float
     eigensolver: str
-
-
-@dataclass(frozen=True)
-class SummedMatrix:
-    """B as the matrix that it is."""
-
-    B: Floats
-
-    @property
-    def n_centers(self) -> int:
-        """m."""
-        return len(self.B)
-
-    def image(self, C: Floats) -> Floats:
-        """C itself: there is no K."""
-        return C
-
-    def pulled(self, Y: Floats) -> Floats:
-        """BC."""
-        return self.B @ Y
-
-    def reduced(self, U: Floats, Y: Floats, V: Floats) -> Floats:
-        """U'V, made symmetric."""
-        found = U.T @ V
-        return (found + found.T) / 2
-
-    def most_blocks(self, width: int) -> int:
-        """Of a Krylov space: 0 where a full solve is better."""
-        m = self.n_centers
-        return min(MAX_BLOCKS, m // width) if m > max(FULL_UP_TO, width * LEAST_BLOCKS) else 0
-
-    def whole(self, factor: Factor) -> Floats:
-        """M = R⁻ᵀBR⁻¹."""
-        return between_factors(self.B, factor)
 
 
 class IndefiniteError(ValueError):

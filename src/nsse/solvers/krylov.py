@@ -9,41 +9,18 @@ products. Where there is no cliff (d ≥ M) the space may not converge: then M i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
+from nsse.solvers.constraint import Constraint
 from nsse.solvers.factors import Factor
 
 Floats = NDArray[np.float64]
 
 # Guard vectors beyond those wanted: they carry the convergence of the last wanted one.
 GUARD = 8
-
-
-class Constraint(Protocol):
-    """B, as the kernel matrix K with B = K'K, or as the matrix itself."""
-
-    @property
-    def n_centers(self) -> int:
-        """m."""
-
-    def image(self, C: Floats) -> Floats:
-        """KC; where only B is there, C itself."""
-
-    def pulled(self, Y: Floats) -> Floats:
-        """BC from the image of C."""
-
-    def reduced(self, U: Floats, Y: Floats, V: Floats) -> Floats:
-        """U'MU from U, its image Y and V = MU; symmetric."""
-
-    def most_blocks(self, width: int) -> int:
-        """Of a Krylov space: 0 where a full solve is better."""
-
-    def whole(self, factor: Factor) -> Floats | tuple[Floats, Floats]:
-        """M, upper half; or θ (descending) and U."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +36,8 @@ class Pairs:
 def leading_pairs(B: Constraint, factor: Factor, n_wanted: int, start: Floats, tol: float) -> Pairs:
     """Find the ``n_wanted`` leading pairs, and the guard vectors beside them where there are any.
 
-    ``start`` (m × b) spans a first guess of BC; its width is the block size.
+    ``start`` spans a first guess of the images, or of BC where there are none; its width is the block
+    size.
     """
     most = B.most_blocks(start.shape[1])
     pairs = _block_krylov(B, factor, n_wanted, start, tol, most) if most else None
@@ -69,10 +47,10 @@ def leading_pairs(B: Constraint, factor: Factor, n_wanted: int, start: Floats, t
 def _block_krylov(
     B: Constraint, factor: Factor, n_wanted: int, start: Floats, tol: float, most: int
 ) -> Pairs | None:
-    m, width = start.shape
+    m, width = B.n_centers, start.shape[1]
     U, C, V = (np.empty((m, most * width), order="F") for _ in range(3))
     Y = C
-    fresh = factor.solve_transposed(start)
+    fresh = factor.solve_transposed(B.opening(start))
     for done in range(0, most * width, width):
         block, upto = slice(done, done + width), done + width
         U[:, block] = orthonormal(fresh, U[:, :done])

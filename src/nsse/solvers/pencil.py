@@ -20,8 +20,8 @@ from scipy.linalg import eigh
 from nsse._errors import rule_message
 from nsse._threads import in_parallel, one_blas_thread
 from nsse.kernels import gaussian_log_derivative
+from nsse.solvers.constraint import HeldKernel
 from nsse.solvers.factors import Factor, factorize, stacked_qr
-from nsse.solvers.held import HeldKernel
 from nsse.solvers.krylov import GUARD, Pairs, leading_pairs, orthonormal
 from nsse.solvers.problem import Problem
 
@@ -144,7 +144,7 @@ def coordinates(
     """Up to d leading coordinates from the kernel matrix and the factor of P."""
     wanted = problem.objective.n_components
     first = class_start(problem) if start is None else start
-    pairs = leading_pairs(kernel, factor, wanted, kernel.pulled(first), RESIDUAL)
+    pairs = leading_pairs(kernel, factor, wanted, first, RESIDUAL)
     d = _rank(pairs, kernel.K, wanted, largest_noise)
     eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
     slopes = _slopes(problem, kernel.K, sigma, eigenvalues, C, Y)

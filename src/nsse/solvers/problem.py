@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nsse.graphs import ShiftedGraph
 from nsse.kernels import gaussian
-from nsse.solvers.held import HeldKernel
+from nsse.solvers.constraint import HeldKernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

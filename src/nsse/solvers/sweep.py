@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from nsse._threads import one_blas_thread
 from nsse.graphs import ShiftedGraph
 from nsse.kernels import gaussian
+from nsse.solvers.constraint import HeldKernel
 from nsse.solvers.factors import factorize_gram, gram
-from nsse.solvers.held import HeldKernel
 from nsse.solvers.pencil import trusted_coordinates
 from nsse.solvers.problem import Objective, Problem, Workspace
 

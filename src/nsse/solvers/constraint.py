@@ -1,4 +1,4 @@
-"""The kernel matrix at one σ, held whole: products with it, and B = K'K, which is never formed."""
+"""B of the constraint C'BC = I: as the kernel matrix K at one σ, B = K'K, or as a sum over samples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 PANEL = 512
 # Rows of K'SK computed at a time; of a small one from many rows fewer: less of its other half with it.
 GRAM_PANEL, SMALL_PANEL = 256, 64
-MAX_BLOCKS = 12
+MAX_BLOCKS, MAX_SUMMED_BLOCKS = 12, 16
 # A space of fewer blocks seldom converges, and a full solve of so few centres takes no longer.
 LEAST_BLOCKS = 4
 # Up to so many centres for more rows a full solve takes less time: there is no cliff in the spectrum.
@@ -52,6 +52,10 @@ class HeldKernel:
         """K'Y: B C of Y = KC."""
         return times(self.transposed, Y)
 
+    def opening(self, start: Floats) -> Floats:
+        """From a guess of Y the first block of a Krylov space, as K'Y."""
+        return self.pulled(start)
+
     def products(self, F: Floats, out: Floats) -> None:
         """K'F on and below the diagonal, where it is symmetric."""
         small = not self.is_symmetric and len(out) <= 2 * GRAM_PANEL
@@ -78,7 +82,7 @@ class HeldKernel:
         if factor.method == "cholesky" and not self.is_symmetric:
             B = np.zeros((self.n_centers, self.n_centers))
             self.products(self.K, out=B)
-            return between_factors(np.tril(B) + np.tril(B, -1).T, factor)
+            return SummedMatrix(np.tril(B) + np.tril(B, -1).T).whole(factor)
         G = factor.solve_transposed(self.transposed)
         if factor.method == "qr":
             U, root_theta, _ = svd(G, full_matrices=False, check_finite=False)
@@ -86,10 +90,47 @@ class HeldKernel:
         return dsyrk(1.0, G)
 
 
-def between_factors(B: Floats, factor: Factor) -> Floats:
-    """R⁻ᵀBR⁻¹ of a symmetric B."""
-    M = factor.solve_transposed(factor.solve_transposed(B).T)
-    return (M + M.T) / 2
+@dataclass(frozen=True)
+class SummedMatrix:
+    """B as the matrix that it is, where no K is held: the image of C is C."""
+
+    B: Floats
+
+    @property
+    def n_centers(self) -> int:
+        """m."""
+        return len(self.B)
+
+    def image(self, C: Floats) -> Floats:
+        """C itself."""
+        return C
+
+    def pulled(self, Y: Floats) -> Floats:
+        """BC."""
+        return self.B @ Y
+
+    def opening(self, start: Floats) -> Floats:
+        """The start itself, which is a guess of BC."""
+        return start
+
+    def reduced(self, U: Floats, Y: Floats, V: Floats) -> Floats:
+        """U'MU = U'V, made symmetric."""
+        found = U.T @ V
+        return (found + found.T) / 2
+
+    def most_blocks(self, width: int) -> int:
+        """Of a Krylov space: 0 where a full solve is better."""
+        m = self.n_centers
+        full = m <= max(FULL_UP_TO, width * LEAST_BLOCKS)
+        return 0 if full else min(MAX_SUMMED_BLOCKS, m // width)
+
+    def whole(self, factor: Factor) -> Floats:
+        """M = R⁻ᵀBR⁻¹."""
+        M = factor.solve_transposed(factor.solve_transposed(self.B).T)
+        return (M + M.T) / 2
+
+
+Constraint = HeldKernel | SummedMatrix
 
 
 def times(K: Floats, A: Floats) -> Floats:
