@@ -16,7 +16,7 @@ from nsse.certificates.asking import Answers, answers
 from nsse.certificates.decisions import Decision, decision_of
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.generalization import GeneralizationReport, generalization_report
-from nsse.certificates.lipschitz import LipschitzBounds, lipschitz_bounds
+from nsse.certificates.lipschitz import LipschitzBounds, lipschitz_bounds, row_sum_bound
 from nsse.certificates.models import certified_radius, expansion_of, opened
 from nsse.certificates.radii import Certificate
 from nsse.certificates.rejection import RiskCoverage, Selection, SelectivePredictor, risk_coverage
@@ -41,5 +41,6 @@ __all__ = [
     "lipschitz_bounds",
     "opened",
     "risk_coverage",
+    "row_sum_bound",
     "theorem_1",
 ]

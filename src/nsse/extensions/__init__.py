@@ -1,6 +1,12 @@
 """Maps a new x: the out-of-sample extensions of embeddings, and the nearest sample there."""
 
-from nsse.extensions.nearest import NearestSample, nearest_rows, squared_size
+from nsse.extensions.nearest import (
+    NearestSample,
+    nearest_labels,
+    nearest_own_and_other,
+    nearest_rows,
+    squared_size,
+)
 from nsse.extensions.nystrom import Neighborhoods, NystromExpansion, nystrom_coefficients
 from nsse.extensions.rbf import GaussianExpansion, SingleExpansion, interpolate
 from nsse.extensions.shrinking import shorten
@@ -14,6 +20,8 @@ __all__ = [
     "SingleExpansion",
     "SparseCoder",
     "interpolate",
+    "nearest_labels",
+    "nearest_own_and_other",
     "nearest_rows",
     "nystrom_coefficients",
     "shorten",

@@ -76,9 +76,7 @@ class GaussianExpansion:
         return [slice(start, start + width) for start in range(0, n_centers, width)]
 
     def _panel(self, rows: Any, panel: slice) -> Floats:
-        K = self.centers.squared_distances_from_moved(rows, panel)
-        K *= -1.0 / self.sigma**2
-        return row_products(np.exp(K, out=K), self.coef[panel])
+        return row_products(self.centers.kernel_from_moved(rows, self.sigma, panel), self.coef[panel])
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from typing import Any
 
 from nsse.evaluation import Task
 from nsse.evaluation.tasks import canonical, plain
-from nsse.paper.grids import GRIDS, MANY, MODERN, MULTIPLES, SHARES, Params
+from nsse.paper.grids import GRIDS, MANY, MODERN, MULTIPLES, Params
 from nsse.paper.printed import METHODS, PRINTED, TABLES
+from nsse.selection import SHARES
 
 # One computation serves both protocols: `paper` and `honest` read different parts of a row.
 PROTOCOLS = ("paper", "honest")

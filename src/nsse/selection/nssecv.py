@@ -24,7 +24,7 @@ from nsse.landmarks import RowSource, read_blocks
 from nsse.selection.grid import Split, default_param_grid
 from nsse.selection.points import with_params
 from nsse.selection.scoring import label_scorer
-from nsse.selection.search import NoPointError, Table, cv_results, run_search
+from nsse.selection.search import NoPointError, Scores, cv_results, run_search
 from nsse.selection.splits import drawn_splits
 from nsse.selection.subsample import Searched, searched_samples
 from nsse.selection.trial import Trial
@@ -327,7 +327,9 @@ def _checked_estimator(estimator: Any) -> NSSE:
     return estimator
 
 
-def _fitted(voting: list[NSSE], table: Table, index: int, trial: Trial, n_splits: int) -> dict[str, Any]:
+def _fitted(
+    voting: list[NSSE], table: Scores, index: int, trial: Trial, n_splits: int
+) -> dict[str, Any]:
     best = voting[0]
     return {
         "best_estimator_": best, "best_params_": dict(table.points[index]), "best_index_": index,

@@ -17,10 +17,10 @@ from nsse.certificates.asking import answers, certified_labels
 from nsse.certificates.votes import vote_shares
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.selection.points import with_params
-from nsse.selection.search import Table
+from nsse.selection.search import Scores
 
 
-def voters(base: Any, table: Table, places: Sequence[int], refit: Callable[[Any], Any]) -> list[Any]:
+def voters(base: Any, table: Scores, places: Sequence[int], refit: Callable[[Any], Any]) -> list[Any]:
     """The models that vote beside the best one, each at the mean kernel scale of its splits."""
     fitted = []
     for place in places:
