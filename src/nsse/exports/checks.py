@@ -21,8 +21,8 @@ from nsse.certificates import SelectivePredictor
 from nsse.estimators import NSSE, NYS, SPE, MReg, WithinMetric
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._gaussian_map import GaussianMapClassifier
+from nsse.estimators._learning import Condition
 from nsse.estimators._linear import LinearEmbeddingClassifier
-from nsse.estimators._nsse import Condition
 from nsse.exports.foreign import FOREIGN, NEIGHBORS, check_generator, check_plain
 from nsse.extensions import NearestSample, Neighborhoods, NystromExpansion, SparseCoder
 from nsse.kernels import Shifted, as_dense
@@ -38,10 +38,8 @@ ASKED = 256
 def check_model(model: Any) -> None:
     """Refuse a model of which a part cannot be what `fit` left; make search trees again."""
     parts = list(parts_of(model))
-    _require(
-        not isinstance(model, EmbeddingClassifier | SelectivePredictor) or _is_fitted(model),
-        "nothing fitted",
-    )
+    is_ours = isinstance(model, EmbeddingClassifier | SelectivePredictor)
+    _require(not is_ours or _is_fitted(model), "nothing fitted")
     for part in parts:
         if isinstance(part, np.random.RandomState | np.random.Generator):
             check_generator(part)
@@ -292,8 +290,8 @@ def _require(fits: Any, otherwise: str) -> None:
 
 
 CONTAINERS = (dict, list, tuple, set, np.ndarray)
-# Inner parts first: a model relies on what its expansion was found to be. A method is checked by the kind
-# of its map; a map of a new kind has an entry of its own.
+# Inner parts first: a model relies on what its expansion was found to be. A method is checked by
+# the kind of its map; a map of a new kind has an entry of its own.
 OURS: dict[type, Callable[[Any], None]] = {
     Shifted: _check_shifted,
     Neighborhoods: _check_neighborhoods,

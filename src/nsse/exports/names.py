@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from nsse import estimators
 from nsse.certificates import SelectivePredictor
-from nsse.estimators._nsse import Condition
+from nsse.estimators._learning import Condition
 from nsse.extensions import NearestSample, Neighborhoods, NystromExpansion, SparseCoder
 from nsse.kernels import Shifted
 from nsse.selection import NSSECV, BalancedSplits
