@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from nsse.certificates import SelectivePredictor
-from nsse.estimators import NSSE, NYS, SPE, MReg, WithinMetric
+from nsse.estimators import NSSE, NYS, SPE, MReg, SelectivePredictor, WithinMetric
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._learning import Condition

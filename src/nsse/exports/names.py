@@ -14,7 +14,6 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from nsse import estimators
-from nsse.certificates import SelectivePredictor
 from nsse.estimators._learning import Condition
 from nsse.extensions import NearestSample, Neighborhoods, NystromExpansion, SparseCoder
 from nsse.kernels import Shifted
@@ -30,7 +29,6 @@ METHODS: tuple[type, ...] = tuple(
 WRITTEN: dict[str, type] = {
     **{f"nsse.{kind.__name__}": kind for kind in METHODS},
     "nsse.NSSECV": NSSECV,
-    "nsse.SelectivePredictor": SelectivePredictor,
     "nsse.BalancedSplits": BalancedSplits,
     "nsse.Condition": Condition,
     "nsse.NearestSample": NearestSample,
