@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import oracles_methods_c as oracle
 from nsse import IsoKRR
-from nsse.extensions.kernel_ridge import kernel_ridge
+from nsse.extensions import kernel_ridge
 from nsse.graphs.geodesics import class_dissimilarities, geodesic_distances, shortest_links
 from nsse.solvers import isomap
 from nsse.solvers.isomap import classical_mds, double_centred

@@ -16,7 +16,7 @@ from nsse.estimators._direct import DirectClassifier
 from nsse.estimators._gaussian_map import GaussianMapClassifier, measured_distances
 from nsse.estimators._parameters import check_number
 from nsse.exports import checks, converter, names
-from nsse.extensions.kernel_ridge import kernel_ridge
+from nsse.extensions import kernel_ridge
 from nsse.kernels import gaussian
 
 GUIDE = Path(__file__).parents[2] / "CONTRIBUTING.md"

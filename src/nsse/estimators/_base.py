@@ -34,8 +34,8 @@ class EmbeddingClassifier(
     """Embeds by a learned map and classifies in the embedding, like scikit-learn's LDA.
 
     A subclass has a parameter ``classifier`` and sets, in ``fit``, ``embedding_`` and ``classifier_``
-    (from `_fitted_classifier`); `_map` evaluates its map at validated samples. Where it says so, Dask
-    arrays are answered lazily.
+    (from `_fitted_classifier`; None takes the largest coordinate); `_map` evaluates its map at validated
+    samples.
     """
 
     classifier: Any
@@ -152,6 +152,8 @@ class EmbeddingClassifier(
 
     def _labels(self, X: Any) -> NDArray[Any]:
         embedded = self._embed(X)
+        if self.classifier_ is None:
+            return np.asarray(self.classes_[embedded.argmax(axis=1)])
         return np.asarray(self.classifier_.predict(embedded))
 
     def _probabilities(self, X: Any) -> NDArray[Any]:

@@ -79,21 +79,17 @@ class Scores:
 
     def joined(self, other: Scores) -> Scores:
         """Its own rows and those of another table."""
-        return Scores(
-            self.points + other.points,
-            np.vstack([self.scores, other.scores]),
-            np.concatenate([self.sigmas, other.sigmas]),
-            np.concatenate([self.mu2, other.mu2]),
-            np.concatenate([self.n_components, other.n_components]),
-        )
+        pairs = zip(self._columns, other._columns, strict=True)
+        return Scores(self.points + other.points, *(np.concatenate(pair) for pair in pairs))
 
     def rows(self, places: list[int]) -> Scores:
         """Some of its rows."""
         points = tuple(self.points[place] for place in places)
-        return Scores(
-            points, self.scores[places], self.sigmas[places], self.mu2[places],
-            self.n_components[places],
-        )  # fmt: skip
+        return Scores(points, *(column[places] for column in self._columns))
+
+    @property
+    def _columns(self) -> tuple[Any, Any, Any, Any]:
+        return self.scores, self.sigmas, self.mu2, self.n_components
 
 
 Evaluate = Callable[[Sequence[Params]], Scores]
