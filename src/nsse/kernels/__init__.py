@@ -11,6 +11,7 @@ from nsse.kernels.distances import (
     Shifted,
     as_dense,
     check_distinct,
+    complete_squares,
     median_distance,
     squared_distances,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "SplitDistances",
     "as_dense",
     "check_distinct",
+    "complete_squares",
     "fill_gaussian",
     "gaussian",
     "gaussian_log_derivative",
