@@ -54,7 +54,16 @@ __version__ = "0.1.0"
 _ROOM_OF = dict.fromkeys((name for name in __all__ if name != "__version__"), "nsse.estimators")
 _ROOM_OF |= dict.fromkeys(("load", "save", "to_onnx"), "nsse.exports")
 _ROOM_OF["NSSECV"] = "nsse.selection"
-_ROOMS = ("certificates", "datasets", "estimators", "evaluation", "exports", "plot", "report", "selection")
+_ROOMS = (
+    "certificates",
+    "datasets",
+    "estimators",
+    "evaluation",
+    "exports",
+    "plot",
+    "report",
+    "selection",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -86,9 +86,7 @@ class Certificate:
 
     def _metric(self, bound: str) -> Floats:
         """F such that w'f moves by at most ‖F'w‖ per unit of length, of kernels or of x."""
-        if bound not in BOUNDS:
-            names = ", ".join(map(repr, BOUNDS))
-            raise rule_error("bound", f"be one of {names}", bound, "Choose one of them.")
+        check_bound(bound)
         if bound == "directional":
             return self.space.factor
         expansion = self.space.expansion
@@ -104,6 +102,13 @@ class Certificate:
         norm = self.space.largest_norm + self.space.rounding
         widest = float(np.linalg.norm(self.decision.weights, axis=1).max())
         return 4.0 * (widest * self.space.rounding + self.decision.rounding(norm, dtype))
+
+
+def check_bound(bound: Any) -> None:
+    """Refuse what is no name of a bound."""
+    if bound not in BOUNDS:
+        names = ", ".join(map(repr, BOUNDS))
+        raise rule_error("bound", f"be one of {names}", bound, "Choose one of them.")
 
 
 def reach(slack: Floats, sigma: float) -> Floats:
