@@ -32,7 +32,7 @@ from nsse.selection.grid import Split, score_points
 from nsse.selection.nssecv import VOTERS as DEFAULT_VOTERS
 from nsse.selection.points import GridPoint
 from nsse.selection.scoring import accuracy
-from nsse.selection.search import Table
+from nsse.selection.search import Scores
 from nsse.selection.splits import BalancedSplits
 
 CASES = (("coil20", 7), ("coil20", 10), ("orl", 3), ("yale", 10))
@@ -144,7 +144,7 @@ def by_tolerance(search: NSSECV) -> list[int]:
     points = tuple(results["params"])
     scores = np.array([results[f"split{i}_test_score"] for i in range(search.n_splits_)]).T
     mu2, d = (np.array([point[name] for point in points]) for name in ("mu2", "n_components"))
-    table = Table(points, scores, results["mean_sigma"], mu2, d)
+    table = Scores(points, scores, results["mean_sigma"], mu2, d)
     return [table.best(t) for t in TOLERANCES]
 
 

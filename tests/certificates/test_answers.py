@@ -87,5 +87,7 @@ def test_radii_may_be_left_out_and_bounds_are_checked(blobs, new_points):
     np.testing.assert_array_equal(rkhs, model.certified_radius(new_points, bound="rkhs"))
     with pytest.raises(ValueError, match=r"`bound` must be one of 'directional'.*Got 'l1'"):
         answers(model, new_points, bound="l1")
+    with pytest.raises(ValueError, match=r"`bound` must be one of 'directional'.*Got None"):
+        model.certified_radius(new_points, bound=None)
     with pytest.raises(NotFittedError):
         answers(NSSE(), new_points)

@@ -10,7 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.manifold import Isomap
 
 from nsse import IsoKRR
-from nsse.extensions.kernel_ridge import kernel_ridge
+from nsse.extensions import kernel_ridge
 from nsse.graphs.geodesics import class_dissimilarities, geodesic_distances, shortest_links
 from nsse.solvers import isomap
 from nsse.solvers.isomap import classical_mds, double_centred

@@ -20,7 +20,7 @@ from nsse import NSSE, WithinMetric
 from nsse.datasets import load_dataset
 from nsse.estimators._within_metric import learned_scatter, learned_scatter_of_some
 from nsse.evaluation.splits import per_class_split
-from nsse.extensions.shrinking import shorten
+from nsse.extensions import shorten
 from nsse.graphs import (
     ClassRows,
     ScatterSum,

@@ -307,8 +307,25 @@ def test_parts_that_do_not_fit_are_refused(change, reason, hostile):
         nsse.load(hostile(nsse.NSSE(2, sigma=1.0), change))
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (array_changed(lambda a: a[:1], "axes_"), "axes of other features"),
+        (array_changed(lambda a: np.full_like(a, np.nan), "axes_"), "axes_ with values .* not finite"),
+        (array_changed(lambda a: a[:1], "factors_"), "factors_ that is no vector of length"),
+        (array_changed(lambda a: -a, "factors_"), "factors outside 0 and 1"),
+    ],
+)
+def test_a_metric_that_does_not_fit_is_refused(change, reason, hostile):
+    with pytest.raises(ValueError, match=DAMAGED + reason):
+        nsse.load(hostile(nsse.WithinMetric(), change))
+
+
 def test_every_type_of_ours_has_its_check():
-    assert set(checks.OURS) == set(names.WRITTEN.values())
+    for kind in names.WRITTEN.values():
+        assert [known for known in checks.OURS if issubclass(kind, known)], kind.__name__
+    for known in checks.OURS:
+        assert [kind for kind in names.WRITTEN.values() if issubclass(kind, known)], known.__name__
 
 
 # The tree.

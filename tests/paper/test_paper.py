@@ -14,8 +14,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from nsse import NSSE, NSSECV, SUPLAP
 from nsse.evaluation import Row, per_class_split
+from nsse.extensions import nearest_labels
 from nsse.paper import figures, nsse_row
-from nsse.paper.candidates import Tried, nearest_labels, packed, unpacked
+from nsse.paper.candidates import Tried, packed, unpacked
 from nsse.paper.grids import GRIDS, candidate, umap_installed
 from nsse.paper.literal import literal_nsse
 from nsse.paper.printed import METHODS, PRINTED, RUN_TIMES, TABLES, printed_error

@@ -6,20 +6,23 @@
 - ``asking``: embedding, label and radius from one evaluation of f;
 - ``jacobians``, ``lipschitz``: Proposition 1, tighter bounds, and the steepest place found;
 - ``theorem``: Theorem 1 of the paper, term by term;
-- ``generalization``, ``rejection``: what radii say on samples with labels; predictions withheld.
+- ``generalization``, ``rejection``: what radii say on samples with labels, and what they buy.
 
 It receives models and asks them for their map: any Gaussian expansion will do. Figures of what it
 returns are in `nsse.report`; the mathematics is in ``docs/certificates.md``.
 """
 
+from importlib import import_module
+from typing import Any
+
 from nsse.certificates.asking import Answers, answers
 from nsse.certificates.decisions import Decision, decision_of
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.generalization import GeneralizationReport, generalization_report
-from nsse.certificates.lipschitz import LipschitzBounds, lipschitz_bounds
+from nsse.certificates.lipschitz import LipschitzBounds, lipschitz_bounds, row_sum_bound
 from nsse.certificates.models import certified_radius, expansion_of, opened
 from nsse.certificates.radii import Certificate
-from nsse.certificates.rejection import RiskCoverage, Selection, SelectivePredictor, risk_coverage
+from nsse.certificates.rejection import RiskCoverage, Selection, risk_coverage
 from nsse.certificates.theorem import Theorem1, theorem_1
 
 __all__ = [
@@ -41,5 +44,13 @@ __all__ = [
     "lipschitz_bounds",
     "opened",
     "risk_coverage",
+    "row_sum_bound",
     "theorem_1",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # It has a `fit`, and lives with what has one; here is its public name.
+    if name == "SelectivePredictor":
+        return getattr(import_module("nsse.estimators"), name)
+    raise AttributeError(f"module 'nsse.certificates' has no attribute {name!r}")

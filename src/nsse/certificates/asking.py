@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from nsse.certificates.decisions import decision_of
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.models import check_certified, map_at, opened
-from nsse.certificates.radii import Certificate
+from nsse.certificates.radii import Certificate, check_bound
 from nsse.certificates.votes import vote_radii, winners
 
 Floats = NDArray[np.float64]
@@ -88,9 +88,11 @@ def answers(model: Any, X: Any, *, bound: str | None = "directional") -> Answers
 def certified_labels(model: Any, X: Any, bound: str = "directional") -> tuple[NDArray[Any], Floats]:
     """Labels and certified radii of a model that must have them, from one evaluation of its map."""
     check_certified(model)
+    check_bound(bound)
+    for voter in getattr(model, "voters_", [model]):
+        decision_of(voter)  # refuses classifiers of which nothing is known before any work
     said = answers(model, X, bound=bound)
-    if said.radius is None:
-        raise ValueError(said.unproved)
+    assert said.radius is not None
     return said.label, said.radius
 
 

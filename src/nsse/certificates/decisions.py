@@ -20,6 +20,8 @@ from nsse.graphs import tie_share, tie_width
 
 Floats = NDArray[np.float64]
 
+EUCLIDEAN = "measure Euclidean distances"
+
 
 @dataclass(frozen=True)
 class Tie:
@@ -97,11 +99,9 @@ def decision_of(model: Any) -> Decision:
         return _largest_coordinate(model.classes_)
     known = _known_classifiers()
     if type(classifier) not in known:
-        names = ", ".join(f"{kind.__name__}" for kind in known)
-        raise rule_error(
-            "classifier", f"be one whose decision is known in closed form ({names})", classifier,
-            "Choose one of these, or go without a certificate.",
-        )  # fmt: skip
+        rule = f"be one whose decision is known in closed form ({', '.join(k.__name__ for k in known)})"
+        cure = "Choose one of these, or go without a certificate."
+        raise rule_error("classifier", rule, classifier, cure)
     return known[type(classifier)](classifier)
 
 
@@ -139,34 +139,26 @@ def _nearest_sample(classifier: NearestSample) -> Decision:
 
 def _nearest_neighbors(classifier: Any) -> Decision:
     points, codes, metric = remembered_neighbors(classifier)
-    if metric != "euclidean":
-        raise rule_error(
-            "classifier", "measure Euclidean distances to be certified", metric,
-            'Use KNeighborsClassifier with metric="euclidean".',
-        )  # fmt: skip
+    _must(metric == "euclidean", EUCLIDEAN, metric, 'Use KNeighborsClassifier with metric="euclidean".')
     k = int(classifier.n_neighbors)
     # One vote is one vote, however it is weighted by distance.
-    if not (classifier.weights in (None, "uniform") or (k == 1 and classifier.weights == "distance")):
-        raise rule_error(
-            "classifier", "count its neighbours equally to be certified", classifier.weights,
-            'Use KNeighborsClassifier with weights="uniform".',
-        )  # fmt: skip
+    equal = classifier.weights in (None, "uniform") or (k == 1 and classifier.weights == "distance")
+    cure = 'Use KNeighborsClassifier with weights="uniform".'
+    _must(equal, "count its neighbours equally", classifier.weights, cure)
     return _by_distance(points, codes, classifier, k)
 
 
 def _nearest_centroid(classifier: Any) -> Decision:
-    classes = classifier.classes_
-    if classifier.metric != "euclidean":
-        raise rule_error(
-            "classifier", "measure Euclidean distances to be certified", classifier.metric,
-            'Use NearestCentroid with metric="euclidean".',
-        )  # fmt: skip
-    if not np.isclose(classifier.class_prior_, 1 / len(classes)).all():
-        raise rule_error(
-            "classifier", "give all classes the same prior to be certified", classifier.class_prior_,
-            'Use NearestCentroid with priors="uniform".',
-        )  # fmt: skip
+    classes, metric, priors = classifier.classes_, classifier.metric, classifier.class_prior_
+    _must(metric == "euclidean", EUCLIDEAN, metric, 'Use NearestCentroid with metric="euclidean".')
+    same = np.isclose(priors, 1 / len(classes)).all()
+    _must(same, "give all classes the same prior", priors, 'Use NearestCentroid with priors="uniform".')
     return _by_distance(classifier.centroids_, np.arange(len(classes)), classifier, 1)
+
+
+def _must(fits: Any, rule: str, got: Any, cure: str) -> None:
+    if not fits:
+        raise rule_error("classifier", f"{rule} to be certified", got, cure)
 
 
 def _by_distance(points: NDArray[Any], codes: NDArray[Any], classifier: Any, k: int) -> Decision:

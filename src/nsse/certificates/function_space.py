@@ -73,9 +73,7 @@ def gram_bound(expansion: GaussianExpansion) -> Floats:
     both = np.hstack([C, np.abs(C)])
 
     def smoothed(rows: Floats) -> Floats:
-        K = centers.squared_distances_from_moved(rows)
-        K *= -1.0 / expansion.sigma**2
-        return np.asarray(np.exp(K, out=K) @ both)
+        return np.asarray(centers.kernel_from_moved(rows, expansion.sigma) @ both)
 
     with one_blas_thread():
         KC = in_blocks(smoothed, centers.points, N, 2 * d)

@@ -23,8 +23,7 @@ from nsse._compat import remembered_neighbors
 from nsse._errors import rule_error
 from nsse.certificates.asking import certified_labels
 from nsse.certificates.models import checked_samples, expansion_of
-from nsse.certificates.rivals import nearest_own_and_other
-from nsse.extensions import NearestSample
+from nsse.extensions import NearestSample, nearest_own_and_other
 
 Floats = NDArray[np.float64]
 

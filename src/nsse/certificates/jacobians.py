@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from nsse._threads import in_parallel, one_blas_thread
 from nsse.extensions import GaussianExpansion
-from nsse.kernels import as_dense
+from nsse.kernels import as_dense, gradient_factor
 
 Floats = NDArray[np.float64]
 
@@ -25,11 +25,11 @@ BLOCK_VALUES = 4_000_000
 def jacobians(expansion: GaussianExpansion, points: Floats) -> Floats:
     """J at every row of ``points``, of shape (n_points, n_features, n_components)."""
     Z, C, sigma = expansion.centers, expansion.coef, expansion.sigma
-    K = np.exp(Z.squared_distances_from_moved(points) / -(sigma**2))
+    K = Z.kernel_from_moved(points, sigma)
     J = points[:, :, np.newaxis] * (K @ C)[:, np.newaxis, :]
     for component, c in enumerate(C.T):
         J[:, :, component] -= as_dense((K * c) @ Z.points)
-    J *= -2.0 / sigma**2
+    J *= gradient_factor(sigma)
     return np.asarray(J)
 
 
@@ -61,11 +61,11 @@ def steepest_near(expansion: GaussianExpansion, start: Floats, max_iter: int) ->
 
 def _negative_half_square(x: Floats, expansion: GaussianExpansion) -> tuple[float, Floats]:
     """−‖J‖²/2 and its gradient −‖J‖ ∇(p'Jq), with p and q the leading singular vectors."""
-    Z, sigma = expansion.centers, expansion.sigma
+    Z, slope = expansion.centers, gradient_factor(expansion.sigma)
     left, values, right = np.linalg.svd(jacobians(expansion, x[np.newaxis])[0], full_matrices=False)
     p, q = left[:, 0], right[0]
-    s = (expansion.coef @ q) * np.exp(Z.squared_distances_from_moved(x[np.newaxis])[0] / -(sigma**2))
+    s = (expansion.coef @ q) * Z.kernel_from_moved(x[np.newaxis], expansion.sigma)[0]
     along = x @ p - Z.points @ p  # (x − z_i)'p
     weights = s * along
-    second = 4.0 / sigma**4 * (weights.sum() * x - Z.points.T @ weights) - 2.0 / sigma**2 * s.sum() * p
+    second = slope**2 * (weights.sum() * x - Z.points.T @ weights) + slope * s.sum() * p
     return -0.5 * float(values[0]) ** 2, -values[0] * second

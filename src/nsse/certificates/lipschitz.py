@@ -13,7 +13,7 @@ from nsse._errors import rule_error
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.jacobians import steepest_near, steepness
 from nsse.certificates.models import checked_samples, expansion_of
-from nsse.kernels import as_dense
+from nsse.kernels import as_dense, kernel_slope
 
 Floats = NDArray[np.float64]
 
@@ -96,11 +96,6 @@ def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> Lipsc
         steepest=candidates[top] + shift,
         sigma=expansion.sigma,
     )
-
-
-def kernel_slope(sigma: float) -> float:
-    """L_φ = √2 e^(−1/2)/σ, the largest slope of exp(−r²/σ²) (proof of Proposition 1)."""
-    return float(np.sqrt(2.0) * np.exp(-0.5) / sigma)
 
 
 def proposition_1(coef: Floats, sigma: float) -> float:

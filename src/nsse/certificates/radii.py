@@ -32,7 +32,7 @@ from nsse._threads import in_parallel
 from nsse.certificates.decisions import Decision
 from nsse.certificates.function_space import EPS, FunctionSpace
 from nsse.certificates.lipschitz import proposition_1, row_sum_bound
-from nsse.kernels import row_products
+from nsse.kernels import complete_squares, row_products
 
 Floats = NDArray[np.float64]
 
@@ -86,9 +86,7 @@ class Certificate:
 
     def _metric(self, bound: str) -> Floats:
         """F such that w'f moves by at most ‖F'w‖ per unit of length, of kernels or of x."""
-        if bound not in BOUNDS:
-            names = ", ".join(map(repr, BOUNDS))
-            raise rule_error("bound", f"be one of {names}", bound, "Choose one of them.")
+        check_bound(bound)
         if bound == "directional":
             return self.space.factor
         expansion = self.space.expansion
@@ -104,6 +102,13 @@ class Certificate:
         norm = self.space.largest_norm + self.space.rounding
         widest = float(np.linalg.norm(self.decision.weights, axis=1).max())
         return 4.0 * (widest * self.space.rounding + self.decision.rounding(norm, dtype))
+
+
+def check_bound(bound: Any) -> None:
+    """Refuse what is no name of a bound."""
+    if bound not in BOUNDS:
+        names = ", ".join(map(repr, BOUNDS))
+        raise rule_error("bound", f"be one of {names}", bound, "Choose one of them.")
 
 
 def reach(slack: Floats, sigma: float) -> Floats:
@@ -157,10 +162,7 @@ class _Leads:
         """‖(w_i − w_j)'f‖, never less than it is and never zero."""
         A, B = self.images[own], self.images[rivals]
         a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-        norms = row_products(A, B.T)
-        norms *= -2.0
-        norms += a[:, np.newaxis]
-        norms += b
+        norms = complete_squares(row_products(A, B.T), a, b)
         # What the expansion may be wrong by at most, so that what is left is no less than the truth.
         norms += 8.0 * (A.shape[1] + 8) * EPS * max(a.max(), b.max()) + np.finfo(float).tiny
         return np.sqrt(norms, out=norms)

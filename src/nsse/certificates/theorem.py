@@ -29,7 +29,7 @@ from nsse._errors import rule_error
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.lipschitz import rkhs_bound, row_sum_bound
 from nsse.certificates.models import checked_samples, expansion_of
-from nsse.certificates.rivals import nearest_own_and_other
+from nsse.extensions import nearest_own_and_other
 from nsse.kernels import squared_distances
 
 Floats = NDArray[np.float64]

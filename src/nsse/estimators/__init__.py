@@ -6,6 +6,7 @@ from nsse.estimators._lfda import LFDA
 from nsse.estimators._mreg import MReg
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._nys import NYS
+from nsse.estimators._selective import SelectivePredictor
 from nsse.estimators._spe import SPE
 from nsse.estimators._suplap import SUPLAP
 from nsse.estimators._warnings import (
@@ -27,5 +28,6 @@ __all__ = [
     "IsoKRR",
     "MReg",
     "ScaleAtBoundWarning",
+    "SelectivePredictor",
     "WithinMetric",
 ]

@@ -18,7 +18,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nsse.certificates.models import floating
 from nsse.extensions import NearestSample
+from nsse.landmarks import is_dask, lazily
 
 
 def gives_probabilities(model: Any) -> bool:
@@ -32,31 +34,36 @@ class EmbeddingClassifier(
     """Embeds by a learned map and classifies in the embedding, like scikit-learn's LDA.
 
     A subclass has a parameter ``classifier`` and sets, in ``fit``, ``embedding_`` and ``classifier_``
-    (from `_fitted_classifier`); `_map` evaluates its map at validated samples.
+    (from `_fitted_classifier`; None takes the largest coordinate); `_map` evaluates its map at validated
+    samples.
     """
 
     classifier: Any
+    # Whether Dask arrays are answered by blocks, and nothing gathered before it is asked for.
+    _answers_dask = False
 
     @abstractmethod
     def _map(self, X: Any) -> NDArray[Any]:
         """The map at the rows of a validated ``X``."""
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: Any) -> Any:
         """Embed samples by the learned map f.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, new or old.
+            Samples, new or old; for `NSSE` and `NSSECV` a Dask array as well, which is answered lazily.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
             f(x) for every row, in the floating-point type of ``X``.
         """
+        if self._is_asked_lazily(X):
+            return lazily(self._embed, X, self._n_features_out, floating(X.dtype))
         return self._embed(X)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """Label of the nearest training sample in the embedding, or what `classifier` says.
 
         Where training samples are equally near, up to rounding, the first of them gives its label.
@@ -64,32 +71,34 @@ class EmbeddingClassifier(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+            Samples; for `NSSE` and `NSSECV` a Dask array as well, which is answered lazily.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Labels.
         """
-        embedded = self._embed(X)
-        return np.asarray(self.classifier_.predict(embedded))
+        if self._is_asked_lazily(X):
+            return lazily(self.predict, X, None, self.classes_.dtype)
+        return self._labels(X)
 
     @available_if(gives_probabilities)
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, if `classifier` gives any (the nearest neighbour: 0 or 1).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+            Samples; for `NSSE` and `NSSECV` a Dask array as well, which is answered lazily.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        embedded = self._embed(X)
-        return np.asarray(self.classifier_.predict_proba(embedded))
+        if self._is_asked_lazily(X):
+            return lazily(self.predict_proba, X, len(self.classes_), np.dtype(np.float64))
+        return self._probabilities(X)
 
     def plot(self, X: Any = None, y: Any = None) -> tuple[Any, dict[str, list[Any]]]:
         """Draw the embedding, with other samples over the training samples: `nsse.plot.embedding`.
@@ -134,6 +143,22 @@ class EmbeddingClassifier(
         """The classifier asked for (None: the nearest neighbour, as in the paper), fitted."""
         classifier = NearestSample() if self.classifier is None else clone(self.classifier)
         return classifier.fit(embedding, y)
+
+    def _is_asked_lazily(self, X: Any) -> bool:
+        if not (self._answers_dask and is_dask(X)):
+            return False
+        check_is_fitted(self)
+        return True
+
+    def _labels(self, X: Any) -> NDArray[Any]:
+        embedded = self._embed(X)
+        if self.classifier_ is None:
+            return np.asarray(self.classes_[embedded.argmax(axis=1)])
+        return np.asarray(self.classifier_.predict(embedded))
+
+    def _probabilities(self, X: Any) -> NDArray[Any]:
+        embedded = self._embed(X)
+        return np.asarray(self.classifier_.predict_proba(embedded))
 
     def _embed(self, X: Any) -> NDArray[Any]:
         # Apart from `transform`, which may be set to return a data frame: classifiers take arrays.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._fitting import all_or_nothing
+from nsse.estimators._parameters import check_classifier, check_length_unit
 from nsse.estimators._posing import encode_labels
 
 Ints = NDArray[np.intp]
@@ -34,7 +35,9 @@ class DirectClassifier(EmbeddingClassifier):
         self
             The fitted estimator. If fit fails, the estimator is as it was before.
         """
-        length_unit = self._check_parameters()
+        self._check_parameters()
+        check_classifier(self.classifier)
+        length_unit = check_length_unit(getattr(self, "length_unit", "median"))
         X, y = self._validated(X, y)
         self.classes_, codes = encode_labels(y)
         self._learn(X, codes, length_unit)
@@ -42,9 +45,9 @@ class DirectClassifier(EmbeddingClassifier):
         return self
 
     @abstractmethod
-    def _check_parameters(self) -> float | None:
-        """Judge what can be judged without the data; the unit of length, None for the median."""
+    def _check_parameters(self) -> None:
+        """Judge what can be judged without the data, beside the classifier and the unit of length."""
 
     @abstractmethod
     def _learn(self, X: Any, codes: Ints, length_unit: float | None) -> None:
-        """Set ``embedding_`` and all that `_map` needs, from validated samples."""
+        """Set ``embedding_`` and all that `_map` needs; a ``length_unit`` of None is the median."""

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from nsse.certificates import Certificate, FunctionSpace, decision_of
+from nsse.certificates.asking import certified_labels
 from nsse.certificates.models import map_at
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.extensions import GaussianExpansion
@@ -83,10 +82,7 @@ class GaussianMapClassifier(EmbeddingClassifier):
             If nothing is proved about the `classifier`. Those known are the k nearest neighbours, the
             nearest centroid and scikit-learn's linear classifiers.
         """
-        check_is_fitted(self)
-        decision = decision_of(self)
-        values, dtype = map_at(self, X)
-        return Certificate(FunctionSpace.of(self._expansion), decision).radius(values, dtype, bound)
+        return certified_labels(self, X, bound)[1]
 
     def __getstate__(self) -> dict[str, Any]:
         # The prepared map is made of `centers_`, `coef_` and `sigma_`: no need to store them twice.

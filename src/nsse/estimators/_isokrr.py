@@ -8,14 +8,12 @@ from nsse._errors import rule_error
 from nsse.estimators._direct import DirectClassifier, Ints
 from nsse.estimators._gaussian_map import GaussianMapClassifier, measured_distances
 from nsse.estimators._parameters import (
-    check_classifier,
-    check_count,
-    check_length_unit,
     check_n_components,
     check_number,
     check_optional,
+    check_optional_count,
 )
-from nsse.extensions.kernel_ridge import kernel_ridge
+from nsse.extensions import kernel_ridge
 from nsse.graphs.geodesics import class_dissimilarities, geodesic_distances
 from nsse.kernels import gaussian
 from nsse.solvers import fix_signs
@@ -147,10 +145,8 @@ class IsoKRR(DirectClassifier, GaussianMapClassifier):
         self.negative_share_ = scaling.negative_share
         self.n_connected_components_ = geodesics.n_components
 
-    def _check_parameters(self) -> float | None:
-        """Judge what can be judged without the data; the unit of length, None for the median."""
-        if self.n_neighbors is not None:
-            check_count("n_neighbors", self.n_neighbors, cure="None joins all pairs.")
+    def _check_parameters(self) -> None:
+        check_optional_count("n_neighbors", self.n_neighbors, cure="None joins all pairs.")
         check_optional("beta", self.beta)
         if check_number("overlap", self.overlap, cure="0 keeps classes farthest apart.") > 1:
             raise rule_error(
@@ -159,8 +155,6 @@ class IsoKRR(DirectClassifier, GaussianMapClassifier):
             )  # fmt: skip
         check_number("alpha", self.alpha, positive=True, cure="Take 1e-8 to interpolate.")
         check_number("sigma", self.sigma, positive=True, cure="1.0 is the unit of length.")
-        check_classifier(self.classifier)
-        return check_length_unit(self.length_unit)
 
     def _check_existing(self, d: int, scaling: Scaling) -> int:
         """d, if there are as many positive eigenvalues; with None all there are, up to d."""

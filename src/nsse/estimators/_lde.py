@@ -7,7 +7,7 @@ from typing import Any
 from nsse.estimators._direct import DirectClassifier, Ints
 from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._linear import LinearEmbeddingClassifier, dense_samples
-from nsse.estimators._parameters import check_count, check_length_unit, check_optional
+from nsse.estimators._parameters import check_optional, check_optional_count
 from nsse.graphs.local_discriminant import discriminant_graphs
 from nsse.graphs.scatters import graph_rank, graph_scatter, within_class_scatter
 from nsse.solvers.scatter import solve_scatter
@@ -135,11 +135,8 @@ class LDE(DirectClassifier, LinearEmbeddingClassifier):
         solution = solve_scatter(between, within, principal, d, self.reg)
         self._keep_map(X, codes, principal, solution, solution.directions)
 
-    def _check_parameters(self) -> float | None:
-        """Judge what can be judged without the data; the unit of length, None for the median."""
+    def _check_parameters(self) -> None:
         self._check_shared()
         for name in ("n_neighbors", "n_neighbors_between"):
-            if getattr(self, name) is not None:
-                check_count(name, getattr(self, name), cure="None joins all pairs.")
+            check_optional_count(name, getattr(self, name), cure="None joins all pairs.")
         check_optional("beta", self.beta)
-        return check_length_unit(self.length_unit)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nsse._errors import rule_error
 from nsse._threads import one_blas_thread
 from nsse.estimators._base import EmbeddingClassifier
-from nsse.estimators._parameters import check_classifier, check_count, check_number
-from nsse.extensions.linear import linear_map
+from nsse.estimators._parameters import check_number, check_optional_count
+from nsse.extensions import linear_map
 from nsse.kernels import as_dense, check_distinct
 from nsse.solvers import fix_signs
 from nsse.solvers.scatter import (
@@ -41,12 +41,10 @@ class LinearEmbeddingClassifier(EmbeddingClassifier):
 
     def _check_shared(self) -> None:
         """Judge the shared parameters as far as that is possible without the data."""
-        if self.n_components is not None:
-            check_count("n_components", self.n_components, cure="Leave it None for all there are.")
+        check_optional_count("n_components", self.n_components, cure="Leave it None for all there are.")
         check_pca(self.pca)
         if self.reg is not None:
             check_number("reg", self.reg, cure="Leave it None to add a ridge only where it is needed.")
-        check_classifier(self.classifier)
 
     def _principal(self, X: Floats, within_rank: int) -> tuple[Principal, int]:
         """The coordinates to solve in, and the number of components, at most as many."""

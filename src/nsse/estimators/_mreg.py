@@ -14,10 +14,10 @@ from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier, measured_distances
 from nsse.estimators._parameters import (
     check_classifier,
-    check_count,
     check_length_unit,
     check_number,
     check_optional,
+    check_optional_count,
 )
 from nsse.estimators._posing import encode_labels
 from nsse.graphs.unsupervised import neighbor_laplacian
@@ -163,18 +163,14 @@ class MReg(GaussianMapClassifier):
         self.classifier_ = self._fitted_classifier(self.embedding_[labeled], y[labeled])
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """Label of the largest score, or what `classifier` says, for every row of ``X``."""
-        scores = self._embed(X)
-        if self.classifier_ is None:
-            return np.asarray(self.classes_[scores.argmax(axis=1)])
-        return np.asarray(self.classifier_.predict(scores))
+        return super().predict(X)
 
     @available_if(lambda self: hasattr(self.classifier, "predict_proba"))
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, if a `classifier` gives them: scores are none."""
-        scores = self._embed(X)
-        return np.asarray(self.classifier_.predict_proba(scores))
+        return self._probabilities(X)
 
     def _fitted_classifier(self, embedding: NDArray[Any], y: NDArray[Any]) -> Any:
         return None if self.classifier is None else clone(self.classifier).fit(embedding, y)
@@ -190,8 +186,7 @@ class MReg(GaussianMapClassifier):
         check_number("gamma_A", self.gamma_A, positive=True, cure="Take a small value such as 1e-8.")
         check_number("gamma_I", self.gamma_I, cure="0 switches the graph off.")
         check_number("sigma", self.sigma, positive=True, cure="1.0 is the unit of length.")
-        if self.n_neighbors is not None:
-            check_count("n_neighbors", self.n_neighbors, cure="None joins all pairs.")
+        check_optional_count("n_neighbors", self.n_neighbors, cure="None joins all pairs.")
         check_optional("beta", self.beta)
         if not isinstance(self.normalized, bool | np.bool_):
             raise rule_error("normalized", "be True or False", self.normalized, "Choose one of them.")

@@ -3,60 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
 
-from nsse._compat import CallbackSupportMixin, FitTasks, with_callbacks
-from nsse.estimators._fitting import all_or_nothing, logged
-from nsse.estimators._landmarks import LandmarkClassifier, row_source, tell
-from nsse.estimators._parameters import check_n_components
-from nsse.estimators._posing import (
-    Posed,
-    Verdict,
-    encode_labels,
-    pose,
-    search,
-    warn_about,
-)
-from nsse.estimators._settings import Settings, check_settings
-from nsse.extensions import GaussianExpansion
-from nsse.landmarks import CenterFit, RowSource
-from nsse.solvers import SearchResult, Solution, Step, Trace
-
-Ints = NDArray[np.intp]
+from nsse._compat import CallbackSupportMixin, with_callbacks
+from nsse.estimators._fitting import all_or_nothing
+from nsse.estimators._gaussian_map import GaussianMapClassifier
+from nsse.estimators._learning import keep_width, learn, require_landmarks, row_source
+from nsse.estimators._memory import CenterMemory, exact_memory
+from nsse.estimators._posing import warn_about
+from nsse.estimators._settings import check_settings
+from nsse.landmarks import read_blocks
+from nsse.solvers import Step
 
 
-@dataclass(frozen=True)
-class Condition:
-    """How the eigenproblem was solved, and how hard it was.
-
-    Attributes
-    ----------
-    factorization : {"cholesky", "qr"}
-        Factorisation of P = K'SK + μ2 I; "qr" is the answer to an ill-conditioned P.
-    condition_number : float
-        Estimate of cond(P).
-    eigensolver : {"block Krylov", "full"}
-        How the leading eigenvectors were found.
-    precision : {"float64", "float32"}
-        Of the kernel during the fit: single with landmarks if X is in single precision or bytes. The
-        fitted map is evaluated in double precision.
-    jitter : float
-        What was added to μ2, only ever with landmarks: in single precision, the rounding of P; more,
-        with a warning, where P was not positive definite.
-    """
-
-    factorization: str
-    condition_number: float
-    eigensolver: str
-    precision: str = "float64"
-    jitter: float = 0.0
-
-
-class NSSE(CallbackSupportMixin, LandmarkClassifier):
+class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     """Nonlinear Supervised Smooth Embedding.
 
     Learns an embedding Y of the labelled samples X together with the Gaussian RBF map f that produces
@@ -209,6 +171,8 @@ class NSSE(CallbackSupportMixin, LandmarkClassifier):
     True
     """
 
+    _answers_dask = True
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -258,7 +222,7 @@ class NSSE(CallbackSupportMixin, LandmarkClassifier):
 
     @all_or_nothing
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> NSSE:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn the embedding, its map f and the kernel scale.
 
         Parameters
@@ -275,74 +239,70 @@ class NSSE(CallbackSupportMixin, LandmarkClassifier):
         """
         settings = check_settings(self)
         source, y = row_source(self, X, y, settings)
-        classes, codes = encode_labels(y)
-        d = check_n_components(self.n_components, len(codes), len(classes))
-        tasks = FitTasks(self, X, y)
-        with logged(self.verbose):
-            if settings.centers is None or settings.centers.is_exact_for(len(codes)):
-                fitted, verdict = self._exact(source.X, y, codes, d, settings, tasks)
-            else:
-                fitted, verdict = self._with_centers(source, y, codes, d, settings, tasks)
-        warn_about(verdict, settings)
-        self._keep(fitted, tasks)
+        learned = learn(self, source, y, settings, (X, y))
+        warn_about(learned.verdict, settings)
+        learned.kept_by(self)
         return self
 
-    def _exact(
-        self, X: Any, y: Any, codes: Ints, d: int, settings: Settings, tasks: FitTasks
-    ) -> tuple[dict[str, Any], Verdict]:
-        posed = pose(X, y, codes, d, settings)
-        listener = _Listener(self, tasks, posed, X, y)
-        outcome = search(posed, settings, self.random_state, listener)
-        fitted = self._fitted(posed, outcome.solution, X, y) | _search_record(posed, outcome)
-        return fitted, Verdict.of_exact(outcome)
+    @all_or_nothing
+    @with_callbacks
+    def fit_blocks(self, blocks: Any) -> Self:
+        """Learn from samples that come in blocks, from disk for instance; needs landmarks.
 
-    def _fitted_centers(
-        self, fit: CenterFit, centers: Any, source: RowSource, y: NDArray[Any]
-    ) -> dict[str, Any]:
-        condition = Condition("cholesky", fit.condition, fit.eigensolver, str(fit.precision), fit.added)
-        return super()._fitted_centers(fit, centers, source, y) | {"condition_": condition}
+        The blocks are read once for the labels, once for the landmarks (twice for "kmeans++"), once for
+        a subsample that gives σ, once for the fit itself and, unless kernel values were kept, once for
+        the embedding. However rows are cut, the model is the same: they are regrouped to blocks of 4096.
+        Memory does not grow with the number of samples beyond 32 per landmark, but for their labels and
+        embeddings.
 
-    def _fitted(self, posed: Posed, solution: Solution, X: Any, y: Any) -> dict[str, Any]:
-        """Attributes of a model that can transform and predict."""
-        coef, embedding = posed.signed(solution)
-        embedding = embedding.astype(X.dtype)
-        sigma = solution.sigma * posed.unit
-        centers = X.copy()
-        return {
-            "embedding_": embedding, "coef_": coef, "centers_": centers, "sigma_": sigma,
-            "n_landmarks_": len(coef), "length_unit_": posed.unit, "classes_": np.unique(y),
-            "classifier_": self._fitted_classifier(embedding, y),
-            "_expansion": GaussianExpansion.at(centers, coef, sigma),
-        }  # fmt: skip
+        Parameters
+        ----------
+        blocks : iterable of (X, y), or function returning one
+            Samples and labels of every block; the same blocks in the same order whenever it is read. A
+            generator is used up after one reading: pass the function that makes it.
 
+        Returns
+        -------
+        self
+            The fitted estimator. If a block cannot be read or used, the error of its source is raised,
+            and the estimator is as it was before.
+        """
+        settings = check_settings(self)
+        require_landmarks(settings, "blocks of samples")
+        source = read_blocks(blocks)
+        check_classification_targets(source.y)
+        keep_width(self, source)
+        learned = learn(self, source, source.y, settings, (blocks, None))
+        warn_about(learned.verdict, settings)
+        learned.kept_by(self)
+        return self
 
-def _search_record(posed: Posed, outcome: SearchResult) -> dict[str, Any]:
-    """Attributes that tell how the search went."""
-    solution = outcome.solution
-    return {
-        "objective_": solution.excess - posed.problem.shift,
-        "eigenvalues_": solution.eigenvalues - posed.problem.objective.mu1 * posed.problem.n_samples,
-        "trace_": Trace(tuple(_in_units_of_x(step, posed) for step in outcome.trace.steps)),
-        "n_iter_": outcome.n_iter,
-        "condition_": Condition(solution.factorization, solution.condition, solution.eigensolver),
-    }
+    def estimate_memory(self, n_samples: int, n_features: int, n_classes: int = 10) -> int:
+        """Bytes that `fit` will need at its peak.
 
+        Parameters
+        ----------
+        n_samples, n_features : int
+            Shape of the training samples, dense ones.
+        n_classes : int, default=10
+            Number of classes: that of the components unless `n_components` says it, and of the parts in
+            which distances within classes are held.
 
-def _in_units_of_x(step: Step, posed: Posed) -> Step:
-    return replace(step, sigma=step.sigma * posed.unit)
-
-
-class _Listener:
-    """Passes every step on: to the log, to the user's callback, to scikit-learn's callbacks."""
-
-    def __init__(self, model: NSSE, tasks: FitTasks, posed: Posed, X: Any, y: Any) -> None:
-        self._model, self._tasks, self._posed = model, tasks, posed
-        self._data = (X, y)
-
-    def __call__(self, step: Step, solution: Solution | None) -> bool:
-        assert solution is not None
-        enough = tell(self._model, step, self._posed.unit)
-        asked = self._tasks.step(
-            step.stage, lambda: self._model._fitted(self._posed, solution, *self._data)
-        )
-        return enough or asked
+        Returns
+        -------
+        int
+            Bytes, beside what Python and its libraries take; with landmarks in single precision, and
+            beside the samples themselves, which may lie on disk. Within 30 % as a rule; but whether an
+            exact fit needs a QR factorisation, and twice the memory, depends on the samples and is
+            guessed from `mu1`, `mu2` and `sigma`.
+        """
+        d = n_classes - 1 if self.n_components is None else self.n_components
+        settings = check_settings(self)
+        plan = settings.centers
+        if plan is None or plan.is_exact_for(n_samples):
+            return exact_memory(n_samples, n_features, d, settings.mu1, settings.mu2, settings.sigma)
+        return CenterMemory(
+            n_samples, n_features, d, n_classes, plan.n_centers(n_samples),
+            n_drawn=plan.n_drawn(n_samples), searches=settings.sigma is None,
+            is_complete=settings.n_neighbors is None,
+        ).peak  # fmt: skip

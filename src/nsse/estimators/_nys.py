@@ -16,10 +16,8 @@ from nsse.estimators._eigenmaps import (
 )
 from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._parameters import (
-    check_classifier,
-    check_count,
-    check_length_unit,
     check_optional,
+    check_optional_count,
 )
 from nsse.extensions import Neighborhoods, NystromExpansion, nystrom_coefficients
 from nsse.graphs import degrees, squared_radii, within_reach
@@ -149,13 +147,9 @@ class NYS(DirectClassifier):
         radii2 = squared_radii(D2, self.n_neighbors) * unit**2
         return Neighborhoods(radii2, self.n_neighbors, SLACK * unit**2)
 
-    def _check_parameters(self) -> float | None:
-        """Judge what can be judged without the data; the unit of length, None for the median."""
+    def _check_parameters(self) -> None:
         check_optional("sigma", self.sigma)
-        if self.n_neighbors is not None:
-            check_count("n_neighbors", self.n_neighbors, cure="None keeps the whole kernel.")
-        check_classifier(self.classifier)
-        return check_length_unit(self.length_unit)
+        check_optional_count("n_neighbors", self.n_neighbors, cure="None keeps the whole kernel.")
 
 
 def _kernel(D2: Floats, sigma: float, kept: Mask | None) -> Any:

@@ -27,6 +27,11 @@ def check_count(name: str, value: Any, *, least: int = 1, cure: str) -> int:
     return int(value)
 
 
+def check_optional_count(name: str, value: Any, *, cure: str) -> int | None:
+    """None, or a whole number from 1 up."""
+    return None if value is None else check_count(name, value, cure=cure)
+
+
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """One of a few strings."""
     if not isinstance(value, str) or value not in choices:

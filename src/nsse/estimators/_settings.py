@@ -16,6 +16,7 @@ from nsse.estimators._parameters import (
     check_length_unit,
     check_number,
     check_optional,
+    check_optional_count,
     check_range,
 )
 
@@ -54,9 +55,9 @@ def check_settings(model: Any) -> Settings:
         mu3=None
         if model.mu3 is None
         else check_number("mu3", model.mu3, cure="Leave it None for 5 * mu2 * n_components."),
-        n_neighbors=None
-        if model.n_neighbors is None
-        else check_count("n_neighbors", model.n_neighbors, cure="None joins all pairs of a class."),
+        n_neighbors=check_optional_count(
+            "n_neighbors", model.n_neighbors, cure="None joins all pairs of a class."
+        ),
         beta=check_optional("beta", model.beta),
         affinity=model.affinity,
         sigma=check_optional("sigma", model.sigma),

@@ -17,11 +17,9 @@ from nsse.estimators._eigenmaps import (
 )
 from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._parameters import (
-    check_classifier,
-    check_count,
-    check_length_unit,
     check_number,
     check_optional,
+    check_optional_count,
 )
 from nsse.extensions import SparseCoder
 from nsse.graphs import degrees
@@ -139,14 +137,10 @@ class SPE(DirectClassifier):
     def _map(self, X: Any) -> NDArray[Any]:
         return self._coder(X)
 
-    def _check_parameters(self) -> float | None:
-        """Judge what can be judged without the data; the unit of length, None for the median."""
+    def _check_parameters(self) -> None:
         if check_number("alpha", self.alpha, positive=True, cure="Take 1e-3 for exact codes.") >= 1:
             raise rule_error(
                 "alpha", "be smaller than 1", self.alpha, "From 1 on every code vanishes; take 0.5."
             )
-        if self.n_neighbors is not None:
-            check_count("n_neighbors", self.n_neighbors, cure="None joins all pairs.")
+        check_optional_count("n_neighbors", self.n_neighbors, cure="None joins all pairs.")
         check_optional("beta", self.beta)
-        check_classifier(self.classifier)
-        return check_length_unit(self.length_unit)

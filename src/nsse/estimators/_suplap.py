@@ -9,9 +9,7 @@ from nsse.estimators._eigenmaps import warn_if_degenerate
 from nsse.estimators._gaussian_map import GaussianMapClassifier, measured_distances
 from nsse.estimators._parameters import (
     check_choice,
-    check_classifier,
     check_count,
-    check_length_unit,
     check_n_components,
     check_number,
     check_optional,
@@ -147,16 +145,13 @@ class SUPLAP(DirectClassifier, GaussianMapClassifier):
         self.eigenvalues_ = solution.eigenvalues
         self.objective_ = float(solution.eigenvalues.sum())
 
-    def _check_parameters(self) -> float | None:
-        """Judge what can be judged without the data; the unit of length, None for the median."""
+    def _check_parameters(self) -> None:
         check_number("mu", self.mu, cure="0 switches the separation of classes off.")
         _check_neighbors("n_neighbors", self.n_neighbors)
         _check_neighbors("n_neighbors_between", self.n_neighbors_between)
         check_optional("beta", self.beta)
         check_number("sigma", self.sigma, positive=True, cure="1.0 is the unit of length.")
         check_number("ridge", self.ridge, cure="1e-10 is small enough to interpolate.")
-        check_classifier(self.classifier)
-        return check_length_unit(self.length_unit)
 
 
 def _check_neighbors(name: str, value: Any) -> None:

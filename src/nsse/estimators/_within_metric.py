@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._errors import rule_error
 from nsse.estimators._fitting import all_or_nothing
-from nsse.estimators._parameters import check_count
-from nsse.extensions.shrinking import shorten
+from nsse.estimators._parameters import check_optional_count
+from nsse.extensions import shorten
 from nsse.graphs.metric import ClassRows, WithinScatter, class_neighbor_graph, within_scatter
 from nsse.kernels import squared_distances
 from nsse.landmarks import stratified
@@ -116,8 +116,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted transformer. If fit fails, it is as it was before.
         """
         shrinkage = check_shrinkage(self.shrinkage)
-        if self.n_neighbors is not None:
-            check_count("n_neighbors", self.n_neighbors, cure="None joins all samples of a class.")
+        check_optional_count("n_neighbors", self.n_neighbors, cure="None joins all samples of a class.")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         check_classification_targets(y)
         codes = np.unique(y, return_inverse=True)[1].astype(np.intp)

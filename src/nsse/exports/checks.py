@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from nsse.certificates import SelectivePredictor
-from nsse.estimators import LDE, LFDA, NSSE, NYS, SPE, SUPLAP, IsoKRR, MReg
-from nsse.estimators._nsse import Condition
+from nsse.estimators import NSSE, NYS, SPE, MReg, SelectivePredictor, WithinMetric
+from nsse.estimators._base import EmbeddingClassifier
+from nsse.estimators._gaussian_map import GaussianMapClassifier
+from nsse.estimators._learning import Condition
+from nsse.estimators._linear import LinearEmbeddingClassifier
 from nsse.exports.foreign import FOREIGN, NEIGHBORS, check_generator, check_plain
-from nsse.extensions import NearestSample
-from nsse.extensions.nystrom import Neighborhoods, NystromExpansion
-from nsse.extensions.sparse_coding import SparseCoder
+from nsse.extensions import NearestSample, Neighborhoods, NystromExpansion, SparseCoder
 from nsse.kernels import Shifted, as_dense
-from nsse.selection import NSSECV
-from nsse.selection.splits import BalancedSplits
+from nsse.selection import NSSECV, BalancedSplits
 from nsse.solvers import Step, Trace
 
 # Most by which the products of unit vectors may differ from those that were stored.
@@ -38,7 +37,8 @@ ASKED = 256
 def check_model(model: Any) -> None:
     """Refuse a model of which a part cannot be what `fit` left; make search trees again."""
     parts = list(parts_of(model))
-    _require(not isinstance(model, (*MAPS, SelectivePredictor)) or _is_fitted(model), "nothing fitted")
+    is_ours = isinstance(model, EmbeddingClassifier | SelectivePredictor)
+    _require(not is_ours or _is_fitted(model), "nothing fitted")
     for part in parts:
         if isinstance(part, np.random.RandomState | np.random.Generator):
             check_generator(part)
@@ -49,7 +49,7 @@ def check_model(model: Any) -> None:
             if isinstance(part, kind) and _is_fitted(part):
                 check(part)
     for part in parts:
-        if isinstance(part, MAPS) and _is_fitted(part):
+        if isinstance(part, EmbeddingClassifier) and _is_fitted(part):
             _ask(part)
 
 
@@ -113,6 +113,18 @@ def _check_spe(model: Any) -> None:
     _check_embedding(model, model._coder.atoms.shape[1], model._coder.Y.shape[1])
 
 
+def _check_metric(model: WithinMetric) -> None:
+    """A = I − V diag(1 − a) V'; there may be no axes at all."""
+    axes = model.axes_
+    fits = isinstance(axes, np.ndarray) and axes.ndim == 2 and axes.shape[0] == model.n_features_in_
+    _require(fits, "axes of other features")
+    _check_finite("axes_", axes)
+    for name in ("deviations_", "factors_"):
+        _check_vector(name, getattr(model, name), axes.shape[1])
+    _require(bool(((model.factors_ > 0) & (model.factors_ <= 1)).all()), "factors outside 0 and 1")
+    _check_names(model, axes.shape[0])
+
+
 def _check_search(model: NSSECV) -> None:
     voters, best = model.voters_, model.best_estimator_
     _require(isinstance(voters, list) and len(voters) > 0, "no voters in a search")
@@ -124,7 +136,8 @@ def _check_search(model: NSSECV) -> None:
 
 
 def _check_selective(model: SelectivePredictor) -> None:
-    _require(isinstance(model.model, MAPS) and _is_fitted(model.model), "no model to select from")
+    inner = model.model
+    _require(isinstance(inner, EmbeddingClassifier) and _is_fitted(inner), "no model to select from")
     _require(_is_number(model.radius_) and not np.isnan(model.radius_), "a radius that is no number")
 
 
@@ -276,22 +289,18 @@ def _require(fits: Any, otherwise: str) -> None:
 
 
 CONTAINERS = (dict, list, tuple, set, np.ndarray)
-# Models with a map of ours.
-MAPS = (NSSE, NSSECV, SUPLAP, LFDA, LDE, NYS, SPE, IsoKRR, MReg)
-# Inner parts first: a model relies on what its expansion was found to be.
+# Inner parts first: a model relies on what its expansion was found to be. A method is checked by
+# the kind of its map; a map of a new kind has an entry of its own.
 OURS: dict[type, Callable[[Any], None]] = {
     Shifted: _check_shifted,
     Neighborhoods: _check_neighborhoods,
     NystromExpansion: _check_nystrom,
     SparseCoder: _check_coder,
-    NSSE: _check_gaussian,
-    SUPLAP: _check_gaussian,
-    IsoKRR: _check_gaussian,
-    MReg: _check_gaussian,
-    LFDA: _check_linear,
-    LDE: _check_linear,
+    GaussianMapClassifier: _check_gaussian,
+    LinearEmbeddingClassifier: _check_linear,
     NYS: _check_nys,
     SPE: _check_spe,
+    WithinMetric: _check_metric,
     NSSECV: _check_search,
     SelectivePredictor: _check_selective,
     NearestSample: _check_nothing,  # looked at as the KNeighborsClassifier that it is

@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._errors import rule_error, rule_message
-from nsse.certificates.decisions import Decision, decision_of
-from nsse.estimators import LDE, LFDA, NSSE, NYS, SPE, SUPLAP, IsoKRR, MReg
+from nsse.certificates import Decision, decision_of, opened
+from nsse.estimators._base import EmbeddingClassifier
+from nsse.estimators._gaussian_map import GaussianMapClassifier
+from nsse.estimators._linear import LinearEmbeddingClassifier
+from nsse.exports.names import WRITTEN
 from nsse.exports.operations import GaussianGraph, LinearGraph, write_label
 from nsse.exports.precision import warn_if_lossy
 from nsse.selection import NSSECV
 
-GAUSSIAN, LINEAR, OTHERS = (NSSE, SUPLAP, IsoKRR, MReg), (LFDA, LDE), (NYS, SPE)
+# All that embeds and predicts, and those of them whose map is a graph of plain operations.
+OURS = tuple(kind for kind in WRITTEN.values() if issubclass(kind, EmbeddingClassifier))
+EXPORTED = (GaussianMapClassifier, LinearEmbeddingClassifier, NSSECV)
 # Plain operations that have been the same since: runtimes of 2022 and later know them.
 OPSET = {"": 17, "ai.onnx.ml": 3}
 
@@ -97,7 +101,7 @@ def register_converters() -> None:
     """
     update = _skl2onnx().update_registered_converter
     options = {"label": [False, True], "zipmap": [False, True, "columns"]}
-    for kind in (*GAUSSIAN, *LINEAR, *OTHERS, NSSECV):
+    for kind in OURS:
         update(kind, f"Nsse{kind.__name__}", _shapes, _convert, parser=_parse, options=options)
 
 
@@ -105,9 +109,9 @@ def graph_of(model: Any) -> GaussianGraph | LinearGraph:
     """The map of a fitted model in operations."""
     if isinstance(model, NSSECV):
         return graph_of(model.best_estimator_)
-    if isinstance(model, GAUSSIAN):
+    if isinstance(model, GaussianMapClassifier):
         return GaussianGraph.of(model.expansion_)
-    if isinstance(model, LINEAR):
+    if isinstance(model, LinearEmbeddingClassifier):
         return LinearGraph(model.mean_, model.components_)
     reason = "its map searches neighbours or solves a problem for every sample"
     raise TypeError(_no_converter(type(model).__name__, reason))
@@ -145,10 +149,8 @@ def _checked_labels(classes: NDArray[Any]) -> None:
 
 def _options(model: Any, predict: bool) -> dict[int, dict[str, Any]]:
     """Labels of a model of ours at the end; probabilities of others as a matrix, not as a dict."""
-    last = model
-    while isinstance(last, Pipeline):
-        last = last.steps[-1][1]
-    if isinstance(last, (*GAUSSIAN, *LINEAR, *OTHERS, NSSECV)):
+    _, last = opened(model)
+    if isinstance(last, EmbeddingClassifier):
         return {id(last): {"label": predict}}
     sklearns_own = isinstance(last, BaseEstimator) and is_classifier(last)
     return {id(last): {"zipmap": False}} if sklearns_own else {}
@@ -251,10 +253,9 @@ def _label_type(model: Any) -> Any:
 
 
 def _no_converter(name: str, reason: str) -> str:
-    return rule_message(
-        "model", "be made of parts that ONNX can express", f"{name} ({reason})",
-        "NSSE, NSSECV, SUPLAP, MReg, IsoKRR, LFDA, LDE and what skl2onnx converts are.",
-    )  # fmt: skip
+    known = ", ".join(kind.__name__ for kind in OURS if issubclass(kind, EXPORTED))
+    rule, cure = "be made of parts that ONNX can express", f"{known} and what skl2onnx converts are."
+    return rule_message("model", rule, f"{name} ({reason})", cure)
 
 
 def _skl2onnx() -> Any:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from nsse._errors import rule_error
+from nsse.certificates import opened
 
 
 def facts_of(model: Any) -> dict[str, Any]:
@@ -17,14 +17,11 @@ def facts_of(model: Any) -> dict[str, Any]:
 
     Of a pipeline its last step is described; ``steps`` names them all.
     """
-    last, steps = model, []
-    while isinstance(last, Pipeline):
-        steps += [type(step).__name__ for _, step in last.steps[:-1]]
-        last = last.steps[-1][1]
+    before, last = opened(model)
     best = getattr(last, "best_estimator_", last)
     told: dict[str, Any] = {"parameters": {k: _plain(v) for k, v in best.get_params(deep=False).items()}}
-    if steps:
-        told["steps"] = [*steps, type(last).__name__]
+    if before:
+        told["steps"] = [type(step).__name__ for step in (*before, last)]
     if hasattr(model, "classes_"):
         told["classes"] = [_plain(label) for label in model.classes_]
     if hasattr(model, "n_features_in_"):

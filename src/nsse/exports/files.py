@@ -152,7 +152,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     if unknown:
         raise rule_error(
             "path", "name a model file that holds trusted types only",
-            f"{source} with {_listed(unknown)}",
+            f"{source} with {_named(unknown)}",
             f"If you know the file and them, load it with trusted={unknown}; if not, leave it alone.",
         )  # fmt: skip
     with told_as_damage(source):
@@ -223,7 +223,7 @@ def _packed(model: Any, names: list[str], metadata: dict[str, Any] | None) -> by
     _, unknown = _audited(content, names)
     if unknown:
         raise rule_error(
-            "model", "hold types only that `nsse.load` trusts", _listed(unknown),
+            "model", "hold types only that `nsse.load` trusts", _named(unknown),
             f"Leave them out (a callback: model.set_params(callback=None)), or pass trusted={unknown} "
             "here and to `nsse.load`.",
         )  # fmt: skip
@@ -255,7 +255,7 @@ def checked_target(path: Path) -> Path:
     return path
 
 
-def _listed(names: list[str]) -> str:
+def _named(names: list[str]) -> str:
     return ", ".join(names)
 
 

@@ -1,9 +1,9 @@
 """The names of our types in files: they stay when a module moves.
 
 A file names a public class as a user does (``nsse.NSSECV``), and a type that is not public by a name
-of the same kind. `WRITTEN` says which class each name stands for now: whoever moves a class changes an
-import here and nothing else. `EARLIER` are names that older files hold; they are looked up, never
-imported.
+of the same kind. `WRITTEN` says which class each name stands for now: the methods of `nsse.estimators`
+are in it by themselves, and whoever moves another class changes an import here and nothing else.
+`EARLIER` are names that older files hold; they are looked up, never imported.
 """
 
 from __future__ import annotations
@@ -11,28 +11,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nsse.certificates import SelectivePredictor
-from nsse.estimators import LDE, LFDA, NSSE, NYS, SPE, SUPLAP, IsoKRR, MReg
-from nsse.estimators._nsse import Condition
-from nsse.extensions import NearestSample
-from nsse.extensions.nystrom import Neighborhoods, NystromExpansion
-from nsse.extensions.sparse_coding import SparseCoder
+from sklearn.base import BaseEstimator
+
+from nsse import estimators
+from nsse.estimators._learning import Condition
+from nsse.extensions import NearestSample, Neighborhoods, NystromExpansion, SparseCoder
 from nsse.kernels import Shifted
-from nsse.selection import NSSECV
-from nsse.selection.splits import BalancedSplits
+from nsse.selection import NSSECV, BalancedSplits
 from nsse.solvers import Step, Trace
 
+# Every method that `nsse.estimators` offers: what is public there has its name in files.
+METHODS: tuple[type, ...] = tuple(
+    kind
+    for kind in (getattr(estimators, name) for name in estimators.__all__)
+    if issubclass(kind, BaseEstimator)
+)
 WRITTEN: dict[str, type] = {
-    "nsse.NSSE": NSSE,
+    **{f"nsse.{kind.__name__}": kind for kind in METHODS},
     "nsse.NSSECV": NSSECV,
-    "nsse.SUPLAP": SUPLAP,
-    "nsse.LFDA": LFDA,
-    "nsse.LDE": LDE,
-    "nsse.NYS": NYS,
-    "nsse.SPE": SPE,
-    "nsse.IsoKRR": IsoKRR,
-    "nsse.MReg": MReg,
-    "nsse.SelectivePredictor": SelectivePredictor,
     "nsse.BalancedSplits": BalancedSplits,
     "nsse.Condition": Condition,
     "nsse.NearestSample": NearestSample,

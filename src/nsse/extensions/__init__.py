@@ -1,9 +1,15 @@
 """Maps a new x: the out-of-sample extensions of embeddings, and the nearest sample there."""
 
-from nsse.extensions.nearest import NearestSample, nearest_rows, squared_size
+from nsse.extensions.linear import linear_map, shorten
+from nsse.extensions.nearest import (
+    NearestSample,
+    nearest_labels,
+    nearest_own_and_other,
+    nearest_rows,
+    squared_size,
+)
 from nsse.extensions.nystrom import Neighborhoods, NystromExpansion, nystrom_coefficients
-from nsse.extensions.rbf import GaussianExpansion, SingleExpansion, interpolate
-from nsse.extensions.shrinking import shorten
+from nsse.extensions.rbf import GaussianExpansion, SingleExpansion, interpolate, kernel_ridge
 from nsse.extensions.sparse_coding import SparseCoder
 
 __all__ = [
@@ -14,6 +20,10 @@ __all__ = [
     "SingleExpansion",
     "SparseCoder",
     "interpolate",
+    "kernel_ridge",
+    "linear_map",
+    "nearest_labels",
+    "nearest_own_and_other",
     "nearest_rows",
     "nystrom_coefficients",
     "shorten",

@@ -1,4 +1,4 @@
-"""The nearest training sample of a new point in the embedding, as in the paper, and its label.
+"""The nearest training sample of a point in the embedding, as in the paper, its label, and its rivals.
 
 Where distances tie, up to the rounding of `tie_width`, the sample of the smallest index is taken: a
 point gets the same label in all units of X, alone and in every batch. Scikit-learn's own
@@ -7,6 +7,7 @@ point gets the same label in all units of X, alone and in every batch. Scikit-le
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,18 +50,61 @@ class NearestSample(KNeighborsClassifier):
         return np.asarray(codes[found])
 
 
+def nearest_labels(Y: NDArray[Any], y: NDArray[Any], Z: NDArray[Any]) -> NDArray[Any]:
+    """For every row of ``Z`` the label of the nearest row of ``Y``."""
+    return np.asarray(y[nearest_rows(Z, Y)])
+
+
 def nearest_rows(Z: NDArray[Any], Y: NDArray[Any]) -> Ints:
     """For every row of ``Z`` the index of the nearest row of ``Y``; of those that tie the smallest."""
-    among, size2, share = Shifted.of(Y), squared_size(Y), tie_share(Y.dtype)
+    size2, share = squared_size(Y), tie_share(Y.dtype)
     found = np.empty(len(Z), dtype=np.intp)
-    rows = max(1, BLOCK_VALUES // len(Y))
+
+    def fill(block: slice, D2: Floats) -> None:
+        found[block] = first_of_tied(D2, size2, share)
+
+    _with_distances(fill, Z, Y)
+    return found
+
+
+def nearest_own_and_other(
+    Y: Floats, y: NDArray[Any], points: Floats, labels: NDArray[Any], *, same: bool
+) -> tuple[Floats, Floats]:
+    """Distances from ``points`` to the nearest rows of ``Y`` with their label and with another one.
+
+    With `same` the points are the rows of ``Y``, and no point is its own neighbour. Infinite where there
+    is no such row.
+    """
+    own, other = np.empty(len(points)), np.empty(len(points))
+
+    def fill(block: slice, D2: Floats) -> None:
+        if same:
+            here = np.arange(len(D2))
+            D2[here, block.start + here] = np.inf
+        mine = labels[block, np.newaxis] == y
+        for out, wanted in ((own, mine), (other, ~mine)):
+            out[block] = _smallest(np.where(wanted, D2, np.inf), Y, points[block])
+
+    _with_distances(fill, points, Y)
+    return own, other
+
+
+def _with_distances(use: Callable[[slice, Floats], None], Z: NDArray[Any], Y: NDArray[Any]) -> None:
+    """Hand squared distances from the rows of ``Z`` to those of ``Y`` on, a block of rows at a time."""
+    among, rows = Shifted.of(Y), max(1, BLOCK_VALUES // len(Y))
 
     def fill(start: int) -> None:
-        D2 = among.squared_distances_from(Z[start : start + rows])
-        found[start : start + rows] = first_of_tied(D2, size2, share)
+        block = slice(start, start + rows)
+        use(block, among.squared_distances_from(Z[block]))
 
     in_parallel(fill, range(0, len(Z), rows), len(Z) * len(Y))
-    return found
+
+
+def _smallest(D2: Floats, Y: Floats, points: Floats) -> Floats:
+    """Distance to the nearest row; from the coordinates, for D2 has lost digits where it is small."""
+    nearest = D2.argmin(axis=1)
+    exact = np.linalg.norm(points - Y[nearest], axis=1)
+    return np.where(np.isinf(D2[np.arange(len(D2)), nearest]), np.inf, exact)
 
 
 def squared_size(Y: NDArray[Any]) -> float:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nsse._errors import rule_error
 from nsse.extensions.rbf import in_blocks
 from nsse.graphs import within_reach
-from nsse.kernels import Shifted, row_products
+from nsse.kernels import Shifted, fill_gaussian, row_products
 
 Floats = NDArray[np.float64]
 
@@ -67,13 +67,10 @@ class NystromExpansion:
     def _kernel(self, D2: Floats) -> Floats:
         """K between new points and centres; ``D2`` is used up."""
         near = self.neighborhoods
-        kept = None if near is None else within_reach(D2, near.radii2, near.n_neighbors, near.slack)
-        D2 *= -1.0 / self.sigma**2
-        if kept is None:
-            return np.asarray(np.exp(D2, out=D2))
-        K = np.zeros_like(D2)
-        K[kept] = np.exp(D2[kept])
-        return K
+        if near is not None:
+            # Out of reach: infinitely far, where the kernel vanishes.
+            D2[~within_reach(D2, near.radii2, near.n_neighbors, near.slack)] = np.inf
+        return fill_gaussian(D2, self.sigma, D2)
 
 
 def nystrom_coefficients(Y: Floats, eigenvalues: Floats, means: Floats) -> Floats:

@@ -76,9 +76,7 @@ class GaussianExpansion:
         return [slice(start, start + width) for start in range(0, n_centers, width)]
 
     def _panel(self, rows: Any, panel: slice) -> Floats:
-        K = self.centers.squared_distances_from_moved(rows, panel)
-        K *= -1.0 / self.sigma**2
-        return row_products(np.exp(K, out=K), self.coef[panel])
+        return row_products(self.centers.kernel_from_moved(rows, self.sigma, panel), self.coef[panel])
 
 
 @dataclass(frozen=True)
@@ -105,18 +103,24 @@ class SingleExpansion:
 
 
 def interpolate(D2: Floats, Y: Floats, sigma: float, ridge: float) -> Floats:
-    """Coefficients of the f that takes the values ``Y`` at its centres, Eq. (7): C = (Ψ + ρI)⁻¹Y.
+    """Coefficients of the f that takes the values ``Y`` at its centres, Eq. (7).
 
     ``D2`` holds the squared distances of the centres, ``sigma`` is in its units.
     """
+    return kernel_ridge(gaussian(D2, sigma), Y, ridge, "ridge")
+
+
+def kernel_ridge(K: Floats, Y: Floats, ridge: float, name: str = "alpha") -> Floats:
+    """C = (Ψ + ρI)⁻¹Y, which minimises ‖Y − ΨC‖² + ρ tr(C'ΨC); ``K`` is used up.
+
+    With a vanishing ridge it interpolates; ``name`` is what the user calls it.
+    """
     with one_blas_thread():
-        C = interpolation_coefficients(gaussian(D2, sigma), Y, ridge)
+        C = interpolation_coefficients(K, Y, ridge)
     if np.all(np.isfinite(C)):
         return C
-    raise rule_error(
-        "ridge", "be large enough for the kernel matrix to be invertible in floating point", ridge,
-        "Raise it, 1e-10 suffices for most data, or lower `sigma`.",
-    )  # fmt: skip
+    rule = "be large enough for the kernel matrix to be invertible in floating point"
+    raise rule_error(name, rule, ridge, "Raise it, 1e-10 suffices for most data, or lower `sigma`.")
 
 
 def _total(parts: Iterable[Floats]) -> Floats:

@@ -11,10 +11,17 @@ from nsse.kernels.distances import (
     Shifted,
     as_dense,
     check_distinct,
+    complete_squares,
     median_distance,
     squared_distances,
 )
-from nsse.kernels.gaussian import gaussian, gaussian_log_derivative
+from nsse.kernels.gaussian import (
+    fill_gaussian,
+    gaussian,
+    gaussian_log_derivative,
+    gradient_factor,
+    kernel_slope,
+)
 from nsse.kernels.interpolation import interpolation_coefficients
 from nsse.kernels.metric import SplitDistances
 from nsse.kernels.products import row_products
@@ -28,9 +35,13 @@ __all__ = [
     "SplitDistances",
     "as_dense",
     "check_distinct",
+    "complete_squares",
+    "fill_gaussian",
     "gaussian",
     "gaussian_log_derivative",
+    "gradient_factor",
     "interpolation_coefficients",
+    "kernel_slope",
     "median_distance",
     "precision_of",
     "row_products",

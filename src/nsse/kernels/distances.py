@@ -18,6 +18,7 @@ from sklearn.utils.extmath import row_norms
 
 from nsse._errors import rule_error
 from nsse._threads import in_parallel
+from nsse.kernels.gaussian import fill_gaussian
 from nsse.kernels.products import row_products
 
 Floats = NDArray[np.float64]
@@ -58,6 +59,11 @@ class Shifted:
     def squared_distances_from_moved(self, rows: Any, part: slice = slice(None)) -> Floats:
         """The same from rows that were `moved` already, to all or some of these points."""
         return _expanded(rows, row_norms(rows, squared=True), self.points[part], self.norms[part])
+
+    def kernel_from_moved(self, rows: Any, sigma: float, part: slice = slice(None)) -> Floats:
+        """exp(−‖x_i − z_j‖²/σ²) from rows that were `moved` already, the same bits in any batch."""
+        K = self.squared_distances_from_moved(rows, part)
+        return fill_gaussian(K, sigma, K)
 
     def by_columns(self) -> Shifted:
         """The same points stored by columns, as products with rows take them without a copy."""

@@ -18,6 +18,7 @@ from sklearn.utils.extmath import row_norms
 from nsse._errors import rule_error
 from nsse._threads import in_parallel
 from nsse.kernels.distances import as_dense, complete_squares
+from nsse.kernels.gaussian import fill_gaussian
 
 Floats = NDArray[np.float64]
 Rows = NDArray[Any]
@@ -97,8 +98,7 @@ class KernelRows:
         else:
             K[:] = as_dense(rows @ self.points.T)
         complete_squares(K, row_norms(rows, squared=True), self.norms)
-        K *= -1.0 / sigma**2
-        np.exp(K, out=K)
+        fill_gaussian(K, sigma, K)
 
 
 def squared_distances_between(A: Any, B: Any, norms_of_B: Rows | None = None) -> Rows:

@@ -11,13 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from nsse.evaluation.tasks import canonical
-from nsse.extensions import nearest_rows
 
-Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[Any]
 
 WHOLE = "all"  # dimension of an embedding that was not cut
@@ -61,9 +58,3 @@ def unpacked(entries: Iterable[Mapping[str, Any]]) -> dict[Tried, int]:
         for entry in entries
         for d, count in zip(entry["d"], entry["mistakes"], strict=True)
     }
-
-
-def nearest_labels(Y: Floats, y: Labels, Z: Floats) -> Labels:
-    """Labels of the nearest neighbours of Z among Y."""
-    labels: Labels = y[nearest_rows(Z, Y)]
-    return labels

@@ -17,8 +17,9 @@ import numpy as np
 from nsse._threads import one_blas_thread
 from nsse.estimators import NSSE, SUPLAP
 from nsse.evaluation import Row, per_class_split
+from nsse.extensions import nearest_labels
 from nsse.paper import nsse_row
-from nsse.paper.candidates import WHOLE, nearest_labels
+from nsse.paper.candidates import WHOLE
 from nsse.paper.printed import DIMENSION_FIGURES
 from nsse.paper.settings import ALL_METHODS, IMAGE_SIZE, N_CLASSES, Profile
 from nsse.paper.tables import paper_errors

@@ -22,9 +22,8 @@ from sklearn.svm import SVC
 
 from nsse.estimators.catalogue import catalogue
 
-# Dimensions of nested embeddings: in numbers of classes, and as shares of n_classes - 1.
+# Dimensions of nested embeddings, in numbers of classes.
 MULTIPLES = (0.5, 2, 4, 8)
-SHARES = (0.2, 0.3, 0.4, 0.55, 0.75, 1.0)
 
 # Training sets beyond this many samples get the coarse grids.
 MANY = 300
@@ -129,12 +128,6 @@ def umap_installed() -> bool:
 def dimensions(n_classes: int) -> list[int]:
     """Dimensions at which a nested embedding is cut."""
     return sorted({n_classes - 1, *(round(multiple * n_classes) for multiple in MULTIPLES)})
-
-
-def dimensions_below(n_classes: int, shares: tuple[float, ...] = SHARES) -> list[int]:
-    """Dimensions up to n_classes - 1, from 2 on where there are so many classes."""
-    most = n_classes - 1
-    return sorted({min(most, max(2, round(share * most))) for share in shares})
 
 
 def _modern(method: str, n_classes: int) -> Any:

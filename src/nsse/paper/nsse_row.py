@@ -15,14 +15,19 @@ import numpy as np
 from nsse.estimators import NSSE
 from nsse.kernels import squared_distances
 from nsse.paper.candidates import Labels, Tried
-from nsse.paper.grids import dimensions_below
 from nsse.paper.settings import Recipe
 from nsse.paper.validation import validation_splits
-from nsse.selection.grid import Split, SplitScores, score_points
-from nsse.selection.points import GridPoint
-from nsse.selection.scoring import accuracy
-from nsse.selection.search import NoPointError, Table
-from nsse.selection.trial import table_of
+from nsse.selection import (
+    GridPoint,
+    NoPointError,
+    Scores,
+    Split,
+    SplitScores,
+    accuracy,
+    dimensions_below,
+    score_points,
+    scores_of,
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class Scored:
     """The grid under one scaling: scores on the inner splits, and wrong labels there, all together."""
 
     scaling: str
-    table: Table
+    table: Scores
     wrong: tuple[float, ...]  # NaN where some split has no score
 
     def candidates(self) -> list[Tried]:
@@ -89,13 +94,13 @@ def test_mistakes(
     }
 
 
-def cross_validated(recipe: Recipe, X: Any, y: Labels, dims: Sequence[int], seed: int) -> Table:
+def cross_validated(recipe: Recipe, X: Any, y: Labels, dims: Sequence[int], seed: int) -> Scores:
     """Scores of all points of the grid at all d, one sweep per split."""
     points = _points(recipe, dims)
     D2 = squared_distances(X)
     splits = validation_splits(recipe, y, seed)
     columns = [_scores(points, Split(X, y, D2, *parts)) for parts in splits]
-    return table_of(points, columns, len(np.unique(y)))
+    return scores_of(points, columns, len(np.unique(y)))
 
 
 def fitted(choice: Tried, X: Any, y: Labels) -> NSSE:

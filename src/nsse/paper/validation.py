@@ -8,7 +8,7 @@ import numpy as np
 
 from nsse.paper.candidates import Labels
 from nsse.paper.settings import Recipe
-from nsse.selection.splits import BalancedSplits
+from nsse.selection import BalancedSplits
 
 
 def validation_splits(recipe: Recipe, y: Labels, seed: int) -> Iterator[tuple[Labels, Labels]]:

@@ -15,11 +15,11 @@ from nsse.estimators._centers import CenterPlan
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import affinity_rule, objective_of
 from nsse.estimators._settings import Settings
-from nsse.extensions import nearest_rows
+from nsse.extensions import nearest_labels
 from nsse.graphs import ShiftedGraph, check_affinity
 from nsse.kernels import median_distance
 from nsse.selection.center_grid import Fold, sweep_with_centers
-from nsse.selection.points import GridPoint, Params, with_params
+from nsse.selection.points import GridPoint, Params, dimensions_below, with_params
 from nsse.solvers import fix_signs
 from nsse.solvers.many import Embedded, embed_all
 from nsse.solvers.sweep import Sweep, Wanted
@@ -51,13 +51,11 @@ def default_param_grid(n_classes: int) -> dict[str, list[Any]]:
     dict
         Values of mu1, mu2, mu3, n_components and n_neighbors.
     """
-    most = n_classes - 1
-    shares = (0.2, 0.3, 0.4, 0.55, 0.75, 1.0)
     return {
         "mu1": [0.1, 1.0],
         "mu2": [0.001, 0.01],
         "mu3": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0],
-        "n_components": sorted({min(most, max(2, round(share * most))) for share in shares}),
+        "n_components": dimensions_below(n_classes),
         "n_neighbors": [2, 5],
     }
 
@@ -282,4 +280,4 @@ def _labels(classifier: Any, embedded: Embedded, split: Split) -> NDArray[Any]:
     y = split.y[split.train]
     if classifier is not None:
         return np.asarray(clone(classifier).fit(Y, y).predict(Z))
-    return y[nearest_rows(Z, Y)]
+    return nearest_labels(Y, y, Z)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from nsse._errors import rule_error
+from nsse.certificates.asking import answers, certified_labels
+from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
-from nsse.estimators._landmarks import keep_width, require_landmarks, row_source
-from nsse.estimators._lazy import LazyAnswers
+from nsse.estimators._learning import keep_width, require_landmarks, row_source
 from nsse.estimators._memory import sweep_memory
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._parameters import check_choice, check_count
@@ -24,17 +28,17 @@ from nsse.landmarks import RowSource, read_blocks
 from nsse.selection.grid import Split, default_param_grid
 from nsse.selection.points import with_params
 from nsse.selection.scoring import label_scorer
-from nsse.selection.search import NoPointError, Table, cv_results, run_search
+from nsse.selection.search import NoPointError, Scores, cv_results, run_search
 from nsse.selection.splits import drawn_splits
 from nsse.selection.subsample import Searched, searched_samples
 from nsse.selection.trial import Trial
-from nsse.selection.voting import Voting, voters
+from nsse.selection.voting import share_centers, vote_probabilities, voters
 
 # How many points vote where it is left to us; docs/model_selection.md compares.
 VOTERS = 20
 
 
-class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
+class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     """NSSE with its parameters chosen by cross-validation.
 
     Splits the training samples repeatedly at random, scores every point of a grid on the samples held
@@ -159,6 +163,8 @@ class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
     70
     """
 
+    _answers_dask = True
+
     def __init__(
         self,
         param_grid: Any = None,
@@ -270,8 +276,73 @@ class NSSECV(MetaEstimatorMixin, LazyAnswers, Voting):
             others = voters(base, table, table.next_best(index, n_voters - 1), refit)
         for name, value in _fitted([best, *others], table, index, trial, len(splits)).items():
             setattr(self, name, value)
-        self.share_centers()
+        share_centers(self.voters_)
         return self
+
+    def predict(self, X: Any) -> Any:
+        """The label that most of the voters give.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels; lazily, where X is a Dask array.
+        """
+        return super().predict(X)
+
+    @available_if(lambda self: all(map(gives_probabilities, getattr(self, "voters_", [self]))))
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes: the share of the voters for each, so that `predict` agrees.
+
+        Of a tie that class has more, by a part in a billion, which the better voter gives. A single
+        voter gives its own probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`; lazily, where X is a Dask array.
+        """
+        return super().predict_proba(X)
+
+    def certified_radius(self, X: Any, *, bound: str = "directional") -> NDArray[np.float64]:
+        """How far each sample can move without a change of its label: see `NSSE.certified_radius`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        bound : {"directional", "rkhs", "row_sum", "proposition_1"}, default="directional"
+            Which bound on the change of f to use.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Euclidean radii: no smaller change turns enough voters to change the majority.
+        """
+        return certified_labels(self, X, bound)[1]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        share_centers(getattr(self, "voters_", []))
+
+    def _map(self, X: Any) -> NDArray[Any]:
+        return np.asarray(self.best_estimator_._map(X))
+
+    def _labels(self, X: Any) -> NDArray[Any]:
+        return answers(self, X, bound=None).label
+
+    def _probabilities(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        return vote_probabilities(self.voters_, self.classes_, X)
 
     def estimate_memory(self, n_samples: int, n_features: int, n_classes: int = 10) -> int:
         """Bytes that `fit` will need at its peak, all workers together.
@@ -327,7 +398,9 @@ def _checked_estimator(estimator: Any) -> NSSE:
     return estimator
 
 
-def _fitted(voting: list[NSSE], table: Table, index: int, trial: Trial, n_splits: int) -> dict[str, Any]:
+def _fitted(
+    voting: list[NSSE], table: Scores, index: int, trial: Trial, n_splits: int
+) -> dict[str, Any]:
     best = voting[0]
     return {
         "best_estimator_": best, "best_params_": dict(table.points[index]), "best_index_": index,

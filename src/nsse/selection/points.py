@@ -13,6 +13,14 @@ Params = dict[str, Any]
 
 # One sweep serves all values of these; any other parameter starts another sweep.
 SWEPT = ("n_components", "mu1", "mu2", "mu3", "n_neighbors", "beta", "sigma")
+# Dimensions that are tried, as shares of n_classes − 1.
+SHARES = (0.2, 0.3, 0.4, 0.55, 0.75, 1.0)
+
+
+def dimensions_below(n_classes: int, shares: tuple[float, ...] = SHARES) -> list[int]:
+    """Dimensions up to n_classes − 1, from 2 on where there are so many classes."""
+    most = n_classes - 1
+    return sorted({min(most, max(2, round(share * most))) for share in shares})
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class NoPointError(Exception):
 
 
 @dataclass(frozen=True)
-class Table:
+class Scores:
     """Scores of points: one row per point, one column per split.
 
     ``sigmas`` are in units of length, averaged; ``mu2`` and ``n_components`` are those of the points,
@@ -77,29 +77,25 @@ class Table:
         n_splits = self.scores.shape[1]
         return float(self.scores[row].std(ddof=1) / np.sqrt(n_splits)) if n_splits > 1 else 0.0
 
-    def joined(self, other: Table) -> Table:
+    def joined(self, other: Scores) -> Scores:
         """Its own rows and those of another table."""
-        return Table(
-            self.points + other.points,
-            np.vstack([self.scores, other.scores]),
-            np.concatenate([self.sigmas, other.sigmas]),
-            np.concatenate([self.mu2, other.mu2]),
-            np.concatenate([self.n_components, other.n_components]),
-        )
+        pairs = zip(self._columns, other._columns, strict=True)
+        return Scores(self.points + other.points, *(np.concatenate(pair) for pair in pairs))
 
-    def rows(self, places: list[int]) -> Table:
+    def rows(self, places: list[int]) -> Scores:
         """Some of its rows."""
         points = tuple(self.points[place] for place in places)
-        return Table(
-            points, self.scores[places], self.sigmas[places], self.mu2[places],
-            self.n_components[places],
-        )  # fmt: skip
+        return Scores(points, *(column[places] for column in self._columns))
+
+    @property
+    def _columns(self) -> tuple[Any, Any, Any, Any]:
+        return self.scores, self.sigmas, self.mu2, self.n_components
 
 
-Evaluate = Callable[[Sequence[Params]], Table]
+Evaluate = Callable[[Sequence[Params]], Scores]
 
 
-def run_search(model: Any, grid: Any, base: Any, trial: Any) -> tuple[Table, int]:
+def run_search(model: Any, grid: Any, base: Any, trial: Any) -> tuple[Scores, int]:
     """The search that the parameters of an `NSSECV` ask for; ``trial`` scores points."""
     tolerance = check_number("tolerance", model.tolerance, cure="0 takes the best point.")
     if model.search == "joint":
@@ -119,7 +115,7 @@ def run_search(model: Any, grid: Any, base: Any, trial: Any) -> tuple[Table, int
     return sequential_search(grid, start, order, n_rounds, tolerance, trial)
 
 
-def joint_search(grid: Any, tolerance: float, evaluate: Evaluate) -> tuple[Table, int]:
+def joint_search(grid: Any, tolerance: float, evaluate: Evaluate) -> tuple[Scores, int]:
     """Score the whole grid; returns all scores and the best row."""
     table = evaluate(list(ParameterGrid(grid)))
     return table, table.best(tolerance)
@@ -132,10 +128,10 @@ def sequential_search(
     n_rounds: int,
     tolerance: float,
     evaluate: Evaluate,
-) -> tuple[Table, int]:
+) -> tuple[Scores, int]:
     """One parameter at a time, the others kept fixed (§5.1); ends early when a round changes nothing."""
     current = {name: start[name] for name in order}
-    table: Table | None = None
+    table: Scores | None = None
     place: dict[Any, int] = {}
     for _ in range(n_rounds):
         before = _key(current)
@@ -172,7 +168,7 @@ def search_order(grid: Mapping[str, Any], order: Sequence[str] | None) -> list[s
     return list(order)
 
 
-def cv_results(table: Table) -> dict[str, Any]:
+def cv_results(table: Scores) -> dict[str, Any]:
     """The table in the form of ``GridSearchCV``."""
     results: dict[str, Any] = {}
     for name in sorted({name for point in table.points for name in point}):

@@ -17,16 +17,16 @@ from nsse._threads import one_blas_thread
 from nsse.estimators._settings import Settings
 from nsse.selection.grid import Scorer, Split, SplitScores, score_points
 from nsse.selection.points import GridPoint, Params
-from nsse.selection.search import Table
+from nsse.selection.search import Scores
 
 # Grid points that a message names for each reason of failure.
 NAMED = 3
 
 
-def table_of(points: Sequence[GridPoint], columns: Sequence[SplitScores], n_classes: int) -> Table:
+def scores_of(points: Sequence[GridPoint], columns: Sequence[SplitScores], n_classes: int) -> Scores:
     """The scores of some points, one column per split, as a table."""
     d = [point.model.n_components for point in points]
-    return Table(
+    return Scores(
         tuple(dict(point.params) for point in points),
         np.array([column.scores for column in columns]).T,
         np.array([column.sigmas for column in columns]).mean(axis=0),
@@ -53,7 +53,7 @@ class Trial:
         self.counts: Counter[str] = Counter()
         self.failures: dict[str, str] = {}
 
-    def __call__(self, params: Sequence[Params]) -> Table:
+    def __call__(self, params: Sequence[Params]) -> Scores:
         """Score some points on all splits."""
         points = self.check(params)
         columns = self._columns(points)
@@ -61,7 +61,7 @@ class Trial:
             self.counts += column.counts
             for place, reason in column.failures.items():
                 self.failures.setdefault(str(params[place]), reason)
-        return table_of(points, columns, len(np.unique(self._splits[0].y)))
+        return scores_of(points, columns, len(np.unique(self._splits[0].y)))
 
     def check(self, params: Sequence[Mapping[str, Any]]) -> list[GridPoint]:
         """The points, if all of them can be judged fit without any work."""
@@ -91,7 +91,7 @@ class Trial:
         """What was computed."""
         return ", ".join(f"{number} {what}" for what, number in sorted(self.counts.items()))
 
-    def warn_about_failures(self, table: Table) -> None:
+    def warn_about_failures(self, table: Scores) -> None:
         """Name the points that score NaN."""
         if self.failures:
             warnings.warn(
@@ -111,10 +111,10 @@ class Trial:
         points: dict[str, list[str]] = {}
         for point, reason in self.failures.items():
             points.setdefault(reason.rstrip("."), []).append(point)
-        return " ".join(f"{_listed(failed)}: {reason}." for reason, failed in points.items())
+        return " ".join(f"{_some_named(failed)}: {reason}." for reason, failed in points.items())
 
 
-def _listed(points: list[str]) -> str:
+def _some_named(points: list[str]) -> str:
     more = f" and {len(points) - NAMED} more" if len(points) > NAMED else ""
     return ", ".join(points[:NAMED]) + more
 

@@ -1,0 +1,261 @@
+"""What a fit of NSSE does, exact or with landmarks: rows from anywhere in, attributes of a model out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from nsse._compat import FitTasks
+from nsse._errors import rule_error
+from nsse.certificates.models import floating
+from nsse.estimators._centers import check_supported, choose_centers
+from nsse.estimators._fitting import LOGGER, logged
+from nsse.estimators._parameters import check_n_components
+from nsse.estimators._posing import (
+    Posed,
+    Verdict,
+    center_search,
+    encode_labels,
+    neighbors_of,
+    objective_of,
+    pose,
+    search,
+)
+from nsse.estimators._settings import Settings
+from nsse.extensions import GaussianExpansion
+from nsse.landmarks import (
+    ArrayRows,
+    CenterFit,
+    DaskRows,
+    RowSource,
+    Sketch,
+    fit_centers,
+    gathered_labels,
+    is_dask,
+)
+from nsse.solvers import SearchResult, Solution, Step, Trace
+
+Ints = NDArray[np.intp]
+Attributes = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How the eigenproblem was solved, and how hard it was.
+
+    Attributes
+    ----------
+    factorization : {"cholesky", "qr"}
+        Factorisation of P = K'SK + μ2 I; "qr" is the answer to an ill-conditioned P.
+    condition_number : float
+        Estimate of cond(P).
+    eigensolver : {"block Krylov", "full"}
+        How the leading eigenvectors were found.
+    precision : {"float64", "float32"}
+        Of the kernel during the fit: single with landmarks if X is in single precision or bytes. The
+        fitted map is evaluated in double precision.
+    jitter : float
+        What was added to μ2, only ever with landmarks: in single precision, the rounding of P; more,
+        with a warning, where P was not positive definite.
+    """
+
+    factorization: str
+    condition_number: float
+    eigensolver: str
+    precision: str = "float64"
+    jitter: float = 0.0
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a fit leaves: the attributes of the model, and how it went."""
+
+    attributes: Attributes
+    verdict: Verdict
+    tasks: FitTasks
+
+    def kept_by(self, model: Any) -> None:
+        """Give the model its attributes; the fit is over."""
+        for name, value in self.attributes.items():
+            setattr(model, name, value)
+        self.tasks.end()
+
+
+@dataclass(frozen=True)
+class _Work:
+    """All that a fit starts from: the model with its parameters, the samples, whom to tell."""
+
+    model: Any
+    source: Any
+    y: NDArray[Any]
+    codes: Ints
+    n_components: int
+    settings: Settings
+    tasks: FitTasks
+
+
+def learn(
+    model: Any, source: RowSource, y: NDArray[Any], settings: Settings, given: tuple[Any, Any]
+) -> Learned:
+    """Fit ``model`` to samples, and leave it alone; ``given`` are the arguments of its `fit`."""
+    classes, codes = encode_labels(y)
+    d = check_n_components(model.n_components, len(codes), len(classes))
+    tasks = FitTasks(model, *given)
+    work = _Work(model, source, y, codes, d, settings, tasks)
+    plan = settings.centers
+    is_exact = plan is None or plan.is_exact_for(len(codes))
+    with logged(model.verbose):
+        attributes, verdict = _exact(work) if is_exact else _with_centers(work)
+    return Learned(attributes, verdict, tasks)
+
+
+def _exact(work: _Work) -> tuple[Attributes, Verdict]:
+    """All samples are centres."""
+    X, y, settings = work.source.X, work.y, work.settings
+    posed = pose(X, y, work.codes, work.n_components, settings)
+
+    def solved(solution: Solution) -> Attributes:
+        coef, embedding = posed.signed(solution)
+        sigma = solution.sigma * posed.unit
+        return _usable(work, X.copy(), coef, sigma, posed.unit, embedding.astype(X.dtype), y)
+
+    def listener(step: Step, solution: Solution | None) -> bool:
+        assert solution is not None
+        enough = tell(work.model, step, posed.unit)
+        return work.tasks.step(step.stage, lambda: solved(solution)) or enough
+
+    outcome = search(posed, settings, work.model.random_state, listener)
+    return solved(outcome.solution) | _search_record(posed, outcome), Verdict.of_exact(outcome)
+
+
+def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
+    """Few centres, and the samples in blocks."""
+    model, source, settings, d = work.model, work.source, work.settings, work.n_components
+    check_supported(model)
+    assert settings.centers is not None
+    rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31 - 1))
+    centers = choose_centers(settings.centers, source, work.codes, rng, d)
+
+    def sketched(sketch: Sketch) -> Attributes:
+        y = work.y[sketch.rows]
+        return _usable(work, sketch.centers, sketch.coef, sketch.scale, sketch.unit, sketch.embedding, y)
+
+    def listener(step: Step, unit: float, sketch: Callable[[], Sketch] | None) -> bool:
+        enough = tell(model, step, unit)
+        if sketch is None:  # the last step; the model itself follows
+            return enough
+        return work.tasks.step(step.stage, lambda: sketched(sketch())) or enough
+
+    fit = fit_centers(
+        source,
+        work.codes,
+        centers,
+        objective_of(settings, d),
+        neighbors_of(settings),
+        center_search(settings),
+        settings.length_unit,
+        rng,
+        listener,
+    )
+    embedding = fit.embedding.astype(floating(source.dtype), copy=False)
+    usable = _usable(work, centers.rows, fit.coef, fit.scale, fit.unit, embedding, work.y)
+    return usable | _center_record(fit, model.mu1 * len(work.y)), Verdict.of_centers(fit)
+
+
+def _usable(
+    work: _Work, centers: Any, coef: Any, sigma: float, unit: float, embedding: Any, y: NDArray[Any]
+) -> Attributes:
+    """Attributes of a model that can transform and predict; ``y`` are the labels of ``embedding``."""
+    return {
+        "embedding_": embedding,
+        "coef_": coef,
+        "centers_": centers,
+        "sigma_": sigma,
+        "n_landmarks_": len(coef),
+        "length_unit_": unit,
+        "classes_": np.unique(work.y),
+        "classifier_": work.model._fitted_classifier(embedding, y),
+        "_expansion": GaussianExpansion.at(centers, coef, sigma),
+    }
+
+
+def _search_record(posed: Posed, outcome: SearchResult) -> Attributes:
+    """Attributes that tell how the search went."""
+    solution = outcome.solution
+    return {
+        "objective_": solution.excess - posed.problem.shift,
+        "eigenvalues_": solution.eigenvalues - posed.problem.objective.mu1 * posed.problem.n_samples,
+        "trace_": _in_units_of_x(outcome.trace, posed.unit),
+        "n_iter_": outcome.n_iter,
+        "condition_": Condition(solution.factorization, solution.condition, solution.eigensolver),
+    }
+
+
+def _center_record(fit: CenterFit, shift: float) -> Attributes:
+    """The same of a fit with centres; ``shift`` is μ1 N."""
+    return {
+        "objective_": fit.excess - shift * len(fit.eigenvalues),
+        "eigenvalues_": fit.eigenvalues - shift,
+        "trace_": _in_units_of_x(fit.trace, fit.unit),
+        "n_iter_": len(fit.trace),
+        "condition_": Condition(
+            "cholesky", fit.condition, fit.eigensolver, str(fit.precision), fit.added
+        ),
+    }
+
+
+def _in_units_of_x(trace: Trace, unit: float) -> Trace:
+    return Trace(tuple(replace(step, sigma=step.sigma * unit) for step in trace.steps))
+
+
+def tell(model: Any, step: Step, unit: float) -> bool:
+    """Tell the log and the user's callback about a step; True if the latter wants no more."""
+    LOGGER.info(
+        "%s %d: sigma %.4g units, objective %.6g above its floor (%.2f s)",
+        step.stage, step.iteration, step.sigma, step.excess, step.seconds,
+    )  # fmt: skip
+    callback = model.callback
+    answer = None if callback is None else callback(replace(step, sigma=step.sigma * unit))
+    return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
+def row_source(model: Any, X: Any, y: Any, settings: Settings) -> tuple[Any, NDArray[Any]]:
+    """Samples and labels, checked; integers stay integers where rows are converted in blocks."""
+    if is_dask(X):
+        require_landmarks(settings, "a Dask array")
+        source = DaskRows.of(X)
+        keep_width(model, source)
+        y = column_or_1d(gathered_labels(y), warn=True)
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        return source, y
+    if settings.centers is None:
+        X, y = model._validated(X, y)
+    else:
+        X, y = validate_data(model, X, y, accept_sparse="csr", dtype="numeric", ensure_min_samples=2)
+        check_classification_targets(y)
+        if settings.centers.is_exact_for(len(y)):
+            X = X.astype(floating(X.dtype), copy=False)
+    return ArrayRows(X), y
+
+
+def keep_width(model: Any, source: RowSource) -> None:
+    """What `validate_data` keeps of an array."""
+    model.n_features_in_ = source.shape[1]
+    if hasattr(model, "feature_names_in_"):  # of an earlier fit on a data frame
+        del model.feature_names_in_
+
+
+def require_landmarks(settings: Settings, what: str) -> None:
+    if settings.centers is None:
+        raise rule_error(
+            "n_landmarks", f"be given for {what}", None,
+            'Exact NSSE needs all samples in memory; take a number such as 3000, or "auto".',
+        )  # fmt: skip
