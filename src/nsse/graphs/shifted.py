@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ class ShiftedGraph:
         """N: how many samples the rows stand for."""
         return self.n_rows if self.sizes is None else round(float(self.sizes.sum()))
 
-    @property
+    @cached_property
     def roots(self) -> Floats | None:
         """√w of every row, as a column; None where the rows are the samples."""
         if self.sizes is None:
@@ -113,7 +114,7 @@ class ShiftedGraph:
         """M."""
         return len(self.blocks)
 
-    @property
+    @cached_property
     def slices(self) -> list[slice]:
         """Rows of every class."""
         return class_slices(self.codes)
@@ -132,18 +133,19 @@ class ShiftedGraph:
             out[rows] += L @ centred
             out[rows] += root * total
 
-        in_parallel(fill, self._parts(), A.size)
+        in_parallel(fill, self._parts, A.size)
         return out
 
     def quadratic(self, Y: Floats) -> Floats:
         """Y'SY, every class centred: what is left of a nearly class-constant Y keeps its digits."""
         total = self._total(Y)
         result = self.mu1 * np.outer(total, total)
-        for rows, L, n_c, _ in self._parts():
+        for rows, L, n_c, _ in self._parts:
             centred = self._centred(Y, rows)
             result += centred.T @ (self.mu1 * n_c * centred + L @ centred)
         return result
 
+    @cached_property
     def _parts(self) -> list[tuple[slice, Any, Any, Any]]:
         """Rows, Laplacian, class sizes and √w of the parts that are worked on at a time."""
         own, roots = np.bincount(self.codes), self.roots

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,12 +78,17 @@ class HeldKernel:
         full = room < LEAST_BLOCKS or (not self.is_symmetric and self.n_centers <= FULL_UP_TO)
         return 0 if full else min(MAX_BLOCKS, room)
 
+    @cached_property
+    def _summed(self) -> SummedMatrix:
+        """B formed, once for all weights that are tried at this σ."""
+        B = np.zeros((self.n_centers, self.n_centers))
+        self.products(self.K, out=B)
+        return SummedMatrix(np.tril(B) + np.tril(B, -1).T)
+
     def whole(self, factor: Factor) -> Floats | tuple[Floats, Floats]:
         """M = R⁻ᵀBR⁻¹, upper half; of a QR factor, which M would square, the eigenpairs by an SVD."""
         if factor.method == "cholesky" and not self.is_symmetric:
-            B = np.zeros((self.n_centers, self.n_centers))
-            self.products(self.K, out=B)
-            return SummedMatrix(np.tril(B) + np.tril(B, -1).T).whole(factor)
+            return self._summed.whole(factor)
         G = factor.solve_transposed(self.transposed)
         if factor.method == "qr":
             U, root_theta, _ = svd(G, full_matrices=False, check_finite=False)
