@@ -144,6 +144,7 @@ def test_imports_point_to_the_left():
     assert not only_offenders(found), "these files must not import these rooms"
 
 
+@pytest.mark.slow
 def test_figures_are_imported_where_they_are_drawn():
     for room, other in AT_USE:
         program = f"import sys, nsse.{room}; print('nsse.{other}' in sys.modules)"
@@ -230,6 +231,7 @@ def run(program: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_importing_nsse_loads_nothing_optional():
     # scikit-learn itself loads pandas and rich where they are installed: count what comes on top.
     program = f"""
@@ -246,6 +248,7 @@ print(sorted((set(sys.modules) - before) & {OPTIONAL!r}))
     assert run(program) == "[]"
 
 
+@pytest.mark.slow
 def test_every_room_but_the_command_line_loads_without_the_optional_packages():
     modules = [
         ".".join(("nsse", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")

@@ -63,6 +63,7 @@ def coloured(tmp_path_factory):
     return folder / f"m{RED}.nsse", folder / "t.csv"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [("info",), ("predict",), ("evaluate",), ("export", "--onnx", "{}/x\x1b[1m.onnx"),
@@ -119,6 +120,7 @@ def photos(tmp_path_factory):
     return home
 
 
+@pytest.mark.slow
 @latin
 def test_names_that_are_no_utf8_go_all_the_way(photos, tmp_path):
     model = tmp_path / os.fsdecode(b"m\xf6del.nsse")

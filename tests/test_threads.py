@@ -130,6 +130,7 @@ def test_a_limit_of_the_users_own_does_not_keep_blas_from_one_thread(two_threads
     assert seen == [{1}, {2}]
 
 
+@pytest.mark.slow
 def test_many_threads_at_once_leave_the_limit_as_they_found_it(two_threads):
     inside = []
 
@@ -197,6 +198,7 @@ def test_calls_inside_calls_end(two_threads):
     assert len(done) == 8 * 3 * 3
 
 
+@pytest.mark.slow
 def test_threads_stay_from_one_call_to_the_next(two_threads):
     here = threading.current_thread().name
     helpers = set().union(*(names_of_workers(LARGE) for _ in range(20))) - {here}

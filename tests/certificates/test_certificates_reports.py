@@ -306,6 +306,7 @@ def test_curves_are_drawn_as_they_are(model, unseen, tmp_path):
         risk_coverage_figure({})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_permutations", [0, 3])
 def test_reports_are_drawn_as_they_are(n_permutations, model, unseen, tmp_path):
     pytest.importorskip("matplotlib")

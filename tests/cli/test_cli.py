@@ -43,6 +43,7 @@ def test_demo_leaves_its_four_files_and_nothing_else(demo):
     assert all(path.stat().st_size > 100 for path in out.iterdir())
 
 
+@pytest.mark.slow
 def test_errors_agree_with_a_recomputation(demo):
     _, out = demo
     errors = {(row["method"], int(row["n_per_class"])): row for row in rows_of(out / "errors.csv")}

@@ -204,6 +204,7 @@ def test_without_certificates_predict_says_why(blobs, tmp_path):
         assert "radius" not in rows_of(tmp_path / "l.csv")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npy"])
 def test_transform_writes_the_embedding(ending, iris, fitted, tmp_path):
     folder, _, _, X_new, _ = iris
@@ -347,6 +348,7 @@ def test_export_writes_a_graph_that_agrees(iris, fitted, tmp_path):
     assert label.tolist() == model.predict(X_new).tolist()
 
 
+@pytest.mark.slow
 def test_report_writes_a_page(photos, tmp_path):
     run("fit", photos / "train", "--out", tmp_path / "m.nsse")
     result = told("report", tmp_path / "m.nsse", photos / "test", "--out", tmp_path / "page.html")

@@ -52,6 +52,7 @@ def case(request, tmp_path):
     return model, X[:N_NEW], y[:N_NEW], tmp_path, len(getattr(model, "voters_", [model]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_a_command_evaluates_every_sample_once(case, evaluated, command):
     model, X, y, folder, n_maps = case
@@ -72,6 +73,7 @@ def test_a_command_evaluates_every_sample_once(case, evaluated, command):
     np.testing.assert_allclose([row["distance"] for row in told["predictions"]], nearest, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_report_evaluates_every_sample_once(case, evaluated):
     model, X, y, _, n_maps = case
     labels, embedding = model.predict(X), model.transform(X)

@@ -348,6 +348,7 @@ def test_fei_has_the_first_fifty_subjects(fei: Path) -> None:
     assert "first 50 subjects" in data.source
 
 
+@pytest.mark.slow
 def test_fei_may_lie_in_one_folder(fei: Path) -> None:
     expected = load_dataset("fei", data_home=fei, size=(1, 2))
     part = fei / "FEI" / "originalimages_part1"
@@ -612,6 +613,7 @@ REAL = {  # name: (classes, images per class)
 }
 
 
+@pytest.mark.slow
 @needs_real_data
 @pytest.mark.parametrize("name", REAL)
 def test_real_images(name: str) -> None:
@@ -640,6 +642,7 @@ def test_real_images_keep_their_size() -> None:
     np.testing.assert_allclose(np.linalg.norm(data.X, axis=1), 1, rtol=1e-12)
 
 
+@pytest.mark.slow
 @needs_real_data
 def test_real_mnist() -> None:
     data = load_dataset("mnist")
@@ -661,6 +664,7 @@ def nearest_neighbour_error(data: Dataset, per_class: int, seed: int) -> float:
     return 100 * (1 - model.score(data.X[test], data.y[test]))
 
 
+@pytest.mark.slow
 @needs_real_data
 def test_real_coil20_gives_the_printed_nearest_neighbour_error() -> None:
     """The paper prints 13.90 % at 7 training images per class; five splits scatter by about 1."""

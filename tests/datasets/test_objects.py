@@ -80,6 +80,7 @@ def test_nearer_part_hides_the_farther() -> None:
     assert alone.max() > AMBIENT
 
 
+@pytest.mark.slow
 def test_what_load_dataset_gives(objects: Dataset) -> None:
     assert (objects.X.shape, objects.image_shape, objects.name) == ((1440, 625), (25, 25), "objects")
     np.testing.assert_array_equal(objects.y, np.repeat(np.arange(1, 21), 72))
@@ -97,6 +98,7 @@ def test_no_two_pictures_are_the_same(objects: Dataset) -> None:
         assert D2[~np.eye(72, dtype=bool)].min() > 0.01
 
 
+@pytest.mark.slow
 def test_it_is_the_same_every_time(objects: Dataset) -> None:
     np.testing.assert_array_equal(load_dataset("objects").X, objects.X)
 

@@ -53,6 +53,7 @@ def test_the_method_of_the_guide_works(shown, blobs):
         shown(sigma=0.0).fit(blobs.X, blobs.codes)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_the_method_of_the_guide_keeps_the_contract_of_scikit_learn(shown):
     check_estimator(shown())

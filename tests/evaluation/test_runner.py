@@ -110,6 +110,7 @@ def test_workers_of_a_dask_cluster_give_the_same_rows(store: RowStore) -> None:
     assert errors(store) == ALL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_failure_is_reported_others_go_on_and_it_is_tried_again(store: RowStore, n_jobs: int) -> None:
     outcome = run_tasks(tasks(), halve_even, store, n_jobs=n_jobs)

@@ -408,6 +408,7 @@ def test_dimension_frame_is_the_best_of_each_dimension():
     ]
 
 
+@pytest.mark.slow
 def test_plane_frame_has_every_sample_of_ten_classes_twice():
     frame = figures.plane_embeddings(QUICK, "objects")
     assert len(frame["y1"]) == 2 * 10 * 72

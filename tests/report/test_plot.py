@@ -27,6 +27,7 @@ def unseen(digits):
     return digits.X[1::2], digits.codes[1::2]
 
 
+@pytest.mark.slow
 def test_embedding_frame_holds_every_sample(fitted, unseen, digits):
     X, y = unseen
     figure, frame = nsse.plot.embedding(fitted, X, y)

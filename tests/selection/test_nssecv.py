@@ -369,6 +369,7 @@ def test_kernels_and_factors_at_given_scales():
     assert counts_of(wide) == {"kernel matrices": 6, "Gram matrices": 18, "factorisations": 48}
 
 
+@pytest.mark.slow
 def test_another_parameter_multiplies_the_work_and_equal_values_do_not():
     grid = {"sigma": [0.4], "length_unit": [20.0, 40.0], "mu3": [0.1, 1.0]}
     assert counts_of(grid)["kernel matrices"] == 6

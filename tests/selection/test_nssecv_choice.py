@@ -69,6 +69,7 @@ def oracle_sequential(grid, start, order, n_rounds):
 SEQUENTIAL = {"n_components": [2, 5, 9], "mu2": [0.001, 0.1], "mu1": [0.1, 1.0]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "order", "n_rounds"),
     [

@@ -42,6 +42,7 @@ def literal_scores(model, X, y, chosen, splits):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_indices_mean_samples_of_the_whole(data, kind):
     X, y = kind(data[0]), data[1]
@@ -67,6 +68,7 @@ def test_indices_do_not_depend_on_the_order_of_a_split(data):
         assert scores(one, point, 3) == scores(other, point, 3)
 
 
+@pytest.mark.slow
 def test_indices_in_the_grid_mean_the_same(data):
     X, y = data
     near, far = np.arange(0, 60, 3), np.arange(0, 210, 10)
