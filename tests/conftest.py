@@ -51,7 +51,7 @@ def problem_of(data, *, mu1=1.0, mu2=1e-2, mu3=0.1, n_components=2, n_neighbors=
     )  # fmt: skip
 
 
-# A browser, a cluster of processes, a process for every fit: what needs one is slow by itself.
+# A browser, a cluster of processes, a process for every fit, another runtime: slow by themselves.
 SLOW_FIXTURES = {"browser", "client", "estimate_over_peak"}
 SLOW_PLACES = {
     "benchmarks",
@@ -61,6 +61,7 @@ SLOW_PLACES = {
     "test_dask.py",
     "test_dask_alone.py",
     "test_estimator_checks.py",
+    "test_exports_onnx.py",
     "test_reproduce.py",
 }
 
