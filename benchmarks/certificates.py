@@ -99,7 +99,7 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
         "speed": _speed(500 if quick else 10_000),
         "splits": options.splits,
         "versions": versions(),
-    }  # fmt: skip
+    }
     if not quick:
         _draw_curves(ranked, options.images)
     return record
@@ -159,10 +159,14 @@ def _ranking(name: str, pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     gain = kept - plain
     deviation = float(np.std(gain, ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else None
     return {
-        "dataset": name, "n_per_class": FEW[name], "accuracy": float(plain.mean()),
-        "accuracy_covered": float(kept.mean()), "gain": float(gain.mean()), "gain_error": deviation,
+        "dataset": name,
+        "n_per_class": FEW[name],
+        "accuracy": float(plain.mean()),
+        "accuracy_covered": float(kept.mean()),
+        "gain": float(gain.mean()),
+        "gain_error": deviation,
         "area": float(np.mean([curve.area for curve in curves])),
-    }  # fmt: skip
+    }
 
 
 def _draw_curves(ranked: dict[str, list[tuple[Any, Any]]], images: Path) -> None:
@@ -177,10 +181,12 @@ def _draw_curves(ranked: dict[str, list[tuple[Any, Any]]], images: Path) -> None
     }
     splits = len(ranked[shown[0]])
     figure = risk_coverage_figure(
-        curves, coverage=COVERAGE, title="The certified radius knows where NSSE errs",
+        curves,
+        coverage=COVERAGE,
+        title="The certified radius knows where NSSE errs",
         caption=f"NSSE() with default parameters; unseen images of {splits} random splits, pooled."
         " Dashed: the error when nothing is withheld.",
-    )  # fmt: skip
+    )
     save_figure(figure, images / "certificates_risk.png", "png")
 
 

@@ -42,8 +42,17 @@ def _case(row: dict[str, Any]) -> str:
 
 
 def _tightness(record: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    header = ["data, method", "σ", "σ/median", "Prop. 1", "row sum", "RKHS", "steepest",
-              "Prop. 1/RKHS", "RKHS/steepest"]  # fmt: skip
+    header = [
+        "data, method",
+        "σ",
+        "σ/median",
+        "Prop. 1",
+        "row sum",
+        "RKHS",
+        "steepest",
+        "Prop. 1/RKHS",
+        "RKHS/steepest",
+    ]
     return header, [
         [_case(row), f"{row['sigma']:.2f}", f"{row['sigma_in_units']:.2f}"]
         + [f"{row[key]:.3g}" for key in ("proposition_1", "row_sum", "rkhs", "empirical")]
@@ -74,10 +83,15 @@ def _ranking(record: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     share = f"{100 * record['coverage']:.0f} %"
     header = ["data, per class", "accuracy", f"at {share} coverage", "gain", "mean risk"]
     return header, [
-        [_case(row), _percent(row["accuracy"]), _percent(row["accuracy_covered"]), _gain(row),
-         _percent(row["area"])]
+        [
+            _case(row),
+            _percent(row["accuracy"]),
+            _percent(row["accuracy_covered"]),
+            _gain(row),
+            _percent(row["area"]),
+        ]
         for row in record["ranking"]
-    ]  # fmt: skip
+    ]
 
 
 def _gain(row: dict[str, Any]) -> str:
@@ -86,10 +100,31 @@ def _gain(row: dict[str, Any]) -> str:
 
 
 def _theorem(record: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    keys = ("gamma", "A_delta", "lipschitz", "delta", "epsilon", "left", "right", "largest_delta",
-            "eta_estimate")  # fmt: skip
-    header = ["data", "γ", "A_δ", "L", "δ", "ε", "left of (4)", "right", "met", "largest δ",
-              "η (estimate)", "(5) (estimate)"]  # fmt: skip
+    keys = (
+        "gamma",
+        "A_delta",
+        "lipschitz",
+        "delta",
+        "epsilon",
+        "left",
+        "right",
+        "largest_delta",
+        "eta_estimate",
+    )
+    header = [
+        "data",
+        "γ",
+        "A_δ",
+        "L",
+        "δ",
+        "ε",
+        "left of (4)",
+        "right",
+        "met",
+        "largest δ",
+        "η (estimate)",
+        "(5) (estimate)",
+    ]
     rows = []
     for row in record["theorem"]:
         cells = [f"{row[key]:.3g}" for key in keys]
@@ -99,10 +134,25 @@ def _theorem(record: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def _generalization(record: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    header = ["data, per class", "training", "unseen", "gap", "shuffled: training", "shuffled: unseen",
-              "p", "ranking of errors"]  # fmt: skip
-    keys = ("train_separation", "test_separation", "gap", "permuted_train_separation",
-            "permuted_test_separation", "p_value", "ranking")  # fmt: skip
+    header = [
+        "data, per class",
+        "training",
+        "unseen",
+        "gap",
+        "shuffled: training",
+        "shuffled: unseen",
+        "p",
+        "ranking of errors",
+    ]
+    keys = (
+        "train_separation",
+        "test_separation",
+        "gap",
+        "permuted_train_separation",
+        "permuted_test_separation",
+        "p_value",
+        "ranking",
+    )
     return header, [
         [_case(row), *("–" if row[key] is None else f"{row[key]:.2f}" for key in keys)]
         for row in record["generalization"]

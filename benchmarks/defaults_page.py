@@ -63,10 +63,14 @@ def study_table(scores: Scores) -> Table:
     cases = _cases(scores)
     header = ["candidate", *map(str, cases), "mean log-ratio to SVC", "behind a rival"]
     return header, [
-        [name, *(scores[name, case].percent for case in cases),
-         f"{_mean_log_ratio(scores, name):+.3f}", str(_n_behind(scores, name))]
+        [
+            name,
+            *(scores[name, case].percent for case in cases),
+            f"{_mean_log_ratio(scores, name):+.3f}",
+            str(_n_behind(scores, name)),
+        ]
         for name in _methods(scores)
-    ]  # fmt: skip
+    ]
 
 
 def final_table(scores: Scores) -> Table:
@@ -91,23 +95,44 @@ def losses(scores: Scores) -> list[str]:
 
 def write_csv(path: Path, scores: Scores) -> None:
     """One row per method and case."""
-    header = ["dataset", "n_per_class", "method", "splits", "n_test",
-              "error_mean", "error_standard_error", "splits_with_warnings"]  # fmt: skip
+    header = [
+        "dataset",
+        "n_per_class",
+        "method",
+        "splits",
+        "n_test",
+        "error_mean",
+        "error_standard_error",
+        "splits_with_warnings",
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(header)
         for s in scores.values():
-            writer.writerow([
-                s.case.dataset, s.case.n_per_class, s.method, len(s.errors), s.n_test,
-                f"{s.mean:.6f}", f"{s.standard_error:.6f}", s.warned,
-            ])  # fmt: skip
+            writer.writerow(
+                [
+                    s.case.dataset,
+                    s.case.n_per_class,
+                    s.method,
+                    len(s.errors),
+                    s.n_test,
+                    f"{s.mean:.6f}",
+                    f"{s.standard_error:.6f}",
+                    s.warned,
+                ]
+            )
 
 
 def write_page(
-    path: Path, study: Scores, final: Scores, *,
-    varied: Mapping[str, Sequence[Any]], defaults: Mapping[str, Any], skipped: list[str],
-) -> None:  # fmt: skip
+    path: Path,
+    study: Scores,
+    final: Scores,
+    *,
+    varied: Mapping[str, Sequence[Any]],
+    defaults: Mapping[str, Any],
+    skipped: list[str],
+) -> None:
     """``docs/defaults_study.md``, every word of it that depends on the numbers computed."""
     page = PAGE.format(
         varied="\n".join(f"- {name}: {', '.join(map(str, values))}" for name, values in varied.items()),

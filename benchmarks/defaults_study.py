@@ -38,7 +38,7 @@ from defaults_page import (
     study_table,
     write_csv,
     write_page,
-)  # fmt: skip
+)
 from nsse import NSSE
 from nsse.datasets import load_dataset
 from nsse.evaluation.splits import per_class_split
@@ -107,9 +107,15 @@ def _methods(candidates: dict[str, dict[str, Any]], n_classes: int) -> dict[str,
 def _data(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     if name == "synthetic":
         X, y = make_classification(
-            3000, n_features=40, n_informative=12, n_redundant=10, n_classes=8,
-            n_clusters_per_class=2, class_sep=1.5, random_state=0,
-        )  # fmt: skip
+            3000,
+            n_features=40,
+            n_informative=12,
+            n_redundant=10,
+            n_classes=8,
+            n_clusters_per_class=2,
+            class_sep=1.5,
+            random_state=0,
+        )
         return X, y
     loaded = load_dataset(name, unit_norm=name != "digits")
     return loaded.X, loaded.y

@@ -101,10 +101,17 @@ def _verdict(rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
 def _show(record: dict[str, Any]) -> None:
     header = ["method", "seconds", "excess", "Eq. (11)", "sigma", "steps", "test error"]
     lines = [
-        [name, f"{row['seconds']:.2f}", f"{row['excess']:.6g}", f"{row['objective']:.6f}",
-         f"{row['sigma']:.4f}", row["iterations"], f"{row['test_error']:.2%}"]
+        [
+            name,
+            f"{row['seconds']:.2f}",
+            f"{row['excess']:.6g}",
+            f"{row['objective']:.6f}",
+            f"{row['sigma']:.4f}",
+            row["iterations"],
+            f"{row['test_error']:.2%}",
+        ]
         for name, row in record["rows"].items()
-    ]  # fmt: skip
+    ]
     print(text_table(header, lines))
     reached = "reached" if record["ratio"] >= TARGET else "missed"
     if record["n_samples"] != TARGET_AT:

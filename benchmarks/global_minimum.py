@@ -221,9 +221,14 @@ def _with_centers(X: Floats, y: Labels, centers: Floats, drawn: dict[str, Any]) 
     def search() -> tuple[float, list[float]]:
         recorder = Recorder(objective, len(y))
         end = search_scale(
-            problem, DEFAULT_RANGE, recorder, tol=TOL, max_iter=MAX_ITER, cheaper=None,
+            problem,
+            DEFAULT_RANGE,
+            recorder,
+            tol=TOL,
+            max_iter=MAX_ITER,
+            cheaper=None,
             far_above=FAR_ABOVE,
-        )  # fmt: skip
+        )
         return end.solution.excess, list(recorder.trace().column("excess"))
 
     return Case(_value_of(problem), search, DEFAULT_RANGE)

@@ -81,18 +81,24 @@ def _means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for name, m in dict.fromkeys((row["landmarks"], row["n"]) for row in rows):
         own = [row for row in rows if (row["landmarks"], row["n"]) == (name, m)]
         errors = [row["error_percent"] for row in own]
-        means.append({
-            "landmarks": name, "n": m, "error_percent": round(float(np.mean(errors)), 2),
-            "cpu_seconds": round(float(np.mean([row["cpu_seconds"] for row in own])), 2),
-        })  # fmt: skip
+        means.append(
+            {
+                "landmarks": name,
+                "n": m,
+                "error_percent": round(float(np.mean(errors)), 2),
+                "cpu_seconds": round(float(np.mean([row["cpu_seconds"] for row in own])), 2),
+            }
+        )
     return means
 
 
 def _show(record: dict[str, Any]) -> None:
     print(record["data"])
-    print(text_table(
-        ["landmarks", "m", "error %", "CPU seconds"], [list(row.values()) for row in record["means"]]
-    ))  # fmt: skip
+    print(
+        text_table(
+            ["landmarks", "m", "error %", "CPU seconds"], [list(row.values()) for row in record["means"]]
+        )
+    )
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

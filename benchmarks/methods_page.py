@@ -60,11 +60,18 @@ def read_rows(path: Path) -> list[Row]:
     """The rows of a CSV written before."""
     with path.open(encoding="utf-8") as stream:
         return [
-            Row(line["dataset"], int(line["n_per_class"]), line["method"], float(line["error"]),
-                float(line["standard_error"]), int(line["splits"]), line["dimension"],
-                line["parameters"])
+            Row(
+                line["dataset"],
+                int(line["n_per_class"]),
+                line["method"],
+                float(line["error"]),
+                float(line["standard_error"]),
+                int(line["splits"]),
+                line["dimension"],
+                line["parameters"],
+            )
             for line in csv.DictReader(stream)
-        ]  # fmt: skip
+        ]
 
 
 def merged(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:

@@ -156,11 +156,18 @@ def _row(
 def _show(record: dict[str, Any]) -> None:
     header = ["method", "step", "N", "ours, s", "obvious, s", "ratio", "difference", "verdict"]
     lines = [
-        [row["method"], row["step"], row["n_samples"], f"{row['seconds']:.3f}",
-         f"{row['seconds_obvious']:.3f}", f"{row['ratio']:.2f}", f"{row['difference']:.0e}",
-         _verdict(row["ratio"])]
+        [
+            row["method"],
+            row["step"],
+            row["n_samples"],
+            f"{row['seconds']:.3f}",
+            f"{row['seconds_obvious']:.3f}",
+            f"{row['ratio']:.2f}",
+            f"{row['difference']:.0e}",
+            _verdict(row["ratio"]),
+        ]
         for row in record["rows"]
-    ]  # fmt: skip
+    ]
     print(f"{record['data']}; transform of {record['n_test']} new samples; ratio: obvious to ours")
     print(text_table(header, lines))
     print(f"none slower than the obvious code: {record['none_slower']}")

@@ -93,8 +93,16 @@ def _best(tasks: list[Task], errors: list[dict[str, float]]) -> list[Row]:
     for (dataset, size, method, shown, d), values in scores.items():
         # A dimension that some splits do not have is no candidate.
         if len(values) == n_splits:
-            row = Row(dataset, size, method, float(np.mean(values)), _error_of_mean(values), n_splits,
-                      d if GRIDS[method].largest else "", shown)  # fmt: skip
+            row = Row(
+                dataset,
+                size,
+                method,
+                float(np.mean(values)),
+                _error_of_mean(values),
+                n_splits,
+                d if GRIDS[method].largest else "",
+                shown,
+            )
             case = dataset, size, method
             best[case] = min(row, best.get(case, row), key=lambda r: r.error)
     return list(best.values())

@@ -61,22 +61,28 @@ def main() -> None:
         path = (arguments.out or Path(folder) / "page.html").resolve()
         begin = time.perf_counter()
         summary = write_report(
-            path, model, Samples(X[N_TRAIN:], y[N_TRAIN:]),
+            path,
+            model,
+            Samples(X[N_TRAIN:], y[N_TRAIN:]),
             preparation={"kind": "images", "size": [8, 8], "unit_norm": False},
-        )  # fmt: skip
+        )
         written = time.perf_counter() - begin
         with running_browser() as driver:
             begin = time.perf_counter()
             page = Page(driver, path)
             opened = time.perf_counter() - begin
-            print(f"{summary.n_train + summary.n_shown:,} points, {summary.bytes / 1e6:.1f} MB, "
-                  f"written in {written:.1f} s, opened in {opened:.1f} s")  # fmt: skip
+            print(
+                f"{summary.n_train + summary.n_shown:,} points, {summary.bytes / 1e6:.1f} MB, "
+                f"written in {written:.1f} s, opened in {opened:.1f} s"
+            )
             for view in ("all", "2d", "3d"):
                 page.click(f"[data-view='{view}']")
                 frame, coarse, pick, width, height = page.js(FRAMES)
-                print(f"view {view}: {frame:.1f} ms per frame of {width:.0f} × {height:.0f} pixels, "
-                      f"{coarse:.1f} ms with one point in 16, as drawn while a slow page moves, "
-                      f"{pick:.1f} ms to find the point under the pointer")  # fmt: skip
+                print(
+                    f"view {view}: {frame:.1f} ms per frame of {width:.0f} × {height:.0f} pixels, "
+                    f"{coarse:.1f} ms with one point in 16, as drawn while a slow page moves, "
+                    f"{pick:.1f} ms to find the point under the pointer"
+                )
 
 
 if __name__ == "__main__":

@@ -131,9 +131,11 @@ def choices() -> Iterator[tuple[str, Numbers]]:
 def _choice(search: NSSECV) -> Numbers:
     results = search.cv_results_
     return {
-        "scores": results["mean_test_score"], "scales": results["mean_sigma"],
-        "best": search.best_index_, "voters": len(search.voters_),
-    }  # fmt: skip
+        "scores": results["mean_test_score"],
+        "scales": results["mean_sigma"],
+        "best": search.best_index_,
+        "voters": len(search.voters_),
+    }
 
 
 def methods() -> Iterator[tuple[str, Numbers]]:
@@ -147,9 +149,11 @@ def certificates() -> Iterator[tuple[str, Numbers]]:
     """Radii for every kind of classifier, bounds, Theorem 1, rejection."""
     X, y, X_new, y_new = digits(200)
     classifiers = {
-        "1-NN": None, "5-NN": KNeighborsClassifier(5), "centroid": NearestCentroid(),
+        "1-NN": None,
+        "5-NN": KNeighborsClassifier(5),
+        "centroid": NearestCentroid(),
         "linear": LogisticRegression(),
-    }  # fmt: skip
+    }
     for name, classifier in classifiers.items():
         model = NSSE(classifier=classifier).fit(X, y)
         radii = {bound: model.certified_radius(X_new, bound=bound) for bound in ("directional", "rkhs")}
@@ -270,8 +274,11 @@ def main() -> None:
     with np.load(options.file) as stored:
         before = {name: stored[name] for name in stored.files}
     apart = compare(before, numbers)
-    same = sum(np.array_equal(before[n], numbers[n], equal_nan=before[n].dtype.kind == "f")
-               for n in before if n in numbers)  # fmt: skip
+    same = sum(
+        np.array_equal(before[n], numbers[n], equal_nan=before[n].dtype.kind == "f")
+        for n in before
+        if n in numbers
+    )
     print(f"{len(before)} arrays stored, {same} of them the same to the bit")
     if apart:
         raise SystemExit(text_table(["differs by more than 1e-9", "relative"], apart))

@@ -44,9 +44,11 @@ SVM_GRID = {"C": [1.0, 10.0, 100.0, 1000.0], "gamma": [0.1, 0.3, 1.0, 3.0]}
 # How many of the best points vote.
 VOTERS = (1, 3, 5, 10, 20, 40)
 NAMES = {
-    "tuned": "tuned NSSE", "best": "its best point alone", "untuned": "untuned NSSE",
+    "tuned": "tuned NSSE",
+    "best": "its best point alone",
+    "untuned": "untuned NSSE",
     "svm": "tuned RBF SVM",
-}  # fmt: skip
+}
 ROWS = RESULTS / "selection_study.csv"
 
 
@@ -131,11 +133,16 @@ def measure(task: tuple[str, int, int], search: NSSECV, data: Any, train: Any, t
         return round(100 * (1 - float(model.score(data.X[test], data.y[test]))), 4)
 
     return Row(
-        dataset, n_per_class, seed, error(search.best_estimator_), error(untuned), error(svm),
+        dataset,
+        n_per_class,
+        seed,
+        error(search.best_estimator_),
+        error(untuned),
+        error(svm),
         " ".join(f"{name}={value}" for name, value in search.best_params_.items()),
         " ".join(f"{t}:{index}" for t, index in zip(TOLERANCES, chosen, strict=True)),
         " ".join(f"{e:.2f}" for e in errors),
-    )  # fmt: skip
+    )
 
 
 def by_tolerance(search: NSSECV) -> list[int]:
@@ -181,12 +188,19 @@ def read_rows(path: Path) -> list[Row]:
     with path.open(newline="", encoding="utf-8") as stream:
         return [
             Row(
-                line["dataset"], int(line["n_per_class"]), int(line["seed"]), float(line["best"]),
-                float(line["untuned"]), float(line["svm"]), line["chosen"], line["by_tolerance"],
-                line["grid"], line["votes"],
+                line["dataset"],
+                int(line["n_per_class"]),
+                int(line["seed"]),
+                float(line["best"]),
+                float(line["untuned"]),
+                float(line["svm"]),
+                line["chosen"],
+                line["by_tolerance"],
+                line["grid"],
+                line["votes"],
             )
             for line in csv.DictReader(stream)
-        ]  # fmt: skip
+        ]
 
 
 def page(rows: list[Row]) -> str:
@@ -197,10 +211,11 @@ def page(rows: list[Row]) -> str:
         (
             f"{TITLES[case[0].dataset]}, {case[0].n_per_class} per class",
             *(mean_and_error([getattr(row, name) for row in case]) for name in NAMES),
-            len(case), verdict(case),
+            len(case),
+            verdict(case),
         )
         for case in cases
-    ]  # fmt: skip
+    ]
     regrets = [regret_line(case) for case in cases if case[0].grid]
     votes = [votes_line(case) for case in cases]
     header = ["", "best point", *(f"tolerance {t}" for t in TOLERANCES), "best of each split"]

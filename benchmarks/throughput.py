@@ -84,22 +84,26 @@ def _umap(X: np.ndarray, y: np.ndarray) -> Callable[[Any], Any] | None:
 
 
 def _show(record: dict[str, Any]) -> None:
-    print(f"{record['points']} points, {record['centres']} samples of {record['data']}, "
-          f"{record['support_vectors']} support vectors")  # fmt: skip
+    print(
+        f"{record['points']} points, {record['centres']} samples of {record['data']}, "
+        f"{record['support_vectors']} support vectors"
+    )
     ratios = record["ratios_to_svc"]
-    print(text_table(
-        ["", "points per second", "of SVC", "one point, ms", "first call, s"],
-        [
+    print(
+        text_table(
+            ["", "points per second", "of SVC", "one point, ms", "first call, s"],
             [
-                row["what"],
-                row["points_per_second"],
-                ratios[row["what"]],
-                row["one_point_ms"],
-                row["first_call_seconds"],
-            ]
-            for row in record["rows"]
-        ],
-    ))  # fmt: skip
+                [
+                    row["what"],
+                    row["points_per_second"],
+                    ratios[row["what"]],
+                    row["one_point_ms"],
+                    row["first_call_seconds"],
+                ]
+                for row in record["rows"]
+            ],
+        )
+    )
     if record["note"]:
         print(record["note"])
 

@@ -113,10 +113,12 @@ class Page:
 
     def places(self):
         """Where all points are on the canvas, in its pixels."""
-        return np.array(self.js(
-            "const s = window.nsse.stage; return Array.from({ length: s.points.n }, (_, i) =>"
-            " s.screenOf(i).slice(0, 2).map((v) => v * s.ratio))"
-        ))  # fmt: skip
+        return np.array(
+            self.js(
+                "const s = window.nsse.stage; return Array.from({ length: s.points.n }, (_, i) =>"
+                " s.screenOf(i).slice(0, 2).map((v) => v * s.ratio))"
+            )
+        )
 
     def mouse_to(self, point):
         """Move the mouse over a point."""

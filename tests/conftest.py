@@ -46,9 +46,11 @@ def problem_of(data, *, mu1=1.0, mu2=1e-2, mu3=0.1, n_components=2, n_neighbors=
     D2 = squared_distances(data.X)
     D2 /= median_distance(D2) ** 2
     return Problem.build(
-        read_only(D2), data.codes, lambda d2, codes, members: gaussian_affinity(d2, codes, n_neighbors),
+        read_only(D2),
+        data.codes,
+        lambda d2, codes, members: gaussian_affinity(d2, codes, n_neighbors),
         Objective(mu1, mu2, mu3, n_components),
-    )  # fmt: skip
+    )
 
 
 # A browser, a cluster of processes, a process for every fit, another runtime: slow by themselves.

@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import oracles
-from nsse.solvers import (
-    Objective,
-    Problem,
-    solve_alternating,
-    solve_joint,
-)
+from nsse.solvers import Objective, Problem, solve_alternating, solve_joint
 
 EPS = np.finfo(float).eps
 BOUNDS = (0.1, 4.0)
@@ -34,9 +29,14 @@ def alternating_of(
     problem, bounds=BOUNDS, sigma_init=1.0, n_sigmas=25, tol=0.0, max_iter=60, listener=None
 ):
     return solve_alternating(
-        problem, bounds, sigma_init=sigma_init, n_sigmas=n_sigmas, tol=tol, max_iter=max_iter,
+        problem,
+        bounds,
+        sigma_init=sigma_init,
+        n_sigmas=n_sigmas,
+        tol=tol,
+        max_iter=max_iter,
         listener=listener,
-    )  # fmt: skip
+    )
 
 
 def projector(Y):
@@ -47,6 +47,8 @@ def two_points(mu2, mu3):
     """One sample in each of two classes, one unit apart."""
     D2 = np.array([[0.0, 1.0], [1.0, 0.0]])
     return Problem.build(
-        D2, np.array([0, 1]), lambda d2, codes, members: np.zeros((len(codes), len(codes))),
+        D2,
+        np.array([0, 1]),
+        lambda d2, codes, members: np.zeros((len(codes), len(codes))),
         Objective(5.0, mu2, mu3, 1),
-    )  # fmt: skip
+    )

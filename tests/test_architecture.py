@@ -60,9 +60,23 @@ PRIVATE = {
     "_progress": {"cli", "evaluation", "selection"},
 }
 OPTIONAL = {
-    "PIL", "dask", "distributed", "jinja2", "matplotlib", "onnx", "onnxruntime", "pandas", "plotly",
-    "polars", "pooch", "rich", "skl2onnx", "skops", "typer", "umap",
-}  # fmt: skip
+    "PIL",
+    "dask",
+    "distributed",
+    "jinja2",
+    "matplotlib",
+    "onnx",
+    "onnxruntime",
+    "pandas",
+    "plotly",
+    "polars",
+    "pooch",
+    "rich",
+    "skl2onnx",
+    "skops",
+    "typer",
+    "umap",
+}
 
 
 def room_of(path: Path) -> str:
@@ -224,9 +238,12 @@ def test_the_check_of_prints_sees_what_it_should():
 
 def run(program: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -66,10 +66,16 @@ def coloured(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
-    [("info",), ("predict",), ("evaluate",), ("export", "--onnx", "{}/x\x1b[1m.onnx"),
-     ("predict", "--out", "{}/x\x1b[1m.csv"), ("report", "--out", "{}/x\x1b[1m.html")],
+    [
+        ("info",),
+        ("predict",),
+        ("evaluate",),
+        ("export", "--onnx", "{}/x\x1b[1m.onnx"),
+        ("predict", "--out", "{}/x\x1b[1m.csv"),
+        ("report", "--out", "{}/x\x1b[1m.html"),
+    ],
     ids=lambda given: " ".join(given[:2]),
-)  # fmt: skip
+)
 @pytest.mark.parametrize("how", [(), ("--json",)])
 def test_no_command_passes_names_on_to_the_terminal(coloured, tmp_path, arguments, how):
     model, data = coloured

@@ -137,9 +137,7 @@ class FitTasks:
         task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         return bool(
             task.call_on_fit_task_end(
-                estimator=self._estimator,
-                reconstruction_attributes=fitted_attributes,
-                **self._data,
+                estimator=self._estimator, reconstruction_attributes=fitted_attributes, **self._data
             )
         )
 

@@ -57,9 +57,16 @@ def test_timed_literal_is_the_oracle(script, digits):
     W_w = gaussian_affinity(D2, digits.codes, 5).toarray()
     sigmas = np.geomspace(0.3, 2.0, 12)
     timed = script("literal").literal_nsse(
-        digits.X, digits.codes, 9, **weights, n_neighbors=5,
-        sigma_range=(0.3, 2.0), n_sigmas=12, tol=1e-8, max_iter=50,
-    )  # fmt: skip
+        digits.X,
+        digits.codes,
+        9,
+        **weights,
+        n_neighbors=5,
+        sigma_range=(0.3, 2.0),
+        n_sigmas=12,
+        tol=1e-8,
+        max_iter=50,
+    )
     plain = literal_nsse(
         digits.X / unit, digits.codes, 9, **weights, W_w=W_w, sigmas=sigmas, sigma_init=np.sqrt(0.6)
     )
@@ -109,9 +116,22 @@ def test_study_of_the_defaults(script, tmp_path, monkeypatch):
     monkeypatch.setitem(study.CASES, "digits", (4,))
     table, page = tmp_path / "study.csv", tmp_path / "study.md"
     scores = study.main(
-        ["--splits", "2", "--final-splits", "1", "--jobs", "1", "--datasets", "digits", "orl",
-         "--csv", str(table), "--markdown", str(page)]
-    )  # fmt: skip
+        [
+            "--splits",
+            "2",
+            "--final-splits",
+            "1",
+            "--jobs",
+            "1",
+            "--datasets",
+            "digits",
+            "orl",
+            "--csv",
+            str(table),
+            "--markdown",
+            str(page),
+        ]
+    )
     with table.open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == len(scores["study"]) == 15

@@ -39,11 +39,17 @@ def test_benchmark_and_its_page(script, tmp_path, monkeypatch):
 def test_page_says_when_a_certificate_is_broken(script):
     text = script("certificates_page").page_text(
         {
-            "splits": 1, "factors": [1.0, 3.0], "coverage": 0.8, "versions": {}, "theorem": [],
+            "splits": 1,
+            "factors": [1.0, 3.0],
+            "coverage": 0.8,
+            "versions": {},
+            "theorem": [],
             "attacks": [{"dataset": "digits", "model": "NSSE", "n_points": 10, "changed": [1, 9]}],
-            "tightness": [], "ranking": [], "generalization": [],
+            "tightness": [],
+            "ranking": [],
+            "generalization": [],
             "speed": {"n_points": 1, "predict_seconds": 0.0, "radius_seconds": 0.0},
         }
-    )  # fmt: skip
+    )
     assert "**The certificates are broken.**" in text
     assert "**1 changes inside" in text

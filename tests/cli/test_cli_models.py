@@ -76,8 +76,11 @@ def test_fit_does_what_python_does(iris, fitted):
     model, same = nsse.load(path), nsse.NSSE().fit(X, y)
     np.testing.assert_array_equal(model.transform(X_new), same.transform(X_new))
     assert read_header(path).metadata == {
-        "kind": "table", "columns": COLUMNS, "label": "species", "ignored": [],
-    }  # fmt: skip
+        "kind": "table",
+        "columns": COLUMNS,
+        "label": "species",
+        "ignored": [],
+    }
     lines = result.stdout.splitlines()
     assert lines[0].endswith("train.csv: 75 samples in 3 classes, 4 columns.")
     assert lines[1].startswith("Fitted NSSE: 2 dimensions, σ = ")
@@ -103,9 +106,20 @@ def test_fit_passes_its_options_on(iris, tmp_path):
 def test_fit_tunes(iris, tmp_path):
     folder, X, y, X_new, _ = iris
     result = told(
-        "fit", folder / "train.csv", "--label", "species", "--out", tmp_path / "m.nsse",
-        "--tune", "--n-components", 2, "--sigma", 1.0, "--seed", 3,
-    )  # fmt: skip
+        "fit",
+        folder / "train.csv",
+        "--label",
+        "species",
+        "--out",
+        tmp_path / "m.nsse",
+        "--tune",
+        "--n-components",
+        2,
+        "--sigma",
+        1.0,
+        "--seed",
+        3,
+    )
     grid = {"mu1": [0.1, 1.0], "mu2": [0.001, 0.01], "n_neighbors": [2, 5]}
     base = nsse.NSSE(2, sigma=1.0, random_state=3)
     same = nsse.NSSECV(grid, estimator=base, random_state=3, n_voters=1).fit(X, y)
@@ -294,9 +308,13 @@ def test_images_go_all_the_way(photos, tmp_path):
     assert rows_of(tmp_path / "mugs.csv") == mugs
     one = told("predict", path, photos / "test" / "mug" / mugs[0]["name"])["predictions"]
     assert one == [
-        {"name": mugs[0]["name"], "label": mugs[0]["label"], "distance": float(mugs[0]["distance"]),
-         "radius": float(mugs[0]["radius"])}
-    ]  # fmt: skip
+        {
+            "name": mugs[0]["name"],
+            "label": mugs[0]["label"],
+            "distance": float(mugs[0]["distance"]),
+            "radius": float(mugs[0]["radius"]),
+        }
+    ]
 
 
 @pytest.mark.slow
@@ -381,9 +399,10 @@ def test_bench_measures_all_methods_on_the_same_splits(iris):
     rows = {(row["method"], row["seed"]): row for row in result["rows"]}
     assert set(rows) == {(method, seed) for method in ("NSSE", "1-NN", "SVM", "LDA") for seed in (0, 1)}
     assert all(row["fit_seconds"] > 0 and row["error"] < 0.3 for row in rows.values())
-    assert "12 training samples per class, one split." in run(
-        "bench", folder / "train.csv", "--label", "species", "--splits", 1
-    ).stdout  # fmt: skip
+    assert (
+        "12 training samples per class, one split."
+        in run("bench", folder / "train.csv", "--label", "species", "--splits", 1).stdout
+    )
 
 
 def test_voters_fitted_to_a_frame_take_plain_rows(iris, tmp_path):

@@ -34,9 +34,14 @@ def irises(tmp_path_factory):
     return folder / "model.nsse", folder / "new.npy"
 
 
-WAYS = [("predict", "--out", "out.csv"), ("predict", "--out", "out.parquet"),
-        ("transform", "--out", "out.npy"), ("report", "--out", "out.html"),
-        ("report", "--out", "out.png"), ("export", "--onnx", "out.onnx")]  # fmt: skip
+WAYS = [
+    ("predict", "--out", "out.csv"),
+    ("predict", "--out", "out.parquet"),
+    ("transform", "--out", "out.npy"),
+    ("report", "--out", "out.html"),
+    ("report", "--out", "out.png"),
+    ("export", "--onnx", "out.onnx"),
+]
 
 
 def arguments(way, irises, path):

@@ -19,9 +19,18 @@ from nsse.cli.app import app
 from nsse.cli.screen import running
 
 COMMANDS = (
-    "fit", "predict", "transform", "evaluate", "report", "export", "info", "demo", "datasets", "bench",
+    "fit",
+    "predict",
+    "transform",
+    "evaluate",
+    "report",
+    "export",
+    "info",
+    "demo",
+    "datasets",
+    "bench",
     "reproduce",
-)  # fmt: skip
+)
 
 
 def run(*arguments, **keywords):
@@ -31,8 +40,11 @@ def run(*arguments, **keywords):
 def shell(*arguments, **environment):
     return subprocess.run(
         [sys.executable, "-m", "nsse", *map(str, arguments)],
-        capture_output=True, text=True, check=False, env={**os.environ, **environment},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
 
 
 @pytest.fixture

@@ -48,8 +48,12 @@ def type_in(command, folder):
     }
     done = subprocess.run(
         [sys.executable, "-m", "nsse", *arguments],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
 
@@ -58,8 +62,13 @@ def type_in(command, folder):
 def test_the_path_of_the_readme(tmp_path):
     steps = transcript("README.md")
     assert [command.split()[1] for command, _ in steps] == [
-        "datasets", "fit", "predict", "evaluate", "report", "export",
-    ]  # fmt: skip
+        "datasets",
+        "fit",
+        "predict",
+        "evaluate",
+        "report",
+        "export",
+    ]
     for command, shown in steps:
         assert without_variation(type_in(command, tmp_path)) == without_variation(shown), command
     written = {"photos", "photos.nsse", "labels.csv", "photos.html", "photos.onnx"}

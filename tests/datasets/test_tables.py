@@ -392,8 +392,9 @@ def test_images_are_written_as_they_are_read(tmp_path):
     data = Dataset(levels, np.array([3, 3, 5, 5]), (2, 4), "here", "mine")
     assert write_images(data, [0, 3], tmp_path) == 2
     assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.png")) == [
-        "3/0000.png", "5/0001.png",
-    ]  # fmt: skip
+        "3/0000.png",
+        "5/0001.png",
+    ]
     write_images(data, [1, 2], tmp_path)
     np.testing.assert_allclose(load_dataset(tmp_path, size=None).X, levels, rtol=0, atol=1e-15)
 

@@ -31,9 +31,13 @@ def iris():
 @pytest.mark.parametrize("model", MODELS, ids=str)
 @pytest.mark.parametrize(
     ("factor", "got"),
-    [(1e-160, "no more than 5.9e-160"), (1e-320, "no more than"), (1e160, r"up to 7.9e\+160"),
-     (1e307, r"up to 7.9e\+307")],
-)  # fmt: skip
+    [
+        (1e-160, "no more than 5.9e-160"),
+        (1e-320, "no more than"),
+        (1e160, r"up to 7.9e\+160"),
+        (1e307, r"up to 7.9e\+307"),
+    ],
+)
 def test_what_cannot_be_squared_is_refused(iris, model, factor, got):
     X, y = iris
     with pytest.raises(ValueError, match=rf"`X` must have values that can be squared.*{got}"):

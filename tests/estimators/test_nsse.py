@@ -315,8 +315,7 @@ def test_data_frames_in_and_out(digits, library):
 
 
 @pytest.mark.parametrize(
-    "form",
-    [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix, sparse.coo_matrix],
+    "form", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.csc_matrix, sparse.coo_matrix]
 )
 def test_sparse_is_as_good_as_dense(fitted, digits, form):
     X, X_new, y, _ = digits

@@ -112,9 +112,17 @@ def test_the_trace_as_a_table():
     trace = NSSE().fit(X, Y).trace_
     table = trace.to_dict()
     assert list(table) == [
-        "iteration", "stage", "sigma", "within", "between", "regularity", "scale", "objective", "excess",
+        "iteration",
+        "stage",
+        "sigma",
+        "within",
+        "between",
+        "regularity",
+        "scale",
+        "objective",
+        "excess",
         "seconds",
-    ]  # fmt: skip
+    ]
     np.testing.assert_array_equal(table["sigma"], trace.column("sigma"))
     assert {len(column) for column in table.values()} == {len(trace)}
 

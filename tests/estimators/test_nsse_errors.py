@@ -63,33 +63,44 @@ BAD = [
     *[("mu2", value, POSITIVE, repr(value), ROUGH) for value in (0, *NO_NUMBERS, None)],
     *[("mu3", value, NOT_NEGATIVE, repr(value), None) for value in NO_NUMBERS],
     *[("n_components", value, COUNT, repr(value), DEFAULT_D) for value in (0, -2, 2.0, "2", True)],
-    ("n_components", N + 1, f"not exceed the number of training samples, {N}", "31",
-     "Lower it; None takes n_classes - 1 = 2."),
+    (
+        "n_components",
+        N + 1,
+        f"not exceed the number of training samples, {N}",
+        "31",
+        "Lower it; None takes n_classes - 1 = 2.",
+    ),
     *[("n_neighbors", value, COUNT, repr(value), None) for value in (0, -1, 2.5, "5", True)],
     *[("beta", value, POSITIVE, repr(value), FROM_DATA) for value in (0, -1.0, np.nan, "mean")],
     *[("sigma", value, POSITIVE, repr(value), FROM_DATA) for value in (0, -1.0, np.nan, np.inf, "auto")],
     *[("sigma_init", value, POSITIVE, repr(value), "None starts at 1.") for value in (0, -1.0, np.nan)],
     ("sigma_range", (2.0, 1.0), ENDS, "(2.0, 1.0)", "Swap or widen them."),
     ("sigma_range", (1.0, 1.0), ENDS, "(1.0, 1.0)", "Swap or widen them."),
-    *[("sigma_range", value, PAIR, repr(value), "For example (0.1, 10).")
-      for value in ((1.0,), (1.0, 2.0, 3.0), 3.0, None)],
+    *[
+        ("sigma_range", value, PAIR, repr(value), "For example (0.1, 10).")
+        for value in ((1.0,), (1.0, 2.0, 3.0), 3.0, None)
+    ],
     ("sigma_range[1]", (0.1, np.nan), POSITIVE, "nan", None),
     ("sigma_range[1]", (0.1, np.inf), POSITIVE, "inf", None),
     ("sigma_range[0]", (0.0, 1.0), POSITIVE, "0.0", None),
     ("sigma_range[0]", "ab", POSITIVE, "'a'", None),
     ("length_unit", "mean", "be one of 'median'", "'mean'", "Choose one of them."),
     *[("length_unit", value, POSITIVE, repr(value), UNIT) for value in (0, -1.0, np.nan, None)],
-    *[("solver", value, "be one of 'joint', 'alternating'", repr(value), "Choose one of them.")
-      for value in ("newton", None, 3)],
+    *[
+        ("solver", value, "be one of 'joint', 'alternating'", repr(value), "Choose one of them.")
+        for value in ("newton", None, 3)
+    ],
     ("n_sigmas", 1, "be a whole number, at least 2", "1", None),
     ("max_iter", 0, COUNT, "0", None),
     ("tol", -1e-3, NOT_NEGATIVE, "-0.001", None),
     ("tol", np.nan, NOT_NEGATIVE, "nan", None),
     ("callback", "print", "be callable", "'print'", "It is called as `callback(step)`."),
-    *[("classifier", value, CLASSIFIER, repr(value), NEAREST)
-      for value in (3, "svm", FitOnly(), KNeighborsClassifier)],
+    *[
+        ("classifier", value, CLASSIFIER, repr(value), NEAREST)
+        for value in (3, "svm", FitOnly(), KNeighborsClassifier)
+    ],
     ("affinity", "cosine", "be one of 'gaussian'", "'cosine'", "Choose one of them."),
-]  # fmt: skip
+]
 BAD_IDS = [f"{name}={value!r}"[:40] for name, value, *_ in BAD]
 
 
@@ -106,9 +117,10 @@ def test_bad_parameters(name, value, rule, shown, cure):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [row[:2] for row in BAD if row[-1] is None],
+    ("name", "value"),
+    [row[:2] for row in BAD if row[-1] is None],
     ids=[label for label, row in zip(BAD_IDS, BAD, strict=True) if row[-1] is None],
-)  # fmt: skip
+)
 def test_every_message_ends_with_a_cure(name, value):
     with pytest.raises(ValueError, match="Got ") as caught:
         NSSE(**parameters(name, value)).fit(X, Y)
@@ -150,7 +162,7 @@ SIMILAR = "'. Weights are similarities: 0 for no edge, larger for closer samples
         (np.tril(SAME), ASYMMETRIC),
         (np.ones((N, N)), CROSSING),
     ],
-)  # fmt: skip
+)
 def test_bad_affinities(W, message, form):
     given = {"dense": W, "sparse": sparse.csr_array(W), "callable": lambda samples, labels: W}[form]
     if message.startswith(WEIGHTS) and form != "sparse":
@@ -281,9 +293,16 @@ FAILURES = [
     ({"classifier": Deaf()}, X[:, :2], Y, ArithmeticError),
 ]
 FAILURE_IDS = [
-    "one class", "nan", "all equal", "parameter", "components", "affinity", "callback", "interrupt",
+    "one class",
+    "nan",
+    "all equal",
+    "parameter",
+    "components",
+    "affinity",
+    "callback",
+    "interrupt",
     "classifier",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("changed", "samples", "labels", "error"), FAILURES, ids=FAILURE_IDS)

@@ -85,9 +85,11 @@ def test_rows_are_the_errors_of_a_parrot():
     assert keys == [(seed, size, name) for seed in (7, 8) for size in (2, 3) for name in methods]
     # 19 samples; of the tests, all but those of the parrot's own class are wrong.
     expected = {
-        ("says 1", 2): 1 - 7 / 13, ("says 3", 2): 1 - 4 / 13,
-        ("says 1", 3): 1 - 6 / 10, ("says 3", 3): 1 - 3 / 10,
-    }  # fmt: skip
+        ("says 1", 2): 1 - 7 / 13,
+        ("says 3", 2): 1 - 4 / 13,
+        ("says 1", 3): 1 - 6 / 10,
+        ("says 3", 3): 1 - 3 / 10,
+    }
     for row in rows:
         assert row.error == pytest.approx(expected[row.method, row.n_per_class])
         assert row.fit_seconds >= 0

@@ -221,11 +221,15 @@ class SlowRun:
     def start(self) -> subprocess.Popen:
         path = os.pathsep.join([str(Path(nsse.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
         return subprocess.Popen(
-            self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True, env={**os.environ, "PYTHONPATH": path},
+            self.command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": path},
             # Where the tests run in the background SIGINT is ignored, and would be by the children.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )  # fmt: skip
+        )
 
     def wait_for(self, process: subprocess.Popen, n_rows: int) -> None:
         end = time.monotonic() + 60.0

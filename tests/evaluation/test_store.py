@@ -35,27 +35,46 @@ def path(tmp_path: Path) -> Path:
 
 def test_key_is_the_canonical_json_of_all_fields() -> None:
     fields = {
-        "dataset": "digits", "method": "NN", "n_train": 7, "seed": 0, "d": 3,
-        "parameters": {"a": [1, None], "b": 2}, "protocol": "paper",
-    }  # fmt: skip
+        "dataset": "digits",
+        "method": "NN",
+        "n_train": 7,
+        "seed": 0,
+        "d": 3,
+        "parameters": {"a": [1, None], "b": 2},
+        "protocol": "paper",
+    }
     assert TASK.key == json.dumps(fields, sort_keys=True, separators=(",", ":"))
     assert Task.from_key(TASK.key) == TASK
 
 
 def test_equal_tasks_have_one_key_however_they_are_written() -> None:
     written = Task(
-        "digits", "NN", n_train=np.int64(7), seed=np.int32(0), d=3,
-        parameters={"a": (1.0, None), "b": np.float64(2.0)}, protocol="paper",
-    )  # fmt: skip
+        "digits",
+        "NN",
+        n_train=np.int64(7),
+        seed=np.int32(0),
+        d=3,
+        parameters={"a": (1.0, None), "b": np.float64(2.0)},
+        protocol="paper",
+    )
     assert written.key == TASK.key
     assert len({written, TASK}) == 1
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"dataset": "orl"}, {"method": "SVM"}, {"n_train": 8}, {"seed": 1}, {"d": None}, {"d": 4},
-     {"parameters": {"a": [1, None], "b": 2.5}}, {"parameters": {}}, {"protocol": "honest"}],
-)  # fmt: skip
+    [
+        {"dataset": "orl"},
+        {"method": "SVM"},
+        {"n_train": 8},
+        {"seed": 1},
+        {"d": None},
+        {"d": 4},
+        {"parameters": {"a": [1, None], "b": 2.5}},
+        {"parameters": {}},
+        {"protocol": "honest"},
+    ],
+)
 def test_every_field_makes_another_task(change: dict) -> None:
     other = replace(TASK, **change)
     assert other.key != TASK.key

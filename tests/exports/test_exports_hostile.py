@@ -236,8 +236,7 @@ def test_a_small_radius_is_no_damage(blobs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("classifier", "name"),
-    [(LogisticRegression(), "classes_"), (GaussianNB(), "theta_")],
+    ("classifier", "name"), [(LogisticRegression(), "classes_"), (GaussianNB(), "theta_")]
 )
 def test_classifiers_are_asked_about_points_of_all_classes(classifier, name, hostile):
     model = nsse.NSSE(2, sigma=1.0, classifier=classifier)

@@ -26,9 +26,21 @@ skl2onnx = pytest.importorskip("skl2onnx", reason="ONNX needs skl2onnx: pip inst
 onnxruntime = pytest.importorskip("onnxruntime", reason="graphs are run in onnxruntime: 'nsse[onnx]'")
 
 PLAIN = {
-    "Add", "ArgMax", "Cast", "Exp", "Gather", "GatherElements", "Identity", "MatMul", "Min", "Mul",
-    "OneHot", "ReduceSum", "Sub", "TopK",
-}  # fmt: skip
+    "Add",
+    "ArgMax",
+    "Cast",
+    "Exp",
+    "Gather",
+    "GatherElements",
+    "Identity",
+    "MatMul",
+    "Min",
+    "Mul",
+    "OneHot",
+    "ReduceSum",
+    "Sub",
+    "TopK",
+}
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 
 

@@ -40,7 +40,9 @@ def test_dask_works_during_and_after_a_fit(is_absent):
         pytest.importorskip("distributed", reason="distributed is not installed")
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(is_absent=is_absent)],
-        env=environment(), capture_output=True, text=True,
-    )  # fmt: skip
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
     assert run.returncode == 0, run.stderr
     assert run.stdout == "done\n"

@@ -81,7 +81,7 @@ def models():
             ),
             scaled(),
         ),
-    }  # fmt: skip
+    }
 
 
 def fitted(X, y):

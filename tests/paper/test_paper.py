@@ -28,11 +28,16 @@ from nsse.paper.verdict import findings
 from nsse.paper.work import Work, samples
 
 TINY = Profile(
-    "tiny", {"digits": (4,)},
+    "tiny",
+    {"digits": (4,)},
     weights={"mu1": (1.0,), "mu2": (0.01, 0.1), "mu3": (1.0,), "n_neighbors": (5,)},
-    shares=(0.5, 1.0), multiples=(2,), nsse_splits=(2, 2), other_splits=2, coarse=True,
+    shares=(0.5, 1.0),
+    multiples=(2,),
+    nsse_splits=(2, 2),
+    other_splits=2,
+    coarse=True,
     repeats=dict.fromkeys(ALL_METHODS, 2),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +72,13 @@ def test_every_table_has_its_methods_and_sizes():
     assert list(PRINTED) == list(TABLES)
     assert len(METHODS) == 11
     assert {name: sorted(rows) for name, rows in PRINTED.items()} == {
-        "yale": [6, 10, 15, 20, 30], "coil20": [7, 10, 15, 20, 30], "orl": [2, 3, 5],
-        "fei": [2, 4, 7], "csie": [7, 14, 21], "mit_cbcl": [10, 20, 40],
-    }  # fmt: skip
+        "yale": [6, 10, 15, 20, 30],
+        "coil20": [7, 10, 15, 20, 30],
+        "orl": [2, 3, 5],
+        "fei": [2, 4, 7],
+        "csie": [7, 14, 21],
+        "mit_cbcl": [10, 20, 40],
+    }
     for rows in PRINTED.values():
         for row in rows.values():
             assert list(row) == list(METHODS)
@@ -211,8 +220,10 @@ def test_other_row_has_the_mistakes_of_separate_fits():
 def test_a_row_is_the_same_again(nsse_row_of_digits):
     again = Work(TINY)(nsse_row_of_digits.task)
     assert (again.error, again.chosen, again.details) == (
-        nsse_row_of_digits.error, nsse_row_of_digits.chosen, nsse_row_of_digits.details
-    )  # fmt: skip
+        nsse_row_of_digits.error,
+        nsse_row_of_digits.chosen,
+        nsse_row_of_digits.details,
+    )
 
 
 @pytest.mark.slow
@@ -247,9 +258,10 @@ def test_nearest_labels_are_those_of_scikit_learn():
 
 def test_candidates_come_back_as_they_were():
     mistakes = {
-        Tried("unit", 3, {"a": 1}): 5, Tried("unit", "all", {"a": 1}): 6,
+        Tried("unit", 3, {"a": 1}): 5,
+        Tried("unit", "all", {"a": 1}): 6,
         Tried("raw", None, {"a": None}): 7,
-    }  # fmt: skip
+    }
     assert unpacked(packed(mistakes)) == mistakes
     assert list(unpacked(packed(mistakes))) == list(mistakes)
 
@@ -369,9 +381,18 @@ def test_literal_algorithm_reaches_the_objective_of_alternating_nsse(digits):
     X, y = digits.X[::4], digits.codes[::4]
     model = NSSE(3, mu3=0.5, solver="alternating").fit(X, y)
     ended = literal_nsse(
-        X, y, 3, mu1=1.0, mu2=0.01, mu3=0.5, n_neighbors=5, sigma_range=(0.1, 10.0), n_sigmas=40,
-        tol=1e-8, max_iter=50,
-    )  # fmt: skip
+        X,
+        y,
+        3,
+        mu1=1.0,
+        mu2=0.01,
+        mu3=0.5,
+        n_neighbors=5,
+        sigma_range=(0.1, 10.0),
+        n_sigmas=40,
+        tol=1e-8,
+        max_iter=50,
+    )
     assert ended.objective == pytest.approx(model.objective_, rel=1e-4)
 
 
@@ -395,11 +416,7 @@ def test_convergence_frame_falls_and_its_errors_are_those_of_the_steps():
 
 def test_dimension_frame_is_the_best_of_each_dimension():
     low, high = {"pca__n_components": 0.85}, {"pca__n_components": 0.95}
-    mistakes = {
-        Tried("unit", 5, low): 30,
-        Tried("unit", 5, high): 20,
-        Tried("unit", "all", low): 10,
-    }
+    mistakes = {Tried("unit", 5, low): 30, Tried("unit", 5, high): 20, Tried("unit", "all", low): 10}
     rows = [made("orl", 2, "LDA", s, mistakes, Tried("unit", 5, low)) for s in (0, 1)]
     frame = figures.error_against_dimension(rows, FULL, "orl")
     assert list(zip(frame["method"], frame["d"], frame["error"], strict=True)) == [

@@ -150,8 +150,9 @@ def test_killed_in_the_middle_and_started_again_it_ends_the_same(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-m", "nsse", "reproduce", *options, "--out", str(killed)],
         env={**os.environ, "PYTHONPATH": str(Path(nsse.__file__).parents[1])},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         while process.poll() is None and stored(killed) < 5:
             time.sleep(0.01)
@@ -348,8 +349,9 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(faces, tmp_path, monk
     )
     assert "Rows: 0 found, 1 computed, 0 failed." in result.output
     assert [line[:4] for line in lines_of(out / "tables.csv")[1:]] == [
-        ["paper", "orl", "2", "NN"], ["honest", "orl", "2", "NN"]
-    ]  # fmt: skip
+        ["paper", "orl", "2", "NN"],
+        ["honest", "orl", "2", "NN"],
+    ]
 
 
 @pytest.mark.parametrize("damage", ["cut", "missing"])

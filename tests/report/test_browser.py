@@ -170,8 +170,10 @@ def test_confusion_matrix_counts_and_highlights(page, written):
 
 def test_axes_and_three_dimensions(page, written):
     page.click("[data-view='2d']")
-    page.js("const s = document.querySelectorAll('#axes select')[1]; s.value = '4';"
-            "s.dispatchEvent(new Event('change'))")  # fmt: skip
+    page.js(
+        "const s = document.querySelectorAll('#axes select')[1]; s.value = '4';"
+        "s.dispatchEvent(new Event('change'))"
+    )
     page.settle()
     seen = np.array(page.js("return Array.from(window.nsse.stage.view.positions)")).reshape(-1, 3)
     np.testing.assert_allclose(seen[:80, :2], written.model.embedding_[:, [0, 4]], atol=1e-6)
@@ -198,8 +200,10 @@ return [view.zoom, selected];
 
 
 def test_wheel_and_two_fingers_zoom_and_select_nothing(page):
-    page.js("document.getElementById('overlay').dispatchEvent(new WheelEvent('wheel',"
-            "{ deltaY: -500, cancelable: true }))")  # fmt: skip
+    page.js(
+        "document.getElementById('overlay').dispatchEvent(new WheelEvent('wheel',"
+        "{ deltaY: -500, cancelable: true }))"
+    )
     assert page.js("return window.nsse.stage.view.zoom") == pytest.approx(np.exp(0.75))
     page.click("#reset")
     zoom, selected = page.js(TWO_FINGERS)

@@ -111,9 +111,11 @@ def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):
     columns = ["length", "width", "height", "weight", "age", "price"]
     row = 1000.0 + 50.0 * data.X[3] + 7.0
     write_report(
-        tmp_path / "table.html", model, Samples(1000.0 + 60.0 * data.X, data.codes),
+        tmp_path / "table.html",
+        model,
+        Samples(1000.0 + 60.0 * data.X, data.codes),
         preparation={"kind": "table", "columns": columns, "label": "kind"},
-    )  # fmt: skip
+    )
     page = Page(browser, tmp_path / "table.html")
     assert "length, width, height" in page.text("#live")
     page.find("#row").send_keys(";  ".join(repr(float(v)) for v in row))

@@ -92,9 +92,13 @@ def test_every_sample_is_drawn_once_in_its_colour():
     drawn = artists(embedding_figure(view, [some_view("other")]))
     counts = {name: len(dots.get_offsets()) for name, dots in drawn.items()}
     assert counts == {
-        "toy-train": 30, "toy-test": 20, "toy-wrong": 2,
-        "other-train": 30, "other-test": 20, "other-wrong": 0,
-    }  # fmt: skip
+        "toy-train": 30,
+        "toy-test": 20,
+        "toy-wrong": 2,
+        "other-train": 30,
+        "other-test": 20,
+        "other-wrong": 0,
+    }
     np.testing.assert_allclose(drawn["toy-wrong"].get_offsets(), view.test[[3, 17]])
     colors = [to_hex(color) for color in drawn["toy-test"].get_facecolors()]
     assert colors == [class_colors(N_CLASSES)[label] for label in TEST_LABELS]

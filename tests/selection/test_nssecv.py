@@ -59,12 +59,15 @@ GRIDS = {
     "classifier": {"classifier": [None, KNeighborsClassifier(5), LogisticRegression(C=1e3)]},
     "nested": {"classifier": [KNeighborsClassifier()], "classifier__n_neighbors": [1, 9]},
     "together at a scale": {
-        "sigma": [0.4, 1.2], "mu1": [0.1, 1.0], "mu2": [0.01, 0.1], "n_components": [3, 9],
+        "sigma": [0.4, 1.2],
+        "mu1": [0.1, 1.0],
+        "mu2": [0.01, 0.1],
+        "n_components": [3, 9],
         "n_neighbors": [2],
     },
     "together": {"mu1": [0.1, 1.0], "mu3": [0.1, 10.0], "n_components": [3, 9]},
     "several grids": [{"mu1": [0.1, 1.0]}, {"sigma": [0.5], "n_components": [2, 4]}],
-}  # fmt: skip
+}
 
 
 @pytest.mark.slow

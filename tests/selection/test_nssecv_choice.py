@@ -81,9 +81,14 @@ SEQUENTIAL = {"n_components": [2, 5, 9], "mu2": [0.001, 0.1], "mu1": [0.1, 1.0]}
 )
 def test_sequential_search_is_the_rule_of_the_paper(start, order, n_rounds):
     search = NSSECV(
-        SEQUENTIAL, estimator=NSSE(sigma=0.7), search="sequential", start=start, order=order,
-        n_rounds=n_rounds, cv=SPLITS,
-    ).fit(X, Y)  # fmt: skip
+        SEQUENTIAL,
+        estimator=NSSE(sigma=0.7),
+        search="sequential",
+        start=start,
+        order=order,
+        n_rounds=n_rounds,
+        cv=SPLITS,
+    ).fit(X, Y)
     first = {"n_components": None, "mu2": 0.01, "mu1": 1.0, "sigma": 0.7} | (start or {})
     expected, seen = oracle_sequential(
         SEQUENTIAL, first, order or ["mu1", "mu2", "n_components"], n_rounds

@@ -171,9 +171,13 @@ except KeyboardInterrupt as interrupt:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_a_real_process_cleanly(n_jobs):
     with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED.format(n_jobs=n_jobs)], env=environment(), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    ) as process:  # fmt: skip
+        [sys.executable, "-c", INTERRUPTED.format(n_jobs=n_jobs)],
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
         try:
             assert process.stdout.readline() == "ready\n"
             with pytest.raises(subprocess.TimeoutExpired):

@@ -62,9 +62,10 @@ MODELS = {
     "NSSE, ill-conditioned": ("NSSE(sigma=2.0, mu2=1e-9)", (1500, 20)),
     "NSSECV": ("NSSECV({'mu2': [0.01, 0.1], 'sigma': [0.5, 1.0]}, n_repeats=1)", (1200, 30)),
     "NSSECV with graphs": (
-        "NSSECV({'mu2': [0.01], 'n_neighbors': [2, 4, 6, 8], 'sigma': [0.5]}, n_repeats=1)", (1200, 30)
+        "NSSECV({'mu2': [0.01], 'n_neighbors': [2, 4, 6, 8], 'sigma': [0.5]}, n_repeats=1)",
+        (1200, 30),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak")

@@ -12,13 +12,7 @@ from scipy.linalg import eigh
 
 import oracles
 from nsse.kernels import gaussian
-from nsse.solvers import (
-    constraint,
-    fix_signs,
-    pencil,
-    solve_fixed,
-    solve_pencil,
-)
+from nsse.solvers import constraint, fix_signs, pencil, solve_fixed, solve_pencil
 from nsse.solvers.constraint import HeldKernel
 from nsse.solvers.factors import factorize, stacked_qr
 from problems import EPS, dense_parts, projector, two_points
@@ -286,7 +280,7 @@ def test_forced_qr_and_cholesky_give_the_same_embedding(blobs, make_problem, mon
     by_cholesky = solve_pencil(problem, 0.5)
     monkeypatch.setattr(
         pencil, "factorize", lambda kernel, graph, mu2, arrays: stacked_qr(kernel.K, graph, mu2)
-    )  # fmt: skip
+    )
     by_qr = solve_pencil(problem, 0.5)
     assert (by_cholesky.factorization, by_qr.factorization) == ("cholesky", "qr")
     np.testing.assert_allclose(by_qr.eigenvalues, by_cholesky.eigenvalues, rtol=1e-9)
@@ -385,9 +379,10 @@ def without_class_means(seed, d=4):
 
 @settings(max_examples=25, deadline=None)
 @given(
-    seed=st.integers(0, 999), flips=st.lists(st.sampled_from([-1.0, 1.0]), min_size=4, max_size=4),
+    seed=st.integers(0, 999),
+    flips=st.lists(st.sampled_from([-1.0, 1.0]), min_size=4, max_size=4),
     columns=st.sampled_from([with_class_means, without_class_means]),
-)  # fmt: skip
+)
 def test_signs_do_not_hang_on_the_signs_that_came_in(seed, flips, columns):
     Y, codes = columns(seed)
     flipped = Y * flips

@@ -10,13 +10,7 @@ from scipy.optimize import minimize_scalar
 
 import oracles
 from nsse.kernels import gaussian
-from nsse.solvers import (
-    Objective,
-    Problem,
-    extrapolation,
-    solve_fixed,
-    solve_pencil,
-)
+from nsse.solvers import Objective, Problem, extrapolation, solve_fixed, solve_pencil
 from nsse.solvers.descent import descend
 from problems import BOUNDS, alternating_of, dense_parts, joint_of, projector, two_points
 
@@ -42,8 +36,10 @@ def test_joint_minimum_equals_that_of_a_dense_grid_refined(blobs, make_problem, 
     best = int(np.argmin([solve_pencil(problem, s).excess for s in grid]))
     refined = minimize_scalar(
         lambda log_sigma: solve_pencil(problem, np.exp(log_sigma)).excess,
-        bounds=np.log([grid[best - 1], grid[best + 1]]), method="bounded", options={"xatol": 1e-6},
-    )  # fmt: skip
+        bounds=np.log([grid[best - 1], grid[best + 1]]),
+        method="bounded",
+        options={"xatol": 1e-6},
+    )
     outcome = joint_of(problem)
     assert outcome.solution.excess == pytest.approx(refined.fun, rel=1e-8)
     assert outcome.solution.sigma == pytest.approx(np.exp(refined.x), rel=1e-3)
@@ -53,9 +49,12 @@ def test_joint_minimum_equals_that_of_a_dense_grid_refined(blobs, make_problem, 
 @pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
-    seed=st.integers(0, 10**6), d=st.integers(1, 4), log_mu2=st.floats(-4, 0),
-    ratio=st.floats(0.5, 50), sigma_init=st.floats(0.11, 3.9),
-)  # fmt: skip
+    seed=st.integers(0, 10**6),
+    d=st.integers(1, 4),
+    log_mu2=st.floats(-4, 0),
+    ratio=st.floats(0.5, 50),
+    sigma_init=st.floats(0.11, 3.9),
+)
 def test_joint_never_ends_above_alternating(
     make_blobs, make_problem, seed, d, log_mu2, ratio, sigma_init
 ):
@@ -155,7 +154,7 @@ def test_a_subset_is_the_problem_of_its_samples(blobs, make_problem):
     D2, codes = problem.D2[np.ix_(members, members)], blobs.codes[members]
     direct = Problem.build(
         D2, codes, lambda d2, c, m: problem.affinity(D2, codes, m), Objective(1.0, 1e-2, 0.1, 2)
-    )  # fmt: skip
+    )
     assert solve_pencil(part, 0.5).excess == solve_pencil(direct, 0.5).excess
 
 
@@ -199,9 +198,13 @@ def test_a_descent_from_inside_reaches_the_end_of_the_interval_and_says_so(
     bounds = tuple(float(np.log(free * factor)) for factor in factors)
     middle = sum(bounds) / 2
     found = descend(
-        lambda x, basis: solve_pencil(problem, float(np.exp(x)), basis), [], middle, bounds,
-        tol=1e-9, max_iter=60,
-    )  # fmt: skip
+        lambda x, basis: solve_pencil(problem, float(np.exp(x)), basis),
+        [],
+        middle,
+        bounds,
+        tol=1e-9,
+        max_iter=60,
+    )
     assert found.at_bound
     assert found.converged
     assert found.solution.sigma == pytest.approx(free * factors[end], rel=1e-12)
@@ -255,9 +258,16 @@ def literal_of(data, problem, sigma_init, n_sigmas=25):
     weights = problem.objective
     unit = np.sqrt(oracles.squared_distance_matrix(data.X[:1], data.X[-1:])[0, 0] / problem.D2[0, -1])
     return oracles.literal_nsse(
-        data.X / unit, data.codes, weights.n_components, weights.mu1, weights.mu2, weights.mu3,
-        dense_parts(problem)[0], np.geomspace(*BOUNDS, n_sigmas), sigma_init,
-    )  # fmt: skip
+        data.X / unit,
+        data.codes,
+        weights.n_components,
+        weights.mu1,
+        weights.mu2,
+        weights.mu3,
+        dense_parts(problem)[0],
+        np.geomspace(*BOUNDS, n_sigmas),
+        sigma_init,
+    )
 
 
 @pytest.mark.parametrize("d", [2, 3, 5])
@@ -289,9 +299,12 @@ def test_alternating_takes_the_path_of_the_literal_method(blobs, make_problem, s
 
 @settings(max_examples=12, deadline=None)
 @given(
-    seed=st.integers(0, 10**6), d=st.integers(1, 5), log_mu2=st.floats(-4, 1),
-    ratio=st.floats(0.1, 100), sigma_init=st.floats(0.05, 6.0),
-)  # fmt: skip
+    seed=st.integers(0, 10**6),
+    d=st.integers(1, 5),
+    log_mu2=st.floats(-4, 1),
+    ratio=st.floats(0.1, 100),
+    sigma_init=st.floats(0.05, 6.0),
+)
 def test_alternating_never_raises_the_objective(
     make_blobs, make_problem, seed, d, log_mu2, ratio, sigma_init
 ):
@@ -371,9 +384,17 @@ def test_a_trace_gives_its_columns(blobs, make_problem):
     trace = alternating_of(make_problem(blobs, mu3=0.5), sigma_init=0.1).trace
     columns = trace.to_dict()
     assert list(columns) == [
-        "iteration", "stage", "sigma", "within", "between", "regularity", "scale", "objective", "excess",
+        "iteration",
+        "stage",
+        "sigma",
+        "within",
+        "between",
+        "regularity",
+        "scale",
+        "objective",
+        "excess",
         "seconds",
-    ]  # fmt: skip
+    ]
     assert columns["sigma"] == list(trace.column("sigma")) == [step.sigma for step in trace.steps]
     assert columns["stage"][:2] == ["embedding", "scale"]
     assert columns["iteration"][:3] == [0, 0, 1]

@@ -47,9 +47,11 @@ class Setting:
 
     def problem(self, weights, n_components, mu3=0.0):
         return Problem.build(
-            self.D2, self.codes, lambda *_: self.W[weights.graph],
+            self.D2,
+            self.codes,
+            lambda *_: self.W[weights.graph],
             replace(weights.objective, mu3=mu3, n_components=n_components),
-        )  # fmt: skip
+        )
 
     def joint(self, candidate):
         problem = self.problem(
@@ -299,9 +301,13 @@ def test_the_fine_grid_holds_the_scan_of_the_joint_search(on_digits):
     steps = []
     problem = on_digits.problem(of_weights(0, 1.0, 0.01), 2, 1.0)
     solve_joint(
-        problem, BOUNDS, tol=1e-3, max_iter=5, rng=np.random.default_rng(0),
+        problem,
+        BOUNDS,
+        tol=1e-3,
+        max_iter=5,
+        rng=np.random.default_rng(0),
         listener=lambda step, solution: steps.append(step),
-    )  # fmt: skip
+    )
     scanned = [step.sigma for step in steps if step.stage == "scan"]
     grid = ScaleGrid.over(BOUNDS)
     coarse = np.array([grid.sigma(i) for i in grid.coarse])
@@ -344,9 +350,12 @@ def test_kernels_of_the_search_are_bounded_by_the_grid_whatever_the_weights(on_d
     n_nodes = len(ScaleGrid.over(BOUNDS).log_sigmas)
     candidates = [
         wanted(of_weights(graph, mu1, mu2), d, mu3)
-        for graph in (0, 1) for mu1 in (0.1, 1.0) for mu2 in (0.001, 0.1)
-        for d in (3, 9) for mu3 in (0.1, 10.0)
-    ]  # fmt: skip
+        for graph in (0, 1)
+        for mu1 in (0.1, 1.0)
+        for mu2 in (0.001, 0.1)
+        for d in (3, 9)
+        for mu3 in (0.1, 10.0)
+    ]
     counts = counts_of(on_digits, candidates)
     own = counts["solved at their own scale"]
     # One more round for nodes that only some weights asked for at first; each node at most once a curve.

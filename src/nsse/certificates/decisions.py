@@ -120,9 +120,15 @@ def _known_classifiers() -> dict[type, Callable[[Any], Decision]]:
     from sklearn.svm import LinearSVC
 
     linear = (
-        LinearDiscriminantAnalysis, LinearSVC, LogisticRegression, LogisticRegressionCV,
-        Perceptron, RidgeClassifier, RidgeClassifierCV, SGDClassifier,
-    )  # fmt: skip
+        LinearDiscriminantAnalysis,
+        LinearSVC,
+        LogisticRegression,
+        LogisticRegressionCV,
+        Perceptron,
+        RidgeClassifier,
+        RidgeClassifierCV,
+        SGDClassifier,
+    )
     return {
         NearestSample: _nearest_sample,
         KNeighborsClassifier: _nearest_neighbors,

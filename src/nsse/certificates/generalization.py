@@ -159,9 +159,15 @@ def generalization_report(
         row[:] = pair[0].mean(), pair[1].mean()
     as_good = int(np.count_nonzero(permuted[:, 1] >= test.mean()))
     return GeneralizationReport(
-        train, test, float(wrong.mean()), permuted[:, 0], permuted[:, 1],
-        (1 + as_good) / (1 + len(permuted)), n_warned, calibration(radius, wrong),
-    )  # fmt: skip
+        train,
+        test,
+        float(wrong.mean()),
+        permuted[:, 0],
+        permuted[:, 1],
+        (1 + as_good) / (1 + len(permuted)),
+        n_warned,
+        calibration(radius, wrong),
+    )
 
 
 def separation(
@@ -223,9 +229,11 @@ def _training_samples(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         ):
             return centers, classifier.classes_[codes]
     raise rule_error(
-        "X_train", "be given for this model, which does not remember it", None,
+        "X_train",
+        "be given for this model, which does not remember it",
+        None,
         "Pass `X_train` and `y_train`, as given to `fit`.",
-    )  # fmt: skip
+    )
 
 
 def _quotient(over: Floats, under: Floats) -> Floats:

@@ -95,8 +95,16 @@ class Theorem1:
     def to_dict(self) -> dict[str, Any]:
         """Plain values by name; the worst class stands for all."""
         names = (
-            "gamma", "A_delta", "lipschitz", "delta", "epsilon", "left", "right", "met", "largest_delta",
-        )  # fmt: skip
+            "gamma",
+            "A_delta",
+            "lipschitz",
+            "delta",
+            "epsilon",
+            "left",
+            "right",
+            "met",
+            "largest_delta",
+        )
         plain = {name: getattr(self, name) for name in names}
         eta = float(self.eta_estimate.min())
         return plain | {"eta_estimate": eta, "bound_estimate": self.worst_bound_estimate}
@@ -180,9 +188,15 @@ class _Terms:
         order = np.argsort(half)
         sizes = np.array([np.count_nonzero(y == label) for label in classes])
         return cls(
-            classes, sizes, float(nearest_own_and_other(Y, y, Y, y, same=True)[1].min()), L, Y.shape[1],
-            half[order], np.maximum.accumulate(length[order]), complete_at,
-        )  # fmt: skip
+            classes,
+            sizes,
+            float(nearest_own_and_other(Y, y, Y, y, same=True)[1].min()),
+            L,
+            Y.shape[1],
+            half[order],
+            np.maximum.accumulate(length[order]),
+            complete_at,
+        )
 
     def diameter(self, delta: float) -> float:
         """A_δ."""
@@ -230,14 +244,30 @@ class _Terms:
         left = right if epsilon is None and room > 0 else self.L * delta + np.sqrt(self.d) * eps + A
         eta = self.eta(delta)
         expected = self.sizes * eta
-        q = np.array([self._best_q(n, e, delta, eps) if Q is None else Q
-                      for n, e in zip(self.sizes, expected, strict=True)])  # fmt: skip
+        q = np.array(
+            [
+                self._best_q(n, e, delta, eps) if Q is None else Q
+                for n, e in zip(self.sizes, expected, strict=True)
+            ]
+        )
         holds = (left <= right) & (eps > 0) & (expected > q)
         bound = np.where(holds, self._bound(self.sizes, expected, q, delta, eps), np.nan)
         return Theorem1(
-            self.gamma, A, self.L, delta, float(eps), float(left), right, largest, self.d,
-            self.classes, self.sizes, eta, q, bound,
-        )  # fmt: skip
+            self.gamma,
+            A,
+            self.L,
+            delta,
+            float(eps),
+            float(left),
+            right,
+            largest,
+            self.d,
+            self.classes,
+            self.sizes,
+            eta,
+            q,
+            bound,
+        )
 
     def _best_q(self, size: int, expected: float, delta: float, epsilon: float) -> float:
         if expected <= 0:

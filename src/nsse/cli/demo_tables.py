@@ -38,10 +38,16 @@ def error_rows(summaries: list[Summary]) -> Rows:
         "fit_seconds",
     ]
     return header, [
-        [s.method, s.n_per_class, round(100 * s.mean, 4),
-         round(100 * s.standard_error, 4) if s.count > 1 else "", s.count, round(s.fit_seconds, 4)]
+        [
+            s.method,
+            s.n_per_class,
+            round(100 * s.mean, 4),
+            round(100 * s.standard_error, 4) if s.count > 1 else "",
+            s.count,
+            round(s.fit_seconds, 4),
+        ]
         for s in summaries
-    ]  # fmt: skip
+    ]
 
 
 def screen_table(summaries: list[Summary]) -> Table:

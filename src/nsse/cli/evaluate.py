@@ -74,14 +74,20 @@ def _result(confusion: Confusion) -> dict[str, Any]:
     n, wrong = int(confusion.totals.sum()), int(confusion.wrong.sum())
     each = zip(confusion.classes, confusion.totals.tolist(), confusion.wrong.tolist(), strict=True)
     return {
-        "n_samples": n, "n_wrong": wrong, "error": wrong / n,
+        "n_samples": n,
+        "n_wrong": wrong,
+        "error": wrong / n,
         "per_class": [
-            {"label": label, "n_samples": total, "n_wrong": of_class,
-             "error": of_class / total if total else None}
+            {
+                "label": label,
+                "n_samples": total,
+                "n_wrong": of_class,
+                "error": of_class / total if total else None,
+            }
             for label, total, of_class in each
         ],
         "confusion": {"classes": confusion.classes, "counts": confusion.counts.tolist()},
-    }  # fmt: skip
+    }
 
 
 def _tell(screen: Screen, confusion: Confusion) -> None:

@@ -37,10 +37,14 @@ def export(
         names = [output.name for output in graph.graph.output]
         opset = next(entry.version for entry in graph.opset_import if not entry.domain)
         screen.result = {
-            "out": str(onnx), "bytes": bytes_of(onnx), "dtype": dtype, "opset": opset,
-            "inputs": {"X": [None, int(opened.model.n_features_in_)]}, "outputs": names,
+            "out": str(onnx),
+            "bytes": bytes_of(onnx),
+            "dtype": dtype,
+            "opset": opset,
+            "inputs": {"X": [None, int(opened.model.n_features_in_)]},
+            "outputs": names,
             "preparation": opened.preparation.to_dict(),
-        }  # fmt: skip
+        }
         screen.say(f"Wrote {onnx}, {size_of(onnx)}: opset {opset}, {dtype}.")
         rows = f"rows of {opened.model.n_features_in_} ({opened.preparation})"
         screen.say(f"Input X: {rows}. Outputs: {', '.join(names)}.")

@@ -128,10 +128,12 @@ def _model(settings: dict[str, Any], inputs: Inputs, tune: bool, standardize: bo
         taken = set(settings) | ({"mu3"} if "sigma" in settings else set())
         model = NSSECV(
             {name: values for name, values in grid.items() if name not in taken},
-            estimator=model, n_jobs=jobs, random_state=settings["random_state"],
+            estimator=model,
+            n_jobs=jobs,
+            random_state=settings["random_state"],
             n_voters=1,  # one map, which the report shows and ONNX exports
             progress=sys.stderr.isatty(),
-        )  # fmt: skip
+        )
     return make_pipeline(StandardScaler(), model) if standardize else model
 
 
@@ -142,10 +144,11 @@ def _check_memory(model: Any, inputs: Inputs) -> None:
     needed = opened(model)[1].estimate_memory(*inputs.X.shape)
     if needed > physical_memory():
         raise rule_error(
-            "DATA", f"fit into memory, of which there are {physical_memory() / 1e9:.3g} GB",
+            "DATA",
+            f"fit into memory, of which there are {physical_memory() / 1e9:.3g} GB",
             f"{len(inputs.X)} samples, which need {needed / 1e9:.3g} GB",
             "Take fewer samples, or --landmarks 2000.",
-        )  # fmt: skip
+        )
 
 
 def physical_memory() -> float:
@@ -173,11 +176,18 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path)
     best = getattr(last, "best_estimator_", last)
     d, in_medians = best.embedding_.shape[1], best.sigma_ / best.length_unit_
     screen.result = {
-        "model": type(last).__name__, "out": str(out), "bytes": bytes_of(out),
-        "n_samples": len(inputs.X), "n_features": inputs.X.shape[1],
-        "classes": best.classes_.tolist(), "n_components": d, "sigma": best.sigma_,
-        "sigma_in_medians": in_medians, "seconds": seconds, "preparation": inputs.preparation.to_dict(),
-    }  # fmt: skip
+        "model": type(last).__name__,
+        "out": str(out),
+        "bytes": bytes_of(out),
+        "n_samples": len(inputs.X),
+        "n_features": inputs.X.shape[1],
+        "classes": best.classes_.tolist(),
+        "n_components": d,
+        "sigma": best.sigma_,
+        "sigma_in_medians": in_medians,
+        "seconds": seconds,
+        "preparation": inputs.preparation.to_dict(),
+    }
     if last is not best:
         error, chosen = 1.0 - last.best_score_, last.best_params_
         screen.result |= {"validation_error": error, "parameters": chosen}

@@ -37,9 +37,12 @@ def report(
                 title=title or f"{model.stem}: {data.name}",
             )
         screen.result = {
-            "out": str(out), "bytes": bytes_of(out), "n_train": done.n_train, "n_shown": done.n_shown,
+            "out": str(out),
+            "bytes": bytes_of(out),
+            "n_train": done.n_train,
+            "n_shown": done.n_shown,
             "live": done.live,
-        }  # fmt: skip
+        }
         live = "; it carries the map, and takes new samples" if done.live else ""
         screen.say(
             f"Wrote {out}, {size_of(out)}: {done.n_train} training and {done.n_shown} new samples{live}."

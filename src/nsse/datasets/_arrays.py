@@ -86,6 +86,8 @@ def _labels(path: Path, y: NDArray[Any], n_samples: int) -> NDArray[Any]:
 
 def _unusable(path: Path, why: str) -> ValueError:
     return rule_error(
-        "path", "name a whole .npy or .npz file of plain arrays, the samples as rows of finite numbers",
-        f"{path}, {why}", "Write it again with numpy.save or numpy.savez.",
-    )  # fmt: skip
+        "path",
+        "name a whole .npy or .npz file of plain arrays, the samples as rows of finite numbers",
+        f"{path}, {why}",
+        "Write it again with numpy.save or numpy.savez.",
+    )

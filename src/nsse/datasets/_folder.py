@@ -20,11 +20,7 @@ _RULE = "`path` must be a folder with one sub-folder per class and nothing but i
 
 
 def read_folder(
-    folder: Path,
-    size: Size,
-    *,
-    fewest_images: int = FEWEST_IMAGES,
-    fewest_classes: int = FEWEST_CLASSES,
+    folder: Path, size: Size, *, fewest_images: int = FEWEST_IMAGES, fewest_classes: int = FEWEST_CLASSES
 ) -> ImageSet:
     """Read every image of every sub-folder; classes and images in the order of their names."""
     if not folder.is_dir():

@@ -17,12 +17,7 @@ from nsse.datasets._arrays import read_arrays
 from nsse.datasets._folder import PICTURES, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Size, unit_rows
 from nsse.datasets._load import checked_size
-from nsse.datasets._preparation import (
-    ArrayPreparation,
-    ImagePreparation,
-    Preparation,
-    TablePreparation,
-)
+from nsse.datasets._preparation import ArrayPreparation, ImagePreparation, Preparation, TablePreparation
 from nsse.datasets._tables import PARQUET, SEPARATORS, read_table
 
 KINDS: dict[str, type[Preparation]] = (

@@ -9,9 +9,14 @@ from nsse.datasets._mnist import MNIST
 from nsse.datasets._places import ENVIRONMENT_VARIABLE, DataHome, DatasetNotFoundError
 
 PLACES = {
-    "coil20": COIL20, "orl": ORL, "yale": YALE, "fei": FEI, "csie": CSIE, "mit_cbcl": MIT_CBCL,
+    "coil20": COIL20,
+    "orl": ORL,
+    "yale": YALE,
+    "fei": FEI,
+    "csie": CSIE,
+    "mit_cbcl": MIT_CBCL,
     "mnist": MNIST,
-}  # fmt: skip
+}
 WITHOUT_FILES = {
     "digits": "scikit-learn's handwritten digits, 8 x 8",
     "objects": "Twenty solids rendered on a turning table, 64 x 64",

@@ -160,10 +160,11 @@ def _check_same(path: Path, present: list[str], columns: Sequence[str], left_out
     parts = [f"without {listed(missing)}"] * bool(missing) + [f"with {listed(extra)}"] * bool(extra)
     if parts:
         raise rule_error(
-            "path", "name a table with the columns of the model, in any order",
+            "path",
+            "name a table with the columns of the model, in any order",
             f"{path} {' and '.join(parts)}",
             "Add what is missing." if missing else "Name what is to be left out with `ignore`.",
-        )  # fmt: skip
+        )
 
 
 def _check_named(path: Path, parameter: str, unknown: Sequence[str], present: Sequence[str]) -> None:
@@ -190,17 +191,20 @@ def _no_table(path: Path, why: str, cure: str = "Check the file.") -> ValueError
 def _missing(path: Path, name: str, rows: Sequence[int] | NDArray[Any]) -> ValueError:
     more = f" ({len(rows)} such rows)" if len(rows) > 1 else ""
     return rule_error(
-        "path", "name a table without missing values",
+        "path",
+        "name a table without missing values",
         f"{path} with nothing in row {rows[0] + 1}, column {name}{more}",
         "Fill them in, or leave the row or the column out.",
-    )  # fmt: skip
+    )
 
 
 def _text(path: Path, name: str, what: str) -> ValueError:
     return rule_error(
-        "path", "name a table of finite numbers, but for its labels",
-        f"{path}, column {name}: {what}", "Turn it into numbers, or leave the column out with `ignore`.",
-    )  # fmt: skip
+        "path",
+        "name a table of finite numbers, but for its labels",
+        f"{path}, column {name}: {what}",
+        "Turn it into numbers, or leave the column out with `ignore`.",
+    )
 
 
 def _polars() -> Any:

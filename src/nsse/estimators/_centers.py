@@ -52,9 +52,11 @@ class CenterPlan:
             return min(AUTO_CENTERS, n_samples)
         if self.n > n_samples:
             raise rule_error(
-                "n_landmarks", f"not exceed the number of training samples, {n_samples}", self.n,
+                "n_landmarks",
+                f"not exceed the number of training samples, {n_samples}",
+                self.n,
                 'Lower it, or take "auto".',
-            )  # fmt: skip
+            )
         return self.n
 
     def n_drawn(self, n_samples: int) -> int:
@@ -99,9 +101,11 @@ def check_landmarks(model: Any) -> CenterPlan | None:
     given = _given(how)
     if n is not None and n != given.shape[0]:
         raise rule_error(
-            "n_landmarks", f"be None or the number of `landmarks` given, {given.shape[0]}", n,
+            "n_landmarks",
+            f"be None or the number of `landmarks` given, {given.shape[0]}",
+            n,
             "Leave it None.",
-        )  # fmt: skip
+        )
     return CenterPlan(None, given)
 
 
@@ -110,9 +114,11 @@ def _by_selector(n: Any, how: str | None) -> CenterPlan | None:
         check_choice("landmarks", how, tuple(SELECTORS))
         if n is None:
             raise rule_error(
-                "n_landmarks", f"say how many landmarks to choose with landmarks={how!r}", n,
+                "n_landmarks",
+                f"say how many landmarks to choose with landmarks={how!r}",
+                n,
                 'Give a number, or "auto".',
-            )  # fmt: skip
+            )
     if n is None:
         return None
     return CenterPlan(int(n) if isinstance(n, Integral) else None, how or "")
@@ -129,9 +135,11 @@ def _given(how: Any) -> Any:
         )
     names = ", ".join(repr(name) for name in SELECTORS)
     raise rule_error(
-        "landmarks", f"be None, one of {names}, indices of two samples or more, or a matrix of centres",
-        f"an array of shape {given.shape} and type {given.dtype}", "See the documentation of NSSE.",
-    )  # fmt: skip
+        "landmarks",
+        f"be None, one of {names}, indices of two samples or more, or a matrix of centres",
+        f"an array of shape {given.shape} and type {given.dtype}",
+        "See the documentation of NSSE.",
+    )
 
 
 def choose_centers(
@@ -147,9 +155,11 @@ def choose_centers(
         return Centers.among(check_indices(plan.how, n_samples), source.take)
     if plan.how.shape[1] != n_features:
         raise rule_error(
-            "landmarks", f"have the {n_features} features of the training samples", plan.how.shape[1],
+            "landmarks",
+            f"have the {n_features} features of the training samples",
+            plan.how.shape[1],
             "Give the centres in the space of the samples.",
-        )  # fmt: skip
+        )
     return Centers(plan.how.copy(), None)
 
 
@@ -167,14 +177,18 @@ def check_supported(model: Any) -> None:
     """What exact NSSE has and blocks of rows cannot have."""
     if not isinstance(model.affinity, str):
         raise rule_error(
-            "affinity", 'be "gaussian" where there are landmarks', type(model.affinity).__name__,
+            "affinity",
+            'be "gaussian" where there are landmarks',
+            type(model.affinity).__name__,
             "Neighbours are found block by block; a matrix of all samples is for n_landmarks=None.",
-        )  # fmt: skip
+        )
     if model.solver != "joint":
         raise rule_error(
-            "solver", 'be "joint" where there are landmarks', model.solver,
+            "solver",
+            'be "joint" where there are landmarks',
+            model.solver,
             "Algorithm 1 of the paper is for n_landmarks=None.",
-        )  # fmt: skip
+        )
 
 
 def check_indices(given: Any, n_samples: int) -> Ints:
@@ -182,10 +196,11 @@ def check_indices(given: Any, n_samples: int) -> Ints:
     indices = np.unique(given)
     if indices[0] < 0 or indices[-1] >= n_samples or len(indices) < len(given):
         raise rule_error(
-            "landmarks", f"be distinct indices from 0 to {n_samples - 1}",
+            "landmarks",
+            f"be distinct indices from 0 to {n_samples - 1}",
             f"{len(given)} indices, {len(indices)} distinct, from {indices[0]} to {indices[-1]}",
             "They count the training samples.",
-        )  # fmt: skip
+        )
     return indices.astype(np.intp)
 
 

@@ -25,9 +25,11 @@ def check_eigenmap_components(value: Any, n_samples: int, n_classes: int) -> int
     d = check_n_components(value, n_samples, n_classes)
     if d == n_samples:
         raise rule_error(
-            "n_components", f"be smaller than the number of training samples, {n_samples}", d,
+            "n_components",
+            f"be smaller than the number of training samples, {n_samples}",
+            d,
             f"Lower it; None takes n_classes - 1 = {n_classes - 1}.",
-        )  # fmt: skip
+        )
     return d
 
 
@@ -36,9 +38,11 @@ def check_no_sample_alone(W: Any, beta: float | None) -> None:
     alone = int(np.sum(degrees(W) <= SMALLEST_DEGREE))
     if alone:
         raise rule_error(
-            "beta", "be large enough for every sample to have a neighbour of positive weight",
-            beta, f"Raise it: samples without any: {alone}.",
-        )  # fmt: skip
+            "beta",
+            "be large enough for every sample to have a neighbour of positive weight",
+            beta,
+            f"Raise it: samples without any: {alone}.",
+        )
 
 
 def unsupervised_signs(Y: Floats) -> Floats:

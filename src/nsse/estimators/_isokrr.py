@@ -150,9 +150,11 @@ class IsoKRR(DirectClassifier, GaussianMapClassifier):
         check_optional("beta", self.beta)
         if check_number("overlap", self.overlap, cure="0 keeps classes farthest apart.") > 1:
             raise rule_error(
-                "overlap", "be a number from 0 to 1", self.overlap,
+                "overlap",
+                "be a number from 0 to 1",
+                self.overlap,
                 "Above 1 samples of different classes would be at negative distances.",
-            )  # fmt: skip
+            )
         check_number("alpha", self.alpha, positive=True, cure="Take 1e-8 to interpolate.")
         check_number("sigma", self.sigma, positive=True, cure="1.0 is the unit of length.")
 
@@ -161,7 +163,9 @@ class IsoKRR(DirectClassifier, GaussianMapClassifier):
         existing = len(scaling.eigenvalues)
         if d > existing and self.n_components is not None:
             raise rule_error(
-                "n_components", f"not exceed the number of positive eigenvalues, {existing}", d,
+                "n_components",
+                f"not exceed the number of positive eigenvalues, {existing}",
+                d,
                 "Lower it: along the other directions lengths would not be real.",
-            )  # fmt: skip
+            )
         return min(d, existing)

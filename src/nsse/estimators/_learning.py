@@ -219,8 +219,12 @@ def tell(model: Any, step: Step, unit: float) -> bool:
     """Tell the log and the user's callback about a step; True if the latter wants no more."""
     LOGGER.info(
         "%s %d: sigma %.4g units, objective %.6g above its floor (%.2f s)",
-        step.stage, step.iteration, step.sigma, step.excess, step.seconds,
-    )  # fmt: skip
+        step.stage,
+        step.iteration,
+        step.sigma,
+        step.excess,
+        step.seconds,
+    )
     callback = model.callback
     answer = None if callback is None else callback(replace(step, sigma=step.sigma * unit))
     return isinstance(answer, bool | np.bool_) and bool(answer)
@@ -256,6 +260,8 @@ def keep_width(model: Any, source: RowSource) -> None:
 def require_landmarks(settings: Settings, what: str) -> None:
     if settings.centers is None:
         raise rule_error(
-            "n_landmarks", f"be given for {what}", None,
+            "n_landmarks",
+            f"be given for {what}",
+            None,
             'Exact NSSE needs all samples in memory; take a number such as 3000, or "auto".',
-        )  # fmt: skip
+        )

@@ -15,12 +15,7 @@ from nsse.estimators._parameters import check_number, check_optional_count
 from nsse.extensions import linear_map
 from nsse.kernels import as_dense, check_distinct
 from nsse.solvers import fix_signs
-from nsse.solvers.scatter import (
-    Principal,
-    ScatterSolution,
-    no_within_scatter,
-    principal_coordinates,
-)
+from nsse.solvers.scatter import Principal, ScatterSolution, no_within_scatter, principal_coordinates
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -55,9 +50,11 @@ class LinearEmbeddingClassifier(EmbeddingClassifier):
         d = available if self.n_components is None else int(self.n_components)
         if d > available:
             raise rule_error(
-                "n_components", f"not exceed the number of principal axes in use, {available}", d,
+                "n_components",
+                f"not exceed the number of principal axes in use, {available}",
+                d,
                 f"Lower it, or change pca={self.pca!r}; None takes all {available}.",
-            )  # fmt: skip
+            )
         return principal, d
 
     @one_blas_thread()
@@ -87,9 +84,11 @@ def check_pca(value: Any) -> str | int | float | None:
     if isinstance(value, Real) and not isinstance(value, Integral) and 0 < float(value) < 1:
         return float(value)
     raise rule_error(
-        "pca", "be 'auto', None, a whole number from 1 up or a share between 0 and 1", value,
+        "pca",
+        "be 'auto', None, a whole number from 1 up or a share between 0 and 1",
+        value,
         "Leave it 'auto' to leave out axes only where there are too few samples.",
-    )  # fmt: skip
+    )
 
 
 def dense_samples(X: Any) -> Floats:

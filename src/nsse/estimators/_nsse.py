@@ -302,7 +302,12 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         if plan is None or plan.is_exact_for(n_samples):
             return exact_memory(n_samples, n_features, d, settings.mu1, settings.mu2, settings.sigma)
         return CenterMemory(
-            n_samples, n_features, d, n_classes, plan.n_centers(n_samples),
-            n_drawn=plan.n_drawn(n_samples), searches=settings.sigma is None,
+            n_samples,
+            n_features,
+            d,
+            n_classes,
+            plan.n_centers(n_samples),
+            n_drawn=plan.n_drawn(n_samples),
+            searches=settings.sigma is None,
             is_complete=settings.n_neighbors is None,
-        ).peak  # fmt: skip
+        ).peak

@@ -9,16 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from nsse.estimators._direct import DirectClassifier, Ints
-from nsse.estimators._eigenmaps import (
-    check_eigenmap_components,
-    unsupervised_signs,
-    warn_if_degenerate,
-)
+from nsse.estimators._eigenmaps import check_eigenmap_components, unsupervised_signs, warn_if_degenerate
 from nsse.estimators._gaussian_map import measured_distances
-from nsse.estimators._parameters import (
-    check_optional,
-    check_optional_count,
-)
+from nsse.estimators._parameters import check_optional, check_optional_count
 from nsse.extensions import Neighborhoods, NystromExpansion, nystrom_coefficients
 from nsse.graphs import degrees, squared_radii, within_reach
 from nsse.kernels import gaussian

@@ -65,9 +65,11 @@ def check_n_components(value: Any, n_samples: int, n_classes: int) -> int:
     d = check_count("n_components", value, cure=f"Leave it None for n_classes - 1 = {n_classes - 1}.")
     if d > n_samples:
         raise rule_error(
-            "n_components", f"not exceed the number of training samples, {n_samples}", d,
+            "n_components",
+            f"not exceed the number of training samples, {n_samples}",
+            d,
             f"Lower it; None takes n_classes - 1 = {n_classes - 1}.",
-        )  # fmt: skip
+        )
     return d
 
 
@@ -95,6 +97,8 @@ def check_classifier(value: Any, default: str = "the nearest neighbour") -> None
     is_object = hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
     if value is not None and not is_object:
         raise rule_error(
-            "classifier", "be a scikit-learn classifier with `fit` and `predict`", value,
+            "classifier",
+            "be a scikit-learn classifier with `fit` and `predict`",
+            value,
             f"Leave it None for {default}.",
-        )  # fmt: skip
+        )

@@ -65,9 +65,11 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Ints]:
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise rule_error(
-            "y", "contain samples of at least 2 classes", f"1 class, {classes.tolist()[0]!r}",
+            "y",
+            "contain samples of at least 2 classes",
+            f"1 class, {classes.tolist()[0]!r}",
             "Add samples of another class: there is nothing to separate.",
-        )  # fmt: skip
+        )
     return classes, codes.astype(np.intp)
 
 
@@ -115,16 +117,15 @@ def search(posed: Posed, settings: Settings, random_state: Any, listener: Listen
     problem = posed.problem
     if settings.sigma is not None:
         return solve_fixed(problem, settings.sigma, listener)
-    limits: dict[str, Any] = {
-        "tol": settings.tol,
-        "max_iter": settings.max_iter,
-        "listener": listener,
-    }
+    limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "listener": listener}
     if settings.solver == "alternating":
         return solve_alternating(
-            problem, settings.sigma_range,
-            sigma_init=settings.sigma_init, n_sigmas=settings.n_sigmas, **limits,
-        )  # fmt: skip
+            problem,
+            settings.sigma_range,
+            sigma_init=settings.sigma_init,
+            n_sigmas=settings.n_sigmas,
+            **limits,
+        )
     seed = check_random_state(random_state).randint(2**31 - 1)
     return solve_joint(problem, settings.sigma_range, rng=np.random.default_rng(seed), **limits)
 
@@ -174,8 +175,9 @@ def warn_about(verdict: Verdict, settings: Settings) -> None:
     if not verdict.converged:
         _warn(
             f"The search for sigma did not converge in max_iter={settings.max_iter} steps; the best "
-            "one seen is kept. Raise `max_iter` or `tol`.", ConvergenceWarning,
-        )  # fmt: skip
+            "one seen is kept. Raise `max_iter` or `tol`.",
+            ConvergenceWarning,
+        )
     if verdict.at_bound:
         _warn(
             f"The best sigma, {verdict.sigma:.3g} units of length, lies at an end of "

@@ -49,7 +49,9 @@ def check_settings(model: Any) -> Settings:
     return Settings(
         mu1=check_number("mu1", model.mu1, cure="0 switches the separation of classes off."),
         mu2=check_number(
-            "mu2", model.mu2, positive=True,
+            "mu2",
+            model.mu2,
+            positive=True,
             cure="Without it f may be arbitrarily rough; take a small value such as 1e-6.",
         ),
         mu3=None
@@ -69,7 +71,7 @@ def check_settings(model: Any) -> Settings:
         tol=check_number("tol", model.tol, cure="1e-8 is exact for all purposes."),
         max_iter=check_count("max_iter", model.max_iter, cure="50 is plenty."),
         centers=check_landmarks(model),
-    )  # fmt: skip
+    )
 
 
 def _check_sigma_init(value: Any, sigma_range: tuple[float, float]) -> float:

@@ -16,11 +16,7 @@ from nsse.estimators._eigenmaps import (
     warn_if_degenerate,
 )
 from nsse.estimators._gaussian_map import measured_distances
-from nsse.estimators._parameters import (
-    check_number,
-    check_optional,
-    check_optional_count,
-)
+from nsse.estimators._parameters import check_number, check_optional, check_optional_count
 from nsse.extensions import SparseCoder
 from nsse.graphs import degrees
 from nsse.graphs.unsupervised import neighbor_affinity

@@ -11,12 +11,4 @@ from nsse.exports.converter import register_converters, to_onnx
 from nsse.exports.files import Header, load, read_header, save
 from nsse.exports.precision import PrecisionWarning
 
-__all__ = [
-    "Header",
-    "PrecisionWarning",
-    "load",
-    "read_header",
-    "register_converters",
-    "save",
-    "to_onnx",
-]
+__all__ = ["Header", "PrecisionWarning", "load", "read_header", "register_converters", "save", "to_onnx"]

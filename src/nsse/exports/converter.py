@@ -120,20 +120,23 @@ def graph_of(model: Any) -> GaussianGraph | LinearGraph:
 def _decision(model: Any) -> Decision:
     if len(getattr(model, "voters_", [model])) > 1:
         raise rule_error(
-            "model", "have one map to export its labels", f"{len(model.voters_)} that vote",
+            "model",
+            "have one map to export its labels",
+            f"{len(model.voters_)} that vote",
             "Export `best_estimator_`, fit NSSECV with n_voters=1, or export the embedding alone "
             "(predict=False).",
-        )  # fmt: skip
+        )
     try:
         decision = decision_of(model)
     except ValueError as error:
         raise rule_error(
             "classifier",
             "be nearest neighbours (Euclidean, with equal votes), the nearest centroid or a linear "
-            "classifier to be exported", model.classifier_,
+            "classifier to be exported",
+            model.classifier_,
             "Export the embedding alone (predict=False), or fit the classifier after the model in a "
             "pipeline: skl2onnx converts many.",
-        ) from error  # fmt: skip
+        ) from error
     _checked_labels(decision.classes)
     return decision
 
@@ -142,9 +145,11 @@ def _checked_labels(classes: NDArray[Any]) -> None:
     strings = classes.dtype.kind == "O" and all(isinstance(label, str) for label in classes)
     if classes.dtype.kind not in "iufbU" and not strings:
         raise rule_error(
-            "y", "have integers, strings, booleans or floats as labels to be exported",
-            classes.tolist()[:3], "Export the embedding alone: predict=False.",
-        )  # fmt: skip
+            "y",
+            "have integers, strings, booleans or floats as labels to be exported",
+            classes.tolist()[:3],
+            "Export the embedding alone: predict=False.",
+        )
 
 
 def _options(model: Any, predict: bool) -> dict[int, dict[str, Any]]:
@@ -227,9 +232,13 @@ class _InGraph:
         if operation == "ReduceSum":  # axes are an input since opset 13
             inputs = (*inputs, self.constant(np.array(attributes.pop("axes"), dtype=np.int64)))
         self._container.add_node(
-            operation, list(inputs), outputs, op_domain="",
-            name=self._scope.get_unique_operator_name(operation), **attributes,
-        )  # fmt: skip
+            operation,
+            list(inputs),
+            outputs,
+            op_domain="",
+            name=self._scope.get_unique_operator_name(operation),
+            **attributes,
+        )
         return outputs[-1]
 
     def name_output(self, result: str, name: str) -> None:

@@ -48,10 +48,11 @@ def no_model(path: Path, found: str) -> NotAModelError:
 
 def _damaged(path: Path, error: Exception) -> ValueError:
     return rule_error(
-        "path", "name a model file that is whole",
+        "path",
+        "name a model file that is whole",
         f"{path}, cut short or damaged ({type(error).__name__}: {_in_one_line(error)})",
         "Save or copy it again.",
-    )  # fmt: skip
+    )
 
 
 def _in_one_line(error: Exception) -> str:

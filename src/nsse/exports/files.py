@@ -143,18 +143,20 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     header = read_header(source)
     if header.format > FORMAT:
         raise rule_error(
-            "path", f"name a model file of format {FORMAT} or older",
+            "path",
+            f"name a model file of format {FORMAT} or older",
             f"{source}, format {header.format}, written by nsse {header.nsse}",
             f"Upgrade nsse: this is {__version__}.",
-        )  # fmt: skip
+        )
     with told_as_damage(source):
         content, unknown = _audited(source.read_bytes(), names)
     if unknown:
         raise rule_error(
-            "path", "name a model file that holds trusted types only",
+            "path",
+            "name a model file that holds trusted types only",
             f"{source} with {_named(unknown)}",
             f"If you know the file and them, load it with trusted={unknown}; if not, leave it alone.",
-        )  # fmt: skip
+        )
     with told_as_damage(source):
         model = io_of_skops.loads(content, trusted=names)
         if not isinstance(model, BaseEstimator):
@@ -223,10 +225,12 @@ def _packed(model: Any, names: list[str], metadata: dict[str, Any] | None) -> by
     _, unknown = _audited(content, names)
     if unknown:
         raise rule_error(
-            "model", "hold types only that `nsse.load` trusts", _named(unknown),
+            "model",
+            "hold types only that `nsse.load` trusts",
+            _named(unknown),
             f"Leave them out (a callback: model.set_params(callback=None)), or pass trusted={unknown} "
             "here and to `nsse.load`.",
-        )  # fmt: skip
+        )
     return content
 
 

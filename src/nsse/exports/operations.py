@@ -55,10 +55,14 @@ class InNumpy:
 
 
 _NUMPY: dict[str, Any] = {
-    "Add": np.add, "Exp": np.exp, "MatMul": np.matmul, "Min": np.minimum, "Mul": np.multiply,
+    "Add": np.add,
+    "Exp": np.exp,
+    "MatMul": np.matmul,
+    "Min": np.minimum,
+    "Mul": np.multiply,
     "Sub": np.subtract,
     "ReduceSum": lambda values, axes, keepdims: values.sum(axis=tuple(axes), keepdims=bool(keepdims)),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

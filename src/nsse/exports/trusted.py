@@ -25,14 +25,24 @@ from sklearn.model_selection import (
 from nsse.exports.names import WRITTEN, type_name
 
 SPARSE: tuple[type, ...] = (
-    sparse.csr_array, sparse.csc_array, sparse.coo_array,
-    sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix,
-)  # fmt: skip
+    sparse.csr_array,
+    sparse.csc_array,
+    sparse.coo_array,
+    sparse.csr_matrix,
+    sparse.csc_matrix,
+    sparse.coo_matrix,
+)
 # What `NSSECV` takes as its ``cv``: numbers and nothing else.
 SPLITTERS: tuple[type, ...] = (
-    KFold, LeaveOneOut, PredefinedSplit, RepeatedKFold, RepeatedStratifiedKFold, ShuffleSplit,
-    StratifiedKFold, StratifiedShuffleSplit,
-)  # fmt: skip
+    KFold,
+    LeaveOneOut,
+    PredefinedSplit,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 # NumPy's masked arrays, under the names that its versions give them.
 MASKED = ("numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray")
 

@@ -78,7 +78,9 @@ def nystrom_coefficients(Y: Floats, eigenvalues: Floats, means: Floats) -> Float
     existing = int(np.sum(eigenvalues > SMALLEST_EIGENVALUE * len(Y)))
     if existing < len(eigenvalues):
         raise rule_error(
-            "n_components", f"not exceed the number of coordinates that the kernel has, {existing}",
-            len(eigenvalues), "Lower it, or lower `sigma`: a wide kernel has few.",
-        )  # fmt: skip
+            "n_components",
+            f"not exceed the number of coordinates that the kernel has, {existing}",
+            len(eigenvalues),
+            "Lower it, or lower `sigma`: a wide kernel has few.",
+        )
     return Y / (eigenvalues * np.sqrt(means)[:, np.newaxis])

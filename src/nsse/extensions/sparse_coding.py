@@ -142,9 +142,14 @@ def _lars(products: Floats, gram: Floats, penalty: float) -> Floats:
         # and when it stops early, which does: the excess tells them apart.
         warnings.simplefilter("ignore", ConvergenceWarning)
         _, _, code = lars_path_gram(
-            products, gram, n_samples=1, alpha_min=penalty, method="lasso",
-            max_iter=max(500, 8 * len(gram)), return_path=False,
-        )  # fmt: skip
+            products,
+            gram,
+            n_samples=1,
+            alpha_min=penalty,
+            method="lasso",
+            max_iter=max(500, 8 * len(gram)),
+            return_path=False,
+        )
     return np.asarray(code)
 
 

@@ -47,9 +47,11 @@ def class_dissimilarities(D2: Floats, codes: Ints, beta: float | None, alpha: fl
     exponent = D2 / width
     if exponent.max() > LARGEST_EXPONENT:
         raise rule_error(
-            "beta", f"be at least the largest squared distance / {LARGEST_EXPONENT:.0f}", width,
+            "beta",
+            f"be at least the largest squared distance / {LARGEST_EXPONENT:.0f}",
+            width,
             "Raise it, or leave out samples that lie far from all others.",
-        )  # fmt: skip
+        )
     same = codes[:, np.newaxis] == codes
     return np.where(same, np.sqrt(-np.expm1(-exponent)), np.exp(0.5 * exponent) - alpha)
 

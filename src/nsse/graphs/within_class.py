@@ -63,23 +63,29 @@ def check_affinity(W: Any, codes: Ints) -> sparse.csr_array:
     W = _as_sparse(W)
     if W.shape != (N, N):
         raise rule_error(
-            "affinity", f"have shape ({N}, {N}), one row and column per sample", W.shape,
+            "affinity",
+            f"have shape ({N}, {N}), one row and column per sample",
+            W.shape,
             "Build it from the very samples given to fit.",
-        )  # fmt: skip
+        )
     if not np.all(np.isfinite(W.data)) or np.any(W.data < 0):
         raise rule_error(
-            "affinity", "hold finite weights that are not negative", _range(W.data),
+            "affinity",
+            "hold finite weights that are not negative",
+            _range(W.data),
             "Weights are similarities: 0 for no edge, larger for closer samples.",
-        )  # fmt: skip
+        )
     if abs(W - W.T).max() > 1e-10 * max(W.max(), 1e-300):
         raise rule_error("affinity", "be symmetric", "an asymmetric matrix", "Pass `W.maximum(W.T)`.")
     edges = W.tocoo()
     crossing = int(np.sum((codes[edges.row] != codes[edges.col]) & (edges.data > 0)))
     if crossing:
         raise rule_error(
-            "affinity", "join samples of the same class only",
-            f"{crossing} weights between classes", "Set them to zero.",
-        )  # fmt: skip
+            "affinity",
+            "join samples of the same class only",
+            f"{crossing} weights between classes",
+            "Set them to zero.",
+        )
     return W
 
 
@@ -89,9 +95,11 @@ def _as_sparse(W: Any) -> sparse.csr_array:
         return sparse.csr_array(matrix, dtype=np.float64)
     except (TypeError, ValueError):
         raise rule_error(
-            "affinity", "be a matrix of weights, dense or sparse", type(W).__name__,
+            "affinity",
+            "be a matrix of weights, dense or sparse",
+            type(W).__name__,
             "Pass an array or a SciPy sparse matrix with one row and column per sample.",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _same_class_edges(D2: Floats, codes: Ints, n_neighbors: int | None) -> tuple[Ints, Ints]:

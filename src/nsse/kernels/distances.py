@@ -107,10 +107,11 @@ def check_distinct(X: Any) -> None:
     typical, widest = _typical_square(X), float(spans.ravel() @ spans.ravel())
     if typical <= SAME_PLACE * widest:
         raise rule_error(
-            "X", "have no samples so far from the others that these are the same beside them",
+            "X",
+            "have no samples so far from the others that these are the same beside them",
             f"features that span {np.sqrt(widest):.3g} where samples lie {np.sqrt(typical):.3g} apart",
             "Leave out the far samples, or rescale the features, by their logarithms for instance.",
-        )  # fmt: skip
+        )
 
 
 def check_magnitude(largest: float) -> None:
@@ -154,18 +155,21 @@ def _median(values: Floats) -> float:
 
 def _all_equal() -> ValueError:
     return rule_error(
-        "X", "contain at least two distinct samples", "samples that are all equal",
+        "X",
+        "contain at least two distinct samples",
+        "samples that are all equal",
         "Check the features: no distance, hence no kernel, can be built from these.",
-    )  # fmt: skip
+    )
 
 
 def _not_squarable(what: str, value: float) -> ValueError:
     return rule_error(
-        "X", f"have values that can be squared, between {SMALLEST:.0e} and {LARGEST:.0e} in size",
+        "X",
+        f"have values that can be squared, between {SMALLEST:.0e} and {LARGEST:.0e} in size",
         f"{what} {value:.3g}",
         "Multiply X by a constant, nothing else depends on its units; leave out single samples that lie "
         "so far from all others.",
-    )  # fmt: skip
+    )
 
 
 def _moved(X: Any, shift: Floats | None) -> Any:

@@ -132,7 +132,8 @@ def _check_squarable(values: Floats, precision: Any) -> None:
     most = FARTHEST[np.dtype(precision)]
     if values.size and not max(values.max(), -values.min()) <= most:
         raise rule_error(
-            "X", f"have samples no more than {most:.0e} units of length from the centres",
+            "X",
+            f"have samples no more than {most:.0e} units of length from the centres",
             f"one at {np.abs(values).max():.3g}",
             "Leave it out, or rescale the features, by their logarithms for instance.",
-        )  # fmt: skip
+        )

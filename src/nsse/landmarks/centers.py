@@ -87,9 +87,11 @@ def kmeans(codes: Ints, n_centers: int, rng: np.random.Generator, take: Take) ->
     rows = take(drawn)
     if sparse.issparse(rows):
         raise rule_error(
-            "landmarks", 'be another than "kmeans" for sparse samples', "kmeans",
+            "landmarks",
+            'be another than "kmeans" for sparse samples',
+            "kmeans",
             'The means of sparse rows are not sparse; take "per-class".',
-        )  # fmt: skip
+        )
     check_distinct(rows)
     kept = rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64
     classes = [c for c, share in enumerate(shares) if share]

@@ -48,9 +48,11 @@ class DaskRows(HeldRows):
         """Check what can be checked without computing anything."""
         if not hasattr(X, "chunks"):
             raise rule_error(
-                "X", "be a Dask *array*", type(X).__name__,
+                "X",
+                "be a Dask *array*",
+                type(X).__name__,
                 "Of a data frame take `X.to_dask_array(lengths=True)`.",
-            )  # fmt: skip
+            )
         if X.ndim != 2:
             raise rule_error("X", "have two dimensions", X.ndim, "One row per sample.")
         if np.isnan(X.shape).any():

@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 
 from nsse.extensions import GaussianExpansion, SingleExpansion
 from nsse.graphs import class_slices
-from nsse.kernels import (
-    KernelRows,
-    check_distinct,
-    median_distance,
-    precision_of,
-    squared_distances,
-)
+from nsse.kernels import KernelRows, check_distinct, median_distance, precision_of, squared_distances
 from nsse.landmarks.centers import Centers
 from nsse.landmarks.kept import KeptRows
 from nsse.landmarks.moments import Terms, gram_matrices
@@ -207,11 +201,7 @@ def _taken(source: RowSource, parts: list[Subsample]) -> list[Any]:
 
 
 def _searched(
-    problem: Problem,
-    cheaper: Thinner | None,
-    search: Search,
-    is_everything: bool,
-    recorder: Recorder,
+    problem: Problem, cheaper: Thinner | None, search: Search, is_everything: bool, recorder: Recorder
 ) -> DescentEnd[Solution]:
     """σ of the subsample: as precisely as asked for where it is all there is."""
     return search_scale(
@@ -268,9 +258,16 @@ def _map(terms: Terms, centers: Any, coef: Floats, scale: float) -> RowMap:
 
 
 def _finished(
-    Y: Floats, codes: Ints, terms: Terms, scale: float, solved: Solved,
-    objective: Objective, recorder: Recorder, converged: bool, at_bound: bool,
-) -> CenterFit:  # fmt: skip
+    Y: Floats,
+    codes: Ints,
+    terms: Terms,
+    scale: float,
+    solved: Solved,
+    objective: Objective,
+    recorder: Recorder,
+    converged: bool,
+    at_bound: bool,
+) -> CenterFit:
     """Signs of the embedding, and what there is to report."""
     kernel, sigma, solution = terms.kernel, terms.sigma, solved.found
     deviation = Y.T @ Y - np.eye(Y.shape[1])
@@ -286,13 +283,23 @@ def _finished(
     excess = total + objective.scale_term(sigma)
     recorder.add("centres", sigma, terms_of_step, excess)
     return CenterFit(
-        sigma=sigma, scale=scale, unit=kernel.unit, precision=kernel.precision, coef=coef, embedding=Y,
-        eigenvalues=solved.eigenvalues, excess=excess, trace=recorder.trace(),
-        converged=converged, at_bound=at_bound, condition=solution.condition, added=solved.added,
+        sigma=sigma,
+        scale=scale,
+        unit=kernel.unit,
+        precision=kernel.precision,
+        coef=coef,
+        embedding=Y,
+        eigenvalues=solved.eigenvalues,
+        excess=excess,
+        trace=recorder.trace(),
+        converged=converged,
+        at_bound=at_bound,
+        condition=solution.condition,
+        added=solved.added,
         had_to_add=solution.jitter > 0,
         eigensolver=solution.eigensolver,
         orthonormality=float(np.abs(deviation).max()),
-    )  # fmt: skip
+    )
 
 
 def _class_part(Y: Floats, codes: Ints) -> float:

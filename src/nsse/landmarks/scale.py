@@ -56,9 +56,13 @@ class Subsample:
 
 
 def draw_subsample(
-    codes: Ints, centers: Ints | None, n_centers: int, least: int, rng: np.random.Generator,
+    codes: Ints,
+    centers: Ints | None,
+    n_centers: int,
+    least: int,
+    rng: np.random.Generator,
     most_rows: int = ROWS,
-) -> Subsample:  # fmt: skip
+) -> Subsample:
     """Draw rows among all samples and some of the centres, in the proportions said above.
 
     ``centers`` are indices into the samples, None where the centres are no samples; ``least`` is how
@@ -130,9 +134,14 @@ class MeasuredRows:
 
 
 def pose_sample(
-    rows: Any, codes: Ints, centers: Any, sizes: Floats, objective: Objective, neighbors: Neighbors,
+    rows: Any,
+    codes: Ints,
+    centers: Any,
+    sizes: Floats,
+    objective: Objective,
+    neighbors: Neighbors,
     unit: float,
-) -> Problem:  # fmt: skip
+) -> Problem:
     """The problem of all samples, seen through some rows and some centres."""
     measured = MeasuredRows.of(rows, codes, KernelRows.at(centers, unit, np.float64), sizes)
     graph = measured.graph(neighbors, objective.mu1)

@@ -176,18 +176,21 @@ def checked_blocks(blocks: Iterable[Any], n_features: int | None) -> Iterator[tu
             X, y = block
         except (TypeError, ValueError):
             raise rule_error(
-                "blocks", "give pairs (X, y)", f"{type(block).__name__} as block {index}",
+                "blocks",
+                "give pairs (X, y)",
+                f"{type(block).__name__} as block {index}",
                 "Yield samples and labels together.",
-            ) from None  # fmt: skip
+            ) from None
         X = checked_rows(X, index, n_features)
         n_features = X.shape[1]
         y = column_or_1d(y)
         if len(y) != X.shape[0]:
             raise rule_error(
-                "blocks", "have one label per row",
+                "blocks",
+                "have one label per row",
                 f"{X.shape[0]} rows and {len(y)} labels in block {index}",
                 "Check the reader of the blocks.",
-            )  # fmt: skip
+            )
         yield X, y
 
 
@@ -203,9 +206,11 @@ def checked_rows(X: Any, index: int, n_features: int | None, n_rows: int | None 
     )
     if tuple(X.shape) != expected:
         raise rule_error(
-            "X", f"have {expected[0]} rows and {expected[1]} features in block {index}", tuple(X.shape),
+            "X",
+            f"have {expected[0]} rows and {expected[1]} features in block {index}",
+            tuple(X.shape),
             "All blocks must have the features of the first one, and the rows that were announced.",
-        )  # fmt: skip
+        )
     return X
 
 
@@ -252,16 +257,19 @@ def _restartable(blocks: Any) -> Callable[[], Iterator[Any]]:
         return lambda: iter(blocks)
     if not callable(blocks):
         message = rule_message(
-            "blocks", "be an iterable that can be read several times, or a function that returns one",
+            "blocks",
+            "be an iterable that can be read several times, or a function that returns one",
             type(blocks).__name__,
             "A generator is used up after one pass: pass the function that makes it.",
-        )  # fmt: skip
+        )
         raise TypeError(message)
     return lambda: iter(blocks())
 
 
 def _changed(got: str) -> ValueError:
     return rule_error(
-        "blocks", "give the same blocks in the same order every time they are read", got,
+        "blocks",
+        "give the same blocks in the same order every time they are read",
+        got,
         "Fix the seed and the order of the source.",
-    )  # fmt: skip
+    )

@@ -70,39 +70,43 @@ def _all_there_are(n_samples: int, n_classes: int) -> None:
 GRIDS = {
     "SUPLAP": Grid(
         {"mu": (0.01, 0.1), "n_neighbors_between": ("adaptive", None), "sigma": (1.0, 3.0)},
-        {"mu": (0.01,), "n_neighbors_between": (None,)}, largest=_up_to_samples,
+        {"mu": (0.01,), "n_neighbors_between": (None,)},
+        largest=_up_to_samples,
     ),
     "SVM": Grid({"kernel": ("linear", "rbf"), "C": (10.0, 100.0, 1000.0)}, {"C": (1000.0,)}),
     "NN": Grid({}),
     "LFDA": Grid(
         {"pca": (0.95, 0.99, None), "metric": ("weighted", "orthonormalized")},
-        {"metric": ("weighted",)}, largest=_all_there_are,
+        {"metric": ("weighted",)},
+        largest=_all_there_are,
     ),
     "LDA": Grid({"pca__n_components": (0.85, 0.95, 0.99)}),
     "LDE": Grid(
         {"pca": (0.95, 0.99, None), "n_neighbors_between": (20, None)},
-        {"n_neighbors_between": (20,)}, largest=_all_there_are,
+        {"n_neighbors_between": (20,)},
+        largest=_all_there_are,
     ),
-    "NYS": Grid(
-        {"sigma": (1.0, 3.0, 6.0)}, {"sigma": (3.0,)},
-        largest=_up_to_samples,
-    ),
+    "NYS": Grid({"sigma": (1.0, 3.0, 6.0)}, {"sigma": (3.0,)}, largest=_up_to_samples),
     "SPE": Grid({"alpha": (0.5, 0.95)}, {"alpha": (0.95,)}, largest=_up_to_samples),
     "IsoKRR": Grid(
         {"beta": (None, 10.0), "n_neighbors": (15, None), "sigma": (1.0, 3.0)},
-        {"beta": (10.0,), "n_neighbors": (None,)}, largest=lambda n_samples, n_classes: n_classes - 1,
+        {"beta": (10.0,), "n_neighbors": (None,)},
+        largest=lambda n_samples, n_classes: n_classes - 1,
     ),
     "MReg": Grid(
         {"sigma": (1.0, 3.0), "gamma_A": (1e-8, 1e-5), "gamma_I": (0.0, 1.0)},
         {"gamma_A": (1e-8,), "gamma_I": (1.0,)},
     ),
-    "RBF SVM": Grid({GAMMA: (0.03, 0.1, 0.3, 1.0, 3.0), "svc__C": (1.0, 10.0, 100.0, 1000.0)},
-                    {GAMMA: (0.1, 0.3, 1.0), "svc__C": (10.0, 1000.0)}),
+    "RBF SVM": Grid(
+        {GAMMA: (0.03, 0.1, 0.3, 1.0, 3.0), "svc__C": (1.0, 10.0, 100.0, 1000.0)},
+        {GAMMA: (0.1, 0.3, 1.0), "svc__C": (10.0, 1000.0)},
+    ),
     "NCA": Grid({"pca__n_components": (0.95, 0.99)}, {"pca__n_components": (0.95,)}),
-    "KPCA+LDA": Grid({GAMMA: (0.1, 0.3, 1.0), "share": (0.25, 0.5)},
-                     {GAMMA: (0.1, 1.0), "share": (0.5,)}),
+    "KPCA+LDA": Grid(
+        {GAMMA: (0.1, 0.3, 1.0), "share": (0.25, 0.5)}, {GAMMA: (0.1, 1.0), "share": (0.5,)}
+    ),
     "UMAP": Grid({"umap__n_neighbors": (5, 15)}, {"umap__n_neighbors": (15,)}),
-}  # fmt: skip
+}
 
 
 def candidate(method: str, parameters: Params, X: Any, n_classes: int) -> Any:

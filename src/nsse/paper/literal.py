@@ -32,9 +32,19 @@ class Literal:
 
 
 def literal_nsse(
-    X: Floats, codes: Ints, n_components: int, *, mu1: float, mu2: float, mu3: float,
-    n_neighbors: int | None, sigma_range: tuple[float, float], n_sigmas: int, tol: float, max_iter: int,
-) -> Literal:  # fmt: skip
+    X: Floats,
+    codes: Ints,
+    n_components: int,
+    *,
+    mu1: float,
+    mu2: float,
+    mu3: float,
+    n_neighbors: int | None,
+    sigma_range: tuple[float, float],
+    n_sigmas: int,
+    tol: float,
+    max_iter: int,
+) -> Literal:
     """Alternate between Y and σ until the objective is stable; σ and μ3 in median distances."""
     D2 = squared_distances(X)
     unit = median_distance(D2)

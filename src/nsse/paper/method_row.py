@@ -22,9 +22,13 @@ Failures = Counter[str]  # kind of error -> fits
 
 
 def mistakes(
-    method: str, recipe: Recipe, scaling: str, train: tuple[Any, Labels], test: tuple[Any, Labels],
+    method: str,
+    recipe: Recipe,
+    scaling: str,
+    train: tuple[Any, Labels],
+    test: tuple[Any, Labels],
     failures: Failures,
-) -> dict[Tried, int]:  # fmt: skip
+) -> dict[Tried, int]:
     """Wrong labels of test samples for every parameter and d; one fit serves all d."""
     (X, y), (X_test, y_test) = train, test
     counts: dict[Tried, int] = {}

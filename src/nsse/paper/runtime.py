@@ -18,8 +18,15 @@ from nsse.paper.settings import IMAGE_SIZE, N_CLASSES, TITLES, Profile
 from nsse.paper.work import samples
 
 TIME_HEADER = [
-    "dataset", "n_samples", "seconds", "literal_seconds", "ratio", "printed", "excess", "literal_excess",
-]  # fmt: skip
+    "dataset",
+    "n_samples",
+    "seconds",
+    "literal_seconds",
+    "ratio",
+    "printed",
+    "excess",
+    "literal_excess",
+]
 
 # Training samples in all, where the paper prints none.
 OTHER_SIZES = {"digits": (100, 300), "objects": (140, 300)}
@@ -50,9 +57,15 @@ class RunTime:
         """A line of ``runtime.csv``."""
         printed = "" if self.printed is None else f"{self.printed:.2f}"
         return [
-            self.dataset, str(self.n_samples), f"{self.seconds:.4f}", f"{self.literal_seconds:.4f}",
-            f"{self.ratio:.1f}", printed, f"{self.excess:.6g}", f"{self.literal_excess:.6g}",
-        ]  # fmt: skip
+            self.dataset,
+            str(self.n_samples),
+            f"{self.seconds:.4f}",
+            f"{self.literal_seconds:.4f}",
+            f"{self.ratio:.1f}",
+            printed,
+            f"{self.excess:.6g}",
+            f"{self.literal_excess:.6g}",
+        ]
 
     def __str__(self) -> str:
         return (

@@ -29,9 +29,15 @@ REALISATIONS, FEWER = 20, 5
 
 TITLES = TABLES | {"digits": "Digits", "objects": "Objects"}
 N_CLASSES = {
-    "yale": 38, "coil20": 20, "orl": 40, "fei": 50, "csie": 40, "mit_cbcl": 10,
-    "digits": 10, "objects": 20,
-}  # fmt: skip
+    "yale": 38,
+    "coil20": 20,
+    "orl": 40,
+    "fei": 50,
+    "csie": 40,
+    "mit_cbcl": 10,
+    "digits": 10,
+    "objects": 20,
+}
 
 # Methods that measure the spread within classes and cannot do with one sample of each.
 NEED_PAIRS = ("LFDA", "LDA", "LDE", "NCA", "KPCA+LDA")
@@ -101,9 +107,14 @@ class Profile:
             return Recipe(scalings, points, self.shares, (), splits, fraction, version=2)
         points = tuple(GRIDS[method].parameters(self.coarse or many))
         return Recipe(
-            scalings, points, self.shares, self.multiples, self.other_splits, fraction,
+            scalings,
+            points,
+            self.shares,
+            self.multiples,
+            self.other_splits,
+            fraction,
             needs_pairs=method in NEED_PAIRS and n_train == 2,
-        )  # fmt: skip
+        )
 
     def task(self, dataset: str, method: str, n_train: int, seed: int) -> Task:
         """One row of the run."""

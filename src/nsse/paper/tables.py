@@ -68,11 +68,18 @@ def cells(rows: Iterable[Row], profile: Profile) -> list[TableEntry]:
 def table_lines(found: Sequence[TableEntry]) -> list[list[Any]]:
     """Lines of ``tables.csv``."""
     return [
-        [c.protocol, c.dataset, c.n_train, c.method, f"{c.error:.4f}",
-         "" if c.stderr is None else f"{c.stderr:.4f}", c.repeats,
-         "" if c.printed is None else f"{c.printed:.2f}"]
+        [
+            c.protocol,
+            c.dataset,
+            c.n_train,
+            c.method,
+            f"{c.error:.4f}",
+            "" if c.stderr is None else f"{c.stderr:.4f}",
+            c.repeats,
+            "" if c.printed is None else f"{c.printed:.2f}",
+        ]
         for c in found
-    ]  # fmt: skip
+    ]
 
 
 def choice_lines(found: Sequence[TableEntry]) -> list[list[Any]]:
@@ -133,9 +140,15 @@ def _median(ds: list[int | str | None]) -> str:
 
 
 def _cell(
-    protocol: str, dataset: str, n_train: int, method: str, errors: list[float], scaling: str, d: str,
+    protocol: str,
+    dataset: str,
+    n_train: int,
+    method: str,
+    errors: list[float],
+    scaling: str,
+    d: str,
     parameters: str,
-) -> TableEntry:  # fmt: skip
+) -> TableEntry:
     n = len(errors)
     stderr = float(np.std(errors, ddof=1) / np.sqrt(n)) if n > 1 else None
     printed = printed_error(dataset, n_train, method)

@@ -126,14 +126,27 @@ def draw_curve(axes: Any, curve: Any, coverage: float) -> None:
     highest = max(error[percent >= 5].max(initial=error[-1]), error[-1]) * 1.22 + 0.1
     axes.set(xlim=(0, 102), ylim=(0, highest))
     axes.annotate(
-        f"{at:.1f} % at {100 * coverage:.0f} %\ncoverage", (100 * coverage, at), (-10, 12),
-        textcoords="offset points", ha="right", va="bottom", fontsize=9.5, color=_BLUE, weight="bold",
+        f"{at:.1f} % at {100 * coverage:.0f} %\ncoverage",
+        (100 * coverage, at),
+        (-10, 12),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        fontsize=9.5,
+        color=_BLUE,
+        weight="bold",
         bbox=_ON_PAPER,
-    )  # fmt: skip
+    )
     axes.annotate(
-        f"{error[-1]:.1f} % of all", (2, error[-1]), (0, 4), textcoords="offset points",
-        fontsize=9.5, color=MUTED_INK, va="bottom", bbox=_ON_PAPER,
-    )  # fmt: skip
+        f"{error[-1]:.1f} % of all",
+        (2, error[-1]),
+        (0, 4),
+        textcoords="offset points",
+        fontsize=9.5,
+        color=MUTED_INK,
+        va="bottom",
+        bbox=_ON_PAPER,
+    )
     auto_ticks(axes)
     label_axes(axes, "coverage: share accepted, largest radii first (%)", "wrong among accepted (%)")
 
@@ -149,14 +162,29 @@ def _draw_separations(axes: Any, report: Any) -> None:
         axes.step(ordered, share, where="post", color=color, linewidth=2, gid=name)
         place = ordered[int(np.searchsorted(share, height))]
         axes.annotate(
-            name, (place, height), (-7, 0), textcoords="offset points", ha="right", va="center",
-            fontsize=9.5, color=color, weight="bold", bbox=_ON_PAPER,
-        )  # fmt: skip
+            name,
+            (place, height),
+            (-7, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontsize=9.5,
+            color=color,
+            weight="bold",
+            bbox=_ON_PAPER,
+        )
     nearer = 100 * np.mean(report.test_separation <= 0)
     axes.annotate(
-        f"{nearer:.1f} % of the unseen\nare nearer to\nanother class", (0, nearer), (-8, 14),
-        textcoords="offset points", ha="right", va="bottom", fontsize=9, color=_BLUE, bbox=_ON_PAPER,
-    )  # fmt: skip
+        f"{nearer:.1f} % of the unseen\nare nearer to\nanother class",
+        (0, nearer),
+        (-8, 14),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        fontsize=9,
+        color=_BLUE,
+        bbox=_ON_PAPER,
+    )
     axes.plot([0], [nearer], "o", color=_BLUE, markersize=6, markeredgecolor=PAPER)
     axes.set(xlim=(-1.02, 1.02), ylim=(0, 102))
     auto_ticks(axes)
@@ -172,9 +200,14 @@ def _draw_permutations(axes: Any, report: Any) -> None:
     axes.axvline(0, color=FAINT, linewidth=0.8)
     for height, (name, true, shuffled) in enumerate(reversed(rows)):
         axes.plot(
-            shuffled, np.full(len(shuffled), height), "|", color=MUTED_INK, markersize=16, alpha=0.7,
+            shuffled,
+            np.full(len(shuffled), height),
+            "|",
+            color=MUTED_INK,
+            markersize=16,
+            alpha=0.7,
             gid=f"shuffled-{name}",
-        )  # fmt: skip
+        )
         axes.plot([true], [height], "o", color=_ORANGE, markersize=9, markeredgecolor=PAPER)
     for words, values, color in (
         ("shuffled labels", report.permuted_test, MUTED_INK),
@@ -182,9 +215,15 @@ def _draw_permutations(axes: Any, report: Any) -> None:
     ):
         if len(values):
             axes.annotate(
-                words, (float(np.mean(values)), 0), (0, 14), textcoords="offset points", ha="center",
-                fontsize=9.5, color=color, weight="bold",
-            )  # fmt: skip
+                words,
+                (float(np.mean(values)), 0),
+                (0, 14),
+                textcoords="offset points",
+                ha="center",
+                fontsize=9.5,
+                color=color,
+                weight="bold",
+            )
     axes.set(xlim=(-1.05, 1.05), ylim=(-0.6, 1.6), yticks=[0, 1])
     axes.set_yticklabels([name for name, *_ in reversed(rows)], color=INK, fontsize=9.5)
     axes.set_xticks([-1, -0.5, 0, 0.5, 1])
@@ -198,9 +237,16 @@ def _draw_calibration(axes: Any, report: Any) -> None:
     axes.bar(places, 100 * bins.error, width=0.8, color=_RED, gid="error")
     axes.axhline(100 * report.test_error, color=MUTED_INK, linewidth=1, linestyle=(0, (4, 3)))
     axes.annotate(
-        f"{100 * report.test_error:.1f} % of all", (places[-1] + 0.45, 100 * report.test_error), (0, 4),
-        textcoords="offset points", fontsize=9, color=MUTED_INK, ha="right", va="bottom", bbox=_ON_PAPER,
-    )  # fmt: skip
+        f"{100 * report.test_error:.1f} % of all",
+        (places[-1] + 0.45, 100 * report.test_error),
+        (0, 4),
+        textcoords="offset points",
+        fontsize=9,
+        color=MUTED_INK,
+        ha="right",
+        va="bottom",
+        bbox=_ON_PAPER,
+    )
     axes.set_ylim(0, max(100 * bins.error.max() * 1.08, 1.0))
     auto_ticks(axes)
     shown = places[:: max(1, len(places) // 5)]

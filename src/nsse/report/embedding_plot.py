@@ -156,9 +156,18 @@ def _name_classes(axes: Any, view: PolygonView, colors: NDArray[Any], size: floa
             "edgecolor": PAPER,
             "linewidth": 1.5 * size,
         }
-        axes.text(*_LABEL_RADIUS * corner, str(name), ha="center", va="center",
-                  weight="bold", fontsize=4 + 8 * size, color=ink_on(color), bbox=badge,
-                  parse_math=False, zorder=6)  # fmt: skip
+        axes.text(
+            *_LABEL_RADIUS * corner,
+            str(name),
+            ha="center",
+            va="center",
+            weight="bold",
+            fontsize=4 + 8 * size,
+            color=ink_on(color),
+            bbox=badge,
+            parse_math=False,
+            zorder=6,
+        )
 
 
 def _count_outside(axes: Any, view: PolygonView) -> None:
@@ -181,5 +190,13 @@ def add_key(axes: Any, view: PolygonView, kind: str) -> None:
     if view.wrong.size:
         marks.append((f"{kind}, mislabelled", {"ms": 8, "mfc": "none", "mec": INK, "mew": 1.0}))
     handles = [Line2D([], [], ls="", marker="o", label=label, **style) for label, style in marks]
-    axes.legend(handles=handles, loc="lower left", frameon=False, fontsize=9, labelcolor=MUTED_INK,
-                borderpad=0, borderaxespad=0.2, handletextpad=0.2)  # fmt: skip
+    axes.legend(
+        handles=handles,
+        loc="lower left",
+        frameon=False,
+        fontsize=9,
+        labelcolor=MUTED_INK,
+        borderpad=0,
+        borderaxespad=0.2,
+        handletextpad=0.2,
+    )

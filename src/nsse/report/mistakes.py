@@ -24,8 +24,18 @@ def letter_mistakes(axes: Any, view: PolygonView) -> None:
     halo = [withStroke(linewidth=2.2, foreground=PAPER)]
     places = _letter_places(view.test[view.wrong], min(MOST_SHOWN, view.wrong.size))
     for letter, place in zip(ascii_lowercase, places, strict=False):
-        axes.text(*place, letter, fontsize=9.5, weight="bold", color=INK, ha="center", va="center",
-                  path_effects=halo, clip_on=True, zorder=7)  # fmt: skip
+        axes.text(
+            *place,
+            letter,
+            fontsize=9.5,
+            weight="bold",
+            color=INK,
+            ha="center",
+            va="center",
+            path_effects=halo,
+            clip_on=True,
+            zorder=7,
+        )
 
 
 def _letter_places(rings: Points, n_letters: int) -> Points:
@@ -45,13 +55,29 @@ def draw_mistakes(
 ) -> None:
     """Show the mislabelled samples as images, each beside its letter, with true and predicted label."""
     shown = view.wrong[:MOST_SHOWN]
-    write(figure, left, bottom + 0.9, _heading(len(shown), view.wrong.size), fontsize=10,
-          weight="bold", color=INK)  # fmt: skip
+    write(
+        figure,
+        left,
+        bottom + 0.9,
+        _heading(len(shown), view.wrong.size),
+        fontsize=10,
+        weight="bold",
+        color=INK,
+    )
     for place, (letter, index) in enumerate(zip(ascii_lowercase, shown, strict=False)):
         axes = place_axes(figure, left + _PITCH * place + 0.16, bottom + 0.28, _IMAGE, _IMAGE)
         axes.imshow(images[index], cmap="gray_r", interpolation="nearest")
-        axes.text(-0.1, 1, letter, transform=axes.transAxes, ha="right", va="top", fontsize=9.5,
-                  weight="bold", color=INK)  # fmt: skip
+        axes.text(
+            -0.1,
+            1,
+            letter,
+            transform=axes.transAxes,
+            ha="right",
+            va="top",
+            fontsize=9.5,
+            weight="bold",
+            color=INK,
+        )
         axes.set_xlabel(_arrow(view, index), fontsize=9, color=INK, labelpad=3, parse_math=False)
 
 

@@ -12,8 +12,18 @@ PAPER = "#ffffff"
 FAINT = "#d5d9de"
 MUTED_INK = "#6b737d"
 
-_TEN = ("#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6",
-        "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd")  # fmt: skip
+_TEN = (
+    "#3f90da",
+    "#ffa90e",
+    "#bd1f01",
+    "#94a4a2",
+    "#832db6",
+    "#a96b59",
+    "#e76300",
+    "#b9ac70",
+    "#717581",
+    "#92dadd",
+)
 
 
 def class_colors(n_classes: int) -> list[str]:

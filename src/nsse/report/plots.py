@@ -117,9 +117,10 @@ def confusion(model: Any, X: Any, y: Any) -> tuple[Any, Frame]:
     rows, columns = np.nonzero(counts)
     names = np.array(findings.classes, dtype=object)
     return figure, {
-        "label": names[rows].tolist(), "predicted": names[columns].tolist(),
+        "label": names[rows].tolist(),
+        "predicted": names[columns].tolist(),
         "count": counts[rows, columns].tolist(),
-    }  # fmt: skip
+    }
 
 
 def radii(model: Any, X: Any, y: Any = None) -> tuple[Any, Frame]:
@@ -242,9 +243,13 @@ def _view(findings: Findings) -> PolygonView:
     test, labelled = findings.test, findings.has_labels
     name = findings.teller if labelled else findings.name
     view = polygon_view(
-        name, findings.train.embedding, findings.train.codes, test.embedding,
-        test.codes if labelled else test.predicted, test.predicted if labelled else None,
-    )  # fmt: skip
+        name,
+        findings.train.embedding,
+        findings.train.codes,
+        test.embedding,
+        test.codes if labelled else test.predicted,
+        test.predicted if labelled else None,
+    )
     return replace(view, classes=np.array(findings.classes, dtype=object)[view.classes])
 
 
@@ -288,8 +293,16 @@ def _draw_confusion(axes: Any, counts: Any, classes: tuple[str, ...]) -> None:
     size = max(4.0, min(9.0, 130 / len(classes)))
     for row, column in zip(*np.nonzero(counts), strict=True):
         color, weight = (INK, "normal") if row == column else (_RED, "bold")
-        axes.text(column, row, str(counts[row, column]), ha="center", va="center", fontsize=size,
-                  color=color, weight=weight)  # fmt: skip
+        axes.text(
+            column,
+            row,
+            str(counts[row, column]),
+            ha="center",
+            va="center",
+            fontsize=size,
+            color=color,
+            weight=weight,
+        )
     axes.set_xticks(range(len(classes)), classes, rotation=90, fontsize=size, parse_math=False)
     axes.set_yticks(range(len(classes)), classes, fontsize=size, parse_math=False)
     axes.tick_params(length=0, colors=MUTED_INK)

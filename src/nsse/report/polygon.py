@@ -96,13 +96,18 @@ def polygon_view(
     center, matrix, offset, corners = polygon_map(Y, codes)
     Y_test = Y[:0] if test_embedding is None else np.asarray(test_embedding, dtype=np.float64)
     return PolygonView(
-        name=name, n_components=Y.shape[1], classes=classes, corners=corners,
-        train=(Y - center) @ matrix + offset, train_codes=codes,
+        name=name,
+        n_components=Y.shape[1],
+        classes=classes,
+        corners=corners,
+        train=(Y - center) @ matrix + offset,
+        train_codes=codes,
         test=(Y_test - center) @ matrix + offset,
         test_codes=_codes("test_labels", test_labels, classes, len(Y_test)),
-        predicted_codes=None if test_predicted is None
+        predicted_codes=None
+        if test_predicted is None
         else _codes("test_predicted", test_predicted, classes, len(Y_test)),
-    )  # fmt: skip
+    )
 
 
 def polygon_map(Y: Points, codes: NDArray[np.intp]) -> tuple[Points, Points, Points, Points]:

@@ -82,9 +82,10 @@ def embeddings_figure(frame: Frame) -> Any:
             _plain(axes)
             axes.set(xticks=[], yticks=[])
             shown = [
-                i for i in range(len(frame["set"]))
+                i
+                for i in range(len(frame["set"]))
                 if frame["set"][i] == part and frame["method"][i] == method
-            ]  # fmt: skip
+            ]
             points = np.array([[frame["y1"][i], frame["y2"][i]] for i in shown])
             of = np.array([frame["label"][i] for i in shown])
             for label in labels:

@@ -255,9 +255,13 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return base, check_settings(base)
 
     def _fit(
-        self, base: NSSE, settings: Settings, source: RowSource, y: NDArray[Any],
+        self,
+        base: NSSE,
+        settings: Settings,
+        source: RowSource,
+        y: NDArray[Any],
         refit: Callable[[NSSE], NSSE],
-    ) -> NSSECV:  # fmt: skip
+    ) -> NSSECV:
         classes, _ = encode_labels(y)
         n_voters = self._n_voters(settings)
         n_rows = check_count("n_subsample", self.n_subsample, cure="2000 is a fair number.")
@@ -392,9 +396,11 @@ def _checked_estimator(estimator: Any) -> NSSE:
         return NSSE()
     if not isinstance(estimator, NSSE):
         raise rule_error(
-            "estimator", "be an NSSE", estimator,
+            "estimator",
+            "be an NSSE",
+            estimator,
             "Leave it None, put NSSECV itself into a pipeline, or take scikit-learn's GridSearchCV.",
-        )  # fmt: skip
+        )
     return estimator
 
 
@@ -403,8 +409,15 @@ def _fitted(
 ) -> dict[str, Any]:
     best = voting[0]
     return {
-        "best_estimator_": best, "best_params_": dict(table.points[index]), "best_index_": index,
-        "best_score_": float(table.means[index]), "cv_results_": cv_results(table), "voters_": voting,
-        "n_splits_": n_splits, "counts_": dict(trial.counts), "classes_": best.classes_,
-        "embedding_": best.embedding_, "classifier_": best.classifier_,
-    }  # fmt: skip
+        "best_estimator_": best,
+        "best_params_": dict(table.points[index]),
+        "best_index_": index,
+        "best_score_": float(table.means[index]),
+        "cv_results_": cv_results(table),
+        "voters_": voting,
+        "n_splits_": n_splits,
+        "counts_": dict(trial.counts),
+        "classes_": best.classes_,
+        "embedding_": best.embedding_,
+        "classifier_": best.classifier_,
+    }

@@ -37,9 +37,11 @@ class _LabelScorer:
             return float(self._scorer(answers, split.X[split.valid], split.y[split.valid]))
         except AttributeError as error:
             message = rule_message(
-                "scoring", "be made of predicted labels alone", self._scorer,
-                "Take one such as \"balanced_accuracy\", or scikit-learn's GridSearchCV.",
-            )  # fmt: skip
+                "scoring",
+                "be made of predicted labels alone",
+                self._scorer,
+                'Take one such as "balanced_accuracy", or scikit-learn\'s GridSearchCV.',
+            )
             raise TypeError(message) from error
 
 

@@ -102,9 +102,11 @@ def run_search(model: Any, grid: Any, base: Any, trial: Any) -> tuple[Scores, in
         return joint_search(grid, tolerance, trial)
     if not isinstance(grid, Mapping):
         raise rule_error(
-            "param_grid", 'be one dict for search="sequential"', type(grid).__name__,
+            "param_grid",
+            'be one dict for search="sequential"',
+            type(grid).__name__,
             'Join the dicts, or take search="joint".',
-        )  # fmt: skip
+        )
     order = search_order(grid, model.order)
     start = base.get_params() | dict(model.start or {})
     unknown = sorted(set(model.start or {}) - set(order))
@@ -162,9 +164,11 @@ def search_order(grid: Mapping[str, Any], order: Sequence[str] | None) -> list[s
         return first + [name for name in grid if name not in first]
     if sorted(order) != sorted(grid):
         raise rule_error(
-            "order", f"name each parameter of the grid once, {sorted(grid)}", list(order),
+            "order",
+            f"name each parameter of the grid once, {sorted(grid)}",
+            list(order),
             "Leave it None for mu1, mu2, mu3 and then the others.",
-        )  # fmt: skip
+        )
     return list(order)
 
 

@@ -106,9 +106,11 @@ def checked_splits(splits: list[tuple[Any, Any]], n_samples: int) -> list[tuple[
     if not indices or any(len(train) == 0 or len(valid) == 0 for train, valid in indices):
         sizes = [(len(train), len(valid)) for train, valid in indices]
         raise rule_error(
-            "cv", "give splits with samples to train and samples to validate", sizes,
+            "cv",
+            "give splits with samples to train and samples to validate",
+            sizes,
             "Leave it None for random splits.",
-        )  # fmt: skip
+        )
     return indices
 
 
@@ -122,12 +124,15 @@ def warn_about_singles(y: NDArray[Any]) -> None:
     singles = classes[sizes == 1].tolist()
     if len(singles) == len(classes):
         raise rule_error(
-            "y", "have a class with at least 2 samples", "one sample in every class",
+            "y",
+            "have a class with at least 2 samples",
+            "one sample in every class",
             "There is nothing to hold out; fit NSSE with parameters of your choice.",
-        )  # fmt: skip
+        )
     if singles:
         warnings.warn(
             f"Classes {singles} have a single sample each: it is in every training set and never "
             "held out, so that these classes do not take part in the choice of parameters.",
-            UserWarning, stacklevel=6,
-        )  # fmt: skip
+            UserWarning,
+            stacklevel=6,
+        )

@@ -96,8 +96,10 @@ class Trial:
         if self.failures:
             warnings.warn(
                 f"{len(self.failures)} of {len(table.points)} grid points could not be fitted on every "
-                f"split and score NaN. {self._reasons()}", FitFailedWarning, stacklevel=5,
-            )  # fmt: skip
+                f"split and score NaN. {self._reasons()}",
+                FitFailedWarning,
+                stacklevel=5,
+            )
 
     def total_failure(self) -> ValueError:
         """The error when no point is left."""

@@ -27,8 +27,9 @@ def voters(base: Any, table: Scores, places: Sequence[int], refit: Callable[[Any
         except (ValueError, np.linalg.LinAlgError) as error:
             warnings.warn(
                 f"{point} was fitted on every split but not to all samples, and does not vote: {error}",
-                FitFailedWarning, stacklevel=5,
-            )  # fmt: skip
+                FitFailedWarning,
+                stacklevel=5,
+            )
     return fitted
 
 

@@ -45,11 +45,12 @@ class IndefiniteError(ValueError):
     def __init__(self, jitter: float) -> None:
         super().__init__(
             rule_message(
-                "mu2", "be large enough for the problem to be solvable in floating point",
+                "mu2",
+                "be large enough for the problem to be solvable in floating point",
                 f"a matrix that is indefinite even with {jitter:.1e} added",
                 "Raise `mu2`, lower `sigma`, or pass X in double precision.",
             )
-        )  # fmt: skip
+        )
 
 
 def solve_gram(B: Floats, P: Floats, start: Floats, n_components: int, rounding: float) -> GramSolution:

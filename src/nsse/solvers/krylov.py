@@ -76,9 +76,12 @@ def _dense(B: Constraint, factor: Factor, n_pairs: int) -> Pairs:
     else:
         last = len(found) - 1
         theta, U = eigh(
-            found, lower=False, subset_by_index=(last + 1 - n_pairs, last),
-            overwrite_a=True, check_finite=False,
-        )  # fmt: skip
+            found,
+            lower=False,
+            subset_by_index=(last + 1 - n_pairs, last),
+            overwrite_a=True,
+            check_finite=False,
+        )
         theta, U = theta[::-1], U[:, ::-1]
     C = factor.solve(U[:, :n_pairs])
     return Pairs(theta[:n_pairs], C, B.image(C), "full")

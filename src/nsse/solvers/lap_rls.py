@@ -41,6 +41,8 @@ def solve_lap_rls(
             return np.linalg.solve(A, np.where(labeled[:, np.newaxis], targets, 0.0))
         except np.linalg.LinAlgError:
             raise rule_error(
-                "gamma_A", "be large enough for the linear system to be solved in floating point",
-                gamma_A, "Raise it; 1e-10 suffices for most data.",
-            ) from None  # fmt: skip
+                "gamma_A",
+                "be large enough for the linear system to be solved in floating point",
+                gamma_A,
+                "Raise it; 1e-10 suffices for most data.",
+            ) from None

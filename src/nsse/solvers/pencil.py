@@ -44,11 +44,12 @@ class RankError(ValueError):
         self.rank = rank
         super().__init__(
             rule_message(
-                "n_components", "not exceed the number of distinct samples (the rank of the kernel)",
+                "n_components",
+                "not exceed the number of distinct samples (the rank of the kernel)",
                 n_components,
                 f"Only {rank} independent coordinates exist here. Lower `n_components` or `sigma`.",
             )
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,17 @@ def solve_pencil(problem: Problem, sigma: float, start: Floats | None = None) ->
         raise RankError(found.rank, objective.n_components)
     scale_term = objective.scale_term(sigma)
     return Solution(
-        sigma=sigma, eigenvalues=found.eigenvalues, coef=found.C, embedding=found.Y, basis=found.basis,
+        sigma=sigma,
+        eigenvalues=found.eigenvalues,
+        coef=found.C,
+        embedding=found.Y,
+        basis=found.basis,
         excess=float(found.eigenvalues.sum()) + scale_term,
         slope=float(found.slopes.sum()) - 2.0 * scale_term,
-        condition=factor.condition, factorization=factor.method, eigensolver=found.eigensolver,
-    )  # fmt: skip
+        condition=factor.condition,
+        factorization=factor.method,
+        eigensolver=found.eigensolver,
+    )
 
 
 @dataclass(frozen=True)

@@ -61,11 +61,17 @@ class Recorder:
         within, between, regularity = terms
         now = time.perf_counter()
         step = Step(
-            iteration=len(self._steps) if iteration is None else iteration, stage=stage, sigma=sigma,
-            within=within, between=between, regularity=regularity,
-            scale=self._objective.scale_term(sigma), objective=excess - self._shift, excess=excess,
+            iteration=len(self._steps) if iteration is None else iteration,
+            stage=stage,
+            sigma=sigma,
+            within=within,
+            between=between,
+            regularity=regularity,
+            scale=self._objective.scale_term(sigma),
+            objective=excess - self._shift,
+            excess=excess,
             seconds=now - self._clock,
-        )  # fmt: skip
+        )
         self._steps.append(step)
         enough = self._listener is not None and self._listener(step, solution)
         self._clock = time.perf_counter()

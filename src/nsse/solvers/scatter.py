@@ -127,17 +127,21 @@ def ridge_of(A: Floats, total: Floats, reg: float | None) -> float:
     if reg is None:
         return RIDGE * mean
     raise rule_error(
-        "reg", "be positive where the within-class scatter is singular, as it is here", reg,
+        "reg",
+        "be positive where the within-class scatter is singular, as it is here",
+        reg,
         "Raise it, leave it None, or lower `pca`.",
-    )  # fmt: skip
+    )
 
 
 def no_within_scatter() -> ValueError:
     """The error where no two different samples of a class are joined: any direction would do."""
     return rule_error(
-        "X", "vary within at least one class", "classes without any within-class scatter",
+        "X",
+        "vary within at least one class",
+        "classes without any within-class scatter",
         "Some class must have two different samples that are neighbours: add samples, or neighbours.",
-    )  # fmt: skip
+    )
 
 
 def orthonormal(V: Floats) -> Floats:
@@ -194,9 +198,11 @@ def _n_axes(s: Floats, keep: str | int | float | None, within_rank: int) -> int:
         return _holding(s, keep)
     if keep > rank:
         raise rule_error(
-            "pca", f"not exceed the rank of the centred samples, {rank}", keep,
+            "pca",
+            f"not exceed the rank of the centred samples, {rank}",
+            keep,
             "Lower it; None takes all axes along which the samples vary.",
-        )  # fmt: skip
+        )
     return keep
 
 

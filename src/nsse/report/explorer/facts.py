@@ -77,9 +77,11 @@ def notes(findings: Findings) -> list[str]:
 def radius_unit(findings: Findings) -> str:
     """In what radii are measured."""
     scaled = findings.scaling is None or not findings.scaling.is_identity
-    return "units of the features as the model sees them, after the steps before it" if scaled else (
-        "units of the features"
-    )  # fmt: skip
+    return (
+        "units of the features as the model sees them, after the steps before it"
+        if scaled
+        else ("units of the features")
+    )
 
 
 def radius_sentence(findings: Findings) -> str:

@@ -79,9 +79,11 @@ def _pictures(X: Floats, preparation: ImagePreparation) -> dict[str, Any]:
     if smaller != (height, width):
         grey = np.stack([np.rint(area_average(image.astype(float), smaller)) for image in grey])
     return {
-        "height": smaller[0], "width": smaller[1], "grey": block(grey.reshape(len(grey), -1), "u1"),
+        "height": smaller[0],
+        "width": smaller[1],
+        "grey": block(grey.reshape(len(grey), -1), "u1"),
         "stretched": not are_grey_levels(X),
-    }  # fmt: skip
+    }
 
 
 def are_grey_levels(X: Any) -> bool:

@@ -126,8 +126,11 @@ def page_data(findings: Findings, preparation: Preparation, live: LiveMap) -> di
         "labelled": findings.has_labels,
         "notes": facts.notes(findings),
         "polygon": {
-            "classes": np.unique(findings.train.codes).tolist(), "center": center.tolist(),
-            "matrix": matrix.tolist(), "offset": offset.tolist(), "corners": corners.tolist(),
+            "classes": np.unique(findings.train.codes).tolist(),
+            "center": center.tolist(),
+            "matrix": matrix.tolist(),
+            "offset": offset.tolist(),
+            "corners": corners.tolist(),
         },
         "columns": column_names(preparation, findings),
         "trace": _trace_entry(findings),
@@ -135,7 +138,7 @@ def page_data(findings: Findings, preparation: Preparation, live: LiveMap) -> di
         "live": live.entry,
         "without_live": live.reason,
         **pictures_or_rows(preparation, findings),
-    }  # fmt: skip
+    }
 
 
 def _points_entry(points: Points) -> dict[str, Any]:
@@ -169,7 +172,9 @@ def _radii_entry(findings: Findings) -> dict[str, Any]:
         curve = risk_coverage_curve(findings.radius, findings.wrong)
         kept = np.unique(np.linspace(0, len(curve.risk) - 1, CURVE_POINTS).astype(int))
         entry["risk"] = {
-            "coverage": curve.coverage[kept].tolist(), "risk": curve.risk[kept].tolist(),
-            "error": curve.error, "at_80": 1.0 - curve.accuracy_at(0.8),
-        }  # fmt: skip
+            "coverage": curve.coverage[kept].tolist(),
+            "risk": curve.risk[kept].tolist(),
+            "error": curve.error,
+            "at_80": 1.0 - curve.accuracy_at(0.8),
+        }
     return entry
