@@ -32,6 +32,7 @@ from nsse._threads import in_parallel, one_blas_thread
 from nsse.graphs import class_slices
 from nsse.kernels import KernelRows
 from nsse.landmarks.neighborhoods import Neighbors, within_class_laplacians
+from nsse.solvers.constraint import TERMS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -40,8 +41,6 @@ Ints = NDArray[np.intp]
 BLOCK_ROWS = 4096
 # Rows of the m × m matrices computed at a time, and of small ones.
 PANEL, SMALL_PANEL = 256, 64
-# A sum of so many products takes as long as one plain value.
-TERMS = 64
 
 
 @dataclass(frozen=True)

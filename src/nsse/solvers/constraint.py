@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 PANEL = 512
 # Rows of K'SK computed at a time; of a small one from many rows fewer: less of its other half with it.
 GRAM_PANEL, SMALL_PANEL = 256, 64
+# A sum of so many products takes as long as one plain value.
+TERMS = 64
 MAX_BLOCKS, MAX_SUMMED_BLOCKS = 12, 16
 # A space of fewer blocks seldom converges, and a full solve of so few centres takes no longer.
 LEAST_BLOCKS = 4
@@ -66,7 +68,8 @@ class HeldKernel:
             stop = min(start + panel, len(out))
             np.matmul(self.transposed[start:stop], F[:, :stop], out=out[start:stop, :stop])
 
-        in_parallel(fill, reversed(range(0, len(out), panel)), out.size)  # the longest panels first
+        work = out.size if self.is_symmetric else out.size * max(1, len(F) // TERMS)
+        in_parallel(fill, reversed(range(0, len(out), panel)), work)  # the longest panels first
 
     def reduced(self, U: Floats, Y: Floats, V: Floats) -> Floats:
         """U'MU in the space of the columns of U = RC, with Y = KC: it is Y'Y."""
