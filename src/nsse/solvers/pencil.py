@@ -103,13 +103,14 @@ class Coordinates:
 
     ``eigenvalues`` ascend; ``slopes`` are dλ/d log σ; the first columns of ``C`` and ``Y`` = KC are
     the solution for any smaller number of components. There may be fewer than asked for: ``rank``.
-    ``following`` is the next eigenvalue, infinite where there is none.
+    ``moved`` is SY − YΛ, ``following`` the next eigenvalue, infinite where there is none.
     """
 
     eigenvalues: Floats
     slopes: Floats
     C: Floats
     Y: Floats
+    moved: Floats
     basis: Floats
     eigensolver: str
     following: float
@@ -154,9 +155,10 @@ def coordinates(
     pairs = leading_pairs(kernel, factor, wanted, first, RESIDUAL)
     d = _rank(pairs, kernel.K, wanted, largest_noise)
     eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
-    slopes = _slopes(problem, kernel.K, sigma, eigenvalues, C, Y)
+    moved = problem.graph.apply(Y) - Y * eigenvalues
+    slopes = _slopes(problem, kernel.K, sigma, C, moved)
     following = _quotient(problem, pairs.C[:, d : d + 1], pairs.Y[:, d : d + 1])
-    return Coordinates(eigenvalues, slopes, C, Y, pairs.Y, pairs.method, following)
+    return Coordinates(eigenvalues, slopes, C, Y, moved, pairs.Y, pairs.method, following)
 
 
 def class_start(problem: Problem) -> Floats:
@@ -209,8 +211,7 @@ def _angle(problem: Problem, kernel: HeldKernel, factor: Factor, found: Coordina
     angle. A residual as small as the eigensolver is asked for is enough, whatever the gap: where there
     is none, the coordinates are not determined.
     """
-    moved = problem.graph.apply(found.Y) - found.Y * found.eigenvalues
-    outside = factor.solve_transposed(kernel.pulled(moved) + problem.objective.mu2 * found.C)
+    outside = factor.solve_transposed(kernel.pulled(found.moved) + problem.objective.mu2 * found.C)
     U = orthonormal(factor.times(found.C), np.empty((kernel.n_centers, 0)))
     for _ in range(2):  # the part inside may be many times the one outside
         outside = outside - U @ (U.T @ outside)
@@ -220,19 +221,16 @@ def _angle(problem: Problem, kernel: HeldKernel, factor: Factor, found: Coordina
     return float(np.max(np.where(residuals <= RESIDUAL, 0.0, residuals / gaps), initial=0.0))
 
 
-def _slopes(
-    problem: Problem, K: Floats, sigma: float, eigenvalues: Floats, C: Floats, Y: Floats
-) -> Floats:
-    """d/d log σ of every λ_k.
+def _slopes(problem: Problem, K: Floats, sigma: float, C: Floats, moved: Floats) -> Floats:
+    """d/d log σ of every λ_k; ``moved`` is (S − λ)y.
 
     For c'Bc = 1, dλ = c'(dP − λ dB)c = 2 z'Sy − 2λ z'y with z = dK c: first-order perturbation theory.
     """
-    Z = np.empty_like(Y)
+    Z = np.empty_like(moved)
 
     def fill(start: int) -> None:
         rows = slice(start, start + ROWS)
         Z[rows] = gaussian_log_derivative(K[rows], problem.D2[rows], sigma) @ C
 
     in_parallel(fill, range(0, len(K), ROWS), K.size)  # dK itself is never held
-    moved = problem.graph.apply(Y) - Y * eigenvalues
     return 2.0 * np.einsum("ij,ij->j", Z, moved)
