@@ -28,7 +28,7 @@ SWEEP_MATRICES = 8
 NODES = 25
 # m × m arrays of the pencil with centres, B and P, and what a full solver adds; widths of a block that a
 # Krylov space and its temporaries take.
-PENCIL, FULL_SOLVER, KRYLOV_WIDTHS = 2, 4, 14
+PENCIL, FULL_SOLVER, KRYLOV_WIDTHS = 2, 5.5, 14
 # Arrays of a subsample: distances, kernel, SK; temporaries of their size; its products.
 SUBSAMPLE_ARRAYS, SUBSAMPLE_TEMPORARIES, SUBSAMPLE_PRODUCTS = 3, 1, 1
 # Solutions that the search for σ remembers, of the thin subsample and of the other one.
@@ -171,9 +171,12 @@ class CenterMemory:
         return kept_bytes(self.n_samples, self.n_centers, self.itemsize)
 
     def _solver(self, m: int) -> float:
-        """Values that the eigensolver takes: of squares, or of a Krylov space."""
+        """Values that the eigensolver takes: of squares, or of a Krylov space.
+
+        With as many components as classes the spectrum has no cliff, and no Krylov space converges.
+        """
         width = max(self.n_components, self.n_classes) + GUARD
-        is_full = m <= max(FULL_UP_TO, width * LEAST_BLOCKS)
+        is_full = m <= max(FULL_UP_TO, width * LEAST_BLOCKS) or self.n_components >= self.n_classes
         return FULL_SOLVER * m**2 if is_full else KRYLOV_WIDTHS * width * m
 
 
