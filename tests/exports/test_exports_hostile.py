@@ -189,6 +189,7 @@ def test_an_encoder_without_a_column_for_every_category_is_refused(tmp_path):
     for name, value, reason in [
         ("_n_features_outs", [1], "other columns"),
         ("categories_", [np.array([2.0, 1.0, 0.0])], "ascend"),
+        ("categories_", [np.array([b"0.0", b"1.0", b"2.0"])], "bytes"),
     ]:
         broken = OneHotEncoder().fit([[0.0], [1.0], [2.0]])
         setattr(broken, name, value)

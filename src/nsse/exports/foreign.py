@@ -117,7 +117,10 @@ def _check_one_hot(encoder: Any) -> None:
 
 
 def _check_encoder(encoder: Any) -> None:
-    """A row of its own categories."""
+    """A row of its own categories; no encoder is fitted to bytes."""
+    kinds = {values.dtype.kind for values in encoder.categories_}
+    if kinds & set("SV"):
+        raise ValueError(f"a {type(encoder).__name__} of categories that are bytes")
     with _quietly():
         row = np.array([[*(values[0] for values in encoder.categories_)]], dtype=object)
         kinds = {values.dtype for values in encoder.categories_}
