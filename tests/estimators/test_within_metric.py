@@ -18,7 +18,6 @@ from threadpoolctl import threadpool_limits
 
 from nsse import NSSE, WithinMetric
 from nsse.datasets import load_dataset
-from nsse.estimators._within_metric import learned_scatter, learned_scatter_of_some
 from nsse.evaluation.splits import per_class_split
 from nsse.extensions import shorten
 from nsse.graphs import (
@@ -30,6 +29,15 @@ from nsse.graphs import (
     within_scatter,
 )
 from nsse.kernels import SplitDistances, median_distance, squared_distances
+from nsse.landmarks import (
+    ArrayRows,
+    moments,
+    read_blocks,
+    scatter,
+    scatter_of,
+    scatter_of_source,
+    sources,
+)
 
 SHRINKAGES = (0.01, 0.3, 1.0, 10.0)
 # Fewer features than samples, about as many, and more; one class has a single sample.
@@ -69,13 +77,13 @@ def test_graph_has_the_edges_of_the_definition(labelled, k):
 @pytest.mark.parametrize("shrinkage", SHRINKAGES)
 def test_matrix_is_the_definition(labelled, k, shrinkage):
     X, codes = labelled
-    A = learned_scatter(X, codes, k).matrix(shrinkage)
+    A = scatter_of(X, codes, k).matrix(shrinkage)
     np.testing.assert_allclose(A, oracle.within_metric(X, codes, k, shrinkage), atol=1e-11)
 
 
 def test_deviations_are_those_of_the_edges(labelled):
     X, codes = labelled
-    scatter = learned_scatter(X, codes, 3)
+    scatter = scatter_of(X, codes, 3)
     S = oracle.scatter_of_edges(X, oracle.within_edges(X, codes, 3))
     V, s = scatter.axes, scatter.deviations**2
     np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-13)
@@ -87,7 +95,7 @@ def test_deviations_are_those_of_the_edges(labelled):
 def test_axes_are_orthonormal_where_variances_differ_much(make_blobs):
     X, codes = make_blobs((15, 16), 90)
     X = X * np.geomspace(1, 1e-6, 90)
-    V = learned_scatter(X, codes, 5).axes  # through the samples, that is through squares of 1e-12
+    V = scatter_of(X, codes, 5).axes  # through the samples, that is through squares of 1e-12
     np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-14)
 
 
@@ -110,7 +118,7 @@ def test_squared_metric_is_the_best_by_its_own_objective(make_blobs):
     def objective(M):
         return np.trace(M @ S) + rho * np.trace(M) - rho * np.linalg.slogdet(M)[1]
 
-    A = learned_scatter(X, codes, 5).matrix(0.3)
+    A = scatter_of(X, codes, 5).matrix(0.3)
     best, rng = objective(A @ A), np.random.default_rng(0)
     for size in (1e-3, 1e-1, 1.0):
         for _ in range(50):
@@ -123,7 +131,7 @@ def test_all_pairs_of_equal_classes_are_the_covariance_of_lda(make_blobs):
     X, codes = make_blobs((12, 12, 12), 6)
     lda = LinearDiscriminantAnalysis(solver="lsqr", store_covariance=True).fit(X, codes)
     expected = oracle.metric_of_scatter(lda.covariance_, 0.7)
-    np.testing.assert_allclose(learned_scatter(X, codes, None).matrix(0.7), expected, atol=1e-12)
+    np.testing.assert_allclose(scatter_of(X, codes, None).matrix(0.7), expected, atol=1e-12)
 
 
 # A contraction, and what it does not depend on
@@ -132,7 +140,7 @@ def test_all_pairs_of_equal_classes_are_the_covariance_of_lda(make_blobs):
 @pytest.mark.parametrize("shrinkage", [1e-300, 1e-6, *SHRINKAGES, 1e12])
 def test_metric_is_a_contraction(labelled, shrinkage):
     X, codes = labelled
-    scatter = learned_scatter(X, codes, 5)
+    scatter = scatter_of(X, codes, 5)
     factors = scatter.factors(shrinkage)
     assert np.all(factors > 0)
     assert np.all(factors <= 1)
@@ -150,13 +158,13 @@ def test_infinite_shrinkage_is_the_euclidean_metric_to_the_bit(labelled):
     model = WithinMetric(np.inf).fit(X, codes)
     np.testing.assert_array_equal(model.factors_, 1.0)
     np.testing.assert_array_equal(model.transform(X), X)
-    np.testing.assert_array_equal(learned_scatter(X, codes, 5).matrix(np.inf), np.eye(X.shape[1]))
+    np.testing.assert_array_equal(scatter_of(X, codes, 5).matrix(np.inf), np.eye(X.shape[1]))
 
 
 def test_directions_without_edges_are_left_alone(make_blobs):
     X, codes = make_blobs((8, 9), 40)
     X = np.c_[X, np.full(len(X), 3.0)]  # a constant feature
-    scatter = learned_scatter(X, codes, 5)
+    scatter = scatter_of(X, codes, 5)
     assert scatter.axes.shape == (41, 15)  # N minus the number of classes
     A = scatter.matrix(0.1)
     np.testing.assert_allclose(A[-1], np.eye(41)[-1], atol=1e-14)
@@ -167,14 +175,14 @@ def test_directions_without_edges_are_left_alone(make_blobs):
 @pytest.mark.parametrize("factor", [1e-160, 1e-3, 1000.0, 1e160])
 def test_rescaling_leaves_the_metric(labelled, factor):
     X, codes = labelled
-    scatter, other = (learned_scatter(Z, codes, 5) for Z in (X, X * factor))
+    scatter, other = (scatter_of(Z, codes, 5) for Z in (X, X * factor))
     np.testing.assert_allclose(other.matrix(0.3), scatter.matrix(0.3), atol=1e-12)
     np.testing.assert_allclose(other.deviations, scatter.deviations * factor, rtol=1e-9)
 
 
 def test_rescaling_by_a_power_of_two_changes_no_bit(labelled):
     X, codes = labelled
-    scatter, other = (learned_scatter(Z, codes, 5) for Z in (X, X * 2.0**300))
+    scatter, other = (scatter_of(Z, codes, 5) for Z in (X, X * 2.0**300))
     np.testing.assert_array_equal(other.axes, scatter.axes)
     np.testing.assert_array_equal(other.factors(0.3), scatter.factors(0.3))
 
@@ -182,14 +190,14 @@ def test_rescaling_by_a_power_of_two_changes_no_bit(labelled):
 def test_metric_follows_a_rotation(labelled):
     X, codes = labelled
     Q = linalg.qr(np.random.default_rng(1).standard_normal((X.shape[1],) * 2))[0]
-    A, turned = (learned_scatter(Z, codes, 5).matrix(0.3) for Z in (X, X @ Q))
+    A, turned = (scatter_of(Z, codes, 5).matrix(0.3) for Z in (X, X @ Q))
     np.testing.assert_allclose(turned, Q.T @ A @ Q, atol=1e-11)
 
 
 def test_order_of_samples_and_names_of_classes_do_not_matter(labelled):
     X, codes = labelled
     order = np.random.default_rng(1).permutation(len(X))
-    A, other = learned_scatter(X, codes, 5), learned_scatter(X[order], 2 - codes[order], 5)
+    A, other = scatter_of(X, codes, 5), scatter_of(X[order], 2 - codes[order], 5)
     np.testing.assert_allclose(other.matrix(0.3), A.matrix(0.3), atol=1e-12)
 
 
@@ -198,7 +206,7 @@ def test_places_of_the_classes_cost_no_digits(labelled, form):
     X, codes = labelled
     X = np.round(X * 2.0**20) / 2.0**20  # so that adding a place is exact
     places = 2.0**20 * np.arange(3 * X.shape[1]).reshape(3, -1)
-    A, moved = (learned_scatter(form(Z), codes, 5).matrix(0.3) for Z in (X, X + places[codes]))
+    A, moved = (scatter_of(form(Z), codes, 5).matrix(0.3) for Z in (X, X + places[codes]))
     np.testing.assert_allclose(moved, A, atol=1e-12)
 
 
@@ -211,7 +219,7 @@ def test_both_sides_give_one_metric(labelled, form, monkeypatch):
     found = []
     for wide in (0.0, np.inf):  # through the samples, through the features
         monkeypatch.setattr(metric, "WIDE", wide)
-        found.append(learned_scatter(form(X), codes, 5))
+        found.append(scatter_of(form(X), codes, 5))
     for shrinkage in SHRINKAGES:
         np.testing.assert_allclose(*(scatter.matrix(shrinkage) for scatter in found), atol=1e-11)
     np.testing.assert_allclose(*(scatter.deviations for scatter in found), rtol=1e-8)
@@ -289,15 +297,20 @@ def test_blocks_of_any_magnitude_add_up(make_blobs, factor):
     np.testing.assert_allclose(total.decomposed().matrix(1.0), expected.matrix(1.0), atol=1e-12)
 
 
-@pytest.mark.slow
-def test_subsample_stands_for_all_samples(make_blobs):
-    X, codes = make_blobs((2000, 1000), 6)
-    X = X * [4, 2, 1, 1, 1, 1]
-    rng = np.random.default_rng(0)
-    some = learned_scatter_of_some(X, codes, None, 900, rng).matrix(1.0)
-    np.testing.assert_allclose(some, learned_scatter(X, codes, None).matrix(1.0), atol=0.05)
-    chosen = learned_scatter_of_some(X[:50], codes[:50], 5, 900, rng)  # fewer than asked for: all
-    np.testing.assert_array_equal(chosen.axes, learned_scatter(X[:50], codes[:50], 5).axes)
+def test_blocks_of_many_rows_are_one_more_sum_and_few_stand_for_sparse_ones(make_blobs, monkeypatch):
+    X, codes = make_blobs((500, 250), 6)
+    X, rng = X * [4, 2, 1, 1, 1, 1], np.random.default_rng(0)
+    for module in (moments, sources, scatter):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 300)
+    places = [np.arange(start, min(start + 300, 750)) for start in range(0, 750, 300)]
+    expected = joined_blocks(X, codes, places)[0].decomposed().matrix(1.0)
+    pieces = [(X[a : a + 170], codes[a : a + 170]) for a in range(0, 750, 170)]
+    for source in (ArrayRows(X), read_blocks(pieces)):
+        found = scatter_of_source(source, codes, 3, rng).matrix(1.0)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    some = scatter_of_source(ArrayRows(sparse.csr_array(X)), codes, None, rng).matrix(1.0)
+    np.testing.assert_allclose(some, scatter_of(X, codes, None).matrix(1.0), atol=0.1)
+    assert not np.array_equal(some, scatter_of(X, codes, None).matrix(1.0))
 
 
 # Distances
@@ -307,7 +320,7 @@ def test_subsample_stands_for_all_samples(make_blobs):
 def test_distances_for_many_shrinkages(labelled, shrinkage):
     """Eight digits survive even where A shortens by 10⁴; D2 − Σ (1 − a²)(…)² keeps five there."""
     X, codes = labelled
-    scatter = learned_scatter(X, codes, 5)
+    scatter = scatter_of(X, codes, 5)
     a = scatter.factors(shrinkage)
     exact = oracle.precise_distances(X, X, scatter.axes, a).astype(float)
     D2 = SplitDistances.of(squared_distances(X), X @ scatter.axes).shrunk(a)
@@ -325,7 +338,7 @@ def test_distances_for_many_shrinkages(labelled, shrinkage):
 def test_distances_from_new_samples(labelled, shrinkage):
     X, codes = labelled
     new = np.r_[X[:2], X[:4] + np.random.default_rng(0).standard_normal((4, 1))]
-    scatter = learned_scatter(X, codes, 5)
+    scatter = scatter_of(X, codes, 5)
     a = scatter.factors(shrinkage)
     D2 = oracle.precise_distances(new, X, scatter.axes, np.ones_like(a)).astype(float)
     split = SplitDistances.of(D2, new @ scatter.axes, X @ scatter.axes)
@@ -337,7 +350,7 @@ def test_distances_from_new_samples(labelled, shrinkage):
 def test_distances_of_duplicates_are_zero(make_blobs):
     X, codes = make_blobs((8, 9), 40)
     X, codes = np.r_[X, X], np.r_[codes, codes]
-    scatter = learned_scatter(X, codes, 5)
+    scatter = scatter_of(X, codes, 5)
     D2 = SplitDistances.of(squared_distances(X), X @ scatter.axes).shrunk(scatter.factors(0.1))
     assert np.all(np.diag(D2, 17) < 1e-14 * D2.max())
 

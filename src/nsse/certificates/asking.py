@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nsse.certificates.decisions import decision_of
 from nsse.certificates.function_space import FunctionSpace
-from nsse.certificates.models import check_certified, map_at, opened
+from nsse.certificates.models import check_certified, check_units, map_at, opened
 from nsse.certificates.radii import Certificate, check_bound
 from nsse.certificates.votes import vote_radii, winners
 
@@ -85,18 +85,21 @@ def answers(model: Any, X: Any, *, bound: str | None = "directional") -> Answers
     return Answers(best.embedding, last.classes_[winners(votes)], radius, unproved, best.training)
 
 
-def certified_labels(model: Any, X: Any, bound: str = "directional") -> tuple[NDArray[Any], Floats]:
+def certified_labels(
+    model: Any, X: Any, bound: str = "directional", units: str = "samples"
+) -> tuple[NDArray[Any], Floats]:
     """Labels and certified radii of a model that must have them, from one evaluation of its map."""
     check_certified(model)
     check_bound(bound)
+    check_units(units)
     for voter in getattr(model, "voters_", [model]):
         decision_of(voter)  # refuses classifiers of which nothing is known before any work
-    said = answers(model, X, bound=bound)
+    said = answers(model, X, bound=bound) if units == "samples" else _said(model, X, bound, units)
     assert said.radius is not None
     return said.label, said.radius
 
 
-def _said(model: Any, X: Any, bound: str | None) -> Answers:
+def _said(model: Any, X: Any, bound: str | None, units: str = "samples") -> Answers:
     """The answers of a single model."""
     if not hasattr(type(model), "expansion_"):
         embedding = np.asarray(model.transform(X))
@@ -115,4 +118,6 @@ def _said(model: Any, X: Any, bound: str | None) -> Answers:
         return Answers(embedding, label, None, "No radii were asked for.", model.embedding_)
     certificate = Certificate(FunctionSpace.of(model.expansion_), decision)
     radius = certificate.radius_of(values, label, dtype, bound)
+    if units == "samples":
+        radius = certificate.in_units_of_samples(radius)
     return Answers(embedding, label, radius, "", model.embedding_)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nsse._threads import one_blas_thread
 from nsse.extensions import GaussianExpansion
-from nsse.extensions.rbf import in_blocks
+from nsse.extensions.blocks import in_blocks
 
 Floats = NDArray[np.float64]
 
@@ -88,15 +88,23 @@ def evaluation_error(expansion: GaussianExpansion) -> float:
     """Bound of ‖computed f(x) − f(x)‖ over all x.
 
     With t = ‖x − z‖²/σ² and R = max ‖z − mean‖, the expansion of t is wrong by at most
-    ε n (2t + 8R²/σ²), hence the kernel by that times e^{−t}, and t e^{−t} < 1/2.
+    ε n (2t + 8R²/σ²), hence the kernel by that times e^{−t}, and t e^{−t} < 1/2. In a metric both are
+    lengths of Ax, and what is rounded is x, longer by ‖A⁻¹‖ at most.
     """
     N = len(expansion.coef)
     rows = float(np.linalg.norm(expansion.coef, axis=1).sum())
-    n_features = expansion.centers.points.shape[1]
-    return 2.0 * EPS * rows * (n_features + 12 + 2.0 * _distance_terms(expansion) + N)
+    return 2.0 * EPS * rows * (_features(expansion) + 2.0 * _distance_terms(expansion) + N)
 
 
 def _distance_terms(expansion: GaussianExpansion) -> float:
-    """(n + 12) · 4R²/σ²: the rounding of ‖z_i − z_j‖²/σ² in units of ε."""
+    """(n + 12) · 4R²/σ²: the rounding of ‖z_i − z_j‖²/σ² in units of ε, in a metric by its strain."""
     centers = expansion.centers
-    return float((centers.points.shape[1] + 12) * 4.0 * centers.norms.max() / expansion.sigma**2)
+    return float(_features(expansion) * 4.0 * centers.norms.max() / expansion.sigma**2)
+
+
+def _features(expansion: GaussianExpansion) -> float:
+    """n + 12, the terms of a squared length; times ‖A⁻¹‖² in a metric, where x itself is rounded."""
+    strain = 1.0 if expansion.metric is None else expansion.metric.strain
+    # Two products in the place of one: by the axes, and by the centres.
+    products = 1 if expansion.metric is None else 3
+    return float((expansion.read.points.shape[1] + 12) * products * strain**2)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nsse._errors import rule_error
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.jacobians import steepest_near, steepness
-from nsse.certificates.models import checked_samples, expansion_of
+from nsse.certificates.models import check_units, checked_samples, expansion_of
 from nsse.kernels import as_dense, kernel_slope
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,9 @@ class LipschitzBounds:
         return {name: value for name, value in asdict(self).items() if name != "steepest"}
 
 
-def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> LipschitzBounds:
+def lipschitz_bounds(
+    model: Any, X: Any = None, *, max_iter: int = 100, units: str = "samples"
+) -> LipschitzBounds:
     """Bounds of ‖f(u) − f(v)‖/‖u − v‖, and the steepest place that was found.
 
     Parameters
@@ -68,6 +70,9 @@ def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> Lipsc
         Where to look for steep places. None: at the centres of f, that is the training samples.
     max_iter : int, default=100
         Steps of the climb from each of the three steepest of these. 0 does not climb.
+    units : {"samples", "metric"}, default="samples"
+        Of a model in a metric A: how much f changes by a change of x, or of Ax. The latter is as large
+        or larger, ‖A‖ being at most 1.
 
     Returns
     -------
@@ -77,23 +82,28 @@ def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> Lipsc
     """
     if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 0:
         raise rule_error("max_iter", "be a whole number, 0 or more", max_iter, "0 does not climb.")
+    check_units(units)
     expansion = expansion_of(model)
+    metric = expansion.metric if units == "samples" else None
     centers = expansion.centers
-    points = centers.points if X is None else centers.moved(checked_samples(model, X))
-    norms = steepness(expansion, points)
+    points = centers.points if X is None else expansion.moved(checked_samples(model, X))
+    norms = steepness(expansion, points, metric)
     first = np.argsort(-norms, kind="stable")[:STARTS]
     starts = as_dense(points[first])
     ends = np.array([steepest_near(expansion, start, int(max_iter)) for start in starts])
     candidates = np.vstack([starts, ends])
-    found = steepness(expansion, candidates)
+    found = steepness(expansion, candidates, metric)
     top = int(found.argmax())
     shift = 0.0 if centers.shift is None else centers.shift
+    steepest = candidates[top] + shift
+    # ‖f(u) − f(v)‖ ≤ L ‖A(u − v)‖ ≤ L ‖A‖ ‖u − v‖.
+    stretch = 1.0 if metric is None else metric.norm
     return LipschitzBounds(
-        proposition_1=proposition_1(expansion.coef, expansion.sigma),
-        row_sum=row_sum_bound(expansion.coef, expansion.sigma),
-        rkhs=rkhs_bound(FunctionSpace.of(expansion)),
+        proposition_1=stretch * proposition_1(expansion.coef, expansion.sigma),
+        row_sum=stretch * row_sum_bound(expansion.coef, expansion.sigma),
+        rkhs=stretch * rkhs_bound(FunctionSpace.of(expansion)),
         empirical=float(found[top]),
-        steepest=candidates[top] + shift,
+        steepest=steepest if metric is None else metric.inverse(steepest[np.newaxis])[0],
         sigma=expansion.sigma,
     )
 

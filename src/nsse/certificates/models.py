@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nsse._errors import rule_message
+from nsse._errors import rule_error, rule_message
 from nsse.extensions import GaussianExpansion
 
 Floats = NDArray[np.float64]
@@ -69,6 +69,13 @@ def certified_radius(model: Any, X: Any, bound: str = "directional") -> Floats:
     """
     check_certified(model)
     return np.asarray(model.certified_radius(X, bound=bound))
+
+
+def check_units(units: Any) -> None:
+    """Refuse what is no way to measure a change of a sample."""
+    if units not in ("samples", "metric"):
+        cure = "A ball in the units of X, or an ellipsoid: a ball in the metric of the model."
+        raise rule_error("units", 'be "samples" or "metric"', units, cure)
 
 
 def checked_samples(model: Any, X: Any) -> Any:

@@ -50,7 +50,7 @@ class Certificate:
     decision: Decision
 
     def radius(self, embedded: Floats, dtype: Any = np.float64, bound: str = "directional") -> Floats:
-        """Certified radii of samples, from the map at them.
+        """Certified radii of samples, from the map at them; in its metric, where it has one.
 
         Parameters
         ----------
@@ -83,6 +83,11 @@ class Certificate:
         if bound in ("directional", "rkhs"):
             return reach(slack, self.space.sigma)
         return np.asarray(np.maximum(slack, 0.0) * (1.0 - 8 * EPS))
+
+    def in_units_of_samples(self, radius: Floats) -> Floats:
+        """Radii of changes to x itself: ‖Aδ‖ ≤ ‖A‖‖δ‖, and ‖A‖ ≤ 1."""
+        metric = self.space.expansion.metric
+        return radius if metric is None else radius / metric.norm * (1.0 - 8 * EPS)
 
     def _metric(self, bound: str) -> Floats:
         """F such that w'f moves by at most ‖F'w‖ per unit of length, of kernels or of x."""

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from nsse._errors import rule_error
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.lipschitz import rkhs_bound, row_sum_bound
-from nsse.certificates.models import checked_samples, expansion_of
+from nsse.certificates.models import check_units, checked_samples, expansion_of
 from nsse.extensions import nearest_own_and_other
 from nsse.kernels import squared_distances
 
@@ -118,6 +118,7 @@ def theorem_1(
     delta: float | None = None,
     epsilon: float | None = None,
     Q: float | None = None,
+    units: str = "samples",
 ) -> Theorem1:
     """Evaluate Theorem 1 for a fitted model.
 
@@ -137,6 +138,9 @@ def theorem_1(
         ε. None: the largest that (4) leaves room for, since (5) grows with it; 0 where there is no room.
     Q : float, default=None
         Q. None: the best for every class.
+    units : {"samples", "metric"}, default="samples"
+        Of a model in a metric A: whether δ and the distances of samples are those of x, or of Ax. The
+        theorem holds for both; in the metric L is larger and samples of a class lie closer.
 
     Returns
     -------
@@ -144,6 +148,7 @@ def theorem_1(
         All terms. With few samples in many dimensions expect silence: balls small enough for (4) hold no
         second sample.
     """
+    check_units(units)
     for name, value in (("delta", delta), ("epsilon", epsilon), ("Q", Q)):
         _check_positive(name, value)
     expansion = expansion_of(model)
@@ -152,9 +157,12 @@ def theorem_1(
     classes = np.unique(y)
     if len(classes) < 2:
         raise rule_error("y", "hold two classes or more", classes.tolist(), "Pass the training labels.")
-    space = FunctionSpace.of(expansion)
+    space, metric = FunctionSpace.of(expansion), expansion.metric
     L = min(rkhs_bound(space), row_sum_bound(expansion.coef, expansion.sigma))
-    terms = _Terms.of(X, expansion(X), y, classes, L)
+    near = X
+    if metric is not None:
+        near, L = (metric(X), L) if units == "metric" else (X, L * metric.norm)
+    terms = _Terms.of(near, expansion(X), y, classes, L)
     largest = terms.largest_delta(0.0 if epsilon is None else epsilon)
     if delta is None:
         delta = terms.favourable_delta(largest, epsilon, Q)

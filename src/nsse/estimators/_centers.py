@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array
 
 from nsse._errors import rule_error
 from nsse.estimators._parameters import check_choice, check_count
+from nsse.extensions import Contraction
 from nsse.landmarks import CANDIDATES, CLUSTERED, SELECTORS, Centers, RowSource
 
 Ints = NDArray[np.intp]
@@ -143,14 +144,25 @@ def _given(how: Any) -> Any:
 
 
 def choose_centers(
-    plan: CenterPlan, source: RowSource, codes: Ints, rng: np.random.Generator, n_components: int
+    plan: CenterPlan,
+    source: RowSource,
+    codes: Ints,
+    rng: np.random.Generator,
+    n_components: int,
+    metric: Contraction | None = None,
 ) -> Centers:
-    """The rows that become centres, as many as there are components at least."""
+    """The rows that become centres, as many as there are components at least; chosen in the metric."""
     n_samples, n_features = source.shape
     m = plan.n_centers(n_samples)
     _check_enough(plan, m, n_components)
     if isinstance(plan.how, str):
-        return SELECTORS[plan.how if plan.how else _default(source)](codes, m, rng, source.take)
+        selector = SELECTORS[plan.how if plan.how else _default(source)]
+        if metric is None:
+            return selector(codes, m, rng, source.take)
+        chosen = selector(codes, m, rng, lambda indices: metric(source.take(indices)))
+        if chosen.indices is None:  # means of clusters
+            return Centers(metric.inverse(chosen.rows), None)
+        return Centers.among(chosen.indices, source.take)
     if plan.how.ndim == 1:
         return Centers.among(check_indices(plan.how, n_samples), source.take)
     if plan.how.shape[1] != n_features:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from nsse.certificates.asking import certified_labels
 from nsse.certificates.models import map_at
 from nsse.estimators._base import EmbeddingClassifier
+from nsse.estimators._within_metric import contraction_of
 from nsse.extensions import GaussianExpansion
 from nsse.kernels import check_distinct, median_distance, squared_distances
 
@@ -28,6 +29,9 @@ def measured_distances(X: Any, length_unit: float | None) -> tuple[Floats, float
 
 class GaussianMapClassifier(EmbeddingClassifier):
     """An `EmbeddingClassifier` that sets ``centers_``, ``coef_`` and ``sigma_`` by `_keep_map`."""
+
+    # Parameters that models of earlier versions lack, with what these did.
+    _earlier: ClassVar[dict[str, Any]] = {}
 
     def _keep_map(self, X: Any, coef: Floats, sigma: float) -> None:
         """Take f with the samples as its centres; ``embedding_`` is what `transform` gives for them."""
@@ -55,9 +59,10 @@ class GaussianMapClassifier(EmbeddingClassifier):
         if any(model.centers_.shape[0] != len(model.embedding_) for model in (self, other)):
             return
         self.centers_ = other.centers_
-        self._expansion = replace(self._expansion, centers=other._expansion.centers)
+        if self._expansion.metric is None and other._expansion.metric is None:
+            self._expansion = replace(self._expansion, read=other._expansion.read)
 
-    def certified_radius(self, X: Any, *, bound: str = "directional") -> Floats:
+    def certified_radius(self, X: Any, *, bound: str = "directional", units: str = "samples") -> Floats:
         """How far each sample may be moved, in any direction, before its predicted label can change.
 
         Proved from the map and the classifier, not estimated: no sample within the radius, measured in
@@ -70,6 +75,10 @@ class GaussianMapClassifier(EmbeddingClassifier):
             Samples.
         bound : {"directional", "rkhs", "row_sum", "proposition_1"}, default="directional"
             How the change of f is bounded; the others are coarser, and there for comparison.
+        units : {"samples", "metric"}, default="samples"
+            Of a model in a metric A, "samples" gives the radius of a ball, ‖δ‖ in the units of ``X``,
+            and "metric" that of an ellipsoid around it: no change δ with ‖Aδ‖ below it changes the
+            label, however long δ is. Without a metric both are the same.
 
         Returns
         -------
@@ -82,7 +91,7 @@ class GaussianMapClassifier(EmbeddingClassifier):
             If nothing is proved about the `classifier`. Those known are the k nearest neighbours, the
             nearest centroid and scikit-learn's linear classifiers.
         """
-        return certified_labels(self, X, bound)[1]
+        return certified_labels(self, X, bound, units)[1]
 
     def __getstate__(self) -> dict[str, Any]:
         # The prepared map is made of `centers_`, `coef_` and `sigma_`: no need to store them twice.
@@ -90,6 +99,7 @@ class GaussianMapClassifier(EmbeddingClassifier):
         return {name: value for name, value in state.items() if name != "_expansion"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__(self._earlier | state)
         if hasattr(self, "coef_"):
-            self._expansion = GaussianExpansion.at(self.centers_, self.coef_, self.sigma_)
+            metric = contraction_of(getattr(self, "metric_", None))
+            self._expansion = GaussianExpansion.at(self.centers_, self.coef_, self.sigma_, metric)

@@ -29,7 +29,8 @@ from nsse.estimators._posing import (
     search,
 )
 from nsse.estimators._settings import Settings
-from nsse.extensions import GaussianExpansion
+from nsse.estimators._within_metric import WithinMetric, contraction_of, metric_from
+from nsse.extensions import Contraction, GaussianExpansion
 from nsse.landmarks import (
     ArrayRows,
     CenterFit,
@@ -39,6 +40,7 @@ from nsse.landmarks import (
     fit_centers,
     gathered_labels,
     is_dask,
+    scatter_of_source,
 )
 from nsse.solvers import SearchResult, Solution, Step, Trace
 
@@ -99,6 +101,12 @@ class _Work:
     n_components: int
     settings: Settings
     tasks: FitTasks
+    metric: WithinMetric | None
+
+    @property
+    def contraction(self) -> Contraction | None:
+        """What the metric does to samples."""
+        return contraction_of(self.metric)
 
 
 def learn(
@@ -108,18 +116,35 @@ def learn(
     classes, codes = encode_labels(y)
     d = check_n_components(model.n_components, len(codes), len(classes))
     tasks = FitTasks(model, *given)
-    work = _Work(model, source, y, codes, d, settings, tasks)
     plan = settings.centers
     is_exact = plan is None or plan.is_exact_for(len(codes))
     with logged(model.verbose):
+        metric = learned_metric(source, codes, settings, model.random_state)
+        work = _Work(model, source, y, codes, d, settings, tasks, metric)
         attributes, verdict = _exact(work) if is_exact else _with_centers(work)
     return Learned(attributes, verdict, tasks)
+
+
+def learned_metric(
+    source: RowSource, codes: Ints, settings: Settings, random_state: Any
+) -> WithinMetric | None:
+    """The metric that the samples ask for, fitted; None is the Euclidean one."""
+    if settings.metric == "euclidean":
+        return None
+    k = settings.n_neighbors
+    return metric_from(scatter_of_source(source, codes, k, _rng(random_state)), settings.shrinkage, k)
+
+
+def _rng(random_state: Any) -> np.random.Generator:
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _exact(work: _Work) -> tuple[Attributes, Verdict]:
     """All samples are centres."""
     X, y, settings = work.source.X, work.y, work.settings
-    posed = pose(X, y, work.codes, work.n_components, settings)
+    contraction = work.contraction
+    near = X if contraction is None else contraction(X)
+    posed = pose(X, y, work.codes, work.n_components, settings, near)
 
     def solved(solution: Solution) -> Attributes:
         coef, embedding = posed.signed(solution)
@@ -140,8 +165,8 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
     model, source, settings, d = work.model, work.source, work.settings, work.n_components
     check_supported(model)
     assert settings.centers is not None
-    rng = np.random.default_rng(check_random_state(model.random_state).randint(2**31 - 1))
-    centers = choose_centers(settings.centers, source, work.codes, rng, d)
+    rng = _rng(model.random_state)
+    centers = choose_centers(settings.centers, source, work.codes, rng, d, work.contraction)
 
     def sketched(sketch: Sketch) -> Attributes:
         y = work.y[sketch.rows]
@@ -163,6 +188,7 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
         settings.length_unit,
         rng,
         listener,
+        work.contraction,
     )
     embedding = fit.embedding.astype(floating(source.dtype), copy=False)
     usable = _usable(work, centers.rows, fit.coef, fit.scale, fit.unit, embedding, work.y)
@@ -182,7 +208,8 @@ def _usable(
         "length_unit_": unit,
         "classes_": np.unique(work.y),
         "classifier_": work.model._fitted_classifier(embedding, y),
-        "_expansion": GaussianExpansion.at(centers, coef, sigma),
+        "metric_": work.metric,
+        "_expansion": GaussianExpansion.at(centers, coef, sigma, work.contraction),
     }
 
 

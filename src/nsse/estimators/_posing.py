@@ -73,10 +73,13 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Ints]:
     return classes, codes.astype(np.intp)
 
 
-def pose(X: Any, y: Any, codes: Ints, n_components: int, settings: Settings) -> Posed:
-    """Sort by class, measure in units of length, build the graph."""
+def pose(X: Any, y: Any, codes: Ints, n_components: int, settings: Settings, near: Any) -> Posed:
+    """Sort by class, measure in units of length, build the graph.
+
+    ``near`` are the samples in the metric.
+    """
     order = np.argsort(codes, kind="stable").astype(np.intp)
-    D2, unit = measured_distances(X[order], settings.length_unit)
+    D2, unit = measured_distances(near[order], settings.length_unit)
     rule = affinity_rule(X, y, codes, order, settings)
     problem = Problem.build(D2, codes[order], rule, objective_of(settings, n_components))
     return Posed(problem, order, unit)

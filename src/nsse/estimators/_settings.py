@@ -19,6 +19,7 @@ from nsse.estimators._parameters import (
     check_optional_count,
     check_range,
 )
+from nsse.estimators._within_metric import check_shrinkage
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Settings:
     tol: float
     max_iter: int
     centers: CenterPlan | None = None
+    metric: str = "euclidean"
+    shrinkage: float = 1.0
 
 
 def check_settings(model: Any) -> Settings:
@@ -71,6 +74,8 @@ def check_settings(model: Any) -> Settings:
         tol=check_number("tol", model.tol, cure="1e-8 is exact for all purposes."),
         max_iter=check_count("max_iter", model.max_iter, cure="50 is plenty."),
         centers=check_landmarks(model),
+        metric=check_choice("metric", model.metric, ("euclidean", "within")),
+        shrinkage=check_shrinkage(model.shrinkage),
     )
 
 

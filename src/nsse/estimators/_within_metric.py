@@ -15,13 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._errors import rule_error
 from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._parameters import check_optional_count
-from nsse.extensions import shorten
-from nsse.graphs.metric import ClassRows, WithinScatter, class_neighbor_graph, within_scatter
-from nsse.kernels import squared_distances
-from nsse.landmarks import stratified
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from nsse.extensions import Contraction, shorten
+from nsse.graphs.metric import WithinScatter
+from nsse.landmarks import scatter_of
 
 FLOATS = (np.float64, np.float32)
 NO_SCATTER = (
@@ -115,17 +111,19 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self
             The fitted transformer. If fit fails, it is as it was before.
         """
-        shrinkage = check_shrinkage(self.shrinkage)
+        check_shrinkage(self.shrinkage)
         check_optional_count("n_neighbors", self.n_neighbors, cure="None joins all samples of a class.")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         check_classification_targets(y)
         codes = np.unique(y, return_inverse=True)[1].astype(np.intp)
-        scatter = learned_scatter(X, codes, self.n_neighbors)
-        if scatter.deviations.size == 0:
-            warnings.warn(NO_SCATTER, UserWarning, stacklevel=3)
-        self.axes_, self.deviations_ = scatter.axes, scatter.deviations
-        self.factors_ = scatter.factors(shrinkage)
+        scatter = scatter_of(X, codes, self.n_neighbors)
+        warn_without_scatter(scatter, 3)
+        self._keep(scatter)
         return self
+
+    def _keep(self, scatter: WithinScatter) -> None:
+        self.axes_, self.deviations_ = scatter.axes, scatter.deviations
+        self.factors_ = scatter.factors(float(self.shrinkage))
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Multiply samples by A.
@@ -170,20 +168,23 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return shorten(X, self.axes_, weights(self.factors_)).astype(X.dtype, copy=False)
 
 
-def learned_scatter(X: Any, codes: Ints, n_neighbors: int | None) -> WithinScatter:
-    """The within-class scatter of validated samples, from the distances inside each class."""
-    rows = ClassRows.of(X, codes)
-    return within_scatter(rows, class_neighbor_graph(rows, n_neighbors, squared_distances))
+def contraction_of(metric: WithinMetric | None) -> Contraction | None:
+    """What a fitted metric does to samples; None, the Euclidean one, does nothing."""
+    return None if metric is None else Contraction(metric.axes_, metric.factors_)
 
 
-def learned_scatter_of_some(
-    X: Any, codes: Ints, n_neighbors: int | None, n_rows: int, rng: np.random.Generator
-) -> WithinScatter:
-    """The same from a stratified subsample, for more rows or features than S_w can be made of."""
-    if n_rows < len(codes):
-        chosen = stratified(codes, n_rows, rng)
-        X, codes = X[chosen], codes[chosen]
-    return learned_scatter(X, codes, n_neighbors)
+def warn_without_scatter(scatter: WithinScatter, stacklevel: int) -> None:
+    """Say where the metric is the Euclidean one for want of scatter."""
+    if scatter.deviations.size == 0:
+        warnings.warn(NO_SCATTER, UserWarning, stacklevel=stacklevel + 1)
+
+
+def metric_from(scatter: WithinScatter, shrinkage: float, n_neighbors: int | None) -> WithinMetric:
+    """A fitted metric; whoever makes it says how many features there are."""
+    metric = WithinMetric(shrinkage, n_neighbors=n_neighbors)
+    metric.n_features_in_ = scatter.n_features
+    metric._keep(scatter)
+    return metric
 
 
 def check_shrinkage(value: Any) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.certificates.decisions import Decision, Tie
-from nsse.extensions import GaussianExpansion
+from nsse.extensions import Contraction, GaussianExpansion
 from nsse.graphs import tie_share
 from nsse.kernels import as_dense
 
@@ -67,32 +67,51 @@ _NUMPY: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class GaussianGraph:
-    """f(x) = Σ c_i exp(−‖x − z_i‖²/σ²), Eq. (6)."""
+    """f(x) = Σ c_i exp(−‖x − z_i‖²/σ²), Eq. (6); in a metric ‖A(x − z_i)‖², with centres Az_i."""
 
     centers: Floats
     coef: Floats
     sigma: float
+    metric: Contraction | None = None
 
     @classmethod
     def of(cls, expansion: GaussianExpansion) -> GaussianGraph:
         """The graph of a prepared map; sparse centres become dense, as ONNX knows no others."""
         points, shift = as_dense(expansion.centers.points), expansion.centers.shift
-        return cls(points if shift is None else points + shift, expansion.coef, expansion.sigma)
+        centers = points if shift is None else points + shift
+        return cls(centers, expansion.coef, expansion.sigma, expansion.metric)
 
     def write(self, told: Interpreter, X: Any) -> Any:
         """f at the rows of X."""
         # A shift that the type holds exactly: the same one for samples and centres.
-        shift = _in(told.dtype, self.centers.mean(axis=0))
-        V = _in(told.dtype, (self.centers - shift) / self.sigma).astype(np.float64)
+        mean = self.centers.mean(axis=0)
+        shift = _in(told.dtype, mean if self.metric is None else self._undone(mean))
+        moved = self.centers - (shift if self.metric is None else self._done(shift))
+        V = _in(told.dtype, moved / self.sigma).astype(np.float64)
         # One factor per feature: onnxruntime moves a single one into the product, and in float32.
         scales = told.constant(np.full(len(shift), 1.0 / self.sigma))
         U = told("Mul", told("Sub", X, told.constant(shift)), scales)
+        if self.metric is not None:
+            U = _shortened(told, U, self.metric)
         # −‖u − v‖² = 2u'v − ‖v‖² − ‖u‖², never above zero.
         products = told("MatMul", U, told.constant(2.0 * V.T))
         less_centers = told("Add", products, told.constant(-np.einsum("ij,ij->i", V, V)))
         norms = told("ReduceSum", told("Mul", U, U), axes=[1], keepdims=1)
         exponents = told("Min", told("Sub", less_centers, norms), told.constant(np.array(0.0)))
         return told("MatMul", told("Exp", exponents), told.constant(self.coef))
+
+    @property
+    def samples(self) -> Floats:
+        """The centres in the units of the samples."""
+        return self.centers if self.metric is None else self.metric.inverse(self.centers)
+
+    def _undone(self, point: Floats) -> Floats:
+        assert self.metric is not None
+        return np.asarray(self.metric.inverse(point[np.newaxis])[0])
+
+    def _done(self, point: Array) -> Floats:
+        assert self.metric is not None
+        return np.asarray(self.metric(point[np.newaxis])[0])
 
 
 @dataclass(frozen=True)
@@ -106,6 +125,13 @@ class LinearGraph:
         """f at the rows of X."""
         moved = told("Sub", X, told.constant(self.mean))
         return told("MatMul", moved, told.constant(self.components.T))
+
+
+def _shortened(told: Interpreter, U: Any, metric: Contraction) -> Any:
+    """Au = u − V ((1 − a) V'u)."""
+    along = told("MatMul", U, told.constant(metric.axes))
+    lost = told("MatMul", along, told.constant(((1.0 - metric.factors) * metric.axes).T))
+    return told("Sub", U, lost)
 
 
 def write_label(told: Interpreter, Y: Any, decision: Decision) -> Any:

@@ -41,8 +41,8 @@ def probes(graph: GaussianGraph | LinearGraph) -> Floats:
         # Unit steps from the mean along every component.
         steps = graph.components / np.linalg.norm(graph.components, axis=1, keepdims=True)
         return graph.mean + steps
-    N = len(graph.centers)
-    some = graph.centers[np.unique(np.linspace(0, N - 1, min(N, MEASURED)).astype(int))]
+    N, samples = len(graph.centers), graph.samples
+    some = samples[np.unique(np.linspace(0, N - 1, min(N, MEASURED)).astype(int))]
     return np.vstack([some, (some[1:] + some[:-1]) / 2.0])
 
 

@@ -1,6 +1,6 @@
 """Maps a new x: the out-of-sample extensions of embeddings, and the nearest sample there."""
 
-from nsse.extensions.linear import linear_map, shorten
+from nsse.extensions.linear import Contraction, linear_map, shorten
 from nsse.extensions.nearest import (
     NearestSample,
     nearest_labels,
@@ -13,6 +13,7 @@ from nsse.extensions.rbf import GaussianExpansion, SingleExpansion, interpolate,
 from nsse.extensions.sparse_coding import SparseCoder
 
 __all__ = [
+    "Contraction",
     "GaussianExpansion",
     "NearestSample",
     "Neighborhoods",

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._errors import rule_error
-from nsse.extensions.rbf import in_blocks
+from nsse.extensions.blocks import in_blocks
 from nsse.graphs import within_reach
 from nsse.kernels import Shifted, fill_gaussian, row_products
 

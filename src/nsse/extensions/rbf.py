@@ -1,4 +1,4 @@
-"""The RBF map of Eq. (6): f(x) = Σ_i c_i exp(−‖x − z_i‖²/σ²).
+"""The RBF map of Eq. (6): f(x) = Σ_i c_i exp(−‖x − z_i‖²/σ²), or ‖A(x − z_i)‖² for a metric A.
 
 A point gets the same bits alone, in any batch and in any order: `row_products` see to that, and BLAS
 runs on one thread (a second one cuts the rows at other places). Blocks of rows go to our own threads
@@ -7,15 +7,19 @@ instead, and bound the memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.extmath import row_norms
 
 from nsse._errors import rule_error
 from nsse._threads import in_parallel, one_blas_thread
+from nsse.extensions.blocks import in_blocks
+from nsse.extensions.linear import Contraction
 from nsse.kernels import KernelRows, Shifted, gaussian, interpolation_coefficients, row_products
 from nsse.kernels.products import TILE
 
@@ -25,8 +29,6 @@ Floats = NDArray[np.float64]
 PANEL = 1024
 # So many features of a centre take as long as the kernel value of one row.
 FEATURES_PER_VALUE = 2
-# Kernel values in flight per block: 32 MB.
-BLOCK_VALUES = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -37,14 +39,32 @@ class GaussianExpansion:
     panels, many by blocks of rows, and the bits are the same.
     """
 
-    centers: Shifted
+    read: Shifted
     coef: Floats
     sigma: float
+    metric: Contraction | None = None
 
     @classmethod
-    def at(cls, centers: Any, coef: Floats, sigma: float) -> GaussianExpansion:
-        """Prepare f for the given centres, coefficients (N × d) and kernel scale."""
-        return cls(Shifted.of(centers).by_columns(), np.ascontiguousarray(coef), sigma)
+    def at(
+        cls, centers: Any, coef: Floats, sigma: float, metric: Contraction | None = None
+    ) -> GaussianExpansion:
+        """Prepare f for the given centres, coefficients (N × d), kernel scale and metric."""
+        read = Shifted.of(centers) if metric is None else _read_in(metric, centers)
+        return cls(read.by_columns(), np.ascontiguousarray(coef), sigma, metric)
+
+    @cached_property
+    def centers(self) -> Shifted:
+        """The centres where distances are Euclidean, Az in a metric, less their mean."""
+        if self.metric is None:
+            return self.read
+        points = self.metric.inverse(self.read.points)
+        assert self.read.shift is not None
+        shift = self.metric(self.read.shift[np.newaxis])[0]
+        return Shifted(points, shift, self.read.norms).by_columns()
+
+    def moved(self, X: Any) -> Any:
+        """The rows of ``X`` beside ``centers``: in the metric, by the same shift."""
+        return self.centers.moved(X if self.metric is None else self.metric(X))
 
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
@@ -53,20 +73,27 @@ class GaussianExpansion:
         return in_blocks(self._block, X, *self.coef.shape)
 
     def _few(self, X: Any) -> Floats:
-        rows = self.centers.moved(X)
+        rows, squares = self._measured(X)
         panels = self._panels()
         parts = np.empty((len(panels), X.shape[0], self.coef.shape[1]))
 
         def fill(place: int) -> None:
-            parts[place] = self._panel(rows, panels[place])
+            parts[place] = self._panel(rows, squares, panels[place])
 
-        work = self.centers.points.shape[0] * self.centers.points.shape[1]
+        work = self.read.points.shape[0] * self.read.points.shape[1]
         in_parallel(fill, range(len(panels)), work // FEATURES_PER_VALUE)
         return _total(parts)
 
     def _block(self, X: Any) -> Floats:
-        rows = self.centers.moved(X)
-        return _total(self._panel(rows, panel) for panel in self._panels())
+        rows, squares = self._measured(X)
+        return _total(self._panel(rows, squares, panel) for panel in self._panels())
+
+    def _measured(self, X: Any) -> tuple[Any, Floats]:
+        """Rows, moved, and their squared lengths in the metric."""
+        rows = self.read.moved(X)
+        if self.metric is None:
+            return rows, row_norms(rows, squared=True)
+        return rows, self.metric.squares(rows)
 
     def _panels(self) -> list[slice]:
         """Equal shares of the centres, an even number of them where there are many."""
@@ -75,8 +102,16 @@ class GaussianExpansion:
         width = -(-n_centers // n_panels)
         return [slice(start, start + width) for start in range(0, n_centers, width)]
 
-    def _panel(self, rows: Any, panel: slice) -> Floats:
-        return row_products(self.centers.kernel_from_moved(rows, self.sigma, panel), self.coef[panel])
+    def _panel(self, rows: Any, squares: Floats, panel: slice) -> Floats:
+        K = self.read.kernel_from_moved(rows, self.sigma, panel, squares)
+        return row_products(K, self.coef[panel])
+
+
+def _read_in(metric: Contraction, centers: Any) -> Shifted:
+    """A²z of every centre, moved: (x − m)'A²(z − m) is a product with x itself, not with Ax."""
+    shift = np.asarray(centers.mean(axis=0), dtype=np.float64).ravel()
+    shortened = metric(centers) - metric(shift[np.newaxis])
+    return Shifted(metric(shortened), shift, row_norms(shortened, squared=True))
 
 
 @dataclass(frozen=True)
@@ -129,23 +164,3 @@ def _total(parts: Iterable[Floats]) -> Floats:
     for part in parts:
         whole = whole + part
     return np.asarray(whole)
-
-
-def in_blocks(
-    evaluate: Callable[[Any], Floats], X: Any, n_centers: int, n_components: int, cost: float = 1.0
-) -> Floats:
-    """A map at the rows of ``X``, a block of rows at a time.
-
-    ``cost`` is that of one row and centre, in units of a kernel value.
-    """
-    n_rows = X.shape[0]
-    out = np.empty((n_rows, n_components))
-    rows = max(TILE, BLOCK_VALUES // n_centers // TILE * TILE)
-    # Two blocks at least, so that two threads have something to do.
-    rows = min(rows, -(-n_rows // (2 * TILE)) * TILE)
-
-    def fill(start: int) -> None:
-        out[start : start + rows] = evaluate(X[start : start + rows])
-
-    in_parallel(fill, range(0, n_rows, rows), int(n_rows * n_centers * cost))
-    return out

@@ -56,13 +56,21 @@ class Shifted:
         """‖x_i − z_j‖² from the rows of ``X`` to these points, never below zero."""
         return self.squared_distances_from_moved(self.moved(X))
 
-    def squared_distances_from_moved(self, rows: Any, part: slice = slice(None)) -> Floats:
-        """The same from rows that were `moved` already, to all or some of these points."""
-        return _expanded(rows, row_norms(rows, squared=True), self.points[part], self.norms[part])
+    def squared_distances_from_moved(
+        self, rows: Any, part: slice = slice(None), squares: Floats | None = None
+    ) -> Floats:
+        """The same from rows that were `moved` already, to all or some of these points.
 
-    def kernel_from_moved(self, rows: Any, sigma: float, part: slice = slice(None)) -> Floats:
+        ``squares`` are their squared lengths, where they are known.
+        """
+        squares = row_norms(rows, squared=True) if squares is None else squares
+        return _expanded(rows, squares, self.points[part], self.norms[part])
+
+    def kernel_from_moved(
+        self, rows: Any, sigma: float, part: slice = slice(None), squares: Floats | None = None
+    ) -> Floats:
         """exp(−‖x_i − z_j‖²/σ²) from rows that were `moved` already, the same bits in any batch."""
-        K = self.squared_distances_from_moved(rows, part)
+        K = self.squared_distances_from_moved(rows, part, squares)
         return fill_gaussian(K, sigma, K)
 
     def by_columns(self) -> Shifted:

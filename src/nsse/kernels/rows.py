@@ -7,6 +7,7 @@ precision are numbers of order one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from nsse.kernels.gaussian import fill_gaussian
 
 Floats = NDArray[np.float64]
 Rows = NDArray[Any]
+Metric = Callable[[Any], Floats]
 
 PANEL = 256  # rows computed at a time
 # Coordinates in units of length whose squares, and sums of them, do not overflow.
@@ -48,20 +50,23 @@ class KernelRows:
         Squared lengths of ``points``.
     unit : float
         The unit of length, in the units of the samples.
+    metric : callable or None
+        What samples go through before they are moved, where distances are not Euclidean.
     """
 
     points: Any
     shift: Floats | None
     norms: Rows
     unit: float
+    metric: Metric | None = None
 
     @classmethod
-    def at(cls, centers: Any, unit: float, precision: Any) -> KernelRows:
-        """Prepare centres for blocks in a precision."""
+    def at(cls, centers: Any, unit: float, precision: Any, metric: Metric | None = None) -> KernelRows:
+        """Prepare centres, which are in the metric already, for blocks in a precision."""
         dense = not sparse.issparse(centers)
         shift = np.asarray(np.mean(centers, axis=0, dtype=np.float64)) if dense else None
         points = _measured(centers, shift, unit, precision)
-        return cls(points, shift, row_norms(points, squared=True), unit)
+        return cls(points, shift, row_norms(points, squared=True), unit, metric)
 
     @property
     def n_centers(self) -> int:
@@ -75,7 +80,8 @@ class KernelRows:
 
     def measured(self, X: Any) -> Any:
         """Samples moved and in units of length, as the centres are."""
-        return _measured(X, self.shift, self.unit, self.precision)
+        near = X if self.metric is None else self.metric(X)
+        return _measured(near, self.shift, self.unit, self.precision)
 
     def squared_distances(self, rows: Any) -> Rows:
         """‖x_i − z_j‖² from `measured` rows, in squared units of length."""

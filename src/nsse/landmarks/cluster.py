@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nsse._errors import rule_error
 from nsse.landmarks.moments import BLOCK_ROWS, Keep, Moments, Terms, block_moments
-from nsse.landmarks.sources import HeldRows, by_blocks, checked_rows, stacked
+from nsse.landmarks.sources import BlockSum, HeldRows, by_blocks, checked_rows, stacked, sum_of_blocks
 
 Ints = NDArray[np.intp]
 
@@ -82,12 +82,24 @@ class DaskRows(HeldRows):
             self._delayed(block_moments)(terms, rows, codes[start : start + size])
             for start, size, rows in self._blocks()
         ]
+        total = self._added(sums)
+        # A result may be shared with the scheduler; ours is overwritten later.
+        return Moments(*(np.array(part) for part in vars(total).values()))
+
+    def summed(self, function: BlockSum, codes: Ints) -> Any:
+        """Sum over the blocks, two by two."""
+        function = self._delayed(function, pure=False)
+        block = self._delayed(sum_of_blocks)
+        return self._added(
+            [block(function, rows, codes[start : start + size]) for start, size, rows in self._blocks()]
+        )
+
+    def _added(self, sums: list[Any]) -> Any:
         while len(sums) > 1:
             pairs = [sums[i : i + 2] for i in range(0, len(sums), 2)]
             sums = [self._delayed(add)(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
         (total,) = self._compute(*sums)
-        # A result may be shared with the scheduler; ours is overwritten later.
-        return Moments(*(np.array(part) for part in vars(total).values()))
+        return total
 
     def mapped(self, function: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         """A function of every block."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.extensions import GaussianExpansion, SingleExpansion
+from nsse.extensions import Contraction, GaussianExpansion, SingleExpansion
 from nsse.graphs import class_slices
 from nsse.kernels import KernelRows, check_distinct, median_distance, precision_of, squared_distances
 from nsse.landmarks.centers import Centers
@@ -120,23 +120,25 @@ def fit_centers(
     length_unit: float | None,
     rng: np.random.Generator,
     watcher: Watcher,
+    metric: Contraction | None = None,
 ) -> CenterFit:
     """Embed all rows of a source by a map with the given centres.
 
-    ``length_unit`` None is the median distance between samples.
+    ``length_unit`` None is the median distance between samples. Rows and centres are in the units of
+    the user; in a metric, all distances are between what it makes of them.
     """
     counts = np.bincount(codes).astype(np.float64)
-    centers = chosen.rows
+    centers = chosen.rows if metric is None else metric(chosen.rows)
     n_centers = centers.shape[0]
     least = min(n_centers, 4 * (len(counts) + objective.n_components))
     parts = [
         draw_subsample(codes, chosen.indices, n_centers, least, rng, most) for most in search.most_rows
     ]
-    taken = _taken(source, parts)
+    taken = [rows if metric is None else metric(rows) for rows in _taken(source, parts)]
     sample, rows = parts[0], taken[0]
     check_distinct(rows)
     unit = _median_of(rows, rng) if length_unit is None else length_unit
-    listener = _listener(watcher, sample, codes, centers, unit)
+    listener = _listener(watcher, sample, codes, chosen.rows, unit)
     recorder = Recorder(objective, len(codes), listener)
     sigma, converged, at_bound = search.sigma, True, False
     if sigma is None:
@@ -153,8 +155,9 @@ def fit_centers(
     scale = sigma * unit
     sigma = scale / unit  # to the bit what the fitted model, which keeps the scale, makes of it
     precision = precision_of(source.dtype)
-    kernel = KernelRows.at(centers, unit, precision)
-    references = _references(kernel, rows, codes[sample.rows], sigma)
+    plain = KernelRows.at(centers, unit, precision)
+    references = _references(plain, rows, codes[sample.rows], sigma)
+    kernel = replace(plain, metric=metric)
     del rows, taken
     terms = Terms(kernel, sigma, objective.mu1 * counts, references, neighbors)
     kept = KeptRows.where_they_fit(source, terms)
@@ -162,7 +165,7 @@ def fit_centers(
     if kept is not None:
         Y = kept.embedded(solved.found.coef)
     else:
-        Y = source.mapped(_map(terms, centers, solved.found.coef, scale))
+        Y = source.mapped(_map(terms, chosen.rows, solved.found.coef, scale, metric))
     return _finished(Y, codes, terms, scale, solved, objective, recorder, converged, at_bound)
 
 
@@ -250,11 +253,11 @@ def _solved(
     return Solved(found, eigenvalues, added)
 
 
-def _map(terms: Terms, centers: Any, coef: Floats, scale: float) -> RowMap:
+def _map(terms: Terms, centers: Any, coef: Floats, scale: float, metric: Contraction | None) -> RowMap:
     """f for the samples of the fit: as the fitted model has it, or faster in single precision."""
     if terms.kernel.precision == np.float32:
         return SingleExpansion(terms.kernel, coef, terms.sigma)
-    return GaussianExpansion.at(centers, coef, scale)
+    return GaussianExpansion.at(centers, coef, scale, metric)
 
 
 def _finished(

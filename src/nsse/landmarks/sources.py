@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +22,7 @@ from nsse.landmarks.moments import BLOCK_ROWS, Keep, Moments, Terms, block_momen
 
 Ints = NDArray[np.intp]
 RowMap = Callable[[Any], NDArray[Any]]
+BlockSum = Callable[[Any, Ints], Any]
 
 
 class RowSource(Protocol):
@@ -46,6 +49,9 @@ class RowSource(Protocol):
 
     def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
         """Sum of `block_moments` over all rows, in their order where they are kept."""
+
+    def summed(self, function: BlockSum, codes: Ints) -> Any:
+        """Sum of a function of rows and their classes over blocks of `BLOCK_ROWS`."""
 
     def mapped(self, function: RowMap) -> NDArray[Any]:
         """A function of rows at all rows."""
@@ -87,6 +93,10 @@ class ArrayRows(HeldRows):
         """Sum over blocks of rows."""
         return block_moments(terms, self.X, codes, keep=keep)
 
+    def summed(self, function: BlockSum, codes: Ints) -> Any:
+        """Sum over blocks of rows."""
+        return sum_of_blocks(function, self.X, codes)
+
     def mapped(self, function: RowMap) -> NDArray[Any]:
         """A function of all rows."""
         return by_blocks(function, self.X)
@@ -126,6 +136,12 @@ class BlockRows:
             block_moments(terms, X, codes[start : start + X.shape[0]], into=total, keep=keep)
             start += X.shape[0]
         return total
+
+    def summed(self, function: BlockSum, codes: Ints) -> Any:
+        """Sum over the rows, in one pass."""
+        starts = range(0, len(codes), BLOCK_ROWS)
+        pairs = zip(self._regrouped(), starts, strict=True)
+        return reduce(add, (function(X, codes[start : start + BLOCK_ROWS]) for X, start in pairs))
 
     def mapped(self, function: RowMap) -> NDArray[Any]:
         """A function of all rows, in one pass."""
@@ -241,6 +257,12 @@ def by_blocks(function: RowMap, X: Any) -> NDArray[Any]:
     """
     starts = range(0, X.shape[0], BLOCK_ROWS)
     return np.concatenate([function(X[start : start + BLOCK_ROWS]) for start in starts])
+
+
+def sum_of_blocks(function: BlockSum, X: Any, codes: Ints) -> Any:
+    """Σ of a function of rows and their classes, `BLOCK_ROWS` at a time."""
+    parts = (slice(start, start + BLOCK_ROWS) for start in range(0, len(codes), BLOCK_ROWS))
+    return reduce(add, (function(X[part], codes[part]) for part in parts))
 
 
 def stacked(parts: list[Any]) -> Any:
