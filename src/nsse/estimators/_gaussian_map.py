@@ -59,7 +59,8 @@ class GaussianMapClassifier(EmbeddingClassifier):
         if any(model.centers_.shape[0] != len(model.embedding_) for model in (self, other)):
             return
         self.centers_ = other.centers_
-        if self._expansion.metric is None and other._expansion.metric is None:
+        own, others = self._expansion.metric, other._expansion.metric
+        if own is None and others is None:
             self._expansion = replace(self._expansion, read=other._expansion.read)
 
     def certified_radius(self, X: Any, *, bound: str = "directional", units: str = "samples") -> Floats:

@@ -20,6 +20,7 @@ from nsse.graphs import ShiftedGraph, check_affinity
 from nsse.kernels import median_distance
 from nsse.selection.center_grid import Fold, sweep_with_centers
 from nsse.selection.points import GridPoint, Params, dimensions_below, with_params
+from nsse.selection.rulers import Rulers
 from nsse.solvers import fix_signs
 from nsse.solvers.many import Embedded, embed_all
 from nsse.solvers.sweep import Sweep, Wanted
@@ -110,13 +111,16 @@ Scorer = Callable[[NDArray[Any], Split], float]
 def score_points(split: Split, points: Sequence[GridPoint], score: Scorer) -> SplitScores:
     """Fit every point on the training samples of a split and score it on the others."""
     result = SplitScores(np.full(len(points), np.nan), np.full(len(points), np.nan))
+    rulers = _rulers(split)
     families: dict[Any, list[int]] = defaultdict(list)
     for place, point in enumerate(points):
         families[point.family if point.shares else ("alone", place)].append(place)
     for places in families.values():
         members = [points[place] for place in places]
         try:
-            left = _share(split, members, places, score, result) if members[0].shares else places
+            left = places
+            if members[0].shares:
+                left = _share(split, rulers, members, places, score, result)
         except (ValueError, np.linalg.LinAlgError) as error:
             left = []
             result.failures.update({p: str(error) for p in places if np.isnan(result.scores[p])})
@@ -125,12 +129,22 @@ def score_points(split: Split, points: Sequence[GridPoint], score: Scorer) -> Sp
     return result
 
 
+def _rulers(split: Split) -> Rulers:
+    codes = np.unique(split.y[split.train], return_inverse=True)[1].astype(np.intp)
+    return Rulers(split.X, split.D2, codes, split.train, split.valid)
+
+
 def _share(
-    split: Split, members: Sequence[GridPoint], places: Sequence[int], score: Scorer, result: SplitScores
+    split: Split,
+    rulers: Rulers,
+    members: Sequence[GridPoint],
+    places: Sequence[int],
+    score: Scorer,
+    result: SplitScores,
 ) -> list[int]:
     """Score points from one sweep; returns the places of those that must be fitted on their own."""
     left = []
-    for index, embedded in _sweep(split, members, result.counts):
+    for index, embedded in _sweep(split, rulers, members, result.counts):
         place = places[index]
         if embedded is None:
             left.append(place)
@@ -172,7 +186,7 @@ def _params_on(split: Split, point: GridPoint) -> Params:
 
 
 def _sweep(
-    split: Split, points: Sequence[GridPoint], counts: Counter[str]
+    split: Split, rulers: Rulers, points: Sequence[GridPoint], counts: Counter[str]
 ) -> Iterator[tuple[int, Embedded | None]]:
     """Embeddings for points that differ in swept parameters only, the samples in the user's order.
 
@@ -185,12 +199,12 @@ def _sweep(
         raise ValueError("the training samples of a split are of one class")
     sizes = split.sizes(classes)
     if first.has_centers(int(sizes.sum())):
-        yield from _sweep_with_centers(split, points, codes, sizes, counts)
+        yield from _sweep_with_centers(split, rulers, points, codes, sizes, counts)
         return
     order = np.argsort(codes, kind="stable")
-    rows = split.train[order]
-    D2, unit = _in_units(split.D2[np.ix_(rows, rows)], first.settings.length_unit)
-    D2_new = split.D2[np.ix_(split.valid, rows)] / unit**2
+    among, to_new = rulers.distances(first.settings)
+    D2, unit = _in_units(among[np.ix_(order, order)], first.settings.length_unit)
+    D2_new = to_new[:, order] / unit**2
     candidates: dict[int, Wanted] = {}
     graphs = _Graphs(split, codes, order, D2)
     for place, point in enumerate(points):
@@ -219,14 +233,24 @@ def _as_fitted(embedded: Embedded, codes: Ints, order: Ints, classifier: Any) ->
 
 
 def _sweep_with_centers(
-    split: Split, points: Sequence[GridPoint], codes: Ints, sizes: Floats, counts: Counter[str]
+    split: Split,
+    rulers: Rulers,
+    points: Sequence[GridPoint],
+    codes: Ints,
+    sizes: Floats,
+    counts: Counter[str],
 ) -> Iterator[tuple[int, Embedded | None]]:
-    unit = points[0].settings.length_unit
-    if unit is None:
-        unit = median_distance(split.D2[np.ix_(split.train, split.train)])
-    fold = Fold(split.X[split.train], codes.astype(np.intp), split.X[split.valid], sizes, unit)
+    first = points[0].settings
+    unit = (
+        median_distance(rulers.distances(first)[0]) if first.length_unit is None else first.length_unit
+    )
+    near: Any = rulers.contraction(first) or (lambda X: X)
+    X, X_new = (near(split.X[part]) for part in (split.train, split.valid))
+    fold = Fold(X, codes.astype(np.intp), X_new, sizes, unit)
     models = [p.model for p in points]
     plan = split.plan(points[0], fold.n_samples)  # the same for all of them
+    if plan is not None and not isinstance(plan.how, str) and not plan.is_indices:
+        plan = replace(plan, how=near(plan.how))
     settings = [replace(p.settings, centers=plan) for p in points]
     yield from sweep_with_centers(fold, models, settings, counts)
 

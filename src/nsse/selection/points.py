@@ -48,9 +48,14 @@ class GridPoint:
         return plan is not None and not plan.is_exact_for(n_samples)
 
     @property
-    def family(self) -> tuple[tuple[str, int], ...]:
-        """Equal for points of the same sweep: those that differ in swept parameters only."""
-        return tuple((n, identity(value)) for n, value in self.params.items() if n not in SWEPT)
+    def family(self) -> tuple[tuple[str, Any], ...]:
+        """Equal for points of the same sweep: those that differ in swept parameters only.
+
+        A metric is made of neighbours: those of another number are another metric.
+        """
+        own = tuple((n, identity(value)) for n, value in self.params.items() if n not in SWEPT)
+        metric = self.settings.metric
+        return own if metric == "euclidean" else (*own, (metric, self.settings.n_neighbors))
 
 
 def with_params(estimator: Any, params: Params) -> Any:
