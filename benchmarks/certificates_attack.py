@@ -64,7 +64,7 @@ def _ascent(
     expansion: GaussianExpansion, decision: Decision, X: Floats, own: NDArray[np.bool_]
 ) -> Floats:
     """Gradient at every row of the best rival score less the best own score."""
-    points = expansion.centers.moved(X)
+    points = expansion.moved(X)
     K = np.exp(-expansion.centers.squared_distances_from_moved(points) / expansion.sigma**2)
     scores = K @ expansion.coef @ decision.weights.T + decision.offsets
     mine = np.where(own, scores, -np.inf).argmax(axis=1)
@@ -72,7 +72,8 @@ def _ascent(
     w = decision.weights[rival] - decision.weights[mine]
     weights = K * (w @ expansion.coef.T)
     gradient = points * weights.sum(axis=1, keepdims=True) - weights @ expansion.centers.points
-    return -2.0 / expansion.sigma**2 * gradient
+    gradient *= -2.0 / expansion.sigma**2
+    return gradient if expansion.metric is None else expansion.metric(gradient)
 
 
 def _projected(moved: Floats, X: Floats, radius: Floats) -> Floats:

@@ -117,6 +117,9 @@ def test_images_of_all_kinds_and_sizes_are_taken_and_broken_ones_named(photos, t
         (("--standardize",), "`--standardize` must be left out for images"),
         (("--label", "kind"), "`label` must be left out for images"),
         (("--landmarks", "many"), "`--landmarks` must be a number of landmarks or auto"),
+        (("--metric", "cosine"), "`--metric` must be euclidean or within"),
+        (("--metric", "within", "--shrinkage", "0"), "`--shrinkage` must be a positive number or inf"),
+        (("--shrinkage", "2"), "`--shrinkage` must come with --metric within"),
     ],
 )
 def test_bad_options(arguments, what, photos, tmp_path):

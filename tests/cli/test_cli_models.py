@@ -102,6 +102,14 @@ def test_fit_passes_its_options_on(iris, tmp_path):
     assert result["bytes"] == (tmp_path / "m.nsse").stat().st_size
 
 
+def test_fit_takes_a_metric(iris, tmp_path):
+    folder, X, y, X_new, _ = iris
+    common = ("fit", folder / "train.csv", "--label", "species", "--out", tmp_path / "m.nsse")
+    told(*common, "--metric", "within", "--shrinkage", 0.3)
+    same = nsse.NSSE(metric="within", shrinkage=0.3).fit(X, y)
+    np.testing.assert_array_equal(nsse.load(tmp_path / "m.nsse").transform(X_new), same.transform(X_new))
+
+
 @pytest.mark.slow
 def test_fit_tunes(iris, tmp_path):
     folder, X, y, X_new, _ = iris

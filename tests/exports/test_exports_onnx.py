@@ -79,6 +79,7 @@ def fitted(apart):
     "model",
     [
         nsse.NSSE(),
+        nsse.NSSE(metric="within", shrinkage=0.3),
         nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2, n_voters=1),
         nsse.SUPLAP(),
         nsse.IsoKRR(5),
@@ -86,7 +87,7 @@ def fitted(apart):
         nsse.LFDA(5),
         nsse.LDE(5),
     ],
-    ids=lambda model: type(model).__name__,
+    ids=str,
 )
 def test_a_graph_agrees_with_its_model(model, dtype, apart):
     X, codes, new = apart
@@ -247,7 +248,9 @@ def test_large_coefficients_warn_in_float32_and_agree_in_float64(model, apart):
     assert out["label"].tolist() == model.predict(new).tolist()
 
 
-@pytest.mark.parametrize("model", [nsse.NSSE(), nsse.NSSE(mu2=1e-4, sigma=2.0), *LARGE], ids=str)
+@pytest.mark.parametrize(
+    "model", [nsse.NSSE(), nsse.NSSE(mu2=1e-4, sigma=2.0), nsse.NSSE(metric="within"), *LARGE], ids=str
+)
 def test_the_loss_that_is_measured_is_the_loss_there_is(model, apart):
     X, codes, new = apart
     model.fit(X, codes)

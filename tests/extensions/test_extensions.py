@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import oracles
-from nsse.extensions import GaussianExpansion, rbf
+from nsse.extensions import GaussianExpansion, blocks, rbf
 
 WIDTHS = [1, 2, 7, 64, 785]
 
@@ -85,7 +85,7 @@ def test_panels_of_centers_add_up_to_the_double_loop(monkeypatch):
 def test_blocks_of_rows_do_not_change_the_bits(n, monkeypatch):
     f, X = expansion(7), points(n, 7)
     whole = f(X)
-    monkeypatch.setattr(rbf, "BLOCK_VALUES", 16 * 90)
+    monkeypatch.setattr(blocks, "BLOCK_VALUES", 16 * 90)
     np.testing.assert_array_equal(f(X), whole)
 
 

@@ -28,6 +28,10 @@ MODELS = {
     "a complete graph": ("NSSE(n_landmarks=300, n_neighbors=None)", (12000, 20)),
     "many components": ("NSSE(60, n_landmarks=1000)", (20000, 50)),
     "more features than samples": ("NSSE(n_landmarks=50)", (1500, 10000)),
+    "a metric": ('NSSE(n_landmarks=800, sigma=0.7, metric="within")', (10000, 1000)),
+    "a metric, exact": ('NSSE(sigma=0.7, metric="within")', (1500, 3000)),
+    "a metric, few features": ('NSSE(sigma=0.7, metric="within")', (2500, 200)),
+    "a metric of many features": ('NSSE(n_landmarks=50, metric="within")', (1500, 10000)),
 }
 OF_CLASSES = {
     "two": ("NSSE(n_landmarks=300)", (20000, 20), 2),

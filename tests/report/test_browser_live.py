@@ -28,11 +28,17 @@ MODELS = {
     "logistic": NSSE(classifier=LogisticRegression(max_iter=1000)),
     "scaled": make_pipeline(StandardScaler(), NSSE()),
     "scaled twice": make_pipeline(MinMaxScaler(), StandardScaler(with_mean=False), NSSE()),
+    "in a metric": NSSE(metric="within", shrinkage=0.3),
+    "in a metric, scaled": make_pipeline(StandardScaler(), NSSE(metric="within")),
     "MReg": MReg(),
     "large coefficients": IsoKRR(n_components=5, sigma=6.0, alpha=1e-9),
     "wide kernel": SUPLAP(sigma=8.0, ridge=1e-10),
     "cross-validated": NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2, n_voters=1),
     "vote": NSSECV(MANY, n_repeats=4, n_voters=7),
+    "vote in metrics": NSSECV(
+        [{"metric": ["within"], "shrinkage": [0.05, 3.0], "mu2": [0.001, 0.3]}, {"mu2": [0.3]}],
+        n_repeats=4,
+    ),
     "vote with landmarks": NSSECV(
         MANY | {"n_landmarks": [30, 40]}, n_repeats=4, n_voters=5, estimator=NSSE(n_landmarks=30)
     ),

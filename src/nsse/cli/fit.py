@@ -36,6 +36,16 @@ def fit(
     sigma: Annotated[
         float | None, typer.Option(help="Kernel scale in median distances. (default: found)")
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC", help="What distances are: euclidean, or within: short within classes."
+        ),
+    ] = None,
+    shrinkage: Annotated[
+        float | None,
+        typer.Option(help="How much --metric within holds to the Euclidean one. (default: 1)"),
+    ] = None,
     landmarks: Annotated[
         str | None,
         typer.Option(metavar="M", help="Centres of the map, for many samples: a number, or auto."),
@@ -56,7 +66,8 @@ def fit(
     """
     with running(as_json) as screen:
         check_out(out, read=[data])
-        settings = _settings(n_components, sigma, landmarks, seed)
+        given = {"n_components": n_components, "sigma": sigma, **_metric(metric, shrinkage)}
+        settings = _settings(given, landmarks, seed)
         inputs = _read(data, label, ignore, size, unit_norm, standardize, screen)
         model = _model(settings, inputs, tune, standardize, jobs)
         _check_memory(model, inputs)
@@ -69,15 +80,26 @@ def fit(
         _tell(screen, model, inputs, seconds, out)
 
 
-def _settings(
-    n_components: int | None, sigma: float | None, landmarks: str | None, seed: int
-) -> dict[str, Any]:
+def _metric(metric: str | None, shrinkage: float | None) -> dict[str, Any]:
+    if metric not in (None, "euclidean", "within"):
+        raise rule_error("--metric", "be euclidean or within", metric, "Leave it out for the default.")
+    if shrinkage is not None and not shrinkage > 0:
+        cure = "1 is a good start; inf gives the Euclidean metric."
+        raise rule_error("--shrinkage", "be a positive number or inf", shrinkage, cure)
+    if shrinkage is not None and metric != "within":
+        raise rule_error(
+            "--shrinkage", "come with --metric within", metric, "Add it, or leave this out."
+        )
+    return {"metric": metric, "shrinkage": shrinkage}
+
+
+def _settings(given: dict[str, Any], landmarks: str | None, seed: int) -> dict[str, Any]:
     """The parameters of NSSE that were given."""
     if landmarks is not None and landmarks != "auto" and not landmarks.isdecimal():
         rule = "be a number of landmarks or auto"
         raise rule_error("--landmarks", rule, landmarks, "Leave it out for up to some thousand samples.")
     number = int(landmarks) if landmarks is not None and landmarks != "auto" else landmarks
-    given = {"n_components": n_components, "sigma": sigma, "n_landmarks": number}
+    given = given | {"n_landmarks": number}
     return {name: value for name, value in given.items() if value is not None} | {"random_state": seed}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from nsse.graphs.metric import WIDE
 from nsse.landmarks import BLOCK_ROWS, ROWS, THIN_ROWS, UNIT_ROWS, few_centers, kept_bytes
 from nsse.solvers.constraint import FULL_UP_TO, LEAST_BLOCKS
 from nsse.solvers.factors import LARGEST_CONDITION
@@ -42,6 +43,10 @@ LABELS = 2
 # Copies of the embedding while signs are found: itself, two of its magnitudes, and half of one that the
 # allocator does not give back.
 EMBEDDINGS = 3.5
+# Copies of the samples that a metric is learned from; squares of n, or arrays of n × rank, beside them.
+METRIC_ROWS, METRIC_SQUARES, METRIC_HALVES = 2, 4, 3
+# Arrays of samples that are brought into the metric: themselves, what they lose, and the result.
+IN_METRIC = 2.5
 # Up to so many components neighbours are looked up in a tree, which has a copy of the embedding.
 TREE_COMPONENTS = 15
 
@@ -61,6 +66,34 @@ def exact_memory(
     if expected_condition(n_samples, mu1, mu2, sigma) > LARGEST_CONDITION:
         matrices += QR_MATRICES
     return int(FLOAT * (matrices * n_samples**2 + samples + solutions))
+
+
+@dataclass(frozen=True)
+class MetricMemory:
+    """Bytes of a metric: while it is learned, and beside a fit.
+
+    ``n_rows`` is how many samples it is learned from at a time, all of them or a block.
+    """
+
+    n_rows: int
+    n_features: int
+    n_classes: int
+
+    @property
+    def _n_axes(self) -> int:
+        return min(max(self.n_rows - self.n_classes, 0), self.n_features)
+
+    @property
+    def learning(self) -> int:
+        """The samples less those of their class, and S_w with its axes, or its thinner half."""
+        n, r = self.n_features, self._n_axes
+        rows = METRIC_ROWS * self.n_rows * n
+        return FLOAT * (rows + (METRIC_SQUARES * n**2 if n <= WIDE * r else METRIC_HALVES * n * r))
+
+    @property
+    def beside(self) -> int:
+        """The axes, as they are and by their factors, and samples in the metric on their way there."""
+        return int(FLOAT * (2 * self._n_axes + IN_METRIC * self.n_rows) * self.n_features)
 
 
 def expected_condition(n_samples: int, mu1: float, mu2: float, sigma: float | None) -> float:

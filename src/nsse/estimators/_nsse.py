@@ -11,10 +11,10 @@ from nsse._compat import CallbackSupportMixin, with_callbacks
 from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._learning import keep_width, learn, require_landmarks, row_source
-from nsse.estimators._memory import CenterMemory, exact_memory
+from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory
 from nsse.estimators._posing import warn_about
 from nsse.estimators._settings import check_settings
-from nsse.landmarks import read_blocks
+from nsse.landmarks import BLOCK_ROWS, read_blocks
 from nsse.solvers import Step
 
 
@@ -258,7 +258,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         settings = check_settings(self)
         source, y = row_source(self, X, y, settings)
         learned = learn(self, source, y, settings, (X, y))
-        warn_about(learned.verdict, settings)
+        warn_about(learned.verdict, settings, learned.attributes["metric_"])
         learned.kept_by(self)
         return self
 
@@ -291,7 +291,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         check_classification_targets(source.y)
         keep_width(self, source)
         learned = learn(self, source, source.y, settings, (blocks, None))
-        warn_about(learned.verdict, settings)
+        warn_about(learned.verdict, settings, learned.attributes["metric_"])
         learned.kept_by(self)
         return self
 
@@ -317,15 +317,23 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         d = n_classes - 1 if self.n_components is None else self.n_components
         settings = check_settings(self)
         plan = settings.centers
-        if plan is None or plan.is_exact_for(n_samples):
-            return exact_memory(n_samples, n_features, d, settings.mu1, settings.mu2, settings.sigma)
-        return CenterMemory(
-            n_samples,
-            n_features,
-            d,
-            n_classes,
-            plan.n_centers(n_samples),
-            n_drawn=plan.n_drawn(n_samples),
-            searches=settings.sigma is None,
-            is_complete=settings.n_neighbors is None,
-        ).peak
+        is_exact = plan is None or plan.is_exact_for(n_samples)
+        if is_exact:
+            fit = exact_memory(n_samples, n_features, d, settings.mu1, settings.mu2, settings.sigma)
+        else:
+            assert plan is not None
+            fit = CenterMemory(
+                n_samples,
+                n_features,
+                d,
+                n_classes,
+                plan.n_centers(n_samples),
+                n_drawn=plan.n_drawn(n_samples),
+                searches=settings.sigma is None,
+                is_complete=settings.n_neighbors is None,
+            ).peak
+        if settings.metric == "euclidean":
+            return fit
+        n_rows = n_samples if is_exact else min(n_samples, BLOCK_ROWS)
+        metric = MetricMemory(n_rows, n_features, n_classes)
+        return max(metric.learning, fit + metric.beside)

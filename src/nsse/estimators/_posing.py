@@ -16,6 +16,7 @@ from nsse._errors import rule_error
 from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._settings import Settings
 from nsse.estimators._warnings import ConditioningWarning, ScaleAtBoundWarning
+from nsse.estimators._within_metric import NO_SCATTER, WithinMetric
 from nsse.graphs import check_affinity, gaussian_affinity
 from nsse.landmarks import CenterFit, Neighbors, Search
 from nsse.solvers import (
@@ -173,8 +174,10 @@ class Verdict:
         return cls(fit.sigma, fit.converged, fit.at_bound, trouble)
 
 
-def warn_about(verdict: Verdict, settings: Settings) -> None:
+def warn_about(verdict: Verdict, settings: Settings, metric: WithinMetric | None) -> None:
     """Say what a user should know about how the search went."""
+    if metric is not None and metric.deviations_.size == 0:
+        _warn(NO_SCATTER, UserWarning)
     if not verdict.converged:
         _warn(
             f"The search for sigma did not converge in max_iter={settings.max_iter} steps; the best "

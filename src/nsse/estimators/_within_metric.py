@@ -22,7 +22,7 @@ from nsse.landmarks import scatter_of
 FLOATS = (np.float64, np.float32)
 NO_SCATTER = (
     "No two different samples of a class are joined: without within-class scatter the metric is the "
-    "Euclidean one, and `transform` returns the samples as they are. Add samples to the classes."
+    "Euclidean one. Add samples to the classes."
 )
 
 
@@ -117,7 +117,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_classification_targets(y)
         codes = np.unique(y, return_inverse=True)[1].astype(np.intp)
         scatter = scatter_of(X, codes, self.n_neighbors)
-        warn_without_scatter(scatter, 3)
+        if scatter.deviations.size == 0:
+            warnings.warn(NO_SCATTER, UserWarning, stacklevel=3)
         self._keep(scatter)
         return self
 
@@ -171,12 +172,6 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 def contraction_of(metric: WithinMetric | None) -> Contraction | None:
     """What a fitted metric does to samples; None, the Euclidean one, does nothing."""
     return None if metric is None else Contraction(metric.axes_, metric.factors_)
-
-
-def warn_without_scatter(scatter: WithinScatter, stacklevel: int) -> None:
-    """Say where the metric is the Euclidean one for want of scatter."""
-    if scatter.deviations.size == 0:
-        warnings.warn(NO_SCATTER, UserWarning, stacklevel=stacklevel + 1)
 
 
 def metric_from(scatter: WithinScatter, shrinkage: float, n_neighbors: int | None) -> WithinMetric:

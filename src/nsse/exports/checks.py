@@ -88,8 +88,11 @@ def _is_fitted(part: Any) -> bool:
 
 
 def _check_gaussian(model: Any) -> None:
-    """f(x) = Σ c_i exp(−‖x − z_i‖²/σ²)."""
+    """f(x) = Σ c_i exp(−‖x − z_i‖²/σ²), or ‖A(x − z_i)‖²."""
     _check_matrix("centers_", model.centers_)
+    metric = getattr(model, "metric_", None)
+    fits = isinstance(metric, WithinMetric) and metric.n_features_in_ == model.centers_.shape[1]
+    _require(metric is None or fits, "a metric of other features")
     _check_matrix("coef_", model.coef_, rows=model.centers_.shape[0], dense=True)
     _check_positive("sigma_", model.sigma_)
     _check_embedding(model, model.centers_.shape[1], model.coef_.shape[1])
@@ -122,6 +125,9 @@ def _check_metric(model: WithinMetric) -> None:
     for name in ("deviations_", "factors_"):
         _check_vector(name, getattr(model, name), axes.shape[1])
     _require(bool(((model.factors_ > 0) & (model.factors_ <= 1)).all()), "factors outside 0 and 1")
+    # V'V = I, seen by one vector that no damage knows: nothing of size r × r, and certificates need it.
+    w = np.asarray(np.random.default_rng().normal(size=axes.shape[1]))
+    _require(_close(axes.T @ (axes @ w), w), "axes that are not orthonormal")
     _check_names(model, axes.shape[0])
 
 

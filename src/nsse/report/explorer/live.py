@@ -1,8 +1,8 @@
 """The live map: f, its classifier and its certificate as numbers that a page can compute with.
 
-The page evaluates f(x) = Σ c_i exp(−‖x − z_i‖²/σ²) in double precision. Centres may be stored in single
-precision. With z̃ the stored centre, |φ(‖x − z‖) − φ(‖x − z̃‖)| ≤ L_φ ‖z − z̃‖ and L_φ = √(2/e)/σ, so that
-f is off by
+The page evaluates f(x) = Σ c_i exp(−‖x − z_i‖²/σ²) in double precision; in a metric A it multiplies x by
+A first, and z_i are what A makes of the centres. Centres may be stored in single precision. With z̃ the
+stored centre, |φ(‖x − z‖) − φ(‖x − z̃‖)| ≤ L_φ ‖z − z̃‖ and L_φ = √(2/e)/σ, so that f is off by
 
     ‖f̃(x) − f(x)‖ ≤ L_φ Σ ‖c_i‖ ‖z_i − z̃_i‖      for every x:
 
@@ -142,12 +142,13 @@ def _bytes_of(voters: list[Voter], kind: str) -> int:
         scores = 0 if decision is None else decision.weights.size + len(decision.weights)
         size += 8 * (expansion.coef.size + scores)
         if voter is voters[0] or not _shares_centers(voter, voters[0]):
-            size += int(np.prod(expansion.centers.points.shape)) * int(kind[1])
+            size += int(np.prod(expansion.read.points.shape)) * int(kind[1])
+            size += 0 if expansion.metric is None else 8 * expansion.metric.axes.size
     return size
 
 
 def _shares_centers(voter: Voter, first: Voter) -> bool:
-    return voter.expansion.centers is first.expansion.centers
+    return voter.expansion.read is first.expansion.read
 
 
 def _too_large(size: int) -> LiveMap:
@@ -167,13 +168,19 @@ def _entries(voters: list[Voter], stored: list[StoredCenters], findings: Finding
 
 
 def _centers_entry(expansion: Any, centers: StoredCenters, scaling: Affine) -> dict[str, Any]:
-    shift = 0.0 if expansion.centers.shift is None else expansion.centers.shift
+    shift = 0.0 if expansion.read.shift is None else expansion.read.shift
     moved = scaling.then(np.ones(1), -np.asarray(shift))
     return {
         "factor": block(moved.factor, "f8"),
         "offset": block(moved.offset, "f8"),
         "centers": block(centers.points, centers.kind),
+        "metric": None if expansion.metric is None else _metric_entry(expansion.metric),
     }
+
+
+def _metric_entry(metric: Any) -> dict[str, Any]:
+    # In double precision: what A does to an x far away is far more than what centres lose.
+    return {"axes": block(metric.axes, "f8"), "factors": block(metric.factors, "f8")}
 
 
 def _map_entry(voter: Voter, loss: float) -> dict[str, Any]:
@@ -197,4 +204,5 @@ def _decision_entry(expansion: Any, decision: Decision, loss: float) -> dict[str
         "own": OWN,
         "factor": block(space.factor, "f8"),
         "doubt": Certificate(doubtful, decision).doubt(np.float64),
+        "stretch": 1.0 if expansion.metric is None else expansion.metric.norm,
     }

@@ -7,7 +7,8 @@ const EPS = Number.EPSILON;
 
 class LiveMap {
   /** @param {MapEntry} entry */
-  constructor({ factor, offset, centers, coef, sigma, decision }) {
+  constructor({ factor, offset, centers, metric, coef, sigma, decision }) {
+    this.metric = metric;
     this.factor = factor.values;
     this.offset = offset.values;
     this.centers = centers;
@@ -19,11 +20,12 @@ class LiveMap {
     this.decider = decision && new Decider(decision, sigma);
   }
 
-  // |x - z_i|^2 of every centre.
+  // |x - z_i|^2 of every centre, or |A(x - z_i)|^2 in a metric, which has centres Az.
   /** @param {Float64Array} x */
   squares(x) {
     const z = this.centers.values, n = this.nFeatures;
-    const u = Float64Array.from(x, (v, k) => v * this.factor[k] + this.offset[k]);
+    const scaled = Float64Array.from(x, (v, k) => v * this.factor[k] + this.offset[k]);
+    const u = this.metric ? shortened(scaled, this.metric, (a) => 1 - a) : scaled;
     const squares = new Float64Array(this.nCenters);
     for (let i = 0; i < this.nCenters; i++) {
       let squared = 0;
@@ -50,8 +52,21 @@ class LiveMap {
   /** @param {number} i */
   center(i) {
     const row = this.centers.values.subarray(i * this.nFeatures, (i + 1) * this.nFeatures);
-    return Float64Array.from(row, (v, k) => (v - this.offset[k]) / this.factor[k]);
+    const long = this.metric ? shortened(row, this.metric, (a) => 1 - 1 / a) : row;
+    return Float64Array.from(long, (v, k) => (v - this.offset[k]) / this.factor[k]);
   }
+}
+
+// u - V (w * V'u) for the weights w that the factors give: Au, or its inverse.
+/** @type {(u: Float32Array | Float64Array, metric: MetricEntry, weight: (a: number) => number)
+ *   => Float64Array} */
+function shortened(u, { axes, factors }, weight) {
+  const [n, r] = axes.shape, V = axes.values;
+  const along = new Float64Array(r), out = Float64Array.from(u);
+  for (let k = 0; k < n; k++) for (let j = 0; j < r; j++) along[j] += V[k * r + j] * u[k];
+  for (let j = 0; j < r; j++) along[j] *= weight(factors.values[j]);
+  for (let k = 0; k < n; k++) for (let j = 0; j < r; j++) out[k] -= V[k * r + j] * along[j];
+  return out;
 }
 
 // From coordinates to a label, and how far it holds.
@@ -132,7 +147,8 @@ class Decider {
   reach(slack) {
     const safe = Math.max(slack, 0) * (1 - 8 * EPS);
     if (safe >= Math.SQRT2) return Infinity;
-    return this.sigma * Math.sqrt(-Math.log1p(-(safe ** 2) / 2)) * (1 - 8 * EPS);
+    const inMetric = this.sigma * Math.sqrt(-Math.log1p(-(safe ** 2) / 2)) * (1 - 8 * EPS);
+    return (inMetric / this.decision.stretch) * (1 - 8 * EPS);
   }
 }
 

@@ -46,10 +46,13 @@ interface MapEntry {
   factor: Block<Float64Array>;
   offset: Block<Float64Array>;
   centers: Block<Float32Array | Float64Array>;
+  metric: MetricEntry | null;
   coef: Block<Float64Array>;
   sigma: number;
   decision: Decision | null;
 }
+
+type MetricEntry = { axes: Block<Float64Array>; factors: Block<Float64Array> };
 
 interface Decision {
   weights: Block<Float64Array>;
@@ -60,6 +63,7 @@ interface Decision {
   own: number;
   factor: Block<Float64Array>;
   doubt: number;
+  stretch: number;
 }
 
 type Images = { kind: "images"; size: [number, number]; unit_norm: boolean };
