@@ -45,6 +45,7 @@ OTHERS = {
     "nearest centroid": NSSE(classifier=NearestCentroid()),
     "logistic regression": NSSE(classifier=LogisticRegression(C=1000.0, max_iter=1000)),
     "linear SVM": NSSE(classifier=LinearSVC(C=1000.0, random_state=0)),
+    "1-NN in the within-class metric": NSSE(metric="within", shrinkage=0.3),
     "SUPLAP, 1-NN": SUPLAP(),
     "MReg": MReg(),
 }
