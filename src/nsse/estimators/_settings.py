@@ -40,6 +40,8 @@ class Settings:
     tol: float
     max_iter: int
     centers: CenterPlan | None = None
+    normalization: str = "samples"
+    embedding_scale: str = "orthonormal"
 
 
 def check_settings(model: Any) -> Settings:
@@ -71,6 +73,8 @@ def check_settings(model: Any) -> Settings:
         tol=check_number("tol", model.tol, cure="1e-8 is exact for all purposes."),
         max_iter=check_count("max_iter", model.max_iter, cure="50 is plenty."),
         centers=check_landmarks(model),
+        normalization=check_choice("normalization", model.normalization, ("samples", "classes")),
+        embedding_scale=check_choice("embedding_scale", model.embedding_scale, ("orthonormal", "unit")),
     )
 
 
@@ -87,4 +91,11 @@ def _check_parts(model: Any) -> None:
         check_choice("affinity", model.affinity, ("gaussian",))
     if model.callback is not None and not callable(model.callback):
         raise rule_error("callback", "be callable", model.callback, "It is called as `callback(step)`.")
-    check_classifier(model.classifier)
+    check_classifier(model.classifier, names=("nearest", "scores"))
+    if isinstance(model.classifier, str) and model.classifier == "scores" and model.mu1 == 0:
+        raise rule_error(
+            "mu1",
+            'be positive with classifier="scores"',
+            model.mu1,
+            "Coordinates are weighted by how well they separate classes.",
+        )
