@@ -19,7 +19,7 @@ from nsse.estimators._settings import check_settings
 from nsse.landmarks import lazily, read_blocks
 from nsse.solvers import Step
 
-# The method as its paper has it, with the weights that we found for it: today's defaults, which may move.
+# The method as its paper has it, and the weights that we found for it: defaults may move, these stay.
 PUBLISHED: dict[str, Any] = {
     "mu1": 1.0,
     "mu2": 0.01,
@@ -121,8 +121,9 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     embedding_scale : {"orthonormal", "unit"}, default="orthonormal"
         Units of f. "orthonormal" is as solved for: columns of `embedding_`, or their class means, have
         unit length, hence a spread of 1/√N. "unit" multiplies f by √N: the columns have unit mean
-        square, Y'Y = N I, or their class means have, weighted by class size. Labels and certified radii do not
-        change; classifiers that are not blind to scale, such as `LogisticRegression`, want "unit".
+        square, Y'Y = N I, or their class means have, weighted by class size. Labels and certified radii
+        do not change; classifiers that are not blind to scale, such as `LogisticRegression`, want
+        "unit".
     n_landmarks : int, "auto" or None, default=None
         Number m of kernel centres. None makes every training sample one: exact NSSE, cubic in their
         number. With m centres time is O(N m (n + m)) and memory O(m²) plus a block of rows. "auto" is

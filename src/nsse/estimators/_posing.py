@@ -164,8 +164,8 @@ class Verdict:
             )
         elif fit.orthonormality > LEAST_ACCURACY:
             trouble = (
-                f"The normalisation holds to {fit.orthonormality:.1e} only: {fit.precision} is not enough "
-                "for this problem. Raise `mu2`, lower `sigma`, or pass X as float64."
+                f"The normalisation holds to {fit.orthonormality:.1e} only: {fit.precision} is not "
+                "enough for this problem. Raise `mu2`, lower `sigma`, or pass X as float64."
             )
         return cls(fit.sigma, fit.converged, fit.at_bound, trouble)
 
