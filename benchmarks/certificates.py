@@ -41,6 +41,8 @@ FACTORS = (0.5, 0.9, 1.0, 1.5, 2.0, 3.0)  # of the certified radius
 COVERAGE = 0.8
 METHODS = {"NSSE": NSSE(), "SUPLAP": SUPLAP(), "MReg": MReg(), "IsoKRR": IsoKRR()}
 OTHERS = {
+    "scores": NSSE(classifier="scores"),
+    "class means, scores": NSSE(mu2=1.0, normalization="classes", classifier="scores"),
     "5-NN": NSSE(classifier=KNeighborsClassifier(5)),
     "nearest centroid": NSSE(classifier=NearestCentroid()),
     "logistic regression": NSSE(classifier=LogisticRegression(C=1000.0, max_iter=1000)),

@@ -79,6 +79,7 @@ def fitted(apart):
     "model",
     [
         nsse.NSSE(),
+        nsse.NSSE(mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"),
         nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2, n_voters=1),
         nsse.SUPLAP(),
         nsse.IsoKRR(5),

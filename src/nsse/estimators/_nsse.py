@@ -109,7 +109,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     classifier : {"nearest", "scores"} or classifier, default=None
         Fitted on the embedding and used by `predict`. None and "nearest" are the nearest neighbour, as
         in the paper; of samples that are equally near, up to rounding, the first. "scores" takes the
-        class with the largest score Σ_k w_k f_k(x) ȳ_ck, ȳ_c being the class means: linear in f, and
+        class with the largest score, a weighted product of f(x) with its mean: linear in f, and
         coordinates that separate little count little. With landmarks a vote is better than the nearest
         neighbour: ``KNeighborsClassifier(15)``, which leaves ties to scikit-learn.
     normalization : {"samples", "classes"}, default="samples"

@@ -1,11 +1,12 @@
 """The class of the largest score: f(x) read by its products with the class means.
 
-    s_c(x) = Σ_k w_k f_k(x) ȳ_ck,      w_k = b_k / (b_k + λ_k/(μ1 n̄)),      b_k = Σ_c n_c (ȳ_ck − ȳ_k)²
+    s_c(x) = (n_c/n̄) Σ_k w_k f_k(x) (ȳ_ck − ȳ_k),     w_k = b_k / (b_k + λ_k/(μ1 n̄)),
+    b_k = Σ_c n_c (ȳ_ck − ȳ_k)²
 
-with λ_k = c_k'Pc_k the eigenvalue of a coordinate, ȳ_c the mean of a class and n̄ the mean class size. A
-coordinate that separates little beside what it costs counts little. Far from the training samples f
-shrinks towards zero: its direction still decides, where distances to single samples decide by noise. See
-``docs/derivation.md``, section 9.
+with λ_k = c_k'Pc_k the eigenvalue of a coordinate, ȳ_c the mean of a class of n_c samples, ȳ that of all
+and n̄ the mean class size. A coordinate that separates little beside what it costs counts little. Far
+from the training samples f shrinks towards zero: its direction still decides, where distances to single
+samples decide by noise. See ``docs/derivation.md``, section 9.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Ints = NDArray[np.intp]
 
 
 class ClassScores(ClassifierMixin, BaseEstimator):
-    """The class whose mean has the largest weighted product with a point of the embedding.
+    """The class whose mean, less that of all, has the largest weighted product with a point.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class ClassScores(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Labels.
     coef_ : ndarray of shape (n_classes, n_components)
-        w_k ȳ_ck: the weights of the scores, linear in f.
+        w_k (ȳ_ck − ȳ_k) n_c/n̄: the weights of the scores, linear in f.
     """
 
     def __init__(self, weights: Any = None) -> None:
@@ -50,7 +51,9 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         Y, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        self.coef_ = class_means(Y, codes.astype(np.intp)) * self._checked_weights(Y.shape[1])
+        sizes, means = np.bincount(codes), class_means(Y, codes.astype(np.intp))
+        shares = sizes[:, np.newaxis] / sizes.mean()
+        self.coef_ = shares * centred_means(means, sizes) * self._checked_weights(Y.shape[1])
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -91,11 +94,15 @@ def class_means(Y: NDArray[Any], codes: Ints) -> Floats:
     return class_sums(Y.astype(np.float64, copy=False), codes) / np.bincount(codes)[:, np.newaxis]
 
 
+def centred_means(means: Floats, sizes: NDArray[Any]) -> Floats:
+    """Class means less the mean of all samples."""
+    return np.asarray(means - sizes @ means / sizes.sum())
+
+
 def score_weights(means: Floats, sizes: NDArray[Any], eigenvalues: Floats, mu1: float) -> Floats:
     """w from class means, class sizes and eigenvalues of coordinates; the same in all their units."""
-    total = sizes.sum()
-    b = sizes @ (means - sizes @ means / total) ** 2
-    return np.asarray(b / (b + eigenvalues / (mu1 * total / len(sizes))))
+    b = sizes @ centred_means(means, sizes) ** 2
+    return np.asarray(b / (b + eigenvalues / (mu1 * sizes.mean())))
 
 
 def weighted_scores(
