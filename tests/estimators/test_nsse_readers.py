@@ -174,7 +174,9 @@ def test_other_methods_know_the_nearest_by_name_and_no_scores(method, blobs):
     model = clone(method).set_params(classifier="nearest").fit(blobs.X, blobs.codes)
     assert isinstance(model.classifier_, NearestSample)
     assert model.predict_proba(blobs.X).shape == (60, 4)
-    with pytest.raises(ValueError, match=r'^`classifier` must be "nearest", or a scikit-learn'):
+    with pytest.raises(
+        ValueError, match=r'^`classifier` must be a scikit-learn .*, or "nearest"\. Got '
+    ):
         clone(method).set_params(classifier="scores").fit(blobs.X, blobs.codes)
 
 
@@ -248,7 +250,7 @@ def test_embeddings_in_single_precision_stay_so(blobs):
 
 
 def test_as_published_is_the_method_of_the_paper(blobs):
-    """At its own σ the embedding is the literal eigenproblem's, and labels are the nearest neighbour's."""
+    """At its own σ the literal eigenproblem's embedding, and the nearest neighbour's labels."""
     model = NSSE.as_published(n_components=2).fit(blobs.X, blobs.codes)
     X = blobs.X / model.length_unit_
     sigma = model.sigma_ / model.length_unit_

@@ -80,7 +80,7 @@ class GaussianMapClassifier(EmbeddingClassifier):
         ------
         ValueError
             If nothing is proved about the `classifier`. Those known are the k nearest neighbours, the
-            nearest centroid and scikit-learn's linear classifiers.
+            scores of classes, the nearest centroid and scikit-learn's linear classifiers.
         """
         return certified_labels(self, X, bound)[1]
 

@@ -114,7 +114,7 @@ def check_classifier(
     if not is_object:
         raise rule_error(
             "classifier",
-            f"be {listed}, or a scikit-learn classifier with `fit` and `predict`",
+            f"be a scikit-learn classifier with `fit` and `predict`, or {listed}",
             value,
             f"Leave it None for {default}.",
         )
