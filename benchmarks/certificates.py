@@ -40,6 +40,11 @@ ATTACKED = ("digits", "coil20", "orl")
 FACTORS = (0.5, 0.9, 1.0, 1.5, 2.0, 3.0)  # of the certified radius
 COVERAGE = 0.8
 METHODS = {"NSSE": NSSE(), "SUPLAP": SUPLAP(), "MReg": MReg(), "IsoKRR": IsoKRR()}
+READERS = {
+    "NSSE, 1-NN": NSSE(),
+    "NSSE, scores": NSSE(classifier="scores"),
+    "NSSE, class means, scores": NSSE(mu2=1.0, normalization="classes", classifier="scores"),
+}
 OTHERS = {
     "5-NN": NSSE(classifier=KNeighborsClassifier(5)),
     "nearest centroid": NSSE(classifier=NearestCentroid()),
@@ -85,7 +90,12 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
     seeds = range(options.splits)
     most = 60 if quick else None
     methods = ["NSSE"] if quick else list(METHODS)
-    attacks = [_attacked(name, "NSSE, 1-NN", NSSE(), most) for name in names if name in ATTACKED]
+    attacks = [
+        _attacked(name, title, model, most)
+        for title, model in READERS.items()
+        for name in names
+        if name in ATTACKED
+    ]
     if "digits" in names:
         attacks += [_attacked("digits", title, model, most or 300) for title, model in OTHERS.items()]
     ranked = {name: [_ranked(name, seed) for seed in seeds] for name in names}

@@ -12,7 +12,7 @@ from nsse import NSSE, SUPLAP, MReg
 from nsse.certificates import Certificate, FunctionSpace, decision_of
 from nsse.datasets import load_dataset
 from nsse.evaluation import per_class_split
-from nsse.extensions import GaussianExpansion
+from nsse.extensions import ClassScores, GaussianExpansion
 
 SMALL = st.floats(-3, 3, allow_nan=False, width=32)
 CLASSIFIERS = {
@@ -20,6 +20,7 @@ CLASSIFIERS = {
     "3-NN": lambda: KNeighborsClassifier(3),
     "centroid": NearestCentroid,
     "linear": lambda: LogisticRegression(C=10.0),
+    "scores": ClassScores,
 }
 
 
@@ -120,6 +121,8 @@ def attacked(model, X, radius, steps=12):
         NSSE(classifier=KNeighborsClassifier(5)),
         NSSE(classifier=NearestCentroid()),
         NSSE(classifier=LogisticRegression(C=1e3)),
+        NSSE(classifier="scores"),
+        NSSE(mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"),
         SUPLAP(n_neighbors_between=8),
         MReg(),
     ],

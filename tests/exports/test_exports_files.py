@@ -37,6 +37,7 @@ def every_model():
     return [
         nsse.NSSE(2, sigma=1.0),
         nsse.NSSE(classifier=LogisticRegression()),
+        nsse.NSSE(classifier="scores", normalization="classes", embedding_scale="unit"),
         nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2),
         nsse.NSSECV({"n_components": [2, 3]}, cv=RepeatedStratifiedKFold(n_splits=2, n_repeats=1)),
         nsse.SUPLAP(2, n_neighbors_between=5),

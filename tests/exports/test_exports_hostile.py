@@ -321,6 +321,25 @@ def test_a_metric_that_does_not_fit_is_refused(change, reason, hostile):
         nsse.load(hostile(nsse.WithinMetric(), change))
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (array_changed(lambda a: a[:-1], "classifier_", "coef_"), "coef_ of 3 rows, not 4"),
+        (array_changed(lambda a: a[:, :1], "classifier_", "coef_"), "coef_ of 1 columns, not 2"),
+        (
+            array_changed(with_value((0, 0), np.nan), "classifier_", "coef_"),
+            "coef_ with values .* not fin",
+        ),
+        (array_changed(lambda a: a[0], "classifier_", "coef_"), "coef_ without rows and columns"),
+        (array_changed(lambda a: a + 7, "classifier_", "classes_"), "labels of no class|classes"),
+        (number_changed("0", "classifier_", "n_features_in_"), "a classifier of other dimensions"),
+    ],
+)
+def test_scores_that_do_not_fit_are_refused(change, reason, hostile):
+    with pytest.raises(ValueError, match=DAMAGED + f"({reason})"):
+        nsse.load(hostile(nsse.NSSE(2, sigma=1.0, classifier="scores"), change))
+
+
 def test_every_type_of_ours_has_its_check():
     for kind in names.WRITTEN.values():
         assert [known for known in checks.OURS if issubclass(kind, known)], kind.__name__

@@ -80,6 +80,7 @@ def fitted(apart):
     [
         nsse.NSSE(),
         nsse.NSSE(metric="within", shrinkage=0.3),
+        nsse.NSSE(mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"),
         nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2, n_voters=1),
         nsse.SUPLAP(),
         nsse.IsoKRR(5),

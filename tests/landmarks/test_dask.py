@@ -69,6 +69,23 @@ def test_threads(data, model):
     assert_same(other, model)
 
 
+def test_class_means_and_scores(data):
+    X, y = data
+    params = PARAMS | {"mu2": 1.0, "normalization": "classes", "classifier": "scores"}
+    model = NSSE(**params, embedding_scale="unit").fit(X, y)
+    lazy = da.from_array(X, chunks=(ROWS, -1))
+    with dask.config.set(scheduler="threads"):
+        other = NSSE(**params, embedding_scale="unit").fit(lazy, y)
+        scores, labels = other.decision_function(lazy).compute(), other.predict(lazy).compute()
+    assert_same(other, model)
+    np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-5)
+    np.testing.assert_array_equal(labels, model.classes_[scores.argmax(axis=1)])
+    centred = model.embedding_ - model.embedding_.mean(axis=0)
+    means = np.array([centred[y == label].mean(axis=0) for label in model.classes_])
+    counts = np.unique(y, return_counts=True)[1]
+    np.testing.assert_allclose((means.T * counts) @ means / len(y), np.eye(2), atol=1e-8)
+
+
 def test_two_worker_processes(data, model, client):
     X, y = data
     other = NSSE(**PARAMS).fit(da.from_array(X, chunks=(ROWS, -1)), y)

@@ -22,6 +22,7 @@ from nsse.landmarks.centers import STEPS, cluster_means, equal_shares, stratifie
 from nsse.landmarks.moments import Moments, Terms, block_moments, gram_matrices
 from nsse.landmarks.neighborhoods import Neighbors, within_class_laplacians
 from nsse.solvers import constraint
+from nsse.solvers.constraint import SummedMatrix
 from nsse.solvers.gram_pencil import IndefiniteError, solve_gram
 
 
@@ -102,7 +103,7 @@ def test_gram_pencil_against_lapack(data, full_up_to, monkeypatch):
     theta, _ = eigh(B, P)
     for d in (1, 3, 8):
         start = np.eye(len(B))[:, :4]
-        found = solve_gram(B, P.copy(), start, d, 1e-16)
+        found = solve_gram(SummedMatrix(B), P.copy(), start, d, 1e-16)
         assert found.eigensolver == ("full" if full_up_to else "block Krylov")
         np.testing.assert_allclose(found.eigenvalues, 1 / theta[::-1][:d], rtol=1e-8)
         np.testing.assert_allclose(found.coef.T @ B @ found.coef, np.eye(d), atol=1e-8)
@@ -113,8 +114,8 @@ def test_indefinite_matrix_gets_a_recorded_jitter():
     P = np.diag(np.linspace(1.0, 2.0, 40))
     P[0, 0] = -1e-13
     with pytest.raises(IndefiniteError, match="`mu2` must be large enough"):
-        solve_gram(B, P - 1e-3 * np.eye(40), np.ones((40, 1)), 2, 1e-13)
-    found = solve_gram(B, P.copy(), np.ones((40, 1)), 2, 1e-13)
+        solve_gram(SummedMatrix(B), P - 1e-3 * np.eye(40), np.ones((40, 1)), 2, 1e-13)
+    found = solve_gram(SummedMatrix(B), P.copy(), np.ones((40, 1)), 2, 1e-13)
     assert found.jitter == pytest.approx(10 * 1e-13 * 2.0)
     assert found.eigenvalues[0] == pytest.approx(found.jitter - 1e-13, rel=1e-3)
 

@@ -25,6 +25,7 @@ MODELS = {
     "NSSE": NSSE(),
     "three votes": NSSE(classifier=KNeighborsClassifier(3)),
     "centroids": NSSE(classifier=NearestCentroid()),
+    "scores": NSSE(mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"),
     "logistic": NSSE(classifier=LogisticRegression(max_iter=1000)),
     "scaled": make_pipeline(StandardScaler(), NSSE()),
     "scaled twice": make_pipeline(MinMaxScaler(), StandardScaler(with_mean=False), NSSE()),

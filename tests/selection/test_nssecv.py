@@ -57,6 +57,13 @@ GRIDS = {
     "sigma_range": {"sigma_range": [(0.1, 10.0), (0.2, 0.4), (2.0, 5.0)], "n_components": [3, 9]},
     "affinity": {"affinity": ["gaussian", within_class_kernel], "mu1": [0.1, 1.0]},
     "classifier": {"classifier": [None, KNeighborsClassifier(5), LogisticRegression(C=1e3)]},
+    "readers": {"classifier": ["nearest", "scores"], "mu2": [0.01, 0.1]},
+    "normalization": {
+        "normalization": ["samples", "classes"],
+        "n_components": [3, 9],
+        "mu2": [0.1, 10.0],
+    },
+    "units": {"embedding_scale": ["unit", "orthonormal"], "classifier": [LogisticRegression()]},
     "nested": {"classifier": [KNeighborsClassifier()], "classifier__n_neighbors": [1, 9]},
     "together at a scale": {
         "sigma": [0.4, 1.2],

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nsse._compat import remembered_neighbors
 from nsse._errors import rule_error
-from nsse.extensions import NearestSample, squared_size
+from nsse.extensions import ClassScores, NearestSample, squared_size
 from nsse.graphs import tie_share, tie_width
 
 Floats = NDArray[np.float64]
@@ -133,6 +133,7 @@ def _known_classifiers() -> dict[type, Callable[[Any], Decision]]:
         NearestSample: _nearest_sample,
         KNeighborsClassifier: _nearest_neighbors,
         NearestCentroid: _nearest_centroid,
+        ClassScores: _class_scores,
         **dict.fromkeys(linear, _linear),
     }
 
@@ -187,6 +188,12 @@ def _linear(classifier: Any) -> Decision:
     if len(W) == 1:  # two classes: the sign of one score decides
         W, b = np.vstack([np.zeros_like(W), W]), np.append(0.0, b)
     return Decision(W, np.array(b), np.arange(len(W)), classifier.classes_, classifier.predict)
+
+
+def _class_scores(classifier: ClassScores) -> Decision:
+    W = classifier.coef_
+    M = len(W)
+    return Decision(W, np.zeros(M), np.arange(M), classifier.classes_, classifier.predict)
 
 
 def _largest_coordinate(classes: NDArray[Any]) -> Decision:

@@ -24,8 +24,16 @@ from nsse.landmarks import is_dask, lazily
 
 
 def gives_probabilities(model: Any) -> bool:
-    """Whether its classifier has probabilities; the nearest neighbour has, 0 or 1."""
-    return model.classifier is None or hasattr(model.classifier, "predict_proba")
+    """Whether its classifier has probabilities; those of ours, None or a name, have 0 or 1."""
+    named = model.classifier is None or isinstance(model.classifier, str)
+    return named or hasattr(model.classifier, "predict_proba")
+
+
+def unfitted_classifier(classifier: Any) -> Any:
+    """The nearest neighbour for None and "nearest", as in the paper; else a copy of the one given."""
+    if classifier is None or isinstance(classifier, str):
+        return NearestSample()
+    return clone(classifier)
 
 
 class EmbeddingClassifier(
@@ -140,9 +148,8 @@ class EmbeddingClassifier(
         return X, y
 
     def _fitted_classifier(self, embedding: NDArray[Any], y: NDArray[Any]) -> Any:
-        """The classifier asked for (None: the nearest neighbour, as in the paper), fitted."""
-        classifier = NearestSample() if self.classifier is None else clone(self.classifier)
-        return classifier.fit(embedding, y)
+        """The classifier asked for (None, "nearest": the nearest neighbour, as in the paper), fitted."""
+        return unfitted_classifier(self.classifier).fit(embedding, y)
 
     def _is_asked_lazily(self, X: Any) -> bool:
         if not (self._answers_dask and is_dask(X)):

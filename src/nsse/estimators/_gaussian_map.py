@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,6 @@ def measured_distances(X: Any, length_unit: float | None) -> tuple[Floats, float
 
 class GaussianMapClassifier(EmbeddingClassifier):
     """An `EmbeddingClassifier` that sets ``centers_``, ``coef_`` and ``sigma_`` by `_keep_map`."""
-
-    # Parameters that models of earlier versions lack, with what these did.
-    _earlier: ClassVar[dict[str, Any]] = {}
 
     def _keep_map(self, X: Any, coef: Floats, sigma: float) -> None:
         """Take f with the samples as its centres; ``embedding_`` is what `transform` gives for them."""
@@ -90,7 +87,7 @@ class GaussianMapClassifier(EmbeddingClassifier):
         ------
         ValueError
             If nothing is proved about the `classifier`. Those known are the k nearest neighbours, the
-            nearest centroid and scikit-learn's linear classifiers.
+            scores of classes, the nearest centroid and scikit-learn's linear classifiers.
         """
         return certified_labels(self, X, bound, units)[1]
 
@@ -100,7 +97,7 @@ class GaussianMapClassifier(EmbeddingClassifier):
         return {name: value for name, value in state.items() if name != "_expansion"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(self._earlier | state)
+        super().__setstate__(state)
         if hasattr(self, "coef_"):
             metric = contraction_of(getattr(self, "metric_", None))
             self._expansion = GaussianExpansion.at(self.centers_, self.coef_, self.sigma_, metric)

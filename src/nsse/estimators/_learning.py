@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 from nsse._compat import FitTasks
 from nsse._errors import rule_error
 from nsse.certificates.models import floating
+from nsse.estimators._base import unfitted_classifier
 from nsse.estimators._centers import check_supported, choose_centers
 from nsse.estimators._fitting import LOGGER, logged
 from nsse.estimators._parameters import check_n_components
@@ -30,7 +31,7 @@ from nsse.estimators._posing import (
 )
 from nsse.estimators._settings import Settings
 from nsse.estimators._within_metric import WithinMetric, contraction_of, metric_from
-from nsse.extensions import Contraction, GaussianExpansion
+from nsse.extensions import Contraction, GaussianExpansion, weighted_scores
 from nsse.landmarks import (
     ArrayRows,
     CenterFit,
@@ -58,8 +59,9 @@ class Condition:
         Factorisation of P = K'SK + μ2 I; "qr" is the answer to an ill-conditioned P.
     condition_number : float
         Estimate of cond(P).
-    eigensolver : {"block Krylov", "full"}
-        How the leading eigenvectors were found.
+    eigensolver : {"block Krylov", "full", "class means"}
+        How the leading eigenvectors were found; "class means" is the small problem of
+        ``normalization="classes"``.
     precision : {"float64", "float32"}
         Of the kernel during the fit: single with landmarks if X is in single precision or bytes. The
         fitted map is evaluated in double precision.
@@ -114,7 +116,7 @@ def learn(
 ) -> Learned:
     """Fit ``model`` to samples, and leave it alone; ``given`` are the arguments of its `fit`."""
     classes, codes = encode_labels(y)
-    d = check_n_components(model.n_components, len(codes), len(classes))
+    d = check_n_components(model.n_components, len(codes), len(classes), settings.normalization)
     tasks = FitTasks(model, *given)
     plan = settings.centers
     is_exact = plan is None or plan.is_exact_for(len(codes))
@@ -149,7 +151,8 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
     def solved(solution: Solution) -> Attributes:
         coef, embedding = posed.signed(solution)
         sigma = solution.sigma * posed.unit
-        return _usable(work, X.copy(), coef, sigma, posed.unit, embedding.astype(X.dtype), y)
+        Y = _Rows(embedding.astype(X.dtype), y, solution.eigenvalues)
+        return _usable(work, X.copy(), coef, sigma, posed.unit, Y)
 
     def listener(step: Step, solution: Solution | None) -> bool:
         assert solution is not None
@@ -169,8 +172,8 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
     centers = choose_centers(settings.centers, source, work.codes, rng, d, work.contraction)
 
     def sketched(sketch: Sketch) -> Attributes:
-        y = work.y[sketch.rows]
-        return _usable(work, sketch.centers, sketch.coef, sketch.scale, sketch.unit, sketch.embedding, y)
+        Y = _Rows(sketch.embedding, work.y[sketch.rows], sketch.eigenvalues)
+        return _usable(work, sketch.centers, sketch.coef, sketch.scale, sketch.unit, Y)
 
     def listener(step: Step, unit: float, sketch: Callable[[], Sketch] | None) -> bool:
         enough = tell(model, step, unit)
@@ -191,14 +194,43 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
         work.contraction,
     )
     embedding = fit.embedding.astype(floating(source.dtype), copy=False)
-    usable = _usable(work, centers.rows, fit.coef, fit.scale, fit.unit, embedding, work.y)
-    return usable | _center_record(fit, model.mu1 * len(work.y)), Verdict.of_centers(fit)
+    Y = _Rows(embedding, work.y, fit.eigenvalues)
+    usable = _usable(work, centers.rows, fit.coef, fit.scale, fit.unit, Y)
+    shift = objective_of(settings, d).shift_of_one(len(work.y))
+    return usable | _center_record(fit, shift), Verdict.of_centers(fit)
 
 
-def _usable(
-    work: _Work, centers: Any, coef: Any, sigma: float, unit: float, embedding: Any, y: NDArray[Any]
-) -> Attributes:
-    """Attributes of a model that can transform and predict; ``y`` are the labels of ``embedding``."""
+@dataclass(frozen=True)
+class _Rows:
+    """The embedding of some samples as it was solved for, their labels, and the eigenvalues."""
+
+    embedding: Any
+    y: NDArray[Any]
+    eigenvalues: Any
+
+
+def embedding_factor(settings: Settings, n_samples: int) -> float:
+    """What multiplies f: √N gives its columns, or their class means, unit spread over the samples."""
+    return float(np.sqrt(n_samples)) if settings.embedding_scale == "unit" else 1.0
+
+
+def reader_of(
+    classifier: Any, rows: Any, y: NDArray[Any], sizes: Any, eigenvalues: Any, mu1: float
+) -> Any:
+    """The classifier asked for, to be fitted on the embedding ``rows`` of samples in any units."""
+    if isinstance(classifier, str) and classifier == "scores":
+        return weighted_scores(rows, y, sizes, eigenvalues, mu1)
+    return unfitted_classifier(classifier)
+
+
+def _usable(work: _Work, centers: Any, coef: Any, sigma: float, unit: float, rows: _Rows) -> Attributes:
+    """Attributes of a model that can transform and predict."""
+    sizes, mu1 = np.bincount(work.codes), work.settings.mu1
+    reader = reader_of(work.model.classifier, rows.embedding, rows.y, sizes, rows.eigenvalues, mu1)
+    factor = embedding_factor(work.settings, len(work.codes))
+    embedding = rows.embedding
+    if factor != 1.0:
+        coef, embedding = coef * factor, (embedding * factor).astype(embedding.dtype)
     return {
         "embedding_": embedding,
         "coef_": coef,
@@ -207,7 +239,7 @@ def _usable(
         "n_landmarks_": len(coef),
         "length_unit_": unit,
         "classes_": np.unique(work.y),
-        "classifier_": work.model._fitted_classifier(embedding, y),
+        "classifier_": reader.fit(embedding, rows.y),
         "metric_": work.metric,
         "_expansion": GaussianExpansion.at(centers, coef, sigma, work.contraction),
     }
@@ -218,7 +250,8 @@ def _search_record(posed: Posed, outcome: SearchResult) -> Attributes:
     solution = outcome.solution
     return {
         "objective_": solution.excess - posed.problem.shift,
-        "eigenvalues_": solution.eigenvalues - posed.problem.objective.mu1 * posed.problem.n_samples,
+        "eigenvalues_": solution.eigenvalues
+        - posed.problem.objective.shift_of_one(posed.problem.n_samples),
         "trace_": _in_units_of_x(outcome.trace, posed.unit),
         "n_iter_": outcome.n_iter,
         "condition_": Condition(solution.factorization, solution.condition, solution.eigensolver),
@@ -226,7 +259,7 @@ def _search_record(posed: Posed, outcome: SearchResult) -> Attributes:
 
 
 def _center_record(fit: CenterFit, shift: float) -> Attributes:
-    """The same of a fit with centres; ``shift`` is μ1 N."""
+    """The same of a fit with centres; ``shift`` is that of one eigenvalue."""
     return {
         "objective_": fit.excess - shift * len(fit.eigenvalues),
         "eigenvalues_": fit.eigenvalues - shift,

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
 from nsse._errors import rule_error
+from nsse.estimators._base import gives_probabilities
 from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier, measured_distances
 from nsse.estimators._parameters import (
@@ -167,13 +167,13 @@ class MReg(GaussianMapClassifier):
         """Label of the largest score, or what `classifier` says, for every row of ``X``."""
         return super().predict(X)
 
-    @available_if(lambda self: hasattr(self.classifier, "predict_proba"))
+    @available_if(lambda self: self.classifier is not None and gives_probabilities(self))
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, if a `classifier` gives them: scores are none."""
         return self._probabilities(X)
 
     def _fitted_classifier(self, embedding: NDArray[Any], y: NDArray[Any]) -> Any:
-        return None if self.classifier is None else clone(self.classifier).fit(embedding, y)
+        return None if self.classifier is None else super()._fitted_classifier(embedding, y)
 
     def _labeled(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         """Which samples have a label."""

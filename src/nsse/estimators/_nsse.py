@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
+import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from nsse._compat import CallbackSupportMixin, with_callbacks
@@ -14,8 +16,39 @@ from nsse.estimators._learning import keep_width, learn, require_landmarks, row_
 from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory
 from nsse.estimators._posing import warn_about
 from nsse.estimators._settings import check_settings
-from nsse.landmarks import BLOCK_ROWS, read_blocks
+from nsse.landmarks import BLOCK_ROWS, lazily, read_blocks
 from nsse.solvers import Step
+
+# The method as its paper has it, and the weights that we found for it: defaults may move, these stay.
+PUBLISHED: dict[str, Any] = {
+    "mu1": 1.0,
+    "mu2": 0.01,
+    "mu3": None,
+    "n_neighbors": 5,
+    "beta": None,
+    "affinity": "gaussian",
+    "sigma": None,
+    "sigma_range": (0.1, 10.0),
+    "length_unit": "median",
+    "metric": "euclidean",
+    "shrinkage": 1.0,
+    "solver": "joint",
+    "classifier": "nearest",
+    "normalization": "samples",
+    "embedding_scale": "orthonormal",
+    "n_landmarks": None,
+}
+
+
+# Parameters that models of version 0.1 lack.
+LATER = ("metric", "shrinkage", "normalization", "embedding_scale")
+
+
+def gives_scores(model: Any) -> bool:
+    """Whether its classifier has a decision function; of ours "scores" has."""
+    classifier = model.classifier
+    named = isinstance(classifier, str) and classifier == "scores"
+    return named or hasattr(classifier, "decision_function")
 
 
 class NSSE(CallbackSupportMixin, GaussianMapClassifier):
@@ -82,10 +115,24 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     max_iter : int, default=50
         Most iterations of the alternating solver, or evaluations of the joint one after its first
         scan. A search that needs more warns and keeps the best it has seen.
-    classifier : classifier, default=None
-        Fitted on the embedding and used by `predict`. None is the nearest neighbour, as in the paper;
-        of samples that are equally near, up to rounding, the first. With landmarks a vote is better:
-        ``KNeighborsClassifier(15)``, which leaves ties to scikit-learn.
+    classifier : {"nearest", "scores"} or classifier, default=None
+        Fitted on the embedding and used by `predict`. None and "nearest" are the nearest neighbour, as
+        in the paper; of samples that are equally near, up to rounding, the first. "scores" takes the
+        class with the largest score, a weighted product of f(x) with its mean: linear in f, and
+        coordinates that separate little count little. With landmarks a vote is better than the nearest
+        neighbour: ``KNeighborsClassifier(15)``, which leaves ties to scikit-learn.
+    normalization : {"samples", "classes"}, default="samples"
+        What has unit scatter: the embedded samples, Y'Y = I, as in the paper, or their class means,
+        Y'GG'Y = I with G the orthonormal centred class indicators. The second is for smooth maps, where
+        the first prefers a constant and large variation to what separates classes; where classes
+        collapse both give the same embedding up to the scale of its columns. It needs
+        ``n_components < n_classes``.
+    embedding_scale : {"orthonormal", "unit"}, default="orthonormal"
+        Units of f. "orthonormal" is as solved for: columns of `embedding_`, or their class means, have
+        unit length, hence a spread of 1/√N. "unit" multiplies f by √N: the columns have unit mean
+        square, Y'Y = N I, or their class means have, weighted by class size. Labels and certified radii
+        do not change; classifiers that are not blind to scale, such as `LogisticRegression`, want
+        "unit".
     n_landmarks : int, "auto" or None, default=None
         Number m of kernel centres. None makes every training sample one: exact NSSE, cubic in their
         number. With m centres time is O(N m (n + m)) and memory O(m²) plus a block of rows. "auto" is
@@ -128,9 +175,11 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     classifier_ : classifier
         Fitted on `embedding_`.
     objective_ : float
-        Eq. (11) at the solution.
+        Eq. (11) at the solution; with ``normalization="classes"`` tr(Y'SY) + μ2 ‖C‖² + μ3/σ², where
+        S = L_w + μ1 (N I − L_b). Of the embedding as solved for, whatever its units.
     eigenvalues_ : ndarray of shape (n_components,)
-        Eigenvalues of L_w − μ1 L_b + μ2 Ψ⁻² belonging to the coordinates, ascending.
+        Eigenvalues of L_w − μ1 L_b + μ2 Ψ⁻² belonging to the coordinates, ascending; with
+        ``normalization="classes"`` the ratios (within + smooth) / between of the coordinates, 1/θ.
     trace_ : Trace
         One step per evaluation of the objective: σ (in the units of X), each term, seconds.
     n_iter_ : int
@@ -185,7 +234,6 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     """
 
     _answers_dask = True
-    _earlier: ClassVar[dict[str, Any]] = {"metric": "euclidean", "shrinkage": 1.0}
 
     def __init__(
         self,
@@ -208,6 +256,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         tol: float = 1e-8,
         max_iter: int = 50,
         classifier: Any = None,
+        normalization: str = "samples",
+        embedding_scale: str = "orthonormal",
         n_landmarks: int | str | None = None,
         landmarks: Any = None,
         callback: Callable[[Step], Any] | None = None,
@@ -232,11 +282,39 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.classifier = classifier
+        self.normalization = normalization
+        self.embedding_scale = embedding_scale
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
+
+    @classmethod
+    def as_published(cls, **params: Any) -> Self:
+        """NSSE as its paper has it, whatever the defaults of this class become.
+
+        Distances between the samples as they are, Y'Y = I over all of them, the label of the nearest
+        neighbour. What the paper leaves to the user (weights, neighbours, the unit of length) is as
+        in version 0.1 of this library.
+
+        Parameters
+        ----------
+        **params
+            Parameters of `NSSE` to set otherwise, by name.
+
+        Returns
+        -------
+        NSSE
+            Unfitted.
+
+        Examples
+        --------
+        >>> from nsse import NSSE
+        >>> NSSE.as_published(mu2=0.1).classifier
+        'nearest'
+        """
+        return cls(**PUBLISHED | params)
 
     @all_or_nothing
     @with_callbacks
@@ -294,6 +372,29 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         warn_about(learned.verdict, settings, learned.attributes["metric_"])
         learned.kept_by(self)
         return self
+
+    @available_if(gives_scores)
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the classes, if `classifier` gives any: "scores" does, and linear classifiers do.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Samples; a Dask array is answered lazily.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            The largest is that of the label; for two classes a positive one is for the second.
+        """
+        if self._is_asked_lazily(X):
+            width = None if len(self.classes_) == 2 else len(self.classes_)
+            return lazily(self.decision_function, X, width, np.dtype(np.float64))
+        return self.classifier_.decision_function(self._embed(X))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Models of earlier versions lack the parameters that came later: they are as published.
+        super().__setstate__({name: PUBLISHED[name] for name in LATER} | state)
 
     def estimate_memory(self, n_samples: int, n_features: int, n_classes: int = 10) -> int:
         """Bytes that `fit` will need at its peak.

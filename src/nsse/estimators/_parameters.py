@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
+from sklearn.base import is_regressor
+
 from nsse._errors import rule_error
 from nsse.kernels import LARGEST, SMALLEST
 
@@ -58,8 +60,10 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
     return low, high
 
 
-def check_n_components(value: Any, n_samples: int, n_classes: int) -> int:
-    """d: from 1 to N; None means n_classes − 1."""
+def check_n_components(
+    value: Any, n_samples: int, n_classes: int, normalization: str = "samples"
+) -> int:
+    """d: from 1 to N, or to n_classes − 1 where class means are normalised; None means n_classes − 1."""
     if value is None:
         return n_classes - 1
     d = check_count("n_components", value, cure=f"Leave it None for n_classes - 1 = {n_classes - 1}.")
@@ -69,6 +73,13 @@ def check_n_components(value: Any, n_samples: int, n_classes: int) -> int:
             f"not exceed the number of training samples, {n_samples}",
             d,
             f"Lower it; None takes n_classes - 1 = {n_classes - 1}.",
+        )
+    if normalization == "classes" and d > n_classes - 1:
+        raise rule_error(
+            "n_components",
+            f'not exceed n_classes - 1 = {n_classes - 1} with normalization="classes"',
+            d,
+            'So many coordinates separate class means. Lower it, or take normalization="samples".',
         )
     return d
 
@@ -92,13 +103,25 @@ def check_length_unit(value: Any) -> float | None:
     return unit
 
 
-def check_classifier(value: Any, default: str = "the nearest neighbour") -> None:
-    """None, or an object that fits and predicts."""
+def check_classifier(
+    value: Any, default: str = "the nearest neighbour", names: Sequence[str] = ("nearest",)
+) -> None:
+    """None, one of our readers by its name, or an object that fits and predicts labels."""
+    if value is None or (isinstance(value, str) and value in names):
+        return
+    listed = " or ".join(f'"{name}"' for name in names)
     is_object = hasattr(value, "fit") and hasattr(value, "predict") and not isinstance(value, type)
-    if value is not None and not is_object:
+    if not is_object:
         raise rule_error(
             "classifier",
-            "be a scikit-learn classifier with `fit` and `predict`",
+            f"be a scikit-learn classifier with `fit` and `predict`, or {listed}",
             value,
             f"Leave it None for {default}.",
+        )
+    if is_regressor(value):
+        raise rule_error(
+            "classifier",
+            "predict labels, not numbers",
+            value,
+            "A regressor gives values between the labels: take a classifier of the same kind.",
         )

@@ -37,7 +37,7 @@ Ints = NDArray[np.intp]
 
 # μ3 = 5 μ2 d where the user gives none; chosen by benchmarks/defaults_study.py.
 MU3_PER_MU2 = 5.0
-# Y'Y = I of a model with centres holds to this, or its precision is not enough.
+# The normalisation of a model with centres holds to this, or its precision is not enough.
 LEAST_ACCURACY = 1e-2
 
 
@@ -94,7 +94,7 @@ def scale_weight(settings: Settings, n_components: int) -> float:
 def objective_of(settings: Settings, n_components: int) -> Objective:
     """The weights of Eq. (11)."""
     mu3 = scale_weight(settings, n_components)
-    return Objective(settings.mu1, settings.mu2, mu3, n_components)
+    return Objective(settings.mu1, settings.mu2, mu3, n_components, settings.normalization)
 
 
 def neighbors_of(settings: Settings) -> Neighbors:
@@ -168,8 +168,8 @@ class Verdict:
             )
         elif fit.orthonormality > LEAST_ACCURACY:
             trouble = (
-                f"Y'Y = I holds to {fit.orthonormality:.1e} only: {fit.precision} is not enough for "
-                "this problem. Raise `mu2`, lower `sigma`, or pass X as float64."
+                f"The normalisation holds to {fit.orthonormality:.1e} only: {fit.precision} is not "
+                "enough for this problem. Raise `mu2`, lower `sigma`, or pass X as float64."
             )
         return cls(fit.sigma, fit.converged, fit.at_bound, trouble)
 

@@ -43,6 +43,8 @@ class Settings:
     centers: CenterPlan | None = None
     metric: str = "euclidean"
     shrinkage: float = 1.0
+    normalization: str = "samples"
+    embedding_scale: str = "orthonormal"
 
 
 def check_settings(model: Any) -> Settings:
@@ -76,6 +78,8 @@ def check_settings(model: Any) -> Settings:
         centers=check_landmarks(model),
         metric=check_choice("metric", model.metric, ("euclidean", "within")),
         shrinkage=check_shrinkage(model.shrinkage),
+        normalization=check_choice("normalization", model.normalization, ("samples", "classes")),
+        embedding_scale=check_choice("embedding_scale", model.embedding_scale, ("orthonormal", "unit")),
     )
 
 
@@ -92,4 +96,11 @@ def _check_parts(model: Any) -> None:
         check_choice("affinity", model.affinity, ("gaussian",))
     if model.callback is not None and not callable(model.callback):
         raise rule_error("callback", "be callable", model.callback, "It is called as `callback(step)`.")
-    check_classifier(model.classifier)
+    check_classifier(model.classifier, names=("nearest", "scores"))
+    if isinstance(model.classifier, str) and model.classifier == "scores" and model.mu1 == 0:
+        raise rule_error(
+            "mu1",
+            'be positive with classifier="scores"',
+            model.mu1,
+            "Coordinates are weighted by how well they separate classes.",
+        )

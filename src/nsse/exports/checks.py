@@ -23,7 +23,7 @@ from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._learning import Condition
 from nsse.estimators._linear import LinearEmbeddingClassifier
 from nsse.exports.foreign import FOREIGN, NEIGHBORS, check_generator, check_plain
-from nsse.extensions import NearestSample, Neighborhoods, NystromExpansion, SparseCoder
+from nsse.extensions import ClassScores, NearestSample, Neighborhoods, NystromExpansion, SparseCoder
 from nsse.kernels import Shifted, as_dense
 from nsse.selection import NSSECV, BalancedSplits
 from nsse.solvers import Step, Trace
@@ -189,6 +189,14 @@ def _check_coder(coder: SparseCoder) -> None:
     _require(_close(as_dense(coder.atoms @ coder.atoms.T), coder.gram), "products of other atoms")
 
 
+def _check_scores(classifier: ClassScores) -> None:
+    classes = classifier.classes_
+    _require(isinstance(classes, np.ndarray) and classes.ndim == 1, "scores without classes")
+    _require(_is_count(classifier.n_features_in_, np.iinfo(int).max), "scores of no coordinates")
+    d = int(classifier.n_features_in_)
+    _check_matrix("coef_", classifier.coef_, rows=len(classes), columns=d, dense=True)
+
+
 def _check_nothing(_: Any) -> None:
     """Records for the reader; no computation stands on them."""
 
@@ -309,6 +317,7 @@ OURS: dict[type, Callable[[Any], None]] = {
     WithinMetric: _check_metric,
     NSSECV: _check_search,
     SelectivePredictor: _check_selective,
+    ClassScores: _check_scores,
     NearestSample: _check_nothing,  # looked at as the KNeighborsClassifier that it is
     BalancedSplits: _check_nothing,
     Condition: _check_nothing,

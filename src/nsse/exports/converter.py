@@ -49,7 +49,7 @@ def to_onnx(
         Type of the input, of the arithmetic and of the embedding.
     predict : bool, default=True
         Whether a model of ours at the end also gives labels. They are exported for the classifiers k
-        nearest neighbours, nearest centroid and scikit-learn's linear ones.
+        nearest neighbours, class scores, nearest centroid and scikit-learn's linear ones.
     target_opset : int or dict, default=None
         Versions of the operator sets, as in skl2onnx; None is opset 17, which older runtimes know too.
 

@@ -1,4 +1,4 @@
-"""Maps a new x: the out-of-sample extensions of embeddings, and the nearest sample there."""
+"""Maps a new x: the out-of-sample extensions of embeddings, and what reads its class there."""
 
 from nsse.extensions.linear import Contraction, linear_map, shorten
 from nsse.extensions.nearest import (
@@ -10,9 +10,11 @@ from nsse.extensions.nearest import (
 )
 from nsse.extensions.nystrom import Neighborhoods, NystromExpansion, nystrom_coefficients
 from nsse.extensions.rbf import GaussianExpansion, SingleExpansion, interpolate, kernel_ridge
+from nsse.extensions.scores import ClassScores, weighted_scores
 from nsse.extensions.sparse_coding import SparseCoder
 
 __all__ = [
+    "ClassScores",
     "Contraction",
     "GaussianExpansion",
     "NearestSample",
@@ -29,4 +31,5 @@ __all__ = [
     "nystrom_coefficients",
     "shorten",
     "squared_size",
+    "weighted_scores",
 ]

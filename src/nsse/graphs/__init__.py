@@ -6,7 +6,13 @@ makes of the edges of W_w the metric in which neighbours of a class are close.
 """
 
 from nsse.graphs.adaptive import class_graphs
-from nsse.graphs.between_class import between_class_laplacian, between_class_scatter
+from nsse.graphs.between_class import (
+    between_class_laplacian,
+    between_class_scatter,
+    class_contrasts,
+    class_sums,
+    contrast_values,
+)
 from nsse.graphs.metric import (
     ClassRows,
     ScatterSum,
@@ -36,9 +42,12 @@ __all__ = [
     "between_class_laplacian",
     "between_class_scatter",
     "check_affinity",
+    "class_contrasts",
     "class_graphs",
     "class_neighbor_graph",
     "class_slices",
+    "class_sums",
+    "contrast_values",
     "degrees",
     "first_of_tied",
     "gaussian_affinity",

@@ -9,6 +9,8 @@ so that nothing of size N × N is needed to use it. The matrix itself is given f
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -37,6 +39,27 @@ def between_class_scatter(Y: Floats, codes: Ints, sizes: Floats | None = None) -
     weighted = (counts.sum() - counts[codes]) @ np.einsum("ij,ij->i", Y, Y)
     total = sums.sum(axis=0)
     return float(weighted - total @ total + np.einsum("ij,ij->", sums, sums))
+
+
+def contrast_values(sizes: NDArray[Any]) -> Floats:
+    """The values g (M × (M − 1)) that G, the orthonormal centred class indicators, has in each class.
+
+    g'diag(n_c)g = I and n'g = 0, so that GG' = E diag(1/n_c) E' − 11'/N: it takes every sample to the
+    mean of its class, less the mean of all.
+    """
+    roots = np.sqrt(sizes)[:, np.newaxis]
+    # The complement of √n: the first column of Q.
+    Q = np.linalg.qr(roots, mode="complete")[0]
+    return np.asarray(Q[:, 1:] / roots)
+
+
+def class_contrasts(Y: Floats, codes: Ints, sizes: Floats | None = None) -> Floats:
+    """G'Y; ``sizes`` as for `between_class_scatter`."""
+    own = np.bincount(codes)
+    sums = class_sums(Y, codes)
+    if sizes is not None:
+        sums *= np.sqrt(sizes / own)[:, np.newaxis]
+    return contrast_values(own if sizes is None else sizes).T @ sums
 
 
 def class_sums(Y: Floats, codes: Ints) -> Floats:

@@ -30,7 +30,7 @@ from scipy import sparse
 
 from nsse._errors import rule_error
 from nsse._threads import in_parallel
-from nsse.graphs.between_class import between_class_scatter
+from nsse.graphs.between_class import between_class_scatter, class_contrasts, contrast_values
 from nsse.graphs.within_class import laplacian
 
 Floats = NDArray[np.float64]
@@ -178,6 +178,16 @@ class ShiftedGraph:
     def between(self, Y: Floats) -> float:
         """tr(Y'L_b Y), the second term of Eq. (11) without its weight."""
         return between_class_scatter(Y, self.codes, self.sizes)
+
+    def contrasts(self, A: Floats) -> Floats:
+        """G'A with the orthonormal centred class indicators G: what separates the class means."""
+        return class_contrasts(A, self.codes, self.sizes)
+
+    def from_contrasts(self, T: Floats) -> Floats:
+        """G T: constant in every class."""
+        sizes = np.bincount(self.codes) if self.sizes is None else self.sizes
+        values = (contrast_values(sizes) @ T)[self.codes]
+        return values if self.roots is None else values * self.roots
 
     def root_times(self, K: Floats) -> Floats:
         """F'K with FF' = S, for factorisations that must not square the condition number."""

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.extensions import Contraction, GaussianExpansion, SingleExpansion
-from nsse.graphs import class_slices
+from nsse.graphs import class_contrasts, class_slices, contrast_values
 from nsse.kernels import KernelRows, check_distinct, median_distance, precision_of, squared_distances
 from nsse.landmarks.centers import Centers
 from nsse.landmarks.kept import KeptRows
-from nsse.landmarks.moments import Terms, gram_matrices
+from nsse.landmarks.moments import GramMatrices, Terms, gram_matrices
 from nsse.landmarks.neighborhoods import Neighbors
 from nsse.landmarks.scale import (
     ROWS,
@@ -27,6 +27,7 @@ from nsse.landmarks.scale import (
 )
 from nsse.landmarks.sources import RowMap, RowSource
 from nsse.solvers import Objective, Problem, Solution, Step, Trace, fix_signs
+from nsse.solvers.constraint import ClassMeans, SummedMatrix
 from nsse.solvers.descent import DescentEnd
 from nsse.solvers.extrapolation import FAR_ABOVE, SUBSAMPLE_TOL
 from nsse.solvers.gram_pencil import GramSolution, solve_gram
@@ -68,6 +69,7 @@ class Sketch:
     centers: Any
     coef: Floats
     embedding: Floats
+    eigenvalues: Floats
     scale: float
     unit: float
 
@@ -78,9 +80,10 @@ Watcher = Callable[[Step, float, Callable[[], Sketch] | None], bool]
 
 @dataclass(frozen=True)
 class CenterFit:
-    """A fitted model; ``scale`` is σ in the units of X, ``orthonormality`` is max |Y'Y − I|.
+    """A fitted model; ``scale`` is σ in the units of X, ``orthonormality`` is max |Y'MY − I|.
 
-    ``added`` is what was added to μ2: the rounding of single precision, and more if it ``had_to_add``.
+    M is I, or GG' where class means are normalised. ``added`` is what was added to μ2: the rounding of
+    single precision, and more if it ``had_to_add``.
     """
 
     sigma: float
@@ -187,7 +190,8 @@ def _listener(watcher: Watcher, sample: Subsample, codes: Ints, centers: Any, un
             assert solution is not None
             Y = solution.embedding * np.sqrt(shares)[codes[rows], np.newaxis]
             some = centers[sample.centers]
-            return Sketch(rows, some, solution.coef, Y, solution.sigma * unit, unit)
+            scale = solution.sigma * unit
+            return Sketch(rows, some, solution.coef, Y, solution.eigenvalues, scale, unit)
 
         return watcher(step, unit, None if solution is None else sketch)
 
@@ -247,10 +251,20 @@ def _solved(
     floor = rounding * float(np.diag(moments.spread).mean()) if single else 0.0
     grams = gram_matrices(moments, terms.references, objective.mu1, objective.mu2 + floor)
     start = grams.class_sums.T
-    found = solve_gram(grams.B, grams.P, start, objective.n_components, rounding)
+    B = _constraint(grams, np.bincount(codes), objective)
+    found = solve_gram(B, grams.P, start, objective.n_components, rounding)
     added = floor + found.jitter
     eigenvalues = found.eigenvalues - added * np.einsum("ij,ij->j", found.coef, found.coef)
     return Solved(found, eigenvalues, added)
+
+
+def _constraint(
+    grams: GramMatrices, counts: NDArray[Any], objective: Objective
+) -> SummedMatrix | ClassMeans:
+    """B = K'K, or K'GG'K by its factor: K'G are the class sums K'E times the values of G."""
+    if not objective.is_of_classes:
+        return SummedMatrix(grams.B)
+    return ClassMeans(grams.class_sums.T @ contrast_values(counts))
 
 
 def _map(terms: Terms, centers: Any, coef: Floats, scale: float, metric: Contraction | None) -> RowMap:
@@ -273,7 +287,8 @@ def _finished(
 ) -> CenterFit:
     """Signs of the embedding, and what there is to report."""
     kernel, sigma, solution = terms.kernel, terms.sigma, solved.found
-    deviation = Y.T @ Y - np.eye(Y.shape[1])
+    frame = class_contrasts(Y, codes) if objective.is_of_classes else Y
+    deviation = frame.T @ frame - np.eye(Y.shape[1])
     noisy = np.abs(np.diag(deviation)) > ALL_NOISE
     if noisy.any():
         raise RankError(int(np.argmax(noisy)), len(noisy))

@@ -51,7 +51,9 @@ def convergence(dataset: str) -> Frame:
     frame: Frame = {name: [] for name in names}
     with one_blas_thread():
         for start, sigma in STARTS.items():
-            model = NSSE(CONVERGENCE_DIMENSION, solver="alternating", sigma_init=sigma)
+            model = NSSE.as_published(
+                n_components=CONVERGENCE_DIMENSION, solver="alternating", sigma_init=sigma
+            )
             steps: list[Step] = []
             model.set_params(callback=steps.append).fit(data.X[train], data.y[train])
             for number, step in enumerate(steps, start=1):
@@ -127,7 +129,7 @@ def plane_embeddings(profile: Profile, dataset: str) -> Frame:
 def _plane_nsse(profile: Profile, dataset: str, X: Any, y: Any) -> NSSE:
     recipe = profile.recipe(dataset, "NSSE", PLANE_TRAIN)
     table = nsse_row.cross_validated(recipe, X, y, [2], 0)
-    return NSSE(**table.points[table.best()]).fit(X, y)
+    return NSSE.as_published(**table.points[table.best()]).fit(X, y)
 
 
 def _plane_suplap(profile: Profile, dataset: str, X: Any, y: Any) -> SUPLAP:

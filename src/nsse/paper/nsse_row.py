@@ -105,12 +105,12 @@ def cross_validated(recipe: Recipe, X: Any, y: Labels, dims: Sequence[int], seed
 
 def fitted(choice: Tried, X: Any, y: Labels) -> NSSE:
     """NSSE with what was chosen, on all training samples."""
-    return NSSE(n_components=int(choice.d or 0), **choice.parameters).fit(X, y)
+    return NSSE.as_published(n_components=int(choice.d or 0), **choice.parameters).fit(X, y)
 
 
 def _points(recipe: Recipe, dims: Sequence[int]) -> list[GridPoint]:
     params = [point | {"n_components": d} for d in dims for point in recipe.parameters]
-    return [GridPoint.of(NSSE(), point) for point in params]
+    return [GridPoint.of(NSSE.as_published(), point) for point in params]
 
 
 def _scores(points: Sequence[GridPoint], split: Split) -> SplitScores:

@@ -87,7 +87,9 @@ def _dimensions(fold: Fold, models: Sequence[Any], n_centers: int) -> dict[int, 
     found = {}
     for index, model in enumerate(models):
         try:
-            d = check_n_components(model.n_components, len(fold.codes), len(fold.sizes))
+            d = check_n_components(
+                model.n_components, len(fold.codes), len(fold.sizes), model.normalization
+            )
         except ValueError:
             continue  # a fit of its own says why it cannot be
         if d <= n_centers:
@@ -135,4 +137,4 @@ def _in_order(found: Embedded, fold: Fold, graph: ShiftedGraph, order: Ints, apa
     n_new = fold.X_new.shape[0]
     Y[order] = found.Y * signs / (1.0 if graph.roots is None else graph.roots)
     Y[apart] = found.Z[n_new:] * signs
-    return Embedded(Y, found.Z[:n_new] * signs, found.sigma)
+    return Embedded(Y, found.Z[:n_new] * signs, found.sigma, found.eigenvalues)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from nsse.estimators._centers import CenterPlan
+from nsse.estimators._learning import embedding_factor, reader_of
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import affinity_rule, objective_of
 from nsse.estimators._settings import Settings
@@ -150,7 +150,7 @@ def _share(
             left.append(place)
             continue
         try:
-            labels = _labels(members[index].model.classifier, embedded, split)
+            labels = _labels(members[index], embedded, split)
             result.scores[place] = score(labels, split)
             result.sigmas[place] = embedded.sigma
         except ValueError as error:  # a classifier may refuse some embeddings and take others
@@ -225,11 +225,12 @@ def _sweep(
 
 def _as_fitted(embedded: Embedded, codes: Ints, order: Ints, classifier: Any) -> Embedded:
     """The samples in the user's order, and the signs of a fit."""
-    # Distances are the same to the last bit whatever the signs: the nearest neighbour needs none.
-    signs = 1.0 if classifier is None else fix_signs(embedded.Y, codes[order])
+    # Distances and products are the same to the last bit whatever the signs: our readers need none.
+    ours = classifier is None or isinstance(classifier, str)
+    signs = 1.0 if ours else fix_signs(embedded.Y, codes[order])
     Y = np.empty_like(embedded.Y)
     Y[order] = embedded.Y * signs
-    return Embedded(Y, embedded.Z * signs, embedded.sigma)
+    return Embedded(Y, embedded.Z * signs, embedded.sigma, embedded.eigenvalues)
 
 
 def _sweep_with_centers(
@@ -263,7 +264,7 @@ def _in_units(D2: Floats, length_unit: float | None) -> tuple[Floats, float]:
 
 def _candidate(point: GridPoint, n_samples: int, n_classes: int, graphs: _Graphs) -> Wanted:
     settings = point.settings
-    d = check_n_components(point.model.n_components, n_samples, n_classes)
+    d = check_n_components(point.model.n_components, n_samples, n_classes, settings.normalization)
     return Wanted(graphs.index(settings), objective_of(settings, d), settings.sigma)
 
 
@@ -298,10 +299,14 @@ def _affinity(split: Split, settings: Settings) -> Any:
     return check_affinity(settings.affinity, codes)[split.train][:, split.train]
 
 
-def _labels(classifier: Any, embedded: Embedded, split: Split) -> NDArray[Any]:
+def _labels(point: GridPoint, embedded: Embedded, split: Split) -> NDArray[Any]:
     """Labels of the validation samples; the embedding is rounded as `NSSE` rounds it."""
-    Y, Z = (A.astype(split.X.dtype) for A in (embedded.Y, embedded.Z))
+    classifier, settings = point.model.classifier, point.settings
     y = split.y[split.train]
-    if classifier is not None:
-        return np.asarray(clone(classifier).fit(Y, y).predict(Z))
-    return nearest_labels(Y, y, Z)
+    sizes = split.sizes(np.unique(y))
+    factor = embedding_factor(settings, int(sizes.sum()))
+    Y, Z = ((A * factor).astype(split.X.dtype) for A in (embedded.Y, embedded.Z))
+    if classifier is None or (isinstance(classifier, str) and classifier == "nearest"):
+        return nearest_labels(Y, y, Z)
+    reader = reader_of(classifier, embedded.Y, y, sizes, embedded.eigenvalues, settings.mu1)
+    return np.asarray(reader.fit(Y, y).predict(Z))

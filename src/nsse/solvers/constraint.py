@@ -1,4 +1,7 @@
-"""B of the constraint C'BC = I: as the kernel matrix K at one σ, B = K'K, or as a sum over samples."""
+"""B of the constraint C'BC = I: as the kernel matrix K at one σ, B = K'K, or as a sum over samples.
+
+Where the class means are normalised instead of the samples, B = K'GG'K, of rank M − 1: `ClassMeans`.
+"""
 
 from __future__ import annotations
 
@@ -110,6 +113,11 @@ class SummedMatrix:
         """m."""
         return len(self.B)
 
+    @property
+    def largest(self) -> float:
+        """Of the diagonal of B."""
+        return float(np.diag(self.B).max())
+
     def image(self, C: Floats) -> Floats:
         """C itself."""
         return C
@@ -137,6 +145,34 @@ class SummedMatrix:
         """M = R⁻ᵀBR⁻¹."""
         M = factor.solve_transposed(factor.solve_transposed(self.B).T)
         return (M + M.T) / 2
+
+
+@dataclass(frozen=True)
+class ClassMeans:
+    """B = K'GG'K, with G the orthonormal centred class indicators, held as its factor K'G."""
+
+    pulled_contrasts: Floats
+    kernel: HeldKernel | None = None
+
+    @property
+    def n_centers(self) -> int:
+        """m."""
+        return len(self.pulled_contrasts)
+
+    @property
+    def largest(self) -> float:
+        """Of the diagonal of B."""
+        return float(np.einsum("ij,ij->i", self.pulled_contrasts, self.pulled_contrasts).max())
+
+    def image(self, C: Floats) -> Floats:
+        """Y = KC; C itself where no K is held."""
+        return C if self.kernel is None else self.kernel.image(C)
+
+    def whole(self, factor: Factor) -> tuple[Floats, Floats]:
+        """Eigenpairs of M = HH' with H = R⁻ᵀK'G, by an SVD of its M − 1 columns; θ descends."""
+        H = factor.solve_transposed(self.pulled_contrasts)
+        U, root_theta, _ = svd(H, full_matrices=False, check_finite=False)
+        return root_theta**2, U
 
 
 Constraint = HeldKernel | SummedMatrix

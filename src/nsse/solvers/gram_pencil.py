@@ -1,5 +1,7 @@
 """The embedding from accumulated matrices: B c = θ P c with B = K'K and P = K'SK + μ2 I given as such.
 
+Where class means are normalised B = K'GG'K is given by its factor K'G.
+
 With m centres for N samples, K itself is never held, only the two m × m matrices are. P is factored by
 Cholesky. Where rounding has made it indefinite, a jitter δI is added, which acts like a larger μ2; it is
 recorded, and the estimator warns about it. In u = Rc, R'R = P, the largest θ of R⁻ᵀBR⁻¹ are found in a
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from nsse._errors import rule_message
 from nsse._threads import one_blas_thread
-from nsse.solvers.constraint import SummedMatrix
+from nsse.solvers.constraint import ClassMeans, SummedMatrix
 from nsse.solvers.factors import Factor, cholesky
 from nsse.solvers.krylov import GUARD, leading_pairs
 from nsse.solvers.pencil import RESIDUAL, RankError
@@ -53,12 +55,16 @@ class IndefiniteError(ValueError):
         )
 
 
-def solve_gram(B: Floats, P: Floats, start: Floats, n_components: int, rounding: float) -> GramSolution:
+def solve_gram(
+    B: SummedMatrix | ClassMeans, P: Floats, start: Floats, n_components: int, rounding: float
+) -> GramSolution:
     """Solve the pencil; ``P`` is overwritten.
 
     Parameters
     ----------
-    B, P : ndarrays of shape (m, m)
+    B : SummedMatrix or ClassMeans
+        Of the constraint.
+    P : ndarray of shape (m, m)
         Symmetric, both halves filled, stored by rows.
     start : ndarray of shape (m, b)
         Columns near the span of P C: the class sums K'E will do.
@@ -71,7 +77,7 @@ def solve_gram(B: Floats, P: Floats, start: Floats, n_components: int, rounding:
         factor, jitter = _factor(P, rounding)
         tol = max(RESIDUAL, RESIDUAL_PER_ROUNDING * rounding)
         start = _widened(start, n_components + GUARD)
-        pairs = leading_pairs(SummedMatrix(B), factor, n_components, start, tol)
+        pairs = leading_pairs(B, factor, n_components, start, tol)
     theta, C = pairs.theta, pairs.C
     rank = _rank(B, theta, C)
     if rank < n_components:
@@ -83,15 +89,15 @@ def solve_gram(B: Floats, P: Floats, start: Floats, n_components: int, rounding:
     )
 
 
-def _rank(B: Floats, theta: Floats, C: Floats) -> int:
+def _rank(B: SummedMatrix | ClassMeans, theta: Floats, C: Floats) -> int:
     """How many leading coordinates are more than rounding: c'Bc = θ has an error of ε max(B) ‖c‖².
 
     With ε of double precision, whatever the products: their errors are many and small, and how much of
     a coordinate they make is seen from Y'Y itself.
     """
     eps = np.finfo(float).eps
-    noise = eps * np.diag(B).max() * np.einsum("ij,ij->j", C, C)
-    clean = theta > np.maximum(noise, eps * len(B) * theta[0])
+    noise = eps * B.largest * np.einsum("ij,ij->j", C, C)
+    clean = theta > np.maximum(noise, eps * B.n_centers * theta[0])
     return len(clean) if clean.all() else int(np.argmin(clean))
 
 

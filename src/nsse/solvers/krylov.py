@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 
-from nsse.solvers.constraint import Constraint
+from nsse.solvers.constraint import ClassMeans, Constraint
 from nsse.solvers.factors import Factor
 
 Floats = NDArray[np.float64]
@@ -33,12 +33,18 @@ class Pairs:
     method: str
 
 
-def leading_pairs(B: Constraint, factor: Factor, n_wanted: int, start: Floats, tol: float) -> Pairs:
+def leading_pairs(
+    B: Constraint | ClassMeans, factor: Factor, n_wanted: int, start: Floats, tol: float
+) -> Pairs:
     """Find the ``n_wanted`` leading pairs, and the guard vectors beside them where there are any.
 
     ``start`` spans a first guess of the images, or of BC where there are none; its width is the block
-    size.
+    size. B of class means has M − 1 pairs, which come without iteration: fewer may be found than wanted.
     """
+    if isinstance(B, ClassMeans):
+        theta, U = B.whole(factor)
+        C = factor.solve(U)
+        return Pairs(theta, C, B.image(C), "class means")
     most = B.most_blocks(start.shape[1])
     pairs = _block_krylov(B, factor, n_wanted, start, tol, most) if most else None
     return pairs or _dense(B, factor, min(B.n_centers, n_wanted + GUARD))

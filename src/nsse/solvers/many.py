@@ -18,11 +18,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Embedded:
-    """Embedding of the samples and of the new ones, and the σ they belong to."""
+    """Embedding of the samples and of the new ones, the σ they belong to, and the eigenvalues."""
 
     Y: Floats
     Z: Floats
     sigma: float
+    eigenvalues: Floats
 
 
 def embed_all(
@@ -110,11 +111,14 @@ def _at_place(sweep: Sweep, curve: ScaleCurve, place: Place, task: Wanted) -> Em
     d = task.objective.n_components
     found = curve.embedding(place, d)
     if found is not None:
-        return Embedded(*found, place.sigma)
+        Y, Z, eigenvalues = found
+        return Embedded(Y, Z, place.sigma, eigenvalues)
     (node,) = sweep.solve(place.sigma, [task])
     sweep.counts["solved at their own scale"] += 1
     return _at_node(node, d)
 
 
 def _at_node(node: Node, d: int) -> Embedded | None:
-    return Embedded(node.Y[:, :d], node.Z[:, :d], node.sigma) if node.rank >= d else None
+    if node.rank < d:
+        return None
+    return Embedded(node.Y[:, :d], node.Z[:, :d], node.sigma, node.eigenvalues[:d])

@@ -6,7 +6,8 @@ K = Ψ, the same problem reads
     minimise tr(C'PC)  s.t.  C'BC = I,   B = K'K,   P = K'SK + μ2 I,
 
 and no kernel matrix is inverted. Eigenvalues here are those of S + μ2 Ψ⁻², that is λ(A) + μ1 N; their
-sum plus μ3/σ² is the *excess* objective. See ``docs/derivation.md``, sections 1 and 2.
+sum plus μ3/σ² is the *excess* objective. See ``docs/derivation.md``, sections 1 and 2; section 9 for
+class means that are normalised in place of the samples: B = K'MK with M = GG' in place of I.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ class Coordinates:
 
     ``eigenvalues`` ascend; ``slopes`` are dλ/d log σ; the first columns of ``C`` and ``Y`` = KC are
     the solution for any smaller number of components. There may be fewer than asked for: ``rank``.
-    ``moved`` is SY − YΛ, ``following`` the next eigenvalue, infinite where there is none.
+    ``moved`` is SY − MYΛ, ``following`` the next eigenvalue, infinite where there is none, ``frame``
+    what the constraint makes orthonormal (`Problem.frame`).
     """
 
     eigenvalues: Floats
@@ -114,6 +116,7 @@ class Coordinates:
     basis: Floats
     eigensolver: str
     following: float
+    frame: Floats
 
     @property
     def rank(self) -> int:
@@ -152,13 +155,14 @@ def coordinates(
     """Up to d leading coordinates from the kernel matrix and the factor of P."""
     wanted = problem.objective.n_components
     first = class_start(problem) if start is None else start
-    pairs = leading_pairs(kernel, factor, wanted, first, RESIDUAL)
-    d = _rank(pairs, kernel.K, wanted, largest_noise)
+    pairs = leading_pairs(problem.constraint(kernel), factor, wanted, first, RESIDUAL)
+    d = _rank(pairs, problem.frame(pairs.Y[:, :wanted]), kernel.K, largest_noise)
     eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
-    moved = problem.graph.apply(Y) - Y * eigenvalues
+    moved = problem.graph.apply(Y) - problem.constrained(Y) * eigenvalues
     slopes = _slopes(problem, kernel.K, sigma, C, moved)
     following = _quotient(problem, pairs.C[:, d : d + 1], pairs.Y[:, d : d + 1])
-    return Coordinates(eigenvalues, slopes, C, Y, moved, pairs.Y, pairs.method, following)
+    frame = problem.frame(Y)
+    return Coordinates(eigenvalues, slopes, C, Y, moved, pairs.Y, pairs.method, following, frame)
 
 
 def class_start(problem: Problem) -> Floats:
@@ -170,33 +174,36 @@ def class_start(problem: Problem) -> Floats:
     return np.hstack([indicators, guard])
 
 
-def _rank(pairs: Pairs, K: Floats, d: int, largest_noise: float) -> int:
-    """How many of the first d coordinates are more than rounding noise.
+def _rank(pairs: Pairs, frame: Floats, K: Floats, largest_noise: float) -> int:
+    """How many of the coordinates with this frame, the first ones, are more than rounding noise.
 
     y = Kc carries an error of about ε‖K‖‖c‖. Where K has no d independent columns, the last
     coordinates need coefficients so large that this error is all they consist of.
     """
-    noise = np.finfo(float).eps * K.sum(axis=0).max() * np.linalg.norm(pairs.C, axis=0)
-    clean = noise[:d] < largest_noise * np.linalg.norm(pairs.Y[:, :d], axis=0)
+    C = pairs.C[:, : frame.shape[1]]
+    noise = np.finfo(float).eps * K.sum(axis=0).max() * np.linalg.norm(C, axis=0)
+    clean = noise < largest_noise * np.linalg.norm(frame, axis=0)
     return int(np.argmin(clean)) if not clean.all() else len(clean)
 
 
 def _rayleigh_ritz(problem: Problem, C: Floats, Y: Floats) -> tuple[Floats, Floats, Floats]:
-    """Eigenvalues from the terms of the objective themselves, and Y'Y = I to rounding.
+    """Eigenvalues from the terms of the objective themselves, and Y'MY = I to rounding.
 
     C'PC = Y'SY + μ2 C'C is computed without P: in ill-conditioned problems this has several digits
     more than 1/θ.
     """
-    size = np.linalg.norm(Y, axis=0)
-    C, Y = C / size, Y / size
+    frame = problem.frame(Y)
+    size = np.linalg.norm(frame, axis=0)
+    C, Y, frame = C / size, Y / size, frame / size
     reduced = problem.graph.quadratic(Y) + problem.objective.mu2 * (C.T @ C)
-    eigenvalues, Q = eigh((reduced + reduced.T) / 2, Y.T @ Y, check_finite=False)
+    eigenvalues, Q = eigh((reduced + reduced.T) / 2, frame.T @ frame, check_finite=False)
     return eigenvalues, C @ Q, Y @ Q
 
 
 def _quotient(problem: Problem, C: Floats, Y: Floats) -> float:
     """The eigenvalue of one more coordinate; infinite where there is none."""
-    size = float(np.vdot(Y, Y))
+    frame = problem.frame(Y)
+    size = float(np.vdot(frame, frame))
     if size == 0.0:
         return np.inf
     return float(np.trace(problem.graph.quadratic(Y)) + problem.objective.mu2 * np.vdot(C, C)) / size
@@ -206,7 +213,7 @@ def _angle(problem: Problem, kernel: HeldKernel, factor: Factor, found: Coordina
     """How far the span of the coordinates may be from the true one, as their residuals tell.
 
     In u = Rc the pencil is the symmetric problem Mu = θu, and its residual is R⁻ᵀ times that of c,
-    (P − λB)c = K(S − λ)y + μ2 c, computed without P. Only its part outside of the span counts; inside,
+    (P − λB)c = K(S − λM)y + μ2 c, computed without P. Only its part outside of the span counts; inside,
     Rayleigh and Ritz have the last word. Divided by the gap to the following eigenvalue it bounds the
     angle. A residual as small as the eigensolver is asked for is enough, whatever the gap: where there
     is none, the coordinates are not determined.
@@ -222,9 +229,9 @@ def _angle(problem: Problem, kernel: HeldKernel, factor: Factor, found: Coordina
 
 
 def _slopes(problem: Problem, K: Floats, sigma: float, C: Floats, moved: Floats) -> Floats:
-    """d/d log σ of every λ_k; ``moved`` is (S − λ)y.
+    """d/d log σ of every λ_k; ``moved`` is (S − λM)y.
 
-    For c'Bc = 1, dλ = c'(dP − λ dB)c = 2 z'Sy − 2λ z'y with z = dK c: first-order perturbation theory.
+    For c'Bc = 1, dλ = c'(dP − λ dB)c = 2 z'Sy − 2λ z'My with z = dK c: first-order perturbation theory.
     """
     Z = np.empty_like(moved)
 

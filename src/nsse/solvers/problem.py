@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nsse.graphs import ShiftedGraph
 from nsse.kernels import gaussian
-from nsse.solvers.constraint import HeldKernel
+from nsse.solvers.constraint import ClassMeans, HeldKernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -29,14 +29,24 @@ class Objective:
     mu2: float
     mu3: float
     n_components: int
+    normalization: str = "samples"
+
+    @property
+    def is_of_classes(self) -> bool:
+        """Whether the class means are normalised, Y'GG'Y = I, instead of the samples, Y'Y = I."""
+        return self.normalization == "classes"
 
     def scale_term(self, sigma: float) -> float:
         """μ3/σ²."""
         return self.mu3 / sigma**2
 
+    def shift_of_one(self, n_samples: int) -> float:
+        """μ1 N: what an eigenvalue of ours has more than the paper's; 0 where tr(Y'Y) is not given."""
+        return 0.0 if self.is_of_classes else self.mu1 * n_samples
+
     def shift(self, n_samples: int) -> float:
         """μ1 N d: what the shifted ("excess") objective has more than Eq. (11)."""
-        return self.mu1 * n_samples * self.n_components
+        return self.shift_of_one(n_samples) * self.n_components
 
 
 class Workspace:
@@ -59,6 +69,8 @@ class Workspace:
 @dataclass(frozen=True)
 class Problem:
     """Minimise tr(Y'L_w Y) − μ1 tr(Y'L_b Y) + μ2 ‖C‖² + μ3/σ² with Y'Y = I and Y = Ψ(σ)C.
+
+    Or, where the objective normalises classes, tr(Y'SY) + μ2 ‖C‖² + μ3/σ² with Y'GG'Y = I.
 
     Attributes
     ----------
@@ -106,6 +118,20 @@ class Problem:
         if self.graph.roots is not None:
             K *= self.graph.roots
         return HeldKernel(K, K if self.is_exact else K.T)
+
+    def constraint(self, kernel: HeldKernel) -> HeldKernel | ClassMeans:
+        """B of C'BC = I."""
+        if not self.objective.is_of_classes:
+            return kernel
+        return ClassMeans(self.graph.contrasts(kernel.K).T, kernel)
+
+    def frame(self, Y: Floats) -> Floats:
+        """What the constraint makes orthonormal: Y, or G'Y."""
+        return self.graph.contrasts(Y) if self.objective.is_of_classes else Y
+
+    def constrained(self, Y: Floats) -> Floats:
+        """MY, where the constraint is Y'MY = I: Y itself, or GG'Y."""
+        return self.graph.from_contrasts(self.frame(Y)) if self.objective.is_of_classes else Y
 
     def gram_arrays(self) -> tuple[Floats, Floats]:
         """Places for SK and P."""

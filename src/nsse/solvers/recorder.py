@@ -31,6 +31,7 @@ class Recorder:
     def __init__(self, objective: Objective, n_samples: int, listener: Listener | None = None) -> None:
         self._objective = objective
         self._shift = objective.shift(n_samples)
+        self._n_samples = n_samples
         self._listener = listener
         self._steps: list[Step] = []
         self._best: Solution | None = None
@@ -39,11 +40,16 @@ class Recorder:
     def record(
         self, stage: str, graph: ShiftedGraph, solution: Solution, iteration: int | None = None
     ) -> None:
-        """Evaluate the four terms of Eq. (11) at a solution and append them as a step."""
+        """Evaluate the four terms of Eq. (11) at a solution and append them as a step.
+
+        Where class means are normalised, tr(Y'(N I − L_b)Y) is in the place of −tr(Y'L_b Y).
+        """
         within, between = graph.within(solution.embedding), graph.between(solution.embedding)
         if self._best is None or solution.excess <= self._best.excess:
             self._best = solution
         regularity = self._objective.mu2 * float((solution.coef**2).sum())
+        if self._objective.is_of_classes:
+            between -= self._n_samples * float((solution.embedding**2).sum())
         terms = within, -self._objective.mu1 * between, regularity
         if self.add(stage, solution.sigma, terms, solution.excess, solution, iteration):
             raise SearchStopped(self._best)

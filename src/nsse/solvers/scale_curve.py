@@ -108,10 +108,10 @@ class TurnedNodes:
         cls, grid: ScaleGrid, nodes: Mapping[int, Node], around: list[int], width: int
     ) -> TurnedNodes | None:
         """Turn the solutions at some nodes to the first one's; None where they are too far apart."""
-        onto = nodes[around[0]].Y[:, :width]
+        onto = nodes[around[0]].frame[:, :width]
         turned: list[tuple[Floats, Floats, Floats]] = []
         for node in (nodes[i] for i in around):
-            Q = _turn(node.Y[:, :width], onto) if turned else np.eye(width)
+            Q = _turn(node.frame[:, :width], onto) if turned else np.eye(width)
             if Q is None:
                 return None
             reduced = (Q.T * node.eigenvalues[:width]) @ Q
@@ -119,12 +119,12 @@ class TurnedNodes:
         Y, Z, reduced = (np.array(parts) for parts in zip(*turned, strict=True))
         return cls(grid.log_sigmas[around], Y, Z, reduced)
 
-    def at(self, log_sigma: float, d: int) -> tuple[Floats, Floats]:
-        """The first d coordinates of the samples and the new samples."""
+    def at(self, log_sigma: float, d: int) -> tuple[Floats, Floats, Floats]:
+        """The first d coordinates of the samples and the new samples, and their eigenvalues."""
         weights = _lagrange(self.x, log_sigma)
         Y, Z, reduced = (np.tensordot(weights, A, axes=1) for A in (self.Y, self.Z, self.reduced))
-        _, Q = eigh(reduced, check_finite=False)
-        return Y @ Q[:, :d], Z @ Q[:, :d]
+        eigenvalues, Q = eigh(reduced, check_finite=False)
+        return Y @ Q[:, :d], Z @ Q[:, :d], eigenvalues[:d]
 
 
 @dataclass(frozen=True)
@@ -176,11 +176,11 @@ class ScaleCurve:
     def _least(self, d: int, mu3: float) -> float:
         return min((n.excess(d, mu3) for n in self.nodes.values() if n.rank >= d), default=np.inf)
 
-    def embedding(self, place: Place, d: int) -> tuple[Floats, Floats] | None:
-        """Embedding and new samples at the minimum; None where it must be solved for."""
+    def embedding(self, place: Place, d: int) -> tuple[Floats, Floats, Floats] | None:
+        """Embedding, new samples and eigenvalues at the minimum; None where it must be solved for."""
         here = self.nodes[place.index]
         if place.at_node:
-            return here.Y[:, :d], here.Z[:, :d]
+            return here.Y[:, :d], here.Z[:, :d], here.eigenvalues[:d]
         around = self._around(place.index, d)
         width = self._width(around, d)
         key = (place.index, width)
@@ -255,7 +255,7 @@ def _lagrange(x: Floats, at: float) -> Floats:
     return weights
 
 
-def _turn(Y: Floats, onto: Floats) -> Floats | None:
-    """The rotation that brings an orthonormal Y nearest to another (Procrustes), if they are near."""
-    U, cosines, Vt = svd(Y.T @ onto, check_finite=False)
+def _turn(frame: Floats, onto: Floats) -> Floats | None:
+    """The rotation that brings orthonormal columns nearest to others (Procrustes), if they are near."""
+    U, cosines, Vt = svd(frame.T @ onto, check_finite=False)
     return None if cosines[-1] < LEAST_COSINE else U @ Vt

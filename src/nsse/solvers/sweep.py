@@ -48,7 +48,8 @@ class Wanted:
 class Node:
     """A solution at one σ: its coordinates, and where f takes the new samples.
 
-    ``Y`` is orthonormal: rows that stand for several samples are times √w.
+    ``Y`` has its rows times √w where they stand for several samples; ``frame`` is what the constraint
+    makes orthonormal: Y itself, or its class means.
     """
 
     sigma: float
@@ -56,6 +57,7 @@ class Node:
     slopes: Floats
     Y: Floats
     Z: Floats
+    frame: Floats
     # Σ_{k≤d} of both for every d: each is asked for by hundreds of (d, μ3).
     _sums: list[float] = field(init=False, repr=False)
     _slope_sums: list[float] = field(init=False, repr=False)
@@ -68,7 +70,8 @@ class Node:
     def unsolved(cls, sigma: float, n_samples: int, n_new: int) -> Node:
         """No coordinates at all."""
         none = np.empty(0)
-        return cls(sigma, none, none, np.empty((n_samples, 0)), np.empty((n_new, 0)))
+        Y = np.empty((n_samples, 0))
+        return cls(sigma, none, none, Y, np.empty((n_new, 0)), Y)
 
     @property
     def rank(self) -> int:
@@ -146,7 +149,8 @@ class Sweep:
             found, _ = trusted_coordinates(problem, kernel, factor, sigma, None, LARGEST_NOISE)
         except LinAlgError:
             return Node.unsolved(sigma, len(self.D2), len(K_new))
-        return Node(sigma, found.eigenvalues, found.slopes, found.Y, K_new @ found.C)
+        Z = K_new @ found.C
+        return Node(sigma, found.eigenvalues, found.slopes, found.Y, Z, found.frame)
 
 
 class _Grams:

@@ -17,7 +17,8 @@ class Step:
     """One evaluation of Eq. (11): its four terms, their sum, and what it cost.
 
     ``excess`` is the objective plus the constant μ1 N d. It is never negative and is the one to look
-    at: the constant dominates the objective itself.
+    at: the constant dominates the objective itself. Where class means are normalised there is no such
+    constant: both are the same, and ``between`` is μ1 tr(Y'(N I − L_b)Y), never negative.
     """
 
     iteration: int

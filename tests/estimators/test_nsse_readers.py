@@ -1,0 +1,322 @@
+"""How f is normalised, in which units it is given, and who reads labels from it."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.linalg import solve
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import oracles
+from nsse import LFDA, NSSE, NSSECV, SUPLAP, MReg
+from nsse.extensions import ClassScores, NearestSample
+
+CLASSES = {"normalization": "classes"}
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    return X[::3], y[::3], X[1::3], y[1::3]
+
+
+def means_of(Y, y):
+    return np.array([Y[y == label].mean(axis=0) for label in np.unique(y)])
+
+
+def mean_scatter(Y, y):
+    """Σ_c n_c (ȳ_c − ȳ)(ȳ_c − ȳ)'."""
+    centred = means_of(Y, y) - Y.mean(axis=0)
+    return (centred.T * np.unique(y, return_counts=True)[1]) @ centred
+
+
+# Scores against the closed form
+
+
+def ring(M, n_c, seed=0):
+    """Classes that are rotations of one another: what all have in common separates none."""
+    own = np.random.default_rng(seed).standard_normal((n_c, 2)) * 0.4 + (1.5, 0.0)
+    turns = [2 * np.pi * c / M for c in range(M)]
+    X = [own @ np.array([[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]]) for t in turns]
+    return np.vstack(X), np.repeat(np.arange(M), n_c)
+
+
+def closed_form(X, y, X_new, sigma, nu, centring=0.0):
+    """K_new (K² + νI)⁻¹ K Ē, with Ē the centred class indicators; and a term for K'11'K if asked."""
+    K, K_new = oracles.kernel_matrix(X, X, sigma), oracles.kernel_matrix(X_new, X, sigma)
+    E = (y[:, np.newaxis] == np.unique(y)).astype(float)
+    ones = K.sum(axis=0)
+    A = K @ K + nu * np.eye(len(K)) + centring * np.outer(ones, ones)
+    return K_new @ solve(A, K @ (E - E.mean(axis=0)))
+
+
+@pytest.mark.parametrize(("mu1", "mu2"), [(1.0, 0.1), (0.2, 5.0), (10.0, 1e-3)])
+def test_scores_are_the_closed_form_where_classes_are_alike(mu1, mu2):
+    """Equal classes, no edges in the graph: s_c n̄ is a ridge regression of the class indicators."""
+    X, y = ring(4, 6)
+    new = np.random.default_rng(1).standard_normal((50, 2)) * 1.5
+    no_edges = np.zeros((len(y), len(y)))
+    model = NSSE(
+        mu1=mu1, mu2=mu2, affinity=no_edges, sigma=1.0, length_unit=1.0, classifier="scores", **CLASSES
+    ).fit(X, y)
+    found = 6 * model.decision_function(new)
+    np.testing.assert_allclose(found, closed_form(X, y, new, 1.0, mu2 / (mu1 * 6)), atol=1e-6)
+
+
+@pytest.mark.parametrize(("mu1", "mu2"), [(1.0, 0.1), (0.2, 5.0)])
+def test_scores_are_the_closed_form_with_centring_for_any_samples(make_blobs, mu1, mu2):
+    """S also centres Y: μ1 11' adds (M − 1)/N K11'K to P/(μ1 n_c), beside what GG' takes away."""
+    data = make_blobs((12, 12, 12), n_features=4, seed=5)
+    X, y = data.X, data.codes
+    no_edges = np.zeros((36, 36))
+    model = NSSE(
+        mu1=mu1, mu2=mu2, affinity=no_edges, sigma=2.0, length_unit=1.0, classifier="scores", **CLASSES
+    ).fit(X, y)
+    expected = closed_form(X, y, X + 0.3, 2.0, mu2 / (mu1 * 12), centring=2 / 36)
+    np.testing.assert_allclose(12 * model.decision_function(X + 0.3), expected, atol=1e-8)
+
+
+def test_scores_of_a_model_are_those_of_its_attributes(cancer):
+    X, y, new, _ = cancer
+    model = NSSE(mu2=1.0, classifier="scores").fit(X, y)
+    Y, M, N = model.embedding_, 2, len(y)
+    excess = model.eigenvalues_ + model.mu1 * N
+    b = np.diag(mean_scatter(Y, y))
+    weights = b / (b + excess / (model.mu1 * N / M))
+    sizes = np.bincount(y)
+    contrasts = (means_of(Y, y) - Y.mean(axis=0)) * sizes[:, np.newaxis] / (N / M)
+    scores = model.transform(new) @ (weights * contrasts).T
+    np.testing.assert_allclose(model.decision_function(new), scores[:, 1] - scores[:, 0], rtol=1e-9)
+    np.testing.assert_array_equal(model.predict(new), model.classes_[scores.argmax(axis=1)])
+
+
+# Normalisation
+
+
+@pytest.mark.parametrize("options", [{}, {"n_landmarks": 60}, {"solver": "alternating"}])
+def test_class_means_have_unit_scatter(cancer, options):
+    X, y, _, _ = cancer
+    model = NSSE(mu2=1.0, **CLASSES, **options).fit(X, y)
+    np.testing.assert_allclose(mean_scatter(model.embedding_, y), np.eye(1), atol=1e-8)
+
+
+def test_objective_is_the_sum_of_its_terms_and_of_eigenvalues(blobs):
+    for options in ({}, {"n_landmarks": 30, "landmarks": "random"}):
+        model = NSSE(mu1=0.3, mu2=0.1, mu3=0.2, **CLASSES, **options).fit(blobs.X, blobs.codes)
+        last = min(model.trace_.steps, key=lambda step: step.excess) if not options else model.trace_[-1]
+        terms = last.within + last.between + last.regularity + last.scale
+        assert model.objective_ == pytest.approx(terms, rel=1e-7)
+        relative = model.sigma_ / model.length_unit_
+        assert model.objective_ == pytest.approx(model.eigenvalues_.sum() + 0.2 / relative**2, rel=1e-7)
+
+
+def test_with_all_samples_as_landmarks_it_is_the_exact_model(blobs):
+    order = np.argsort(blobs.codes, kind="stable")
+    X, y = blobs.X[order], blobs.codes[order]
+    options = {"mu2": 0.1, "sigma": 0.8, "n_neighbors": None, "classifier": "scores"}
+    exact = NSSE(**options, **CLASSES).fit(X, y)
+    unit = exact.length_unit_
+    centred = NSSE(**options, **CLASSES, landmarks=np.arange(len(y)), length_unit=unit)
+    centred.set_params(sigma=0.8).fit(X, y)
+    np.testing.assert_allclose(centred.eigenvalues_, exact.eigenvalues_, rtol=1e-6)
+    np.testing.assert_allclose(centred.embedding_, exact.embedding_, atol=1e-6)
+    np.testing.assert_allclose(centred.decision_function(X), exact.decision_function(X), atol=1e-7)
+
+
+def test_blocks_and_single_precision_give_the_same_model(blobs):
+    options = {"n_landmarks": 25, "landmarks": "random", "mu2": 0.1, "classifier": "scores"}
+    model = NSSE(**options, **CLASSES).fit(blobs.X, blobs.codes)
+    order = [slice(0, 11), slice(11, 60)]
+    cut = NSSE(**options, **CLASSES).fit_blocks([(blobs.X[s], blobs.codes[s]) for s in order])
+    np.testing.assert_array_equal(cut.coef_, model.coef_)
+    np.testing.assert_array_equal(cut.classifier_.coef_, model.classifier_.coef_)
+    single = NSSE(**options, **CLASSES).fit(blobs.X.astype(np.float32), blobs.codes)
+    np.testing.assert_allclose(single.eigenvalues_, model.eigenvalues_, rtol=1e-3)
+
+
+def test_more_components_than_class_means_are_refused(blobs):
+    model = NSSE(4, **CLASSES)
+    with pytest.raises(ValueError, match=r"^`n_components` must not exceed n_classes - 1 = 3 with norm"):
+        model.fit(blobs.X, blobs.codes)
+    assert not hasattr(model, "coef_")
+    assert NSSE(4).fit(blobs.X, blobs.codes).embedding_.shape == (60, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("normalization", "class"), ("embedding_scale", 1.0), ("classifier", "vote")]
+)
+def test_other_names_are_refused(blobs, name, value):
+    with pytest.raises(ValueError, match=rf"^`{name}` must be "):
+        NSSE(**{name: value}).fit(blobs.X, blobs.codes)
+
+
+# Readers
+
+
+def test_nearest_is_what_none_is(blobs):
+    named, default = (NSSE(classifier=c).fit(blobs.X, blobs.codes) for c in ("nearest", None))
+    assert type(named.classifier_) is type(default.classifier_) is NearestSample
+    np.testing.assert_array_equal(named.predict_proba(blobs.X), default.predict_proba(blobs.X))
+    assert not hasattr(named, "decision_function")
+
+
+@pytest.mark.parametrize("method", [SUPLAP(n_neighbors_between=8), LFDA(2), MReg()])
+def test_other_methods_know_the_nearest_by_name_and_no_scores(method, blobs):
+    model = clone(method).set_params(classifier="nearest").fit(blobs.X, blobs.codes)
+    assert isinstance(model.classifier_, NearestSample)
+    assert model.predict_proba(blobs.X).shape == (60, 4)
+    with pytest.raises(
+        ValueError, match=r'^`classifier` must be a scikit-learn .*, or "nearest"\. Got '
+    ):
+        clone(method).set_params(classifier="scores").fit(blobs.X, blobs.codes)
+
+
+@pytest.mark.parametrize("regressor", [LinearRegression(), KNeighborsRegressor(3)])
+@pytest.mark.parametrize("method", [NSSE(), LFDA(2), MReg()])
+def test_a_regressor_is_no_classifier(method, regressor, blobs):
+    model = clone(method).set_params(classifier=regressor)
+    with pytest.raises(ValueError, match=r"^`classifier` must predict labels, not numbers"):
+        model.fit(blobs.X, blobs.codes)
+
+
+def test_scores_without_separation_are_refused(blobs):
+    with pytest.raises(ValueError, match=r"^`mu1` must be positive with classifier=\"scores\""):
+        NSSE(mu1=0.0, classifier="scores").fit(blobs.X, blobs.codes)
+
+
+def test_scores_survive_clones_pickles_and_pipelines(cancer):
+    X, y, new, labels = cancer
+    model = make_pipeline(StandardScaler(), NSSE(mu2=1.0, classifier="scores", **CLASSES)).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
+    np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
+    assert isinstance(again[-1].classifier_, ClassScores)
+    assert model.score(new, labels) > 0.95
+
+
+# Units of f
+
+
+@pytest.mark.parametrize("options", [{}, CLASSES, {"n_landmarks": 40}])
+@pytest.mark.parametrize("classifier", ["nearest", "scores"])
+def test_unit_scale_changes_units_only(cancer, options, classifier):
+    X, y, new, _ = cancer
+    plain = NSSE(mu2=0.1, classifier=classifier, **options).fit(X, y)
+    unit = clone(plain).set_params(embedding_scale="unit").fit(X, y)
+    factor = np.sqrt(len(y))
+    np.testing.assert_allclose(unit.embedding_, factor * plain.embedding_, rtol=1e-12)
+    np.testing.assert_allclose(unit.transform(new), factor * plain.transform(new), rtol=1e-9)
+    np.testing.assert_array_equal(unit.predict(new), plain.predict(new))
+    radius = plain.certified_radius(new)
+    np.testing.assert_allclose(unit.certified_radius(new), radius, rtol=1e-6, atol=1e-9)
+    assert unit.objective_ == plain.objective_
+    Y = unit.embedding_
+    scatter = mean_scatter(Y, y) / len(y) if options == CLASSES else (Y**2).mean(axis=0)
+    np.testing.assert_allclose(scatter, 1.0, rtol=1e-6)
+
+
+def test_unit_scale_is_what_logistic_regression_can_digest(cancer):
+    X, y, new, labels = cancer
+    units = {"orthonormal": 0.8, "unit": 0.91}
+    found = {
+        scale: [
+            NSSE(classifier=LogisticRegression(), embedding_scale=scale).fit(X, y).score(new, labels),
+            make_pipeline(NSSE(embedding_scale=scale), LogisticRegression())
+            .fit(X, y)
+            .score(new, labels),
+        ]
+        for scale in units
+    }
+    assert max(found["orthonormal"]) < units["orthonormal"]
+    assert min(found["unit"]) > units["unit"]
+
+
+def test_embeddings_in_single_precision_stay_so(blobs):
+    X = blobs.X.astype(np.float32)
+    model = NSSE(embedding_scale="unit", classifier="scores").fit(X, blobs.codes)
+    assert model.embedding_.dtype == model.transform(X).dtype == np.float32
+
+
+# By name
+
+
+def test_as_published_is_the_method_of_the_paper(blobs):
+    """At its own σ the literal eigenproblem's embedding, and the nearest neighbour's labels."""
+    model = NSSE.as_published(n_components=2).fit(blobs.X, blobs.codes)
+    X = blobs.X / model.length_unit_
+    sigma = model.sigma_ / model.length_unit_
+    W = oracles.within_class_weights(X, blobs.codes, 5)
+    A = oracles.literal_matrix(
+        oracles.squared_distance_matrix(X, X), blobs.codes, W, mu1=1.0, mu2=0.01, sigma=sigma
+    )
+    values, vectors = np.linalg.eigh(A)
+    np.testing.assert_allclose(model.eigenvalues_, values[:2], rtol=1e-6)
+    Y = model.embedding_
+    np.testing.assert_allclose(Y @ Y.T, vectors[:, :2] @ vectors[:, :2].T, atol=1e-5)
+    terms = oracles.objective_terms(Y, model.coef_, sigma, W, blobs.codes, 1.0, 0.01, 0.1)
+    assert model.objective_ == pytest.approx(terms.objective, rel=1e-6)
+    new = blobs.X + 0.2
+    distances = oracles.squared_distance_matrix(model.transform(new), Y)
+    np.testing.assert_array_equal(model.predict(new), blobs.codes[distances.argmin(axis=1)])
+
+
+def test_as_published_takes_other_parameters_and_names_all_that_may_move():
+    assert NSSE.as_published(mu2=0.3, classifier="scores").get_params()["mu2"] == 0.3
+    assert NSSE.as_published(classifier="scores").classifier == "scores"
+    settings = NSSE.as_published().get_params()
+    assert settings["normalization"] == "samples"
+    assert settings["classifier"] == "nearest"
+    assert settings["embedding_scale"] == "orthonormal"
+    with pytest.raises(TypeError, match="unexpected"):
+        NSSE.as_published(mu5=1.0)
+
+
+# In a search
+
+
+@pytest.mark.parametrize("scale", ["orthonormal", "unit"])
+def test_a_search_scores_as_fits_of_its_points_do(scale):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::2], y[::2]
+    splits = [(np.arange(i % 2, 75, 2), np.arange(1 - i % 2, 75, 2)) for i in range(2)]
+    grid = {
+        "mu2": [0.1, 10.0],
+        "normalization": ["samples", "classes"],
+        "classifier": ["nearest", "scores", LogisticRegression()],
+        "n_components": [1, 2],
+    }
+    base = NSSE(embedding_scale=scale)
+    search = NSSECV(grid, estimator=base, cv=splits, n_voters=1).fit(X, y)
+    assert search.counts_.get("fits of their own", 0) == 0
+    for place, params in enumerate(search.cv_results_["params"]):
+        for i, (train, valid) in enumerate(splits):
+            model = clone(base).set_params(**params).fit(X[train], y[train])
+            found = search.cv_results_[f"split{i}_test_score"][place]
+            assert found == pytest.approx(model.score(X[valid], y[valid]), abs=0.03), params
+    assert search.predict(X).shape == y.shape
+
+
+def test_a_search_with_landmarks_knows_them_too(blobs):
+    grid = {"mu2": [0.1, 1.0], "normalization": ["samples", "classes"], "n_components": [2, 3]}
+    base = NSSE(n_landmarks=25, classifier="scores")
+    search = NSSECV(grid, estimator=base, n_repeats=2, n_voters=1).fit(blobs.X, blobs.codes)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert isinstance(search.best_estimator_.classifier_, ClassScores)
+    assert search.score(blobs.X, blobs.codes) > 0.8
+
+
+def test_a_search_says_why_a_point_has_too_many_components(blobs):
+    grid = {"normalization": ["samples", "classes"], "n_components": [4]}
+    with pytest.warns(FitFailedWarning, match="n_classes - 1 = 3"):
+        search = NSSECV(grid, n_repeats=2, n_voters=1).fit(blobs.X, blobs.codes)
+    assert search.best_params_["normalization"] == "samples"
+    assert np.isnan(search.cv_results_["mean_test_score"]).sum() == 1
