@@ -1,4 +1,4 @@
-"""``NSSE.as_published().fit`` beside Algorithm 1 of the paper written plainly: how much faster, and as good.
+"""The published method beside Algorithm 1 of the paper written plainly: how much faster, and as good.
 
 Both minimise the same objective (Eq. 11) on the same samples, weights, graph, unit of length and range
 of σ, in one run. The literal method gets every BLAS thread, and one alone, where spinning threads would
