@@ -19,6 +19,10 @@ def test_columns_of_the_paper_in_its_order():
     assert list(catalogue()) == COLUMNS == list(METHODS)
 
 
+def test_nsse_is_the_published_one():
+    assert catalogue()["NSSE"].get_params() == nsse.NSSE.as_published().get_params()
+
+
 def test_every_method_of_ours_is_listed():
     public = [getattr(nsse, name) for name in nsse.__all__ if name != "__version__"]
     ours = {part for part in public if isinstance(part, type) and hasattr(part, "fit")}

@@ -187,6 +187,27 @@ def test_a_callback_can_use_the_model_as_it_stands():
     np.testing.assert_array_equal(labels, Y)
 
 
+@pytest.mark.slow
+def test_a_model_of_a_subsample_is_read_by_the_scores_of_all_samples(make_blobs):
+    """Its rows stand for classes of other sizes: the weights count those."""
+    pytest.importorskip("sklearn.callback")
+    data = make_blobs((3000, 1000, 700), n_features=3, seed=2, spread=1.0)
+    recorder = Recorder()
+    options = {"mu1": 0.5, "mu2": 1.0, "n_landmarks": 40, "normalization": "classes"}
+    NSSE(classifier="scores", **options).set_callbacks(recorder).fit(data.X, data.codes)
+    sizes = np.bincount(data.codes)
+    *partial, (last, _, _) = recorder.models
+    for model, _, _ in partial:
+        rows = len(model.embedding_)
+        assert rows < 4700
+        means = np.array([model.transform(data.X[data.codes == c]).mean(axis=0) for c in range(3)])
+        scatter = sizes @ (means - sizes @ means / sizes.sum()) ** 2
+        np.testing.assert_allclose(scatter, 1.0, rtol=0.2)  # the subsample's are 1
+        assert np.all((model.classifier_.weights > 0) & (model.classifier_.weights < 1))
+    excess = last.eigenvalues_ / (0.5 * 4700 / 3)
+    np.testing.assert_allclose(last.classifier_.weights, 1 / (1 + excess), rtol=1e-6)
+
+
 @SOLVERS
 def test_a_callback_of_scikit_learn_ends_the_search(solver):
     pytest.importorskip("sklearn.callback")

@@ -224,6 +224,7 @@ def test_unit_scale_changes_units_only(cancer, options, classifier):
     np.testing.assert_allclose(scatter, 1.0, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_unit_scale_is_what_logistic_regression_can_digest(cancer):
     X, y, new, labels = cancer
     units = {"orthonormal": 0.8, "unit": 0.91}
@@ -283,6 +284,7 @@ def test_as_published_takes_other_parameters_and_names_all_that_may_move():
 # In a search
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["orthonormal", "unit"])
 def test_a_search_scores_as_fits_of_its_points_do(scale):
     X, y = load_iris(return_X_y=True)
@@ -305,6 +307,7 @@ def test_a_search_scores_as_fits_of_its_points_do(scale):
     assert search.predict(X).shape == y.shape
 
 
+@pytest.mark.slow
 def test_a_search_with_landmarks_knows_them_too(blobs):
     grid = {"mu2": [0.1, 1.0], "normalization": ["samples", "classes"], "n_components": [2, 3]}
     base = NSSE(n_landmarks=25, classifier="scores")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import nsse
 
@@ -27,6 +28,18 @@ def test_every_kind_is_there():
         kinds = {name.split(".")[0] for name in expected.files} - {"X"}
     assert kinds == {path.stem for path in FILES}
     assert len(kinds) == 37
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
+@pytest.mark.parametrize("kind", ["nsse", "landmarks", "nssecv", "pipeline"])
+def test_a_model_of_0_1_can_be_shown_and_copied(kind):
+    """Parameters that came later are those of the published method."""
+    model = nsse.load(FOLDER / f"{kind}.nsse")
+    assert repr(model)
+    inner = getattr(model, "best_estimator_", model[-1] if kind == "pipeline" else model)
+    copied = clone(inner)
+    assert copied.normalization == "samples"
+    assert copied.embedding_scale == "orthonormal"
 
 
 # scikit-learn rightly says that its own part of the file is of another version of it.

@@ -155,6 +155,7 @@ def test_where_f_is_smooth_only_the_samples_prefer_a_constant(blobs, make_proble
     assert share(samples.embedding) < 0.2 < 0.5 < share(classes.embedding)
 
 
+@pytest.mark.slow
 def test_the_search_finds_the_least_of_a_fine_grid(blobs, make_problem):
     problem = of_classes(make_problem(blobs, mu2=0.1, n_components=3))
     found = joint_of(problem)

@@ -390,7 +390,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         if self._is_asked_lazily(X):
             width = None if len(self.classes_) == 2 else len(self.classes_)
             return lazily(self.decision_function, X, width, np.dtype(np.float64))
-        return self.classifier_.decision_function(self._embed(X))
+        embedded = self._embed(X)  # says first where nothing is fitted
+        return self.classifier_.decision_function(embedded)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Models of earlier versions lack the parameters that came later: they are as published.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,8 @@ def _check_parts(model: Any) -> None:
     if model.callback is not None and not callable(model.callback):
         raise rule_error("callback", "be callable", model.callback, "It is called as `callback(step)`.")
     check_classifier(model.classifier, names=("nearest", "scores"))
-    if isinstance(model.classifier, str) and model.classifier == "scores" and model.mu1 == 0:
+    by_scores = isinstance(model.classifier, str) and model.classifier == "scores"
+    if by_scores and isinstance(model.mu1, Real) and model.mu1 == 0:
         raise rule_error(
             "mu1",
             'be positive with classifier="scores"',
