@@ -61,14 +61,14 @@ def closed_form(X, y, X_new, sigma, nu, centring=0.0):
 
 @pytest.mark.parametrize(("mu1", "mu2"), [(1.0, 0.1), (0.2, 5.0), (10.0, 1e-3)])
 def test_scores_are_the_closed_form_where_classes_are_alike(mu1, mu2):
-    """Equal classes, no edges in the graph: s_c n̄ is a ridge regression of the class indicators."""
+    """Equal classes, no edges in the graph: scores are a ridge regression of the class indicators."""
     X, y = ring(4, 6)
     new = np.random.default_rng(1).standard_normal((50, 2)) * 1.5
     no_edges = np.zeros((len(y), len(y)))
     model = NSSE(
         mu1=mu1, mu2=mu2, affinity=no_edges, sigma=1.0, length_unit=1.0, classifier="scores", **CLASSES
     ).fit(X, y)
-    found = 6 * model.decision_function(new)
+    found = model.decision_function(new) - 1 / 4
     np.testing.assert_allclose(found, closed_form(X, y, new, 1.0, mu2 / (mu1 * 6)), atol=1e-6)
 
 
@@ -82,7 +82,7 @@ def test_scores_are_the_closed_form_with_centring_for_any_samples(make_blobs, mu
         mu1=mu1, mu2=mu2, affinity=no_edges, sigma=2.0, length_unit=1.0, classifier="scores", **CLASSES
     ).fit(X, y)
     expected = closed_form(X, y, X + 0.3, 2.0, mu2 / (mu1 * 12), centring=2 / 36)
-    np.testing.assert_allclose(12 * model.decision_function(X + 0.3), expected, atol=1e-8)
+    np.testing.assert_allclose(model.decision_function(X + 0.3) - 1 / 3, expected, atol=1e-8)
 
 
 def test_scores_of_a_model_are_those_of_its_attributes(cancer):
@@ -91,10 +91,10 @@ def test_scores_of_a_model_are_those_of_its_attributes(cancer):
     Y, M, N = model.embedding_, 2, len(y)
     excess = model.eigenvalues_ + model.mu1 * N
     b = np.diag(mean_scatter(Y, y))
-    weights = b / (b + excess / (model.mu1 * N / M))
+    whole = b + excess / (model.mu1 * N / M)
     sizes = np.bincount(y)
-    contrasts = (means_of(Y, y) - Y.mean(axis=0)) * sizes[:, np.newaxis] / (N / M)
-    scores = model.transform(new) @ (weights * contrasts).T
+    contrasts = (means_of(Y, y) - Y.mean(axis=0)) * sizes[:, np.newaxis]
+    scores = model.transform(new) @ (contrasts / whole).T + sizes / N
     np.testing.assert_allclose(model.decision_function(new), scores[:, 1] - scores[:, 0], rtol=1e-9)
     np.testing.assert_array_equal(model.predict(new), model.classes_[scores.argmax(axis=1)])
 
@@ -213,6 +213,8 @@ def test_unit_scale_changes_units_only(cancer, options, classifier):
     plain = NSSE(mu2=0.1, classifier=classifier, **options).fit(X, y)
     unit = clone(plain).set_params(embedding_scale="unit").fit(X, y)
     factor = np.sqrt(len(y))
+    if options == CLASSES:  # the whole of a coordinate, not its class means alone
+        factor = factor / np.sqrt(1 + plain.eigenvalues_ / (plain.mu1 * len(y) / 2))
     np.testing.assert_allclose(unit.embedding_, factor * plain.embedding_, rtol=1e-12)
     np.testing.assert_allclose(unit.transform(new), factor * plain.transform(new), rtol=1e-9)
     np.testing.assert_array_equal(unit.predict(new), plain.predict(new))
@@ -220,8 +222,27 @@ def test_unit_scale_changes_units_only(cancer, options, classifier):
     np.testing.assert_allclose(unit.certified_radius(new), radius, rtol=1e-6, atol=1e-9)
     assert unit.objective_ == plain.objective_
     Y = unit.embedding_
-    scatter = mean_scatter(Y, y) / len(y) if options == CLASSES else (Y**2).mean(axis=0)
-    np.testing.assert_allclose(scatter, 1.0, rtol=1e-6)
+    if options != CLASSES:
+        np.testing.assert_allclose((Y**2).mean(axis=0), 1.0, rtol=1e-6)
+
+
+def test_unit_scale_makes_weak_coordinates_short(make_blobs):
+    """With class means normalised; the nearest neighbour then weighs coordinates as the scores do."""
+    data = make_blobs((20, 20, 20, 20), n_features=3, seed=2)
+    options = {"mu2": 3.0, "normalization": "classes", "sigma": 1.0}
+    plain = NSSE(**options).fit(data.X, data.codes)
+    unit = NSSE(**options, embedding_scale="unit").fit(data.X, data.codes)
+    theta = plain.mu1 * 20 / plain.eigenvalues_  # between beside within + smooth, falling
+    np.testing.assert_allclose(
+        unit.embedding_, plain.embedding_ * np.sqrt(80 * theta / (1 + theta)), rtol=1e-9
+    )
+    assert theta[0] / theta[-1] > 2
+    new = data.X + 0.5
+    both = [
+        clone(model).set_params(classifier="scores").fit(data.X, data.codes) for model in (plain, unit)
+    ]
+    np.testing.assert_allclose(*(model.decision_function(new) for model in both), atol=1e-9)
+    np.testing.assert_allclose(*(model.certified_radius(new) for model in both), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.slow

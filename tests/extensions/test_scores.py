@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from nsse.extensions import ClassScores, weighted_scores
+from nsse.extensions import ClassScores, total_scatters
 
 
 @pytest.fixture(scope="module")
@@ -14,21 +14,40 @@ def embedded(blobs):
     return blobs.X[:, :3], np.array(["ape", "bear", "cat", "dog"])[blobs.codes]
 
 
-def test_scores_are_weighted_products_with_class_means(embedded):
+def test_scores_regress_class_indicators_on_each_coordinate(embedded):
     Y, y = embedded
-    w = np.array([1.0, 0.5, 0.1])
-    model = ClassScores(w).fit(Y, y)
-    expected = np.zeros((len(Y), 4))
-    for i in range(len(Y)):
-        for c, label in enumerate(["ape", "bear", "cat", "dog"]):
-            own = Y[y == label]
-            mean = own.mean(axis=0) - Y.mean(axis=0)
-            expected[i, c] = len(own) / 15 * sum(w[k] * Y[i, k] * mean[k] for k in range(3))
-    np.testing.assert_allclose(model.decision_function(Y), expected, atol=1e-13)
-    assert model.predict(Y).tolist() == model.classes_[expected.argmax(axis=1)].tolist()
-    proba = model.predict_proba(Y)
-    np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(Y))
-    np.testing.assert_array_equal(proba.sum(axis=1), 1.0)
+    t, sizes = np.array([1.0, 50.0, 400.0]), np.array([10.0, 20.0, 30.0, 40.0])
+    for scatters, counts in ((t, None), (t, sizes), (None, None)):
+        model = ClassScores(scatters, counts).fit(Y, y)
+        own = [Y[y == label] for label in np.unique(y)]
+        n = [len(rows) for rows in own] if counts is None else counts
+        grand = sum(n[c] * own[c].mean(axis=0) for c in range(4)) / sum(n)
+        whole = ((Y - grand) ** 2).sum(axis=0) if scatters is None else scatters
+        expected = np.zeros((len(Y), 4))
+        for i in range(len(Y)):
+            for c in range(4):
+                mean = own[c].mean(axis=0) - grand
+                expected[i, c] = n[c] / sum(n) + n[c] * sum(Y[i] * mean / whole)
+        np.testing.assert_allclose(model.decision_function(Y), expected, atol=1e-12)
+        np.testing.assert_allclose(model.decision_function(Y).sum(axis=1), 1.0)
+        assert model.predict(Y).tolist() == model.classes_[expected.argmax(axis=1)].tolist()
+        proba = model.predict_proba(Y)
+        np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(Y))
+        np.testing.assert_array_equal(proba.sum(axis=1), 1.0)
+
+
+def test_far_from_everything_the_largest_class_wins(embedded):
+    Y, y = embedded
+    model = ClassScores(sizes=[10.0, 20.0, 40.0, 30.0]).fit(Y, y)
+    assert model.predict(np.zeros((1, 3))) == ["cat"]
+
+
+def test_a_constant_coordinate_says_nothing(embedded):
+    Y, y = embedded
+    more = ClassScores().fit(np.c_[Y, np.full(len(Y), 7.0)], y)
+    np.testing.assert_array_equal(
+        more.predict(np.c_[Y, np.zeros(len(Y))]), ClassScores().fit(Y, y).predict(Y)
+    )
 
 
 def test_of_two_classes_the_sign_tells(embedded):
@@ -56,26 +75,31 @@ def test_units_of_the_embedding_change_no_label(embedded):
     np.testing.assert_array_equal(ClassScores().fit(1e3 * Y, y).predict(1e3 * new), labels)
 
 
-def test_weights_are_what_separates_beside_what_it_costs(embedded):
-    """w = b/(b + λ/(μ1 n̄)) by its definition, with class sizes that are not those of the rows."""
+def test_the_whole_of_a_coordinate_is_what_separates_and_what_it_costs(embedded):
+    """t = b + λ/(μ1 n̄) by its definition, with class sizes that are not those of the rows."""
     Y, y = embedded
     sizes, eigenvalues, mu1 = np.array([10.0, 20.0, 30.0, 40.0]), np.array([0.1, 1.0, 7.0]), 0.3
-    found = weighted_scores(Y, y, sizes, eigenvalues, mu1).weights
+    found = total_scatters(Y, y, sizes, eigenvalues, mu1)
     for k in range(3):
         means = np.array([Y[y == label, k].mean() for label in np.unique(y)])
         grand = sum(n * m for n, m in zip(sizes, means, strict=True)) / 100.0
         b = sum(n * (m - grand) ** 2 for n, m in zip(sizes, means, strict=True))
-        assert found[k] == pytest.approx(b / (b + eigenvalues[k] / (mu1 * 25.0)))
+        assert found[k] == pytest.approx(b + eigenvalues[k] / (mu1 * 25.0))
 
 
-@pytest.mark.parametrize("weights", [[1.0, 2.0], [1.0, np.nan, 0.0], np.eye(3)])
-def test_weights_of_another_kind_are_refused(embedded, weights):
-    with pytest.raises(ValueError, match=r"^`weights` must be 3 finite numbers"):
-        ClassScores(weights).fit(*embedded)
+@pytest.mark.parametrize("scatters", [[1.0, 2.0], [1.0, np.nan, 1.0], [1.0, 0.0, 1.0], np.eye(3)])
+def test_scatters_of_another_kind_are_refused(embedded, scatters):
+    with pytest.raises(ValueError, match=r"^`scatters` must be 3 positive numbers, one for each coord"):
+        ClassScores(scatters).fit(*embedded)
 
 
-def test_clones_are_unfitted_and_keep_their_weights(embedded):
-    w = np.array([1.0, 0.5, 0.1])
-    copy = clone(ClassScores(w).fit(*embedded))
+def test_sizes_of_another_kind_are_refused(embedded):
+    with pytest.raises(ValueError, match=r"^`sizes` must be 4 positive numbers, one for each class"):
+        ClassScores(sizes=[1.0, 2.0, 3.0]).fit(*embedded)
+
+
+def test_clones_are_unfitted_and_keep_their_scatters(embedded):
+    t = np.array([1.0, 0.5, 0.1])
+    copy = clone(ClassScores(t).fit(*embedded))
     assert not hasattr(copy, "coef_")
-    np.testing.assert_array_equal(copy.weights, w)
+    np.testing.assert_array_equal(copy.scatters, t)

@@ -191,9 +191,8 @@ def _linear(classifier: Any) -> Decision:
 
 
 def _class_scores(classifier: ClassScores) -> Decision:
-    W = classifier.coef_
-    M = len(W)
-    return Decision(W, np.zeros(M), np.arange(M), classifier.classes_, classifier.predict)
+    W, b = classifier.coef_, classifier.intercept_
+    return Decision(W, b, np.arange(len(W)), classifier.classes_, classifier.predict)
 
 
 def _largest_coordinate(classes: NDArray[Any]) -> Decision:

@@ -31,7 +31,7 @@ from nsse.estimators._posing import (
 )
 from nsse.estimators._settings import Settings
 from nsse.estimators._within_metric import WithinMetric, contraction_of, metric_from
-from nsse.extensions import Contraction, GaussianExpansion, weighted_scores
+from nsse.extensions import ClassScores, Contraction, GaussianExpansion, total_scatters
 from nsse.landmarks import (
     ArrayRows,
     CenterFit,
@@ -151,7 +151,7 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
     def solved(solution: Solution) -> Attributes:
         coef, embedding = posed.signed(solution)
         sigma = solution.sigma * posed.unit
-        Y = _Rows(embedding.astype(X.dtype), y, solution.eigenvalues)
+        Y = SolvedRows(embedding.astype(X.dtype), y, solution.eigenvalues)
         return _usable(work, X.copy(), coef, sigma, posed.unit, Y)
 
     def listener(step: Step, solution: Solution | None) -> bool:
@@ -172,7 +172,7 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
     centers = choose_centers(settings.centers, source, work.codes, rng, d, work.contraction)
 
     def sketched(sketch: Sketch) -> Attributes:
-        Y = _Rows(sketch.embedding, work.y[sketch.rows], sketch.eigenvalues)
+        Y = SolvedRows(sketch.embedding, work.y[sketch.rows], sketch.eigenvalues)
         return _usable(work, sketch.centers, sketch.coef, sketch.scale, sketch.unit, Y)
 
     def listener(step: Step, unit: float, sketch: Callable[[], Sketch] | None) -> bool:
@@ -194,14 +194,14 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
         work.contraction,
     )
     embedding = fit.embedding.astype(floating(source.dtype), copy=False)
-    Y = _Rows(embedding, work.y, fit.eigenvalues)
+    Y = SolvedRows(embedding, work.y, fit.eigenvalues)
     usable = _usable(work, centers.rows, fit.coef, fit.scale, fit.unit, Y)
     shift = objective_of(settings, d).shift_of_one(len(work.y))
     return usable | _center_record(fit, shift), Verdict.of_centers(fit)
 
 
 @dataclass(frozen=True)
-class _Rows:
+class SolvedRows:
     """The embedding of some samples as it was solved for, their labels, and the eigenvalues."""
 
     embedding: Any
@@ -209,28 +209,49 @@ class _Rows:
     eigenvalues: Any
 
 
-def embedding_factor(settings: Settings, n_samples: int) -> float:
-    """What multiplies f: √N gives its columns, or their class means, unit spread over the samples."""
-    return float(np.sqrt(n_samples)) if settings.embedding_scale == "unit" else 1.0
+@dataclass(frozen=True)
+class Reading:
+    """How an embedding is handed out and read: in which units, and by whom.
+
+    ``factors`` multiply its columns; ``reader`` is to be fitted on what they give.
+    """
+
+    factors: Any
+    reader: Any
+
+    @classmethod
+    def of(cls, classifier: Any, settings: Settings, rows: SolvedRows, sizes: Any) -> Reading:
+        """``sizes`` are those of the classes among all samples that the rows stand for."""
+        mu1 = settings.mu1
+        scatters = np.ones(rows.embedding.shape[1])
+        if mu1 > 0:
+            scatters = total_scatters(rows.embedding, rows.y, sizes, rows.eigenvalues, mu1)
+        factors = _factors(settings, scatters, float(np.sum(sizes)))
+        if isinstance(classifier, str) and classifier == "scores":
+            return cls(factors, ClassScores(scatters * factors**2, np.asarray(sizes, dtype=float)))
+        return cls(factors, unfitted_classifier(classifier))
+
+    def scaled(self, Y: NDArray[Any]) -> NDArray[Any]:
+        """An embedding in these units, in its floating-point type."""
+        return np.asarray((Y * self.factors).astype(Y.dtype, copy=False))
 
 
-def reader_of(
-    classifier: Any, rows: Any, y: NDArray[Any], sizes: Any, eigenvalues: Any, mu1: float
-) -> Any:
-    """The classifier asked for, to be fitted on the embedding ``rows`` of samples in any units."""
-    if isinstance(classifier, str) and classifier == "scores":
-        return weighted_scores(rows, y, sizes, eigenvalues, mu1)
-    return unfitted_classifier(classifier)
+def _factors(settings: Settings, scatters: Any, n_samples: float) -> Any:
+    """What multiplies the coordinates: see `embedding_scale`."""
+    if settings.embedding_scale == "orthonormal":
+        return np.ones(len(scatters))
+    if settings.normalization == "samples":
+        return np.full(len(scatters), np.sqrt(n_samples))
+    # The whole of every coordinate is 1 in the mean over the samples: weak ones are short.
+    return np.sqrt(n_samples / scatters)
 
 
-def _usable(work: _Work, centers: Any, coef: Any, sigma: float, unit: float, rows: _Rows) -> Attributes:
+def _usable(
+    work: _Work, centers: Any, coef: Any, sigma: float, unit: float, rows: SolvedRows
+) -> Attributes:
     """Attributes of a model that can transform and predict."""
-    sizes, mu1 = np.bincount(work.codes), work.settings.mu1
-    reader = reader_of(work.model.classifier, rows.embedding, rows.y, sizes, rows.eigenvalues, mu1)
-    factor = embedding_factor(work.settings, len(work.codes))
-    embedding = rows.embedding
-    if factor != 1.0:
-        coef, embedding = coef * factor, (embedding * factor).astype(embedding.dtype)
+    reading = Reading.of(work.model.classifier, work.settings, rows, np.bincount(work.codes))
+    coef, embedding = coef * reading.factors, reading.scaled(rows.embedding)
     return {
         "embedding_": embedding,
         "coef_": coef,
@@ -239,7 +260,7 @@ def _usable(work: _Work, centers: Any, coef: Any, sigma: float, unit: float, row
         "n_landmarks_": len(coef),
         "length_unit_": unit,
         "classes_": np.unique(work.y),
-        "classifier_": reader.fit(embedding, rows.y),
+        "classifier_": reading.reader.fit(embedding, rows.y),
         "metric_": work.metric,
         "_expansion": GaussianExpansion.at(centers, coef, sigma, work.contraction),
     }

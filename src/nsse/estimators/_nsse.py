@@ -129,10 +129,10 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         ``n_components < n_classes``.
     embedding_scale : {"orthonormal", "unit"}, default="orthonormal"
         Units of f. "orthonormal" is as solved for: columns of `embedding_`, or their class means, have
-        unit length, hence a spread of 1/√N. "unit" multiplies f by √N: the columns have unit mean
-        square, Y'Y = N I, or their class means have, weighted by class size. Labels and certified radii
-        do not change; classifiers that are not blind to scale, such as `LogisticRegression`, want
-        "unit".
+        unit length, hence a spread of 1/√N. "unit" gives them unit mean square, Y'Y = N I; with class
+        means normalised it is the whole of a coordinate that is 1, what separates, what does not and
+        what smoothness costs, so that weak coordinates are short. Scores do not change; classifiers
+        that are not blind to scale, such as `LogisticRegression` and neighbours, want "unit".
     n_landmarks : int, "auto" or None, default=None
         Number m of kernel centres. None makes every training sample one: exact NSSE, cubic in their
         number. With m centres time is O(N m (n + m)) and memory O(m²) plus a block of rows. "auto" is

@@ -195,6 +195,7 @@ def _check_scores(classifier: ClassScores) -> None:
     _require(_is_count(classifier.n_features_in_, np.iinfo(int).max), "scores of no coordinates")
     d = int(classifier.n_features_in_)
     _check_matrix("coef_", classifier.coef_, rows=len(classes), columns=d, dense=True)
+    _check_vector("intercept_", classifier.intercept_, len(classes))
 
 
 def _check_nothing(_: Any) -> None:

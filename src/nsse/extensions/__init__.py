@@ -10,7 +10,7 @@ from nsse.extensions.nearest import (
 )
 from nsse.extensions.nystrom import Neighborhoods, NystromExpansion, nystrom_coefficients
 from nsse.extensions.rbf import GaussianExpansion, SingleExpansion, interpolate, kernel_ridge
-from nsse.extensions.scores import ClassScores, weighted_scores
+from nsse.extensions.scores import ClassScores, total_scatters
 from nsse.extensions.sparse_coding import SparseCoder
 
 __all__ = [
@@ -31,5 +31,5 @@ __all__ = [
     "nystrom_coefficients",
     "shorten",
     "squared_size",
-    "weighted_scores",
+    "total_scatters",
 ]

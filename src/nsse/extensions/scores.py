@@ -1,12 +1,13 @@
-"""The class of the largest score: f(x) read by its products with the class means.
+"""The class of the largest score: a regression of class indicators on f, read off its class means.
 
-    s_c(x) = (n_c/n̄) Σ_k w_k f_k(x) (ȳ_ck − ȳ_k),     w_k = b_k / (b_k + λ_k/(μ1 n̄)),
+    s_c(x) = n_c/N + n_c Σ_k f_k(x) (ȳ_ck − ȳ_k) / t_k,      t_k = b_k + λ_k/(μ1 n̄),
     b_k = Σ_c n_c (ȳ_ck − ȳ_k)²
 
 with λ_k = c_k'Pc_k the eigenvalue of a coordinate, ȳ_c the mean of a class of n_c samples, ȳ that of all
-and n̄ the mean class size. A coordinate that separates little beside what it costs counts little. Far
-from the training samples f shrinks towards zero: its direction still decides, where distances to single
-samples decide by noise. See ``docs/derivation.md``, section 9.
+N and n̄ the mean class size. t_k is between + within + smooth, the whole of what the coordinate does:
+one that separates little beside what it costs counts little. Scores add up to 1. Far from the training
+samples f shrinks towards zero and leaves the shares of the classes; on the way there its direction
+decides, where distances to single samples decide by noise. See ``docs/derivation.md``, section 9.
 """
 
 from __future__ import annotations
@@ -28,39 +29,46 @@ Ints = NDArray[np.intp]
 
 
 class ClassScores(ClassifierMixin, BaseEstimator):
-    """The class whose mean, less that of all, has the largest weighted product with a point.
+    """The class whose indicator, regressed on each coordinate by itself, is largest.
 
     Parameters
     ----------
-    weights : ndarray of shape (n_components,), default=None
-        What each coordinate counts, w; None counts all alike.
+    scatters : ndarray of shape (n_components,), default=None
+        t: what each coordinate does in all, between, within and smooth. None takes the scatter of the
+        samples: between and within.
+    sizes : ndarray of shape (n_classes,), default=None
+        n_c, where the samples stand for more than themselves. None counts them.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Labels.
     coef_ : ndarray of shape (n_classes, n_components)
-        w_k (ȳ_ck − ȳ_k) n_c/n̄: the weights of the scores, linear in f.
+        n_c (ȳ_ck − ȳ_k)/t_k.
+    intercept_ : ndarray of shape (n_classes,)
+        Shares of the classes, n_c/N.
     """
 
-    def __init__(self, weights: Any = None) -> None:
-        self.weights = weights
+    def __init__(self, scatters: Any = None, sizes: Any = None) -> None:
+        self.scatters = scatters
+        self.sizes = sizes
 
     def fit(self, X: Any, y: Any) -> Self:
         """Take the class means of an embedding."""
         Y, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        sizes, means = np.bincount(codes), class_means(Y, codes.astype(np.intp))
-        shares = sizes[:, np.newaxis] / sizes.mean()
-        self.coef_ = shares * centred_means(means, sizes) * self._checked_weights(Y.shape[1])
+        sizes = np.bincount(codes) if self.sizes is None else self._checked("sizes", len(self.classes_))
+        centred = centred_means(class_means(Y, codes.astype(np.intp)), sizes)
+        self.coef_ = sizes[:, np.newaxis] * centred / self._scatters(Y)
+        self.intercept_ = np.asarray(sizes / sizes.sum())
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """The scores of rows; of two classes, the second's less the first's.
+        """The scores of rows, which add up to 1; of two classes, the second's less the first's.
 
-        They order the classes and say how clearly, in no unit that has a meaning: for probabilities take
-        a classifier that estimates them.
+        They order the classes and say how clearly, but may lie below 0 and above 1: for probabilities
+        take a classifier that estimates them.
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
@@ -77,16 +85,21 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         Z = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         # The same bits for a row alone and in any batch, so that equal scores tie everywhere.
-        return row_products(Z.astype(np.float64, copy=False), self.coef_.T)
+        return row_products(Z.astype(np.float64, copy=False), self.coef_.T) + self.intercept_
 
-    def _checked_weights(self, d: int) -> Floats:
-        if self.weights is None:
-            return np.ones(d)
-        weights = np.asarray(self.weights, dtype=np.float64)
-        if weights.shape != (d,) or not np.isfinite(weights).all():
-            rule = f"be {d} finite numbers, one for each coordinate"
-            raise rule_error("weights", rule, self.weights, "Leave them None to count all alike.")
-        return weights
+    def _scatters(self, Y: NDArray[Any]) -> Floats:
+        if self.scatters is not None:
+            return self._checked("scatters", Y.shape[1])
+        spread = np.asarray(((Y - Y.mean(axis=0)) ** 2).sum(axis=0, dtype=np.float64))
+        return np.where(spread > 0, spread, 1.0)  # of a constant coordinate nothing is left to divide
+
+    def _checked(self, name: str, count: int) -> Floats:
+        given = np.asarray(getattr(self, name), dtype=np.float64)
+        if given.shape != (count,) or not np.isfinite(given).all() or not (given > 0).all():
+            of = "coordinate" if name == "scatters" else "class"
+            rule = f"be {count} positive numbers, one for each {of}"
+            raise rule_error(name, rule, getattr(self, name), "Leave them None to take the samples'.")
+        return given
 
 
 def class_means(Y: NDArray[Any], codes: Ints) -> Floats:
@@ -99,18 +112,13 @@ def centred_means(means: Floats, sizes: NDArray[Any]) -> Floats:
     return np.asarray(means - sizes @ means / sizes.sum())
 
 
-def score_weights(means: Floats, sizes: NDArray[Any], eigenvalues: Floats, mu1: float) -> Floats:
-    """w from class means, class sizes and eigenvalues of coordinates; the same in all their units."""
-    b = sizes @ centred_means(means, sizes) ** 2
-    return np.asarray(b / (b + eigenvalues / (mu1 * sizes.mean())))
-
-
-def weighted_scores(
+def total_scatters(
     Y: NDArray[Any], y: NDArray[Any], sizes: NDArray[Any], eigenvalues: Floats, mu1: float
-) -> ClassScores:
-    """The reader of an embedding, to be fitted to it in any units.
+) -> Floats:
+    """t = b + λ/(μ1 n̄) of every coordinate, in the units of Y squared.
 
     ``sizes`` are those of the classes among all samples that the rows of ``Y`` stand for.
     """
     _, codes = np.unique(y, return_inverse=True)
-    return ClassScores(score_weights(class_means(Y, codes.astype(np.intp)), sizes, eigenvalues, mu1))
+    b = sizes @ centred_means(class_means(Y, codes.astype(np.intp)), sizes) ** 2
+    return np.asarray(b + eigenvalues / (mu1 * sizes.mean()))

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.estimators._centers import CenterPlan
-from nsse.estimators._learning import embedding_factor, reader_of
+from nsse.estimators._learning import Reading, SolvedRows
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import affinity_rule, objective_of
 from nsse.estimators._settings import Settings
-from nsse.extensions import nearest_labels
+from nsse.extensions import NearestSample, nearest_labels
 from nsse.graphs import ShiftedGraph, check_affinity
 from nsse.kernels import median_distance
 from nsse.selection.center_grid import Fold, sweep_with_centers
@@ -304,9 +304,9 @@ def _labels(point: GridPoint, embedded: Embedded, split: Split) -> NDArray[Any]:
     classifier, settings = point.model.classifier, point.settings
     y = split.y[split.train]
     sizes = split.sizes(np.unique(y))
-    factor = embedding_factor(settings, int(sizes.sum()))
-    Y, Z = ((A * factor).astype(split.X.dtype) for A in (embedded.Y, embedded.Z))
-    if classifier is None or (isinstance(classifier, str) and classifier == "nearest"):
+    solved = SolvedRows(embedded.Y, y, embedded.eigenvalues)
+    reading = Reading.of(classifier, settings, solved, sizes)
+    Y, Z = (reading.scaled(A).astype(split.X.dtype) for A in (embedded.Y, embedded.Z))
+    if isinstance(reading.reader, NearestSample):
         return nearest_labels(Y, y, Z)
-    reader = reader_of(classifier, embedded.Y, y, sizes, embedded.eigenvalues, settings.mu1)
-    return np.asarray(reader.fit(Y, y).predict(Z))
+    return np.asarray(reading.reader.fit(Y, y).predict(Z))
