@@ -1,20 +1,19 @@
 """The class-means problem without L_w, solved for every weight by one eigendecomposition of K.
 
-Read by scores, f needs no coordinates. With S = μ1 (n̄ (I − QQ') + 11'), Q the orthonormal class
-indicators and n̄ the mean class size, every solution of the problem of class means lies in the span of
-(K² + νI)⁻¹ K Ē, ν = μ2/(μ1 n̄), and with K = V Λ V'
+Let G be the orthonormal centred class indicators, n̄ the mean class size, ν = μ2/(μ1 n̄). With
 
-    scores(x) = f(x) diag(θ/(1 + θ)) Ȳ' = k(x)' V diag(λ/(λ² + ν)) V' Ē,      Ē_c = e_c/n_c − 1/N,
+    B = KGG'K,      P = K(I − GG')K + νI,      C'BC = I,      θ = between/(within + smooth),
 
-whose largest entry is the label: kernel regression on centred class indicators with the penalty ν‖c‖².
-The coordinates themselves come from G'H_νG = U diag(τ) U', H_ν = V diag(λ²/(λ² + ν)) V', τ = θ/(1 + θ),
-G the orthonormal centred indicators: f √τ = k(x)' V diag(λ/(λ² + ν)) V'G U τ^(−½).
+B + P = K² + νI whatever the class sizes, so that every solution lies in the span of (K² + νI)⁻¹KG. Read
+by scores, f needs no coordinates: with K = V diag(λ) V', π the shares of the classes, Ē_c = e_c − π_c
 
-A linear smoother tells what it would say of a sample it had not seen: with ŷ = H_ν Ē
+    scores_c(x) = π_c + n_c Σ_k θ_k/(1 + θ_k) f_k(x) (ȳ_ck − f̄_k) = π_c + k(x)' V diag(λ/(λ² + ν)) V' Ē_c,
 
-    scores without the i-th row = ŷ_i − h_ii/(1 − h_ii) (Ē_i − ŷ_i).
+ȳ_c the class means of f and f̄ the mean of all samples. It is the regression of class indicators with the
+penalty ν‖c‖²: scores add up to 1, and far from all samples they are the shares. Coordinates come from
+G'H_νG = U diag(τ) U', H_ν = V diag(λ²/(λ² + ν)) V', τ = θ/(1 + θ):
 
-See ``docs/derivation.md``.
+    f √τ = k(x)' V diag(λ/(λ² + ν)) V'G U τ^(−½).
 """
 
 from __future__ import annotations
@@ -39,23 +38,27 @@ class ClassTargets:
 
     Attributes
     ----------
-    scaled : ndarray of shape (N, M)
-        Ē: centred indicators over the sizes of their classes. A class counts as much as any other.
+    shares : ndarray of shape (M,)
+        π: of the samples, how many are in every class.
+    centred : ndarray of shape (N, M)
+        Ē: class indicators less their shares.
     orthonormal : ndarray of shape (N, M − 1)
         G: an orthonormal basis of the same columns.
     """
 
-    scaled: Floats
+    shares: Floats
+    centred: Floats
     orthonormal: Floats
 
     @classmethod
     def of(cls, codes: Ints, n_classes: int) -> ClassTargets:
         """Targets of labels 0 … n_classes − 1, each of which occurs."""
         sizes = np.bincount(codes, minlength=n_classes)
+        shares = sizes / len(codes)
         E = np.eye(n_classes)[codes]
-        # The columns of G are those of Q times a basis of what is orthogonal to √n_c, its mean.
+        # Of E/√n_c, orthonormal, those combinations that are orthogonal to its mean, in the ratio √n_c.
         basis = np.linalg.qr(np.sqrt(sizes)[:, np.newaxis], mode="complete")[0][:, 1:]
-        return cls(E / sizes - 1.0 / len(codes), (E / np.sqrt(sizes)) @ basis)
+        return cls(shares, E - shares, (E / np.sqrt(sizes)) @ basis)
 
 
 @dataclass(frozen=True)
@@ -87,20 +90,8 @@ class KernelSpectrum:
     @one_blas_thread()
     def scores(self, K_new: Floats, nus: Sequence[float]) -> Floats:
         """Scores of new samples, from their kernel rows: (ν, samples, classes)."""
-        return self._along(K_new @ self.vectors, self._filters(nus), self.targets.scaled)
-
-    @one_blas_thread()
-    def left_out_scores(self, nus: Sequence[float]) -> Floats:
-        """Scores of every sample by what the other rows say: (ν, samples, classes).
-
-        All N centres stay: it is f that loses a row of its regression, not a term.
-        """
-        shares = self.values[:, np.newaxis] * self._filters(nus)
-        fitted = self._along(self.vectors, shares, self.targets.scaled)
-        leverages = ((self.vectors**2) @ shares).T[:, :, np.newaxis]
-        # A row that is fitted whatever it says (h = 1) leaves nothing to ask the others for.
-        rest = np.maximum(1.0 - leverages, EPS)
-        return fitted - (leverages / rest) * (self.targets.scaled - fitted)
+        filtered = self._along(K_new @ self.vectors, self._filters(nus), self.targets.centred)
+        return filtered + self.targets.shares
 
     @one_blas_thread()
     def coordinates(self, K_new: Floats, nus: Sequence[float]) -> tuple[Floats, Floats]:
@@ -123,5 +114,6 @@ class KernelSpectrum:
 
     def _along(self, rows: Floats, filters: Floats, targets: Floats) -> Floats:
         """rows diag(filter) V' targets for every filter, in one product."""
-        inner = filters.T[:, :, np.newaxis] * (self.vectors.T @ targets)
-        return np.asarray(rows @ inner)
+        inner = filters[:, :, np.newaxis] * (self.vectors.T @ targets)[:, np.newaxis, :]
+        flat = rows @ inner.reshape(len(inner), -1)
+        return flat.reshape(len(rows), *inner.shape[1:]).transpose(1, 0, 2)
