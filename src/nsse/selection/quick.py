@@ -2,8 +2,8 @@
 
 One eigendecomposition per split, shrinkage and σ serves every weight and both readers
 (`solvers.closed_form`); distances for all shrinkages come from one decomposition per split. Pairs of a
-shrinkage and a σ race: those behind after a few splits are not tried on the others. With many samples the
-first rounds train on a part of them. ``benchmarks/breadth.py`` is the study behind the numbers here.
+shrinkage and a σ race: those behind after a few splits are not tried on the others. With many samples
+they race in heats that train on a part of them. ``benchmarks/breadth.py`` is the study behind all this.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from nsse.solvers.closed_form import ClassTargets, KernelSpectrum
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Pair = tuple[int, int]
 Score = Callable[[Ints, Ints], float]
 
 READERS = ("scores", "nearest")
@@ -36,6 +37,9 @@ RACE = {2: 12, 4: 8}
 # A decomposition takes time as rows³, a support vector machine as rows²: rows · final splits is fixed.
 MANY, FEW, FINALISTS, FINAL_ROWS = 240, 200, 4, 2200
 VOTERS = 9
+# Splits, and the samples that all of them together train on where these are few.
+FEWEST_SPLITS, MOST_SPLITS, TRAINED = 8, 24, 2400
+HELD_OUT = 0.2
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class QuickGrid:
         return len(self.shrinkages), len(self.sigmas), len(self.nus), len(self.readers)
 
     @property
-    def pairs(self) -> list[tuple[int, int]]:
+    def pairs(self) -> list[Pair]:
         """Places of all (shrinkage, σ): what takes a decomposition each."""
         return list(product(range(len(self.shrinkages)), range(len(self.sigmas))))
 
@@ -124,6 +128,11 @@ class QuickResult:
         smooth = sorted(best, key=lambda row: (table.sigmas[row], table.mu2[row], -row), reverse=True)
         ranked = sorted(smooth, key=lambda row: -round(float(table.means[row]), 12))
         return [first, *(int(row) for row in ranked if row != first)][:n_voters]
+
+
+def n_splits_for(n_samples: int) -> int:
+    """How many splits: more where samples, and hence the ones held out, are few."""
+    return min(MOST_SPLITS, max(FEWEST_SPLITS, TRAINED // n_samples))
 
 
 def quick_search(
@@ -206,7 +215,7 @@ class _Search:
             interrupted = True
         return QuickResult(self.grid, np.array(scores), self.n_decompositions, interrupted)
 
-    def _heats(self, splits: list[tuple[Ints, Ints]], alive: list[tuple[int, int]]) -> Any:
+    def _heats(self, splits: list[tuple[Ints, Ints]], alive: list[Pair]) -> list[Pair]:
         """The pairs that are best on training sets of few samples."""
         scores: list[Floats] = []
         for train, valid in splits:
@@ -215,24 +224,27 @@ class _Search:
             alive = self._left(scores, alive)
         return self._best_pairs(scores, alive, FINALISTS)
 
-    def _left(self, scores: list[Floats], alive: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _left(self, scores: list[Floats], alive: list[Pair]) -> list[Pair]:
         """The pairs that go on."""
         return self._best_pairs(scores, alive, RACE.get(len(scores), len(alive)))
 
-    def _best_pairs(self, scores: list[Floats], alive: list[tuple[int, int]], number: int) -> Any:
+    def _best_pairs(self, scores: list[Floats], alive: list[Pair], number: int) -> list[Pair]:
         """Those with the best points; of several the better ones on the whole."""
         if number >= len(alive):
             return alive
         means = np.mean(scores, axis=0)
 
-        def standing(pair: tuple[int, int]) -> tuple[float, float]:
+        def standing(pair: Pair) -> tuple[float, float]:
             return round(float(means[pair].max()), 12), float(means[pair].mean())
 
         return sorted(sorted(alive, key=standing, reverse=True)[:number])
 
-    def _scored(self, train: Ints, valid: Ints, alive: list[tuple[int, int]]) -> Floats:
+    def _scored(self, train: Ints, valid: Ints, alive: list[Pair]) -> Floats:
         scores = np.full(self.grid.shape, np.nan)
-        for pair, labels in self._labels(train, valid, alive):
+        D2, D2_new = self.D2[np.ix_(train, train)], self.D2[np.ix_(valid, train)]
+        X, X_new = self.X[train], self.X[valid]
+        fold = Fold.of(X, self.codes[train], X_new, self.n_neighbors, D2, D2_new)
+        for pair, labels in fold.labels(self.grid, alive):
             self.n_decompositions += 1
             scores[pair] = self._judged(labels, self.codes[valid])
         return scores
@@ -243,38 +255,61 @@ class _Search:
         flat = [self.score(row, truth) for row in labels.reshape(-1, len(truth))]
         return np.reshape(flat, labels.shape[:-1])
 
-    def _labels(
-        self, train: Ints, valid: Ints, alive: list[tuple[int, int]]
-    ) -> Iterator[tuple[tuple[int, int], Ints]]:
-        """Labels of the samples held out, (ν, readers, samples), for every pair."""
-        classes, codes = np.unique(self.codes[train], return_inverse=True)
-        targets = ClassTargets.of(codes, len(classes))
-        own, new = self._distances(train, valid)
-        for place in sorted({place for place, _ in alive}):
-            D2, D2_new = own(place), new(place)
+
+@dataclass(frozen=True)
+class Fold:
+    """Samples with labels and samples without, and the distances between them in every metric.
+
+    Attributes
+    ----------
+    classes, codes : ndarray
+        Classes that occur, and the place of each sample's among them.
+    D2, D2_new : ndarray of shape (N, N), (new, N)
+        Squared distances among the samples, and from new ones to them.
+    scatter : WithinScatter
+        The metric, learned from the samples.
+    cut, cut_new : SplitDistances
+        The same distances, cut at its axes.
+    """
+
+    classes: Ints
+    codes: Ints
+    D2: Floats
+    D2_new: Floats
+    scatter: WithinScatter
+    cut: SplitDistances
+    cut_new: SplitDistances
+
+    @classmethod
+    def of(
+        cls, X: Any, codes: Ints, X_new: Any, n_neighbors: int | None, D2: Floats, D2_new: Floats
+    ) -> Fold:
+        """Learn the metric from samples."""
+        classes, places = np.unique(codes, return_inverse=True)
+        scatter = learned_scatter(X, codes, n_neighbors)
+        rows, new_rows = X @ scatter.axes, X_new @ scatter.axes
+        cut, cut_new = SplitDistances.of(D2, rows), SplitDistances.of(D2_new, new_rows, rows)
+        return cls(classes, places.astype(np.intp), D2, D2_new, scatter, cut, cut_new)
+
+    def distances(self, shrinkage: float) -> tuple[Floats, Floats]:
+        """Squared distances in the metric: among the samples, and to them."""
+        # Without scatter (no two samples of a class differ) every metric is the Euclidean one.
+        if np.isinf(shrinkage) or self.scatter.deviations.size == 0:
+            return self.D2, self.D2_new
+        factors = self.scatter.factors(shrinkage)
+        return self.cut.shrunk(factors), self.cut_new.shrunk(factors)
+
+    def labels(self, grid: QuickGrid, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Ints]]:
+        """Labels of the new samples, (ν, readers, samples), for pairs of a shrinkage and a σ."""
+        targets = ClassTargets.of(self.codes, len(self.classes))
+        for place in sorted({place for place, _ in pairs}):
+            D2, D2_new = self.distances(grid.shrinkages[place])
             unit = median_distance(D2) if D2.any() else 1.0
-            for sigma_place in [sigma for first, sigma in alive if first == place]:
-                sigma = self.grid.sigmas[sigma_place] * unit
+            for sigma_place in [sigma for first, sigma in pairs if first == place]:
+                sigma = grid.sigmas[sigma_place] * unit
                 spectrum = KernelSpectrum.of(gaussian(D2, sigma), targets)
-                read = _read(spectrum, gaussian(D2_new, sigma), codes, self.grid)
-                yield (place, sigma_place), classes[read]
-
-    def _distances(self, train: Ints, valid: Ints) -> tuple[Callable[[int], Floats], Any]:
-        """Squared distances among training rows and to them, by the place of a shrinkage."""
-        D2, D2_new = self.D2[np.ix_(train, train)], self.D2[np.ix_(valid, train)]
-        scatter = learned_scatter(self.X[train], self.codes[train], self.n_neighbors)
-        if scatter.deviations.size == 0:  # no two samples of a class differ: every metric is Euclidean
-            return (lambda place: D2), (lambda place: D2_new)
-        rows, points = self.X[train] @ scatter.axes, self.X[valid] @ scatter.axes
-        cut, cut_new = SplitDistances.of(D2, rows), SplitDistances.of(D2_new, points, rows)
-        return self._shrunk(D2, cut, scatter), self._shrunk(D2_new, cut_new, scatter)
-
-    def _shrunk(self, D2: Floats, cut: SplitDistances, scatter: WithinScatter) -> Any:
-        def of(place: int) -> Floats:
-            shrinkage = self.grid.shrinkages[place]
-            return D2 if np.isinf(shrinkage) else cut.shrunk(scatter.factors(shrinkage))
-
-        return of
+                read = _read(spectrum, gaussian(D2_new, sigma), self.codes, grid)
+                yield (place, sigma_place), self.classes[read]
 
 
 def _read(spectrum: KernelSpectrum, K_new: Floats, codes: Ints, grid: QuickGrid) -> Ints:

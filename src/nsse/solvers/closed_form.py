@@ -7,7 +7,8 @@ Let G be the orthonormal centred class indicators, n̄ the mean class size, ν =
 B + P = K² + νI whatever the class sizes, so that every solution lies in the span of (K² + νI)⁻¹KG. Read
 by scores, f needs no coordinates: with K = V diag(λ) V', π the shares of the classes, Ē_c = e_c − π_c
 
-    scores_c(x) = π_c + n_c Σ_k θ_k/(1 + θ_k) f_k(x) (ȳ_ck − f̄_k) = π_c + k(x)' V diag(λ/(λ² + ν)) V' Ē_c,
+    scores_c(x) = π_c + n_c Σ_k θ_k/(1 + θ_k) f_k(x) (ȳ_ck − f̄_k)
+                = π_c + k(x)' V diag(λ/(λ² + ν)) V' Ē_c,
 
 ȳ_c the class means of f and f̄ the mean of all samples. It is the regression of class indicators with the
 penalty ν‖c‖²: scores add up to 1, and far from all samples they are the shares. Coordinates come from
