@@ -44,7 +44,16 @@ from nsse.datasets import load_dataset
 from nsse.evaluation import per_class_split
 from nsse.kernels import median_distance, squared_distances
 from nsse.kernels.distances import Shifted
-from nsse.selection.quick import HELD_OUT, Fold, QuickGrid, QuickResult, n_splits_for, quick_search
+from nsse.selection.quick import (
+    HELD_OUT,
+    READERS,
+    VOTERS,
+    Fold,
+    QuickGrid,
+    QuickResult,
+    n_splits_for,
+    quick_search,
+)
 from nsse.selection.splits import BalancedSplits
 from nsse.solvers.closed_form import ClassTargets, KernelSpectrum
 
@@ -60,6 +69,14 @@ NEIGHBORS = {"n_neighbors": [1, 3, 5, 9]}
 # The point that is taken without tuning: shrinkage, σ, ν, reader.
 UNTUNED = QuickGrid((10.0,), (0.8,), (0.01,), ("scores",))
 BEST, VOTE, FIXED = "quick, best point", "quick, vote", "untuned point"
+STUDIED = (
+    "vote of 5",
+    "vote of 15",
+    "scores only",
+    "nearest only",
+    "leave one out",
+    "leave one out, Euclidean",
+)
 TUNED = (VOTE, "SVC tuned", "LDA", "logistic", "forest", "boosting", "k-NN tuned")
 PLAIN = (FIXED, "NSSE()", "SVC(C=10)", "1-NN", "LDA")
 
@@ -102,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
     parser.add_argument("--per-class", type=int, nargs="+", default=(10, 20, 50))
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--studied", action="store_true", help="other ways to choose, too")
+    parser.add_argument("--methods", nargs="+", help="only these; all but those of the study if none")
     parser.add_argument("--rows", type=Path, default=RESULTS / "breadth.csv")
     parser.add_argument("--tables-only", action="store_true", help="print what the rows say")
     options = parser.parse_args(arguments)
@@ -110,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
     if not options.tables_only:
         done = {row.case for row in read_rows(options.rows)}
         todo = [case for case in _cases(options) if case not in done]
-        work = (delayed(measured)(case, options.studied) for case in todo)
+        work = (delayed(measured)(case, options.methods) for case in todo)
         for rows in Parallel(options.jobs, return_as="generator_unordered", batch_size=1)(work):
             append_rows(options.rows, rows)
             print(*(rows[0].case if rows else ("left out",)), flush=True)
@@ -204,8 +221,8 @@ def proportional_split(y: Ints, n_train: int, seed: int) -> tuple[Ints, Ints]:
     return np.flatnonzero(chosen), np.flatnonzero(~chosen)
 
 
-def measured(case: tuple[str, str, int, int], studied: bool) -> list[Row]:
-    """The rows of a case."""
+def measured(case: tuple[str, str, int, int], wanted: Sequence[str] | None) -> list[Row]:
+    """The rows of a case. The search is timed with the vote; the best point is then known."""
     samples = drawn(*case)
     if samples is None:
         return []
@@ -214,8 +231,9 @@ def measured(case: tuple[str, str, int, int], studied: bool) -> list[Row]:
     rows = []
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # forests and regressions of few samples have much to say
-        methods = {**quick_methods(samples, splits, studied), **rivals(samples, splits)}
-        for name, predict in methods.items():
+        methods = {**quick_methods(samples, splits), **rivals(samples, splits)}
+        for name in wanted or [name for name in methods if name not in STUDIED]:
+            predict = methods[name]
             start = time.perf_counter()
             error = 100.0 * float(np.mean(predict() != samples.truth))
             seconds = time.perf_counter() - start
@@ -245,26 +263,24 @@ def rivals(samples: Samples, splits: Any) -> dict[str, Callable[[], Ints]]:
     return {name: predictor(model) for name, model in models.items()}
 
 
-def quick_methods(samples: Samples, splits: Any, studied: bool) -> dict[str, Callable[[], Ints]]:
-    """The closed form: with the best point, by the vote, at one point; and what else was tried."""
+def quick_methods(samples: Samples, splits: Any) -> dict[str, Callable[[], Ints]]:
+    """The closed form: by the vote, with the best point, at one point; and what else was tried."""
 
-    def searched(number: int, grid: QuickGrid | None = None) -> Callable[[], Ints]:
-        def labels() -> Ints:
-            result = quick_search(samples.X, samples.codes, splits, grid)
-            return voted(samples, result, number)
+    @cache
+    def result(readers: tuple[str, ...] = READERS) -> QuickResult:
+        return quick_search(samples.X, samples.codes, splits, QuickGrid(readers=readers))
 
-        return labels
-
-    methods = {BEST: searched(1), VOTE: searched(9), FIXED: lambda: fixed_labels(samples, UNTUNED)}
-    if studied:
-        methods["vote of 5"], methods["vote of 15"] = searched(5), searched(15)
-        methods["scores only"] = searched(1, QuickGrid(readers=("scores",)))
-        methods["nearest only"] = searched(1, QuickGrid(readers=("nearest",)))
-        methods["leave one out"] = lambda: left_out_choice(samples, QuickGrid())
-        methods["leave one out, Euclidean"] = lambda: left_out_choice(
-            samples, QuickGrid(shrinkages=(np.inf,))
-        )
-    return methods
+    return {
+        VOTE: lambda: voted(samples, result(), VOTERS),
+        BEST: lambda: voted(samples, result(), 1),
+        FIXED: lambda: fixed_labels(samples, UNTUNED),
+        "vote of 5": lambda: voted(samples, result(), 5),
+        "vote of 15": lambda: voted(samples, result(), 15),
+        "scores only": lambda: voted(samples, result(("scores",)), 1),
+        "nearest only": lambda: voted(samples, result(("nearest",)), 1),
+        "leave one out": lambda: left_out_choice(samples, QuickGrid()),
+        "leave one out, Euclidean": lambda: left_out_choice(samples, QuickGrid(shrinkages=(np.inf,))),
+    }
 
 
 def voted(samples: Samples, result: QuickResult, number: int) -> Ints:
@@ -347,9 +363,10 @@ def by_set(rows: Iterable[Row]) -> dict[str, dict[str, float]]:
 
 
 def _ranks(table: Floats, methods: list[str], compared: Sequence[str]) -> dict[str, str]:
+    compared = [method for method in compared if method in methods]
     places = [methods.index(method) for method in compared]
     means = rankdata(table[:, places], axis=1).mean(axis=0)
-    return {f"{name}": f"{mean:.2f}" for name, mean in zip(compared, means, strict=True)}
+    return {name: f"{mean:.2f}" for name, mean in zip(compared, means, strict=True)}
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -180,6 +180,6 @@ def test_readers_that_do_not_exist_are_refused(wine):
         quick_search(*wine, splits_of(*wine), grid)
 
 
-@pytest.mark.parametrize(("n_samples", "n_splits"), [(3, 24), (100, 24), (150, 16), (900, 8)])
+@pytest.mark.parametrize(("n_samples", "n_splits"), [(3, 16), (100, 16), (200, 10), (900, 8)])
 def test_fewer_samples_have_more_splits(n_samples, n_splits):
     assert n_splits_for(n_samples) == n_splits

@@ -38,7 +38,7 @@ RACE = {2: 12, 4: 8}
 MANY, FEW, FINALISTS, FINAL_ROWS = 240, 200, 4, 2200
 VOTERS = 9
 # Splits, and the samples that all of them together train on where these are few.
-FEWEST_SPLITS, MOST_SPLITS, TRAINED = 8, 24, 2400
+FEWEST_SPLITS, MOST_SPLITS, TRAINED = 8, 16, 2000
 HELD_OUT = 0.2
 
 
