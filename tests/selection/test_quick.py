@@ -37,12 +37,15 @@ def literal_labels(X, codes, X_new, point):
     K_new = np.exp(-np.array([[np.sum((a - b) ** 2) for b in X] for a in X_new]) / sigma**2)
     E = np.eye(codes.max() + 1)[codes]
     shares = E.mean(axis=0)
-    T = K @ K + point["mu2"] * np.eye(len(K))
+    N, price = len(K), quick.CONSTANT_PRICE
     if point["reader"] == "scores":
-        return np.argmax(K_new @ np.linalg.solve(T, K @ (E - shares)) + shares, axis=1)
-    # f weighted by √τ has the inner products k(x)' T⁻¹KG (G'HG)⁻¹ G'KT⁻¹ k(z).
-    G = np.linalg.svd(E / np.sqrt(E.sum(axis=0)) - np.sqrt(shares) / np.sqrt(len(E)))[0]
-    G = G[:, : codes.max()]
+        A, A_new = np.c_[K, np.ones(N)], np.c_[K_new, np.ones(len(K_new))]
+        penalties = np.diag(np.r_[np.full(N, point["mu2"]), price])
+        C = np.linalg.solve(A.T @ A + penalties, A.T @ (E - shares))
+        return np.argmax(A_new @ C + shares, axis=1)
+    # f weighted by √τ has the inner products k(x)' T⁻¹KG (G'KT⁻¹KG)⁻¹ G'KT⁻¹ k(z).
+    T = K @ (np.eye(N) - np.ones((N, N)) / (N + price)) @ K + point["mu2"] * np.eye(N)
+    G = np.linalg.svd(E / np.sqrt(E.sum(axis=0)) - np.sqrt(shares) / np.sqrt(N))[0][:, : codes.max()]
     A = np.linalg.solve(T, K @ G)
     inner = A @ np.linalg.solve(G.T @ K @ A, A.T)
     labels = []

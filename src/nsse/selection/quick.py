@@ -40,6 +40,8 @@ VOTERS = 9
 # Splits, and the samples that all of them together train on where these are few.
 FEWEST_SPLITS, MOST_SPLITS, TRAINED = 8, 16, 2000
 HELD_OUT = 0.2
+# What a constant in f costs, in samples (`solvers.closed_form`): far from all samples it decides.
+CONSTANT_PRICE = 1.0
 
 
 @dataclass(frozen=True)
@@ -307,7 +309,7 @@ class Fold:
             unit = median_distance(D2) if D2.any() else 1.0
             for sigma_place in [sigma for first, sigma in pairs if first == place]:
                 sigma = grid.sigmas[sigma_place] * unit
-                spectrum = KernelSpectrum.of(gaussian(D2, sigma), targets)
+                spectrum = KernelSpectrum.of(gaussian(D2, sigma), targets, CONSTANT_PRICE)
                 read = _read(spectrum, gaussian(D2_new, sigma), self.codes, grid)
                 yield (place, sigma_place), self.classes[read]
 

@@ -1,20 +1,20 @@
 """The class-means problem without L_w, solved for every weight by one eigendecomposition of K.
 
-Let G be the orthonormal centred class indicators, n̄ the mean class size, ν = μ2/(μ1 n̄). With
+Let G be the orthonormal centred class indicators, n̄ the mean class size, ν = μ2/(μ1 n̄). A constant may
+be added to f at the price of α samples: α = ∞ leaves f as it is, α = 0 makes constants free. With
 
-    B = KGG'K,      P = K(I − GG')K + νI,      C'BC = I,      θ = between/(within + smooth),
+    B = KGG'K,   P = K(I − GG' − 11'/(N + α))K + νI,   C'BC = I,   θ = between/(within + smooth),
 
-B + P = K² + νI whatever the class sizes, so that every solution lies in the span of (K² + νI)⁻¹KG. Read
-by scores, f needs no coordinates: with K = V diag(λ) V', π the shares of the classes, Ē_c = e_c − π_c
+B + P = K(I − 11'/(N + α))K + νI =: T whatever the class sizes, and every solution lies in the span of
+T⁻¹KG. Read by scores, f needs no coordinates: with π the shares of the classes and Ē_c = e_c − π_c
 
-    scores_c(x) = π_c + n_c Σ_k θ_k/(1 + θ_k) f_k(x) (ȳ_ck − f̄_k)
-                = π_c + k(x)' V diag(λ/(λ² + ν)) V' Ē_c,
+    scores_c(x) = π_c + n_c Σ_k θ_k/(1 + θ_k) (f_k(x) − N/(N + α) f̄_k)(ȳ_ck − f̄_k)
+                = π_c + β_c + k(x)'(K² + νI)⁻¹K (Ē_c − β_c 1),      β_c = −1'H_νĒ_c/(N − 1'H_ν1 + α),
 
-ȳ_c the class means of f and f̄ the mean of all samples. It is the regression of class indicators with the
-penalty ν‖c‖²: scores add up to 1, and far from all samples they are the shares. Coordinates come from
-G'H_νG = U diag(τ) U', H_ν = V diag(λ²/(λ² + ν)) V', τ = θ/(1 + θ):
-
-    f √τ = k(x)' V diag(λ/(λ² + ν)) V'G U τ^(−½).
+ȳ_c the class means of f, f̄ the mean of all samples and H_ν = K(K² + νI)⁻¹K: the regression of class
+indicators on kernel functions and a constant, with the penalty ν‖c‖² + αβ². Scores add up to 1. With
+K = V diag(λ) V', (K² + νI)⁻¹K = V diag(λ/(λ² + ν)) V'. Coordinates come from
+G'KT⁻¹KG = U diag(τ) U', τ = θ/(1 + θ): f √τ = k(x)'T⁻¹KG U τ^(−½).
 """
 
 from __future__ import annotations
@@ -74,34 +74,38 @@ class KernelSpectrum:
         V.
     targets : ClassTargets
         Of the same samples.
+    constant_price : float
+        α.
     """
 
     values: Floats
     vectors: Floats
     targets: ClassTargets
+    constant_price: float
 
     @classmethod
     @one_blas_thread()
-    def of(cls, K: Floats, targets: ClassTargets) -> KernelSpectrum:
+    def of(cls, K: Floats, targets: ClassTargets, constant_price: float) -> KernelSpectrum:
         """Decompose a kernel matrix."""
         values, V = np.linalg.eigh(K)
         kept = values > len(K) * EPS * values[-1]
-        return cls(values[kept], V[:, kept], targets)
+        return cls(values[kept], V[:, kept], targets, constant_price)
 
     @one_blas_thread()
     def scores(self, K_new: Floats, nus: Sequence[float]) -> Floats:
         """Scores of new samples, from their kernel rows: (ν, samples, classes)."""
-        filtered = self._along(K_new @ self.vectors, self._filters(nus), self.targets.centred)
-        return filtered + self.targets.shares
+        filters = self._filters(nus)
+        along, constants = self._regressed(self.targets.centred, filters)
+        return _combined(K_new @ self.vectors, filters, along) + self.targets.shares + constants
 
     @one_blas_thread()
     def coordinates(self, K_new: Floats, nus: Sequence[float]) -> tuple[Floats, Floats]:
         """f √τ of the samples and of new ones, (ν, samples, M − 1), by falling τ."""
-        filters = self._filters(nus)
-        G = self.targets.orthonormal
-        own = self._along(self.vectors, self.values[:, np.newaxis] * filters, G)
-        new = self._along(K_new @ self.vectors, filters, G)
-        shares, U = np.linalg.eigh(G.T @ own)  # G'H_νG = U diag(τ) U', one for every ν
+        filters, G = self._filters(nus), self.targets.orthonormal
+        along, _ = self._regressed(G, filters)
+        own = _combined(self.vectors, self.values[:, np.newaxis] * filters, along)
+        new = _combined(K_new @ self.vectors, filters, along)
+        shares, U = np.linalg.eigh(G.T @ own)  # G'KT⁻¹KG = U diag(τ) U', one for every ν
         shares, U = shares[:, ::-1], U[:, :, ::-1]
         # What does not separate at all (τ = 0) is no coordinate.
         weights = np.where(shares > EPS, 1.0 / np.sqrt(np.maximum(shares, EPS)), 0.0)
@@ -113,8 +117,18 @@ class KernelSpectrum:
         values = self.values[:, np.newaxis]
         return np.asarray(values / (values**2 + np.asarray(nus, dtype=np.float64)))
 
-    def _along(self, rows: Floats, filters: Floats, targets: Floats) -> Floats:
-        """rows diag(filter) V' targets for every filter, in one product."""
-        inner = filters[:, :, np.newaxis] * (self.vectors.T @ targets)[:, np.newaxis, :]
-        flat = rows @ inner.reshape(len(inner), -1)
-        return flat.reshape(len(rows), *inner.shape[1:]).transpose(1, 0, 2)
+    def _regressed(self, targets: Floats, filters: Floats) -> tuple[Floats, Floats]:
+        """V'(targets − 1β'), (r, ν, columns), and β, (ν, 1, columns); columns of targets add up to 0."""
+        ones, along = self.vectors.sum(axis=0), self.vectors.T @ targets
+        fitted = (ones * self.values)[:, np.newaxis] * filters  # V'H_ν1
+        rest = len(targets) - ones @ fitted + self.constant_price
+        constants = -(fitted.T @ along) / rest[:, np.newaxis]
+        moved = along[:, np.newaxis, :] - ones[:, np.newaxis, np.newaxis] * constants
+        return moved, constants[:, np.newaxis, :]
+
+
+def _combined(rows: Floats, filters: Floats, along: Floats) -> Floats:
+    """rows diag(filter) along for every filter, in one product: (ν, rows, columns)."""
+    inner = filters[:, :, np.newaxis] * along
+    flat = rows @ inner.reshape(len(inner), -1)
+    return np.asarray(flat.reshape(len(rows), *inner.shape[1:]).transpose(1, 0, 2))
