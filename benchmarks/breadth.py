@@ -1,0 +1,394 @@
+"""How broad the quick tuner is: mean ranks beside other classifiers, on tables and on images.
+
+    NSSE_DATA=<folder> python benchmarks/breadth.py --half choose        # what choices were made on
+    NSSE_DATA=<folder> python benchmarks/breadth.py --half report        # what is reported
+
+The sets are cut in two halves by a hash of their names. Everything that could be chosen, the grid, the
+splits, the vote, the reader, the point without tuning, was chosen on one half; the other is reported.
+Tables: ``keel/balanced`` with so many training samples per class, ``keel/imbalanced`` with so many times
+the number of classes, in their own proportions; standardised on the training samples, words as 0/1
+columns. Images: COIL-20, ORL, Yale divided by their norms, digits as they are. Every case writes its
+rows as it finishes; a run that is started again goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from common import RESULTS, text_table
+from nsse import NSSE
+from nsse.certificates.votes import winners
+from nsse.datasets import load_dataset
+from nsse.evaluation import per_class_split
+from nsse.kernels import gaussian, median_distance, squared_distances
+from nsse.kernels.distances import Shifted
+from nsse.selection.quick import (
+    HELD_OUT,
+    READERS,
+    VOTERS,
+    Fold,
+    QuickGrid,
+    QuickResult,
+    n_splits_for,
+    quick_search,
+)
+from nsse.selection.splits import BalancedSplits
+from nsse.solvers.closed_form import ClassTargets, KernelSpectrum
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+IMAGES = ("coil20", "digits", "orl", "yale")
+KINDS = ("balanced", "imbalanced", "images")
+# Larger cases are left out: boosting takes minutes on them.
+MOST_TRAINING, MOST_TEST = 900, 1000
+SVM_GRID = {"C": [1.0, 10.0, 100.0, 1000.0], "gamma": [0.1, 0.3, 1.0, 3.0]}
+NEIGHBORS = {"n_neighbors": [1, 3, 5, 9]}
+# The point that is taken without tuning: shrinkage, σ, ν, reader.
+UNTUNED = QuickGrid((10.0,), (0.8,), (0.1,), ("scores",))
+BEST, VOTE, FIXED = "quick, best point", "quick, vote", "untuned point"
+STUDIED = (
+    "vote of 5",
+    "vote of 15",
+    "scores only",
+    "nearest only",
+    "leave one out",
+    "leave one out, Euclidean",
+)
+TUNED = (VOTE, "SVC tuned", "LDA", "logistic", "forest", "boosting", "k-NN tuned")
+PLAIN = (FIXED, "NSSE()", "SVC(C=10)", "1-NN", "LDA")
+
+
+@dataclass(frozen=True)
+class Row:
+    """Test error in per cent, and seconds, of one method on one split."""
+
+    kind: str
+    name: str
+    per_class: int
+    seed: int
+    method: str
+    error: float
+    seconds: float
+    n_train: int
+
+    @property
+    def case(self) -> tuple[str, str, int, int]:
+        """What it was measured on."""
+        return self.kind, self.name, self.per_class, self.seed
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Training samples, and what is asked of them."""
+
+    X: Floats
+    codes: Ints
+    X_test: Floats
+    truth: Ints
+
+
+def main(arguments: Sequence[str] | None = None) -> list[Row]:
+    """Measure what is missing, print the ranks."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--half", choices=("choose", "report"), default="report")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--sets", nargs="+", help="only these")
+    parser.add_argument("--per-class", type=int, nargs="+", default=(10, 20, 50))
+    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--methods", nargs="+", help="only these; all but those of the study if none")
+    parser.add_argument("--rows", type=Path, default=RESULTS / "breadth.csv")
+    parser.add_argument("--tables-only", action="store_true", help="print what the rows say")
+    options = parser.parse_args(arguments)
+    wanted = set(_cases(options))
+    if not options.tables_only:
+        done = {row.case for row in read_rows(options.rows)}
+        todo = [case for case in _cases(options) if case not in done]
+        work = (delayed(measured)(case, options.methods) for case in todo)
+        for rows in Parallel(options.jobs, return_as="generator_unordered", batch_size=1)(work):
+            append_rows(options.rows, rows)
+            print(*(rows[0].case if rows else ("left out",)), flush=True)
+    rows = [row for row in read_rows(options.rows) if row.case in wanted]
+    for kind in KINDS:
+        show(kind, [row for row in rows if row.kind == kind])
+    return rows
+
+
+def half_of(name: str) -> str:
+    """The half of the sets that a name belongs to, for ever."""
+    return "report" if zlib.crc32(name.encode()) % 2 else "choose"
+
+
+def _cases(options: argparse.Namespace) -> list[tuple[str, str, int, int]]:
+    names = {kind: _names(kind) for kind in options.kinds}
+    return [
+        (kind, name, size, seed)
+        for seed in range(options.splits)
+        for size in options.per_class
+        for kind, found in names.items()
+        for name in found
+        if half_of(name) == options.half and (not options.sets or name in options.sets)
+    ]
+
+
+def _names(kind: str) -> list[str]:
+    if kind == "images":
+        return list(IMAGES)
+    return sorted(path.stem for path in (_folder() / kind).glob("*.dat"))
+
+
+def _folder() -> Path:
+    return Path(os.environ.get("NSSE_DATA", ".")) / "keel"
+
+
+@cache
+def loaded(kind: str, name: str) -> tuple[Floats, Ints]:
+    """Samples and classes of a set."""
+    if kind == "images":
+        data = load_dataset(name, unit_norm=name != "digits")
+        return np.asarray(data.X, dtype=np.float64), _codes(data.y)
+    with (_folder() / kind / f"{name}.dat").open(encoding="utf-8", newline="") as file:
+        columns = list(zip(*(map(str.strip, row) for row in csv.reader(file) if row), strict=True))
+    return np.hstack([_numbers(column) for column in columns[:-1]]), _codes(columns[-1])
+
+
+def _codes(labels: Any) -> Ints:
+    return np.unique(labels, return_inverse=True)[1].astype(np.intp)
+
+
+def _numbers(column: tuple[str, ...]) -> Floats:
+    """A column of numbers, or one of 0 and 1 for every word but, of two words, one."""
+    try:
+        return np.array(column, dtype=np.float64)[:, np.newaxis]
+    except ValueError:
+        codes = _codes(column)
+        indicators = np.eye(codes.max() + 1)[codes]
+        return indicators[:, 1:] if indicators.shape[1] == 2 else indicators
+
+
+def drawn(kind: str, name: str, per_class: int, seed: int) -> Samples | None:
+    """Training and test samples of a case; None where the set is too small or too large for it."""
+    X, y = loaded(kind, name)
+    sizes = np.bincount(y)
+    if per_class * len(sizes) > MOST_TRAINING:
+        return None
+    if kind == "imbalanced":
+        train, test = proportional_split(y, per_class * len(sizes), seed)
+    elif sizes.min() <= per_class:
+        return None
+    else:
+        train, test = per_class_split(y, per_class, seed)
+    test = np.random.default_rng(seed).permutation(test)[:MOST_TEST]
+    A, B = X[train], X[test]
+    if kind != "images":
+        spread = A.std(axis=0)
+        center, spread = A.mean(axis=0), np.where(spread > 0, spread, 1.0)
+        A, B = (A - center) / spread, (B - center) / spread
+    return Samples(A, y[train], B, y[test])
+
+
+def proportional_split(y: Ints, n_train: int, seed: int) -> tuple[Ints, Ints]:
+    """So many training samples in the proportions of the classes, two of each at least; the others."""
+    rng = np.random.default_rng(seed)
+    sizes = np.bincount(y)
+    wanted = np.clip(np.round(n_train * sizes / len(y)).astype(int), 2, sizes - 1)
+    train = [rng.permutation(np.flatnonzero(y == c))[:n] for c, n in enumerate(wanted)]
+    chosen = np.zeros(len(y), dtype=bool)
+    chosen[np.concatenate(train)] = True
+    return np.flatnonzero(chosen), np.flatnonzero(~chosen)
+
+
+def measured(case: tuple[str, str, int, int], wanted: Sequence[str] | None) -> list[Row]:
+    """The rows of a case. The search is timed with the vote; the best point is then known."""
+    samples = drawn(*case)
+    if samples is None:
+        return []
+    n_train = len(samples.codes)
+    splits = list(BalancedSplits(n_splits_for(n_train), HELD_OUT, 0).split(samples.X, samples.codes))
+    rows = []
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")  # forests and regressions of few samples have much to say
+        methods = {**quick_methods(samples, splits), **rivals(samples, splits)}
+        for name in wanted or [name for name in methods if name not in STUDIED]:
+            predict = methods[name]
+            start = time.perf_counter()
+            error = 100.0 * float(np.mean(predict() != samples.truth))
+            seconds = time.perf_counter() - start
+            rows.append(Row(*case, name, round(error, 3), round(seconds, 3), n_train))
+    return rows
+
+
+def rivals(samples: Samples, splits: Any) -> dict[str, Callable[[], Ints]]:
+    """Labels of the test samples by name of a method."""
+    gammas = [value / (samples.X.shape[1] * samples.X.var()) for value in SVM_GRID["gamma"]]
+    models = {
+        "NSSE()": NSSE(),
+        "SVC(C=10)": SVC(C=10),
+        "SVC tuned": GridSearchCV(SVC(), SVM_GRID | {"gamma": gammas}, cv=splits),
+        "LDA": LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+        "logistic": LogisticRegression(max_iter=500),
+        "forest": RandomForestClassifier(200, random_state=0),
+        # With the 20 samples in a leaf that it asks for, 20 samples of a class make no tree.
+        "boosting": HistGradientBoostingClassifier(min_samples_leaf=5, random_state=0),
+        "1-NN": KNeighborsClassifier(1),
+        "k-NN tuned": GridSearchCV(KNeighborsClassifier(), NEIGHBORS, cv=splits),
+    }
+
+    def predictor(model: Any) -> Callable[[], Ints]:
+        return lambda: model.fit(samples.X, samples.codes).predict(samples.X_test)
+
+    return {name: predictor(model) for name, model in models.items()}
+
+
+def quick_methods(samples: Samples, splits: Any) -> dict[str, Callable[[], Ints]]:
+    """The closed form: by the vote, with the best point, at one point; and what else was tried."""
+
+    @cache
+    def result(readers: tuple[str, ...] = READERS) -> QuickResult:
+        return quick_search(samples.X, samples.codes, splits, QuickGrid(readers=readers))
+
+    return {
+        VOTE: lambda: voted(samples, result(), VOTERS),
+        BEST: lambda: voted(samples, result(), 1),
+        FIXED: lambda: fixed_labels(samples, UNTUNED),
+        "vote of 5": lambda: voted(samples, result(), 5),
+        "vote of 15": lambda: voted(samples, result(), 15),
+        "scores only": lambda: voted(samples, result(("scores",)), 1),
+        "nearest only": lambda: voted(samples, result(("nearest",)), 1),
+        "leave one out": lambda: left_out_choice(samples, QuickGrid()),
+        "leave one out, Euclidean": lambda: left_out_choice(samples, QuickGrid(shrinkages=(np.inf,))),
+    }
+
+
+def voted(samples: Samples, result: QuickResult, number: int) -> Ints:
+    """Labels by the best points of a search, each by the closed form."""
+    # With μ1 = 1 and classes of mean size 1, μ2 is ν.
+    table = result.table(1.0, 1.0, 1)
+    fold = fold_of(samples)
+    ballots = []
+    for row in result.voters(table, number):
+        point = table.points[row]
+        grid = QuickGrid(*((point[name],) for name in ("shrinkage", "sigma", "mu2", "reader")))
+        ballots.append(next(fold.labels(grid, [(0, 0)]))[1][0, 0])
+    return winners(np.column_stack(ballots))
+
+
+def fixed_labels(samples: Samples, grid: QuickGrid) -> Ints:
+    return next(fold_of(samples).labels(grid, [(0, 0)]))[1][0, 0]
+
+
+def fold_of(samples: Samples) -> Fold:
+    X, X_new = samples.X, samples.X_test
+    D2, D2_new = squared_distances(X), Shifted.of(X).squared_distances_from(X_new)
+    return Fold.of(X, samples.codes, X_new, 5, D2, D2_new)
+
+
+def left_out_choice(samples: Samples, grid: QuickGrid) -> Ints:
+    """No splits: leave-one-out errors of the regression, from one decomposition per pair."""
+    fold = fold_of(samples)
+    best: tuple[Any, ...] = (-1.0,)
+    for shrinkage in grid.shrinkages:
+        D2 = fold.distances(shrinkage)[0]
+        unit = median_distance(D2)
+        for sigma in grid.sigmas:
+            targets = ClassTargets.of(fold.codes, len(fold.classes))
+            spectrum = KernelSpectrum.of(gaussian(D2, sigma * unit), targets, np.inf)
+            for nu in grid.nus:
+                right = np.mean(left_out_labels(spectrum, nu) == fold.codes)
+                best = max(best, (right, sigma, nu, shrinkage))
+    _, sigma, nu, shrinkage = best
+    return fixed_labels(samples, QuickGrid((shrinkage,), (sigma,), (nu,), ("scores",)))
+
+
+def left_out_labels(spectrum: KernelSpectrum, nu: float) -> Ints:
+    """(Hy − h y)/(1 − h) for every row of the regression: what the others say of it."""
+    V, shares = spectrum.vectors, spectrum.values**2 / (spectrum.values**2 + nu)
+    targets = spectrum.targets.centred
+    fitted = (V * shares) @ (V.T @ targets)
+    leverages = ((V**2) @ shares)[:, np.newaxis]
+    left_out = (fitted - leverages * targets) / np.maximum(1.0 - leverages, 1e-15)
+    return np.asarray((left_out + spectrum.targets.shares).argmax(axis=1))
+
+
+def show(kind: str, rows: list[Row]) -> None:
+    """Mean errors, mean ranks among the tuned and the plain methods, mean log errors, seconds."""
+    for size in sorted({row.per_class for row in rows}):
+        cell = [row for row in rows if row.per_class == size]
+        errors = by_set(cell)
+        names = list(errors)
+        methods = list(errors[names[0]])
+        table = np.array([[errors[name][method] for method in methods] for name in names])
+        ranks = {**_ranks(table, methods, PLAIN), **_ranks(table, methods, TUNED)}
+        lines = []
+        for place, method in enumerate(methods):
+            seconds = np.mean([row.seconds for row in cell if row.method == method])
+            logs = np.log(table[:, place] + 1.0).mean()
+            rank = ranks.get(method, "")
+            lines.append(
+                [method, f"{table[:, place].mean():.2f}", f"{logs:.3f}", rank, f"{seconds:.2f}"]
+            )
+        print(f"\n{kind}, {size} per class, {len(names)} sets")
+        print(text_table(["", "error %", "log error", "rank", "seconds"], lines))
+
+
+def by_set(rows: Iterable[Row]) -> dict[str, dict[str, float]]:
+    """Name of a set -> method -> mean error."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        found.setdefault(row.name, {}).setdefault(row.method, []).append(row.error)
+    return {name: {m: float(np.mean(e)) for m, e in of.items()} for name, of in found.items()}
+
+
+def _ranks(table: Floats, methods: list[str], compared: Sequence[str]) -> dict[str, str]:
+    compared = [method for method in compared if method in methods]
+    places = [methods.index(method) for method in compared]
+    means = rankdata(table[:, places], axis=1).mean(axis=0)
+    return {name: f"{mean:.2f}" for name, mean in zip(compared, means, strict=True)}
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a file, if there is one."""
+    if not path.exists():
+        return []
+    types = (str, str, int, int, str, float, float, int)
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.reader(file))[1:]
+    return [Row(*(kind(text) for kind, text in zip(types, line, strict=True))) for line in lines]
+
+
+def append_rows(path: Path, rows: list[Row]) -> None:
+    """The rows of a case, written as it finishes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    is_new = not path.exists()
+    with path.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if is_new:
+            writer.writerow([field.name for field in fields(Row)])
+        writer.writerows(list(asdict(row).values()) for row in rows)
+
+
+if __name__ == "__main__":
+    main()

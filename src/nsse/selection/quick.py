@@ -1,0 +1,335 @@
+"""Parameters chosen in seconds: metric, σ, one weight and the reader, by the closed form on splits.
+
+One eigendecomposition per split, shrinkage and σ serves every weight and both readers
+(`solvers.closed_form`); distances for all shrinkages come from one decomposition per split. Pairs of a
+shrinkage and a σ race: those behind after a few splits are not tried on the others. With many samples
+they race in heats that train on a part of them. ``benchmarks/breadth.py`` is the study behind all this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse._errors import rule_error
+from nsse._threads import one_blas_thread
+from nsse.estimators._within_metric import learned_scatter
+from nsse.graphs.metric import WithinScatter
+from nsse.kernels import SplitDistances, gaussian, median_distance, squared_distances
+from nsse.landmarks import stratified
+from nsse.selection.search import Scores
+from nsse.solvers.closed_form import ClassTargets, KernelSpectrum
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Pair = tuple[int, int]
+Score = Callable[[Ints, Ints], float]
+
+READERS = ("scores", "nearest")
+# How many (shrinkage, σ) pairs go on after so many splits.
+RACE = {2: 12, 4: 8}
+# With more training rows than MANY they race in heats that train on FEW of them, and FINALISTS are left.
+# A decomposition takes time as rows³, a support vector machine as rows²: rows · final splits is fixed.
+MANY, FEW, FINALISTS, FINAL_ROWS = 240, 200, 4, 2200
+VOTERS = 9
+# Splits, and the samples that all of them together train on where these are few.
+FEWEST_SPLITS, MOST_SPLITS, TRAINED = 8, 16, 2000
+HELD_OUT = 0.2
+# What a constant in f costs, in samples (`solvers.closed_form`): far from all samples it decides.
+CONSTANT_PRICE = 1.0
+
+
+@dataclass(frozen=True)
+class QuickGrid:
+    """What is tried.
+
+    Attributes
+    ----------
+    shrinkages : tuple of float
+        Of the within-class metric; inf is the Euclidean one.
+    sigmas : tuple of float
+        In medians of the distances in the metric.
+    nus : tuple of float
+        ν = μ2/(μ1 n̄), n̄ the mean class size.
+    readers : tuple of str
+        "scores", "nearest", or both.
+    """
+
+    shrinkages: tuple[float, ...] = (np.inf, 10.0, 1.0, 0.1)
+    sigmas: tuple[float, ...] = (0.3, 0.5, 0.8, 1.2, 2.0, 4.0)
+    nus: tuple[float, ...] = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+    readers: tuple[str, ...] = READERS
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Shrinkages, σ, ν, readers."""
+        return len(self.shrinkages), len(self.sigmas), len(self.nus), len(self.readers)
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Places of all (shrinkage, σ): what takes a decomposition each."""
+        return list(product(range(len(self.shrinkages)), range(len(self.sigmas))))
+
+
+@dataclass(frozen=True)
+class QuickResult:
+    """Scores of all points on all splits.
+
+    Attributes
+    ----------
+    grid : QuickGrid
+        What was tried.
+    scores : ndarray of shape (splits, shrinkages, sigmas, nus, readers)
+        NaN where a pair was out of the race, or the first rounds trained on a part of the samples.
+    n_decompositions : int
+        Eigendecompositions of a kernel matrix.
+    interrupted : bool
+        Whether splits are missing because someone stopped it.
+    """
+
+    grid: QuickGrid
+    scores: Floats
+    n_decompositions: int
+    interrupted: bool
+
+    def table(self, mu1: float, mean_class_size: float, n_components: int) -> Scores:
+        """The same as a table of NSSE's parameters: shrinkage, sigma, mu2 and reader.
+
+        Rows in the order of `scores`, so that ties beyond σ and μ2 go to the larger shrinkage and the
+        first reader. Points out of the race have no mean, and are never best.
+        """
+        grid = self.grid
+        mu2 = [nu * mu1 * mean_class_size for nu in grid.nus]
+        names = ("shrinkage", "sigma", "mu2", "reader")
+        values = product(grid.shrinkages, grid.sigmas, mu2, grid.readers)
+        points = tuple(dict(zip(names, point, strict=True)) for point in values)
+        columns = self.scores.reshape(len(self.scores), -1).T
+        return Scores(
+            points,
+            columns,
+            np.array([point["sigma"] for point in points]),
+            np.array([point["mu2"] for point in points]),
+            np.full(len(points), n_components),
+        )
+
+    def voters(self, table: Scores, n_voters: int = VOTERS) -> list[int]:
+        """Rows of the table that vote, the best first: of every shrinkage, σ and reader its best weight.
+
+        Neighbouring weights label alike; other metrics and scales err elsewhere.
+        """
+        rows = np.arange(len(table.points)).reshape(self.grid.shape)
+        lines = np.moveaxis(rows, 2, -1).reshape(-1, len(self.grid.nus))
+        finite = [line for line in lines if not np.isnan(table.means[line]).any()]
+        best = [line[table.rows(line.tolist()).best()] for line in finite]
+        first = table.best()
+        smooth = sorted(best, key=lambda row: (table.sigmas[row], table.mu2[row], -row), reverse=True)
+        ranked = sorted(smooth, key=lambda row: -round(float(table.means[row]), 12))
+        return [first, *(int(row) for row in ranked if row != first)][:n_voters]
+
+
+def n_splits_for(n_samples: int) -> int:
+    """How many splits: more where samples, and hence the ones held out, are few."""
+    return min(MOST_SPLITS, max(FEWEST_SPLITS, TRAINED // n_samples))
+
+
+def quick_search(
+    X: Any,
+    codes: Ints,
+    splits: Sequence[tuple[Ints, Ints]],
+    grid: QuickGrid | None = None,
+    *,
+    n_neighbors: int | None = 5,
+    score: Score | None = None,
+    advance: Callable[[], None] | None = None,
+    seed: int = 0,
+) -> QuickResult:
+    """Score every point of a grid on splits, by the closed form.
+
+    Parameters
+    ----------
+    X : {ndarray, csr_array} of shape (n_samples, n_features)
+        Samples.
+    codes : ndarray of shape (n_samples,)
+        Classes.
+    splits : sequence of (train, valid)
+        Indices.
+    grid : QuickGrid, default=None
+        None is `QuickGrid()`.
+    n_neighbors : int or None, default=5
+        Of the within-class graph that the metric is learned from.
+    score : callable, default=None
+        ``score(labels, truth)`` of the samples held out; None is the accuracy.
+    advance : callable, default=None
+        Called after every split.
+    seed : int, default=0
+        Draws the part of the samples that the first rounds train on.
+
+    Returns
+    -------
+    QuickResult
+        If interrupted after the race, of the splits that were finished.
+    """
+    grid = QuickGrid() if grid is None else grid
+    unknown = [reader for reader in grid.readers if reader not in READERS]
+    if unknown:
+        raise rule_error("readers", f"be among {READERS}", unknown, 'Take "scores".')
+    search = _Search(
+        X, squared_distances(X), codes, grid, n_neighbors, score, np.random.default_rng(seed)
+    )
+    with one_blas_thread():
+        return search.run(list(splits), advance or (lambda: None))
+
+
+@dataclass
+class _Search:
+    """A race of pairs over splits."""
+
+    X: Any
+    D2: Floats
+    codes: Ints
+    grid: QuickGrid
+    n_neighbors: int | None
+    score: Score | None
+    rng: np.random.Generator
+    n_decompositions: int = 0
+
+    def run(self, splits: list[tuple[Ints, Ints]], advance: Callable[[], None]) -> QuickResult:
+        alive, finals = self.grid.pairs, splits
+        n_rows = max(len(train) for train, _ in splits)
+        if n_rows > MANY:
+            alive = self._heats(splits, alive)
+            finals = splits[: max(2, round(FINAL_ROWS / n_rows))]
+        scores: list[Floats] = []
+        interrupted = False
+        try:
+            for train, valid in finals:
+                scores.append(self._scored(train, valid, alive))
+                advance()
+                alive = self._left(scores, alive)
+        except KeyboardInterrupt:
+            if not scores:
+                raise
+            interrupted = True
+        return QuickResult(self.grid, np.array(scores), self.n_decompositions, interrupted)
+
+    def _heats(self, splits: list[tuple[Ints, Ints]], alive: list[Pair]) -> list[Pair]:
+        """The pairs that are best on training sets of few samples."""
+        scores: list[Floats] = []
+        for train, valid in splits:
+            few = train[stratified(_consecutive(self.codes[train]), FEW, self.rng)]
+            scores.append(self._scored(few, valid, alive))
+            alive = self._left(scores, alive)
+        return self._best_pairs(scores, alive, FINALISTS)
+
+    def _left(self, scores: list[Floats], alive: list[Pair]) -> list[Pair]:
+        """The pairs that go on."""
+        return self._best_pairs(scores, alive, RACE.get(len(scores), len(alive)))
+
+    def _best_pairs(self, scores: list[Floats], alive: list[Pair], number: int) -> list[Pair]:
+        """Those with the best points; of several the better ones on the whole."""
+        if number >= len(alive):
+            return alive
+        means = np.mean(scores, axis=0)
+
+        def standing(pair: Pair) -> tuple[float, float]:
+            return round(float(means[pair].max()), 12), float(means[pair].mean())
+
+        return sorted(sorted(alive, key=standing, reverse=True)[:number])
+
+    def _scored(self, train: Ints, valid: Ints, alive: list[Pair]) -> Floats:
+        scores = np.full(self.grid.shape, np.nan)
+        D2, D2_new = self.D2[np.ix_(train, train)], self.D2[np.ix_(valid, train)]
+        X, X_new = self.X[train], self.X[valid]
+        fold = Fold.of(X, self.codes[train], X_new, self.n_neighbors, D2, D2_new)
+        for pair, labels in fold.labels(self.grid, alive):
+            self.n_decompositions += 1
+            scores[pair] = self._judged(labels, self.codes[valid])
+        return scores
+
+    def _judged(self, labels: Ints, truth: Ints) -> Floats:
+        if self.score is None:
+            return np.asarray((labels == truth).mean(axis=-1))
+        flat = [self.score(row, truth) for row in labels.reshape(-1, len(truth))]
+        return np.reshape(flat, labels.shape[:-1])
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Samples with labels and samples without, and the distances between them in every metric.
+
+    Attributes
+    ----------
+    classes, codes : ndarray
+        Classes that occur, and the place of each sample's among them.
+    D2, D2_new : ndarray of shape (N, N), (new, N)
+        Squared distances among the samples, and from new ones to them.
+    scatter : WithinScatter
+        The metric, learned from the samples.
+    cut, cut_new : SplitDistances
+        The same distances, cut at its axes.
+    """
+
+    classes: Ints
+    codes: Ints
+    D2: Floats
+    D2_new: Floats
+    scatter: WithinScatter
+    cut: SplitDistances
+    cut_new: SplitDistances
+
+    @classmethod
+    def of(
+        cls, X: Any, codes: Ints, X_new: Any, n_neighbors: int | None, D2: Floats, D2_new: Floats
+    ) -> Fold:
+        """Learn the metric from samples."""
+        classes, places = np.unique(codes, return_inverse=True)
+        scatter = learned_scatter(X, codes, n_neighbors)
+        rows, new_rows = X @ scatter.axes, X_new @ scatter.axes
+        cut, cut_new = SplitDistances.of(D2, rows), SplitDistances.of(D2_new, new_rows, rows)
+        return cls(classes, places.astype(np.intp), D2, D2_new, scatter, cut, cut_new)
+
+    def distances(self, shrinkage: float) -> tuple[Floats, Floats]:
+        """Squared distances in the metric: among the samples, and to them."""
+        # Without scatter (no two samples of a class differ) every metric is the Euclidean one.
+        if np.isinf(shrinkage) or self.scatter.deviations.size == 0:
+            return self.D2, self.D2_new
+        factors = self.scatter.factors(shrinkage)
+        return self.cut.shrunk(factors), self.cut_new.shrunk(factors)
+
+    def labels(self, grid: QuickGrid, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Ints]]:
+        """Labels of the new samples, (ν, readers, samples), for pairs of a shrinkage and a σ."""
+        targets = ClassTargets.of(self.codes, len(self.classes))
+        for place in sorted({place for place, _ in pairs}):
+            D2, D2_new = self.distances(grid.shrinkages[place])
+            unit = median_distance(D2) if D2.any() else 1.0
+            for sigma_place in [sigma for first, sigma in pairs if first == place]:
+                sigma = grid.sigmas[sigma_place] * unit
+                spectrum = KernelSpectrum.of(gaussian(D2, sigma), targets, CONSTANT_PRICE)
+                read = _read(spectrum, gaussian(D2_new, sigma), self.codes, grid)
+                yield (place, sigma_place), self.classes[read]
+
+
+def _read(spectrum: KernelSpectrum, K_new: Floats, codes: Ints, grid: QuickGrid) -> Ints:
+    """Labels, (ν, readers, samples)."""
+    read = []
+    for reader in grid.readers:
+        if reader == "scores":
+            read.append(spectrum.scores(K_new, grid.nus).argmax(axis=2))
+        else:
+            read.append(codes[_nearest(*spectrum.coordinates(K_new, grid.nus))])
+    return np.stack(read, axis=1)
+
+
+def _nearest(own: Floats, new: Floats) -> Ints:
+    """Place of the nearest of its own for every new point, in every layer."""
+    D2 = np.einsum("kid,kid->ki", own, own)[:, np.newaxis, :] - 2.0 * (new @ own.transpose(0, 2, 1))
+    return np.asarray(D2.argmin(axis=2))
+
+
+def _consecutive(codes: Ints) -> Ints:
+    return np.unique(codes, return_inverse=True)[1].astype(np.intp)
