@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from nsse._errors import rule_error
 from nsse._threads import one_blas_thread
-from nsse.estimators._within_metric import learned_scatter
 from nsse.graphs.metric import WithinScatter
 from nsse.kernels import SplitDistances, gaussian, median_distance, squared_distances
-from nsse.landmarks import stratified
+from nsse.landmarks import scatter_of, stratified
 from nsse.selection.search import Scores
 from nsse.solvers.closed_form import ClassTargets, KernelSpectrum
 
@@ -288,7 +287,7 @@ class Fold:
     ) -> Fold:
         """Learn the metric from samples."""
         classes, places = np.unique(codes, return_inverse=True)
-        scatter = learned_scatter(X, codes, n_neighbors)
+        scatter = scatter_of(X, codes, n_neighbors)
         rows, new_rows = X @ scatter.axes, X_new @ scatter.axes
         cut, cut_new = SplitDistances.of(D2, rows), SplitDistances.of(D2_new, new_rows, rows)
         return cls(classes, places.astype(np.intp), D2, D2_new, scatter, cut, cut_new)
