@@ -25,10 +25,13 @@ from nsse.estimators._posing import encode_labels
 from nsse.estimators._settings import Settings, check_settings
 from nsse.kernels import check_distinct, squared_distances
 from nsse.landmarks import RowSource, read_blocks
+from nsse.selection.choosing import Choice, full_choice, quick_choice
 from nsse.selection.grid import Split, default_param_grid
 from nsse.selection.points import with_params
+from nsse.selection.quick import HELD_OUT, n_splits_for
+from nsse.selection.quick import VOTERS as QUICK_VOTERS
 from nsse.selection.scoring import label_scorer
-from nsse.selection.search import NoPointError, Scores, cv_results, run_search
+from nsse.selection.search import cv_results
 from nsse.selection.splits import drawn_splits
 from nsse.selection.subsample import Searched, searched_samples
 from nsse.selection.trial import Trial
@@ -36,6 +39,8 @@ from nsse.selection.voting import share_centers, vote_probabilities, voters
 
 # How many points vote where it is left to us; docs/model_selection.md compares.
 VOTERS = 20
+# Random splits of the searches by fits, and the share of every class that they hold out.
+REPEATS, FRACTION = 20, 0.15
 
 
 class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
@@ -49,15 +54,18 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     Parameters
     ----------
     param_grid : dict or list of dicts, default=None
-        Parameter names of NSSE and lists of values, as in ``GridSearchCV``. None is
-        `default_param_grid` for the number of classes. Values of ``n_components``, ``mu1``, ``mu2``,
-        ``mu3``, ``n_neighbors``, ``beta`` and ``sigma`` share their work; any other parameter
-        multiplies it. ``solver="alternating"`` shares nothing.
+        Parameter names of NSSE and lists of values, as in ``GridSearchCV``. None leaves the choice to
+        the quick search, or is `default_param_grid` for the others. Values of ``n_components``,
+        ``mu1``, ``mu2``, ``mu3``, ``n_neighbors``, ``beta`` and ``sigma`` share their work; any other
+        parameter multiplies it. ``solver="alternating"`` shares nothing.
     estimator : NSSE, default=None
         Holds the parameters that are not in the grid. None is ``NSSE()``.
-    search : {"joint", "sequential"}, default="joint"
-        "joint" scores the whole grid. "sequential" is the rule of the paper: one parameter at a time,
-        the others kept at their best values so far.
+    search : {"quick", "full", "sequential"}, default=None
+        "quick" chooses metric, shrinkage, σ, `mu2` and the reader of f by a closed form: one
+        eigendecomposition serves all weights, and what falls behind is dropped. What `estimator` sets
+        otherwise than NSSE's defaults is kept. "full" scores a whole grid by fits of NSSE.
+        "sequential" is the rule of the paper: one parameter at a time, the others kept at their best
+        values so far. None is "quick" without a `param_grid` and "full" with one.
     start : dict, default=None
         Sequential search only: first values of parameters; those not named start at what `estimator`
         has.
@@ -66,11 +74,12 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         the others.
     n_rounds : int, default=1
         Sequential search only: how often to go through all parameters.
-    n_repeats : int, default=20
-        Number of random splits.
-    validation_fraction : float, default=0.15
+    n_repeats : int, default=None
+        Number of random splits. None is 20; 8 to 16 for the quick search, the fewer the more samples.
+    validation_fraction : float, default=None
         Share of every class that is held out, rounded, at least one sample of each. A small share: the
-        models that are compared learn from almost as many samples as the final one.
+        models that are compared learn from almost as many samples as the final one. None is 0.15, and
+        0.2 for the quick search.
     cv : int, splitter or iterable, default=None
         Splits in any form that scikit-learn takes, instead of the two parameters above.
     scoring : str or callable, default=None
@@ -170,12 +179,12 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         param_grid: Any = None,
         *,
         estimator: NSSE | None = None,
-        search: str = "joint",
+        search: str | None = None,
         start: Mapping[str, Any] | None = None,
         order: Sequence[str] | None = None,
         n_rounds: int = 1,
-        n_repeats: int = 20,
-        validation_fraction: float = 0.15,
+        n_repeats: int | None = None,
+        validation_fraction: float | None = None,
         cv: Any = None,
         scoring: Any = None,
         n_subsample: int = 2000,
@@ -250,7 +259,11 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return self._fit(base, settings, source, source.y, lambda best: best.fit_blocks(blocks))
 
     def _checked(self) -> tuple[NSSE, Settings]:
-        check_choice("search", self.search, ("joint", "sequential"))
+        if self.search is not None:
+            check_choice("search", self.search, ("quick", "full", "sequential"))
+        if self.search == "quick" and self.param_grid is not None:
+            cure = 'Leave it None, or take search="full", which scores every point of a grid.'
+            raise rule_error("param_grid", 'be None with search="quick"', self.param_grid, cure)
         base = _checked_estimator(self.estimator)
         return base, check_settings(base)
 
@@ -263,22 +276,16 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         refit: Callable[[NSSE], NSSE],
     ) -> NSSECV:
         classes, _ = encode_labels(y)
-        n_voters = self._n_voters(settings)
         n_rows = check_count("n_subsample", self.n_subsample, cure="2000 is a fair number.")
         searched = searched_samples(source, y, settings, n_rows, self.random_state)
-        grid = default_param_grid(len(classes)) if self.param_grid is None else self.param_grid
-        splits = drawn_splits(self, searched.X, searched.y)
+        splits = drawn_splits(self, searched.X, searched.y, *self._plan_of_splits(len(searched.y)))
+        n_voters = self._n_voters(settings)
         with logged(self.verbose):
-            trial = self._trial(base, searched, splits)
-            try:
-                table, index = run_search(self, grid, base, trial)
-            except NoPointError:
-                raise trial.total_failure() from None
-            trial.warn_about_failures(table)
-            LOGGER.info("%d grid points on %d splits: %s", len(table.points), len(splits), trial.told())
-            best = refit(with_params(clone(base), table.points[index]))
-            others = voters(base, table, table.next_best(index, n_voters - 1), refit)
-        for name, value in _fitted([best, *others], table, index, trial, len(splits)).items():
+            choice = self._chosen(base, searched, splits, n_voters, len(classes))
+            LOGGER.info("%d points on %d splits", len(choice.table.points), choice.n_splits)
+            best = refit(with_params(clone(choice.base), choice.table.points[choice.index]))
+            others = voters(choice.base, choice.table, choice.others, refit)
+        for name, value in _fitted([best, *others], choice).items():
             setattr(self, name, value)
         share_centers(self.voters_)
         return self
@@ -370,16 +377,37 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             n_rows = min(n_samples, self.n_subsample)
         n_workers, n_train = effective_n_jobs(self.n_jobs), n_rows
         if self.cv is None:
-            n_workers = min(n_workers, self.n_repeats)
-            n_train = round((1 - self.validation_fraction) * n_rows)
+            n_repeats, fraction = self._plan_of_splits(n_rows)
+            n_workers = min(n_workers, n_repeats if self.n_repeats is None else self.n_repeats)
+            held_out = fraction if self.validation_fraction is None else self.validation_fraction
+            n_train = round((1 - held_out) * n_rows)
         sweeps = n_workers * sweep_memory(n_train, list(ParameterGrid(grid)), n_classes)
         distances = 8 * n_rows**2
         return distances + max(sweeps, base.estimate_memory(n_samples, n_features, n_classes))
 
+    @property
+    def _is_quick(self) -> bool:
+        return self.param_grid is None if self.search is None else self.search == "quick"
+
+    def _plan_of_splits(self, n_samples: int) -> tuple[int, float]:
+        """How many random splits, and the share held out, where the user leaves it to us."""
+        return (n_splits_for(n_samples), HELD_OUT) if self._is_quick else (REPEATS, FRACTION)
+
+    def _chosen(
+        self, base: NSSE, searched: Searched, splits: Sequence[Any], n_voters: int, n_classes: int
+    ) -> Choice:
+        if self._is_quick:
+            return quick_choice(self, base, searched, splits, n_voters)
+        grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
+        trial = self._trial(base, searched, list(splits))
+        return full_choice(self, base, grid, trial, len(splits), n_voters)
+
     def _n_voters(self, settings: Settings) -> int:
-        if self.n_voters is None:
-            return VOTERS if settings.centers is None else 1
-        return check_count("n_voters", self.n_voters, cure="1 leaves labels to the best point.")
+        if self.n_voters is not None:
+            return check_count("n_voters", self.n_voters, cure="1 leaves labels to the best point.")
+        if settings.centers is not None:
+            return 1
+        return QUICK_VOTERS if self._is_quick else VOTERS
 
     def _trial(self, base: NSSE, searched: Searched, splits: list[tuple[Any, Any]]) -> Trial:
         score = label_scorer(self.scoring)
@@ -404,10 +432,8 @@ def _checked_estimator(estimator: Any) -> NSSE:
     return estimator
 
 
-def _fitted(
-    voting: list[NSSE], table: Scores, index: int, trial: Trial, n_splits: int
-) -> dict[str, Any]:
-    best = voting[0]
+def _fitted(voting: list[NSSE], choice: Choice) -> dict[str, Any]:
+    best, table, index = voting[0], choice.table, choice.index
     return {
         "best_estimator_": best,
         "best_params_": dict(table.points[index]),
@@ -415,8 +441,8 @@ def _fitted(
         "best_score_": float(table.means[index]),
         "cv_results_": cv_results(table),
         "voters_": voting,
-        "n_splits_": n_splits,
-        "counts_": dict(trial.counts),
+        "n_splits_": choice.n_splits,
+        "counts_": dict(choice.counts),
         "classes_": best.classes_,
         "embedding_": best.embedding_,
         "classifier_": best.classifier_,

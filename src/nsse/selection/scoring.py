@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,27 @@ from sklearn.metrics import get_scorer
 from nsse._errors import rule_message
 from nsse.selection.grid import Scorer, Split
 
+CodeScorer = Callable[[NDArray[Any], NDArray[Any]], float]
+
 
 def label_scorer(scoring: Any) -> Scorer:
     """``score(labels, split)`` for a scoring of scikit-learn's that looks at labels only."""
     if scoring is None or scoring == "accuracy":
         return accuracy
     return _LabelScorer(get_scorer(scoring))
+
+
+def code_scorer(scoring: Any, classes: NDArray[Any]) -> CodeScorer | None:
+    """``score(labels, truth)`` of codes of the classes; None for the accuracy."""
+    if scoring is None or scoring == "accuracy":
+        return None
+    scorer = get_scorer(scoring)
+
+    def score(labels: NDArray[Any], truth: NDArray[Any]) -> float:
+        # A scorer of labels does not look at samples; that of another kind is refused there.
+        return _asked(scorer, classes[labels], classes, np.zeros((len(truth), 1)), classes[truth])
+
+    return score
 
 
 def accuracy(labels: NDArray[Any], split: Split) -> float:
@@ -32,17 +48,21 @@ class _LabelScorer:
         self._scorer = scorer
 
     def __call__(self, labels: NDArray[Any], split: Split) -> float:
-        answers = _Answers(labels, np.unique(split.y))
-        try:
-            return float(self._scorer(answers, split.X[split.valid], split.y[split.valid]))
-        except AttributeError as error:
-            message = rule_message(
-                "scoring",
-                "be made of predicted labels alone",
-                self._scorer,
-                'Take one such as "balanced_accuracy", or scikit-learn\'s GridSearchCV.',
-            )
-            raise TypeError(message) from error
+        X, y = split.X[split.valid], split.y[split.valid]
+        return _asked(self._scorer, labels, np.unique(split.y), X, y)
+
+
+def _asked(scorer: Any, labels: Any, classes: Any, X: Any, y: Any) -> float:
+    try:
+        return float(scorer(_Answers(labels, classes), X, y))
+    except AttributeError as error:
+        message = rule_message(
+            "scoring",
+            "be made of predicted labels alone",
+            scorer,
+            'Take one such as "balanced_accuracy", or scikit-learn\'s GridSearchCV.',
+        )
+        raise TypeError(message) from error
 
 
 class _Answers(ClassifierMixin, BaseEstimator):

@@ -98,14 +98,14 @@ Evaluate = Callable[[Sequence[Params]], Scores]
 def run_search(model: Any, grid: Any, base: Any, trial: Any) -> tuple[Scores, int]:
     """The search that the parameters of an `NSSECV` ask for; ``trial`` scores points."""
     tolerance = check_number("tolerance", model.tolerance, cure="0 takes the best point.")
-    if model.search == "joint":
+    if model.search != "sequential":
         return joint_search(grid, tolerance, trial)
     if not isinstance(grid, Mapping):
         raise rule_error(
             "param_grid",
             'be one dict for search="sequential"',
             type(grid).__name__,
-            'Join the dicts, or take search="joint".',
+            'Join the dicts, or take search="full".',
         )
     order = search_order(grid, model.order)
     start = base.get_params() | dict(model.start or {})

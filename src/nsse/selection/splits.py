@@ -85,13 +85,17 @@ class _Deck:
         return hand
 
 
-def drawn_splits(model: Any, X: Any, y: NDArray[Any]) -> list[tuple[Any, Any]]:
-    """The splits that the parameters of an `NSSECV` ask for."""
+def drawn_splits(
+    model: Any, X: Any, y: NDArray[Any], usual_repeats: int, usual_fraction: float
+) -> list[tuple[Any, Any]]:
+    """The splits that the parameters of an `NSSECV` ask for; what they leave open is as usual."""
     if model.cv is not None:
         splits = list(check_cv(model.cv, y, classifier=True).split(X, y))
         return checked_splits(splits, len(y))
-    n_repeats = check_count("n_repeats", model.n_repeats, cure="20 is a fair number.")
-    fraction = check_number("validation_fraction", model.validation_fraction, cure=FRACTION_CURE)
+    repeats = usual_repeats if model.n_repeats is None else model.n_repeats
+    share = usual_fraction if model.validation_fraction is None else model.validation_fraction
+    n_repeats = check_count("n_repeats", repeats, cure="20 is a fair number.")
+    fraction = check_number("validation_fraction", share, cure=FRACTION_CURE)
     if fraction >= 1:
         raise rule_error(
             "validation_fraction", "be less than 1", model.validation_fraction, FRACTION_CURE

@@ -1,0 +1,128 @@
+"""What a search chose, whichever search it was: a table of points, the best of them, and who votes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from nsse._progress import progress_bar
+from nsse.selection.quick import QuickGrid, quick_search
+from nsse.selection.scoring import code_scorer
+from nsse.selection.search import NoPointError, Scores, run_search
+from nsse.selection.subsample import Searched
+from nsse.selection.trial import Trial
+
+# What the quick search chooses, each unless the estimator has another value than NSSE's own.
+CHOSEN = ("metric", "shrinkage", "sigma", "mu2", "classifier")
+# What its closed form stands for.
+CLOSED_FORM = {"normalization": "classes", "embedding_scale": "unit"}
+# With fewer samples it is over before a bar is drawn.
+SHOWN_FROM = 300
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Points with their scores, and what was made of them.
+
+    Attributes
+    ----------
+    base : NSSE
+        Unfitted; it holds what the points do not say.
+    table : Scores
+        The points.
+    index : int
+        The best of them.
+    others : list of int
+        Those that vote beside it, the best first.
+    counts : Counter
+        What was computed.
+    n_splits : int
+        On how many splits.
+    """
+
+    base: Any
+    table: Scores
+    index: int
+    others: list[int]
+    counts: Counter[str]
+    n_splits: int
+
+
+def quick_choice(
+    model: Any, base: Any, searched: Searched, splits: Sequence[tuple[Any, Any]], n_voters: int
+) -> Choice:
+    """Metric, scale, smoothness and reader by the closed form, for the parameters of an `NSSECV`."""
+    classes, codes = np.unique(searched.y, return_inverse=True)
+    fixed = _fixed(base)
+    grid = _grid_around(fixed)
+    progress = False if model.progress is None and len(searched.y) < SHOWN_FROM else model.progress
+    with progress_bar(len(splits), "splits", progress) as advance:
+        found = quick_search(
+            searched.X,
+            codes.astype(np.intp),
+            splits,
+            grid,
+            n_neighbors=base.n_neighbors,
+            score=code_scorer(model.scoring, classes),
+            advance=advance,
+        )
+    n_samples = len(searched.y) if searched.whole is None else float(searched.whole.sum())
+    d = len(classes) - 1 if base.n_components is None else int(base.n_components)
+    raw = found.table(base.mu1, n_samples / len(classes), d)
+    table = Scores(tuple(_params(point, fixed) for point in raw.points), *raw._columns)
+    rows = found.voters(raw, n_voters)
+    counts = Counter({"eigendecompositions": found.n_decompositions})
+    start = clone(base).set_params(**CLOSED_FORM)
+    return Choice(start, table, rows[0], rows[1:], counts, len(found.scores))
+
+
+def full_choice(model: Any, base: Any, grid: Any, trial: Trial, n_splits: int, n_voters: int) -> Choice:
+    """The whole grid, or one parameter at a time: every point scored by the sweep."""
+    try:
+        table, index = run_search(model, grid, base, trial)
+    except NoPointError:
+        raise trial.total_failure() from None
+    trial.warn_about_failures(table)
+    others = table.next_best(index, n_voters - 1)
+    return Choice(clone(base), table, index, others, trial.counts, n_splits)
+
+
+def _fixed(base: Any) -> dict[str, Any]:
+    """What the estimator says otherwise than NSSE does by itself: that is not searched for."""
+    given, usual = base.get_params(deep=False), type(base)().get_params(deep=False)
+    return {name: given[name] for name in CHOSEN if given[name] is not usual[name]}
+
+
+def _grid_around(fixed: dict[str, Any]) -> QuickGrid:
+    """The grid, with one value for what is fixed; a classifier of the user's own reads the result."""
+    grid = QuickGrid()
+    if fixed.get("metric") == "euclidean":
+        grid = replace(grid, shrinkages=(np.inf,))
+    elif "shrinkage" in fixed:
+        grid = replace(grid, shrinkages=(float(fixed["shrinkage"]),))
+    elif "metric" in fixed:
+        grid = replace(grid, shrinkages=tuple(s for s in grid.shrinkages if np.isfinite(s)))
+    if "sigma" in fixed:
+        grid = replace(grid, sigmas=(float(fixed["sigma"]),))
+    if "classifier" in fixed:
+        named = fixed["classifier"] if isinstance(fixed["classifier"], str) else "scores"
+        grid = replace(grid, readers=(named,))
+    return grid
+
+
+def _params(point: dict[str, Any], fixed: dict[str, Any]) -> dict[str, Any]:
+    """A point of the closed form as parameters of NSSE."""
+    euclidean = np.isinf(point["shrinkage"])
+    told = {
+        "metric": "euclidean" if euclidean else "within",
+        "shrinkage": 1.0 if euclidean else point["shrinkage"],
+        "sigma": point["sigma"],
+        "mu2": point["mu2"],
+        "classifier": point["reader"],
+    }
+    return told | fixed
