@@ -89,7 +89,7 @@ class ShiftedGraph:
     def classes_only(self) -> ShiftedGraph:
         """μ1 = 1 and no edges: S without its first term."""
         empty = tuple(sparse.csr_array(block.shape) for block in self.blocks)
-        whole = None if self.whole is None else 0.0 * self.whole
+        whole = None if self.whole is None else sparse.csr_array(self.whole.shape)
         return ShiftedGraph(self.codes, empty, 1.0, whole, self.sizes)
 
     @property
@@ -166,9 +166,15 @@ class ShiftedGraph:
         """The rows less the mean of their class."""
         if self.whole is None:
             return A[rows] - A[rows].mean(axis=0)
-        means = np.add.reduceat(A, [s.start for s in self.slices], axis=0)
-        means /= np.bincount(self.codes)[:, np.newaxis]
+        starts, own = self._runs
+        means = np.add.reduceat(A, starts, axis=0)
+        means /= own
         return A - means[self.codes]
+
+    @cached_property
+    def _runs(self) -> tuple[list[int], Ints]:
+        """Where each class begins, and how many rows it has, as a column."""
+        return [s.start for s in self.slices], np.bincount(self.codes)[:, np.newaxis]
 
     def within(self, Y: Floats) -> float:
         """tr(Y'L_w Y), the first term of Eq. (11)."""
