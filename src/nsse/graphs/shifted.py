@@ -129,6 +129,9 @@ class ShiftedGraph:
             # μ1 (n_c I − 11')A_c, the complete graph of the class, and μ1 1(1'A), the centring. Both
             # Laplacians vanish on constants: centred first, nearly constant columns keep their digits.
             centred = self._centred(A, rows)
+            if self.mu1 == 0.0:  # edges only, as in a sweep
+                out[rows] = L @ centred
+                return
             np.multiply(centred, self.mu1 * n_c, out=out[rows])
             out[rows] += L @ centred
             out[rows] += root * total
@@ -169,7 +172,8 @@ class ShiftedGraph:
         starts, own = self._runs
         means = np.add.reduceat(A, starts, axis=0)
         means /= own
-        return A - means[self.codes]
+        spread = means[self.codes]
+        return np.subtract(A, spread, out=spread)
 
     @cached_property
     def _runs(self) -> tuple[list[int], Ints]:
