@@ -182,8 +182,7 @@ class ShiftedGraph:
 
     def within(self, Y: Floats) -> float:
         """tr(Y'L_w Y), the first term of Eq. (11)."""
-        parts = zip(self.slices, self.blocks, strict=True)
-        return float(sum(np.einsum("ij,ij->", Y[rows], L_c @ Y[rows]) for rows, L_c in parts))
+        return float(sum(np.einsum("ij,ij->", Y[rows], L @ Y[rows]) for rows, L, *_ in self._parts))
 
     def between(self, Y: Floats) -> float:
         """tr(Y'L_b Y), the second term of Eq. (11) without its weight."""
