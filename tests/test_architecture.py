@@ -18,10 +18,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Which room may import which, besides itself. `nsse` is the package's own __init__.
 RELATE = {"graphs", "kernels"}
-SOLVE = RELATE | {"solvers", "extensions", "landmarks"}
-# `certificates` knows maps and classifiers, not estimators: these offer its radii as a method.
-CERTIFY = SOLVE | {"certificates"}
-FIT = CERTIFY | {"estimators", "selection", "exports"}
+SOLVE = RELATE | {"solvers", "extensions"}
+FIT = {"estimators", "selection"}
 MAY_IMPORT = {
     "datasets": set(),
     "graphs": set(),
@@ -29,16 +27,18 @@ MAY_IMPORT = {
     "solvers": RELATE,
     "extensions": RELATE,
     "landmarks": RELATE | {"solvers", "extensions"},
-    "certificates": SOLVE,
-    "estimators": CERTIFY | {"report"},  # `plot` draws, and imports at use: see AT_USE
-    "selection": CERTIFY | {"estimators", "report"},
-    "exports": CERTIFY | {"estimators", "selection", "nsse"},  # a file says which version wrote it
-    "evaluation": {"datasets"},  # it receives estimators
-    "paper": FIT | {"datasets", "evaluation"},
+    # It knows maps and classifiers, not estimators: these offer its radii as a method.
+    "certificates": RELATE | {"extensions"},
+    "estimators": SOLVE | {"landmarks", "certificates", "report"},  # `plot` draws: see AT_USE
+    "selection": SOLVE | {"landmarks", "certificates", "estimators"},
+    # A file says which version wrote it.
+    "exports": FIT | {"kernels", "solvers", "extensions", "certificates", "nsse"},
+    "evaluation": set(),  # it receives estimators
+    "paper": SOLVE | FIT | {"datasets", "evaluation"},
     # It receives frames; the report also asks a model what it proves, and averages its pictures.
     "report": {"certificates", "datasets"},
     "plot": {"report"},
-    "cli": FIT | {"datasets", "evaluation", "paper", "report", "nsse"},
+    "cli": FIT | {"certificates", "exports", "datasets", "evaluation", "paper", "report", "nsse"},
     "nsse": {"estimators", "selection", "exports"},
     "__main__": {"cli"},
     "_errors": set(),
@@ -156,6 +156,15 @@ def test_imports_point_to_the_left():
         imported = imported_rooms(path.read_text(encoding="utf-8"), package)
         found[relative(path)] = sorted(offences(room_of(path), imported))
     assert not only_offenders(found), "these files must not import these rooms"
+
+
+def test_the_table_allows_no_more_than_is_used():
+    used = {room: set() for room in MAY_IMPORT}
+    for path in FILES:
+        package = ("nsse", *path.relative_to(PACKAGE).parent.parts)
+        used[room_of(path)] |= imported_rooms(path.read_text(encoding="utf-8"), package)
+    unused = {room: sorted(allowed - used[room]) for room, allowed in MAY_IMPORT.items()}
+    assert not only_offenders(unused), "these rooms import none of these: take them from the table"
 
 
 @pytest.mark.slow

@@ -108,25 +108,6 @@ def test_a_stop_at_a_given_scale_is_no_failure():
     np.testing.assert_array_equal(model.embedding_, NSSE(sigma=0.5).fit(X, Y).embedding_)
 
 
-def test_the_trace_as_a_table():
-    trace = NSSE().fit(X, Y).trace_
-    table = trace.to_dict()
-    assert list(table) == [
-        "iteration",
-        "stage",
-        "sigma",
-        "within",
-        "between",
-        "regularity",
-        "scale",
-        "objective",
-        "excess",
-        "seconds",
-    ]
-    np.testing.assert_array_equal(table["sigma"], trace.column("sigma"))
-    assert {len(column) for column in table.values()} == {len(trace)}
-
-
 # -------------------------------------------------------------------- callbacks of scikit-learn 1.9
 
 

@@ -87,7 +87,7 @@ def never(estimator, X, y):
     raise AssertionError("some work was done")
 
 
-@pytest.mark.parametrize("search", ["joint", "sequential"])
+@pytest.mark.parametrize("search", ["full", "sequential"])
 @pytest.mark.parametrize(
     ("grid", "options", "message"),
     [
@@ -157,7 +157,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from sklearn.datasets import load_digits
 from nsse import NSSECV
 X, y = load_digits(return_X_y=True)
-search = NSSECV(n_repeats=200, n_jobs={n_jobs})
+search = NSSECV(search="full", n_repeats=200, n_jobs={n_jobs})
 print("ready", flush=True)
 try:
     search.fit(X[:400], y[:400])

@@ -396,6 +396,7 @@ def test_a_trace_gives_its_columns(blobs, make_problem):
         "seconds",
     ]
     assert columns["sigma"] == list(trace.column("sigma")) == [step.sigma for step in trace.steps]
+    assert {len(column) for column in columns.values()} == {len(trace)}
     assert columns["stage"][:2] == ["embedding", "scale"]
     assert columns["iteration"][:3] == [0, 0, 1]
     total = sum(trace.column(name) for name in ("within", "between", "regularity", "scale"))

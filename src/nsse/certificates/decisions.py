@@ -34,6 +34,10 @@ class Tie:
         """How far above ``D2`` others tie with it."""
         return float(tie_width(D2, self.size2, self.share))
 
+    def share_in(self, dtype: Any) -> float:
+        """The share where distances are computed in a coarser precision."""
+        return max(self.share, tie_share(dtype))
+
 
 @dataclass(frozen=True)
 class Decision:

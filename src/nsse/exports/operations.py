@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from nsse.certificates.decisions import Decision, Tie
 from nsse.extensions import Contraction, GaussianExpansion
-from nsse.graphs import tie_share
 from nsse.kernels import as_dense
 
 Array = NDArray[Any]
@@ -165,9 +164,7 @@ def _tied(told: Interpreter, scores: Any, Y: Any, tie: Tie) -> Any:
     """Scores that tie with the largest one made equal: ArgMax takes the first of them."""
     largest = told("GatherElements", scores, told("ArgMax", scores, axis=1, keepdims=1), axis=1)
     norms = told("ReduceSum", told("Mul", Y, Y), axes=[1], keepdims=1)
-    size2, share = (
-        told.constant(np.array(v)) for v in (tie.size2, max(tie.share, tie_share(told.dtype)))
-    )
+    size2, share = (told.constant(np.array(v)) for v in (tie.size2, tie.share_in(told.dtype)))
     # The least ‖f − y‖² is ‖f‖² less the largest score.
     width = told("Mul", told("Add", told("Sub", norms, largest), size2), share)
     return told("Min", scores, told("Sub", largest, width))

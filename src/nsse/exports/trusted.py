@@ -11,16 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scipy import sparse
-from sklearn.model_selection import (
-    KFold,
-    LeaveOneOut,
-    PredefinedSplit,
-    RepeatedKFold,
-    RepeatedStratifiedKFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
+from sklearn import model_selection
 
 from nsse.exports.names import WRITTEN, type_name
 
@@ -34,14 +25,14 @@ SPARSE: tuple[type, ...] = (
 )
 # What `NSSECV` takes as its ``cv``: numbers and nothing else.
 SPLITTERS: tuple[type, ...] = (
-    KFold,
-    LeaveOneOut,
-    PredefinedSplit,
-    RepeatedKFold,
-    RepeatedStratifiedKFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
+    model_selection.KFold,
+    model_selection.LeaveOneOut,
+    model_selection.PredefinedSplit,
+    model_selection.RepeatedKFold,
+    model_selection.RepeatedStratifiedKFold,
+    model_selection.ShuffleSplit,
+    model_selection.StratifiedKFold,
+    model_selection.StratifiedShuffleSplit,
 )
 # NumPy's masked arrays, under the names that its versions give them.
 MASKED = ("numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray")

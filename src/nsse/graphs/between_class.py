@@ -65,5 +65,6 @@ def class_contrasts(Y: Floats, codes: Ints, sizes: Floats | None = None) -> Floa
 def class_sums(Y: Floats, codes: Ints) -> Floats:
     """E'Y: the sum of the rows of every class."""
     N = len(codes)
-    indicators = sparse.csr_array((np.ones(N), (codes, np.arange(N))))
-    return np.asarray(indicators @ Y)
+    # By columns, one entry in each: nothing is left to sort.
+    transposed = sparse.csc_array((np.ones(N), codes, np.arange(N + 1)), shape=(codes.max() + 1, N))
+    return np.asarray(transposed @ Y)

@@ -89,7 +89,7 @@ class ShiftedGraph:
     def classes_only(self) -> ShiftedGraph:
         """μ1 = 1 and no edges: S without its first term."""
         empty = tuple(sparse.csr_array(block.shape) for block in self.blocks)
-        whole = None if self.whole is None else 0.0 * self.whole
+        whole = None if self.whole is None else sparse.csr_array(self.whole.shape)
         return ShiftedGraph(self.codes, empty, 1.0, whole, self.sizes)
 
     @property
@@ -129,6 +129,9 @@ class ShiftedGraph:
             # μ1 (n_c I − 11')A_c, the complete graph of the class, and μ1 1(1'A), the centring. Both
             # Laplacians vanish on constants: centred first, nearly constant columns keep their digits.
             centred = self._centred(A, rows)
+            if self.mu1 == 0.0:  # edges only, as in a sweep
+                out[rows] = L @ centred
+                return
             np.multiply(centred, self.mu1 * n_c, out=out[rows])
             out[rows] += L @ centred
             out[rows] += root * total
@@ -166,14 +169,20 @@ class ShiftedGraph:
         """The rows less the mean of their class."""
         if self.whole is None:
             return A[rows] - A[rows].mean(axis=0)
-        means = np.add.reduceat(A, [s.start for s in self.slices], axis=0)
-        means /= np.bincount(self.codes)[:, np.newaxis]
-        return A - means[self.codes]
+        starts, own = self._runs
+        means = np.add.reduceat(A, starts, axis=0)
+        means /= own
+        spread = means[self.codes]
+        return np.subtract(A, spread, out=spread)
+
+    @cached_property
+    def _runs(self) -> tuple[list[int], Ints]:
+        """Where each class begins, and how many rows it has, as a column."""
+        return [s.start for s in self.slices], np.bincount(self.codes)[:, np.newaxis]
 
     def within(self, Y: Floats) -> float:
         """tr(Y'L_w Y), the first term of Eq. (11)."""
-        parts = zip(self.slices, self.blocks, strict=True)
-        return float(sum(np.einsum("ij,ij->", Y[rows], L_c @ Y[rows]) for rows, L_c in parts))
+        return float(sum(np.einsum("ij,ij->", Y[rows], L @ Y[rows]) for rows, L, *_ in self._parts))
 
     def between(self, Y: Floats) -> float:
         """tr(Y'L_b Y), the second term of Eq. (11) without its weight."""

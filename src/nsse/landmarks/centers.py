@@ -128,9 +128,8 @@ def cluster_means(rows: NDArray[Any], n_clusters: int, rng: np.random.Generator)
     for _ in range(STEPS if n_clusters < len(X) else 0):
         nearest = _nearest(X, means)
         sizes = np.bincount(nearest, minlength=n_clusters)
-        members = sparse.csr_array(
-            (np.ones(len(X)), (nearest, np.arange(len(X)))), shape=(n_clusters, len(X))
-        )
+        by_cluster = np.argsort(nearest, kind="stable"), np.append(0, np.cumsum(sizes))
+        members = sparse.csr_array((np.ones(len(X)), *by_cluster), shape=(n_clusters, len(X)))
         full = sizes > 0
         means[full] = (members @ X)[full] / sizes[full, np.newaxis]
     return np.asarray(np.ldexp(means.astype(np.float64), exponent) + shift)

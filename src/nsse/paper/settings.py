@@ -20,7 +20,6 @@ from nsse.paper.printed import METHODS, PRINTED, TABLES
 from nsse.selection import SHARES
 
 # One computation serves both protocols: `paper` and `honest` read different parts of a row.
-PROTOCOLS = ("paper", "honest")
 BOTH = "paper and honest"
 
 ALL_METHODS = (*METHODS, *MODERN)
@@ -165,4 +164,3 @@ QUICK = Profile(
     coarse=True,
     repeats=dict.fromkeys(ALL_METHODS, 3),
 )
-PROFILES = {profile.name: profile for profile in (FULL, QUICK)}

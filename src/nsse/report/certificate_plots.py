@@ -107,6 +107,14 @@ def label_axes(axes: Any, x: str, y: str) -> None:
     axes.set_ylabel(y, fontsize=9, color=MUTED_INK)
 
 
+def _note(
+    axes: Any, words: str, at: tuple[Any, Any], offset: tuple[int, int], color: str, **options: Any
+) -> None:
+    """Words beside a point, ``offset`` points away from it."""
+    options = {"fontsize": 9.5, "va": "bottom", "bbox": _ON_PAPER} | options
+    axes.annotate(words, at, offset, textcoords="offset points", color=color, **options)
+
+
 def auto_ticks(axes: Any) -> None:
     """A few round numbers on both axes."""
     from matplotlib.ticker import MaxNLocator
@@ -125,28 +133,9 @@ def draw_curve(axes: Any, curve: Any, coverage: float) -> None:
     axes.plot([100 * coverage], [at], "o", color=_BLUE, markersize=7, markeredgecolor=PAPER)
     highest = max(error[percent >= 5].max(initial=error[-1]), error[-1]) * 1.22 + 0.1
     axes.set(xlim=(0, 102), ylim=(0, highest))
-    axes.annotate(
-        f"{at:.1f} % at {100 * coverage:.0f} %\ncoverage",
-        (100 * coverage, at),
-        (-10, 12),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-        fontsize=9.5,
-        color=_BLUE,
-        weight="bold",
-        bbox=_ON_PAPER,
-    )
-    axes.annotate(
-        f"{error[-1]:.1f} % of all",
-        (2, error[-1]),
-        (0, 4),
-        textcoords="offset points",
-        fontsize=9.5,
-        color=MUTED_INK,
-        va="bottom",
-        bbox=_ON_PAPER,
-    )
+    words = f"{at:.1f} % at {100 * coverage:.0f} %\ncoverage"
+    _note(axes, words, (100 * coverage, at), (-10, 12), _BLUE, ha="right", weight="bold")
+    _note(axes, f"{error[-1]:.1f} % of all", (2, error[-1]), (0, 4), MUTED_INK)
     auto_ticks(axes)
     label_axes(axes, "coverage: share accepted, largest radii first (%)", "wrong among accepted (%)")
 
@@ -161,30 +150,10 @@ def _draw_separations(axes: Any, report: Any) -> None:
         share = 100 * np.arange(1, len(values) + 1) / len(values)
         axes.step(ordered, share, where="post", color=color, linewidth=2, gid=name)
         place = ordered[int(np.searchsorted(share, height))]
-        axes.annotate(
-            name,
-            (place, height),
-            (-7, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center",
-            fontsize=9.5,
-            color=color,
-            weight="bold",
-            bbox=_ON_PAPER,
-        )
+        _note(axes, name, (place, height), (-7, 0), color, ha="right", va="center", weight="bold")
     nearer = 100 * np.mean(report.test_separation <= 0)
-    axes.annotate(
-        f"{nearer:.1f} % of the unseen\nare nearer to\nanother class",
-        (0, nearer),
-        (-8, 14),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-        fontsize=9,
-        color=_BLUE,
-        bbox=_ON_PAPER,
-    )
+    words = f"{nearer:.1f} % of the unseen\nare nearer to\nanother class"
+    _note(axes, words, (0, nearer), (-8, 14), _BLUE, ha="right", fontsize=9)
     axes.plot([0], [nearer], "o", color=_BLUE, markersize=6, markeredgecolor=PAPER)
     axes.set(xlim=(-1.02, 1.02), ylim=(0, 102))
     auto_ticks(axes)
@@ -214,15 +183,9 @@ def _draw_permutations(axes: Any, report: Any) -> None:
         ("true labels", [report.test_separation.mean()], _ORANGE),
     ):
         if len(values):
-            axes.annotate(
-                words,
-                (float(np.mean(values)), 0),
-                (0, 14),
-                textcoords="offset points",
-                ha="center",
-                fontsize=9.5,
-                color=color,
-                weight="bold",
+            place = (float(np.mean(values)), 0)
+            _note(
+                axes, words, place, (0, 14), color, ha="center", va="baseline", weight="bold", bbox=None
             )
     axes.set(xlim=(-1.05, 1.05), ylim=(-0.6, 1.6), yticks=[0, 1])
     axes.set_yticklabels([name for name, *_ in reversed(rows)], color=INK, fontsize=9.5)
@@ -236,16 +199,15 @@ def _draw_calibration(axes: Any, report: Any) -> None:
     places = np.arange(len(bins.error))
     axes.bar(places, 100 * bins.error, width=0.8, color=_RED, gid="error")
     axes.axhline(100 * report.test_error, color=MUTED_INK, linewidth=1, linestyle=(0, (4, 3)))
-    axes.annotate(
+    corner = (places[-1] + 0.45, 100 * report.test_error)
+    _note(
+        axes,
         f"{100 * report.test_error:.1f} % of all",
-        (places[-1] + 0.45, 100 * report.test_error),
+        corner,
         (0, 4),
-        textcoords="offset points",
-        fontsize=9,
-        color=MUTED_INK,
+        MUTED_INK,
         ha="right",
-        va="bottom",
-        bbox=_ON_PAPER,
+        fontsize=9,
     )
     axes.set_ylim(0, max(100 * bins.error.max() * 1.08, 1.0))
     auto_ticks(axes)

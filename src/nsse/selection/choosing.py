@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,11 @@ from nsse.selection.trial import Trial
 CHOSEN = ("metric", "shrinkage", "sigma", "mu2", "classifier")
 # What its closed form stands for.
 CLOSED_FORM = {"normalization": "classes", "embedding_scale": "unit"}
+NOTHING_YET = (
+    "NSSECV was interrupted before the first of {} splits was scored. The estimator is as it was before "
+    "`fit`."
+)
+STOPPED = "NSSECV was interrupted after {}: the best point so far is fitted. Interrupt again to stop."
 # With fewer samples it is over before a bar is drawn.
 SHOWN_FROM = 300
 
@@ -52,6 +58,10 @@ class Choice:
     counts: Counter[str]
     n_splits: int
 
+    def told(self) -> str:
+        """What was computed."""
+        return ", ".join(f"{number} {what}" for what, number in sorted(self.counts.items()))
+
 
 def quick_choice(
     model: Any, base: Any, searched: Searched, splits: Sequence[tuple[Any, Any]], n_voters: int
@@ -62,15 +72,21 @@ def quick_choice(
     grid = _grid_around(fixed)
     progress = False if model.progress is None and len(searched.y) < SHOWN_FROM else model.progress
     with progress_bar(len(splits), "splits", progress) as advance:
-        found = quick_search(
-            searched.X,
-            codes.astype(np.intp),
-            splits,
-            grid,
-            n_neighbors=base.n_neighbors,
-            score=code_scorer(model.scoring, classes),
-            advance=advance,
-        )
+        try:
+            found = quick_search(
+                searched.X,
+                codes.astype(np.intp),
+                splits,
+                grid,
+                n_neighbors=base.n_neighbors,
+                score=code_scorer(model.scoring, classes),
+                advance=advance,
+            )
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(NOTHING_YET.format(len(splits))) from None
+    if found.interrupted:
+        told = f"{len(found.scores)} of {len(splits)} splits"
+        warnings.warn(STOPPED.format(told), UserWarning, stacklevel=6)
     n_samples = len(searched.y) if searched.whole is None else float(searched.whole.sum())
     d = len(classes) - 1 if base.n_components is None else int(base.n_components)
     raw = found.table(base.mu1, n_samples / len(classes), d)

@@ -282,7 +282,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         n_voters = self._n_voters(settings)
         with logged(self.verbose):
             choice = self._chosen(base, searched, splits, n_voters, len(classes))
-            LOGGER.info("%d points on %d splits", len(choice.table.points), choice.n_splits)
+            n_points = len(choice.table.points)
+            LOGGER.info("%d grid points on %d splits: %s", n_points, choice.n_splits, choice.told())
             best = refit(with_params(clone(choice.base), choice.table.points[choice.index]))
             others = voters(choice.base, choice.table, choice.others, refit)
         for name, value in _fitted([best, *others], choice).items():

@@ -87,10 +87,6 @@ class Trial:
             results.close()
         return columns
 
-    def told(self) -> str:
-        """What was computed."""
-        return ", ".join(f"{number} {what}" for what, number in sorted(self.counts.items()))
-
     def warn_about_failures(self, table: Scores) -> None:
         """Name the points that score NaN."""
         if self.failures:
@@ -98,7 +94,7 @@ class Trial:
                 f"{len(self.failures)} of {len(table.points)} grid points could not be fitted on every "
                 f"split and score NaN. {self._reasons()}",
                 FitFailedWarning,
-                stacklevel=5,
+                stacklevel=7,
             )
 
     def total_failure(self) -> ValueError:

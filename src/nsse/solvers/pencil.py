@@ -218,14 +218,22 @@ def _angle(problem: Problem, kernel: HeldKernel, factor: Factor, found: Coordina
     angle. A residual as small as the eigensolver is asked for is enough, whatever the gap: where there
     is none, the coordinates are not determined.
     """
-    outside = factor.solve_transposed(kernel.pulled(found.moved) + problem.objective.mu2 * found.C)
+    moved = factor.solve_transposed(kernel.pulled(found.moved) + problem.objective.mu2 * found.C)
+    angle = _bound(moved, found)
+    if angle <= LARGEST_ANGLE:  # mostly: with the part inside, which only adds to it
+        return angle
     U = orthonormal(factor.times(found.C), np.empty((kernel.n_centers, 0)))
     for _ in range(2):  # the part inside may be many times the one outside
-        outside = outside - U @ (U.T @ outside)
+        moved = moved - U @ (U.T @ moved)
+    return _bound(moved, found)
+
+
+def _bound(residuals: Floats, found: Coordinates) -> float:
+    """Of the angle, from the residuals of the symmetric problem."""
     tiny = np.finfo(float).tiny
-    residuals = np.linalg.norm(outside, axis=0) / np.sqrt(np.maximum(found.eigenvalues, tiny))
+    relative = np.linalg.norm(residuals, axis=0) / np.sqrt(np.maximum(found.eigenvalues, tiny))
     gaps = np.maximum(1.0 - found.eigenvalues / found.following, np.finfo(float).eps)
-    return float(np.max(np.where(residuals <= RESIDUAL, 0.0, residuals / gaps), initial=0.0))
+    return float(np.max(np.where(relative <= RESIDUAL, 0.0, relative / gaps), initial=0.0))
 
 
 def _slopes(problem: Problem, K: Floats, sigma: float, C: Floats, moved: Floats) -> Floats:

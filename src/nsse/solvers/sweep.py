@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -20,7 +21,7 @@ from nsse.graphs import ShiftedGraph
 from nsse.kernels import gaussian
 from nsse.solvers.constraint import HeldKernel
 from nsse.solvers.factors import factorize_gram, gram
-from nsse.solvers.pencil import trusted_coordinates
+from nsse.solvers.pencil import class_start, trusted_coordinates
 from nsse.solvers.problem import Objective, Problem, Workspace
 
 Floats = NDArray[np.float64]
@@ -113,6 +114,7 @@ class Sweep:
     is_exact: bool = True
     _classes: ShiftedGraph = field(init=False, repr=False)
     _workspace: Workspace = field(default_factory=Workspace, repr=False)
+    _problems: dict[Wanted, Problem] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._classes = self.graphs[0].classes_only()
@@ -134,9 +136,18 @@ class Sweep:
             ]
 
     def _problem(self, wanted: Wanted) -> Problem:
-        graph = replace(self.graphs[wanted.graph], mu1=wanted.objective.mu1)
-        objective = replace(wanted.objective, n_components=self.n_components)
-        return Problem(self.D2, graph, objective, is_exact=self.is_exact, workspace=self._workspace)
+        if wanted not in self._problems:
+            graph = replace(self.graphs[wanted.graph], mu1=wanted.objective.mu1)
+            objective = replace(wanted.objective, n_components=self.n_components)
+            self._problems[wanted] = Problem(
+                self.D2, graph, objective, is_exact=self.is_exact, workspace=self._workspace
+            )
+        return self._problems[wanted]
+
+    @cached_property
+    def _start(self) -> Floats:
+        """The same for all weights: they share the classes and the largest d."""
+        return class_start(next(iter(self._problems.values())))
 
     def _node(
         self, sigma: float, kernel: HeldKernel, K_new: Floats, P: Floats, problem: Problem
@@ -146,7 +157,7 @@ class Sweep:
             if not np.isfinite(np.trace(P)):
                 raise LinAlgError("P is not finite")
             factor = factorize_gram(P, kernel, problem.graph, problem.objective.mu2)
-            found, _ = trusted_coordinates(problem, kernel, factor, sigma, None, LARGEST_NOISE)
+            found, _ = trusted_coordinates(problem, kernel, factor, sigma, self._start, LARGEST_NOISE)
         except LinAlgError:
             return Node.unsolved(sigma, len(self.D2), len(K_new))
         Z = K_new @ found.C
