@@ -121,8 +121,13 @@ def sparse_rows() -> tuple[Any, Any, Any, Any]:
     y = np.arange(N) % n_classes
     means = rng.gamma(0.02, 1.0, size=(n_classes, n)) + 0.2 * rng.gamma(0.02, 1.0, size=n)
     topics = rng.gamma(0.02, 1.0, size=(3, n))
-    rates = means[y] / means.sum(axis=1).mean() + rng.gamma(0.5, 1.0, size=(N, 3)) @ topics / n
-    X = sparse.csr_array(rng.poisson(60 * rates / rates.sum(axis=1, keepdims=True)).astype(float))
+    means /= means.sum(axis=1).mean()
+    blocks = []  # few rows at a time: the peak is to be that of the fit
+    for part in np.split(y, N // 100):
+        rates = means[part] + rng.gamma(0.5, 1.0, size=(len(part), 3)) @ topics / n
+        rates *= 60 / rates.sum(axis=1, keepdims=True)
+        blocks.append(sparse.csr_array(rng.poisson(rates).astype(float)))
+    X = sparse.csr_array(sparse.vstack(blocks, format="csr"))
     return X[:2000], y[:2000], X[2000:], y[2000:]
 
 
