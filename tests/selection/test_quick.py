@@ -37,7 +37,7 @@ def literal_labels(X, codes, X_new, point):
     K_new = np.exp(-np.array([[np.sum((a - b) ** 2) for b in X] for a in X_new]) / sigma**2)
     E = np.eye(codes.max() + 1)[codes]
     shares = E.mean(axis=0)
-    N, price = len(K), quick.CONSTANT_PRICE
+    N, price = len(K), quick.constant_price(codes.max() + 1)
     if point["reader"] == "scores":
         A, A_new = np.c_[K, np.ones(N)], np.c_[K_new, np.ones(len(K_new))]
         penalties = np.diag(np.r_[np.full(N, point["mu2"]), price])

@@ -40,8 +40,6 @@ VOTERS = 9
 # Splits, and the samples that all of them together train on where these are few.
 FEWEST_SPLITS, MOST_SPLITS, TRAINED = 8, 16, 2000
 HELD_OUT = 0.2
-# What a constant in f costs, in samples (`solvers.closed_form`): far from all samples it decides.
-CONSTANT_PRICE = 1.0
 
 
 @dataclass(frozen=True)
@@ -130,6 +128,15 @@ class QuickResult:
         smooth = sorted(best, key=lambda row: (table.sigmas[row], table.mu2[row], -row), reverse=True)
         ranked = sorted(smooth, key=lambda row: -round(float(table.means[row]), 12))
         return [first, *(int(row) for row in ranked if row != first)][:n_voters]
+
+
+def constant_price(n_classes: int) -> float:
+    """What a constant in f costs, in samples (`solvers.closed_form`).
+
+    Far from all samples it decides: right for two classes of which one surrounds the other, and mere
+    chance among many classes.
+    """
+    return float((n_classes - 1) ** 2)
 
 
 def n_splits_for(n_samples: int) -> int:
@@ -304,12 +311,13 @@ class Fold:
     def labels(self, grid: QuickGrid, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Ints]]:
         """Labels of the new samples, (ν, readers, samples), for pairs of a shrinkage and a σ."""
         targets = ClassTargets.of(self.codes, len(self.classes))
+        price = constant_price(len(self.classes))
         for place in sorted({place for place, _ in pairs}):
             D2, D2_new = self.distances(grid.shrinkages[place])
             unit = median_distance(D2) if D2.any() else 1.0
             for sigma_place in [sigma for first, sigma in pairs if first == place]:
                 sigma = grid.sigmas[sigma_place] * unit
-                spectrum = KernelSpectrum.of(gaussian(D2, sigma), targets, CONSTANT_PRICE)
+                spectrum = KernelSpectrum.of(gaussian(D2, sigma), targets, price)
                 read = _read(spectrum, gaussian(D2_new, sigma), self.codes, grid)
                 yield (place, sigma_place), self.classes[read]
 
