@@ -32,11 +32,11 @@ Score = Callable[[Ints, Ints], float]
 
 READERS = ("scores", "nearest")
 # How many (shrinkage, σ) pairs go on after so many splits.
-RACE = {2: 12, 4: 8}
+RACE = {2: 16, 4: 10}
 # With more training rows than MANY they race in heats that train on FEW of them, and FINALISTS are left.
 # A decomposition takes time as rows³, a support vector machine as rows²: rows · final splits is fixed.
 MANY, FEW, FINALISTS, FINAL_ROWS = 240, 200, 4, 2200
-VOTERS = 9
+VOTERS = 15
 # Splits, and the samples that all of them together train on where these are few.
 FEWEST_SPLITS, MOST_SPLITS, TRAINED = 8, 16, 2000
 HELD_OUT = 0.2
