@@ -111,7 +111,7 @@ def test_many_samples_race_on_few_of_them(monkeypatch):
     fold_of = quick.Fold.of
     monkeypatch.setattr(quick.Fold, "of", lambda X, *rest: sizes.append(len(X)) or fold_of(X, *rest))
     result = quick_search(X, codes, splits_of(X, codes, 6))
-    assert [size > 200 for size in sizes] == [False] * 6 + [True] * 3
+    assert [size > 200 for size in sizes] == [False] * 4 + [True] * 3
     assert result.scores.shape[0] == 3
     assert (~np.isnan(result.scores).all(axis=(3, 4))).sum(axis=(1, 2)).tolist() == [quick.FINALISTS] * 3
     table = result.table(1.0, 1.0, 9)

@@ -225,9 +225,9 @@ class _Search:
         return QuickResult(self.grid, np.array(scores), self.n_decompositions, interrupted)
 
     def _heats(self, splits: list[tuple[Ints, Ints]], alive: list[Pair]) -> list[Pair]:
-        """The pairs that are best on training sets of few samples."""
+        """The pairs that are best on training sets of few samples, over the splits of a race."""
         scores: list[Floats] = []
-        for train, valid in splits:
+        for train, valid in splits[: max(RACE)]:
             few = train[stratified(_consecutive(self.codes[train]), FEW, self.rng)]
             scores.append(self._scored(few, valid, alive))
             alive = self._left(scores, alive)
