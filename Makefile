@@ -7,7 +7,7 @@ RUN    := $(VENV)/bin
 NEWEST_ONLY := benchmarks cli report paper/test_reproduce.py test_names.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint lint-report types check test-oldest bench methods selection study certificates reproduce clean
+.PHONY: help demo test quick lint lint-report types check test-oldest bench methods selection study breadth certificates reproduce clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -79,6 +79,10 @@ methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (
 
 selection: $(VENV)/.test ## How well NSSECV chooses: regret, and beside a tuned SVM (needs NSSE_DATA).
 	$(RUN)/python benchmarks/selection_study.py
+
+breadth: $(VENV)/.test ## The quick tuner beside other classifiers on many tables and images (needs NSSE_DATA).
+	$(RUN)/python benchmarks/breadth.py --half choose
+	$(RUN)/python benchmarks/breadth.py --half report
 
 reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours beside the printed (needs NSSE_DATA).
 	$(RUN)/nsse reproduce all

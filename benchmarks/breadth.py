@@ -67,11 +67,11 @@ MOST_TRAINING, MOST_TEST = 900, 1000
 SVM_GRID = {"C": [1.0, 10.0, 100.0, 1000.0], "gamma": [0.1, 0.3, 1.0, 3.0]}
 NEIGHBORS = {"n_neighbors": [1, 3, 5, 9]}
 # The point that is taken without tuning: shrinkage, σ, ν, reader.
-UNTUNED = QuickGrid((10.0,), (0.8,), (0.1,), ("scores",))
+UNTUNED = QuickGrid((3.0,), (0.65,), (0.1,), ("scores",))
 BEST, VOTE, FIXED = "quick, best point", "quick, vote", "untuned point"
 STUDIED = (
     "vote of 5",
-    "vote of 15",
+    "vote of 9",
     "scores only",
     "nearest only",
     "leave one out",
@@ -275,7 +275,7 @@ def quick_methods(samples: Samples, splits: Any) -> dict[str, Callable[[], Ints]
         BEST: lambda: voted(samples, result(), 1),
         FIXED: lambda: fixed_labels(samples, UNTUNED),
         "vote of 5": lambda: voted(samples, result(), 5),
-        "vote of 15": lambda: voted(samples, result(), 15),
+        "vote of 9": lambda: voted(samples, result(), 9),
         "scores only": lambda: voted(samples, result(("scores",)), 1),
         "nearest only": lambda: voted(samples, result(("nearest",)), 1),
         "leave one out": lambda: left_out_choice(samples, QuickGrid()),

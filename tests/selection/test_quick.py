@@ -37,7 +37,7 @@ def literal_labels(X, codes, X_new, point):
     K_new = np.exp(-np.array([[np.sum((a - b) ** 2) for b in X] for a in X_new]) / sigma**2)
     E = np.eye(codes.max() + 1)[codes]
     shares = E.mean(axis=0)
-    N, price = len(K), quick.CONSTANT_PRICE
+    N, price = len(K), quick.constant_price(codes.max() + 1)
     if point["reader"] == "scores":
         A, A_new = np.c_[K, np.ones(N)], np.c_[K_new, np.ones(len(K_new))]
         penalties = np.diag(np.r_[np.full(N, point["mu2"]), price])
@@ -111,7 +111,7 @@ def test_many_samples_race_on_few_of_them(monkeypatch):
     fold_of = quick.Fold.of
     monkeypatch.setattr(quick.Fold, "of", lambda X, *rest: sizes.append(len(X)) or fold_of(X, *rest))
     result = quick_search(X, codes, splits_of(X, codes, 6))
-    assert [size > 200 for size in sizes] == [False] * 6 + [True] * 3
+    assert [size > 200 for size in sizes] == [False] * 4 + [True] * 3
     assert result.scores.shape[0] == 3
     assert (~np.isnan(result.scores).all(axis=(3, 4))).sum(axis=(1, 2)).tolist() == [quick.FINALISTS] * 3
     table = result.table(1.0, 1.0, 9)

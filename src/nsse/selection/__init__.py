@@ -3,6 +3,7 @@
 - ``nssecv``: the estimator; ``splits`` what it holds out, ``scoring`` how labels are judged.
 - ``grid``: points of a parameter grid, and which of them share a sweep; ``center_grid`` with landmarks.
 - ``trial``: the scores of all points on all splits; ``search``: which to score, which to take.
+- ``quick``: metric, σ, one weight and the reader in seconds, by a closed form and a race.
 - ``subsample``: few rows that stand for many; ``voting``: the best few points vote on labels.
 """
 

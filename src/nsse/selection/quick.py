@@ -31,16 +31,14 @@ Score = Callable[[Ints, Ints], float]
 
 READERS = ("scores", "nearest")
 # How many (shrinkage, σ) pairs go on after so many splits.
-RACE = {2: 12, 4: 8}
+RACE = {2: 16, 4: 10}
 # With more training rows than MANY they race in heats that train on FEW of them, and FINALISTS are left.
 # A decomposition takes time as rows³, a support vector machine as rows²: rows · final splits is fixed.
 MANY, FEW, FINALISTS, FINAL_ROWS = 240, 200, 4, 2200
-VOTERS = 9
+VOTERS = 15
 # Splits, and the samples that all of them together train on where these are few.
 FEWEST_SPLITS, MOST_SPLITS, TRAINED = 8, 16, 2000
 HELD_OUT = 0.2
-# What a constant in f costs, in samples (`solvers.closed_form`): far from all samples it decides.
-CONSTANT_PRICE = 1.0
 
 
 @dataclass(frozen=True)
@@ -131,6 +129,15 @@ class QuickResult:
         return [first, *(int(row) for row in ranked if row != first)][:n_voters]
 
 
+def constant_price(n_classes: int) -> float:
+    """What a constant in f costs, in samples (`solvers.closed_form`).
+
+    Far from all samples it decides: right for two classes of which one surrounds the other, and mere
+    chance among many classes.
+    """
+    return float((n_classes - 1) ** 2)
+
+
 def n_splits_for(n_samples: int) -> int:
     """How many splits: more where samples, and hence the ones held out, are few."""
     return min(MOST_SPLITS, max(FEWEST_SPLITS, TRAINED // n_samples))
@@ -217,9 +224,9 @@ class _Search:
         return QuickResult(self.grid, np.array(scores), self.n_decompositions, interrupted)
 
     def _heats(self, splits: list[tuple[Ints, Ints]], alive: list[Pair]) -> list[Pair]:
-        """The pairs that are best on training sets of few samples."""
+        """The pairs that are best on training sets of few samples, over the splits of a race."""
         scores: list[Floats] = []
-        for train, valid in splits:
+        for train, valid in splits[: max(RACE)]:
             few = train[stratified(_consecutive(self.codes[train]), FEW, self.rng)]
             scores.append(self._scored(few, valid, alive))
             alive = self._left(scores, alive)
@@ -303,12 +310,13 @@ class Fold:
     def labels(self, grid: QuickGrid, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Ints]]:
         """Labels of the new samples, (ν, readers, samples), for pairs of a shrinkage and a σ."""
         targets = ClassTargets.of(self.codes, len(self.classes))
+        price = constant_price(len(self.classes))
         for place in sorted({place for place, _ in pairs}):
             D2, D2_new = self.distances(grid.shrinkages[place])
             unit = median_distance(D2) if D2.any() else 1.0
             for sigma_place in [sigma for first, sigma in pairs if first == place]:
                 sigma = grid.sigmas[sigma_place] * unit
-                spectrum = KernelSpectrum.of(gaussian(D2, sigma), targets, CONSTANT_PRICE)
+                spectrum = KernelSpectrum.of(gaussian(D2, sigma), targets, price)
                 read = _read(spectrum, gaussian(D2_new, sigma), self.codes, grid)
                 yield (place, sigma_place), self.classes[read]
 
