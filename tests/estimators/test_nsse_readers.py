@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.linalg import solve
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import FitFailedWarning
@@ -50,39 +49,34 @@ def ring(M, n_c, seed=0):
     return np.vstack(X), np.repeat(np.arange(M), n_c)
 
 
-def closed_form(X, y, X_new, sigma, nu, centring=0.0):
-    """K_new (K² + νI)⁻¹ K Ē, with Ē the centred class indicators; and a term for K'11'K if asked."""
+def closed_form(X, y, X_new, sigma, nu):
+    """Regression of class indicators on kernel functions c and a constant b, ν‖c‖² + α b² added."""
     K, K_new = oracles.kernel_matrix(X, X, sigma), oracles.kernel_matrix(X_new, X, sigma)
     E = (y[:, np.newaxis] == np.unique(y)).astype(float)
-    ones = K.sum(axis=0)
-    A = K @ K + nu * np.eye(len(K)) + centring * np.outer(ones, ones)
-    return K_new @ solve(A, K @ (E - E.mean(axis=0)))
+    N, price = len(y), (E.shape[1] - 1) ** 2
+    rows = np.block(
+        [
+            [K, np.ones((N, 1))],
+            [np.sqrt(nu) * np.eye(N), np.zeros((N, 1))],
+            [np.zeros((1, N)), np.full((1, 1), np.sqrt(price))],
+        ]
+    )
+    targets = np.vstack([E - E.mean(axis=0), np.zeros((N + 1, E.shape[1]))])
+    found = np.linalg.lstsq(rows, targets, rcond=None)[0]
+    return E.mean(axis=0) + K_new @ found[:-1] + found[-1]
 
 
 @pytest.mark.parametrize(("mu1", "mu2"), [(1.0, 0.1), (0.2, 5.0), (10.0, 1e-3)])
-def test_scores_are_the_closed_form_where_classes_are_alike(mu1, mu2):
-    """Equal classes, no edges in the graph: scores are a ridge regression of the class indicators."""
-    X, y = ring(4, 6)
-    new = np.random.default_rng(1).standard_normal((50, 2)) * 1.5
-    no_edges = np.zeros((len(y), len(y)))
-    model = NSSE(
-        mu1=mu1, mu2=mu2, affinity=no_edges, sigma=1.0, length_unit=1.0, classifier="scores", **CLASSES
-    ).fit(X, y)
-    found = model.decision_function(new) - 1 / 4
-    np.testing.assert_allclose(found, closed_form(X, y, new, 1.0, mu2 / (mu1 * 6)), atol=1e-6)
-
-
-@pytest.mark.parametrize(("mu1", "mu2"), [(1.0, 0.1), (0.2, 5.0)])
-def test_scores_are_the_closed_form_with_centring_for_any_samples(make_blobs, mu1, mu2):
-    """S also centres Y: μ1 11' adds (M − 1)/N K11'K to P/(μ1 n_c), beside what GG' takes away."""
+@pytest.mark.parametrize("sigma", [1.0, 4.0])
+def test_scores_are_a_ridge_regression_where_classes_are_of_equal_size(make_blobs, mu1, mu2, sigma):
+    """No edges in the graph: class indicators regressed on kernel functions and a constant."""
     data = make_blobs((12, 12, 12), n_features=4, seed=5)
     X, y = data.X, data.codes
     no_edges = np.zeros((36, 36))
-    model = NSSE(
-        mu1=mu1, mu2=mu2, affinity=no_edges, sigma=2.0, length_unit=1.0, classifier="scores", **CLASSES
-    ).fit(X, y)
-    expected = closed_form(X, y, X + 0.3, 2.0, mu2 / (mu1 * 12), centring=2 / 36)
-    np.testing.assert_allclose(model.decision_function(X + 0.3) - 1 / 3, expected, atol=1e-8)
+    options = {"affinity": no_edges, "sigma": sigma, "length_unit": 1.0, "classifier": "scores"}
+    model = NSSE(mu1=mu1, mu2=mu2, **options, **CLASSES).fit(X, y)
+    expected = closed_form(X, y, X + 0.3, sigma, mu2 / (mu1 * 12))
+    np.testing.assert_allclose(model.decision_function(X + 0.3), expected, atol=1e-6)
 
 
 def test_scores_of_a_model_are_those_of_its_attributes(cancer):
@@ -94,7 +88,8 @@ def test_scores_of_a_model_are_those_of_its_attributes(cancer):
     whole = b + excess / (model.mu1 * N / M)
     sizes = np.bincount(y)
     contrasts = (means_of(Y, y) - Y.mean(axis=0)) * sizes[:, np.newaxis]
-    scores = model.transform(new) @ (contrasts / whole).T + sizes / N
+    shift = Y.sum(axis=0) / (N + 1)  # of two classes a constant costs as much as one sample
+    scores = (model.transform(new) - shift) @ (contrasts / whole).T + sizes / N
     np.testing.assert_allclose(model.decision_function(new), scores[:, 1] - scores[:, 0], rtol=1e-9)
     np.testing.assert_array_equal(model.predict(new), model.classes_[scores.argmax(axis=1)])
 

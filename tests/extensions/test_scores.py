@@ -27,7 +27,7 @@ def test_scores_regress_class_indicators_on_each_coordinate(embedded):
         for i in range(len(Y)):
             for c in range(4):
                 mean = own[c].mean(axis=0) - grand
-                expected[i, c] = n[c] / sum(n) + n[c] * sum(Y[i] * mean / whole)
+                expected[i, c] = n[c] / sum(n) + n[c] * sum((Y[i] - grand) * mean / whole)
         np.testing.assert_allclose(model.decision_function(Y), expected, atol=1e-12)
         np.testing.assert_allclose(model.decision_function(Y).sum(axis=1), 1.0)
         assert model.predict(Y).tolist() == model.classes_[expected.argmax(axis=1)].tolist()
@@ -36,10 +36,16 @@ def test_scores_regress_class_indicators_on_each_coordinate(embedded):
         np.testing.assert_array_equal(proba.sum(axis=1), 1.0)
 
 
-def test_far_from_everything_the_largest_class_wins(embedded):
+def test_far_from_everything_the_largest_class_wins_where_constants_are_dear(embedded):
     Y, y = embedded
-    model = ClassScores(sizes=[10.0, 20.0, 40.0, 30.0]).fit(Y, y)
-    assert model.predict(np.zeros((1, 3))) == ["cat"]
+    sizes = np.array([10.0, 20.0, 40.0, 30.0])
+    dear = ClassScores(sizes=sizes, constant_price=1e12).fit(Y, y)
+    np.testing.assert_allclose(dear.decision_function(np.zeros((1, 3))), [sizes / 100], atol=1e-9)
+    assert dear.predict(np.zeros((1, 3))) == ["cat"]
+    # At a price of 100 samples half of the mean is taken off.
+    half, free = (ClassScores(sizes=sizes, constant_price=price).fit(Y, y) for price in (100.0, 0.0))
+    middle = (dear.intercept_ + free.intercept_) / 2
+    np.testing.assert_allclose(half.intercept_, middle, atol=1e-9)
 
 
 def test_a_constant_coordinate_says_nothing(embedded):

@@ -44,6 +44,7 @@ from nsse.landmarks import (
     scatter_of_source,
 )
 from nsse.solvers import SearchResult, Solution, Step, Trace
+from nsse.solvers.problem import constant_price
 
 Ints = NDArray[np.intp]
 Attributes = dict[str, Any]
@@ -228,7 +229,9 @@ class Reading:
             scatters = total_scatters(rows.embedding, rows.y, sizes, rows.eigenvalues, mu1)
         factors = _factors(settings, scatters, float(np.sum(sizes)))
         if isinstance(classifier, str) and classifier == "scores":
-            return cls(factors, ClassScores(scatters * factors**2, np.asarray(sizes, dtype=float)))
+            price = constant_price(len(sizes))
+            counts = np.asarray(sizes, dtype=np.float64)
+            return cls(factors, ClassScores(scatters * factors**2, counts, price))
         return cls(factors, unfitted_classifier(classifier))
 
     def scaled(self, Y: NDArray[Any]) -> NDArray[Any]:

@@ -1,13 +1,14 @@
 """The class of the largest score: a regression of class indicators on f, read off its class means.
 
-    s_c(x) = n_c/N + n_c Σ_k f_k(x) (ȳ_ck − ȳ_k) / t_k,      t_k = b_k + λ_k/(μ1 n̄),
+    s_c(x) = n_c/N + n_c Σ_k (f_k(x) − r ȳ_k)(ȳ_ck − ȳ_k) / t_k,      t_k = b_k + λ_k/(μ1 n̄),
     b_k = Σ_c n_c (ȳ_ck − ȳ_k)²
 
 with λ_k = c_k'Pc_k the eigenvalue of a coordinate, ȳ_c the mean of a class of n_c samples, ȳ that of all
 N and n̄ the mean class size. t_k is between + within + smooth, the whole of what the coordinate does:
-one that separates little beside what it costs counts little. Scores add up to 1. Far from the training
-samples f shrinks towards zero and leaves the shares of the classes; on the way there its direction
-decides, where distances to single samples decide by noise. See ``docs/derivation.md``, section 9.
+one that separates little beside what it costs counts little. r = N/(N + α) of the mean of f is taken off,
+for α is the price of a constant. Scores add up to 1. Far from the training samples f shrinks towards
+zero and leaves the shares of the classes and that constant; on the way there its direction decides,
+where distances to single samples decide by noise. See ``docs/derivation.md``, section 9.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         samples: between and within.
     sizes : ndarray of shape (n_classes,), default=None
         n_c, where the samples stand for more than themselves. None counts them.
+    constant_price : float, default=0.0
+        α: so many samples that lie at zero a constant in the scores must be worth.
 
     Attributes
     ----------
@@ -46,12 +49,13 @@ class ClassScores(ClassifierMixin, BaseEstimator):
     coef_ : ndarray of shape (n_classes, n_components)
         n_c (ȳ_ck − ȳ_k)/t_k.
     intercept_ : ndarray of shape (n_classes,)
-        Shares of the classes, n_c/N.
+        Shares of the classes, n_c/N, less the scores of the mean as far as it is taken off.
     """
 
-    def __init__(self, scatters: Any = None, sizes: Any = None) -> None:
+    def __init__(self, scatters: Any = None, sizes: Any = None, constant_price: float = 0.0) -> None:
         self.scatters = scatters
         self.sizes = sizes
+        self.constant_price = constant_price
 
     def fit(self, X: Any, y: Any) -> Self:
         """Take the class means of an embedding."""
@@ -59,9 +63,10 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         sizes = np.bincount(codes) if self.sizes is None else self._checked("sizes", len(self.classes_))
-        centred = centred_means(class_means(Y, codes.astype(np.intp)), sizes)
-        self.coef_ = sizes[:, np.newaxis] * centred / self._scatters(Y)
-        self.intercept_ = np.asarray(sizes / sizes.sum())
+        means, N = class_means(Y, codes.astype(np.intp)), sizes.sum()
+        self.coef_ = sizes[:, np.newaxis] * centred_means(means, sizes) / self._scatters(Y)
+        taken_off = sizes @ means / (N + self.constant_price)  # N/(N + α) ȳ
+        self.intercept_ = np.asarray(sizes / N - self.coef_ @ taken_off)
         return self
 
     def decision_function(self, X: Any) -> Floats:

@@ -15,6 +15,8 @@ In rows times √w_c, sums of squares over rows are sums over samples, and
     S = L_w + μ1 ( diag(n_c) − E diag(w_c) E' + √w √w' ),
 
 which is the same with w = 1. Whoever uses such a graph gives it rows times √w_c.
+
+Where class means are normalised nothing needs to be centred, and 11' has a factor ``centring`` below 1.
 """
 
 from __future__ import annotations
@@ -57,9 +59,10 @@ class ShiftedGraph:
     mu1: float
     whole: Any = None
     sizes: Floats | None = None
+    centring: float = 1.0
 
     @classmethod
-    def from_affinity(cls, W: Any, codes: Ints, mu1: float) -> ShiftedGraph:
+    def from_affinity(cls, W: Any, codes: Ints, mu1: float, centring: float = 1.0) -> ShiftedGraph:
         """Cut L_w into its class blocks."""
         if np.any(np.diff(codes) < 0):
             raise rule_error(
@@ -68,11 +71,11 @@ class ShiftedGraph:
         L_w = laplacian(W)
         blocks = tuple(_dense_if_full(L_w[s, s]) for s in class_slices(codes))
         whole = L_w.toarray() if len(codes) <= FEW_SAMPLES else None
-        return cls(codes, blocks, float(mu1), whole)
+        return cls(codes, blocks, float(mu1), whole, None, centring)
 
     @classmethod
     def from_blocks(
-        cls, laplacians: Sequence[Any], codes: Ints, mu1: float, sizes: Floats
+        cls, laplacians: Sequence[Any], codes: Ints, mu1: float, sizes: Floats, centring: float = 1.0
     ) -> ShiftedGraph:
         """From L_c of every class, for rows that stand for classes of these sizes."""
         blocks = tuple(_dense_if_full(L_c) for L_c in laplacians)
@@ -84,13 +87,13 @@ class ShiftedGraph:
         elif len(codes) <= FEW_ROWS and all(sparse.issparse(L_c) for L_c in laplacians):
             whole = sparse.csr_array(sparse.block_diag(laplacians))
         themselves = np.array_equal(sizes, np.bincount(codes))
-        return cls(codes, blocks, float(mu1), whole, None if themselves else sizes)
+        return cls(codes, blocks, float(mu1), whole, None if themselves else sizes, centring)
 
     def classes_only(self) -> ShiftedGraph:
         """μ1 = 1 and no edges: S without its first term."""
         empty = tuple(sparse.csr_array(block.shape) for block in self.blocks)
         whole = None if self.whole is None else sparse.csr_array(self.whole.shape)
-        return ShiftedGraph(self.codes, empty, 1.0, whole, self.sizes)
+        return ShiftedGraph(self.codes, empty, 1.0, whole, self.sizes, self.centring)
 
     @property
     def n_rows(self) -> int:
@@ -122,7 +125,7 @@ class ShiftedGraph:
     def apply(self, A: Floats, out: Floats | None = None) -> Floats:
         """S A, class by class: O(nnz(L_w)) + O(N) row operations."""
         out = np.empty_like(A) if out is None else out
-        total = self.mu1 * self._total(A)  # μ1 1'A
+        total = self.mu1 * self.centring * self._total(A)  # μ1 1'A
 
         def fill(part: tuple[slice, Any, Any, Any]) -> None:
             rows, L, n_c, root = part
@@ -142,7 +145,7 @@ class ShiftedGraph:
     def quadratic(self, Y: Floats) -> Floats:
         """Y'SY, every class centred: what is left of a nearly class-constant Y keeps its digits."""
         total = self._total(Y)
-        result = self.mu1 * np.outer(total, total)
+        result = self.mu1 * self.centring * np.outer(total, total)
         for rows, L, n_c, _ in self._parts:
             centred = self._centred(Y, rows)
             result += centred.T @ (self.mu1 * n_c * centred + L @ centred)
@@ -188,6 +191,14 @@ class ShiftedGraph:
         """tr(Y'L_b Y), the second term of Eq. (11) without its weight."""
         return between_class_scatter(Y, self.codes, self.sizes)
 
+    def pull(self, Y: Floats) -> float:
+        """tr Y'(diag(n_c) − EE' + 11')Y, the part of S that μ1 weighs, with its centring."""
+        total = self._total(Y)
+        result = self.centring * float(total @ total)
+        for rows, _, n_c, _ in self._parts:
+            result += float((n_c * self._centred(Y, rows) ** 2).sum())
+        return result
+
     def contrasts(self, A: Floats) -> Floats:
         """G'A with the orthonormal centred class indicators G: what separates the class means."""
         return class_contrasts(A, self.codes, self.sizes)
@@ -204,7 +215,7 @@ class ShiftedGraph:
         sizes = np.bincount(self.codes) if self.sizes is None else self.sizes
         for rows, L_c, n_c in zip(self.slices, self.blocks, sizes, strict=True):
             out[rows] = self._class_root(L_c, n_c).T @ K[rows]
-        out[-1] = np.sqrt(self.mu1) * self._total(K)
+        out[-1] = np.sqrt(self.mu1 * self.centring) * self._total(K)
         return out
 
     def _class_root(self, L_c: Any, n_c: float) -> Floats:

@@ -249,9 +249,11 @@ def _solved(
     rounding = float(np.finfo(terms.kernel.precision).eps)
     single = terms.kernel.precision == np.float32
     floor = rounding * float(np.diag(moments.spread).mean()) if single else 0.0
-    grams = gram_matrices(moments, terms.references, objective.mu1, objective.mu2 + floor)
+    counts = np.bincount(codes)
+    centring = objective.centring(len(codes), len(counts))
+    grams = gram_matrices(moments, terms.references, objective.mu1, objective.mu2 + floor, centring)
     start = grams.class_sums.T
-    B = _constraint(grams, np.bincount(codes), objective)
+    B = _constraint(grams, counts, objective)
     found = solve_gram(B, grams.P, start, objective.n_components, rounding)
     added = floor + found.jitter
     eigenvalues = found.eigenvalues - added * np.einsum("ij,ij->j", found.coef, found.coef)
@@ -296,7 +298,7 @@ def _finished(
     coef, Y = solution.coef * signs, Y * signs
     regularity = objective.mu2 * float((coef**2).sum())
     total = float(solved.eigenvalues.sum())
-    classes = objective.mu1 * _class_part(Y, codes)
+    classes = objective.mu1 * _class_part(Y, codes, objective)
     terms_of_step = total - regularity - classes, classes - objective.shift(len(codes)), regularity
     excess = total + objective.scale_term(sigma)
     recorder.add("centres", sigma, terms_of_step, excess)
@@ -320,10 +322,10 @@ def _finished(
     )
 
 
-def _class_part(Y: Floats, codes: Ints) -> float:
-    """tr Y'(diag(n_c) − EE' + 11')Y = Σ_c n_c ‖Y_c − mean‖² + ‖1'Y‖²."""
+def _class_part(Y: Floats, codes: Ints, objective: Objective) -> float:
+    """tr Y'(diag(n_c) − EE' + 11')Y = Σ_c n_c ‖Y_c − mean‖² + ‖1'Y‖², 11' times its centring."""
     total = Y.sum(axis=0)
-    result = float(total @ total)
+    result = objective.centring(len(codes), int(codes.max()) + 1) * float(total @ total)
     for c in range(int(codes.max()) + 1):
         own = Y[codes == c]
         result += len(own) * float(((own - own.mean(axis=0)) ** 2).sum())

@@ -160,7 +160,9 @@ class GramMatrices:
     class_sums: Floats
 
 
-def gram_matrices(moments: Moments, references: Floats, mu1: float, mu2: float) -> GramMatrices:
+def gram_matrices(
+    moments: Moments, references: Floats, mu1: float, mu2: float, centring: float = 1.0
+) -> GramMatrices:
     """B = K'K and P = K'SK + μ2 I, from all rows; the matrices of ``moments`` are overwritten."""
     n = moments.counts[:, np.newaxis]
     missed = moments.sums / n  # mean of a class less its reference
@@ -169,7 +171,7 @@ def gram_matrices(moments: Moments, references: Floats, mu1: float, mu2: float) 
     with one_blas_thread():
         # Both in one product of short factors: + Σ n_c k̄k̄' − Σ n_c (k̄ − ref)(k̄ − ref)', and so on.
         _add_outer(moments.scatter, np.vstack([means, missed]), np.vstack([n, -n]))
-        weights = np.vstack([-mu1 * n**2, [[mu1]]])
+        weights = np.vstack([-mu1 * n**2, [[mu1 * centring]]])
         _add_outer(moments.spread, np.vstack([missed, total]), weights)
     moments.spread[np.diag_indices(len(total))] += mu2
     return GramMatrices(moments.scatter, moments.spread, n * means)

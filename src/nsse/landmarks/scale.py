@@ -126,11 +126,11 @@ class MeasuredRows:
         with one_blas_thread():
             return cls(kernel.squared_distances(points), codes[order], sizes, points)
 
-    def graph(self, neighbors: Neighbors, mu1: float) -> ShiftedGraph:
+    def graph(self, neighbors: Neighbors, mu1: float, centring: float) -> ShiftedGraph:
         """S of the rows."""
         with one_blas_thread():
             laplacians = within_class_laplacians(self.points, self.codes, neighbors)
-        return ShiftedGraph.from_blocks(laplacians, self.codes, mu1, self.sizes)
+        return ShiftedGraph.from_blocks(laplacians, self.codes, mu1, self.sizes, centring)
 
 
 def pose_sample(
@@ -144,7 +144,8 @@ def pose_sample(
 ) -> Problem:
     """The problem of all samples, seen through some rows and some centres."""
     measured = MeasuredRows.of(rows, codes, KernelRows.at(centers, unit, np.float64), sizes)
-    graph = measured.graph(neighbors, objective.mu1)
+    centring = objective.centring(sizes.sum(), len(sizes))
+    graph = measured.graph(neighbors, objective.mu1, centring)
     return Problem(measured.D2, graph, objective, is_exact=False)
 
 

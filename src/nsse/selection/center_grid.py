@@ -72,7 +72,8 @@ def sweep_with_centers(
         s = settings[index]
         graph = places_of.setdefault(neighbors_of(s), len(places_of))
         candidates.append(Wanted(graph, objective_of(s, d), s.sigma))
-    graphs = [rows.graph(neighbors, 0.0) for neighbors in places_of]
+    centring = candidates[0].objective.centring(fold.n_samples, len(fold.sizes))
+    graphs = [rows.graph(neighbors, 0.0, centring) for neighbors in places_of]
     new = stacked([fold.X_new, fold.X[apart]])
     D2_new = kernel.squared_distances(kernel.measured(new))
     sweep = Sweep(rows.D2, D2_new, graphs, largest, counts, is_exact=False)

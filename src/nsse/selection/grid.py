@@ -288,7 +288,9 @@ class _Graphs:
         settings = replace(settings, affinity=_affinity(split, settings))
         rule = affinity_rule(split.X[train], split.y[train], self._codes, self._order, settings)
         codes = self._codes[self._order]
-        return ShiftedGraph.from_affinity(rule(self._D2, codes, np.arange(len(codes))), codes, 0.0)
+        W = rule(self._D2, codes, np.arange(len(codes)))
+        centring = objective_of(settings, 1).centring(len(codes), int(codes.max()) + 1)
+        return ShiftedGraph.from_affinity(W, codes, 0.0, centring)
 
 
 def _affinity(split: Split, settings: Settings) -> Any:

@@ -23,6 +23,7 @@ from nsse.kernels import SplitDistances, gaussian, median_distance, squared_dist
 from nsse.landmarks import scatter_of, stratified
 from nsse.selection.search import Scores
 from nsse.solvers.closed_form import ClassTargets, KernelSpectrum
+from nsse.solvers.problem import constant_price
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -127,15 +128,6 @@ class QuickResult:
         smooth = sorted(best, key=lambda row: (table.sigmas[row], table.mu2[row], -row), reverse=True)
         ranked = sorted(smooth, key=lambda row: -round(float(table.means[row]), 12))
         return [first, *(int(row) for row in ranked if row != first)][:n_voters]
-
-
-def constant_price(n_classes: int) -> float:
-    """What a constant in f costs, in samples (`solvers.closed_form`).
-
-    Far from all samples it decides: right for two classes of which one surrounds the other, and mere
-    chance among many classes.
-    """
-    return float((n_classes - 1) ** 2)
 
 
 def n_splits_for(n_samples: int) -> int:

@@ -21,6 +21,15 @@ Ints = NDArray[np.intp]
 Affinity = Callable[[Floats, Ints, Ints], object]
 
 
+def constant_price(n_classes: int) -> float:
+    """What a constant in f costs, in samples (`solvers.closed_form`).
+
+    Far from all samples it decides: right for two classes of which one surrounds the other, and mere
+    chance among many classes.
+    """
+    return float((n_classes - 1) ** 2)
+
+
 @dataclass(frozen=True)
 class Objective:
     """The weights of Eq. (11) and the number of components, d."""
@@ -35,6 +44,16 @@ class Objective:
     def is_of_classes(self) -> bool:
         """Whether the class means are normalised, Y'GG'Y = I, instead of the samples, Y'Y = I."""
         return self.normalization == "classes"
+
+    def centring(self, n_samples: float, n_classes: int) -> float:
+        """What multiplies 11' in S: 1, or so much that a constant in f costs as `constant_price` says.
+
+        Beside within-class scatter of weight μ1 n̄, n̄ = N/M, the mean of f has weight α/(N + α).
+        """
+        if not self.is_of_classes:
+            return 1.0
+        price = constant_price(n_classes)
+        return price / (n_classes * (n_samples + price))
 
     def scale_term(self, sigma: float) -> float:
         """μ3/σ²."""
@@ -99,7 +118,8 @@ class Problem:
     def build(cls, D2: Floats, codes: Ints, affinity: Affinity, objective: Objective) -> Problem:
         """Build the graph and join the parts."""
         W = affinity(D2, codes, np.arange(len(codes)))
-        graph = ShiftedGraph.from_affinity(W, codes, objective.mu1)
+        centring = objective.centring(len(codes), int(codes.max()) + 1)
+        graph = ShiftedGraph.from_affinity(W, codes, objective.mu1, centring)
         return cls(D2, graph, objective, affinity)
 
     @property

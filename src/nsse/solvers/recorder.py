@@ -42,15 +42,14 @@ class Recorder:
     ) -> None:
         """Evaluate the four terms of Eq. (11) at a solution and append them as a step.
 
-        Where class means are normalised, tr(Y'(N I − L_b)Y) is in the place of −tr(Y'L_b Y).
+        Where class means are normalised, tr(Y'(S − L_w)Y) is in the place of −μ1 tr(Y'L_b Y).
         """
-        within, between = graph.within(solution.embedding), graph.between(solution.embedding)
+        mu1, Y = self._objective.mu1, solution.embedding
+        pull = mu1 * graph.pull(Y) if self._objective.is_of_classes else -mu1 * graph.between(Y)
         if self._best is None or solution.excess <= self._best.excess:
             self._best = solution
         regularity = self._objective.mu2 * float((solution.coef**2).sum())
-        if self._objective.is_of_classes:
-            between -= self._n_samples * float((solution.embedding**2).sum())
-        terms = within, -self._objective.mu1 * between, regularity
+        terms = graph.within(Y), pull, regularity
         if self.add(stage, solution.sigma, terms, solution.excess, solution, iteration):
             raise SearchStopped(self._best)
 
