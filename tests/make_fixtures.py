@@ -24,8 +24,10 @@ FOLDER = Path(__file__).parent / "fixtures" / f"models-{nsse.__version__}"
 def models():
     """One of each, as small as they come."""
     return {
-        "NSSE": nsse.NSSE(2, tol=1e-2),
-        "NSSECV": nsse.NSSECV({"mu2": [0.01, 0.1]}, estimator=nsse.NSSE(2, sigma=1.0), n_repeats=2),
+        "NSSE": nsse.NSSE.as_published(2, tol=1e-2),
+        "NSSECV": nsse.NSSECV(
+            {"mu2": [0.01, 0.1]}, estimator=nsse.NSSE.as_published(2, sigma=1.0), n_repeats=2
+        ),
         "SUPLAP": nsse.SUPLAP(2, n_neighbors_between=5),
         "LFDA": nsse.LFDA(2),
         "LDE": nsse.LDE(2),
@@ -33,7 +35,7 @@ def models():
         "SPE": nsse.SPE(2),
         "IsoKRR": nsse.IsoKRR(2),
         "MReg": nsse.MReg(),
-        "pipeline": make_pipeline(StandardScaler(), nsse.NSSE(2, sigma=1.0)),
+        "pipeline": make_pipeline(StandardScaler(), nsse.NSSE.as_published(2, sigma=1.0)),
     }
 
 

@@ -291,6 +291,6 @@ sys.meta_path.insert(0, Missing())
 for module in {modules!r}:
     importlib.import_module(module)
 import nsse
-nsse.NSSE().fit([[0.0], [0.1], [2.0], [2.1]], [0, 0, 1, 1])
+nsse.NSSE.as_published().fit([[0.0], [0.1], [2.0], [2.1]], [0, 0, 1, 1])
 """
     run(program)

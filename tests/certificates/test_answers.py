@@ -14,9 +14,9 @@ from nsse.certificates import answers, opened
 from nsse.extensions import GaussianExpansion
 
 GAUSSIAN = [
-    NSSE(),
-    NSSE(n_landmarks=12),
-    NSSE(classifier=KNeighborsClassifier(3)),
+    NSSE.as_published(),
+    NSSE.as_published(n_landmarks=12),
+    NSSE.as_published(classifier=KNeighborsClassifier(3)),
     SUPLAP(),
     MReg(),
     IsoKRR(),
@@ -44,7 +44,7 @@ def test_answers_are_those_of_the_methods(model, kind, blobs, new_points):
     np.testing.assert_array_equal(said.distance, nearest.kneighbors(said.embedding)[0][:, 0])
 
 
-@pytest.mark.parametrize("model", [LDE(), LFDA(), NYS(), SPE(), NSSE(classifier=SVC())])
+@pytest.mark.parametrize("model", [LDE(), LFDA(), NYS(), SPE(), NSSE.as_published(classifier=SVC())])
 def test_models_without_certificates_say_so(model, blobs, new_points):
     model.fit(blobs.X, blobs.codes)
     said = answers(model, new_points)
@@ -54,7 +54,7 @@ def test_models_without_certificates_say_so(model, blobs, new_points):
     assert said.unproved
 
 
-@pytest.mark.parametrize(("model", "times"), [(NSSE(), 1), (GAUSSIAN[-1], 3)])
+@pytest.mark.parametrize(("model", "times"), [(NSSE.as_published(), 1), (GAUSSIAN[-1], 3)])
 def test_every_map_is_evaluated_once(model, times, blobs, new_points, monkeypatch):
     model.fit(blobs.X, blobs.codes)
     calls, evaluate = [], GaussianExpansion.__call__
@@ -69,7 +69,7 @@ def test_every_map_is_evaluated_once(model, times, blobs, new_points, monkeypatc
 
 
 def test_pipelines_are_opened(blobs, new_points):
-    scaler, inner = StandardScaler(), make_pipeline(StandardScaler(), NSSE())
+    scaler, inner = StandardScaler(), make_pipeline(StandardScaler(), NSSE.as_published())
     model = make_pipeline(scaler, inner).fit(blobs.X, blobs.codes)
     before, last = opened(model)
     assert before == [scaler, inner[0]]
@@ -81,7 +81,7 @@ def test_pipelines_are_opened(blobs, new_points):
 
 
 def test_radii_may_be_left_out_and_bounds_are_checked(blobs, new_points):
-    model = NSSE().fit(blobs.X, blobs.codes)
+    model = NSSE.as_published().fit(blobs.X, blobs.codes)
     assert answers(model, new_points, bound=None).radius is None
     rkhs = answers(model, new_points, bound="rkhs").radius
     np.testing.assert_array_equal(rkhs, model.certified_radius(new_points, bound="rkhs"))
@@ -90,4 +90,4 @@ def test_radii_may_be_left_out_and_bounds_are_checked(blobs, new_points):
     with pytest.raises(ValueError, match=r"`bound` must be one of 'directional'.*Got None"):
         model.certified_radius(new_points, bound=None)
     with pytest.raises(NotFittedError):
-        answers(NSSE(), new_points)
+        answers(NSSE.as_published(), new_points)

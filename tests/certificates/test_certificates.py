@@ -53,7 +53,7 @@ def new_points():
 
 @pytest.fixture(scope="module")
 def model(blobs):
-    return NSSE(sigma=1.0).fit(blobs.X, blobs.codes)
+    return NSSE.as_published(sigma=1.0).fit(blobs.X, blobs.codes)
 
 
 def centres_of(expansion):
@@ -113,7 +113,9 @@ def test_bounds_of_one_kernel_are_known():
     assert found.rkhs == pytest.approx(3.0 * np.sqrt(2) / 2.0)
 
 
-@pytest.mark.parametrize("method", [NSSE(), SUPLAP(n_neighbors_between=8), MReg(), IsoKRR()], ids=repr)
+@pytest.mark.parametrize(
+    "method", [NSSE.as_published(), SUPLAP(n_neighbors_between=8), MReg(), IsoKRR()], ids=repr
+)
 def test_truth_lies_between_the_bounds(method, blobs):
     model = method.fit(blobs.X, blobs.codes)
     found = lipschitz_bounds(model)
@@ -135,7 +137,7 @@ def test_truth_lies_between_the_bounds(method, blobs):
 def test_radius_is_its_definition(make_blobs):
     """Classes of no more samples than are tried, so that the best own neighbour is among them."""
     data = make_blobs((4, 3, 4))
-    model = NSSE(n_components=2, sigma=0.9).fit(data.X, data.codes)
+    model = NSSE.as_published(n_components=2, sigma=0.9).fit(data.X, data.codes)
     X = data.X[::2] + 0.5 * np.random.default_rng(0).normal(size=(6, 5))
     ours = model.certified_radius(X)
     literal = [
@@ -180,7 +182,7 @@ def test_coarser_bounds_give_smaller_radii(model, new_points):
 def test_scores_decide_as_the_classifier_does(classifier, n_classes, make_blobs, new_points):
     data = make_blobs((15,) * n_classes)
     words = np.array(["delta", "alpha", "charlie", "bravo"])[data.codes]
-    model = NSSE(n_components=3, classifier=classifier).fit(data.X, words)
+    model = NSSE.as_published(n_components=3, classifier=classifier).fit(data.X, words)
     decision = decision_of(model)
     scores = model.expansion_(new_points) @ decision.weights.T + decision.offsets
     nearest = np.argsort(-scores, axis=1)[:, : decision.n_votes]
@@ -213,7 +215,7 @@ def test_largest_score_of_mreg_decides(blobs, new_points):
 
 
 def test_constant_decision_has_an_infinite_radius(blobs, new_points):
-    model = NSSE(classifier=LogisticRegression()).fit(blobs.X, blobs.codes > 1)
+    model = NSSE.as_published(classifier=LogisticRegression()).fit(blobs.X, blobs.codes > 1)
     model.classifier_.intercept_ = np.array([1e3])
     assert np.all(model.predict(new_points))
     assert np.all(np.isinf(model.certified_radius(new_points)))
@@ -222,7 +224,7 @@ def test_constant_decision_has_an_infinite_radius(blobs, new_points):
 def test_ties_have_no_radius():
     """A sample in two classes: who stands on it, or between two classes, has nothing certain."""
     X = np.array([[0.0], [1.0], [1.0], [2.0]])
-    model = NSSE(n_components=1, sigma=1.0).fit(X, [0, 0, 1, 1])
+    model = NSSE.as_published(n_components=1, sigma=1.0).fit(X, [0, 0, 1, 1])
     radius = model.certified_radius([[1.0], [0.0]])
     assert radius[0] == 0
     assert radius[1] > 0
@@ -231,29 +233,31 @@ def test_ties_have_no_radius():
 def test_a_vote_without_majority_has_no_radius(blobs):
     """Fewer samples of the class than a majority needs."""
     data_y = np.where(np.arange(60) == 0, 9, blobs.codes)
-    model = NSSE(classifier=KNeighborsClassifier(5)).fit(blobs.X, data_y)
+    model = NSSE.as_published(classifier=KNeighborsClassifier(5)).fit(blobs.X, data_y)
     model.classifier_.predict = lambda X: np.full(len(X), 9)
     assert np.all(model.certified_radius(blobs.X[:3]) == 0)
 
 
 def test_rescaled_samples_have_rescaled_radii(blobs, new_points):
-    one = NSSE().fit(blobs.X, blobs.codes).certified_radius(new_points)
-    thousand = NSSE().fit(1000 * blobs.X, blobs.codes).certified_radius(1000 * new_points)
+    one = NSSE.as_published().fit(blobs.X, blobs.codes).certified_radius(new_points)
+    thousand = NSSE.as_published().fit(1000 * blobs.X, blobs.codes).certified_radius(1000 * new_points)
     np.testing.assert_allclose(thousand, 1000 * one, rtol=1e-6)
 
 
 def test_blocks_and_sparse_samples_change_nothing(blobs, new_points, monkeypatch):
-    model = NSSE(classifier=KNeighborsClassifier(3)).fit(blobs.X, blobs.codes)
+    model = NSSE.as_published(classifier=KNeighborsClassifier(3)).fit(blobs.X, blobs.codes)
     whole = model.certified_radius(new_points)
     monkeypatch.setattr(radii, "BLOCK_VALUES", 7 * 60)
     np.testing.assert_allclose(model.certified_radius(new_points), whole, rtol=1e-12)
-    thin = NSSE(classifier=KNeighborsClassifier(3)).fit(sparse.csr_matrix(blobs.X), blobs.codes)
+    thin = NSSE.as_published(classifier=KNeighborsClassifier(3)).fit(
+        sparse.csr_matrix(blobs.X), blobs.codes
+    )
     np.testing.assert_allclose(thin.certified_radius(sparse.csr_matrix(new_points)), whole, rtol=1e-6)
     assert lipschitz_bounds(thin).empirical == pytest.approx(lipschitz_bounds(model).empirical, rel=1e-6)
 
 
 def test_single_precision_is_charged_for(blobs, new_points):
-    single = NSSE().fit(blobs.X.astype(np.float32), blobs.codes)
+    single = NSSE.as_published().fit(blobs.X.astype(np.float32), blobs.codes)
     coarse = single.certified_radius(new_points.astype(np.float32))
     fine = single.certified_radius(new_points.astype(np.float32).astype(np.float64))
     assert np.all(coarse[fine > 0] < fine[fine > 0])
@@ -263,7 +267,7 @@ def test_single_precision_is_charged_for(blobs, new_points):
 def test_frames_pickles_and_functions_give_the_same(model, new_points):
     pandas = pytest.importorskip("pandas")
     names = [f"column {k}" for k in range(5)]
-    framed = NSSE(sigma=1.0).set_output(transform="pandas")
+    framed = NSSE.as_published(sigma=1.0).set_output(transform="pandas")
     framed.fit(
         pandas.DataFrame(model.centers_, columns=names), model.classifier_.classes_[model.classifier_._y]
     )
@@ -310,7 +314,7 @@ class Odd(KNeighborsClassifier):
     ],
 )
 def test_other_classifiers_get_an_error(classifier, words, blobs):
-    model = NSSE(classifier=classifier).fit(blobs.X, blobs.codes)
+    model = NSSE.as_published(classifier=classifier).fit(blobs.X, blobs.codes)
     with pytest.raises(ValueError, match=words):
         model.certified_radius(blobs.X)
 
@@ -323,7 +327,7 @@ def test_other_models_get_an_error(blobs):
     assert not hasattr(other, "certified_radius")
     for function in (lipschitz_bounds, lambda m: certified_radius(m, blobs.X)):
         with pytest.raises(NotFittedError):
-            function(NSSE())
+            function(NSSE.as_published())
 
 
 def test_bad_arguments_are_named(model, new_points):

@@ -22,7 +22,7 @@ from nsse.certificates.rejection import risk_coverage_curve
 
 @pytest.fixture(scope="module")
 def model(blobs):
-    return NSSE(sigma=1.0).fit(blobs.X, blobs.codes)
+    return NSSE.as_published(sigma=1.0).fit(blobs.X, blobs.codes)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def squares():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 60)
     X = np.column_stack([8.0 * y, np.zeros(120)]) + rng.uniform(-0.1, 0.1, (120, 2))
-    return X, y, NSSE().fit(X, y)
+    return X, y, NSSE.as_published().fit(X, y)
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.4, 1.1, 3.0])
@@ -102,7 +102,7 @@ def test_largest_delta_is_the_last_that_meets_the_condition(epsilon, which, mode
 def test_theorem_without_any_room():
     """A sample in two classes: γ = 0, and no δ will do."""
     X = np.array([[0.0], [1.0], [1.0], [2.0], [2.5]])
-    model = NSSE(n_components=1, sigma=1.0).fit(X, [0, 0, 1, 1, 1])
+    model = NSSE.as_published(n_components=1, sigma=1.0).fit(X, [0, 0, 1, 1, 1])
     found = theorem_1(model, X, [0, 0, 1, 1, 1])
     assert found.gamma == 0
     assert found.largest_delta == found.epsilon == 0
@@ -167,7 +167,7 @@ def test_meaningless_labels_have_even_p_values(model, blobs, unseen):
 def test_warnings_of_shuffled_fits_are_counted(blobs, unseen):
     """A range of σ too narrow for labels without meaning."""
     with pytest.warns(UserWarning, match="sigma"):
-        model = NSSE(sigma_range=(0.9, 1.0)).fit(blobs.X, blobs.codes)
+        model = NSSE.as_published(sigma_range=(0.9, 1.0)).fit(blobs.X, blobs.codes)
     assert generalization_report(model, *unseen, n_permutations=2).n_warned == 2
 
 
@@ -187,7 +187,7 @@ def test_models_that_forget_their_samples_ask_for_them(blobs, unseen):
 
 
 def test_centres_in_another_order_are_not_taken_for_the_samples(blobs, unseen):
-    model = NSSE(sigma=1.0).fit(blobs.X, blobs.codes)
+    model = NSSE.as_published(sigma=1.0).fit(blobs.X, blobs.codes)
     model.centers_ = model.centers_[::-1]
     with pytest.raises(ValueError, match=r"`X_train` must be given for this model"):
         generalization_report(model, *unseen)
@@ -257,7 +257,7 @@ def test_selected_are_those_with_large_radii(model, unseen):
 def test_rejected_are_marked_whatever_the_labels(rejected, blobs, unseen):
     words = np.array(["ant", "bee", "cat", "dog"])[blobs.codes]
     for y in (words, blobs.codes):
-        model = NSSE(sigma=1.0).fit(blobs.X, y)
+        model = NSSE.as_published(sigma=1.0).fit(blobs.X, y)
         careful = SelectivePredictor(model, coverage=0.5, rejected=rejected).fit(unseen[0])
         predicted = careful.predict(unseen[0])
         accepted = careful.select(unseen[0]).accepted

@@ -73,7 +73,7 @@ def test_on_a_line_the_whole_interval_keeps_its_label():
     rng = np.random.default_rng(1)
     X = np.sort(rng.uniform(0, 6, 24))[:, np.newaxis]
     y = (X[:, 0] > 2).astype(int) + (X[:, 0] > 4)
-    model = NSSE(sigma=0.5).fit(X, y)
+    model = NSSE.as_published(sigma=0.5).fit(X, y)
     grid = np.linspace(-1, 7, 40_001)[:, np.newaxis]
     labels = model.predict(grid)
     radius = model.certified_radius(X)
@@ -116,13 +116,13 @@ def attacked(model, X, radius, steps=12):
 @pytest.mark.parametrize(
     "method",
     [
-        NSSE(),
-        NSSE(n_components=2),
-        NSSE(classifier=KNeighborsClassifier(5)),
-        NSSE(classifier=NearestCentroid()),
-        NSSE(classifier=LogisticRegression(C=1e3)),
-        NSSE(classifier="scores"),
-        NSSE(mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"),
+        NSSE.as_published(),
+        NSSE.as_published(n_components=2),
+        NSSE.as_published(classifier=KNeighborsClassifier(5)),
+        NSSE.as_published(classifier=NearestCentroid()),
+        NSSE.as_published(classifier=LogisticRegression(C=1e3)),
+        NSSE.as_published(classifier="scores"),
+        NSSE.as_published(mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"),
         SUPLAP(n_neighbors_between=8),
         MReg(),
     ],
@@ -157,7 +157,7 @@ def test_ill_conditioned_maps_keep_their_labels(method, make_blobs):
 def test_single_precision_keeps_its_labels(make_blobs):
     """Perturbed samples in float32, whose embeddings are rounded to it before they are classified."""
     data = make_blobs((15, 15, 15), n_features=3)
-    model = NSSE().fit(data.X.astype(np.float32), data.codes)
+    model = NSSE.as_published().fit(data.X.astype(np.float32), data.codes)
     X = data.X.astype(np.float32) + np.float32(0.3)
     radius = model.certified_radius(X)
     labels = model.predict(X)
@@ -176,7 +176,7 @@ def test_real_images_keep_their_labels(name, request):
         pytest.importorskip("PIL")
     data = load_dataset(name, size=(8, 8))
     train, test = per_class_split(data.y, 5, 0)
-    model = NSSE().fit(data.X[train], data.y[train])
+    model = NSSE.as_published().fit(data.X[train], data.y[train])
     X = data.X[test][:100]
     radius = model.certified_radius(X)
     assert np.median(radius) > 0.05

@@ -33,7 +33,7 @@ def digits():
 @pytest.fixture(scope="module")
 def fitted(digits):
     X, y = digits
-    return NSSE(metric="within", shrinkage=0.1).fit(X[:200], y[:200])
+    return NSSE.as_published(metric="within", shrinkage=0.1).fit(X[:200], y[:200])
 
 
 def wide(make_blobs):
@@ -49,8 +49,8 @@ def wide(make_blobs):
 def test_is_the_pipeline(digits, kind):
     X, y = digits
     params = LANDMARKS[kind]
-    alone = NSSE(metric="within", shrinkage=0.3, **params).fit(X[:120], y[:120])
-    pipeline = make_pipeline(WithinMetric(0.3), NSSE(**params)).fit(X[:120], y[:120])
+    alone = NSSE.as_published(metric="within", shrinkage=0.3, **params).fit(X[:120], y[:120])
+    pipeline = make_pipeline(WithinMetric(0.3), NSSE.as_published(**params)).fit(X[:120], y[:120])
     atol = 1e-10
     np.testing.assert_allclose(alone.transform(X), pipeline.transform(X), atol=atol)
     np.testing.assert_allclose(alone.embedding_, pipeline[-1].embedding_, atol=atol)
@@ -65,9 +65,9 @@ def test_is_the_pipeline(digits, kind):
 def test_is_the_pipeline_with_centers_given(digits):
     X, y = digits
     Z = X[200:240]
-    alone = NSSE(metric="within", landmarks=Z).fit(X[:120], y[:120])
+    alone = NSSE.as_published(metric="within", landmarks=Z).fit(X[:120], y[:120])
     metric = WithinMetric().fit(X[:120], y[:120])
-    other = NSSE(landmarks=metric.transform(Z)).fit(metric.transform(X[:120]), y[:120])
+    other = NSSE.as_published(landmarks=metric.transform(Z)).fit(metric.transform(X[:120]), y[:120])
     np.testing.assert_allclose(alone.transform(X), other.transform(metric.transform(X)), atol=1e-10)
     np.testing.assert_array_equal(alone.centers_, Z)
 
@@ -76,8 +76,8 @@ def test_is_the_pipeline_with_centers_given(digits):
 def test_is_the_pipeline_for_other_kinds_of_samples(make_blobs, kind):
     X, codes = wide(make_blobs)
     X = X.astype(np.float32) if kind == "float32" else sparse.csr_array(np.where(abs(X) > 0.3, X, 0))
-    alone = NSSE(metric="within", shrinkage=0.3).fit(X, codes)
-    pipeline = make_pipeline(WithinMetric(0.3), NSSE()).fit(X, codes)
+    alone = NSSE.as_published(metric="within", shrinkage=0.3).fit(X, codes)
+    pipeline = make_pipeline(WithinMetric(0.3), NSSE.as_published()).fit(X, codes)
     atol = 1e-5 if kind == "float32" else 1e-10
     np.testing.assert_allclose(alone.transform(X), pipeline.transform(X), atol=atol)
     assert alone.transform(X).dtype == X.dtype
@@ -87,7 +87,7 @@ def test_is_the_pipeline_for_other_kinds_of_samples(make_blobs, kind):
 def test_map_is_the_literal_one(make_blobs):
     """f(x) = Σ c_i exp(−‖A(x − z_i)‖²/σ²) with A by its definition, for n > N and n < N."""
     for X, codes in (wide(make_blobs), make_blobs((30, 25), 4)):
-        model = NSSE(metric="within", shrinkage=0.3).fit(X, codes)
+        model = NSSE.as_published(metric="within", shrinkage=0.3).fit(X, codes)
         A = oracle.within_metric(X, codes, 5, 0.3)
         new = X[:7] + 0.3
         expected = [oracles.rbf_map(x, X @ A, model.coef_, model.sigma_) for x in new @ A]
@@ -96,8 +96,10 @@ def test_map_is_the_literal_one(make_blobs):
 
 def test_infinite_shrinkage_is_euclidean(digits):
     X, y = digits
-    same = NSSE(metric="within", shrinkage=np.inf).fit(X[:100], y[:100])
-    np.testing.assert_array_equal(same.transform(X), NSSE().fit(X[:100], y[:100]).transform(X))
+    same = NSSE.as_published(metric="within", shrinkage=np.inf).fit(X[:100], y[:100])
+    np.testing.assert_array_equal(
+        same.transform(X), NSSE.as_published().fit(X[:100], y[:100]).transform(X)
+    )
 
 
 @pytest.mark.parametrize("factor", [2.0**-40, 1e5])
@@ -105,7 +107,8 @@ def test_infinite_shrinkage_is_euclidean(digits):
 def test_rescaling_changes_nothing(digits, factor, params):
     X, y = digits
     model, other = (
-        NSSE(metric="within", **params).fit(scale * X[:100], y[:100]) for scale in (1.0, factor)
+        NSSE.as_published(metric="within", **params).fit(scale * X[:100], y[:100])
+        for scale in (1.0, factor)
     )
     np.testing.assert_allclose(model.transform(X), other.transform(factor * X), atol=1e-7)
 
@@ -126,8 +129,8 @@ def test_constant_features_duplicates_and_lonely_classes(make_blobs):
     X, codes = make_blobs((9, 1, 12), 6)
     X = np.c_[X, np.ones((len(X), 2))]
     X, codes = np.r_[X, X[:4]], np.r_[codes, codes[:4]]
-    alone = NSSE(metric="within", shrinkage=0.2).fit(X, codes)
-    pipeline = make_pipeline(WithinMetric(0.2), NSSE()).fit(X, codes)
+    alone = NSSE.as_published(metric="within", shrinkage=0.2).fit(X, codes)
+    pipeline = make_pipeline(WithinMetric(0.2), NSSE.as_published()).fit(X, codes)
     np.testing.assert_allclose(alone.transform(X), pipeline.transform(X), atol=1e-8)
     moved = X + np.eye(8)[6]  # along a feature in which no edge leads
     assert alone.metric_.transform(moved)[:, 6] == pytest.approx(2.0)
@@ -136,8 +139,8 @@ def test_constant_features_duplicates_and_lonely_classes(make_blobs):
 def test_without_scatter_it_is_euclidean_and_says_so(make_blobs):
     X, codes = make_blobs((1, 1, 1, 1), 3)
     with pytest.warns(UserWarning, match="Add samples to the classes"):
-        model = NSSE(metric="within").fit(X, codes)
-    np.testing.assert_array_equal(model.transform(X), NSSE().fit(X, codes).transform(X))
+        model = NSSE.as_published(metric="within").fit(X, codes)
+    np.testing.assert_array_equal(model.transform(X), NSSE.as_published().fit(X, codes).transform(X))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +153,7 @@ def test_without_scatter_it_is_euclidean_and_says_so(make_blobs):
     ids=str,
 )
 def test_wrong_values_are_refused(make_blobs, params, words):
-    model = NSSE(**params)
+    model = NSSE.as_published(**params)
     with pytest.raises(ValueError, match=words):
         model.fit(*make_blobs((4, 4), 3))
     assert not hasattr(model, "coef_")
@@ -163,7 +166,7 @@ def test_blocks_and_arrays_give_the_same_model(make_blobs):
     X, codes = make_blobs((3000, 2500), 6)
     order = np.random.default_rng(0).permutation(len(codes))
     X, codes = X[order] * [4, 2, 1, 1, 0.3, 0.1], codes[order]
-    model = NSSE(metric="within", n_landmarks=20, sigma=0.8)
+    model = NSSE.as_published(metric="within", n_landmarks=20, sigma=0.8)
     whole = model.fit(X, codes).transform(X[:50])
     pieces = [(X[a : a + 777], codes[a : a + 777]) for a in range(0, len(X), 777)]
     np.testing.assert_array_equal(model.fit_blocks(pieces).transform(X[:50]), whole)
@@ -176,7 +179,7 @@ def test_blocks_and_arrays_give_the_same_model(make_blobs):
 def test_dask_gives_the_same_model(make_blobs):
     da = pytest.importorskip("dask.array", reason="Dask is not installed: pip install 'nsse[dask]'")
     X, codes = make_blobs((3000, 2500), 6)
-    model = NSSE(metric="within", n_landmarks=20, sigma=0.8)
+    model = NSSE.as_published(metric="within", n_landmarks=20, sigma=0.8)
     expected = model.fit(X, codes).transform(X[:50])
     lazy = da.from_array(np.array(X), chunks=(1000, 3))
     found = model.fit(lazy, codes).transform(X[:50])
@@ -191,7 +194,7 @@ def test_many_sparse_features_take_bounded_memory():
     y = np.arange(N) % 6
     X = sparse.csr_array(X + sparse.csr_array((np.ones(N), (np.arange(N), y)), shape=(N, n)))
     tracemalloc.start()
-    model = NSSE(metric="within", sigma=1.0).fit(X, y)
+    model = NSSE.as_published(metric="within", sigma=1.0).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert model.score(X, y) == 1.0
@@ -216,7 +219,7 @@ def test_radii_of_the_ball_and_of_the_ellipsoid(fitted, digits):
 def fitted_on_few_features():
     X, y = load_digits(return_X_y=True)
     X = X[:, [10, 20, 28, 36, 43, 53]] / 16
-    return NSSE(metric="within", shrinkage=0.1).fit(X[:300], y[:300]), X[300:400]
+    return NSSE.as_published(metric="within", shrinkage=0.1).fit(X[:300], y[:300]), X[300:400]
 
 
 @pytest.mark.parametrize("which", ["many features", "few features"])
@@ -284,7 +287,7 @@ def test_theorem_1_in_both_units():
     X, y = load_digits(return_X_y=True)
     X, y = X[:300, [10, 20, 28, 36, 43, 53]] / 16, y[:300]
     ours, near = (theorem_1(model, X, y, units=units) for units in ("samples", "metric"))
-    pipeline = make_pipeline(WithinMetric(0.1), NSSE()).fit(X, y)
+    pipeline = make_pipeline(WithinMetric(0.1), NSSE.as_published()).fit(X, y)
     expected = theorem_1(pipeline[-1], pipeline[0].transform(X), y)
     assert near.lipschitz == pytest.approx(expected.lipschitz)
     assert near.largest_delta == pytest.approx(expected.largest_delta)
@@ -305,8 +308,8 @@ def test_search_scores_as_grid_search_does(digits, params):
         {"metric": ["within"], "shrinkage": [np.inf, 0.1], "n_neighbors": [2, 5], "sigma": [0.5]},
         {"mu2": [0.001, 0.1], "sigma": [0.5]},
     ]
-    search = NSSECV(grid, estimator=NSSE(**params), cv=cv, n_voters=1).fit(X, y)
-    expected = GridSearchCV(NSSE(**params), grid, cv=cv).fit(X, y)
+    search = NSSECV(grid, estimator=NSSE.as_published(**params), cv=cv, n_voters=1).fit(X, y)
+    expected = GridSearchCV(NSSE.as_published(**params), grid, cv=cv).fit(X, y)
     for name in ("split0_test_score", "split1_test_score"):
         np.testing.assert_array_equal(search.cv_results_[name], expected.cv_results_[name])
     assert len(set(expected.cv_results_["split0_test_score"])) > 1
@@ -330,7 +333,7 @@ def test_voters_may_have_metrics_of_their_own(digits):
     search = NSSECV(grid, n_repeats=3).fit(X, y)
     assert len(search.voters_) == 3
     for voter in search.voters_:
-        alone = NSSE(**voter.get_params()).fit(X, y)
+        alone = NSSE.as_published(**voter.get_params()).fit(X, y)
         np.testing.assert_allclose(voter.transform(X), alone.transform(X), atol=1e-12)
     assert (search.certified_radius(digits[0][200:260]) > 0).any()
 

@@ -30,7 +30,7 @@ SOLVERS = pytest.mark.parametrize("solver", ["joint", "alternating"])
 )
 def test_every_step_in_order(parameters):
     steps = []
-    model = NSSE(callback=steps.append, **parameters).fit(X, Y)
+    model = NSSE.as_published(callback=steps.append, **parameters).fit(X, Y)
     assert tuple(steps) == model.trace_.steps
     assert len(steps) > 1 or "sigma" in parameters
     iterations = [step.iteration for step in steps]
@@ -55,14 +55,14 @@ def test_a_large_problem_is_watched_too():
     labels = np.arange(800) % 4
     samples = RNG.normal(size=(4, 5))[labels] + RNG.normal(size=(800, 5))
     steps = []
-    model = NSSE(callback=steps.append).fit(samples, labels)
+    model = NSSE.as_published(callback=steps.append).fit(samples, labels)
     assert tuple(steps) == model.trace_.steps
     assert [step.stage for step in steps] == ["joint"] * len(steps)
 
 
 def test_watching_changes_nothing():
-    watched = NSSE(callback=lambda step: None).fit(X, Y)
-    np.testing.assert_array_equal(watched.embedding_, NSSE().fit(X, Y).embedding_)
+    watched = NSSE.as_published(callback=lambda step: None).fit(X, Y)
+    np.testing.assert_array_equal(watched.embedding_, NSSE.as_published().fit(X, Y).embedding_)
 
 
 @SOLVERS
@@ -73,13 +73,13 @@ def test_true_ends_the_search(solver, yes):
         return yes if len(seen) == 2 else None
 
     seen = []
-    model = NSSE(solver=solver, sigma_init=0.2, callback=stop_at_second).fit(X, Y)
+    model = NSSE.as_published(solver=solver, sigma_init=0.2, callback=stop_at_second).fit(X, Y)
     assert len(seen) == len(model.trace_) == 2
     best = min(seen, key=lambda step: step.objective)
     assert (model.sigma_, model.objective_) == (best.sigma, best.objective)
     # What is left is a whole model, if not the best one.
     np.testing.assert_allclose(model.transform(X), model.embedding_, rtol=0, atol=1e-9)
-    assert model.objective_ > NSSE(solver=solver).fit(X, Y).objective_
+    assert model.objective_ > NSSE.as_published(solver=solver).fit(X, Y).objective_
     assert pickle.loads(pickle.dumps(model.set_params(callback=None))).predict(X).shape == (60,)
 
 
@@ -91,7 +91,7 @@ def test_the_best_step_seen_is_kept_not_the_last(solver):
         costs.append(step.objective)
         return step.objective > min(costs)
 
-    model = NSSE(solver=solver, callback=stop_when_worse).fit(X, Y)
+    model = NSSE.as_published(solver=solver, callback=stop_when_worse).fit(X, Y)
     assert model.objective_ == min(costs)
 
 
@@ -99,13 +99,13 @@ def test_the_best_step_seen_is_kept_not_the_last(solver):
 @SOLVERS
 @pytest.mark.parametrize("answer", [None, False, 0, "go on", 1.0])
 def test_other_answers_do_not(solver, answer):
-    model = NSSE(solver=solver, callback=lambda step: answer).fit(X, Y)
-    assert len(model.trace_) == len(NSSE(solver=solver).fit(X, Y).trace_)
+    model = NSSE.as_published(solver=solver, callback=lambda step: answer).fit(X, Y)
+    assert len(model.trace_) == len(NSSE.as_published(solver=solver).fit(X, Y).trace_)
 
 
 def test_a_stop_at_a_given_scale_is_no_failure():
-    model = NSSE(sigma=0.5, callback=lambda step: True).fit(X, Y)
-    np.testing.assert_array_equal(model.embedding_, NSSE(sigma=0.5).fit(X, Y).embedding_)
+    model = NSSE.as_published(sigma=0.5, callback=lambda step: True).fit(X, Y)
+    np.testing.assert_array_equal(model.embedding_, NSSE.as_published(sigma=0.5).fit(X, Y).embedding_)
 
 
 # -------------------------------------------------------------------- callbacks of scikit-learn 1.9
@@ -136,26 +136,28 @@ class Recorder:
 
 def test_older_versions_lack_set_callbacks():
     has = parse_version(sklearn.__version__) >= parse_version("1.9")
-    assert hasattr(NSSE(), "set_callbacks") is has
-    assert NSSE().fit(X, Y).score(X, Y) > 0.8
+    assert hasattr(NSSE.as_published(), "set_callbacks") is has
+    assert NSSE.as_published().fit(X, Y).score(X, Y) > 0.8
 
 
 @SOLVERS
 def test_tasks_of_a_fit(solver):
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()
-    model = NSSE(solver=solver).set_callbacks(recorder).fit(X, Y)
+    model = NSSE.as_published(solver=solver).set_callbacks(recorder).fit(X, Y)
     stages = [step.stage for step in model.trace_]
     tasks = [event for stage in stages for event in (f"begin {stage}", f"end {stage}")]
     assert recorder.events == ["setup", "begin fit", *tasks, "end fit", "teardown"]
-    np.testing.assert_array_equal(model.embedding_, NSSE(solver=solver).fit(X, Y).embedding_)
+    np.testing.assert_array_equal(
+        model.embedding_, NSSE.as_published(solver=solver).fit(X, Y).embedding_
+    )
     assert not hasattr(model, "_callback_fit_ctx")
 
 
 def test_a_callback_can_use_the_model_as_it_stands():
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()
-    final = NSSE().set_callbacks(recorder).fit(X, Y)
+    final = NSSE.as_published().set_callbacks(recorder).fit(X, Y)
     *partial, (last, samples, labels) = recorder.models
     assert len(partial) == len(final.trace_)
     for step, (model, _, _) in zip(final.trace_, partial, strict=True):
@@ -175,7 +177,7 @@ def test_a_model_of_a_subsample_is_read_by_the_scores_of_all_samples(make_blobs)
     data = make_blobs((3000, 1000, 700), n_features=3, seed=2, spread=1.0)
     recorder = Recorder()
     options = {"mu1": 0.5, "mu2": 1.0, "n_landmarks": 40, "normalization": "classes"}
-    NSSE(classifier="scores", **options).set_callbacks(recorder).fit(data.X, data.codes)
+    NSSE.as_published(classifier="scores", **options).set_callbacks(recorder).fit(data.X, data.codes)
     sizes = np.bincount(data.codes)
     *partial, (last, _, _) = recorder.models
     for model, _, _ in partial:
@@ -193,7 +195,7 @@ def test_a_model_of_a_subsample_is_read_by_the_scores_of_all_samples(make_blobs)
 def test_a_callback_of_scikit_learn_ends_the_search(solver):
     pytest.importorskip("sklearn.callback")
     recorder = Recorder(stop_after=2)
-    model = NSSE(solver=solver, sigma_init=0.2).set_callbacks(recorder).fit(X, Y)
+    model = NSSE.as_published(solver=solver, sigma_init=0.2).set_callbacks(recorder).fit(X, Y)
     assert len(model.trace_) == 2
     assert model.objective_ == model.trace_.column("objective").min()
     assert recorder.events[-2:] == ["end fit", "teardown"]
@@ -206,7 +208,7 @@ def test_callbacks_are_torn_down_after_a_failure():
     def fail(step):
         raise RuntimeError("callback")
 
-    model = NSSE(callback=fail).set_callbacks(recorder)
+    model = NSSE.as_published(callback=fail).set_callbacks(recorder)
     before = dict(vars(model))
     with pytest.raises(RuntimeError, match="callback"):
         model.fit(X, Y)
@@ -219,15 +221,15 @@ def test_callbacks_are_torn_down_after_a_failure():
 def test_progress_bar(capsys):
     callback = pytest.importorskip("sklearn.callback")
     pytest.importorskip("rich")
-    model = NSSE().set_callbacks(callback.ProgressBar()).fit(X, Y)
+    model = NSSE.as_published().set_callbacks(callback.ProgressBar()).fit(X, Y)
     assert "NSSE" in capsys.readouterr().out
-    np.testing.assert_array_equal(model.embedding_, NSSE().fit(X, Y).embedding_)
+    np.testing.assert_array_equal(model.embedding_, NSSE.as_published().fit(X, Y).embedding_)
 
 
 def test_scoring_monitor():
     callback = pytest.importorskip("sklearn.callback")
     monitor = callback.ScoringMonitor(scoring="accuracy")
-    model = NSSE().set_callbacks(monitor).fit(X, Y)
+    model = NSSE.as_published().set_callbacks(monitor).fit(X, Y)
     rows = [row for row in monitor.get_logs().data if "accuracy" in row]
     # one row per step, and one for the whole fit
     assert len(rows) == len(model.trace_) + 1
@@ -239,7 +241,7 @@ def test_scoring_monitor():
 def test_callbacks_survive_clone():
     pytest.importorskip("sklearn.callback")
     recorder = Recorder()
-    clone(NSSE().set_callbacks(recorder)).fit(X, Y)
+    clone(NSSE.as_published().set_callbacks(recorder)).fit(X, Y)
     assert recorder.events[-2:] == ["end fit", "teardown"]
 
 
@@ -269,7 +271,7 @@ def test_verbose_logs_every_step_to_stderr(capsys, solver):
     logger = logging.getLogger("nsse")
     before = state_of(logger)
     with root_logger():
-        model = NSSE(solver=solver, verbose=1).fit(X, Y)
+        model = NSSE.as_published(solver=solver, verbose=1).fit(X, Y)
     out, err = capsys.readouterr()
     lines = err.splitlines()
     assert out == ""
@@ -282,7 +284,7 @@ def test_verbose_logs_every_step_to_stderr(capsys, solver):
 
 def test_silent_unless_asked(capsys):
     with root_logger():
-        NSSE().fit(X, Y)
+        NSSE.as_published().fit(X, Y)
     assert capsys.readouterr() == ("", "")
 
 
@@ -293,7 +295,7 @@ def test_a_failed_verbose_fit_leaves_the_logger_as_it_was():
     logger = logging.getLogger("nsse")
     before = state_of(logger)
     with root_logger(), pytest.raises(RuntimeError, match="callback"):
-        NSSE(verbose=1, callback=fail).fit(X, Y)
+        NSSE.as_published(verbose=1, callback=fail).fit(X, Y)
     assert state_of(logger) == before
 
 
@@ -301,7 +303,7 @@ def test_a_failed_verbose_fit_leaves_the_logger_as_it_was():
 def test_the_log_goes_where_the_application_wants_it(capsys, level):
     stream, before = io.StringIO(), state_of(logging.getLogger("nsse"))
     with root_logger(logging.StreamHandler(stream), level=level):
-        model = NSSE(verbose=1).fit(X, Y)
+        model = NSSE.as_published(verbose=1).fit(X, Y)
     # Once, and once only: a handler of ours on top of the application's would say everything twice.
     assert len((stream.getvalue() + capsys.readouterr().err).splitlines()) == len(model.trace_)
     assert state_of(logging.getLogger("nsse")) == before
@@ -309,5 +311,5 @@ def test_the_log_goes_where_the_application_wants_it(capsys, level):
 
 def test_the_application_may_listen_without_verbose(caplog):
     with caplog.at_level(logging.INFO, logger="nsse"):
-        model = NSSE().fit(X, Y)
+        model = NSSE.as_published().fit(X, Y)
     assert len(caplog.records) == len(model.trace_)

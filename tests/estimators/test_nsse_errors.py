@@ -113,7 +113,7 @@ def test_bad_parameters(name, value, rule, shown, cure):
     start = f"`{name}` must {rule}. Got {shown}. "
     pattern = re.escape(start) if cure is None else re.escape(start + cure) + "$"
     with pytest.raises(ValueError, match="^" + pattern):
-        NSSE(**parameters(name, value)).fit(X, Y)
+        NSSE.as_published(**parameters(name, value)).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_bad_parameters(name, value, rule, shown, cure):
 )
 def test_every_message_ends_with_a_cure(name, value):
     with pytest.raises(ValueError, match="Got ") as caught:
-        NSSE(**parameters(name, value)).fit(X, Y)
+        NSSE.as_published(**parameters(name, value)).fit(X, Y)
     cure = re.split(r"Got .*?\. ", str(caught.value), maxsplit=1)[1]
     assert len(cure.split()) >= 3
     assert "See the docstring" not in cure
@@ -136,7 +136,7 @@ def test_parameters_are_judged_before_the_work_begins():
     for name, value, *_ in BAD:
         if name not in ("affinity", "callback"):
             with pytest.raises(ValueError, match="must"):
-                NSSE(**{"affinity": work, **parameters(name, value)}).fit(X, Y)
+                NSSE.as_published(**{"affinity": work, **parameters(name, value)}).fit(X, Y)
 
 
 SHAPE = "`affinity` must have shape (30, 30), one row and column per sample. Got "
@@ -169,7 +169,7 @@ def test_bad_affinities(W, message, form):
         # a dense matrix may hold zeros, and zero times NaN is NaN: only the beginning is the same
         message = message[: len(WEIGHTS)]
     with pytest.raises(ValueError, match="^" + re.escape(message)):
-        NSSE(affinity=given).fit(X, Y)
+        NSSE.as_published(affinity=given).fit(X, Y)
 
 
 @pytest.mark.parametrize("value", [None, 3, {}, [["a"] * N] * N], ids=["None", "3", "dict", "words"])
@@ -177,7 +177,7 @@ def test_bad_affinities(W, message, form):
 def test_affinities_that_are_no_matrix(value, form):
     affinity = value if form == "given" else lambda samples, labels: value
     with pytest.raises(ValueError, match=r"^`affinity` must .*Got .*\. \w+"):
-        NSSE(affinity=affinity).fit(X, Y)
+        NSSE.as_published(affinity=affinity).fit(X, Y)
 
 
 # --------------------------------------------------------------------------------------- bad data
@@ -194,9 +194,9 @@ def test_nan_and_infinity_in_x(value, name):
     bad[3, 1] = value
     for form in (np.asarray, sparse.csr_array):
         with pytest.raises(ValueError, match=f"^Input X contains {name}"):
-            NSSE().fit(form(bad), Y)
+            NSSE.as_published().fit(form(bad), Y)
         with pytest.raises(ValueError, match=f"^Input X contains {name}"):
-            NSSE().fit(X, Y).transform(form(bad))
+            NSSE.as_published().fit(X, Y).transform(form(bad))
 
 
 @pytest.mark.parametrize(
@@ -206,19 +206,19 @@ def test_one_class(labels, shown):
     got = f"1 class, {shown}"
     start = f"`y` must contain samples of at least 2 classes. Got {got!r}. "
     with pytest.raises(ValueError, match="^" + re.escape(start) + CURE):
-        NSSE().fit(X, labels)
+        NSSE.as_published().fit(X, labels)
 
 
 def test_no_labels():
     with pytest.raises(ValueError, match=r"requires y to be passed, but the target y is None"):
-        NSSE().fit(X, None)
+        NSSE.as_published().fit(X, None)
     with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'y'"):
-        NSSE().fit(X)
+        NSSE.as_published().fit(X)
 
 
 def test_labels_of_another_length():
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[30, 29\]"):
-        NSSE().fit(X, Y[:-1])
+        NSSE.as_published().fit(X, Y[:-1])
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_labels_of_another_length():
 )
 def test_targets_that_are_no_labels(target, message):
     with pytest.raises(ValueError, match="^" + re.escape(message)):
-        NSSE().fit(X, target)
+        NSSE.as_published().fit(X, target)
 
 
 @pytest.mark.parametrize("length_unit", ["median", 1.0])
@@ -238,7 +238,7 @@ def test_targets_that_are_no_labels(target, message):
 def test_samples_that_are_all_equal(form, length_unit):
     start = "`X` must contain at least two distinct samples. Got 'samples that are all equal'. "
     with pytest.raises(ValueError, match="^" + re.escape(start) + CURE):
-        NSSE(1, length_unit=length_unit).fit(form(np.full((N, 4), 0.3)), Y % 2)
+        NSSE.as_published(1, length_unit=length_unit).fit(form(np.full((N, 4), 0.3)), Y % 2)
 
 
 def test_more_components_than_distinct_samples():
@@ -248,15 +248,15 @@ def test_more_components_than_distinct_samples():
         "Got 31. Only 30 independent coordinates exist here. Lower `n_components` or `sigma`."
     )
     with pytest.raises(ValueError, match="^" + re.escape(message) + "$"):
-        NSSE(31, sigma=0.3).fit(X_twice, Y_twice)
+        NSSE.as_published(31, sigma=0.3).fit(X_twice, Y_twice)
     for solver in ("joint", "alternating"):
         with pytest.raises(ValueError, match=r"^`n_components` must not exceed .* Got 31\. .*Lower"):
-            NSSE(31, solver=solver).fit(X_twice, Y_twice)
-    assert NSSE(30, sigma=0.3).fit(X_twice, Y_twice).embedding_.shape == (40, 30)
+            NSSE.as_published(31, solver=solver).fit(X_twice, Y_twice)
+    assert NSSE.as_published(30, sigma=0.3).fit(X_twice, Y_twice).embedding_.shape == (40, 30)
 
 
 def test_another_width_at_transform():
-    model = NSSE().fit(X, Y)
+    model = NSSE.as_published().fit(X, Y)
     for method in (model.transform, model.predict, model.predict_proba):
         with pytest.raises(ValueError, match=r"^X has 3 features, but NSSE is expecting 4 features"):
             method(X[:, :3])
@@ -266,7 +266,7 @@ def test_another_width_at_transform():
 def test_not_fitted(method):
     arguments = () if method == "get_feature_names_out" else (X,)
     with pytest.raises(NotFittedError, match=r"^This NSSE instance is not fitted yet\. Call 'fit'"):
-        getattr(NSSE(), method)(*arguments)
+        getattr(NSSE.as_published(), method)(*arguments)
 
 
 # ---------------------------------------------------------------------------------- all or nothing
@@ -307,7 +307,7 @@ FAILURE_IDS = [
 
 @pytest.mark.parametrize(("changed", "samples", "labels", "error"), FAILURES, ids=FAILURE_IDS)
 def test_a_failed_fit_leaves_an_unfitted_model_unfitted(changed, samples, labels, error):
-    model = NSSE(**changed)
+    model = NSSE.as_published(**changed)
     before = dict(vars(model))
     with pytest.raises(error):
         model.fit(samples, labels)
@@ -320,7 +320,7 @@ def test_a_failed_fit_leaves_an_unfitted_model_unfitted(changed, samples, labels
 def test_a_failed_fit_leaves_a_fitted_model_as_it_was(changed, samples, labels, error):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=list("abcd"))
-    model = NSSE().fit(frame, Y)
+    model = NSSE.as_published().fit(frame, Y)
     image, labelled = model.transform(frame), model.predict(frame)
     model.set_params(**changed)
     before = dict(vars(model))
@@ -334,11 +334,11 @@ def test_a_failed_fit_leaves_a_fitted_model_as_it_was(changed, samples, labels, 
 
 
 def test_a_failed_fit_can_be_put_right():
-    model = NSSE(mu2=-1)
+    model = NSSE.as_published(mu2=-1)
     with pytest.raises(ValueError, match="mu2"):
         model.fit(X, Y)
     model.set_params(mu2=0.01).fit(X, Y)
-    np.testing.assert_array_equal(model.embedding_, NSSE().fit(X, Y).embedding_)
+    np.testing.assert_array_equal(model.embedding_, NSSE.as_published().fit(X, Y).embedding_)
 
 
 # --------------------------------------------------------------------------------------- warnings
@@ -361,7 +361,7 @@ def test_a_scale_at_the_end_of_its_range(solver, sigma_range, end):
         "Widen `sigma_range`, change `mu3`, or fix `sigma`."
     )
     with pytest.warns(ScaleAtBoundWarning, match="^" + re.escape(message) + "$"):
-        model = NSSE(solver=solver, sigma_range=sigma_range).fit(X, Y)
+        model = NSSE.as_published(solver=solver, sigma_range=sigma_range).fit(X, Y)
     assert model.sigma_ / model.length_unit_ == pytest.approx(best, rel=1e-12)
     assert model.score(X, Y) > 0.9
 
@@ -373,13 +373,13 @@ def test_a_search_that_does_not_converge(solver):
         r"Raise `max_iter` or `tol`\.$"
     )
     with pytest.warns(ConvergenceWarning, match=message):
-        model = NSSE(solver=solver, max_iter=1).fit(X, Y)
+        model = NSSE.as_published(solver=solver, max_iter=1).fit(X, Y)
     assert model.objective_ == model.trace_.column("objective").min()
     assert model.score(X, Y) > 0.9
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        NSSE(solver=solver, max_iter=2, tol=10.0).fit(X, Y)
-        NSSE(solver=solver, max_iter=100).fit(X, Y)
+        NSSE.as_published(solver=solver, max_iter=2, tol=10.0).fit(X, Y)
+        NSSE.as_published(solver=solver, max_iter=100).fit(X, Y)
 
 
 def test_an_ill_conditioned_problem():
@@ -389,21 +389,21 @@ def test_an_ill_conditioned_problem():
         r"`sigma_range`\.$"
     )
     with pytest.warns(ConditioningWarning, match=message):
-        model = NSSE(mu2=1e-13, sigma=10.0).fit(X, Y)
+        model = NSSE.as_published(mu2=1e-13, sigma=10.0).fit(X, Y)
     assert model.condition_.factorization == "qr"
     assert model.condition_.condition_number > 1e13
     np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(2), rtol=0, atol=1e-8)
     np.testing.assert_allclose(model.transform(X), model.embedding_, rtol=0, atol=1e-6)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert NSSE(mu2=1e-3, sigma=10.0).fit(X, Y).condition_.factorization == "cholesky"
-        assert NSSE(mu2=1e-9, sigma=0.3).fit(X, Y).condition_.factorization == "cholesky"
+        assert NSSE.as_published(mu2=1e-3, sigma=10.0).fit(X, Y).condition_.factorization == "cholesky"
+        assert NSSE.as_published(mu2=1e-9, sigma=0.3).fit(X, Y).condition_.factorization == "cholesky"
 
 
 def test_warnings_point_to_the_line_that_called_fit():
     line = inspect.currentframe().f_lineno + 2
     with pytest.warns(ConvergenceWarning) as caught:
-        NSSE(max_iter=1).fit(X, Y)
+        NSSE.as_published(max_iter=1).fit(X, Y)
     assert (caught[0].filename, caught[0].lineno) == (__file__, line)
 
 
@@ -413,6 +413,6 @@ def test_our_warnings_are_user_warnings():
 
 
 def test_a_classifier_without_probabilities_says_so():
-    model = NSSE(classifier=SVC(kernel="linear")).fit(X, Y)
+    model = NSSE.as_published(classifier=SVC(kernel="linear")).fit(X, Y)
     with pytest.raises(AttributeError, match="has no attribute 'predict_proba'"):
         model.predict_proba(X)

@@ -74,14 +74,14 @@ def test_scores_are_a_ridge_regression_where_classes_are_of_equal_size(make_blob
     X, y = data.X, data.codes
     no_edges = np.zeros((36, 36))
     options = {"affinity": no_edges, "sigma": sigma, "length_unit": 1.0, "classifier": "scores"}
-    model = NSSE(mu1=mu1, mu2=mu2, **options, **CLASSES).fit(X, y)
+    model = NSSE.as_published(mu1=mu1, mu2=mu2, **options, **CLASSES).fit(X, y)
     expected = closed_form(X, y, X + 0.3, sigma, mu2 / (mu1 * 12))
     np.testing.assert_allclose(model.decision_function(X + 0.3), expected, atol=1e-6)
 
 
 def test_scores_of_a_model_are_those_of_its_attributes(cancer):
     X, y, new, _ = cancer
-    model = NSSE(mu2=1.0, classifier="scores").fit(X, y)
+    model = NSSE.as_published(mu2=1.0, classifier="scores").fit(X, y)
     Y, M, N = model.embedding_, 2, len(y)
     excess = model.eigenvalues_ + model.mu1 * N
     b = np.diag(mean_scatter(Y, y))
@@ -100,13 +100,15 @@ def test_scores_of_a_model_are_those_of_its_attributes(cancer):
 @pytest.mark.parametrize("options", [{}, {"n_landmarks": 60}, {"solver": "alternating"}])
 def test_class_means_have_unit_scatter(cancer, options):
     X, y, _, _ = cancer
-    model = NSSE(mu2=1.0, **CLASSES, **options).fit(X, y)
+    model = NSSE.as_published(mu2=1.0, **CLASSES, **options).fit(X, y)
     np.testing.assert_allclose(mean_scatter(model.embedding_, y), np.eye(1), atol=1e-8)
 
 
 def test_objective_is_the_sum_of_its_terms_and_of_eigenvalues(blobs):
     for options in ({}, {"n_landmarks": 30, "landmarks": "random"}):
-        model = NSSE(mu1=0.3, mu2=0.1, mu3=0.2, **CLASSES, **options).fit(blobs.X, blobs.codes)
+        model = NSSE.as_published(mu1=0.3, mu2=0.1, mu3=0.2, **CLASSES, **options).fit(
+            blobs.X, blobs.codes
+        )
         last = min(model.trace_.steps, key=lambda step: step.excess) if not options else model.trace_[-1]
         terms = last.within + last.between + last.regularity + last.scale
         assert model.objective_ == pytest.approx(terms, rel=1e-7)
@@ -118,9 +120,9 @@ def test_with_all_samples_as_landmarks_it_is_the_exact_model(blobs):
     order = np.argsort(blobs.codes, kind="stable")
     X, y = blobs.X[order], blobs.codes[order]
     options = {"mu2": 0.1, "sigma": 0.8, "n_neighbors": None, "classifier": "scores"}
-    exact = NSSE(**options, **CLASSES).fit(X, y)
+    exact = NSSE.as_published(**options, **CLASSES).fit(X, y)
     unit = exact.length_unit_
-    centred = NSSE(**options, **CLASSES, landmarks=np.arange(len(y)), length_unit=unit)
+    centred = NSSE.as_published(**options, **CLASSES, landmarks=np.arange(len(y)), length_unit=unit)
     centred.set_params(sigma=0.8).fit(X, y)
     np.testing.assert_allclose(centred.eigenvalues_, exact.eigenvalues_, rtol=1e-6)
     np.testing.assert_allclose(centred.embedding_, exact.embedding_, atol=1e-6)
@@ -129,21 +131,23 @@ def test_with_all_samples_as_landmarks_it_is_the_exact_model(blobs):
 
 def test_blocks_and_single_precision_give_the_same_model(blobs):
     options = {"n_landmarks": 25, "landmarks": "random", "mu2": 0.1, "classifier": "scores"}
-    model = NSSE(**options, **CLASSES).fit(blobs.X, blobs.codes)
+    model = NSSE.as_published(**options, **CLASSES).fit(blobs.X, blobs.codes)
     order = [slice(0, 11), slice(11, 60)]
-    cut = NSSE(**options, **CLASSES).fit_blocks([(blobs.X[s], blobs.codes[s]) for s in order])
+    cut = NSSE.as_published(**options, **CLASSES).fit_blocks(
+        [(blobs.X[s], blobs.codes[s]) for s in order]
+    )
     np.testing.assert_array_equal(cut.coef_, model.coef_)
     np.testing.assert_array_equal(cut.classifier_.coef_, model.classifier_.coef_)
-    single = NSSE(**options, **CLASSES).fit(blobs.X.astype(np.float32), blobs.codes)
+    single = NSSE.as_published(**options, **CLASSES).fit(blobs.X.astype(np.float32), blobs.codes)
     np.testing.assert_allclose(single.eigenvalues_, model.eigenvalues_, rtol=1e-3)
 
 
 def test_more_components_than_class_means_are_refused(blobs):
-    model = NSSE(4, **CLASSES)
+    model = NSSE.as_published(4, **CLASSES)
     with pytest.raises(ValueError, match=r"^`n_components` must not exceed n_classes - 1 = 3 with norm"):
         model.fit(blobs.X, blobs.codes)
     assert not hasattr(model, "coef_")
-    assert NSSE(4).fit(blobs.X, blobs.codes).embedding_.shape == (60, 4)
+    assert NSSE.as_published(4).fit(blobs.X, blobs.codes).embedding_.shape == (60, 4)
 
 
 @pytest.mark.parametrize(
@@ -151,14 +155,16 @@ def test_more_components_than_class_means_are_refused(blobs):
 )
 def test_other_names_are_refused(blobs, name, value):
     with pytest.raises(ValueError, match=rf"^`{name}` must be "):
-        NSSE(**{name: value}).fit(blobs.X, blobs.codes)
+        NSSE.as_published(**{name: value}).fit(blobs.X, blobs.codes)
 
 
 # Readers
 
 
 def test_nearest_is_what_none_is(blobs):
-    named, default = (NSSE(classifier=c).fit(blobs.X, blobs.codes) for c in ("nearest", None))
+    named, default = (
+        NSSE.as_published(classifier=c).fit(blobs.X, blobs.codes) for c in ("nearest", None)
+    )
     assert type(named.classifier_) is type(default.classifier_) is NearestSample
     np.testing.assert_array_equal(named.predict_proba(blobs.X), default.predict_proba(blobs.X))
     assert not hasattr(named, "decision_function")
@@ -176,7 +182,7 @@ def test_other_methods_know_the_nearest_by_name_and_no_scores(method, blobs):
 
 
 @pytest.mark.parametrize("regressor", [LinearRegression(), KNeighborsRegressor(3)])
-@pytest.mark.parametrize("method", [NSSE(), LFDA(2), MReg()])
+@pytest.mark.parametrize("method", [NSSE.as_published(), LFDA(2), MReg()])
 def test_a_regressor_is_no_classifier(method, regressor, blobs):
     model = clone(method).set_params(classifier=regressor)
     with pytest.raises(ValueError, match=r"^`classifier` must predict labels, not numbers"):
@@ -185,12 +191,14 @@ def test_a_regressor_is_no_classifier(method, regressor, blobs):
 
 def test_scores_without_separation_are_refused(blobs):
     with pytest.raises(ValueError, match=r"^`mu1` must be positive with classifier=\"scores\""):
-        NSSE(mu1=0.0, classifier="scores").fit(blobs.X, blobs.codes)
+        NSSE.as_published(mu1=0.0, classifier="scores").fit(blobs.X, blobs.codes)
 
 
 def test_scores_survive_clones_pickles_and_pipelines(cancer):
     X, y, new, labels = cancer
-    model = make_pipeline(StandardScaler(), NSSE(mu2=1.0, classifier="scores", **CLASSES)).fit(X, y)
+    model = make_pipeline(
+        StandardScaler(), NSSE.as_published(mu2=1.0, classifier="scores", **CLASSES)
+    ).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(new), model.predict(new))
     np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
@@ -205,7 +213,7 @@ def test_scores_survive_clones_pickles_and_pipelines(cancer):
 @pytest.mark.parametrize("classifier", ["nearest", "scores"])
 def test_unit_scale_changes_units_only(cancer, options, classifier):
     X, y, new, _ = cancer
-    plain = NSSE(mu2=0.1, classifier=classifier, **options).fit(X, y)
+    plain = NSSE.as_published(mu2=0.1, classifier=classifier, **options).fit(X, y)
     unit = clone(plain).set_params(embedding_scale="unit").fit(X, y)
     factor = np.sqrt(len(y))
     if options == CLASSES:  # the whole of a coordinate, not its class means alone
@@ -225,8 +233,8 @@ def test_unit_scale_makes_weak_coordinates_short(make_blobs):
     """With class means normalised; the nearest neighbour then weighs coordinates as the scores do."""
     data = make_blobs((20, 20, 20, 20), n_features=3, seed=2)
     options = {"mu2": 3.0, "normalization": "classes", "sigma": 1.0}
-    plain = NSSE(**options).fit(data.X, data.codes)
-    unit = NSSE(**options, embedding_scale="unit").fit(data.X, data.codes)
+    plain = NSSE.as_published(**options).fit(data.X, data.codes)
+    unit = NSSE.as_published(**options, embedding_scale="unit").fit(data.X, data.codes)
     theta = plain.mu1 * 20 / plain.eigenvalues_  # between beside within + smooth, falling
     np.testing.assert_allclose(
         unit.embedding_, plain.embedding_ * np.sqrt(80 * theta / (1 + theta)), rtol=1e-9
@@ -246,8 +254,10 @@ def test_unit_scale_is_what_logistic_regression_can_digest(cancer):
     units = {"orthonormal": 0.8, "unit": 0.91}
     found = {
         scale: [
-            NSSE(classifier=LogisticRegression(), embedding_scale=scale).fit(X, y).score(new, labels),
-            make_pipeline(NSSE(embedding_scale=scale), LogisticRegression())
+            NSSE.as_published(classifier=LogisticRegression(), embedding_scale=scale)
+            .fit(X, y)
+            .score(new, labels),
+            make_pipeline(NSSE.as_published(embedding_scale=scale), LogisticRegression())
             .fit(X, y)
             .score(new, labels),
         ]
@@ -259,7 +269,7 @@ def test_unit_scale_is_what_logistic_regression_can_digest(cancer):
 
 def test_embeddings_in_single_precision_stay_so(blobs):
     X = blobs.X.astype(np.float32)
-    model = NSSE(embedding_scale="unit", classifier="scores").fit(X, blobs.codes)
+    model = NSSE.as_published(embedding_scale="unit", classifier="scores").fit(X, blobs.codes)
     assert model.embedding_.dtype == model.transform(X).dtype == np.float32
 
 
@@ -312,7 +322,7 @@ def test_a_search_scores_as_fits_of_its_points_do(scale):
         "classifier": ["nearest", "scores", LogisticRegression()],
         "n_components": [1, 2],
     }
-    base = NSSE(embedding_scale=scale)
+    base = NSSE.as_published(embedding_scale=scale)
     search = NSSECV(grid, estimator=base, cv=splits, n_voters=1).fit(X, y)
     assert search.counts_.get("fits of their own", 0) == 0
     for place, params in enumerate(search.cv_results_["params"]):
@@ -326,7 +336,7 @@ def test_a_search_scores_as_fits_of_its_points_do(scale):
 @pytest.mark.slow
 def test_a_search_with_landmarks_knows_them_too(blobs):
     grid = {"mu2": [0.1, 1.0], "normalization": ["samples", "classes"], "n_components": [2, 3]}
-    base = NSSE(n_landmarks=25, classifier="scores")
+    base = NSSE.as_published(n_landmarks=25, classifier="scores")
     search = NSSECV(grid, estimator=base, n_repeats=2, n_voters=1).fit(blobs.X, blobs.codes)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert isinstance(search.best_estimator_.classifier_, ClassScores)

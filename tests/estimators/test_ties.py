@@ -94,8 +94,8 @@ def test_units_do_not_matter_on_iris(n_components):
     # One component of iris is ill-conditioned, and says so.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        here = NSSE(n_components).fit(X[::2], y[::2])
-        others = {unit: NSSE(n_components).fit(X[::2] * unit, y[::2]) for unit in UNITS}
+        here = NSSE.as_published(n_components).fit(X[::2], y[::2])
+        others = {unit: NSSE.as_published(n_components).fit(X[::2] * unit, y[::2]) for unit in UNITS}
     atol = 1e-8 * np.abs(here.embedding_).max()
     for unit, there in others.items():
         np.testing.assert_array_equal(there.predict(X[1::2] * unit), here.predict(X[1::2]))
@@ -105,7 +105,16 @@ def test_units_do_not_matter_on_iris(n_components):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "model", [NSSE(), NSSE(1), NSSE(20), NSSE(2, n_landmarks=60), SUPLAP(2, sigma=1.0), LDE(2)], ids=str
+    "model",
+    [
+        NSSE.as_published(),
+        NSSE.as_published(1),
+        NSSE.as_published(20),
+        NSSE.as_published(2, n_landmarks=60),
+        SUPLAP(2, sigma=1.0),
+        LDE(2),
+    ],
+    ids=str,
 )
 def test_units_do_not_matter_where_labels_contradict(model):
     X, y = contradictions(6)
@@ -119,7 +128,7 @@ def test_a_sample_that_occurs_twice_gets_the_label_of_the_first(n_components):
     rng = np.random.default_rng(0)
     X = np.tile(rng.normal(size=(75, 20)), (2, 1))
     y = rng.integers(0, 3, 150)
-    model = NSSE(n_components).fit(X, y)
+    model = NSSE.as_published(n_components).fit(X, y)
     together = model.predict(X)
     np.testing.assert_array_equal(together, np.tile(y[:75], 2))
     np.testing.assert_array_equal([model.predict(x[np.newaxis])[0] for x in X], together)
@@ -134,7 +143,7 @@ def test_a_search_scores_as_a_fit_does(data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours = NSSECV(grid, cv=splits).fit(X, y).cv_results_
-        theirs = GridSearchCV(NSSE(), grid, cv=splits, refit=False).fit(X, y).cv_results_
+        theirs = GridSearchCV(NSSE.as_published(), grid, cv=splits, refit=False).fit(X, y).cv_results_
     scores = {
         str(sorted(p.items())): s for p, s in zip(ours["params"], ours["mean_test_score"], strict=True)
     }
@@ -149,7 +158,7 @@ def test_a_graph_in_onnx_takes_the_first(n_components, dtype):
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("skl2onnx")
     X, y = contradictions(6)
-    model = NSSE(n_components).fit(X, y)
+    model = NSSE.as_published(n_components).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", nsse.exports.PrecisionWarning)
         graph = nsse.to_onnx(model, dtype).SerializeToString()
@@ -162,7 +171,7 @@ def test_a_graph_in_onnx_takes_the_first(n_components, dtype):
 def test_a_model_with_ties_is_saved_and_loaded(tmp_path):
     pytest.importorskip("skops")
     X, y = contradictions(6)
-    model = NSSE(2).fit(X, y)
+    model = NSSE.as_published(2).fit(X, y)
     nsse.save(model, tmp_path / "model.skops")
     loaded = nsse.load(tmp_path / "model.skops")
     assert type(loaded.classifier_) is NearestSample
@@ -172,6 +181,6 @@ def test_a_model_with_ties_is_saved_and_loaded(tmp_path):
 def test_nothing_is_certified_where_labels_contradict():
     """The first of two equal samples decides, but rounding elsewhere may not: no radius is claimed."""
     X, y = contradictions(4)
-    model = NSSE(2).fit(X, y)
+    model = NSSE.as_published(2).fit(X, y)
     assert decision_of(model).tie is not None
     np.testing.assert_array_equal(model.certified_radius(X), 0.0)

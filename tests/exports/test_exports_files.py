@@ -35,9 +35,9 @@ KEPT = sorted(MODELS.glob("models-*/*.nsse"))
 
 def every_model():
     return [
-        nsse.NSSE(2, sigma=1.0),
-        nsse.NSSE(classifier=LogisticRegression()),
-        nsse.NSSE(classifier="scores", normalization="classes", embedding_scale="unit"),
+        nsse.NSSE.as_published(2, sigma=1.0),
+        nsse.NSSE.as_published(classifier=LogisticRegression()),
+        nsse.NSSE.as_published(classifier="scores", normalization="classes", embedding_scale="unit"),
         nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2),
         nsse.NSSECV({"n_components": [2, 3]}, cv=RepeatedStratifiedKFold(n_splits=2, n_repeats=1)),
         nsse.SUPLAP(2, n_neighbors_between=5),
@@ -84,7 +84,9 @@ def test_a_loaded_model_gives_the_same_bits(model, form, blobs, named, tmp_path)
 
 
 def test_pipelines_come_back_whole(blobs, named, tmp_path):
-    pipeline = make_pipeline(StandardScaler(), nsse.NSSE(3), KNeighborsClassifier(3)).fit(blobs.X, named)
+    pipeline = make_pipeline(StandardScaler(), nsse.NSSE.as_published(3), KNeighborsClassifier(3)).fit(
+        blobs.X, named
+    )
     loaded = saved_and_loaded(pipeline, tmp_path)
     new = blobs.X + 0.1
     np.testing.assert_array_equal(loaded.predict_proba(new), pipeline.predict_proba(new))
@@ -92,7 +94,7 @@ def test_pipelines_come_back_whole(blobs, named, tmp_path):
 
 
 def test_a_predictor_that_may_reject_comes_back(blobs, tmp_path):
-    model = nsse.NSSE(2).fit(blobs.X, blobs.codes)
+    model = nsse.NSSE.as_published(2).fit(blobs.X, blobs.codes)
     careful = SelectivePredictor(model, coverage=0.8, rejected=-1).fit(blobs.X)
     loaded = saved_and_loaded(careful, tmp_path)
     np.testing.assert_array_equal(loaded.predict(blobs.X + 0.5), careful.predict(blobs.X + 0.5))
@@ -101,7 +103,7 @@ def test_a_predictor_that_may_reject_comes_back(blobs, tmp_path):
 def test_what_a_fit_tells_comes_back(blobs, tmp_path):
     pandas = pytest.importorskip("pandas", reason="feature names come from a data frame")
     frame = pandas.DataFrame(blobs.X, columns=list("abcde"))
-    model = nsse.NSSE(2).fit(frame, blobs.codes)
+    model = nsse.NSSE.as_published(2).fit(frame, blobs.codes)
     loaded = saved_and_loaded(model, tmp_path)
     assert loaded.trace_ == model.trace_
     assert loaded.condition_ == model.condition_
@@ -117,7 +119,7 @@ def test_what_two_parts_share_is_still_shared(blobs, tmp_path):
 
 
 def test_search_trees_stay_out_of_the_file_and_are_made_again(blobs, tmp_path):
-    model = nsse.NSSE(2).fit(blobs.X, blobs.codes)
+    model = nsse.NSSE.as_published(2).fit(blobs.X, blobs.codes)
     tree = model.classifier_._tree
     assert type(tree).__name__ == "KDTree"
     loaded = saved_and_loaded(model, tmp_path)
@@ -136,7 +138,7 @@ def test_a_model_on_2000_images_takes_at_most_7_megabytes(tmp_path):
     X = rng.standard_normal((10, 784))[y] + rng.standard_normal(
         (2000, 784)
     )  # noise: nothing to compress
-    model = nsse.NSSE(9, sigma=1.0).fit(X.astype(np.float32), y)
+    model = nsse.NSSE.as_published(9, sigma=1.0).fit(X.astype(np.float32), y)
     loaded = saved_and_loaded(model, tmp_path)
     assert loaded.centers_.dtype == np.float32
     assert (tmp_path / "model.nsse").stat().st_size <= 7e6
@@ -206,7 +208,7 @@ def test_a_file_of_a_newer_format_says_so_before_anything_is_read(tmp_path):
 @pytest.fixture(scope="module")
 def good(blobs, tmp_path_factory):
     path = tmp_path_factory.mktemp("good") / "good.nsse"
-    nsse.save(nsse.NSSE(2, sigma=1.0).fit(blobs.X, blobs.codes), path)
+    nsse.save(nsse.NSSE.as_published(2, sigma=1.0).fit(blobs.X, blobs.codes), path)
     return path.read_bytes()
 
 
@@ -282,7 +284,7 @@ def tell(step):
 def test_save_refuses_what_load_would_and_leaves_the_old_file(good, blobs, tmp_path):
     path = tmp_path / "model.nsse"
     path.write_bytes(good)
-    model = nsse.NSSE(2, callback=tell).fit(blobs.X, blobs.codes)
+    model = nsse.NSSE.as_published(2, callback=tell).fit(blobs.X, blobs.codes)
     with pytest.raises(ValueError, match=r"`nsse\.load` trusts.*\.tell'.*callback=None"):
         nsse.save(model, path)
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("model.nsse", good)]
@@ -291,7 +293,7 @@ def test_save_refuses_what_load_would_and_leaves_the_old_file(good, blobs, tmp_p
 
 
 def test_save_refuses_what_skops_cannot_write(blobs, tmp_path):
-    model = nsse.NSSE(2).fit(blobs.X, blobs.codes)
+    model = nsse.NSSE.as_published(2).fit(blobs.X, blobs.codes)
     model.random_state = np.zeros(2, dtype=[("a", object)])
     with pytest.raises(TypeError, match="be made of types that skops can write"):
         nsse.save(model, tmp_path / "model.nsse")
@@ -300,7 +302,7 @@ def test_save_refuses_what_skops_cannot_write(blobs, tmp_path):
 
 def test_save_refuses_what_is_no_fitted_model(tmp_path):
     with pytest.raises(NotFittedError, match="NSSE instance is not fitted"):
-        nsse.save(nsse.NSSE(), tmp_path / "model.nsse")
+        nsse.save(nsse.NSSE.as_published(), tmp_path / "model.nsse")
     with pytest.raises(TypeError, match="not an estimator"):
         nsse.save([1, 2], tmp_path / "model.nsse")
 
@@ -314,7 +316,7 @@ def test_save_names_a_place_that_does_not_exist(blobs, tmp_path):
 
 
 def test_a_classifier_of_the_user_needs_to_be_trusted(blobs, tmp_path):
-    model = nsse.NSSE(2, classifier=First()).fit(blobs.X, blobs.codes)
+    model = nsse.NSSE.as_published(2, classifier=First()).fit(blobs.X, blobs.codes)
     with pytest.raises(ValueError, match=r"\.First"):
         nsse.save(model, tmp_path / "model.nsse")
     loaded = saved_and_loaded(model, tmp_path, trusted=[First])

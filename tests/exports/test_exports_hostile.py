@@ -109,7 +109,9 @@ def number_changed(text, *way):
 )
 def test_a_sparse_matrix_that_lies_is_refused(part, change, reason, hostile, blobs):
     path = hostile(
-        nsse.NSSE(2, sigma=1.0), sparse_changed(part, change, "centers_"), sparse.csr_array(blobs.X)
+        nsse.NSSE.as_published(2, sigma=1.0),
+        sparse_changed(part, change, "centers_"),
+        sparse.csr_array(blobs.X),
     )
     with pytest.raises(ValueError, match=DAMAGED + reason):
         nsse.load(path)
@@ -140,7 +142,7 @@ def test_a_sparse_matrix_put_together_from_loose_parts_is_refused(hostile, blobs
         node["__loader__"] = "ObjectNode"
         node["content"] = node_at(tree, "sigma_")
 
-    path = hostile(nsse.NSSE(2, sigma=1.0), change, sparse.csr_array(blobs.X))
+    path = hostile(nsse.NSSE.as_published(2, sigma=1.0), change, sparse.csr_array(blobs.X))
     with pytest.raises(ValueError, match=DAMAGED + "csr_array' to be read as a 'ObjectNode'"):
         nsse.load(path)
 
@@ -154,7 +156,7 @@ def test_a_sparse_matrix_put_together_from_loose_parts_is_refused(hostile, blobs
 )
 def test_labels_of_neighbours_outside_their_classes_are_refused(code, neighbors, hostile):
     path = hostile(
-        nsse.NSSE(2, sigma=1.0, classifier=neighbors),
+        nsse.NSSE.as_published(2, sigma=1.0, classifier=neighbors),
         array_changed(with_value(0, code), "classifier_", "_y"),
     )
     with pytest.raises(ValueError, match=DAMAGED + "labels of neighbours outside"):
@@ -163,7 +165,7 @@ def test_labels_of_neighbours_outside_their_classes_are_refused(code, neighbors,
 
 def test_what_neighbours_say_of_themselves_is_made_again(hostile, blobs):
     way = ("classifier_", "effective_metric_")
-    path = hostile(nsse.NSSE(2, sigma=1.0), number_changed('"haversine"', *way))
+    path = hostile(nsse.NSSE.as_published(2, sigma=1.0), number_changed('"haversine"', *way))
     assert nsse.load(path).classifier_.effective_metric_ == "euclidean"
 
 
@@ -178,7 +180,7 @@ def test_what_neighbours_say_of_themselves_is_made_again(hostile, blobs):
     ],
 )
 def test_support_vectors_that_do_not_fit_are_refused(name, change, hostile):
-    model = nsse.NSSE(2, sigma=1.0, classifier=SVC())
+    model = nsse.NSSE.as_published(2, sigma=1.0, classifier=SVC())
     path = hostile(model, array_changed(change, "classifier_", name))
     with pytest.raises(ValueError, match=DAMAGED + "support vectors"):
         nsse.load(path)
@@ -219,7 +221,9 @@ def test_what_scikit_learn_would_stumble_over_at_use_is_refused_at_once(blobs, t
 
 def test_neighbours_that_are_too_few_say_so_when_asked(blobs, tmp_path):
     # As before the file: the map can still be used.
-    model = nsse.NSSE(2, sigma=1.0, classifier=KNeighborsClassifier(61)).fit(blobs.X, blobs.codes)
+    model = nsse.NSSE.as_published(2, sigma=1.0, classifier=KNeighborsClassifier(61)).fit(
+        blobs.X, blobs.codes
+    )
     nsse.save(model, tmp_path / "m.nsse")
     loaded = nsse.load(tmp_path / "m.nsse")
     np.testing.assert_array_equal(loaded.transform(blobs.X), model.transform(blobs.X))
@@ -229,7 +233,7 @@ def test_neighbours_that_are_too_few_say_so_when_asked(blobs, tmp_path):
 
 def test_a_small_radius_is_no_damage(blobs, tmp_path):
     classifier = RadiusNeighborsClassifier(1e-6)
-    model = nsse.NSSE(2, sigma=1.0, classifier=classifier).fit(blobs.X, blobs.codes)
+    model = nsse.NSSE.as_published(2, sigma=1.0, classifier=classifier).fit(blobs.X, blobs.codes)
     nsse.save(model, tmp_path / "m.nsse")
     np.testing.assert_array_equal(
         nsse.load(tmp_path / "m.nsse").predict(blobs.X), model.predict(blobs.X)
@@ -240,21 +244,23 @@ def test_a_small_radius_is_no_damage(blobs, tmp_path):
     ("classifier", "name"), [(LogisticRegression(), "classes_"), (GaussianNB(), "theta_")]
 )
 def test_classifiers_are_asked_about_points_of_all_classes(classifier, name, hostile):
-    model = nsse.NSSE(2, sigma=1.0, classifier=classifier)
+    model = nsse.NSSE.as_published(2, sigma=1.0, classifier=classifier)
     with pytest.raises(ValueError, match=DAMAGED):
         nsse.load(hostile(model, array_changed(lambda a: a[:1, ...], "classifier_", name)))
 
 
 @pytest.mark.parametrize("search", [False, True])
 def test_classes_that_do_not_ascend_are_refused(search, hostile):
-    model = nsse.NSSECV({"mu2": [0.1]}, n_repeats=2) if search else nsse.NSSE(2, sigma=1.0)
+    model = nsse.NSSECV({"mu2": [0.1]}, n_repeats=2) if search else nsse.NSSE.as_published(2, sigma=1.0)
     with pytest.raises(ValueError, match=DAMAGED + "classes that do not ascend"):
         nsse.load(hostile(model, array_changed(lambda a: a[::-1], "classes_")))
 
 
 def test_estimators_that_nobody_checks_have_to_be_named(blobs, tmp_path):
     path, name = tmp_path / "m.nsse", "sklearn.cluster._kmeans.KMeans"
-    model = make_pipeline(KMeans(5, random_state=0), nsse.NSSE(2, sigma=1.0)).fit(blobs.X, blobs.codes)
+    model = make_pipeline(KMeans(5, random_state=0), nsse.NSSE.as_published(2, sigma=1.0)).fit(
+        blobs.X, blobs.codes
+    )
     with pytest.raises(ValueError, match=r"`nsse\.load` trusts.*KMeans"):
         nsse.save(model, path)
     nsse.save(model, path, trusted=[name])
@@ -265,7 +271,7 @@ def test_estimators_that_nobody_checks_have_to_be_named(blobs, tmp_path):
 
 def test_a_random_generator_beyond_its_state_is_refused(hostile):
     state = np.random.RandomState(0)
-    model = nsse.NSSE(2, sigma=1.0, random_state=state)
+    model = nsse.NSSE.as_published(2, sigma=1.0, random_state=state)
 
     def change(members, tree):
         places = [node for node in nodes_of(tree) if "pos" in node]
@@ -304,7 +310,7 @@ def without_classifier(members, tree):
 )
 def test_parts_that_do_not_fit_are_refused(change, reason, hostile):
     with pytest.raises(ValueError, match=DAMAGED + reason):
-        nsse.load(hostile(nsse.NSSE(2, sigma=1.0), change))
+        nsse.load(hostile(nsse.NSSE.as_published(2, sigma=1.0), change))
 
 
 @pytest.mark.parametrize(
@@ -337,7 +343,7 @@ def test_a_metric_that_does_not_fit_is_refused(change, reason, hostile):
 )
 def test_scores_that_do_not_fit_are_refused(change, reason, hostile):
     with pytest.raises(ValueError, match=DAMAGED + f"({reason})"):
-        nsse.load(hostile(nsse.NSSE(2, sigma=1.0, classifier="scores"), change))
+        nsse.load(hostile(nsse.NSSE.as_published(2, sigma=1.0, classifier="scores"), change))
 
 
 def test_every_type_of_ours_has_its_check():
@@ -355,7 +361,7 @@ def test_a_part_that_contains_itself_is_refused(hostile):
         node_at(tree, "classifier_")["__id__"] = tree["__id__"]
 
     with pytest.raises(ValueError, match=DAMAGED + "contains itself"):
-        nsse.load(hostile(nsse.NSSE(2, sigma=1.0), change))
+        nsse.load(hostile(nsse.NSSE.as_published(2, sigma=1.0), change))
 
 
 def test_few_words_for_very_many_objects_are_refused(hostile):
@@ -373,7 +379,7 @@ def test_few_words_for_very_many_objects_are_refused(hostile):
         tree["content"]["content"]["verbose"] = inner
 
     with pytest.raises(ValueError, match=DAMAGED + "without a type"):
-        nsse.load(hostile(nsse.NSSE(2, sigma=1.0), change))
+        nsse.load(hostile(nsse.NSSE.as_published(2, sigma=1.0), change))
 
 
 def test_depths_without_end_are_refused(hostile):
@@ -389,7 +395,7 @@ def test_depths_without_end_are_refused(hostile):
         tree["content"]["content"]["verbose"] = inner
 
     with pytest.raises(ValueError, match=DAMAGED + "levels deep"):
-        nsse.load(hostile(nsse.NSSE(2, sigma=1.0), change))
+        nsse.load(hostile(nsse.NSSE.as_published(2, sigma=1.0), change))
 
 
 # Sizes.
@@ -416,7 +422,7 @@ def test_arrays_are_as_long_as_they_say(shape, dtype, hostile):
         members[node_at(tree, "coef_")["file"]] = lying_header(shape, dtype) + bytes(24)
 
     with pytest.raises(ValueError, match=DAMAGED):
-        nsse.load(hostile(nsse.NSSE(2, sigma=1.0), change))
+        nsse.load(hostile(nsse.NSSE.as_published(2, sigma=1.0), change))
 
 
 def inflating(path, size):
@@ -458,7 +464,7 @@ else:
 
 @pytest.mark.slow
 def test_what_inflates_beyond_measure_is_refused_unread(hostile):
-    path = hostile(nsse.NSSE(2, sigma=1.0), lambda members, tree: None)
+    path = hostile(nsse.NSSE.as_published(2, sigma=1.0), lambda members, tree: None)
     inflating(path, 2**28)
     assert path.stat().st_size < 2**20
     assert peak_of(REFUSED, path) < 2**26
@@ -466,7 +472,7 @@ def test_what_inflates_beyond_measure_is_refused_unread(hostile):
 
 @pytest.mark.slow
 def test_a_member_larger_than_it_says_is_not_inflated(hostile):
-    path = hostile(nsse.NSSE(2, sigma=1.0), lambda members, tree: None)
+    path = hostile(nsse.NSSE.as_published(2, sigma=1.0), lambda members, tree: None)
     members = members_of(path)
     name = next(name for name in members if name.endswith(".npy"))
     squeezer = zlib.compressobj(9, zlib.DEFLATED, -15)
@@ -488,7 +494,7 @@ def test_a_model_that_deflates_very_well_is_stored_as_it_is(blobs, tmp_path, mon
     monkeypatch.setattr(archive, "FREE", 0)
     X = np.zeros((60, 4000))
     X[:, :5] = blobs.X
-    model = nsse.NSSE(2, sigma=1.0).fit(X, blobs.codes)
+    model = nsse.NSSE.as_published(2, sigma=1.0).fit(X, blobs.codes)
     nsse.save(model, tmp_path / "m.nsse")
     np.testing.assert_array_equal(nsse.load(tmp_path / "m.nsse").transform(X), model.transform(X))
 

@@ -20,7 +20,9 @@ pytest.importorskip("skops.io", reason="model files need skops: pip install 'nss
 
 @pytest.fixture(scope="module")
 def model(blobs):
-    return nsse.NSSE(2, sigma=1.0).fit(blobs.X, np.array(["ape", "bear", "cat", "dog"])[blobs.codes])
+    return nsse.NSSE.as_published(2, sigma=1.0).fit(
+        blobs.X, np.array(["ape", "bear", "cat", "dog"])[blobs.codes]
+    )
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_facts_of_pipelines_searches_and_odd_parameters(blobs, tmp_path):
     assert facts["parameters"]["mu2"] == 0.5  # the one that was chosen
     assert facts["classes"] == [0, 1, 2, 3]
     weights = (blobs.codes[:, None] == blobs.codes).astype(float)
-    odd = nsse.NSSE(2, affinity=weights, classifier=KNeighborsClassifier(3), sigma=1.0)
+    odd = nsse.NSSE.as_published(2, affinity=weights, classifier=KNeighborsClassifier(3), sigma=1.0)
     nsse.save(odd.fit(blobs.X, blobs.codes), path)
     parameters = read_header(path).facts["parameters"]
     assert parameters["affinity"] == "ndarray of shape (60, 60)"

@@ -19,15 +19,15 @@ pytest.importorskip("skops.io", reason="model files need skops: pip install 'nss
 
 
 def fitted(blobs):
-    return nsse.NSSE(2, sigma=1.0).fit(blobs.X, blobs.codes)
+    return nsse.NSSE.as_published(2, sigma=1.0).fit(blobs.X, blobs.codes)
 
 
 @pytest.mark.slow
 def test_no_private_module_stands_in_a_new_file(blobs, tmp_path):
     path = tmp_path / "m.nsse"
     models = [
-        nsse.NSSE(2),
-        nsse.NSSE(2, sigma=1.0, n_landmarks=9),
+        nsse.NSSE.as_published(2),
+        nsse.NSSE.as_published(2, sigma=1.0, n_landmarks=9),
         nsse.NSSECV({"mu2": [0.1, 1.0]}, n_repeats=2),
         nsse.SPE(2),
         nsse.NYS(2, n_neighbors=10),
@@ -36,8 +36,8 @@ def test_no_private_module_stands_in_a_new_file(blobs, tmp_path):
         nsse.SUPLAP(2),
         nsse.IsoKRR(2),
         nsse.MReg(),
-        make_pipeline(StandardScaler(), nsse.NSSE(2)),
-        make_pipeline(nsse.WithinMetric(), nsse.NSSE(2)),
+        make_pipeline(StandardScaler(), nsse.NSSE.as_published(2)),
+        make_pipeline(nsse.WithinMetric(), nsse.NSSE.as_published(2)),
     ]
     seen = set()
     for model in models:

@@ -71,16 +71,18 @@ def apart(digits):
 @pytest.fixture(scope="module")
 def fitted(apart):
     X, codes, _ = apart
-    return nsse.NSSE().fit(X, codes)
+    return nsse.NSSE.as_published().fit(X, codes)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     "model",
     [
-        nsse.NSSE(),
-        nsse.NSSE(metric="within", shrinkage=0.3),
-        nsse.NSSE(mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"),
+        nsse.NSSE.as_published(),
+        nsse.NSSE.as_published(metric="within", shrinkage=0.3),
+        nsse.NSSE.as_published(
+            mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"
+        ),
         nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2, n_voters=1),
         nsse.SUPLAP(),
         nsse.IsoKRR(5),
@@ -101,7 +103,7 @@ def test_a_graph_agrees_with_its_model(model, dtype, apart):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("model", [nsse.NSSE(), nsse.MReg(), nsse.LFDA(5), nsse.LDE(5)])
+@pytest.mark.parametrize("model", [nsse.NSSE.as_published(), nsse.MReg(), nsse.LFDA(5), nsse.LDE(5)])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_rows_that_python_refuses_land_nowhere(model, dtype, value, apart):
     """The label of such a row means nothing: that can be seen from its coordinates, as documented."""
@@ -141,14 +143,14 @@ def test_the_map_in_operations_is_the_sum_it_stands_for(fitted, apart):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pipelines_are_exported_whole(dtype, apart):
     X, codes, new = apart
-    pipeline = make_pipeline(StandardScaler(), nsse.NSSE()).fit(X, codes)
+    pipeline = make_pipeline(StandardScaler(), nsse.NSSE.as_published()).fit(X, codes)
     assert_agrees(nsse.to_onnx(pipeline, dtype), pipeline, new, dtype)
 
 
 def test_skl2onnx_itself_converts_pipelines_with_our_models(apart):
     X, codes, new = apart
     register_converters()
-    pipeline = make_pipeline(StandardScaler(), nsse.NSSE()).fit(X, codes)
+    pipeline = make_pipeline(StandardScaler(), nsse.NSSE.as_published()).fit(X, codes)
     out = run(skl2onnx.to_onnx(pipeline, X[:1].astype(np.float32), target_opset=17), new)
     assert list(out) == ["embedding"]
     assert relative_error(out["embedding"], pipeline.transform(new)) < 2e-5
@@ -156,7 +158,9 @@ def test_skl2onnx_itself_converts_pipelines_with_our_models(apart):
 
 def test_a_model_of_ours_may_stand_in_the_middle(apart):
     X, codes, new = apart
-    pipeline = make_pipeline(StandardScaler(), nsse.NSSE(), LogisticRegression()).fit(X, codes)
+    pipeline = make_pipeline(StandardScaler(), nsse.NSSE.as_published(), LogisticRegression()).fit(
+        X, codes
+    )
     out = run(nsse.to_onnx(pipeline), new)
     assert list(out) == ["label", "probabilities"]
     assert out["label"].tolist() == pipeline.predict(new).tolist()
@@ -165,7 +169,9 @@ def test_a_model_of_ours_may_stand_in_the_middle(apart):
 
 def test_a_search_of_scikit_learn_exports_its_best_model(apart):
     X, codes, new = apart
-    search = GridSearchCV(make_pipeline(StandardScaler(), nsse.NSSE()), {"nsse__mu2": [0.1]}, cv=2)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), nsse.NSSE.as_published()), {"nsse__mu2": [0.1]}, cv=2
+    )
     assert_agrees(nsse.to_onnx(search.fit(X, codes)), search, new, np.float32)
 
 
@@ -186,7 +192,7 @@ def test_a_search_of_scikit_learn_exports_its_best_model(apart):
 def test_classifiers_in_the_embedding(classifier, n_classes, dtype, apart):
     X, codes, new = apart
     some = codes < n_classes
-    model = nsse.NSSE(3, sigma=1.0, classifier=classifier).fit(X[some], codes[some])
+    model = nsse.NSSE.as_published(3, sigma=1.0, classifier=classifier).fit(X[some], codes[some])
     assert_agrees(nsse.to_onnx(model, dtype), model, new, dtype)
 
 
@@ -205,31 +211,31 @@ def test_labels_of_every_kind(names, apart):
     X, codes, new = apart
     # scikit-learn takes fractions for a regression.
     labels = np.round(10 * names) if names.dtype.kind == "f" else names
-    model = nsse.NSSE(sigma=1.0).fit(X, labels[codes])
+    model = nsse.NSSE.as_published(sigma=1.0).fit(X, labels[codes])
     assert run(nsse.to_onnx(model), new)["label"].tolist() == model.predict(new).tolist()
 
 
 def test_labels_that_are_true_or_false(apart):
     X, codes, new = apart
-    model = nsse.NSSE(sigma=1.0).fit(X, codes < 5)
+    model = nsse.NSSE.as_published(sigma=1.0).fit(X, codes < 5)
     assert run(nsse.to_onnx(model), new)["label"].tolist() == model.predict(new).tolist()
 
 
 def test_sparse_centres_become_dense(apart):
     X, codes, new = apart
-    model = nsse.NSSE().fit(sparse.csr_array(X), codes)
+    model = nsse.NSSE.as_published().fit(sparse.csr_array(X), codes)
     assert_agrees(nsse.to_onnx(model, np.float64), model, new, np.float64)
 
 
 def test_far_from_the_origin_no_digits_are_lost(apart):
     # 1e4 away, on a grid that float32 holds exactly: ‖x‖² alone has no digit left for the distances.
     X, codes, new = (np.round(16 * a) / 16 + 1e4 if a.dtype.kind == "f" else a for a in apart)
-    model = nsse.NSSE().fit(X, codes)
+    model = nsse.NSSE.as_published().fit(X, codes)
     assert_agrees(nsse.to_onnx(model), model, new, np.float32)
 
 
 LARGE = [
-    nsse.NSSE(mu2=1e-6, sigma=4.0),
+    nsse.NSSE.as_published(mu2=1e-6, sigma=4.0),
     nsse.SUPLAP(sigma=4.0, ridge=1e-12),
     nsse.SUPLAP(sigma=8.0, ridge=1e-14),
 ]
@@ -250,7 +256,14 @@ def test_large_coefficients_warn_in_float32_and_agree_in_float64(model, apart):
 
 
 @pytest.mark.parametrize(
-    "model", [nsse.NSSE(), nsse.NSSE(mu2=1e-4, sigma=2.0), nsse.NSSE(metric="within"), *LARGE], ids=str
+    "model",
+    [
+        nsse.NSSE.as_published(),
+        nsse.NSSE.as_published(mu2=1e-4, sigma=2.0),
+        nsse.NSSE.as_published(metric="within"),
+        *LARGE,
+    ],
+    ids=str,
 )
 def test_the_loss_that_is_measured_is_the_loss_there_is(model, apart):
     X, codes, new = apart
@@ -264,7 +277,7 @@ def test_the_loss_that_is_measured_is_the_loss_there_is(model, apart):
 
 def test_samples_that_float32_cannot_hold_warn(apart):
     X, codes, _ = apart
-    model = nsse.NSSE().fit(X + 1e6, codes)
+    model = nsse.NSSE.as_published().fit(X + 1e6, codes)
     with pytest.warns(PrecisionWarning):
         nsse.to_onnx(model)
 
@@ -290,7 +303,7 @@ class First(ClassifierMixin, BaseEstimator):
 )
 def test_classifiers_without_a_converter_are_refused_by_name(classifier, apart):
     X, codes, new = apart
-    model = nsse.NSSE(sigma=1.0, classifier=classifier).fit(X, codes)
+    model = nsse.NSSE.as_published(sigma=1.0, classifier=classifier).fit(X, codes)
     with pytest.raises(ValueError, match=rf"`classifier` must .* Got {type(classifier).__name__}\("):
         nsse.to_onnx(model)
     out = run(nsse.to_onnx(model, predict=False), new)
@@ -309,7 +322,7 @@ class Halved(TransformerMixin, BaseEstimator):
 
 def test_steps_without_a_converter_are_refused_by_name(apart):
     X, codes, _ = apart
-    pipeline = make_pipeline(Halved(), nsse.NSSE(sigma=1.0)).fit(X, codes)
+    pipeline = make_pipeline(Halved(), nsse.NSSE.as_published(sigma=1.0)).fit(X, codes)
     with pytest.raises(TypeError, match=r"parts that ONNX can express.*Halved"):
         nsse.to_onnx(pipeline)
 
@@ -318,7 +331,7 @@ def test_wrong_arguments(fitted):
     with pytest.raises(ValueError, match=r"`dtype` must be float32 or float64\. Got 'float16'"):
         nsse.to_onnx(fitted, np.float16)
     with pytest.raises(NotFittedError):
-        nsse.to_onnx(nsse.NSSE())
+        nsse.to_onnx(nsse.NSSE.as_published())
 
 
 def test_the_operator_sets_are_old_enough_for_old_runtimes(fitted):

@@ -47,7 +47,7 @@ def whole(data):
     @cache
     def of(dtype):
         X, y = data[0].astype(dtype), data[1]
-        return X, y, NSSE(**PARAMS).fit(X, y)
+        return X, y, NSSE.as_published(**PARAMS).fit(X, y)
 
     return of
 
@@ -56,7 +56,7 @@ def whole(data):
 def sparse_rows(data):
     """Sparse samples, labels, and the model of them as one matrix."""
     X, y = sparse.csr_array(np.maximum(data[0] - 1.0, 0.0)), data[1]
-    return X, y, NSSE(**PARAMS).fit(X, y)
+    return X, y, NSSE.as_published(**PARAMS).fit(X, y)
 
 
 def parts(X, sizes):
@@ -82,7 +82,7 @@ def assert_same(other, model, tolerance):
 @every_cut
 def test_blocks(whole, cut, dtype):
     X, y, model = whole(dtype)
-    other = NSSE(**PARAMS).fit_blocks(blocks_of(X, y, CUTS[cut]))
+    other = NSSE.as_published(**PARAMS).fit_blocks(blocks_of(X, y, CUTS[cut]))
     assert_same(other, model, TOLERANCE[X.dtype.type])
 
 
@@ -90,7 +90,7 @@ def test_blocks(whole, cut, dtype):
 @pytest.mark.parametrize("cut", ["2500 rows", "uneven"])
 def test_sparse_blocks(sparse_rows, cut):
     X, y, model = sparse_rows
-    assert_same(NSSE(**PARAMS).fit_blocks(blocks_of(X, y, CUTS[cut])), model, 1e-9)
+    assert_same(NSSE.as_published(**PARAMS).fit_blocks(blocks_of(X, y, CUTS[cut])), model, 1e-9)
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_blocks_of_several_types_are_rows_of_one(data):
     ]
     params = PARAMS | {"landmarks": np.arange(60)}  # all of them in the first block
     params.pop("n_landmarks")
-    model, other = NSSE(**params).fit(X, y), NSSE(**params).fit_blocks(blocks)
+    model, other = NSSE.as_published(**params).fit(X, y), NSSE.as_published(**params).fit_blocks(blocks)
     assert_same(other, model, 1e-9)
     assert other.centers_.dtype == np.float64
 
@@ -120,7 +120,7 @@ def test_source_may_write_its_blocks_over_each_other(whole, dtype):
             place[:] = X[start : start + 1000]
             yield place, y[start : start + 1000]
 
-    assert_same(NSSE(**PARAMS).fit_blocks(blocks), model, TOLERANCE[X.dtype.type])
+    assert_same(NSSE.as_published(**PARAMS).fit_blocks(blocks), model, TOLERANCE[X.dtype.type])
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -158,7 +158,7 @@ class TestDask:
 
         X, y, model = whole(dtype)
         lazy = da.from_array(X, chunks=(tuple(CUTS[cut]), 3))
-        assert_same(NSSE(**PARAMS).fit(lazy, y), model, TOLERANCE[X.dtype.type])
+        assert_same(NSSE.as_published(**PARAMS).fit(lazy, y), model, TOLERANCE[X.dtype.type])
 
     @pytest.mark.slow
     def test_empty_chunks(self, whole):
@@ -169,7 +169,7 @@ class TestDask:
         first = da.from_array(np.arange(N) < 5000, chunks=((2500, 2500, 4000),))
         lazy = da.concatenate([lazy[first], lazy[~first]]).compute_chunk_sizes()
         assert lazy.chunks[0] == (2500, 2500, 0, 0, 0, 4000)
-        assert_same(NSSE(**PARAMS).fit(lazy, y), model, TOLERANCE[X.dtype.type])
+        assert_same(NSSE.as_published(**PARAMS).fit(lazy, y), model, TOLERANCE[X.dtype.type])
 
     @pytest.mark.slow
     @pytest.mark.parametrize("cut", ["2500 rows", "uneven"])
@@ -181,7 +181,7 @@ class TestDask:
         blocks = [
             da.from_delayed(dask.delayed(part), part.shape, meta=X[:0]) for part in parts(X, CUTS[cut])
         ]
-        assert_same(NSSE(**PARAMS).fit(da.concatenate(blocks), y), model, 1e-9)
+        assert_same(NSSE.as_published(**PARAMS).fit(da.concatenate(blocks), y), model, 1e-9)
 
     @pytest.mark.slow
     @pytest.mark.parametrize("n_rows", [700, 2500, BLOCK_ROWS])
@@ -199,6 +199,6 @@ class TestDask:
                     held.append(len(result))
 
         with dask.config.set(scheduler="synchronous"), Watch():
-            NSSE(**PARAMS).fit(da.from_array(X, chunks=(n_rows, -1)), y)
+            NSSE.as_published(**PARAMS).fit(da.from_array(X, chunks=(n_rows, -1)), y)
         # The unit of length and σ need their subsamples, landmarks their candidates: the rest is blocks.
         assert max(held) <= BLOCK_ROWS

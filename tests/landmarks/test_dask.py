@@ -39,7 +39,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def model(data):
-    return NSSE(**PARAMS).fit(*data)
+    return NSSE.as_published(**PARAMS).fit(*data)
 
 
 @pytest.fixture(scope="module")
@@ -65,17 +65,19 @@ def assert_same(other, model):
 def test_threads(data, model):
     X, y = data
     with dask.config.set(scheduler="threads"):
-        other = NSSE(**PARAMS).fit(da.from_array(X, chunks=(ROWS, 3)), da.from_array(y, chunks=1000))
+        other = NSSE.as_published(**PARAMS).fit(
+            da.from_array(X, chunks=(ROWS, 3)), da.from_array(y, chunks=1000)
+        )
     assert_same(other, model)
 
 
 def test_class_means_and_scores(data):
     X, y = data
     params = PARAMS | {"mu2": 1.0, "normalization": "classes", "classifier": "scores"}
-    model = NSSE(**params, embedding_scale="unit").fit(X, y)
+    model = NSSE.as_published(**params, embedding_scale="unit").fit(X, y)
     lazy = da.from_array(X, chunks=(ROWS, -1))
     with dask.config.set(scheduler="threads"):
-        other = NSSE(**params, embedding_scale="unit").fit(lazy, y)
+        other = NSSE.as_published(**params, embedding_scale="unit").fit(lazy, y)
         scores, labels = other.decision_function(lazy).compute(), other.predict(lazy).compute()
     assert_same(other, model)
     np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-5)
@@ -88,7 +90,7 @@ def test_class_means_and_scores(data):
 
 def test_two_worker_processes(data, model, client):
     X, y = data
-    other = NSSE(**PARAMS).fit(da.from_array(X, chunks=(ROWS, -1)), y)
+    other = NSSE.as_published(**PARAMS).fit(da.from_array(X, chunks=(ROWS, -1)), y)
     assert_same(other, model)
 
 
@@ -123,7 +125,7 @@ def test_model_selection_runs_on_the_cluster(data, client):
 def test_parameters_are_chosen_on_a_subsample_of_a_dask_array(data, client):
     X, y = data
     grid = {"mu2": [0.01, 1.0], "n_components": [1, 2]}
-    params = {"estimator": NSSE(**PARAMS), "n_subsample": 300, "n_repeats": 2}
+    params = {"estimator": NSSE.as_published(**PARAMS), "n_subsample": 300, "n_repeats": 2}
     here = NSSECV(grid, **params).fit(X, y)
     there = NSSECV(grid, **params).fit(da.from_array(X, chunks=(ROWS, -1)), da.from_array(y))
     assert there.best_params_ == here.best_params_
@@ -156,7 +158,7 @@ def test_worker_killed_in_the_middle_of_fit(data, model, client, tmp_path):
         da.from_delayed(dask.delayed(dying_block)(part, i, str(flag)), part.shape, X.dtype)
         for i, part in enumerate(parts)
     ]
-    other = NSSE(**PARAMS).fit(da.concatenate(blocks), y)
+    other = NSSE.as_published(**PARAMS).fit(da.concatenate(blocks), y)
     assert not flag.exists(), "no worker was killed"
     assert_same(other, model)
 
@@ -178,7 +180,7 @@ def test_bad_block_is_named(data, spoil, match, where, request):
         da.from_delayed(dask.delayed(np.array)(part), announced.shape, X.dtype)
         for part, announced in zip(real, parts, strict=True)
     ]
-    spoilt = NSSE(**PARAMS)
+    spoilt = NSSE.as_published(**PARAMS)
     if where == "processes":
         request.getfixturevalue("client")
     with (
@@ -211,20 +213,26 @@ def test_samples_are_never_gathered(data, model):
 
     lazy = da.random.default_rng(0).normal(size=X.shape, chunks=(ROWS, -1))
     with dask.config.set(scheduler="synchronous"), Watch():
-        NSSE(**PARAMS).fit(lazy, y)
+        NSSE.as_published(**PARAMS).fit(lazy, y)
     assert max(largest) == ROWS
 
 
 @pytest.mark.parametrize(
     ("make", "match"),
     [
-        (lambda X: (NSSE(), da.from_array(X)), "`n_landmarks` must be given for a Dask array"),
-        (lambda X: (NSSE(**PARAMS), da.from_array(X[:, 0])), "two dimensions"),
         (
-            lambda X: (NSSE(**PARAMS), da.from_array(X)[da.from_array(X[:, 0]) > 0]),
+            lambda X: (NSSE.as_published(), da.from_array(X)),
+            "`n_landmarks` must be given for a Dask array",
+        ),
+        (lambda X: (NSSE.as_published(**PARAMS), da.from_array(X[:, 0])), "two dimensions"),
+        (
+            lambda X: (NSSE.as_published(**PARAMS), da.from_array(X)[da.from_array(X[:, 0]) > 0]),
             "compute_chunk_sizes",
         ),
-        (lambda X: (NSSE(**PARAMS), da.from_array(X[:-1])), "inconsistent numbers of samples"),
+        (
+            lambda X: (NSSE.as_published(**PARAMS), da.from_array(X[:-1])),
+            "inconsistent numbers of samples",
+        ),
     ],
 )
 def test_what_is_not_accepted(data, make, match):

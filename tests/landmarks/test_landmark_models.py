@@ -22,7 +22,7 @@ def images():
 def fitted(request, images):
     """A model of images in some type, and images it has not seen."""
     X, y = images[0].astype(request.param), images[1]
-    model = NSSE(n_landmarks=150, classifier=KNeighborsClassifier(5)).fit(X[::2], y[::2])
+    model = NSSE.as_published(n_landmarks=150, classifier=KNeighborsClassifier(5)).fit(X[::2], y[::2])
     return model, X[1::2], y[1::2]
 
 
@@ -54,7 +54,7 @@ def test_embedding_is_the_same_whether_kernel_rows_are_kept_or_not(images, order
     if order != "mixed":
         X, y = X[np.argsort(y)], np.sort(y)
     monkeypatch.setattr(moments, "BLOCK_ROWS", 500)
-    model = NSSE(n_landmarks=150, random_state=0)
+    model = NSSE.as_published(n_landmarks=150, random_state=0)
     with_rows = model.fit(X, y).embedding_
     monkeypatch.setattr(kept, "KEPT_BYTES", 0)
     without = model.fit(X, y).embedding_
@@ -63,7 +63,7 @@ def test_embedding_is_the_same_whether_kernel_rows_are_kept_or_not(images, order
 
 
 def test_memory_counts_the_rows_that_are_kept(monkeypatch):
-    model = NSSE(n_landmarks=3000)
+    model = NSSE.as_published(n_landmarks=3000)
     held = model.estimate_memory(60_000, 784)
     of_too_many = model.estimate_memory(97_000, 784)
     monkeypatch.setattr(kept, "KEPT_BYTES", 0)
@@ -134,7 +134,9 @@ def test_votes_do_not_depend_on_the_index(fitted, images):
 def test_chosen_models_too(digits, tmp_path):
     pytest.importorskip("skops", reason="model files need skops: pip install 'nsse[files]'")
     X, y = digits
-    search = NSSECV({"mu2": [0.01, 1.0]}, estimator=NSSE(n_landmarks=60), n_subsample=200, n_repeats=2)
+    search = NSSECV(
+        {"mu2": [0.01, 1.0]}, estimator=NSSE.as_published(n_landmarks=60), n_subsample=200, n_repeats=2
+    )
     search.fit(X[::2], y[::2])
     nsse.save(search, tmp_path / "search.nsse")
     again = nsse.load(tmp_path / "search.nsse")

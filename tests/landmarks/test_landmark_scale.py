@@ -68,7 +68,7 @@ def test_a_thinner_subsample_leads_to_the_same_scale(monkeypatch):
     """Two routes to the least g: valleys from few rows, or a scan of all that is there."""
     blobs = blobs_of((700, 400, 300, 100), n_features=6, seed=1)
     monkeypatch.setattr(fitting, "THIN_ROWS", 300)
-    model = NSSE(n_landmarks=600, random_state=0)
+    model = NSSE.as_published(n_landmarks=600, random_state=0)
     thin = model.fit(blobs.X, blobs.codes)
     sigma, excess, steps = thin.sigma_, thin.trace_.steps[-1].excess, len(thin.trace_)
     monkeypatch.setattr(fitting, "THINNER", np.inf)

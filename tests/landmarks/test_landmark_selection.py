@@ -89,7 +89,7 @@ def test_sweep_gives_as_many_coordinates_as_there_are():
 def test_scores_are_those_of_a_grid_search(data, kind):
     """Without a subsample, NSSECV must score the very models that NSSE fits."""
     X, y = kind(data[0][:300]), data[1][:300]
-    base = NSSE(n_landmarks=25, classifier=KNeighborsClassifier(5))
+    base = NSSE.as_published(n_landmarks=25, classifier=KNeighborsClassifier(5))
     ours = NSSECV(GRID, estimator=base, cv=3).fit(X, y)
     theirs = GridSearchCV(base, GRID, cv=3).fit(X, y)
     np.testing.assert_allclose(
@@ -105,12 +105,12 @@ def test_search_on_a_subsample_and_one_full_pass(data, landmarks):
     X, y = data
     how = {"indices": np.arange(0, 840, 12), "array": X[::12] + 0.01}.get(landmarks, landmarks)
     n = None if landmarks in ("indices", "array") else 70
-    base = NSSE(n_landmarks=n, landmarks=how)
+    base = NSSE.as_published(n_landmarks=n, landmarks=how)
     search = NSSECV(GRID, estimator=base, n_subsample=200, n_repeats=3).fit(X, y)
     best = search.best_estimator_
     assert best.embedding_.shape[0] == len(y)
     assert best.n_landmarks_ == 70
-    again = NSSE(n_landmarks=n, landmarks=how, **search.best_params_).fit(X, y)
+    again = NSSE.as_published(n_landmarks=n, landmarks=how, **search.best_params_).fit(X, y)
     np.testing.assert_array_equal(best.embedding_, again.embedding_)
     assert search.counts_["kernel matrices"] > 0
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
@@ -120,10 +120,12 @@ def test_a_subsample_stands_for_all_samples(data):
     """The σ of a point on a subsample is near the one of all samples, not that of few samples."""
     X, y = data
     params = {"mu2": 5.0, "mu3": 30.0}
-    whole = NSSE(n_landmarks=60, **params).fit(X, y)
-    few = NSSE(n_landmarks=60, **params).fit(X[:170], y[:170])
+    whole = NSSE.as_published(n_landmarks=60, **params).fit(X, y)
+    few = NSSE.as_published(n_landmarks=60, **params).fit(X[:170], y[:170])
     grid = {name: [value] for name, value in params.items()}
-    search = NSSECV(grid, estimator=NSSE(n_landmarks=60), n_subsample=200, n_repeats=4).fit(X, y)
+    search = NSSECV(grid, estimator=NSSE.as_published(n_landmarks=60), n_subsample=200, n_repeats=4).fit(
+        X, y
+    )
     found = np.log(search.cv_results_["mean_sigma"][0])
     right, wrong = (np.log(model.sigma_ / model.length_unit_) for model in (whole, few))
     assert abs(found - right) < 0.5 * abs(found - wrong)
@@ -135,7 +137,7 @@ def test_same_choice_from_arrays_memory_maps_and_blocks(data, tmp_path):
     path = tmp_path / "X.npy"
     np.save(path, X)
     blocks = [(X[:400], y[:400]), (X[400:], y[400:])]
-    params = {"estimator": NSSE(n_landmarks=40), "n_subsample": 150, "n_repeats": 2}
+    params = {"estimator": NSSE.as_published(n_landmarks=40), "n_subsample": 150, "n_repeats": 2}
     fits = [
         NSSECV(GRID, **params).fit(X, y),
         NSSECV(GRID, **params).fit(np.load(path, mmap_mode="r"), y),
@@ -155,7 +157,7 @@ def test_blocks_need_landmarks_and_leave_nothing_behind(data):
     search = NSSECV(GRID)
     with pytest.raises(ValueError, match="`n_landmarks` must be given for blocks"):
         search.fit_blocks([(X, y)])
-    broken = NSSECV(GRID, estimator=NSSE(n_landmarks=20))
+    broken = NSSECV(GRID, estimator=NSSE.as_published(n_landmarks=20))
     with pytest.raises(ValueError, match="Block 1 is not usable"):
         broken.fit_blocks([(X, y), (X * np.nan, y)])
     assert not hasattr(broken, "n_features_in_")
@@ -164,19 +166,21 @@ def test_blocks_need_landmarks_and_leave_nothing_behind(data):
 @pytest.mark.slow
 def test_auto_decides_by_the_number_of_all_samples(data, monkeypatch):
     X, y = data
-    exact = NSSECV(GRID, estimator=NSSE(n_landmarks="auto"), n_subsample=100, n_repeats=2)
+    exact = NSSECV(GRID, estimator=NSSE.as_published(n_landmarks="auto"), n_subsample=100, n_repeats=2)
     exact.fit(X[:150], y[:150])
     assert exact.best_estimator_.n_landmarks_ == 150
     monkeypatch.setattr("nsse.estimators._centers.AUTO_EXACT", 300)
     monkeypatch.setattr("nsse.estimators._centers.AUTO_CENTERS", 50)
-    few = NSSECV(GRID, estimator=NSSE(n_landmarks="auto"), n_subsample=100, n_repeats=2).fit(X, y)
+    few = NSSECV(
+        GRID, estimator=NSSE.as_published(n_landmarks="auto"), n_subsample=100, n_repeats=2
+    ).fit(X, y)
     assert few.best_estimator_.n_landmarks_ == 50
 
 
 def test_points_that_cannot_be_fail_alone(data):
     X, y = data
     grid = {"n_components": [2, 41]}
-    search = NSSECV(grid, estimator=NSSE(n_landmarks=40), n_subsample=200, n_repeats=2)
+    search = NSSECV(grid, estimator=NSSE.as_published(n_landmarks=40), n_subsample=200, n_repeats=2)
     with pytest.warns(FitFailedWarning, match="n_subsample"):
         search.fit(X, y)
     means = search.cv_results_["mean_test_score"]
@@ -194,11 +198,11 @@ def test_rows_that_are_their_own_centre_are_as_many_as_in_the_whole():
 
 
 def test_memory_does_not_grow_with_the_samples():
-    search = NSSECV(estimator=NSSE(n_landmarks=500))
+    search = NSSECV(estimator=NSSE.as_published(n_landmarks=500))
     few, many = (search.estimate_memory(n, 50) for n in (10_000, 20_000))
     assert many - few <= 10_000 * 10 * 8 * 4  # embeddings, nothing else
 
 
 def test_subsample_must_be_a_number(data):
     with pytest.raises(ValueError, match="`n_subsample` must"):
-        NSSECV(GRID, estimator=NSSE(n_landmarks=20), n_subsample=0).fit(*data)
+        NSSECV(GRID, estimator=NSSE.as_published(n_landmarks=20), n_subsample=0).fit(*data)

@@ -125,8 +125,8 @@ def test_indefinite_matrix_gets_a_recorded_jitter():
 )
 def test_all_samples_as_landmarks_are_exact(data, params):
     X, y = data
-    exact = NSSE(**params).fit(X, y)
-    centres = NSSE(n_landmarks=len(y), **params).fit(X, y)
+    exact = NSSE.as_published(**params).fit(X, y)
+    centres = NSSE.as_published(n_landmarks=len(y), **params).fit(X, y)
     assert centres.n_landmarks_ == exact.n_landmarks_ == len(y)
     assert centres.sigma_ == pytest.approx(exact.sigma_, rel=1e-6)
     assert centres.trace_[-1].excess == pytest.approx(exact.trace_[-1].excess, rel=1e-7)
@@ -136,7 +136,7 @@ def test_all_samples_as_landmarks_are_exact(data, params):
 
 def test_embedding_is_orthonormal_and_every_term_adds_up(data):
     X, y = data
-    model = NSSE(n_landmarks=40).fit(X, y)
+    model = NSSE.as_published(n_landmarks=40).fit(X, y)
     d = model.embedding_.shape[1]
     np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(d), atol=1e-8)
     np.testing.assert_array_equal(model.embedding_, model.transform(X))
@@ -229,13 +229,13 @@ def test_same_model_from_every_source(data, tmp_path, monkeypatch, how):
     X, y = data
     landmarks = {"indices": np.arange(0, 180, 6), "array": X[::6] + 0.01}.get(how, how)
     params = {"landmarks": landmarks, "n_landmarks": 30, "random_state": 4}
-    model = NSSE(**params).fit(X, y)
+    model = NSSE.as_published(**params).fit(X, y)
     for name, fit in sources(X, y, tmp_path):
         if how == "kmeans" and "sparse" in name:
             with pytest.raises(ValueError, match="means of sparse rows"):
-                fit(NSSE(**params))
+                fit(NSSE.as_published(**params))
             continue
-        other = fit(NSSE(**params))
+        other = fit(NSSE.as_published(**params))
         assert other.sigma_ == pytest.approx(model.sigma_, rel=1e-7), name
         np.testing.assert_allclose(other.embedding_, model.embedding_, atol=1e-7, err_msg=name)
         np.testing.assert_array_equal(other.predict(X[:20]), model.predict(X[:20]))
@@ -244,11 +244,14 @@ def test_same_model_from_every_source(data, tmp_path, monkeypatch, how):
 
 def test_default_landmarks(data):
     X, y = data
-    dense, rows = NSSE(n_landmarks=20).fit(X, y), NSSE(n_landmarks=20).fit(sparse.csr_array(X), y)
-    np.testing.assert_array_equal(
-        dense.centers_, NSSE(n_landmarks=20, landmarks="kmeans").fit(X, y).centers_
+    dense, rows = (
+        NSSE.as_published(n_landmarks=20).fit(X, y),
+        NSSE.as_published(n_landmarks=20).fit(sparse.csr_array(X), y),
     )
-    chosen = NSSE(n_landmarks=20, landmarks="per-class").fit(X, y).centers_
+    np.testing.assert_array_equal(
+        dense.centers_, NSSE.as_published(n_landmarks=20, landmarks="kmeans").fit(X, y).centers_
+    )
+    chosen = NSSE.as_published(n_landmarks=20, landmarks="per-class").fit(X, y).centers_
     np.testing.assert_allclose(rows.centers_.toarray(), chosen)
 
 
@@ -256,7 +259,7 @@ def test_bytes_and_single_precision(data):
     X, y = data
     scaled = np.clip((X - X.min()) * 20, 0, 255).astype(np.uint8)
     models = {
-        kind: NSSE(n_landmarks=40, sigma=0.9).fit(scaled.astype(kind), y)
+        kind: NSSE.as_published(n_landmarks=40, sigma=0.9).fit(scaled.astype(kind), y)
         for kind in (np.uint8, np.float32, np.float64)
     }
     exact = models[np.float64]
@@ -274,7 +277,10 @@ def test_single_precision_far_from_the_origin(data):
     X, y = data
     far = (X.astype(np.float32) + np.float32(2.0**12)).astype(np.float32)
     near = far.astype(np.float64) - 2.0**12
-    a, b = NSSE(n_landmarks=40, sigma=0.9).fit(far, y), NSSE(n_landmarks=40, sigma=0.9).fit(near, y)
+    a, b = (
+        NSSE.as_published(n_landmarks=40, sigma=0.9).fit(far, y),
+        NSSE.as_published(n_landmarks=40, sigma=0.9).fit(near, y),
+    )
     np.testing.assert_allclose(a.embedding_, b.embedding_, atol=1e-4)
     raw = far - far.mean(axis=0, dtype=np.float32)  # what single precision alone would make of it
     assert np.abs(raw - (near - near.mean(axis=0))).max() > 1e-5
@@ -284,7 +290,7 @@ def test_single_precision_far_from_the_origin(data):
 def test_a_point_has_the_same_bits_alone_and_after_storage(data, dtype):
     X, y = data
     X = X.astype(dtype)
-    model = NSSE(n_landmarks=40).fit(X, y)
+    model = NSSE.as_published(n_landmarks=40).fit(X, y)
     together = model.transform(X)
     alone = np.vstack([model.transform(row[np.newaxis]) for row in X[:40]])
     np.testing.assert_array_equal(alone, together[:40])
@@ -294,18 +300,21 @@ def test_a_point_has_the_same_bits_alone_and_after_storage(data, dtype):
 
 def test_auto_is_exact_while_samples_are_few(data, monkeypatch):
     X, y = data
-    few = NSSE(n_landmarks="auto").fit(X, y)
-    np.testing.assert_array_equal(few.embedding_, NSSE().fit(X, y).embedding_)
+    few = NSSE.as_published(n_landmarks="auto").fit(X, y)
+    np.testing.assert_array_equal(few.embedding_, NSSE.as_published().fit(X, y).embedding_)
     assert few.n_landmarks_ == len(y)
     monkeypatch.setattr("nsse.estimators._centers.AUTO_EXACT", 100)
     monkeypatch.setattr("nsse.estimators._centers.AUTO_CENTERS", 50)
-    many = NSSE(n_landmarks="auto").fit(X, y)
+    many = NSSE.as_published(n_landmarks="auto").fit(X, y)
     assert many.n_landmarks_ == len(many.centers_) == 50
 
 
 def test_units_do_not_matter(data):
     X, y = data
-    a, b = NSSE(n_landmarks=40).fit(X, y), NSSE(n_landmarks=40).fit(1000 * X, y)
+    a, b = (
+        NSSE.as_published(n_landmarks=40).fit(X, y),
+        NSSE.as_published(n_landmarks=40).fit(1000 * X, y),
+    )
     assert b.sigma_ == pytest.approx(1000 * a.sigma_, rel=1e-6)
     np.testing.assert_array_equal(a.predict(X + 0.3), b.predict(1000 * (X + 0.3)))
 
@@ -313,10 +322,10 @@ def test_units_do_not_matter(data):
 def test_callback_sees_every_step_and_may_stop(data):
     X, y = data
     seen = []
-    model = NSSE(n_landmarks=40, callback=seen.append).fit(X, y)
+    model = NSSE.as_published(n_landmarks=40, callback=seen.append).fit(X, y)
     assert len(seen) == model.n_iter_ == len(model.trace_)
     assert {s.stage for s in seen} == {"subsample", "centres"}
-    stopped = NSSE(n_landmarks=40, callback=lambda step: step.iteration == 4).fit(X, y)
+    stopped = NSSE.as_published(n_landmarks=40, callback=lambda step: step.iteration == 4).fit(X, y)
     best = min(stopped.trace_.steps[:-1], key=lambda s: s.excess)
     assert len(stopped.trace_) == 6
     assert stopped.sigma_ == pytest.approx(best.sigma)
@@ -324,7 +333,7 @@ def test_callback_sees_every_step_and_may_stop(data):
 
 def test_voting(data):
     X, y = data
-    model = NSSE(n_landmarks=40, classifier=KNeighborsClassifier(7)).fit(X, y)
+    model = NSSE.as_published(n_landmarks=40, classifier=KNeighborsClassifier(7)).fit(X, y)
     expected = KNeighborsClassifier(7).fit(model.embedding_, y).predict(model.transform(X))
     np.testing.assert_array_equal(model.predict(X), expected)
 
@@ -333,18 +342,20 @@ def test_model_selection_scores_models_with_landmarks(data):
     """NSSECV must not score exact models where the estimator has landmarks."""
     X, y = data
     folds = [(np.arange(0, 180, 2), np.arange(1, 180, 2))]
-    search = NSSECV({"mu2": [0.01, 10.0]}, estimator=NSSE(n_landmarks=8), cv=folds).fit(X, y)
-    by_hand = NSSE(n_landmarks=8, mu2=0.01).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+    search = NSSECV({"mu2": [0.01, 10.0]}, estimator=NSSE.as_published(n_landmarks=8), cv=folds).fit(
+        X, y
+    )
+    by_hand = NSSE.as_published(n_landmarks=8, mu2=0.01).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
     assert search.cv_results_["mean_test_score"][0] == pytest.approx(by_hand)
     assert search.best_estimator_.n_landmarks_ == 8
 
 
 def test_memory_is_estimated_for_both_modes():
-    exact, centres = NSSE(), NSSE(n_landmarks=2000)
+    exact, centres = NSSE.as_published(), NSSE.as_published(n_landmarks=2000)
     assert exact.estimate_memory(20_000, 784) > 10 * centres.estimate_memory(20_000, 784)
     growth = centres.estimate_memory(2_000_000, 784) - centres.estimate_memory(1_000_000, 784)
     assert growth <= 1_000_000 * 10 * 8 * 4  # embeddings, nothing else
-    auto = NSSE(n_landmarks="auto")
+    auto = NSSE.as_published(n_landmarks="auto")
     assert auto.estimate_memory(4000, 50) == exact.estimate_memory(4000, 50)
     assert auto.estimate_memory(60_000, 50) < exact.estimate_memory(60_000, 50) / 100
 
@@ -370,11 +381,11 @@ def failing(X, y, reading):
 @pytest.mark.parametrize("reading", [1, 2, 3, 4, 5])
 def test_source_that_fails_half_way_leaves_no_trace(data, reading):
     X, y = data
-    model = NSSE(n_landmarks=20)
+    model = NSSE.as_published(n_landmarks=20)
     with pytest.raises(BrokenDiskError, match="sector 7"):
         model.fit_blocks(failing(X, y, reading))
     assert vars(model) == vars(clone(model))
-    fitted = NSSE(n_landmarks=20).fit(X, y)
+    fitted = NSSE.as_published(n_landmarks=20).fit(X, y)
     before = dict(vars(fitted))
     with pytest.raises(BrokenDiskError):
         fitted.fit_blocks(failing(X, y, reading))
@@ -389,7 +400,7 @@ def test_blocks_are_read_as_often_as_the_documentation_says(data):
         readings.append(None)
         yield X, y
 
-    NSSE(n_landmarks=20).fit_blocks(blocks)
+    NSSE.as_published(n_landmarks=20).fit_blocks(blocks)
     assert len(readings) == 5
 
 
@@ -406,7 +417,7 @@ def test_blocks_are_read_as_often_as_the_documentation_says(data):
 )
 def test_blocks_that_cannot_be_used(data, blocks, error, match):
     with pytest.raises(error, match=match):
-        NSSE(n_landmarks=20).fit_blocks(blocks(*data))
+        NSSE.as_published(n_landmarks=20).fit_blocks(blocks(*data))
 
 
 def test_source_that_changes_is_noticed(data):
@@ -418,7 +429,7 @@ def test_source_that_changes_is_noticed(data):
         yield X[order], y[order]
 
     with pytest.raises(ValueError, match="same blocks in the same order"):
-        NSSE(n_landmarks=20).fit_blocks(shuffled)
+        NSSE.as_published(n_landmarks=20).fit_blocks(shuffled)
 
 
 @pytest.mark.parametrize(
@@ -440,7 +451,7 @@ def test_source_that_changes_is_noticed(data):
     ],
 )
 def test_parameters_are_checked(data, params, match):
-    model = NSSE(**params)
+    model = NSSE.as_published(**params)
     with pytest.raises(ValueError, match=match):
         model.fit(*data)
     assert not hasattr(model, "coef_")
@@ -448,14 +459,16 @@ def test_parameters_are_checked(data, params, match):
 
 def test_blocks_need_landmarks(data):
     with pytest.raises(ValueError, match="`n_landmarks` must be given for blocks"):
-        NSSE().fit_blocks([data])
+        NSSE.as_published().fit_blocks([data])
 
 
 def test_ill_conditioned_single_precision_warns(data):
     """Kernels much wider than the data have one direction only, in single precision."""
     X, y = data
     with pytest.warns(nsse_warning(), match="pass X as float64"):
-        NSSE(n_landmarks=100, sigma=30.0, mu2=1e-10, n_components=2).fit(X.astype(np.float32), y)
+        NSSE.as_published(n_landmarks=100, sigma=30.0, mu2=1e-10, n_components=2).fit(
+            X.astype(np.float32), y
+        )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -465,7 +478,7 @@ def test_more_components_than_distinct_samples(dtype):
     y = np.tile([0, 0, 1, 1, 1], 8)
     X += np.finfo(dtype).eps * np.arange(len(X))[:, np.newaxis]  # not quite equal
     with pytest.raises(ValueError, match="`n_components` must not exceed the number of distinct"):
-        NSSE(n_landmarks=30, landmarks="per-class", n_components=9, sigma=1.0).fit(X, y)
+        NSSE.as_published(n_landmarks=30, landmarks="per-class", n_components=9, sigma=1.0).fit(X, y)
 
 
 def nsse_warning():
@@ -478,7 +491,7 @@ def test_nothing_is_warned_about_in_an_ordinary_fit(data):
     X, y = data
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        NSSE(n_landmarks=40).fit(X.astype(np.float32), y)
+        NSSE.as_published(n_landmarks=40).fit(X.astype(np.float32), y)
 
 
 def test_moments_start_at_zero():
@@ -490,7 +503,7 @@ def test_scoring_monitor_sees_the_model_of_every_step(data):
     callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
     X, y = data
     monitor = callback.ScoringMonitor(scoring="accuracy")
-    model = NSSE(n_landmarks=40).set_callbacks(monitor).fit(X, y)
+    model = NSSE.as_published(n_landmarks=40).set_callbacks(monitor).fit(X, y)
     rows = [row for row in monitor.get_logs().data if "accuracy" in row]
     assert len(rows) == len(model.trace_)  # every step but the last, and the whole fit
     assert {row["task_name"] for row in rows} == {"subsample", "fit"}

@@ -37,16 +37,16 @@ TABLE = {"kind": "table", "columns": ["sl", "sw", "pl", "pw"], "label": "species
 
 def scaled(kernel_scale=1.0, **parameters):
     """NSSE at a given scale: nothing to search for, a short trace."""
-    return nsse.NSSE(2, sigma=kernel_scale, **parameters)
+    return nsse.NSSE.as_published(2, sigma=kernel_scale, **parameters)
 
 
 def models():
     """Every kind, not yet fitted."""
     return {
-        "nsse": nsse.NSSE(2, tol=1e-2),
-        "alternating": nsse.NSSE(2, solver="alternating", n_sigmas=3, max_iter=2),
+        "nsse": nsse.NSSE.as_published(2, tol=1e-2),
+        "alternating": nsse.NSSE.as_published(2, solver="alternating", n_sigmas=3, max_iter=2),
         "landmarks": scaled(n_landmarks=6),
-        "random_landmarks": nsse.NSSE(
+        "random_landmarks": nsse.NSSE.as_published(
             2, n_landmarks=6, landmarks="random", classifier=KNeighborsClassifier(3)
         ),
         "affinity": scaled(affinity=np.kron(np.eye(3), np.ones((10, 10)))),

@@ -185,7 +185,7 @@ def test_nsse_row_is_what_nssecv_and_nsse_give(nsse_row_of_digits):
     mistakes = unpacked(row.details["candidates"])
     assert {(c.d, c.parameters["mu2"]) for c in mistakes} == {(4, 0.01), (4, 0.1), (9, 0.01), (9, 0.1)}
     for c, count in mistakes.items():
-        model = NSSE(c.d, **c.parameters).fit(X, y)
+        model = NSSE.as_published(c.d, **c.parameters).fit(X, y)
         wrong = int(np.sum(model.predict(data.X[test]) != data.y[test]))
         # Interpolated between scales: a sample on the border of two classes may fall either way.
         assert count == pytest.approx(wrong, abs=2)
@@ -379,7 +379,7 @@ def test_run_time_measures_the_same_problem():
 
 def test_literal_algorithm_reaches_the_objective_of_alternating_nsse(digits):
     X, y = digits.X[::4], digits.codes[::4]
-    model = NSSE(3, mu3=0.5, solver="alternating").fit(X, y)
+    model = NSSE.as_published(3, mu3=0.5, solver="alternating").fit(X, y)
     ended = literal_nsse(
         X,
         y,
@@ -404,7 +404,7 @@ def test_convergence_frame_falls_and_its_errors_are_those_of_the_steps():
         excess = [frame["excess"][i] for i in at]
         assert all(later <= earlier * (1 + 1e-9) for earlier, later in pairwise(excess))
         assert [frame["step"][i] for i in at] == list(range(1, len(at) + 1))
-        last = NSSE(10, solver="alternating", sigma_init=sigma)
+        last = NSSE.as_published(10, solver="alternating", sigma_init=sigma)
         data = samples("objects", "unit", (25, 25))
         train, test = per_class_split(data.y, 5, 0)
         last.fit(data.X[train], data.y[train])

@@ -32,7 +32,7 @@ class Written:
             data.X, data.y, train_size=80, test_size=150, stratify=data.y, random_state=0
         )
         self.X_train, self.X_test, self.y_train, self.y_test = parts
-        self.model = NSSE().fit(self.X_train, self.y_train)
+        self.model = NSSE.as_published().fit(self.X_train, self.y_train)
         self.predicted = self.model.predict(self.X_test)
         self.path = folder / "digits.html"
         names = [f"digit-{row:03d}.png" for row in range(150)]
@@ -268,7 +268,7 @@ def test_the_benchmark_of_the_page_runs():
 def test_a_hostile_class_name_is_only_a_name(browser, tmp_path, make_blobs):
     data = make_blobs((8, 8))
     names = np.array(["</script><script>window.broken = 1</script>", "<img src=x onerror='broken=1'>"])
-    model = make_pipeline(StandardScaler(), NSSE()).fit(data.X, names[data.codes])
+    model = make_pipeline(StandardScaler(), NSSE.as_published()).fit(data.X, names[data.codes])
     write_report(tmp_path / "names.html", model, Samples(data.X + 0.1, names[data.codes]))
     page = Page(browser, tmp_path / "names.html")
     assert page.js("return window.broken") is None

@@ -22,15 +22,17 @@ TOLERANCE = 1e-4
 
 MANY = {"mu2": [0.001, 0.1], "sigma": [0.3, 0.6, 1.5], "n_components": [3, 9]}
 MODELS = {
-    "NSSE": NSSE(),
-    "three votes": NSSE(classifier=KNeighborsClassifier(3)),
-    "centroids": NSSE(classifier=NearestCentroid()),
-    "scores": NSSE(mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"),
-    "logistic": NSSE(classifier=LogisticRegression(max_iter=1000)),
-    "scaled": make_pipeline(StandardScaler(), NSSE()),
-    "scaled twice": make_pipeline(MinMaxScaler(), StandardScaler(with_mean=False), NSSE()),
-    "in a metric": NSSE(metric="within", shrinkage=0.3),
-    "in a metric, scaled": make_pipeline(StandardScaler(), NSSE(metric="within")),
+    "NSSE": NSSE.as_published(),
+    "three votes": NSSE.as_published(classifier=KNeighborsClassifier(3)),
+    "centroids": NSSE.as_published(classifier=NearestCentroid()),
+    "scores": NSSE.as_published(
+        mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"
+    ),
+    "logistic": NSSE.as_published(classifier=LogisticRegression(max_iter=1000)),
+    "scaled": make_pipeline(StandardScaler(), NSSE.as_published()),
+    "scaled twice": make_pipeline(MinMaxScaler(), StandardScaler(with_mean=False), NSSE.as_published()),
+    "in a metric": NSSE.as_published(metric="within", shrinkage=0.3),
+    "in a metric, scaled": make_pipeline(StandardScaler(), NSSE.as_published(metric="within")),
     "MReg": MReg(),
     "large coefficients": IsoKRR(n_components=5, sigma=6.0, alpha=1e-9),
     "wide kernel": SUPLAP(sigma=8.0, ridge=1e-10),
@@ -41,7 +43,10 @@ MODELS = {
         n_repeats=4,
     ),
     "vote with landmarks": NSSECV(
-        MANY | {"n_landmarks": [30, 40]}, n_repeats=4, n_voters=5, estimator=NSSE(n_landmarks=30)
+        MANY | {"n_landmarks": [30, 40]},
+        n_repeats=4,
+        n_voters=5,
+        estimator=NSSE.as_published(n_landmarks=30),
     ),
 }
 
@@ -96,7 +101,7 @@ def test_agrees_with_python(browser, tmp_path, digits_split, name):
 def test_the_first_of_equal_samples_gives_its_label(browser, tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (120, 6)).astype(float), rng.integers(0, 3, 120)
-    model = NSSE(2).fit(X, y)
+    model = NSSE.as_published(2).fit(X, y)
     assert write_report(tmp_path / "ties.html", model, Samples(X, y)).live
     _, codes, _ = computed_in_page(Page(browser, tmp_path / "ties.html"), X)
     np.testing.assert_array_equal(model.classes_[codes], model.predict(X))
@@ -114,7 +119,7 @@ def test_large_coefficients_are_large_and_stored_in_double_precision(browser, tm
 
 def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):
     data = make_blobs((20, 15, 12), n_features=6)
-    model = make_pipeline(StandardScaler(), NSSE()).fit(1000.0 + 50.0 * data.X, data.codes)
+    model = make_pipeline(StandardScaler(), NSSE.as_published()).fit(1000.0 + 50.0 * data.X, data.codes)
     columns = ["length", "width", "height", "weight", "age", "price"]
     row = 1000.0 + 50.0 * data.X[3] + 7.0
     write_report(
@@ -151,7 +156,7 @@ def objects_page(browser, tmp_path_factory):
     X_train, X_test, y_train, y_test = train_test_split(
         data.X[some], data.y[some], train_size=60, stratify=data.y[some], random_state=0
     )
-    model = NSSE().fit(X_train, y_train)
+    model = NSSE.as_published().fit(X_train, y_train)
     path = tmp_path_factory.mktemp("objects") / "objects.html"
     prepared = {"kind": "images", "size": [12, 10], "unit_norm": True}
     write_report(path, model, Samples(X_test, y_test), preparation=prepared)

@@ -29,7 +29,7 @@ from nsse.report.explorer.scaling import affine_of
 
 @pytest.fixture(scope="module")
 def fitted(digits):
-    return NSSE(n_components=4).fit(digits.X[::2], digits.codes[::2])
+    return NSSE.as_published(n_components=4).fit(digits.X[::2], digits.codes[::2])
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +89,10 @@ def test_blocks_keep_their_numbers_and_json_cannot_end_a_script():
 
 def test_labels_come_from_the_neighbours_or_from_the_model(digits, samples):
     X, y = digits.X[::2], digits.codes[::2]
-    kept = find(NSSE(n_components=4).fit(X, y), samples)
+    kept = find(NSSE.as_published(n_components=4).fit(X, y), samples)
     assert kept.knows_labels
     np.testing.assert_array_equal(kept.train.codes, y)
-    model = NSSE(n_components=4, classifier=LogisticRegression(max_iter=500)).fit(X, y)
+    model = NSSE.as_published(n_components=4, classifier=LogisticRegression(max_iter=500)).fit(X, y)
     said = find(model, samples)
     assert not said.knows_labels
     np.testing.assert_array_equal(said.train.codes, model.predict(X))
@@ -124,7 +124,7 @@ def test_wide_sparse_samples_are_never_made_dense(tmp_path, monkeypatch):
     values = rng.uniform(0.5, 1.0, size=columns.size)
     X = sparse.csr_array((values, (rows, columns.ravel())), shape=(40, 300_000))
     y = np.arange(40) % 2
-    model = NSSE().fit(X[:20], y[:20])
+    model = NSSE.as_published().fit(X[:20], y[:20])
     monkeypatch.setattr(type(X), "toarray", refused_beyond(1_000_000, type(X).toarray))
     assert not write_report(tmp_path / "r.html", model, Samples(X[20:], y[20:])).live
     data = data_of(tmp_path / "r.html")
@@ -152,7 +152,7 @@ def test_without_labels_nothing_is_counted_as_a_mistake(tmp_path, fitted, sample
 def test_models_in_all_their_forms(tmp_path, digits, samples, kind):
     X, y = digits.X[::2], digits.codes[::2]
     shown = samples
-    model = NSSE(n_components=3)
+    model = NSSE.as_published(n_components=3)
     if kind == "sparse":
         X, shown = sparse.csr_array(X), Samples(sparse.csr_array(samples.X), samples.y)
     elif kind == "float32":
@@ -160,7 +160,9 @@ def test_models_in_all_their_forms(tmp_path, digits, samples, kind):
     elif kind == "search":
         model = NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2)
     else:
-        model = GridSearchCV(make_pipeline(StandardScaler(), NSSE()), {"nsse__mu2": [0.01, 0.1]}, cv=2)
+        model = GridSearchCV(
+            make_pipeline(StandardScaler(), NSSE.as_published()), {"nsse__mu2": [0.01, 0.1]}, cv=2
+        )
     summary = write_report(tmp_path / "r.html", model.fit(X, y), shown)
     assert (summary.n_train, summary.live) == (100, True)
 
@@ -175,7 +177,7 @@ def test_models_in_all_their_forms(tmp_path, digits, samples, kind):
     ],
 )
 def test_scalers_fold_into_one_step(digits, steps):
-    model = make_pipeline(*steps, NSSE(n_components=3)).fit(digits.X, digits.codes)
+    model = make_pipeline(*steps, NSSE.as_published(n_components=3)).fit(digits.X, digits.codes)
     before, core = steps_and_judge(model)
     folded = affine_of(before, core)
     np.testing.assert_allclose(
@@ -186,7 +188,9 @@ def test_scalers_fold_into_one_step(digits, steps):
 
 @pytest.mark.parametrize("step", [Normalizer(), PCA(8), MinMaxScaler(clip=True)])
 def test_other_steps_leave_the_map_out_and_say_so(tmp_path, digits, samples, step):
-    model = make_pipeline(step, NSSE(n_components=3)).fit(digits.X[::2] + 0.01, digits.codes[::2])
+    model = make_pipeline(step, NSSE.as_published(n_components=3)).fit(
+        digits.X[::2] + 0.01, digits.codes[::2]
+    )
     assert not write_report(tmp_path / "r.html", model, samples).live
     assert "more than scale features" in data_of(tmp_path / "r.html")["without_live"]
     with pytest.raises(ValueError, match=r"`live` must not be True here.*more than scale features"):
@@ -204,7 +208,7 @@ def test_a_map_of_another_kind_is_shown_without_radii_and_pictures(tmp_path, dig
 
 
 def test_a_classifier_without_proofs_still_has_a_live_map(tmp_path, digits, samples):
-    model = NSSE(n_components=3, classifier=RandomForestClassifier(5, random_state=0))
+    model = NSSE.as_published(n_components=3, classifier=RandomForestClassifier(5, random_state=0))
     model.fit(digits.X[::2], digits.codes[::2])
     assert write_report(tmp_path / "r.html", model, samples).live
     data = data_of(tmp_path / "r.html")
@@ -221,7 +225,12 @@ def test_auto_leaves_a_large_map_out_and_true_puts_it_in(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize(
-    "model", [NSSE(n_components=4), SUPLAP(sigma=8.0), IsoKRR(n_components=4, sigma=6.0, alpha=1e-9)]
+    "model",
+    [
+        NSSE.as_published(n_components=4),
+        SUPLAP(sigma=8.0),
+        IsoKRR(n_components=4, sigma=6.0, alpha=1e-9),
+    ],
 )
 def test_the_stored_map_is_off_by_no_more_than_proved(digits, model):
     model.fit(digits.X, digits.codes)
@@ -274,7 +283,7 @@ def test_images_of_norm_one_are_as_bright_as_can_be():
 
 
 def test_pixels_that_are_no_grey_levels_take_rows_not_pictures(tmp_path, digits, samples):
-    model = NSSE(n_components=3).fit(16 * digits.X[::2], digits.codes[::2])
+    model = NSSE.as_published(n_components=3).fit(16 * digits.X[::2], digits.codes[::2])
     prepared = {"kind": "images", "size": (8, 8)}
     write_report(tmp_path / "r.html", model, Samples(16 * samples.X, samples.y), preparation=prepared)
     data = data_of(tmp_path / "r.html")

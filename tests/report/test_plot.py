@@ -19,7 +19,7 @@ from nsse.report import Samples, write_report
 
 @pytest.fixture(scope="module")
 def fitted(digits):
-    return NSSE(n_components=4).fit(digits.X[::2], digits.codes[::2])
+    return NSSE.as_published(n_components=4).fit(digits.X[::2], digits.codes[::2])
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,9 @@ def test_radii_and_risk_are_those_of_the_certificates(fitted, unseen):
 
 
 def test_pipelines_are_drawn_too(digits, unseen):
-    model = make_pipeline(StandardScaler(), NSSE(n_components=4)).fit(digits.X[::2], digits.codes[::2])
+    model = make_pipeline(StandardScaler(), NSSE.as_published(n_components=4)).fit(
+        digits.X[::2], digits.codes[::2]
+    )
     _, frame = nsse.plot.embedding(model, *unseen)
     np.testing.assert_array_equal(frame["y1"][100:], model.transform(unseen[0])[:, 0])
 

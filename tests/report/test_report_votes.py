@@ -70,7 +70,7 @@ def test_findings_are_those_of_the_vote(voting):
 def test_training_points_carry_the_labels_of_the_vote(digits):
     X, y = load_digits(return_X_y=True)
     grid = {"mu2": [0.01, 0.1], "sigma": [0.5, 1.0, 3.0], "n_components": [2, 3]}
-    base = nsse.NSSE(classifier=LogisticRegression(max_iter=1000, C=0.1))
+    base = nsse.NSSE.as_published(classifier=LogisticRegression(max_iter=1000, C=0.1))
     model = NSSECV(grid, estimator=base, n_repeats=3, n_voters=6).fit(X[:60], y[:60])
     findings = find(model, Samples(None))
     np.testing.assert_array_equal(model.classes_[findings.train.predicted], model.predict(X[:60]))
@@ -139,7 +139,7 @@ def test_labels_are_the_most_probable_ones(digits):
 def test_labels_are_the_most_probable_ones_of_any_classifier():
     """The mean of soft probabilities may favour another class than most voters do."""
     X, y = load_digits(return_X_y=True)
-    base = nsse.NSSE(classifier=LogisticRegression(max_iter=1000))
+    base = nsse.NSSE.as_published(classifier=LogisticRegression(max_iter=1000))
     model = NSSECV(GRID, estimator=base, n_repeats=3, n_voters=6).fit(X[:60], y[:60])
     assert len(model.voters_) > 1
     shares = model.predict_proba(X[60:])

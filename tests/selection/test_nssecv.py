@@ -124,12 +124,12 @@ def test_a_score_of_probabilities_is_refused():
 
 def test_a_classifier_that_heeds_order_and_signs_sees_what_a_fit_shows_it():
     forest = RandomForestClassifier(4, random_state=0)
-    assert_same_choice(*both({"mu2": [0.01, 0.1], "sigma": [0.5]}, NSSE(classifier=forest)))
+    assert_same_choice(*both({"mu2": [0.01, 0.1], "sigma": [0.5]}, NSSE.as_published(classifier=forest)))
 
 
 def test_a_classifier_that_refuses_one_embedding_spoils_no_other():
     grid = {"n_components": [2, 9], "sigma": [0.5]}
-    estimator = NSSE(classifier=LinearDiscriminantAnalysis(n_components=5))
+    estimator = NSSE.as_published(classifier=LinearDiscriminantAnalysis(n_components=5))
     theirs = GridSearchCV(estimator, grid, cv=SPLITS, refit=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -153,7 +153,7 @@ def test_a_matrix_of_weights_is_cut_to_the_training_samples(solver):
     """GridSearchCV cannot: the reference is the same matrix as a function of the samples."""
     matrices = [within_class_kernel(X, Y), sparse.coo_matrix(within_class_kernel(X, Y) ** 2)]
     grid = {"affinity": matrices, "mu1": [0.1, 1.0]}
-    estimator = NSSE(solver=solver, n_sigmas=8, max_iter=3, tol=1.0)
+    estimator = NSSE.as_published(solver=solver, n_sigmas=8, max_iter=3, tol=1.0)
     search = NSSECV(grid, estimator=estimator, cv=SPLITS).fit(X, Y)
     functions = [within_class_kernel, lambda X, y: within_class_kernel(X, y) ** 2]
     expected = NSSECV(grid | {"affinity": functions}, estimator=estimator, cv=SPLITS).fit(X, Y)
@@ -163,7 +163,7 @@ def test_a_matrix_of_weights_is_cut_to_the_training_samples(solver):
 
 def test_a_matrix_of_another_size_says_so():
     with pytest.raises(ValueError, match=r"`affinity` must have shape \(80, 80\)"):
-        NSSECV({"mu1": [1.0]}, estimator=NSSE(affinity=np.eye(79)), cv=SPLITS).fit(X, Y)
+        NSSECV({"mu1": [1.0]}, estimator=NSSE.as_published(affinity=np.eye(79)), cv=SPLITS).fit(X, Y)
 
 
 @pytest.mark.slow
@@ -183,8 +183,8 @@ def test_nearly_all_scores_of_a_wide_grid_are_those_of_fits_of_their_own():
 
 
 def test_the_best_estimator_is_a_plain_fit():
-    search = NSSECV(SMALL, estimator=NSSE(mu1=0.5), cv=SPLITS, n_voters=1).fit(X, Y)
-    plain = NSSE(mu1=0.5, **search.best_params_).fit(X, Y)
+    search = NSSECV(SMALL, estimator=NSSE.as_published(mu1=0.5), cv=SPLITS, n_voters=1).fit(X, Y)
+    plain = NSSE.as_published(mu1=0.5, **search.best_params_).fit(X, Y)
     np.testing.assert_array_equal(search.best_estimator_.coef_, plain.coef_)
     assert search.best_estimator_.get_params() == plain.get_params()
     for name in ("transform", "predict", "predict_proba"):
@@ -208,7 +208,7 @@ def test_the_best_few_vote():
     assert search.voters_[0] is search.best_estimator_
     ballots = [search.best_estimator_.predict(NEW)]
     for i in chosen[1:]:
-        model = NSSE(**search.cv_results_["params"][i], sigma=float(sigmas[i])).fit(X, Y)
+        model = NSSE.as_published(**search.cv_results_["params"][i], sigma=float(sigmas[i])).fit(X, Y)
         ballots.append(model.predict(NEW))
     expected = []
     for row in np.transpose(ballots):
@@ -294,7 +294,7 @@ def test_pipelines_clones_pickles_and_frames():
 
 def test_the_table_has_the_form_of_grid_search():
     pd = pytest.importorskip("pandas")
-    ours, theirs = both(GRIDS["several grids"], NSSE(sigma=0.4))
+    ours, theirs = both(GRIDS["several grids"], NSSE.as_published(sigma=0.4))
     wanted = {name for name in theirs.cv_results_ if "time" not in name}
     assert set(ours.cv_results_) == wanted | {"mean_sigma"}
     assert pd.DataFrame(ours.cv_results_).shape == (4, len(wanted) + 1)
@@ -331,7 +331,9 @@ def test_the_default_grid_reaches_every_dimension_it_may():
         assert len(ParameterGrid(grid)) == 72 * len(grid["n_components"])
         assert all(1 <= d < n_classes for d in grid["n_components"])
     data = Y < 4
-    search = NSSECV(search="full", estimator=NSSE(sigma=0.5), n_repeats=1).fit(X[data], Y[data])
+    search = NSSECV(search="full", estimator=NSSE.as_published(sigma=0.5), n_repeats=1).fit(
+        X[data], Y[data]
+    )
     assert len(search.cv_results_["params"]) == len(ParameterGrid(default_param_grid(4)))
 
 
@@ -397,4 +399,6 @@ def test_kernels_do_not_grow_with_the_weights():
 
 def test_algorithm_1_is_fitted_point_by_point():
     grid = {"solver": ["alternating"], "n_components": [2, 9]}
-    assert counts_of(grid, estimator=NSSE(n_sigmas=5, max_iter=2, tol=1.0)) == {"fits of their own": 6}
+    assert counts_of(grid, estimator=NSSE.as_published(n_sigmas=5, max_iter=2, tol=1.0)) == {
+        "fits of their own": 6
+    }

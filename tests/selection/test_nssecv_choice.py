@@ -26,7 +26,7 @@ def test_of_equal_scores_the_smoother_wins():
     X = 100.0 * y[:, np.newaxis] + rng.normal(size=(24, 3))
 
     def chosen(grid, **parameters):
-        search = NSSECV(grid, estimator=NSSE(**parameters), n_repeats=2).fit(X, y)
+        search = NSSECV(grid, estimator=NSSE.as_published(**parameters), n_repeats=2).fit(X, y)
         assert set(search.cv_results_["mean_test_score"]) == {1.0}
         return search.best_params_
 
@@ -53,7 +53,7 @@ def oracle_sequential(grid, start, order, n_rounds):
                 if key not in scored:
                     scores, sigmas = [], []
                     for train, valid in SPLITS:
-                        model = NSSE(**params).fit(X[train], Y[train])
+                        model = NSSE.as_published(**params).fit(X[train], Y[train])
                         scores.append(model.score(X[valid], Y[valid]))
                         sigmas.append(model.sigma_ / model.length_unit_)
                     scored[key] = (round(np.mean(scores), 9), round(np.mean(sigmas), 6))
@@ -82,7 +82,7 @@ SEQUENTIAL = {"n_components": [2, 5, 9], "mu2": [0.001, 0.1], "mu1": [0.1, 1.0]}
 def test_sequential_search_is_the_rule_of_the_paper(start, order, n_rounds):
     search = NSSECV(
         SEQUENTIAL,
-        estimator=NSSE(sigma=0.7),
+        estimator=NSSE.as_published(sigma=0.7),
         search="sequential",
         start=start,
         order=order,
@@ -102,7 +102,13 @@ def test_sequential_search_is_the_rule_of_the_paper(start, order, n_rounds):
 def test_rounds_end_when_nothing_changes():
     counts = [
         len(
-            NSSECV(SEQUENTIAL, estimator=NSSE(sigma=0.7), search="sequential", n_rounds=n, cv=SPLITS)
+            NSSECV(
+                SEQUENTIAL,
+                estimator=NSSE.as_published(sigma=0.7),
+                search="sequential",
+                n_rounds=n,
+                cv=SPLITS,
+            )
             .fit(X, Y)
             .cv_results_["params"]
         )
@@ -112,7 +118,7 @@ def test_rounds_end_when_nothing_changes():
 
 
 def test_sequential_search_reaches_parameters_of_the_classifier():
-    estimator = NSSE(classifier=KNeighborsClassifier(9), sigma=0.5)
+    estimator = NSSE.as_published(classifier=KNeighborsClassifier(9), sigma=0.5)
     grid = {"classifier__n_neighbors": [1, 9], "mu2": [0.01, 0.1]}
     search = NSSECV(grid, estimator=estimator, search="sequential", cv=SPLITS).fit(X, Y)
     assert search.best_params_["classifier__n_neighbors"] == 1
@@ -122,9 +128,9 @@ def test_sequential_search_reaches_parameters_of_the_classifier():
 def test_sequential_search_among_matrices():
     matrices = [within_class_kernel(X, Y), within_class_kernel(X, Y) ** 2]
     grid = {"mu2": [0.01, 0.1], "affinity": matrices}
-    search = NSSECV(grid, estimator=NSSE(sigma=0.5), search="sequential", n_rounds=2, cv=SPLITS).fit(
-        X, Y
-    )
+    search = NSSECV(
+        grid, estimator=NSSE.as_published(sigma=0.5), search="sequential", n_rounds=2, cv=SPLITS
+    ).fit(X, Y)
     assert any(search.best_params_["affinity"] is matrix for matrix in matrices)
 
 

@@ -48,10 +48,10 @@ def test_indices_mean_samples_of_the_whole(data, kind):
     X, y = kind(data[0]), data[1]
     chosen = np.arange(0, 210, 7)  # the last ones are beyond the rows of any split
     splits = list(StratifiedKFold(3).split(X, y))
-    base = NSSE(landmarks=chosen, sigma=0.6)  # where σ is given, scores are those of a fit
+    base = NSSE.as_published(landmarks=chosen, sigma=0.6)  # where σ is given, scores are those of a fit
     ours = NSSECV(GRID, estimator=base, cv=splits, n_voters=1).fit(X, y)
     for point, params in enumerate(ours.cv_results_["params"]):
-        theirs = literal_scores(NSSE(sigma=0.6, **params), X, y, chosen, splits)
+        theirs = literal_scores(NSSE.as_published(sigma=0.6, **params), X, y, chosen, splits)
         assert scores(ours, point, 3) == theirs
     assert abs(ours.best_estimator_.centers_ - X[chosen]).max() == 0
     assert ours.best_estimator_.n_landmarks_ == 30
@@ -62,7 +62,7 @@ def test_indices_do_not_depend_on_the_order_of_a_split(data):
     rng = np.random.default_rng(0)
     splits = [(rng.permutation(train), valid) for train, valid in StratifiedKFold(3).split(X, y)]
     ordered = [(np.sort(train), valid) for train, valid in splits]
-    base = NSSE(landmarks=np.arange(0, 210, 7), sigma=0.5)
+    base = NSSE.as_published(landmarks=np.arange(0, 210, 7), sigma=0.5)
     one, other = (NSSECV(GRID, estimator=base, cv=cv, n_voters=1).fit(X, y) for cv in (splits, ordered))
     for point in range(len(one.cv_results_["params"])):
         assert scores(one, point, 3) == scores(other, point, 3)
@@ -75,7 +75,9 @@ def test_indices_in_the_grid_mean_the_same(data):
     common = {"cv": 3, "n_voters": 1}
     both = NSSECV({"landmarks": [near, far], "mu2": [0.01]}, **common).fit(X, y)
     for place, chosen in enumerate((near, far)):
-        alone = NSSECV({"mu2": [0.01]}, estimator=NSSE(landmarks=chosen), **common).fit(X, y)
+        alone = NSSECV({"mu2": [0.01]}, estimator=NSSE.as_published(landmarks=chosen), **common).fit(
+            X, y
+        )
         assert scores(both, place, 3) == scores(alone, 0, 3)
 
 
@@ -83,16 +85,16 @@ def test_indices_in_the_grid_mean_the_same(data):
 def test_indices_mean_the_same_on_a_subsample(data, where):
     X, y = data
     chosen = np.arange(0, 210, 7)
-    grid, base = GRID, NSSE(landmarks=chosen)
+    grid, base = GRID, NSSE.as_published(landmarks=chosen)
     common = {"n_subsample": 100, "cv": [(np.arange(0, 100, 2), np.arange(1, 100, 2))], "n_voters": 1}
     if where == "grid":  # what makes a search one on a subsample is the estimator
-        grid, base = GRID | {"landmarks": [chosen]}, NSSE(landmarks=np.arange(5, 200, 9))
+        grid, base = GRID | {"landmarks": [chosen]}, NSSE.as_published(landmarks=np.arange(5, 200, 9))
     search = NSSECV(grid, estimator=base, **common).fit(X, y)
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
-    again = NSSE(**{"landmarks": chosen} | search.best_params_).fit(X, y)
+    again = NSSE.as_published(**{"landmarks": chosen} | search.best_params_).fit(X, y)
     np.testing.assert_array_equal(search.best_estimator_.embedding_, again.embedding_)
     if where == "grid":
-        alone = NSSECV(GRID, estimator=NSSE(landmarks=chosen), **common).fit(X, y)
+        alone = NSSECV(GRID, estimator=NSSE.as_published(landmarks=chosen), **common).fit(X, y)
         np.testing.assert_array_equal(
             search.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
         )
@@ -103,7 +105,7 @@ def test_held_out_samples_are_no_centres(data):
     X, y = data
     held_out = np.arange(0, 210, 3)
     cv = [(np.setdiff1d(np.arange(210), held_out), held_out)]
-    search = NSSECV(GRID, estimator=NSSE(landmarks=held_out[::2]), cv=cv)
+    search = NSSECV(GRID, estimator=NSSE.as_published(landmarks=held_out[::2]), cv=cv)
     with pytest.raises(ValueError, match=r"No point of `param_grid` could be fitted.*`landmarks` must"):
         search.fit(X, y)
 
@@ -113,7 +115,7 @@ def test_too_few_landmarks_left_for_some_points_are_named(data):
     held_out = np.arange(0, 210, 3)
     cv = [(np.setdiff1d(np.arange(210), held_out), held_out)]
     chosen = np.append(held_out[:20], [1, 2])  # two of them are in the training part
-    search = NSSECV(GRID, estimator=NSSE(landmarks=chosen), cv=cv, n_voters=1)
+    search = NSSECV(GRID, estimator=NSSE.as_published(landmarks=chosen), cv=cv, n_voters=1)
     with pytest.warns(FitFailedWarning, match="`landmarks` must be no fewer than the components, 3"):
         search.fit(X, y)
     assert search.best_params_["n_components"] == 2
@@ -121,9 +123,11 @@ def test_too_few_landmarks_left_for_some_points_are_named(data):
 
 def test_on_a_subsample_held_out_samples_are_no_centres(data):
     X, y = data
-    searched = searched_samples(ArrayRows(X), y, check_settings(NSSE(n_landmarks=20)), 100, 0)
+    searched = searched_samples(
+        ArrayRows(X), y, check_settings(NSSE.as_published(n_landmarks=20)), 100, 0
+    )
     chosen = np.union1d(searched.places[::3], np.setdiff1d(np.arange(210), searched.places)[::4])
-    point = GridPoint.of(NSSE(landmarks=chosen), {})
+    point = GridPoint.of(NSSE.as_published(landmarks=chosen), {})
     point = replace(point, settings=searched.settled(point.settings))
     train, valid = np.arange(0, 100, 2), np.arange(1, 100, 2)
     split = Split(searched.X, searched.y, None, train, valid, searched.whole, searched.places)
@@ -137,11 +141,11 @@ def test_more_landmarks_than_a_split_has_samples(data, n_landmarks):
     """All samples of the split are landmarks then: what NSSE does with as many as it has samples."""
     X, y = data
     splits = list(ShuffleSplit(3, test_size=0.15, random_state=0).split(X))
-    base = NSSE(n_landmarks=n_landmarks, sigma=0.6)
+    base = NSSE.as_published(n_landmarks=n_landmarks, sigma=0.6)
     search = NSSECV({"mu2": [0.01, 1.0]}, estimator=base, cv=splits, n_voters=1).fit(X, y)
     for point, params in enumerate(search.cv_results_["params"]):
         fits = [
-            NSSE(n_landmarks=len(train), sigma=0.6, **params).fit(X[train], y[train])
+            NSSE.as_published(n_landmarks=len(train), sigma=0.6, **params).fit(X[train], y[train])
             for train, _ in splits
         ]
         theirs = [fit.score(X[v], y[v]) for fit, (_, v) in zip(fits, splits, strict=True)]
@@ -152,6 +156,6 @@ def test_more_landmarks_than_a_split_has_samples(data, n_landmarks):
 def test_more_landmarks_than_samples_are_refused(data):
     X, y = data
     with pytest.raises(ValueError, match=r"`n_landmarks` must not exceed .* 210. Got 211"):
-        NSSECV(GRID, estimator=NSSE(n_landmarks=211)).fit(X, y)
+        NSSECV(GRID, estimator=NSSE.as_published(n_landmarks=211)).fit(X, y)
     with pytest.raises(ValueError, match="`landmarks` must be distinct indices from 0 to 209"):
-        NSSECV(GRID, estimator=NSSE(landmarks=np.arange(200, 211))).fit(X, y)
+        NSSECV(GRID, estimator=NSSE.as_published(landmarks=np.arange(200, 211))).fit(X, y)

@@ -64,7 +64,7 @@ def test_thirteen_samples_end_at_the_least_value_of_a_grid(make_problem, seed):
 
 def test_a_descent_does_not_stay_where_it_is():
     X, y = make_blobs(60, 5, centers=4, random_state=248)
-    model = NSSE(sigma_range=(0.01, 100.0)).fit(X, y)  # a warning would fail the test
+    model = NSSE.as_published(sigma_range=(0.01, 100.0)).fit(X, y)  # a warning would fail the test
     _, times = np.unique(model.trace_.column("sigma"), return_counts=True)
     assert times.max() == 1
 

@@ -117,6 +117,7 @@ def learn(
 ) -> Learned:
     """Fit ``model`` to samples, and leave it alone; ``given`` are the arguments of its `fit`."""
     classes, codes = encode_labels(y)
+    settings = settings.weighted(len(codes), len(classes))
     d = check_n_components(model.n_components, len(codes), len(classes), settings.normalization)
     tasks = FitTasks(model, *given)
     plan = settings.centers
@@ -210,6 +211,11 @@ class SolvedRows:
     eigenvalues: Any
 
 
+def reads_scores(classifier: Any, mu1: float) -> bool:
+    """Whether labels are read by scores: by name, or where nothing is said and classes are separated."""
+    return mu1 > 0 if classifier is None else isinstance(classifier, str) and classifier == "scores"
+
+
 @dataclass(frozen=True)
 class Reading:
     """How an embedding is handed out and read: in which units, and by whom.
@@ -228,7 +234,7 @@ class Reading:
         if mu1 > 0:
             scatters = total_scatters(rows.embedding, rows.y, sizes, rows.eigenvalues, mu1)
         factors = _factors(settings, scatters, float(np.sum(sizes)))
-        if isinstance(classifier, str) and classifier == "scores":
+        if reads_scores(classifier, mu1):
             price = constant_price(len(sizes))
             counts = np.asarray(sizes, dtype=np.float64)
             return cls(factors, ClassScores(scatters * factors**2, counts, price))

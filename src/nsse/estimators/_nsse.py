@@ -12,10 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from nsse._compat import CallbackSupportMixin, with_callbacks
 from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier
-from nsse.estimators._learning import keep_width, learn, require_landmarks, row_source
+from nsse.estimators._learning import keep_width, learn, reads_scores, require_landmarks, row_source
 from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory
 from nsse.estimators._posing import warn_about
-from nsse.estimators._settings import check_settings
+from nsse.estimators._settings import SHRINKAGE, SIGMA, check_settings
 from nsse.landmarks import BLOCK_ROWS, lazily, read_blocks
 from nsse.solvers import Step
 
@@ -45,22 +45,22 @@ LATER = ("metric", "shrinkage", "normalization", "embedding_scale")
 
 
 def gives_scores(model: Any) -> bool:
-    """Whether its classifier has a decision function; of ours "scores" has."""
-    classifier = model.classifier
-    named = isinstance(classifier, str) and classifier == "scores"
-    return named or hasattr(classifier, "decision_function")
+    """Whether its classifier has a decision function."""
+    return reads_scores(model.classifier, model.mu1) or hasattr(model.classifier, "decision_function")
 
 
 class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     """Nonlinear Supervised Smooth Embedding.
 
     Learns an embedding Y of the labelled samples X together with the Gaussian RBF map f that produces
-    it, f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), by minimising (Eq. 11 of [1]_)
+    it, f(x) = Σ c_i exp(−‖A(x − x_i)‖²/σ²), by minimising (Eq. 11 of [1]_)
 
-        tr(Y'L_w Y) − μ1 tr(Y'L_b Y) + μ2 ‖C‖² + μ3/σ²   subject to   Y'Y = I, Y = ΨC
+        tr(Y'L_w Y) − μ1 tr(Y'L_b Y) + μ2 ‖C‖² + μ3/σ²,   Y = ΨC:
 
-    over Y and the kernel scale σ: classes separate *and* f stays smooth, so that it holds on new
-    samples. These are embedded by f in closed form and classified by their nearest neighbour.
+    classes separate *and* f stays smooth, so that it holds on new samples. These are embedded by f in
+    closed form and classified there. By default the class means of Y are normalised, A knows the
+    classes, σ is given and labels are read by scores; the paper's own method, with Y'Y = I, A = I, σ
+    found with Y and the nearest neighbour, is ``NSSE.as_published()``.
 
     Parameters
     ----------
@@ -69,8 +69,9 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         ``n_classes - 1``.
     mu1 : float, default=1.0
         Weight of the separation between classes.
-    mu2 : float, default=0.01
-        Weight of the size of the coefficients, ‖C‖². Must be positive.
+    mu2 : float, default=None
+        Weight of the size of the coefficients, ‖C‖². Positive; None is ``0.1 * mu1`` times the mean
+        class size, beside which the separation of classes grows likewise.
     mu3 : float, default=None
         Weight of 1/σ²: larger values ask for a wider, smoother kernel. None means
         ``5 * mu2 * n_components``, which keeps the balance of the two smoothness terms whatever the
@@ -85,20 +86,20 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         Within-class weights W_w: the Gaussian ones described above; ``affinity(X, y)`` returning a
         matrix, dense or sparse; or the matrix itself. It must be symmetric, not negative, and zero
         between classes.
-    sigma : float, default=None
-        Kernel scale σ in units of length. None finds it within `sigma_range`.
+    sigma : float, default=0.65
+        Kernel scale σ in units of length. None finds it within `sigma_range`, by the objective.
     sigma_range : tuple of (float, float), default=(0.1, 10.0)
         Where to look for σ, in units of length.
     length_unit : {"median"} or float, default="median"
         The unit in which `sigma`, `sigma_range`, `beta` and `mu3` are understood: the median distance
         between training samples, so that rescaling X changes nothing, or a length given as a number.
         With 1.0 they are in the units of X, as in the paper.
-    metric : {"euclidean", "within"}, default="euclidean"
+    metric : {"euclidean", "within"}, default="within"
         What the kernel measures. "within" makes distances short along the directions in which
         neighbours of a class differ, ‖A(x − x_i)‖ with the A of `WithinMetric`, learned from the
         training samples: light, pose or speaker then count less. The unit of length, the neighbours
         and σ are those of the samples in the metric: NSSE is what it would be behind a `WithinMetric`.
-    shrinkage : float, default=1.0
+    shrinkage : float, default=3.0
         How much the metric "within" holds to the Euclidean one; ``inf`` is the Euclidean one.
     solver : {"joint", "alternating"}, default="joint"
         "joint" minimises over σ directly, Y being eliminated, and looks for the global minimum: it
@@ -116,18 +117,17 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         Most iterations of the alternating solver, or evaluations of the joint one after its first
         scan. A search that needs more warns and keeps the best it has seen.
     classifier : {"nearest", "scores"} or classifier, default=None
-        Fitted on the embedding and used by `predict`. None and "nearest" are the nearest neighbour, as
-        in the paper; of samples that are equally near, up to rounding, the first. "scores" takes the
-        class with the largest score, a weighted product of f(x) with its mean: linear in f, and
-        coordinates that separate little count little. With landmarks a vote is better than the nearest
-        neighbour: ``KNeighborsClassifier(15)``, which leaves ties to scikit-learn.
-    normalization : {"samples", "classes"}, default="samples"
+        Fitted on the embedding and used by `predict`. "scores", which None is too, takes the class with
+        the largest score: a regression of class indicators, linear in f, in which coordinates that
+        separate little count little. "nearest" is the nearest neighbour, as in the paper; of samples
+        that are equally near, up to rounding, the first. None is "nearest" where ``mu1=0``.
+    normalization : {"samples", "classes"}, default="classes"
         What has unit scatter: the embedded samples, Y'Y = I, as in the paper, or their class means,
         Y'GG'Y = I with G the orthonormal centred class indicators. The second is for smooth maps, where
         the first prefers a constant and large variation to what separates classes; where classes
         collapse both give the same embedding up to the scale of its columns. It needs
         ``n_components < n_classes``.
-    embedding_scale : {"orthonormal", "unit"}, default="orthonormal"
+    embedding_scale : {"orthonormal", "unit"}, default="unit"
         Units of f. "orthonormal" is as solved for: columns of `embedding_`, or their class means, have
         unit length, hence a spread of 1/√N. "unit" gives them unit mean square, Y'Y = N I; with class
         means normalised it is the whole of a coordinate that is 1, what separates, what does not and
@@ -240,24 +240,24 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         n_components: int | None = None,
         *,
         mu1: float = 1.0,
-        mu2: float = 0.01,
+        mu2: float | None = None,
         mu3: float | None = None,
         n_neighbors: int | None = 5,
         beta: float | None = None,
         affinity: Any = "gaussian",
-        sigma: float | None = None,
+        sigma: float | None = SIGMA,
         sigma_range: tuple[float, float] = (0.1, 10.0),
         length_unit: str | float = "median",
-        metric: str = "euclidean",
-        shrinkage: float = 1.0,
+        metric: str = "within",
+        shrinkage: float = SHRINKAGE,
         solver: str = "joint",
         sigma_init: float | None = None,
         n_sigmas: int = 40,
         tol: float = 1e-8,
         max_iter: int = 50,
         classifier: Any = None,
-        normalization: str = "samples",
-        embedding_scale: str = "orthonormal",
+        normalization: str = "classes",
+        embedding_scale: str = "unit",
         n_landmarks: int | str | None = None,
         landmarks: Any = None,
         callback: Callable[[Step], Any] | None = None,
@@ -291,7 +291,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         self.verbose = verbose
 
     @classmethod
-    def as_published(cls, **params: Any) -> Self:
+    def as_published(cls, n_components: int | None = None, **params: Any) -> Self:
         """NSSE as its paper has it, whatever the defaults of this class become.
 
         Distances between the samples as they are, Y'Y = I over all of them, the label of the nearest
@@ -300,8 +300,10 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
 
         Parameters
         ----------
+        n_components : int, default=None
+            As in `NSSE`.
         **params
-            Parameters of `NSSE` to set otherwise, by name.
+            Other parameters of `NSSE` to set otherwise, by name.
 
         Returns
         -------
@@ -314,7 +316,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         >>> NSSE.as_published(mu2=0.1).classifier
         'nearest'
         """
-        return cls(**PUBLISHED | params)
+        return cls(n_components, **PUBLISHED | params)
 
     @all_or_nothing
     @with_callbacks
@@ -417,7 +419,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
             guessed from `mu1`, `mu2` and `sigma`.
         """
         d = n_classes - 1 if self.n_components is None else self.n_components
-        settings = check_settings(self)
+        settings = check_settings(self).weighted(n_samples, n_classes)
+        assert settings.mu2 is not None
         plan = settings.centers
         is_exact = plan is None or plan.is_exact_for(n_samples)
         if is_exact:

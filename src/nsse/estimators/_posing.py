@@ -88,12 +88,14 @@ def pose(X: Any, y: Any, codes: Ints, n_components: int, settings: Settings, nea
 
 def scale_weight(settings: Settings, n_components: int) -> float:
     """μ3: the one given, or the default in proportion to μ2 d."""
+    assert settings.mu2 is not None
     return MU3_PER_MU2 * settings.mu2 * n_components if settings.mu3 is None else settings.mu3
 
 
 def objective_of(settings: Settings, n_components: int) -> Objective:
-    """The weights of Eq. (11)."""
+    """The weights of Eq. (11), from settings that are `weighted`."""
     mu3 = scale_weight(settings, n_components)
+    assert settings.mu2 is not None
     return Objective(settings.mu1, settings.mu2, mu3, n_components, settings.normalization)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -22,13 +22,17 @@ from nsse.estimators._parameters import (
 )
 from nsse.estimators._within_metric import check_shrinkage
 
+# Where a user says nothing: σ in medians, the shrinkage of the metric, and ν = μ2/(μ1 n̄), n̄ the mean
+# class size. Chosen on one half of the sets of benchmarks/breadth.py.
+SIGMA, SHRINKAGE, SMOOTHNESS = 0.65, 3.0, 0.1
+
 
 @dataclass(frozen=True)
 class Settings:
     """Checked parameters of an NSSE fit, in the units the user gave."""
 
     mu1: float
-    mu2: float
+    mu2: float | None
     mu3: float | None
     n_neighbors: int | None
     beta: float | None
@@ -47,6 +51,13 @@ class Settings:
     normalization: str = "samples"
     embedding_scale: str = "orthonormal"
 
+    def weighted(self, n_samples: float, n_classes: int) -> Settings:
+        """With a μ2 for so many samples: the one given, or ν μ1 n̄, n̄ the mean class size."""
+        if self.mu2 is not None:
+            return self
+        mean_size = n_samples / n_classes
+        return replace(self, mu2=SMOOTHNESS * mean_size * (self.mu1 if self.mu1 > 0 else 1.0))
+
 
 def check_settings(model: Any) -> Settings:
     """Check every parameter of ``model`` that can be judged without the data."""
@@ -54,7 +65,9 @@ def check_settings(model: Any) -> Settings:
     sigma_range = check_range("sigma_range", model.sigma_range)
     return Settings(
         mu1=check_number("mu1", model.mu1, cure="0 switches the separation of classes off."),
-        mu2=check_number(
+        mu2=None
+        if model.mu2 is None
+        else check_number(
             "mu2",
             model.mu2,
             positive=True,

@@ -111,7 +111,12 @@ def full_choice(model: Any, base: Any, grid: Any, trial: Trial, n_splits: int, n
 def _fixed(base: Any) -> dict[str, Any]:
     """What the estimator says otherwise than NSSE does by itself: that is not searched for."""
     given, usual = base.get_params(deep=False), type(base)().get_params(deep=False)
-    return {name: given[name] for name in CHOSEN if given[name] is not usual[name]}
+    return {name: given[name] for name in CHOSEN if not _same(given[name], usual[name])}
+
+
+def _same(value: Any, other: Any) -> bool:
+    plain = (str, int, float, type(None))
+    return isinstance(value, plain) and isinstance(other, plain) and value == other
 
 
 def _grid_around(fixed: dict[str, Any]) -> QuickGrid:

@@ -192,12 +192,13 @@ def _sweep(
 
     None where a point has to be fitted on its own.
     """
-    first = points[0]
     y = split.y[split.train]
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError("the training samples of a split are of one class")
     sizes = split.sizes(classes)
+    points = [point.weighted(float(sizes.sum()), len(classes)) for point in points]
+    first = points[0]
     if first.has_centers(int(sizes.sum())):
         yield from _sweep_with_centers(split, rulers, points, codes, sizes, counts)
         return

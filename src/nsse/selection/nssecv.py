@@ -59,7 +59,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         ``mu1``, ``mu2``, ``mu3``, ``n_neighbors``, ``beta`` and ``sigma`` share their work; any other
         parameter multiplies it. ``solver="alternating"`` shares nothing.
     estimator : NSSE, default=None
-        Holds the parameters that are not in the grid. None is ``NSSE()``.
+        Holds the parameters that are not in the grid. None is ``NSSE()``; ``NSSE.as_published()`` for
+        the default grid of the searches by fits.
     search : {"quick", "full", "sequential"}, default=None
         "quick" chooses metric, shrinkage, σ, `mu2` and the reader of f by a closed form: one
         eigendecomposition serves all weights, and what falls behind is dropped. What `estimator` sets
@@ -265,6 +266,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             cure = 'Leave it None, or take search="full", which scores every point of a grid.'
             raise rule_error("param_grid", 'be None with search="quick"', self.param_grid, cure)
         base = _checked_estimator(self.estimator)
+        if self.estimator is None and self.param_grid is None and not self._is_quick:
+            base = NSSE.as_published()  # whose parameters the default grid has
         return base, check_settings(base)
 
     def _fit(

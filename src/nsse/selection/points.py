@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sklearn.base import clone
@@ -36,6 +36,10 @@ class GridPoint:
         """Check the parameters that can be judged without the data."""
         model = with_params(estimator, params)
         return cls(params, model, check_settings(model))
+
+    def weighted(self, n_samples: float, n_classes: int) -> GridPoint:
+        """With the weights that so many samples ask for."""
+        return replace(self, settings=self.settings.weighted(n_samples, n_classes))
 
     @property
     def shares(self) -> bool:

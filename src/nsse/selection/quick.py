@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nsse._errors import rule_error
 from nsse._threads import one_blas_thread
+from nsse.estimators._settings import SHRINKAGE, SIGMA, SMOOTHNESS
 from nsse.graphs.metric import WithinScatter
 from nsse.kernels import SplitDistances, gaussian, median_distance, squared_distances
 from nsse.landmarks import scatter_of, stratified
@@ -40,6 +41,8 @@ VOTERS = 15
 # Splits, and the samples that all of them together train on where these are few.
 FEWEST_SPLITS, MOST_SPLITS, TRAINED = 8, 16, 2000
 HELD_OUT = 0.2
+# A shrinkage that is as good as infinite.
+LOOSEST = 100.0
 
 
 @dataclass(frozen=True)
@@ -122,12 +125,26 @@ class QuickResult:
         """
         rows = np.arange(len(table.points)).reshape(self.grid.shape)
         lines = np.moveaxis(rows, 2, -1).reshape(-1, len(self.grid.nus))
-        finite = [line for line in lines if not np.isnan(table.means[line]).any()]
-        best = [line[table.rows(line.tolist()).best()] for line in finite]
-        first = table.best()
-        smooth = sorted(best, key=lambda row: (table.sigmas[row], table.mu2[row], -row), reverse=True)
-        ranked = sorted(smooth, key=lambda row: -round(float(table.means[row]), 12))
-        return [first, *(int(row) for row in ranked if row != first)][:n_voters]
+        # Sums of the same counts in another order differ by rounding: those are ties.
+        means, steps = np.round(table.means, 12), self._steps().ravel()
+        finite = [line for line in lines if not np.isnan(means[line]).any()]
+        best = [min(line, key=lambda row: (-means[row], steps[row])) for line in finite]
+        return [int(row) for row in sorted(best, key=lambda row: (-means[row], steps[row]))][:n_voters]
+
+    def _steps(self) -> Floats:
+        """How far every point is from the one that is taken untuned, in steps of the grid or so.
+
+        Where scores tie, as they do on few samples, the nearest to it is taken: that is a good point.
+        """
+        grid = self.grid
+        shrinkages = np.minimum(grid.shrinkages, LOOSEST)
+        away = (
+            abs(np.log10(shrinkages / SHRINKAGE)),
+            abs(np.log2(np.asarray(grid.sigmas) / SIGMA)),
+            abs(np.log10(np.asarray(grid.nus) / SMOOTHNESS)) / 2,
+            np.arange(len(grid.readers)) / 2,
+        )
+        return np.asarray(sum(np.ix_(*away)))
 
 
 def n_splits_for(n_samples: int) -> int:

@@ -30,7 +30,7 @@ def scores_of(points: Sequence[GridPoint], columns: Sequence[SplitScores], n_cla
         tuple(dict(point.params) for point in points),
         np.array([column.scores for column in columns]).T,
         np.array([column.sigmas for column in columns]).mean(axis=0),
-        np.array([point.settings.mu2 for point in points]),
+        np.array([point.settings.mu2 or 0.0 for point in points]),
         np.array([n_classes - 1 if value is None else int(value) for value in d]),
     )
 
