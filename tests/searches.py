@@ -38,8 +38,8 @@ def split_scores(search):
 
 
 def both(grid, estimator=None, data=(X, Y), splits=SPLITS, **options):
-    ours = NSSECV(grid, estimator=estimator, cv=splits, **options).fit(*data)
     estimator = NSSE.as_published() if estimator is None else estimator
+    ours = NSSECV(grid, estimator=estimator, cv=splits, **options).fit(*data)
     theirs = GridSearchCV(estimator, grid, cv=splits, refit=False, **options).fit(*data)
     return ours, theirs
 

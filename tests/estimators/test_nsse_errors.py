@@ -60,7 +60,7 @@ class Deaf(ClassifierMixin, BaseEstimator):
 # parameter, value, rule, how the value is shown, cure (None: any that is one)
 BAD = [
     *[("mu1", value, NOT_NEGATIVE, repr(value), OFF) for value in (*NO_NUMBERS, None)],
-    *[("mu2", value, POSITIVE, repr(value), ROUGH) for value in (0, *NO_NUMBERS, None)],
+    *[("mu2", value, POSITIVE, repr(value), ROUGH) for value in (0, *NO_NUMBERS)],
     *[("mu3", value, NOT_NEGATIVE, repr(value), None) for value in NO_NUMBERS],
     *[("n_components", value, COUNT, repr(value), DEFAULT_D) for value in (0, -2, 2.0, "2", True)],
     (

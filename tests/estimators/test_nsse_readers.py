@@ -161,13 +161,33 @@ def test_other_names_are_refused(blobs, name, value):
 # Readers
 
 
-def test_nearest_is_what_none_is(blobs):
+def test_none_reads_scores_and_without_separation_the_nearest(blobs):
     named, default = (
-        NSSE.as_published(classifier=c).fit(blobs.X, blobs.codes) for c in ("nearest", None)
+        NSSE.as_published(classifier=c).fit(blobs.X, blobs.codes) for c in ("scores", None)
     )
-    assert type(named.classifier_) is type(default.classifier_) is NearestSample
-    np.testing.assert_array_equal(named.predict_proba(blobs.X), default.predict_proba(blobs.X))
-    assert not hasattr(named, "decision_function")
+    assert type(named.classifier_) is type(default.classifier_) is ClassScores
+    np.testing.assert_array_equal(named.decision_function(blobs.X), default.decision_function(blobs.X))
+    for options in ({"classifier": "nearest"}, {"classifier": None, "mu1": 0.0}):
+        nearest = NSSE.as_published(**options).fit(blobs.X, blobs.codes)
+        assert type(nearest.classifier_) is NearestSample
+        assert not hasattr(nearest, "decision_function")
+
+
+def test_defaults_are_a_point_of_the_study(blobs):
+    """What NSSE() is, by name; and the weight that it takes, for classes of any size."""
+    explicit = {
+        "metric": "within",
+        "shrinkage": 3.0,
+        "sigma": 0.65,
+        "normalization": "classes",
+        "classifier": "scores",
+        "embedding_scale": "unit",
+        "mu2": 0.1 * len(blobs.codes) / 4,
+    }
+    model, named = NSSE().fit(blobs.X, blobs.codes), NSSE(**explicit).fit(blobs.X, blobs.codes)
+    np.testing.assert_array_equal(model.transform(blobs.X), named.transform(blobs.X))
+    np.testing.assert_array_equal(model.decision_function(blobs.X), named.decision_function(blobs.X))
+    assert NSSE(mu1=0.0).fit(blobs.X, blobs.codes).predict(blobs.X).shape == (60,)
 
 
 @pytest.mark.parametrize("method", [SUPLAP(n_neighbors_between=8), LFDA(2), MReg()])

@@ -177,13 +177,13 @@ def test_a_point_has_the_same_bits_in_any_batch(form, centres):
 def test_a_point_has_the_same_bits_across_blocks(monkeypatch):
     # As if there were so many centres and points that several blocks and threads are needed.
     from nsse import _threads
-    from nsse.extensions import rbf
+    from nsse.extensions import blocks
 
     X, y = blobs(90)
     model = NSSE.as_published().fit(X, y)
     new = np.random.default_rng(0).normal(size=(203, 12))
     whole = model.transform(new)
-    monkeypatch.setattr(rbf, "BLOCK_VALUES", 90 * 32)
+    monkeypatch.setattr(blocks, "BLOCK_VALUES", 90 * 32)
     monkeypatch.setattr(_threads, "WORTH_A_THREAD", 1)
     with threadpool_limits(2, user_api="blas"):
         np.testing.assert_array_equal(model.transform(new), whole)

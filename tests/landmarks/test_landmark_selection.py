@@ -33,7 +33,7 @@ def data():
 def sweep_of(X, codes, centers, counts, neighbors):
     kernel = KernelRows.at(centers, 1.5, np.float64)
     rows = MeasuredRows.of(X, codes, kernel, counts)
-    graphs = [rows.graph(Neighbors(k, None), 0.0) for k in neighbors]
+    graphs = [rows.graph(Neighbors(k, None), 0.0, 1.0) for k in neighbors]
     D2_new = kernel.squared_distances(kernel.measured(X[:7]))
     return Sweep(rows.D2, D2_new, graphs, 3, is_exact=False)
 
@@ -154,7 +154,7 @@ def test_same_choice_from_arrays_memory_maps_and_blocks(data, tmp_path):
 
 def test_blocks_need_landmarks_and_leave_nothing_behind(data):
     X, y = data
-    search = NSSECV(GRID)
+    search = NSSECV(GRID, estimator=NSSE.as_published())
     with pytest.raises(ValueError, match="`n_landmarks` must be given for blocks"):
         search.fit_blocks([(X, y)])
     broken = NSSECV(GRID, estimator=NSSE.as_published(n_landmarks=20))

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse.plot
-from nsse import NSSECV
+from nsse import NSSE, NSSECV
 from nsse.certificates import SelectivePredictor, certified_radius, expansion_of, risk_coverage
 from nsse.certificates.votes import vote_shares, winners
 from nsse.report import Samples, write_report
@@ -30,7 +30,7 @@ def digits():
     X = X[:, :40]  # less than there is to see
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
-    model = NSSECV(GRID, n_repeats=4, n_voters=6).fit(X[:60], y[:60])
+    model = NSSECV(GRID, n_repeats=4, n_voters=6, estimator=NSSE.as_published()).fit(X[:60], y[:60])
     new, labels = X[60:560], y[60:560]
     differ = int((model.predict(new) != model.best_estimator_.predict(new)).sum())
     assert differ > 5, "they never disagree: nothing is tested"
@@ -80,7 +80,8 @@ def test_training_points_carry_the_labels_of_the_vote(digits):
 def test_one_voter_is_no_vote():
     X, y = load_digits(return_X_y=True)
     findings = find(
-        NSSECV(GRID, n_repeats=2, n_voters=1).fit(X[:60], y[:60]), Samples(X[60:90], y[60:90])
+        NSSECV(GRID, n_repeats=2, n_voters=1, estimator=NSSE.as_published()).fit(X[:60], y[:60]),
+        Samples(X[60:90], y[60:90]),
     )
     assert finding(findings).startswith("NSSE mislabels")
     assert made_of(findings).startswith("NSSE in")

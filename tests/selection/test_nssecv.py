@@ -84,7 +84,7 @@ def test_the_scores_and_the_choice_of_grid_search(name):
 
 def test_these_grids_tell_their_points_apart():
     """Else the comparisons above would compare little."""
-    search = NSSECV(GRIDS["n_components"], cv=SPLITS).fit(X, Y)
+    search = NSSECV(GRIDS["n_components"], cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     means = search.cv_results_["mean_test_score"]
     assert len(np.unique(means)) >= 4
     assert np.sum(means == means.max()) == 1
@@ -119,7 +119,7 @@ def test_other_scores(scoring):
 
 def test_a_score_of_probabilities_is_refused():
     with pytest.raises(TypeError, match="`scoring` must be made of predicted labels alone"):
-        NSSECV(AT_A_SCALE, cv=SPLITS, scoring="roc_auc_ovr").fit(X, Y)
+        NSSECV(AT_A_SCALE, cv=SPLITS, scoring="roc_auc_ovr", estimator=NSSE.as_published()).fit(X, Y)
 
 
 def test_a_classifier_that_heeds_order_and_signs_sees_what_a_fit_shows_it():
@@ -143,7 +143,7 @@ def test_a_classifier_that_refuses_one_embedding_spoils_no_other():
 def test_classifiers_of_the_grid_are_left_as_they_are():
     classifier = KNeighborsClassifier(n_neighbors=3)
     grid = {"classifier": [classifier], "classifier__n_neighbors": [1, 5], "sigma": [0.5]}
-    NSSECV(grid, cv=SPLITS).fit(X, Y)
+    NSSECV(grid, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     assert classifier.n_neighbors == 3
 
 
@@ -197,7 +197,7 @@ def test_the_best_estimator_is_a_plain_fit():
 
 def test_the_best_few_vote():
     """By hand: models of the best points within two standard errors, counted one by one."""
-    search = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=5).fit(X, Y)
+    search = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=5, estimator=NSSE.as_published()).fit(X, Y)
     means, sigmas = (search.cv_results_[name] for name in ("mean_test_score", "mean_sigma"))
     scores = split_scores(search)[:, search.best_index_]
     least = means[search.best_index_] - 2 * scores.std(ddof=1) / np.sqrt(len(scores)) - 1e-12
@@ -221,7 +221,7 @@ def test_the_best_few_vote():
 
 
 def test_voters_share_their_centres_before_and_after_a_pickle():
-    search = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=5).fit(X, Y)
+    search = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=5, estimator=NSSE.as_published()).fit(X, Y)
     again = pickle.loads(pickle.dumps(search))
     for model in (search, again):
         first, *others = model.voters_
@@ -235,7 +235,7 @@ def test_voters_share_their_centres_before_and_after_a_pickle():
 
 def test_bad_points_do_not_outvote_the_best():
     grid = {"n_components": [9], "sigma": [0.5], "mu2": [0.01, 1e9, 2e9, 3e9]}
-    search = NSSECV(grid, cv=SPLITS).fit(X, Y)
+    search = NSSECV(grid, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     assert len(search.voters_) == 1
 
 
@@ -249,23 +249,23 @@ def test_a_voter_that_cannot_be_fitted_is_left_out_and_named(monkeypatch):
 
     monkeypatch.setattr(NSSE, "fit", fit)
     with pytest.warns(FitFailedWarning, match=r"'mu2': 0.011.* does not vote: no such luck"):
-        search = NSSECV({"mu2": [0.01, 0.02, 0.011]}, cv=SPLITS).fit(X, Y)
+        search = NSSECV({"mu2": [0.01, 0.02, 0.011]}, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     assert {model.mu2 for model in search.voters_} == {0.01, 0.02}
 
 
 def test_the_number_of_voters_is_checked():
     with pytest.raises(ValueError, match=r"^`n_voters` must be"):
-        NSSECV(AT_A_SCALE, cv=SPLITS, n_voters=0).fit(X, Y)
+        NSSECV(AT_A_SCALE, cv=SPLITS, n_voters=0, estimator=NSSE.as_published()).fit(X, Y)
 
 
 @pytest.mark.slow
 def test_radii_of_a_vote_are_below_those_of_single_voters_that_decide_it():
-    search = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=5).fit(X, Y)
+    search = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=5, estimator=NSSE.as_published()).fit(X, Y)
     radii = np.column_stack([model.certified_radius(NEW) for model in search.voters_])
     found = search.certified_radius(NEW)
     assert np.all(found >= radii.min(axis=1))
     assert np.all(found <= radii.max(axis=1))
-    single = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=1).fit(X, Y)
+    single = NSSECV(NEARLY_EQUAL, cv=SPLITS, n_voters=1, estimator=NSSE.as_published()).fit(X, Y)
     np.testing.assert_array_equal(
         single.certified_radius(NEW), single.best_estimator_.certified_radius(NEW)
     )
@@ -273,22 +273,30 @@ def test_radii_of_a_vote_are_below_those_of_single_voters_that_decide_it():
 
 def test_probabilities_are_offered_if_the_classifier_chosen_has_them():
     grid = {"classifier": [RidgeClassifier()], "sigma": [0.5]}
-    search = NSSECV(grid, cv=SPLITS).fit(X, Y)
+    search = NSSECV(grid, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     assert not hasattr(search, "predict_proba")
     assert isinstance(search.classifier_, RidgeClassifier)
-    assert hasattr(NSSECV(AT_A_SCALE, cv=SPLITS).fit(X, Y), "predict_proba")
+    assert hasattr(
+        NSSECV(AT_A_SCALE, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y), "predict_proba"
+    )
 
 
 def test_pipelines_clones_pickles_and_frames():
     pd = pytest.importorskip("pandas")
-    search = NSSECV(AT_A_SCALE, cv=SPLITS).set_output(transform="pandas").fit(X, Y)
+    search = (
+        NSSECV(AT_A_SCALE, cv=SPLITS, estimator=NSSE.as_published())
+        .set_output(transform="pandas")
+        .fit(X, Y)
+    )
     assert isinstance(search.transform(X), pd.DataFrame)
     again = pickle.loads(pickle.dumps(search))
     np.testing.assert_array_equal(again.predict(X), search.predict(X))
     copy = clone(search)
     assert not hasattr(copy, "best_params_")
     assert copy.fit(X, Y).best_params_ == search.best_params_
-    model = make_pipeline(MinMaxScaler(), NSSECV(AT_A_SCALE, cv=SPLITS)).fit(X, Y)
+    model = make_pipeline(
+        MinMaxScaler(), NSSECV(AT_A_SCALE, cv=SPLITS, estimator=NSSE.as_published())
+    ).fit(X, Y)
     assert model.score(X, Y) > 0.9
 
 
@@ -309,17 +317,19 @@ def test_the_table_has_the_form_of_grid_search():
 
 def test_values_that_are_tuples_stay_whole_in_the_table():
     ranges = [(0.1, 10.0), (0.2, 0.4)]
-    search = NSSECV({"sigma_range": ranges}, cv=SPLITS).fit(X, Y)
+    search = NSSECV({"sigma_range": ranges}, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     assert list(search.cv_results_["param_sigma_range"]) == ranges
 
 
 def test_splits_in_any_form():
     lists = [(list(train), list(valid)) for train, valid in SPLITS]
     masks = [(np.isin(np.arange(80), train), np.isin(np.arange(80), valid)) for train, valid in SPLITS]
-    expected = split_scores(NSSECV(AT_A_SCALE, cv=SPLITS).fit(X, Y))
+    expected = split_scores(NSSECV(AT_A_SCALE, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y))
     for cv in (lists, masks, iter(SPLITS)):
-        np.testing.assert_array_equal(split_scores(NSSECV(AT_A_SCALE, cv=cv).fit(X, Y)), expected)
-    assert NSSECV(AT_A_SCALE, cv=4).fit(X, Y).n_splits_ == 4
+        np.testing.assert_array_equal(
+            split_scores(NSSECV(AT_A_SCALE, cv=cv, estimator=NSSE.as_published()).fit(X, Y)), expected
+        )
+    assert NSSECV(AT_A_SCALE, cv=4, estimator=NSSE.as_published()).fit(X, Y).n_splits_ == 4
     ours, theirs = both(AT_A_SCALE, splits=StratifiedKFold(3, shuffle=True, random_state=1))
     assert_same_choice(ours, theirs)
 
@@ -342,7 +352,7 @@ def test_a_tolerance_takes_the_smoothest_of_the_points_that_are_good_enough():
     """Against a literal reading of the results."""
     for tolerance in (0.0, 0.5, 2.0):
         grid = {"mu3": [0.01, 1.0, 100.0], "n_components": [2, 5]}
-        search = NSSECV(grid, cv=SPLITS, tolerance=tolerance).fit(X, Y)
+        search = NSSECV(grid, cv=SPLITS, tolerance=tolerance, estimator=NSSE.as_published()).fit(X, Y)
         results = search.cv_results_
         scores = np.array([results[f"split{i}_test_score"] for i in range(len(SPLITS))])
         top = scores.mean(axis=0).argmax()
@@ -356,7 +366,7 @@ def test_a_tolerance_takes_the_smoothest_of_the_points_that_are_good_enough():
 
 def test_a_negative_tolerance_is_refused():
     with pytest.raises(ValueError, match="`tolerance` must be a finite number that is not negative"):
-        NSSECV({"mu2": [0.1]}, tolerance=-1).fit(X, Y)
+        NSSECV({"mu2": [0.1]}, tolerance=-1, estimator=NSSE.as_published()).fit(X, Y)
 
 
 # ------------------------------------------------------------------------------------ what is shared

@@ -141,7 +141,9 @@ def test_two_samples_of_each_of_forty_classes():
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(40), 2)
     X = 3.0 * rng.normal(size=(40, 20))[y] + rng.normal(size=(80, 20))
-    search = NSSECV({"mu2": [0.01, 0.1], "n_components": [10, 39]}, n_repeats=2).fit(X, y)
+    search = NSSECV(
+        {"mu2": [0.01, 0.1], "n_components": [10, 39]}, n_repeats=2, estimator=NSSE.as_published()
+    ).fit(X, y)
     assert search.best_score_ > 0.8
     assert search.best_estimator_.embedding_.shape[0] == 80
 
@@ -149,7 +151,9 @@ def test_two_samples_of_each_of_forty_classes():
 def test_a_class_with_one_sample_is_never_held_out():
     keep = np.concatenate([np.flatnonzero(Y < 3), np.flatnonzero(Y == 3)[:1]])
     with pytest.warns(UserWarning, match=r"Classes \[3\] have a single sample each") as caught:
-        search = NSSECV(SMALL | {"n_components": [2]}, n_repeats=4).fit(X[keep], Y[keep])
+        search = NSSECV(SMALL | {"n_components": [2]}, n_repeats=4, estimator=NSSE.as_published()).fit(
+            X[keep], Y[keep]
+        )
     assert caught[0].filename == __file__
     assert list(search.classes_) == [0, 1, 2, 3]
     for train, valid in BalancedSplits(9, 0.5, 0).split(None, Y[keep]):
@@ -159,7 +163,7 @@ def test_a_class_with_one_sample_is_never_held_out():
 
 def test_one_sample_of_every_class_is_an_error():
     _, first = np.unique(Y, return_index=True)
-    search = NSSECV(SMALL)
+    search = NSSECV(SMALL, estimator=NSSE.as_published())
     with pytest.raises(ValueError, match="`y` must have a class with at least 2 samples"):
         search.fit(X[first], Y[first])
     assert not hasattr(search, "n_features_in_")

@@ -13,7 +13,7 @@ import pytest
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 
 import nsse
-from nsse import NSSECV
+from nsse import NSSE, NSSECV
 from peaks import environment
 from searches import AT_A_SCALE, SPLITS, X, Y, split_scores
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::nsse.ScaleAtBoundWarning")
 def test_a_point_that_cannot_be_fitted_scores_nan_and_is_named():
     grid = {"n_components": [3, 9, 61], "mu2": [0.01, 0.1], "sigma": [0.5]}
     with pytest.warns(FitFailedWarning) as caught:
-        search = NSSECV(grid, cv=SPLITS).fit(X, Y)
+        search = NSSECV(grid, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     (warning,) = caught
     assert warning.filename == __file__
     message = str(warning.message)
@@ -38,7 +38,7 @@ def test_a_point_that_cannot_be_fitted_scores_nan_and_is_named():
     np.testing.assert_array_equal(np.isnan(search.cv_results_["mean_test_score"]), failed)
     np.testing.assert_array_equal(np.isnan(search.cv_results_["mean_sigma"]), failed)
     assert set(search.cv_results_["rank_test_score"][failed]) == {5}
-    plain = NSSECV(grid | {"n_components": [3, 9]}, cv=SPLITS).fit(X, Y)
+    plain = NSSECV(grid | {"n_components": [3, 9]}, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     np.testing.assert_array_equal(split_scores(search)[:, ~failed], split_scores(plain))
     assert search.best_params_ == plain.best_params_
 
@@ -50,16 +50,20 @@ def test_a_scale_at_which_the_kernel_has_no_rank_scores_nan():
     X = (y + 0.2 * rng.normal(size=40))[:, np.newaxis]
     grid = {"sigma": [0.2, 1e4], "n_components": [3]}
     with pytest.warns(FitFailedWarning, match=r"'sigma': 10000.0.*rank of the kernel"):
-        search = NSSECV(grid, n_repeats=2).fit(X, y)
+        search = NSSECV(grid, n_repeats=2, estimator=NSSE.as_published()).fit(X, y)
     assert search.best_params_["sigma"] == 0.2
 
 
 def test_many_failures_are_counted_not_listed():
     grid = {"n_components": [2, *range(61, 71)], "sigma": [0.5]}
     with pytest.warns(FitFailedWarning, match="10 of 11 grid points"):
-        NSSECV(grid, cv=SPLITS).fit(X, Y)
+        NSSECV(grid, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     with pytest.warns(FitFailedWarning, match="and 7 more"):
-        NSSECV({"n_components": [2, 65], "sigma": [0.5], "mu1": np.arange(1, 11.0)}, cv=SPLITS).fit(X, Y)
+        NSSECV(
+            {"n_components": [2, 65], "sigma": [0.5], "mu1": np.arange(1, 11.0)},
+            cv=SPLITS,
+            estimator=NSSE.as_published(),
+        ).fit(X, Y)
 
 
 def test_if_all_fail_the_reasons_are_given_and_nothing_is_fitted():
@@ -76,7 +80,7 @@ def test_if_all_fail_the_reasons_are_given_and_nothing_is_fitted():
 
 
 def test_a_failed_fit_keeps_the_one_before():
-    search = NSSECV(AT_A_SCALE, cv=SPLITS).fit(X, Y)
+    search = NSSECV(AT_A_SCALE, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     before = search.best_estimator_
     with pytest.raises(ValueError, match="mu2"):
         search.set_params(param_grid={"mu2": [-1.0]}).fit(X, Y)
@@ -103,7 +107,11 @@ def never(estimator, X, y):
     ],
 )
 def test_what_is_wrong_is_said_before_any_work(search, grid, options, message):
-    model = NSSECV(grid, **{"search": search, "scoring": never, "n_repeats": 2} | options)
+    model = NSSECV(
+        grid,
+        **{"search": search, "scoring": never, "n_repeats": 2, "estimator": NSSE.as_published()}
+        | options,
+    )
     with pytest.raises(ValueError, match=message):
         model.fit(X, Y)
     assert not hasattr(model, "n_features_in_")
@@ -144,7 +152,7 @@ class InterruptAtCall:
 
 @pytest.mark.parametrize(("at", "n_scored"), [(2, 0), (5, 1), (12, 2)])
 def test_an_interrupt_says_how_far_it_was(at, n_scored):
-    search = NSSECV(AT_A_SCALE, cv=SPLITS, scoring=InterruptAtCall(at))
+    search = NSSECV(AT_A_SCALE, cv=SPLITS, scoring=InterruptAtCall(at), estimator=NSSE.as_published())
     with pytest.raises(KeyboardInterrupt, match=f"{n_scored} of 3 splits were scored on 4 grid points"):
         search.fit(X, Y)
     assert not hasattr(search, "n_features_in_")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from nsse import NSSECV
+from nsse import NSSE, NSSECV
 from nsse._progress import progress_bar
 from searches import AT_A_SCALE, SMALL, SPLITS, X, Y, split_scores
 
@@ -31,20 +31,24 @@ def assert_same_search(a, b):
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_workers_change_nothing(backend):
     grid = SMALL | {"length_unit": [20.0, 40.0]}
-    alone = NSSECV(grid, cv=SPLITS).fit(X, Y)
+    alone = NSSECV(grid, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     with parallel_config(backend=backend):
-        assert_same_search(NSSECV(grid, cv=SPLITS, n_jobs=2).fit(X, Y), alone)
+        assert_same_search(
+            NSSECV(grid, cv=SPLITS, n_jobs=2, estimator=NSSE.as_published()).fit(X, Y), alone
+        )
 
 
 @pytest.mark.slow
 def test_a_dask_cluster_changes_nothing():
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    alone = NSSECV(SMALL, cv=SPLITS).fit(X, Y)
+    alone = NSSECV(SMALL, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
     with (
         distributed.Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0"),
         parallel_config(backend="dask"),
     ):
-        assert_same_search(NSSECV(SMALL, cv=SPLITS, n_jobs=2).fit(X, Y), alone)
+        assert_same_search(
+            NSSECV(SMALL, cv=SPLITS, n_jobs=2, estimator=NSSE.as_published()).fit(X, Y), alone
+        )
 
 
 # ---------------------------------------------------------------------------------------------- memory
@@ -54,15 +58,19 @@ SAMPLES = (
     "X = 2 * np.random.default_rng(0).normal(size=(10, n))[y]"
     " + np.random.default_rng(1).normal(size=(N, n))"
 )
-WARM_UP = 'NSSECV({"sigma": [0.5]}, n_repeats=1).fit(X[:60], y[:60])'
+WARM_UP = 'NSSECV({"sigma": [0.5]}, n_repeats=1, estimator=NSSE.as_published()).fit(X[:60], y[:60])'
 
 MODELS = {
     "NSSE": ("NSSE()", (1500, 30)),
     "NSSE with many features": ("NSSE(sigma=0.5)", (1500, 1500)),
     "NSSE, ill-conditioned": ("NSSE(sigma=2.0, mu2=1e-9)", (1500, 20)),
-    "NSSECV": ("NSSECV({'mu2': [0.01, 0.1], 'sigma': [0.5, 1.0]}, n_repeats=1)", (1200, 30)),
+    "NSSECV": (
+        "NSSECV({'mu2': [0.01, 0.1], 'sigma': [0.5, 1.0]}, n_repeats=1, estimator=NSSE.as_published())",
+        (1200, 30),
+    ),
     "NSSECV with graphs": (
-        "NSSECV({'mu2': [0.01], 'n_neighbors': [2, 4, 6, 8], 'sigma': [0.5]}, n_repeats=1)",
+        "NSSECV({'mu2': [0.01], 'n_neighbors': [2, 4, 6, 8], 'sigma': [0.5]}, n_repeats=1, "
+        "estimator=NSSE.as_published())",
         (1200, 30),
     ),
 }
@@ -76,7 +84,10 @@ def test_memory_is_estimated_well(estimate_over_peak, name):
 
 def test_memory_grows_with_workers_but_not_beyond_the_splits():
     one, two, many = (
-        NSSECV(SMALL, n_repeats=2, n_jobs=n_jobs).estimate_memory(1000, 20) for n_jobs in (1, 2, 50)
+        NSSECV(SMALL, n_repeats=2, n_jobs=n_jobs, estimator=NSSE.as_published()).estimate_memory(
+            1000, 20
+        )
+        for n_jobs in (1, 2, 50)
     )
     assert one < two == many
     assert NSSECV().estimate_memory(1000, 20, n_classes=40) > NSSECV().estimate_memory(1000, 20)
@@ -86,11 +97,11 @@ def test_memory_grows_with_workers_but_not_beyond_the_splits():
 
 
 def test_a_bar_is_shown_on_request_only(capsys):
-    NSSECV(AT_A_SCALE, cv=SPLITS).fit(X, Y)
-    NSSECV(AT_A_SCALE, cv=SPLITS, progress=False).fit(X, Y)
+    NSSECV(AT_A_SCALE, cv=SPLITS, estimator=NSSE.as_published()).fit(X, Y)
+    NSSECV(AT_A_SCALE, cv=SPLITS, progress=False, estimator=NSSE.as_published()).fit(X, Y)
     assert capsys.readouterr() == ("", "")
     pytest.importorskip("rich")
-    NSSECV(AT_A_SCALE, cv=SPLITS, progress=True).fit(X, Y)
+    NSSECV(AT_A_SCALE, cv=SPLITS, progress=True, estimator=NSSE.as_published()).fit(X, Y)
     out, err = capsys.readouterr()
     assert out == ""
     assert "splits" in err
@@ -115,7 +126,7 @@ def test_a_person_at_a_terminal_sees_the_bar(monkeypatch):
 
 def test_a_bar_without_rich_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    search = NSSECV(AT_A_SCALE, cv=SPLITS, progress=True)
+    search = NSSECV(AT_A_SCALE, cv=SPLITS, progress=True, estimator=NSSE.as_published())
     with pytest.raises(ImportError, match=r"pip install 'nsse\[cli\]'"):
         search.fit(X, Y)
     assert not hasattr(search, "n_features_in_")
@@ -123,7 +134,7 @@ def test_a_bar_without_rich_says_what_to_install(monkeypatch):
 
 def test_verbose_tells_what_was_computed(caplog):
     with caplog.at_level("INFO", logger="nsse"):
-        NSSECV(AT_A_SCALE, cv=SPLITS, verbose=1).fit(X, Y)
+        NSSECV(AT_A_SCALE, cv=SPLITS, verbose=1, estimator=NSSE.as_published()).fit(X, Y)
     assert (
         "4 grid points on 3 splits: 6 Gram matrices, 6 factorisations, 3 kernel matrices" in caplog.text
     )

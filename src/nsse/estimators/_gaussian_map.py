@@ -56,9 +56,15 @@ class GaussianMapClassifier(EmbeddingClassifier):
         if any(model.centers_.shape[0] != len(model.embedding_) for model in (self, other)):
             return
         self.centers_ = other.centers_
-        own, others = self._expansion.metric, other._expansion.metric
+        own, others = getattr(self, "metric_", None), getattr(other, "metric_", None)
         if own is None and others is None:
             self._expansion = replace(self._expansion, read=other._expansion.read)
+        elif own is not None and others is not None and np.array_equal(own.axes_, others.axes_):
+            # Metrics of the same samples and another shrinkage: the same axes.
+            own.axes_, own.deviations_ = others.axes_, others.deviations_
+            self._expansion = replace(self._expansion, metric=contraction_of(own))
+            if np.array_equal(own.factors_, others.factors_):
+                self._expansion = replace(self._expansion, read=other._expansion.read)
 
     def certified_radius(self, X: Any, *, bound: str = "directional", units: str = "samples") -> Floats:
         """How far each sample may be moved, in any direction, before its predicted label can change.
