@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from nsse._errors import listed, rule_error
 from nsse._progress import progress_bar
 from nsse.selection.quick import QuickGrid, quick_search
 from nsse.selection.scoring import code_scorer
@@ -68,8 +69,10 @@ def quick_choice(
 ) -> Choice:
     """Metric, scale, smoothness and reader by the closed form, for the parameters of an `NSSECV`."""
     classes, codes = np.unique(searched.y, return_inverse=True)
-    fixed = _fixed(base)
-    grid = _grid_around(fixed)
+    fixed = _fixed(base, model.keep)
+    n_samples = len(searched.y) if searched.whole is None else float(searched.whole.sum())
+    mean_class_size = n_samples / len(classes)
+    grid = _grid_around(fixed, base.mu1 * mean_class_size)
     progress = False if model.progress is None and len(searched.y) < SHOWN_FROM else model.progress
     with progress_bar(len(splits), "splits", progress) as advance:
         try:
@@ -87,9 +90,8 @@ def quick_choice(
     if found.interrupted:
         told = f"{len(found.scores)} of {len(splits)} splits"
         warnings.warn(STOPPED.format(told), UserWarning, stacklevel=6)
-    n_samples = len(searched.y) if searched.whole is None else float(searched.whole.sum())
     d = len(classes) - 1 if base.n_components is None else int(base.n_components)
-    raw = found.table(base.mu1, n_samples / len(classes), d)
+    raw = found.table(base.mu1, mean_class_size, d)
     table = Scores(tuple(_params(point, fixed) for point in raw.points), *raw._columns)
     rows = found.voters(raw, n_voters)
     counts = Counter({"eigendecompositions": found.n_decompositions})
@@ -108,13 +110,23 @@ def full_choice(model: Any, base: Any, grid: Any, trial: Trial, n_splits: int, n
     return Choice(clone(base), table, index, others, trial.counts, n_splits)
 
 
-def _fixed(base: Any) -> dict[str, Any]:
-    """What the estimator says otherwise than NSSE does by itself: that is not searched for."""
+def _fixed(base: Any, keep: Collection[str]) -> dict[str, Any]:
+    """What is to be kept, and what the estimator says otherwise than NSSE does by itself."""
     given, usual = base.get_params(deep=False), type(base)().get_params(deep=False)
-    return {name: given[name] for name in CHOSEN if given[name] is not usual[name]}
+    return {name: given[name] for name in CHOSEN if name in keep or given[name] != usual[name]}
 
 
-def _grid_around(fixed: dict[str, Any]) -> QuickGrid:
+def check_quick(base: Any, keep: Any) -> None:
+    """Refuse names of what the quick search does not choose, and what its closed form cannot solve."""
+    if isinstance(keep, str) or any(name not in CHOSEN for name in keep):
+        rule = f"list parameters that the quick search chooses, of {listed(CHOSEN)}"
+        raise rule_error("keep", rule, keep, "It keeps all others of `estimator` anyway.")
+    if base.mu1 == 0:
+        rule = "be positive for the quick search, which weighs smoothness beside the separation"
+        raise rule_error("mu1", rule, base.mu1, 'Take search="full".')
+
+
+def _grid_around(fixed: dict[str, Any], mu2_of_nu: float) -> QuickGrid:
     """The grid, with one value for what is fixed; a classifier of the user's own reads the result."""
     grid = QuickGrid()
     if fixed.get("metric") == "euclidean":
@@ -125,6 +137,8 @@ def _grid_around(fixed: dict[str, Any]) -> QuickGrid:
         grid = replace(grid, shrinkages=tuple(s for s in grid.shrinkages if np.isfinite(s)))
     if "sigma" in fixed:
         grid = replace(grid, sigmas=(float(fixed["sigma"]),))
+    if "mu2" in fixed:
+        grid = replace(grid, nus=(float(fixed["mu2"]) / mu2_of_nu,))
     if "classifier" in fixed:
         named = fixed["classifier"] if isinstance(fixed["classifier"], str) else "scores"
         grid = replace(grid, readers=(named,))

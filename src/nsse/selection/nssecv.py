@@ -25,7 +25,7 @@ from nsse.estimators._posing import encode_labels
 from nsse.estimators._settings import Settings, check_settings
 from nsse.kernels import check_distinct, squared_distances
 from nsse.landmarks import RowSource, read_blocks
-from nsse.selection.choosing import Choice, full_choice, quick_choice
+from nsse.selection.choosing import Choice, check_quick, full_choice, quick_choice
 from nsse.selection.grid import Split, default_param_grid
 from nsse.selection.points import with_params
 from nsse.selection.quick import HELD_OUT, n_splits_for
@@ -63,9 +63,11 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     search : {"quick", "full", "sequential"}, default=None
         "quick" chooses metric, shrinkage, σ, `mu2` and the reader of f by a closed form: one
         eigendecomposition serves all weights, and what falls behind is dropped. What `estimator` sets
-        otherwise than NSSE's defaults is kept. "full" scores a whole grid by fits of NSSE.
-        "sequential" is the rule of the paper: one parameter at a time, the others kept at their best
-        values so far. None is "quick" without a `param_grid` and "full" with one.
+        otherwise than NSSE's defaults is kept, and so is what `keep` names. "full" scores a whole grid
+        by fits of NSSE. "sequential" is the rule of the paper: one parameter at a time, the others kept
+        at their best values so far. None is "quick" without a `param_grid` and "full" with one.
+    keep : sequence of str, default=()
+        Quick search only: which of these parameters `estimator` has right, default or not.
     start : dict, default=None
         Sequential search only: first values of parameters; those not named start at what `estimator`
         has.
@@ -98,9 +100,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     n_voters : int, default=None
         How many of the best points, at most, vote on labels: `predict` takes the label that most of
         them give. On few samples the scores of good points differ by chance, and a vote makes fewer
-        mistakes than the one that came out best (``docs/model_selection.md``). Those within two
-        standard errors of the best one vote. None is 20, and 1 with landmarks, where every voter is
-        another pass over all samples. 1 leaves labels to `best_estimator_`, as ``GridSearchCV`` does.
+        mistakes than the one that came out best (``docs/model_selection.md``). Of a grid, those within
+        two standard errors of the best one vote. None is 20, 9 for the quick search, and 1 with
+        landmarks, where every voter is another pass over all samples. 1 leaves labels to
+        `best_estimator_`, as ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
@@ -180,6 +183,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         *,
         estimator: NSSE | None = None,
         search: str | None = None,
+        keep: Sequence[str] = (),
         start: Mapping[str, Any] | None = None,
         order: Sequence[str] | None = None,
         n_rounds: int = 1,
@@ -198,6 +202,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         self.param_grid = param_grid
         self.estimator = estimator
         self.search = search
+        self.keep = keep
         self.start = start
         self.order = order
         self.n_rounds = n_rounds
@@ -265,7 +270,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             cure = 'Leave it None, or take search="full", which scores every point of a grid.'
             raise rule_error("param_grid", 'be None with search="quick"', self.param_grid, cure)
         base = _checked_estimator(self.estimator)
-        return base, check_settings(base)
+        settings = check_settings(base)
+        if self._is_quick:
+            check_quick(base, self.keep)
+        return base, settings
 
     def _fit(
         self,
@@ -343,7 +351,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return certified_labels(self, X, bound)[1]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__({"keep": ()} | state)  # models of earlier versions lack it
         share_centers(getattr(self, "voters_", []))
 
     def _map(self, X: Any) -> NDArray[Any]:
