@@ -72,7 +72,7 @@ def quick_choice(
     fixed = _fixed(base, model.keep)
     n_samples = len(searched.y) if searched.whole is None else float(searched.whole.sum())
     mean_class_size = n_samples / len(classes)
-    grid = _grid_around(fixed, base.mu1 * mean_class_size)
+    grid = quick_grid(base, model.keep, mean_class_size)
     progress = False if model.progress is None and len(searched.y) < SHOWN_FROM else model.progress
     with progress_bar(len(splits), "splits", progress) as advance:
         try:
@@ -126,8 +126,9 @@ def check_quick(base: Any, keep: Any) -> None:
         raise rule_error("mu1", rule, base.mu1, 'Take search="full".')
 
 
-def _grid_around(fixed: dict[str, Any], mu2_of_nu: float) -> QuickGrid:
+def quick_grid(base: Any, keep: Collection[str], mean_class_size: float) -> QuickGrid:
     """The grid, with one value for what is fixed; a classifier of the user's own reads the result."""
+    fixed = _fixed(base, keep)
     grid = QuickGrid()
     if fixed.get("metric") == "euclidean":
         grid = replace(grid, shrinkages=(np.inf,))
@@ -138,7 +139,7 @@ def _grid_around(fixed: dict[str, Any], mu2_of_nu: float) -> QuickGrid:
     if "sigma" in fixed:
         grid = replace(grid, sigmas=(float(fixed["sigma"]),))
     if "mu2" in fixed:
-        grid = replace(grid, nus=(float(fixed["mu2"]) / mu2_of_nu,))
+        grid = replace(grid, nus=(float(fixed["mu2"]) / (base.mu1 * mean_class_size),))
     if "classifier" in fixed:
         named = fixed["classifier"] if isinstance(fixed["classifier"], str) else "scores"
         grid = replace(grid, readers=(named,))

@@ -18,17 +18,18 @@ from nsse.certificates.asking import answers, certified_labels
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
 from nsse.estimators._learning import keep_width, require_landmarks, row_source
-from nsse.estimators._memory import sweep_memory
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._parameters import check_choice, check_count
 from nsse.estimators._posing import encode_labels
 from nsse.estimators._settings import Settings, check_settings
 from nsse.kernels import check_distinct, squared_distances
 from nsse.landmarks import RowSource, read_blocks
-from nsse.selection.choosing import Choice, check_quick, full_choice, quick_choice
+from nsse.selection import costs
+from nsse.selection.choosing import Choice, check_quick, full_choice, quick_choice, quick_grid
+from nsse.selection.forecast import Forecast, sequential_points, split_plan
 from nsse.selection.grid import Split, default_param_grid
 from nsse.selection.points import with_params
-from nsse.selection.quick import HELD_OUT, n_splits_for
+from nsse.selection.quick import HELD_OUT, QuickGrid, n_splits_for
 from nsse.selection.quick import VOTERS as QUICK_VOTERS
 from nsse.selection.scoring import label_scorer
 from nsse.selection.search import cv_results
@@ -372,27 +373,63 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         n_samples, n_features : int
             Shape of the training samples.
         n_classes : int, default=10
-            Matters for the default grid only, whose dimensions follow the number of classes.
+            Number of classes: dimensions follow it, in the default grid too.
 
         Returns
         -------
         int
             Bytes, beside what Python and its libraries take.
         """
-        grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
+        return self._forecast(n_samples, n_features, n_classes).bytes
+
+    def estimate_seconds(self, n_samples: int, n_features: int, n_classes: int = 10) -> float:
+        """Seconds that `fit` will take on this machine, about.
+
+        Decompositions, products and fits are counted, and timed by a small eigenproblem solved on the
+        spot, which takes some milliseconds.
+
+        Parameters
+        ----------
+        n_samples, n_features : int
+            Shape of the training samples.
+        n_classes : int, default=10
+            Number of classes.
+
+        Returns
+        -------
+        float
+            Seconds, within a factor of two or three.
+        """
+        return self._forecast(n_samples, n_features, n_classes).work.units * costs.seconds_per_unit()
+
+    def _forecast(self, n_samples: int, n_features: int, n_classes: int) -> Forecast:
         base, settings = self._checked()
         n_rows = n_samples
         if settings.centers is not None and not settings.centers.is_exact_for(n_samples):
             n_rows = min(n_samples, self.n_subsample)
-        n_workers, n_train = effective_n_jobs(self.n_jobs), n_rows
-        if self.cv is None:
-            n_repeats, fraction = self._plan_of_splits(n_rows)
-            n_workers = min(n_workers, n_repeats if self.n_repeats is None else self.n_repeats)
-            held_out = fraction if self.validation_fraction is None else self.validation_fraction
-            n_train = round((1 - held_out) * n_rows)
-        sweeps = n_workers * sweep_memory(n_train, list(ParameterGrid(grid)), n_classes)
-        distances = 8 * n_rows**2
-        return distances + max(sweeps, base.estimate_memory(n_samples, n_features, n_classes))
+        n_repeats, fraction = self._plan_of_splits(n_rows)
+        n_repeats = n_repeats if self.n_repeats is None else self.n_repeats
+        fraction = fraction if self.validation_fraction is None else self.validation_fraction
+        n_splits, n_train = split_plan(self.cv, n_rows, (n_repeats, fraction))
+        return Forecast(
+            base,
+            settings,
+            self._tried(base, n_samples, n_classes),
+            (n_samples, n_features, n_classes),
+            n_rows,
+            n_train,
+            n_splits,
+            self._n_voters(settings),
+            1 if self._is_quick else min(effective_n_jobs(self.n_jobs), n_splits),
+        )
+
+    def _tried(self, base: NSSE, n_samples: int, n_classes: int) -> QuickGrid | list[dict[str, Any]]:
+        if self._is_quick:
+            return quick_grid(base, self.keep, n_samples / n_classes)
+        grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
+        if self.search == "sequential":
+            return sequential_points(grid, self.n_rounds)
+        return list(ParameterGrid(grid))
 
     @property
     def _is_quick(self) -> bool:

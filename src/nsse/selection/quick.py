@@ -131,6 +131,35 @@ class QuickResult:
         return [first, *(int(row) for row in ranked if row != first)][:n_voters]
 
 
+@dataclass(frozen=True)
+class Round:
+    """A split on which pairs race: training rows, pairs, and whether it is more than a heat."""
+
+    n_rows: int
+    n_pairs: int
+    is_final: bool
+
+
+def planned_rounds(n_rows: int, n_splits: int, n_pairs: int) -> list[Round]:
+    """The rounds of a search on splits with so many training rows: what it will cost."""
+    heats = [Round(FEW, pairs, False) for pairs in _racing(n_splits, n_pairs)] if n_rows > MANY else []
+    if heats:
+        n_pairs, n_splits = min(n_pairs, FINALISTS), n_finals(n_rows, n_splits)
+    return heats + [Round(n_rows, pairs, True) for pairs in _racing(n_splits, n_pairs)]
+
+
+def n_finals(n_rows: int, n_splits: int) -> int:
+    """On how many splits those that are left after heats race with all rows."""
+    return min(n_splits, max(2, round(FINAL_ROWS / n_rows)))
+
+
+def _racing(n_splits: int, n_pairs: int) -> Iterator[int]:
+    """How many pairs race on each of the splits."""
+    for place in range(n_splits):
+        n_pairs = min(n_pairs, RACE.get(place, n_pairs))
+        yield n_pairs
+
+
 def n_splits_for(n_samples: int) -> int:
     """How many splits: more where samples, and hence the ones held out, are few."""
     return min(MOST_SPLITS, max(FEWEST_SPLITS, TRAINED // n_samples))
@@ -164,14 +193,14 @@ def quick_search(
     score : callable, default=None
         ``score(labels, truth)`` of the samples held out; None is the accuracy.
     advance : callable, default=None
-        Called after every split.
+        Called after every split, heats among them (`planned_rounds`).
     seed : int, default=0
         Draws the part of the samples that the first rounds train on.
 
     Returns
     -------
     QuickResult
-        If interrupted after the race, of the splits that were finished.
+        If interrupted, of the splits that were finished, or of the heats if no other was.
     """
     grid = QuickGrid() if grid is None else grid
     unknown = [reader for reader in grid.readers if reader not in READERS]
@@ -200,30 +229,40 @@ class _Search:
     def run(self, splits: list[tuple[Ints, Ints]], advance: Callable[[], None]) -> QuickResult:
         alive, finals = self.grid.pairs, splits
         n_rows = max(len(train) for train, _ in splits)
-        if n_rows > MANY:
-            alive = self._heats(splits, alive)
-            finals = splits[: max(2, round(FINAL_ROWS / n_rows))]
         scores: list[Floats] = []
-        interrupted = False
+        heats: list[Floats] = []
         try:
-            for train, valid in finals:
-                scores.append(self._scored(train, valid, alive))
-                advance()
-                alive = self._left(scores, alive)
+            if n_rows > MANY:
+                few = [(self._few(train), valid) for train, valid in splits]
+                alive = self._raced(few, alive, scores, advance)
+                alive = self._best_pairs(scores, alive, FINALISTS)
+                finals = splits[: n_finals(n_rows, len(splits))]
+                heats, scores = scores, []
+            self._raced(finals, alive, scores, advance)
         except KeyboardInterrupt:
+            # What was scored last, be it heats only.
+            scores = scores or heats
             if not scores:
                 raise
-            interrupted = True
-        return QuickResult(self.grid, np.array(scores), self.n_decompositions, interrupted)
+            return QuickResult(self.grid, np.array(scores), self.n_decompositions, True)
+        return QuickResult(self.grid, np.array(scores), self.n_decompositions, False)
 
-    def _heats(self, splits: list[tuple[Ints, Ints]], alive: list[Pair]) -> list[Pair]:
-        """The pairs that are best on training sets of few samples."""
-        scores: list[Floats] = []
+    def _raced(
+        self,
+        splits: list[tuple[Ints, Ints]],
+        alive: list[Pair],
+        scores: list[Floats],
+        advance: Callable[[], None],
+    ) -> list[Pair]:
+        """Add the scores of the splits, one after another; the pairs that are left."""
         for train, valid in splits:
-            few = train[stratified(_consecutive(self.codes[train]), FEW, self.rng)]
-            scores.append(self._scored(few, valid, alive))
+            scores.append(self._scored(train, valid, alive))
+            advance()
             alive = self._left(scores, alive)
-        return self._best_pairs(scores, alive, FINALISTS)
+        return alive
+
+    def _few(self, train: Ints) -> Ints:
+        return train[stratified(_consecutive(self.codes[train]), FEW, self.rng)]
 
     def _left(self, scores: list[Floats], alive: list[Pair]) -> list[Pair]:
         """The pairs that go on."""
