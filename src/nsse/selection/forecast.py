@@ -17,11 +17,12 @@ from nsse.selection.choosing import CLOSED_FORM
 from nsse.selection.costs import Sizes, Work, fit_work, quick_work, sweep_work
 from nsse.selection.quick import QuickGrid, Round, planned_rounds
 
-# N × N arrays of the quick search on a split at their peak: distances, those outside the axes of the
-# metric, in the metric, the kernel, and a decomposition: a copy, vectors, workspace.
-SPLIT_MATRICES = 8.0
-# The same of the samples held out: distances, outside, in the metric, the kernel.
-NEW_MATRICES = 5.0
+# N × N arrays of the quick search on a split: distances, those outside the axes of the metric, those in
+# it, and the vectors of the kernel, beside what readers make of them; or its decomposition in their
+# place: the kernel, its vectors, and a workspace of two.
+READ_MATRICES, DECOMPOSED_MATRICES = 4.0, 7.0
+# The same of the samples held out, beside the training ones: distances three times, and the kernel.
+NEW_MATRICES = 4.0
 # A point of the closed form that is neither easy nor hard to solve, in medians and in ν.
 TYPICAL_SIGMA, TYPICAL_NU = 1.2, 1e-2
 
@@ -82,13 +83,15 @@ class Forecast:
     def _fits(self) -> Work:
         sizes, m = self._sizes(self.shape[0]), self._n_centers(self.shape[0])
         if isinstance(self.grid, QuickGrid):
-            n_metrics = sum(map(np.isfinite, self.grid.shrinkages)) / len(self.grid.shrinkages)
-            one, other = (fit_work(sizes, m, in_metric=known, searches=False) for known in (True, False))
-            return one.times(n_metrics * self.n_voters) + other.times((1 - n_metrics) * self.n_voters)
+            n_within = self._share_in_metric * self.n_voters
+            within, without = (
+                fit_work(sizes, m, in_metric=in_it, searches=False) for in_it in (True, False)
+            )
+            return within.times(n_within) + without.times(self.n_voters - n_within)
         at_scale = fit_work(sizes, m, in_metric=self.settings.metric == "within", searches=False)
         finds = self.settings.sigma is None and "sigma" not in self.grid[0]
         first = fit_work(sizes, m, in_metric=self.settings.metric == "within", searches=finds)
-        return first + at_scale.times(self.n_voters - 1)
+        return first + at_scale.times(min(self.n_voters, len(self.grid)) - 1)
 
     @property
     def bytes(self) -> int:
@@ -103,22 +106,30 @@ class Forecast:
 
     @property
     def _quick_bytes(self) -> float:
-        """All distances; of a split the matrices and coordinates for every weight; its samples."""
+        """All distances; of a split its samples, the metric, the matrices, and what readers take."""
         assert isinstance(self.grid, QuickGrid)
         sizes, k = self._sizes(self.n_train), len(self.grid.nus)
-        N, v, M = sizes.n_rows, sizes.n_valid, sizes.n_classes
-        squares = SPLIT_MATRICES * N**2 + NEW_MATRICES * v * N
-        read = k * M * (2 * N + 2 * v) + (k * v * N if "nearest" in self.grid.readers else 0)
-        samples = 2 * self.n_searched * sizes.n_features + 2 * sizes.n_features * sizes.n_axes
-        return FLOAT * (self.n_searched**2 + squares + read + samples)
+        N, v, n, r, M = sizes.n_rows, sizes.n_valid, sizes.n_features, sizes.n_axes, sizes.n_classes
+        # Coordinates for every weight, and where neighbours are looked for, all distances twice.
+        nearest = 2 * k * v * N if "nearest" in self.grid.readers else 0
+        read = READ_MATRICES * N**2 + 2 * v * N + 2 * k * M * (N + v) + nearest
+        samples = (N + v) * (n + r) + n * r
+        matrices = NEW_MATRICES * v * N + max(DECOMPOSED_MATRICES * N**2, read)
+        return FLOAT * (self.n_searched**2 + samples + matrices)
 
     @property
     def _held_bytes(self) -> float:
-        """Of the voters but one: their centres, as they are and in a metric, axes, solutions."""
+        """Of the voters but one: their centres, as they are and moved, axes of a metric, solutions."""
         sizes = self._sizes(self.shape[0])
         centers = self._n_centers(self.shape[0]) * (2 * sizes.n_features + sizes.n_components)
-        own = centers + 2 * sizes.n_features * sizes.n_axes + sizes.n_rows * sizes.n_components
-        return float(FLOAT * (self.n_voters - 1) * own)
+        axes = self._share_in_metric * sizes.n_features * sizes.n_axes
+        return float(FLOAT * (self.n_voters - 1) * (centers + axes + sizes.n_rows * sizes.n_components))
+
+    @property
+    def _share_in_metric(self) -> float:
+        """Of the models that may be chosen those that are in a metric."""
+        assert isinstance(self.grid, QuickGrid)
+        return float(np.mean(np.isfinite(self.grid.shrinkages)))
 
     @cached_property
     def _typical(self) -> Any:
