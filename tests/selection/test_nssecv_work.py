@@ -54,7 +54,9 @@ SAMPLES = (
     "X = 2 * np.random.default_rng(0).normal(size=(10, n))[y]"
     " + np.random.default_rng(1).normal(size=(N, n))"
 )
-WARM_UP = 'NSSECV({"sigma": [0.5]}, n_repeats=1).fit(X[:60], y[:60])'
+WARM_UP = (
+    'NSSECV({"sigma": [0.5]}, n_repeats=1).fit(X[:60], y[:60])\nNSSECV(n_repeats=1).fit(X[:60], y[:60])'
+)
 
 MODELS = {
     "NSSE": ("NSSE()", (1500, 30)),
@@ -64,6 +66,15 @@ MODELS = {
     "NSSECV with graphs": (
         "NSSECV({'mu2': [0.01], 'n_neighbors': [2, 4, 6, 8], 'sigma': [0.5]}, n_repeats=1)",
         (1200, 30),
+    ),
+    "NSSECV, quick": ("NSSECV(n_repeats=2)", (1200, 30)),
+    "NSSECV, quick, many features": (
+        "NSSECV(estimator=NSSE(metric='within', shrinkage=0.5), n_repeats=2)",
+        (800, 1500),
+    ),
+    "NSSECV, quick, with landmarks": (
+        "NSSECV(estimator=NSSE(n_landmarks=200), n_repeats=2)",
+        (3000, 30),
     ),
 }
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from nsse._errors import listed, rule_error
 from nsse._progress import progress_bar
-from nsse.selection.quick import QuickGrid, quick_search
+from nsse.selection.quick import QuickGrid, planned_rounds, quick_search
 from nsse.selection.scoring import code_scorer
 from nsse.selection.search import NoPointError, Scores, run_search
 from nsse.selection.subsample import Searched
@@ -24,12 +24,12 @@ CHOSEN = ("metric", "shrinkage", "sigma", "mu2", "classifier")
 # What its closed form stands for.
 CLOSED_FORM = {"normalization": "classes", "embedding_scale": "unit"}
 NOTHING_YET = (
-    "NSSECV was interrupted before the first of {} splits was scored. The estimator is as it was before "
-    "`fit`."
+    "NSSECV was interrupted in the first of {} rounds. The estimator is as it was before `fit`."
 )
-STOPPED = "NSSECV was interrupted after {}: the best point so far is fitted. Interrupt again to stop."
-# With fewer samples it is over before a bar is drawn.
-SHOWN_FROM = 300
+STOPPED = (
+    "NSSECV was interrupted after {} of {} rounds: the best points so far are fitted. Interrupt again "
+    "to stop, and leave the estimator as it was."
+)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,12 @@ class Choice:
 
 
 def quick_choice(
-    model: Any, base: Any, searched: Searched, splits: Sequence[tuple[Any, Any]], n_voters: int
+    model: Any,
+    base: Any,
+    searched: Searched,
+    splits: Sequence[tuple[Any, Any]],
+    n_voters: int,
+    shown: bool | None,
 ) -> Choice:
     """Metric, scale, smoothness and reader by the closed form, for the parameters of an `NSSECV`."""
     classes, codes = np.unique(searched.y, return_inverse=True)
@@ -73,8 +78,9 @@ def quick_choice(
     n_samples = len(searched.y) if searched.whole is None else float(searched.whole.sum())
     mean_class_size = n_samples / len(classes)
     grid = quick_grid(base, model.keep, mean_class_size)
-    progress = False if model.progress is None and len(searched.y) < SHOWN_FROM else model.progress
-    with progress_bar(len(splits), "splits", progress) as advance:
+    n_rows = max(len(train) for train, _ in splits)
+    n_rounds = len(planned_rounds(n_rows, len(splits), len(grid.pairs)))
+    with progress_bar(n_rounds, "rounds", shown) as advance:
         try:
             found = quick_search(
                 searched.X,
@@ -86,10 +92,9 @@ def quick_choice(
                 advance=advance,
             )
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(NOTHING_YET.format(len(splits))) from None
+            raise KeyboardInterrupt(NOTHING_YET.format(n_rounds)) from None
     if found.interrupted:
-        told = f"{len(found.scores)} of {len(splits)} splits"
-        warnings.warn(STOPPED.format(told), UserWarning, stacklevel=6)
+        warnings.warn(STOPPED.format(found.n_rounds, n_rounds), UserWarning, stacklevel=6)
     d = len(classes) - 1 if base.n_components is None else int(base.n_components)
     raw = found.table(base.mu1, mean_class_size, d)
     table = Scores(tuple(_params(point, fixed) for point in raw.points), *raw._columns)

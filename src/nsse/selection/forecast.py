@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -162,11 +163,15 @@ def sequential_points(grid: Any, n_rounds: int) -> list[dict[str, Any]]:
 
 
 def split_plan(cv: Any, n_samples: int, usual: tuple[int, float]) -> tuple[int, int]:
-    """How many splits, and how many samples of each train."""
-    if cv is None:
-        n_splits, held_out = usual
-        return n_splits, max(1, round((1.0 - held_out) * n_samples))
-    known = isinstance(cv, Sequence)
-    n_splits = len(cv) if known else check_cv(cv, classifier=True).get_n_splits(None, None, None)
-    n_train = len(cv[0][0]) if known and cv else n_samples - n_samples // max(2, n_splits)
-    return int(n_splits), int(n_train)
+    """How many splits, and how many samples of each train.
+
+    An iterator can be read once, by `fit`: its splits are taken for the usual ones.
+    """
+    if isinstance(cv, Sequence) and len(cv) > 0:
+        return len(cv), len(cv[0][0])
+    if isinstance(cv, Integral) or hasattr(cv, "get_n_splits"):
+        rows = np.zeros((n_samples, 1))
+        n_splits = int(check_cv(cv, classifier=True).get_n_splits(rows, rows[:, 0]))
+        return n_splits, n_samples - n_samples // max(2, n_splits)
+    n_splits, held_out = usual
+    return n_splits, max(1, round((1.0 - held_out) * n_samples))

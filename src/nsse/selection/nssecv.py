@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._errors import rule_error
+from nsse._progress import watched
 from nsse.certificates.asking import answers, certified_labels
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
@@ -42,6 +43,8 @@ from nsse.selection.voting import share_centers, vote_probabilities, voters
 VOTERS = 20
 # Random splits of the searches by fits, and the share of every class that they hold out.
 REPEATS, FRACTION = 20, 0.15
+# Seconds; a shorter search is over before a bar says anything.
+SHOWN_FROM = 3.0
 
 
 class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
@@ -108,8 +111,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
-        Show a bar on stderr. None shows it where stderr is a terminal, `verbose` is set and rich is
-        installed.
+        Show a bar on stderr, which needs rich. None shows it in a terminal and in a notebook, where rich
+        is installed, if the search will take some seconds (`estimate_seconds`).
     verbose : int, default=0
         1 logs what was done.
 
@@ -290,7 +293,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         splits = drawn_splits(self, searched.X, searched.y, *self._plan_of_splits(len(searched.y)))
         n_voters = self._n_voters(settings)
         with logged(self.verbose):
-            choice = self._chosen(base, searched, splits, n_voters, len(classes))
+            shown = self._shown((*source.shape, len(classes)), splits)
+            choice = self._chosen(base, searched, splits, n_voters, len(classes), shown)
             n_points = len(choice.table.points)
             LOGGER.info("%d grid points on %d splits: %s", n_points, choice.n_splits, choice.told())
             best = refit(with_params(clone(choice.base), choice.table.points[choice.index]))
@@ -402,7 +406,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         """
         return self._forecast(n_samples, n_features, n_classes).work.units * costs.seconds_per_unit()
 
-    def _forecast(self, n_samples: int, n_features: int, n_classes: int) -> Forecast:
+    def _forecast(self, n_samples: int, n_features: int, n_classes: int, cv: Any = None) -> Forecast:
+        """What is known beforehand; ``cv`` are the splits, once they are drawn."""
         base, settings = self._checked()
         n_rows = n_samples
         if settings.centers is not None and not settings.centers.is_exact_for(n_samples):
@@ -410,7 +415,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         n_repeats, fraction = self._plan_of_splits(n_rows)
         n_repeats = n_repeats if self.n_repeats is None else self.n_repeats
         fraction = fraction if self.validation_fraction is None else self.validation_fraction
-        n_splits, n_train = split_plan(self.cv, n_rows, (n_repeats, fraction))
+        n_splits, n_train = split_plan(self.cv if cv is None else cv, n_rows, (n_repeats, fraction))
         return Forecast(
             base,
             settings,
@@ -440,12 +445,18 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return (n_splits_for(n_samples), HELD_OUT) if self._is_quick else (REPEATS, FRACTION)
 
     def _chosen(
-        self, base: NSSE, searched: Searched, splits: Sequence[Any], n_voters: int, n_classes: int
+        self,
+        base: NSSE,
+        searched: Searched,
+        splits: Sequence[Any],
+        n_voters: int,
+        n_classes: int,
+        shown: bool | None,
     ) -> Choice:
         if self._is_quick:
-            return quick_choice(self, base, searched, splits, n_voters)
+            return quick_choice(self, base, searched, splits, n_voters, shown)
         grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
-        trial = self._trial(base, searched, list(splits))
+        trial = self._trial(base, searched, list(splits), shown)
         return full_choice(self, base, grid, trial, len(splits), n_voters)
 
     def _n_voters(self, settings: Settings) -> int:
@@ -455,14 +466,22 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             return 1
         return QUICK_VOTERS if self._is_quick else VOTERS
 
-    def _trial(self, base: NSSE, searched: Searched, splits: list[tuple[Any, Any]]) -> Trial:
+    def _shown(self, shape: tuple[int, int, int], splits: Sequence[Any]) -> bool | None:
+        """Whether to show a bar; the time is asked for only where someone would see it."""
+        if self.progress is not None or not watched():
+            return self.progress
+        work = self._forecast(*shape, splits).work
+        return None if work.units * costs.seconds_per_unit() >= SHOWN_FROM else False
+
+    def _trial(
+        self, base: NSSE, searched: Searched, splits: list[tuple[Any, Any]], shown: bool | None
+    ) -> Trial:
         score = label_scorer(self.scoring)
         X, y = searched.X, searched.y
         check_distinct(X)
         D2 = squared_distances(X)
-        progress = False if self.progress is None and not self.verbose else self.progress
         cut = [Split(X, y, D2, *parts, searched.whole, searched.places) for parts in splits]
-        return Trial(base, cut, score, settled=searched.settled, n_jobs=self.n_jobs, progress=progress)
+        return Trial(base, cut, score, settled=searched.settled, n_jobs=self.n_jobs, progress=shown)
 
 
 def _checked_estimator(estimator: Any) -> NSSE:

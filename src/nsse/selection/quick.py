@@ -87,13 +87,16 @@ class QuickResult:
         NaN where a pair was out of the race, or the first rounds trained on a part of the samples.
     n_decompositions : int
         Eigendecompositions of a kernel matrix.
+    n_rounds : int
+        Rounds that were finished, heats among them.
     interrupted : bool
-        Whether splits are missing because someone stopped it.
+        Whether rounds are missing because someone stopped it.
     """
 
     grid: QuickGrid
     scores: Floats
     n_decompositions: int
+    n_rounds: int
     interrupted: bool
 
     def table(self, mu1: float, mean_class_size: float, n_components: int) -> Scores:
@@ -229,23 +232,22 @@ class _Search:
     def run(self, splits: list[tuple[Ints, Ints]], advance: Callable[[], None]) -> QuickResult:
         alive, finals = self.grid.pairs, splits
         n_rows = max(len(train) for train, _ in splits)
-        scores: list[Floats] = []
         heats: list[Floats] = []
+        scores: list[Floats] = []
+        interrupted = False
         try:
             if n_rows > MANY:
                 few = [(self._few(train), valid) for train, valid in splits]
-                alive = self._raced(few, alive, scores, advance)
-                alive = self._best_pairs(scores, alive, FINALISTS)
+                alive = self._raced(few, alive, heats, advance)
+                alive = self._best_pairs(heats, alive, FINALISTS)
                 finals = splits[: n_finals(n_rows, len(splits))]
-                heats, scores = scores, []
             self._raced(finals, alive, scores, advance)
         except KeyboardInterrupt:
-            # What was scored last, be it heats only.
-            scores = scores or heats
-            if not scores:
+            if not (heats or scores):
                 raise
-            return QuickResult(self.grid, np.array(scores), self.n_decompositions, True)
-        return QuickResult(self.grid, np.array(scores), self.n_decompositions, False)
+            interrupted = True
+        n_rounds, last = len(heats) + len(scores), np.array(scores or heats)
+        return QuickResult(self.grid, last, self.n_decompositions, n_rounds, interrupted)
 
     def _raced(
         self,
