@@ -127,10 +127,11 @@ def test_bad_options(arguments, what, photos, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["photos"]
 
 
+@pytest.mark.parametrize("tune", [(), ("--tune",)], ids=str)
 @pytest.mark.parametrize("name", ["n_components", "sigma"])
-def test_bad_parameters(name, photos, tmp_path):
+def test_bad_parameters(name, tune, photos, tmp_path):
     option = f"--{name.replace('_', '-')}"
-    line = fails("fit", photos, "--out", tmp_path / "m.nsse", option, "-1", said="Read")
+    line = fails("fit", photos, "--out", tmp_path / "m.nsse", *tune, option, "-1", said="Read")
     assert f"`{name}` must" in line
     assert [path.name for path in tmp_path.iterdir()] == ["photos"]
 

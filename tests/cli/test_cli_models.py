@@ -110,32 +110,83 @@ def test_fit_takes_a_metric(iris, tmp_path):
     np.testing.assert_array_equal(nsse.load(tmp_path / "m.nsse").transform(X_new), same.transform(X_new))
 
 
-@pytest.mark.slow
-def test_fit_tunes(iris, tmp_path):
-    folder, X, y, X_new, _ = iris
-    result = told(
-        "fit",
-        folder / "train.csv",
-        "--label",
-        "species",
-        "--out",
-        tmp_path / "m.nsse",
-        "--tune",
-        "--n-components",
-        2,
-        "--sigma",
-        1.0,
-        "--seed",
-        3,
-    )
-    grid = {"mu1": [0.1, 1.0], "mu2": [0.001, 0.01], "n_neighbors": [2, 5]}
-    base = nsse.NSSE.as_published(2, sigma=1.0, random_state=3)
-    same = nsse.NSSECV(grid, estimator=base, random_state=3, n_voters=1).fit(X, y)
-    model = nsse.load(tmp_path / "m.nsse")
+@pytest.fixture(scope="module")
+def tuned(iris, tmp_path_factory):
+    """A model that `nsse fit --tune` chose, and the same one chosen in Python."""
+    folder, X, y, *_ = iris
+    path = tmp_path_factory.mktemp("tuned") / "m.nsse"
+    common = ("fit", folder / "train.csv", "--label", "species", "--out", path, "--tune")
+    result = told(*common, "--seed", 3)
+    same = nsse.NSSECV(estimator=nsse.NSSE(random_state=3), random_state=3).fit(X, y)
+    assert len(same.voters_) > 1
+    return path, result, same
+
+
+def test_fit_tunes_the_model_that_python_tunes(iris, tuned):
+    path, result, same = tuned
+    X_new = iris[3]
     assert (result["model"], result["parameters"]) == ("NSSECV", same.best_params_)
     assert result["validation_error"] == pytest.approx(1 - same.best_score_)
-    assert model.progress is None  # that of the terminal stays out of the file
+    assert (result["n_voters"], result["n_splits"]) == (len(same.voters_), same.n_splits_)
+    model = nsse.load(path)
     np.testing.assert_array_equal(model.transform(X_new), same.transform(X_new))
+    assert model.predict(X_new).tolist() == same.predict(X_new).tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "fixed"),
+    [
+        (("--metric", "euclidean"), {"metric": "euclidean"}),
+        (("--metric", "within"), {"metric": "within"}),
+        (("--metric", "within", "--shrinkage", 1), {"metric": "within", "shrinkage": 1.0}),
+        (("--sigma", 0.7, "--n-components", 1), {"sigma": 0.7, "n_components": 1}),
+    ],
+)
+def test_tuning_keeps_what_was_given(options, fixed, iris, tmp_path):
+    folder, *_ = iris
+    common = ("fit", folder / "train.csv", "--label", "species", "--out", tmp_path / "m.nsse")
+    run(*common, "--tune", *options)
+    for voter in nsse.load(tmp_path / "m.nsse").voters_:
+        assert {name: voter.get_params()[name] for name in fixed} == fixed
+
+
+def test_what_was_chosen_is_said_in_words(iris, tmp_path):
+    folder, *_ = iris
+    common = ("fit", folder / "train.csv", "--label", "species", "--out", tmp_path / "m.nsse", "--tune")
+    (line,) = [line for line in run(*common).stdout.splitlines() if line.startswith("Chose ")]
+    search = nsse.load(tmp_path / "m.nsse")
+    best = search.best_estimator_
+    metric = f"the within-class metric with shrinkage {best.shrinkage:g}"
+    reader = {"nearest": "the nearest neighbour", "scores": "the largest class score"}[best.classifier]
+    assert line == (
+        f"Chose {'Euclidean distances' if best.metric == 'euclidean' else metric}, "
+        f"σ = {best.sigma:.3g} median distances, mu2 = {best.mu2:.3g}, labels by {reader}: "
+        f"error {100 * (1 - search.best_score_):.1f} % on 16 validation splits. "
+        f"The {len(search.voters_)} best vote on labels."
+    )
+    (line,) = [
+        line for line in run(*common, "--landmarks", 20).stdout.splitlines() if line.startswith("Chose ")
+    ]
+    assert line.endswith("% on 16 validation splits. It labels alone.")
+
+
+def test_every_command_takes_a_vote(iris, tuned, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime", reason="graphs are run in onnxruntime")
+    folder, _, _, X_new, y_new = iris
+    path, _, same = tuned
+    labels = same.predict(X_new)
+    predicted = told("predict", path, folder / "test.csv", "--ignore", "species")["predictions"]
+    assert [row["label"] for row in predicted] == labels.tolist()
+    np.testing.assert_allclose([row["radius"] for row in predicted], same.certified_radius(X_new))
+    assert told("evaluate", path, folder / "test.csv")["n_wrong"] == np.sum(labels != y_new)
+    assert told("info", path)["facts"]["n_voters"] == len(same.voters_)
+    assert f"a vote of {len(same.voters_)} models" in run("info", path).stdout
+    page = told("report", path, folder / "test.csv", "--out", tmp_path / "page.html")
+    assert (page["n_shown"], page["live"]) == (75, True)
+    graph = tmp_path / "m.onnx"
+    assert told("export", path, "--onnx", graph, "--dtype", "float64")["outputs"][-1] == "label"
+    session = onnxruntime.InferenceSession(graph.read_bytes(), providers=["CPUExecutionProvider"])
+    assert session.run(["label"], {"X": X_new})[0].tolist() == labels.tolist()
 
 
 @pytest.mark.skipif(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from nsse.exports import PrecisionWarning, register_converters
 from nsse.exports.converter import graph_of
 from nsse.exports.operations import InNumpy
 from nsse.exports.precision import float32_loss, probes
+from nsse.selection.voting import share_centers
 
 skl2onnx = pytest.importorskip("skl2onnx", reason="ONNX needs skl2onnx: pip install 'nsse[onnx]'")
 onnxruntime = pytest.importorskip("onnxruntime", reason="graphs are run in onnxruntime: 'nsse[onnx]'")
@@ -29,6 +31,7 @@ PLAIN = {
     "Add",
     "ArgMax",
     "Cast",
+    "Concat",
     "Exp",
     "Gather",
     "GatherElements",
@@ -84,6 +87,7 @@ def fitted(apart):
             mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"
         ),
         nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2, n_voters=1),
+        nsse.NSSECV({"mu2": [0.01, 0.0101]}, n_repeats=2),
         nsse.SUPLAP(),
         nsse.IsoKRR(5),
         nsse.MReg(),
@@ -117,16 +121,83 @@ def test_rows_that_python_refuses_land_nowhere(model, dtype, value, apart):
     assert np.isfinite(found).all(axis=1).tolist() == [True, False, True]
 
 
-def test_labels_of_a_vote_are_refused_with_a_cure(apart):
+def voting(X, y, *voters):
+    """An `NSSECV` in which these vote."""
+    search = nsse.NSSECV({"mu2": [0.1]}, n_repeats=1).fit(X, y)
+    search.voters_ = [voter.fit(X, y) for voter in voters]
+    search.best_estimator_ = search.voters_[0]
+    share_centers(search.voters_)
+    return search
+
+
+# Each alone is poor, in its own way, so that votes differ and tie.
+QUARREL = (
+    nsse.NSSE(1, sigma=0.5),
+    nsse.NSSE(1, sigma=3.0, classifier=LinearSVC()),
+    nsse.NSSE(1, sigma=1.0, metric="within", classifier=KNeighborsClassifier(5)),
+    nsse.NSSE(2, sigma=0.3, metric="within", classifier="scores"),
+    nsse.NSSE(1, sigma=1.5, metric="within", shrinkage=0.1),
+    nsse.NSSE(2, sigma=0.8, classifier=NearestCentroid()),
+)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_vote_is_counted_in_the_graph(dtype, apart):
     X, codes, new = apart
-    search = nsse.NSSECV({"mu2": [0.01, 0.0101]}, n_repeats=2).fit(X, codes)
-    assert len(search.voters_) == 2
-    with pytest.raises(
-        ValueError, match=r"^`model` must have one map .* Got '2 that vote'.*best_estimator_"
-    ):
+    search = voting(X, np.array(list("zyxwvutsrq"))[codes], *QUARREL)
+    votes = np.column_stack([voter.predict(new) for voter in search.voters_])
+    most = np.array([np.unique(row, return_counts=True)[1] for row in votes], dtype=object)
+    tied = [np.sum(counts == counts.max()) > 1 for counts in most]
+    assert np.mean(tied) > 0.1  # the first voter among equals decides these
+    assert np.mean(search.predict(new) != search.best_estimator_.predict(new)) > 0.1
+    graph = nsse.to_onnx(search, dtype)
+    assert_agrees(graph, search, new, dtype)
+    assert_agrees(graph, search, new[:1], dtype)
+    assert {node.op_type for node in graph.graph.node} <= PLAIN
+
+
+def test_voters_with_the_same_centres_measure_distances_once(apart):
+    X, codes, _ = apart
+    same = [nsse.NSSE(sigma=s) for s in (0.5, 0.7, 1.0)]
+    in_a_metric = [nsse.NSSE(sigma=s, metric="within") for s in (0.5, 0.7)]
+    graph = nsse.to_onnx(voting(X, codes, *same, *in_a_metric)).graph
+    shapes = [tuple(constant.dims) for constant in graph.initializer]
+    assert shapes.count(X.T.shape) == 2  # one set of centres in each metric
+    assert sum(node.op_type == "Exp" for node in graph.node) == 5
+
+
+@pytest.mark.parametrize(
+    "names", [np.arange(10) - 5, np.arange(10) < 5, np.array(list("jihgfedcba"), dtype=object)]
+)
+def test_a_vote_on_labels_of_every_kind(names, apart):
+    X, codes, new = apart
+    pipeline = make_pipeline(StandardScaler(), nsse.NSSECV()).fit(X[:100], names[codes[:100]])
+    assert len(pipeline[-1].voters_) > 1
+    graph = nsse.to_onnx(pipeline, np.float64)
+    assert_agrees(graph, pipeline, new, np.float64)
+    register_converters()
+    options = {id(pipeline[-1]): {"label": True}}
+    theirs = skl2onnx.to_onnx(pipeline, X[:1], options=options, target_opset=17)
+    assert_agrees(theirs, pipeline, new, np.float64)
+
+
+def test_a_voter_that_float32_cannot_hold_warns(apart):
+    X, codes, _ = apart
+    search = voting(X, codes, nsse.NSSE(sigma=0.5), nsse.NSSE(mu2=1e-6, sigma=4.0))
+    with pytest.warns(PrecisionWarning, match=r"one of the 2 maps that vote in this NSSECV is off by"):
         nsse.to_onnx(search)
-    embedded = run(nsse.to_onnx(search, predict=False), new)["embedding"]
-    np.testing.assert_allclose(embedded, search.transform(new), atol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrecisionWarning)
+        nsse.to_onnx(search, predict=False)  # the embedding is that of the first
+        nsse.to_onnx(search, np.float64)
+
+
+def test_a_voter_whose_classifier_is_unknown_is_refused(apart):
+    X, codes, new = apart
+    search = voting(X, codes, nsse.NSSE(sigma=0.5), nsse.NSSE(sigma=0.7, classifier=SVC()))
+    with pytest.raises(ValueError, match=r"`classifier` must .* Got SVC\(\)"):
+        nsse.to_onnx(search)
+    assert list(run(nsse.to_onnx(search, predict=False), new)) == ["embedding"]
 
 
 def test_the_map_in_operations_is_the_sum_it_stands_for(fitted, apart):

@@ -78,7 +78,7 @@ def test_sweep_gives_as_many_coordinates_as_there_are():
     codes = np.tile([0, 0, 1, 1, 1], 4)
     kernel = KernelRows.at(X[:5], 1.0, np.float64)
     rows = MeasuredRows.of(X, codes, kernel, np.bincount(codes).astype(float))
-    graph = rows.graph(Neighbors(2, None), 0.0)
+    graph = rows.graph(Neighbors(2, None), 0.0, 1.0)
     sweep = Sweep(rows.D2, rows.D2[:2], [graph], 5, is_exact=False)
     (node,) = sweep.solve(30.0, [Wanted(0, Objective(1.0, 1e-9, 0.0, 5))])
     assert 0 < node.rank <= 5

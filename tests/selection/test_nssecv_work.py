@@ -58,12 +58,16 @@ SAMPLES = (
     "X = 2 * np.random.default_rng(0).normal(size=(10, n))[y]"
     " + np.random.default_rng(1).normal(size=(N, n))"
 )
-WARM_UP = 'NSSECV({"sigma": [0.5]}, n_repeats=1, estimator=NSSE.as_published()).fit(X[:60], y[:60])'
+WARM_UP = (
+    'NSSECV({"sigma": [0.5]}, n_repeats=1, estimator=NSSE.as_published()).fit(X[:60], y[:60])\n'
+    "NSSECV(n_repeats=1).fit(X[:60], y[:60])"
+)
 
 MODELS = {
-    "NSSE": ("NSSE()", (1500, 30)),
-    "NSSE with many features": ("NSSE(sigma=0.5)", (1500, 1500)),
-    "NSSE, ill-conditioned": ("NSSE(sigma=2.0, mu2=1e-9)", (1500, 20)),
+    "NSSE": ("NSSE.as_published()", (1500, 30)),
+    "NSSE by default": ("NSSE()", (1500, 30)),
+    "NSSE with many features": ("NSSE.as_published(sigma=0.5)", (1500, 1500)),
+    "NSSE, ill-conditioned": ("NSSE.as_published(sigma=2.0, mu2=1e-9)", (1500, 20)),
     "NSSECV": (
         "NSSECV({'mu2': [0.01, 0.1], 'sigma': [0.5, 1.0]}, n_repeats=1, estimator=NSSE.as_published())",
         (1200, 30),
@@ -72,6 +76,15 @@ MODELS = {
         "NSSECV({'mu2': [0.01], 'n_neighbors': [2, 4, 6, 8], 'sigma': [0.5]}, n_repeats=1, "
         "estimator=NSSE.as_published())",
         (1200, 30),
+    ),
+    "NSSECV, quick": ("NSSECV(n_repeats=2)", (1200, 30)),
+    "NSSECV, quick, many features": (
+        "NSSECV(estimator=NSSE(metric='within', shrinkage=0.5), n_repeats=2)",
+        (800, 1500),
+    ),
+    "NSSECV, quick, with landmarks": (
+        "NSSECV(estimator=NSSE(n_landmarks=200), n_repeats=2)",
+        (3000, 30),
     ),
 }
 

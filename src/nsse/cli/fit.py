@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
@@ -21,6 +20,10 @@ if TYPE_CHECKING:
 
 # Columns whose spreads differ by more than this are worth a word.
 SPREAD = 10.0
+# What --tune chooses, as far as it is an option as well.
+QUICK = ("metric", "shrinkage", "sigma")
+# How labels are read off the embedding, in words.
+READERS = {"nearest": "the nearest neighbour", "scores": "the largest class score"}
 
 
 def fit(
@@ -28,11 +31,14 @@ def fit(
     out: Annotated[Path, typer.Option(help="The model file to write, for example model.nsse.")],
     label: Label = None,
     tune: Annotated[
-        bool, typer.Option("--tune", help="Choose the parameters by cross-validation (NSSECV).")
+        bool,
+        typer.Option(
+            "--tune",
+            help="Choose metric, scale, smoothness and reader by cross-validation (NSSECV), and let the "
+            "best few vote. What is given is kept.",
+        ),
     ] = False,
-    n_components: Annotated[
-        int | None, typer.Option(help="Dimensions. (default: classes - 1, or by --tune)")
-    ] = None,
+    n_components: Annotated[int | None, typer.Option(help="Dimensions. (default: classes - 1)")] = None,
     sigma: Annotated[
         float | None, typer.Option(help="Kernel scale in median distances. (default: found)")
     ] = None,
@@ -57,7 +63,6 @@ def fit(
     size: Size = SIZE,
     unit_norm: UnitNorm = True,
     seed: Annotated[int, typer.Option(help="Draws the splits of --tune, landmarks and subsamples.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Workers of --tune; -1 is one per processor.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Fit a model to a table, to arrays or to a folder of images.
@@ -69,7 +74,7 @@ def fit(
         given = {"n_components": n_components, "sigma": sigma, **_metric(metric, shrinkage)}
         settings = _settings(given, landmarks, seed)
         inputs = _read(data, label, ignore, size, unit_norm, standardize, screen)
-        model = _model(settings, inputs, tune, standardize, jobs)
+        model = _model(settings, tune, standardize)
         _check_memory(model, inputs)
         start = perf_counter()
         # The search has a bar of its own.
@@ -136,26 +141,18 @@ def _advise(X: Any, screen: Screen) -> None:
         screen.say(f"The spreads of the columns differ {ratio:.3g}-fold: try --standardize.")
 
 
-def _model(settings: dict[str, Any], inputs: Inputs, tune: bool, standardize: bool, jobs: int) -> Any:
+def _model(settings: dict[str, Any], tune: bool, standardize: bool) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     from nsse.estimators import NSSE
-    from nsse.selection import NSSECV, default_param_grid
+    from nsse.selection import NSSECV
 
     model: Any = NSSE(**settings)
     if tune:
-        grid = default_param_grid(len(set(inputs.y.tolist())))  # type: ignore[union-attr]
-        # What was given is not searched for; where σ is, its weight μ3 changes nothing.
-        taken = set(settings) | ({"mu3"} if "sigma" in settings else set())
-        model = NSSECV(
-            {name: values for name, values in grid.items() if name not in taken},
-            estimator=model,
-            n_jobs=jobs,
-            random_state=settings["random_state"],
-            n_voters=1,  # one map, which the report shows and ONNX exports
-            progress=sys.stderr.isatty(),
-        )
+        # What was given is not searched for, whether or not NSSE has it by itself.
+        given = tuple(name for name in QUICK if name in settings)
+        model = NSSECV(estimator=model, keep=given, random_state=settings["random_state"])
     return make_pipeline(StandardScaler(), model) if standardize else model
 
 
@@ -163,7 +160,8 @@ def _check_memory(model: Any, inputs: Inputs) -> None:
     """An exact fit of too many samples would be killed without a word."""
     from nsse.certificates import opened
 
-    needed = opened(model)[1].estimate_memory(*inputs.X.shape)
+    n_classes = len(set(inputs.y.tolist()))  # type: ignore[union-attr]
+    needed = opened(model)[1].estimate_memory(*inputs.X.shape, n_classes)
     if needed > physical_memory():
         raise rule_error(
             "DATA",
@@ -182,12 +180,8 @@ def physical_memory() -> float:
 
 
 def _save(model: Any, inputs: Inputs, out: Path) -> None:
-    from nsse.certificates import opened
     from nsse.exports import save
 
-    _, last = opened(model)
-    if "progress" in last.get_params():
-        last.set_params(progress=None)  # of this terminal, not of the model
     save(model, out, metadata=inputs.preparation)
 
 
@@ -211,14 +205,33 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path)
         "preparation": inputs.preparation.to_dict(),
     }
     if last is not best:
-        error, chosen = 1.0 - last.best_score_, last.best_params_
-        screen.result |= {"validation_error": error, "parameters": chosen}
-        told = ", ".join(f"{name} {value:g}" for name, value in chosen.items())
-        screen.say(
-            f"Chose by cross-validation: {told}; error {100 * error:.1f} % on {last.n_splits_} splits."
-        )
+        screen.result |= {
+            "validation_error": 1.0 - last.best_score_,
+            "parameters": dict(last.best_params_),
+            "n_voters": len(last.voters_),
+            "n_splits": last.n_splits_,
+        }
+        screen.say(_chosen(best, in_medians, last))
     screen.say(
         f"Fitted NSSE: {d} dimension{'s' * (d != 1)}, σ = {in_medians:.2f} median distances, "
         f"{seconds:.1f} s."
     )
     screen.say(f"Wrote {out}, {size_of(out)}.")
+
+
+def _chosen(best: Any, in_medians: float, search: Any) -> str:
+    """What a search chose, in words."""
+    within = f"the within-class metric with shrinkage {best.shrinkage:g}"
+    reader = best.classifier if isinstance(best.classifier, str) else type(best.classifier).__name__
+    chosen = (
+        "Euclidean distances" if best.metric == "euclidean" else within,
+        f"σ = {in_medians:.3g} median distances",
+        f"mu2 = {best.mu2:.3g}",
+        f"labels by {READERS.get(reader, reader)}",
+    )
+    n_voters, n_splits = len(search.voters_), search.n_splits_
+    alone = "It labels alone" if n_voters == 1 else f"The {n_voters} best vote on labels"
+    return (
+        f"Chose {', '.join(chosen)}: error {100 * (1.0 - search.best_score_):.1f} % on "
+        f"{n_splits} validation split{'s' * (n_splits != 1)}. {alone}."
+    )

@@ -46,6 +46,8 @@ def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("classes", f"{len(facts['classes'])}: {_first(facts['classes'])}"))
     if "sigma" in facts:
         lines.append(("σ", f"{facts['sigma']:.4g}"))
+    if "n_voters" in facts:
+        lines.append(("labels", f"a vote of {facts['n_voters']} models; the best of them:"))
     if "parameters" in facts:
         lines.append(("parameters", _assigned(facts["parameters"])))
     return lines

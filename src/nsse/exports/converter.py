@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._linear import LinearEmbeddingClassifier
 from nsse.exports.names import WRITTEN
-from nsse.exports.operations import GaussianGraph, LinearGraph, write_label
+from nsse.exports.operations import GaussianGraph, Graph, LinearGraph, write_label, write_maps
 from nsse.exports.precision import warn_if_lossy
 from nsse.selection import NSSECV
 
@@ -33,8 +34,9 @@ def to_onnx(
     """Write a fitted model, or a pipeline with one of ours in it, as an ONNX graph.
 
     The graph has one input, ``X``. For a model of ours, and a pipeline that ends in one, its outputs
-    are ``embedding`` (what `transform` gives) and ``label`` (what `predict` gives); a pipeline that ends
-    in a classifier of scikit-learn has ``label`` and ``probabilities``.
+    are ``embedding`` (what `transform` gives) and ``label`` (what `predict` gives, of an `NSSECV` the
+    vote of all its `voters_`); a pipeline that ends in a classifier of scikit-learn has ``label`` and
+    ``probabilities``.
 
     A graph cannot refuse a row as Python does. Where a feature is NaN or infinite, a model of ours gives
     coordinates that are not finite, and with them a label without meaning.
@@ -62,7 +64,8 @@ def to_onnx(
     -----
     PrecisionWarning
         If the map, measured at its centres and between them, loses more than 1e-4 of its largest
-        coordinate in float32. ``dtype=np.float64`` is the cure.
+        coordinate in float32; where labels are voted on, the map of any voter. ``dtype=np.float64`` is
+        the cure.
 
     Raises
     ------
@@ -105,7 +108,7 @@ def register_converters() -> None:
         update(kind, f"Nsse{kind.__name__}", _shapes, _convert, parser=_parse, options=options)
 
 
-def graph_of(model: Any) -> GaussianGraph | LinearGraph:
+def graph_of(model: Any) -> Graph:
     """The map of a fitted model in operations."""
     if isinstance(model, NSSECV):
         return graph_of(model.best_estimator_)
@@ -118,14 +121,6 @@ def graph_of(model: Any) -> GaussianGraph | LinearGraph:
 
 
 def _decision(model: Any) -> Decision:
-    if len(getattr(model, "voters_", [model])) > 1:
-        raise rule_error(
-            "model",
-            "have one map to export its labels",
-            f"{len(model.voters_)} that vote",
-            "Export `best_estimator_`, fit NSSECV with n_voters=1, or export the embedding alone "
-            "(predict=False).",
-        )
     try:
         decision = decision_of(model)
     except ValueError as error:
@@ -187,15 +182,20 @@ def _shapes(operator: Any) -> None:
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    model = operator.raw_operator
-    told = _InGraph(scope, container, operator.outputs[0].type)
-    graph = graph_of(model)
+    model, outputs = operator.raw_operator, operator.outputs
+    told = _InGraph(scope, container, outputs[0].type)
+    labelled = len(outputs) > 1
+    # Those whose labels count, the one whose embedding it is first.
+    asked = getattr(model, "voters_", [model]) if labelled else [model]
+    decisions = [_decision(voter) for voter in asked] if labelled else []
+    graphs = [graph_of(voter) for voter in asked]
     if told.dtype == np.float32:
-        warn_if_lossy(graph, type(model).__name__)
-    Y = graph.write(told, told("Cast", operator.inputs[0].full_name, to=told.proto_type))
-    told.name_output(Y, operator.outputs[0].full_name)
-    if len(operator.outputs) > 1:
-        told.name_output(write_label(told, Y, _decision(model)), operator.outputs[1].full_name)
+        warn_if_lossy(graphs, type(model).__name__)
+    X = told("Cast", operator.inputs[0].full_name, to=told.proto_type)
+    embeddings = write_maps(told, X, graphs)
+    told.name_output(embeddings[0], outputs[0].full_name)
+    if labelled:
+        told.name_output(write_label(told, embeddings, decisions), outputs[1].full_name)
 
 
 class _InGraph:
@@ -205,23 +205,34 @@ class _InGraph:
         from skl2onnx.common.data_types import guess_numpy_type, guess_proto_type
 
         self._scope, self._container = scope, container
+        self._written: dict[tuple[Any, ...], str] = {}
         self.dtype, self.proto_type = np.dtype(guess_numpy_type(floats)), guess_proto_type(floats)
 
     def constant(self, values: NDArray[Any], *, exact: bool = False) -> str:
-        """An initializer: floats in the type of the graph or in float64, integers as int64."""
-        from onnx import TensorProto
+        """An initializer: floats in the type of the graph or in float64, integers as int64.
+
+        The same values are written once: voters have axes and codes in common.
+        """
+        if values.dtype.kind in "OU":
+            return self._strings(values)
         from onnx.numpy_helper import from_array
 
+        floats = np.float64 if exact else self.dtype
+        kind = np.dtype({"f": floats, "b": np.bool_}.get(values.dtype.kind, np.int64))
+        array = np.ascontiguousarray(values, dtype=kind).reshape(values.shape)
+        key = (kind.str, array.shape, sha256(array.tobytes()).digest())
+        if key not in self._written:
+            tensor, name = from_array(array), self._scope.get_unique_variable_name("constant")
+            self._container.add_initializer(name, tensor.data_type, list(array.shape), tensor)
+            self._written[key] = name
+        return self._written[key]
+
+    def _strings(self, values: NDArray[Any]) -> str:
+        from onnx import TensorProto
+
         name: str = self._scope.get_unique_variable_name("constant")
-        shape = list(values.shape)
-        if values.dtype.kind in "OU":
-            strings = [str(value).encode() for value in values.ravel()]
-            self._container.add_initializer(name, TensorProto.STRING, shape, strings)
-        else:
-            floats = np.float64 if exact else self.dtype
-            kind = {"f": floats, "b": np.bool_}.get(values.dtype.kind, np.int64)
-            tensor = from_array(np.ascontiguousarray(values, dtype=kind).reshape(shape))
-            self._container.add_initializer(name, tensor.data_type, shape, tensor)
+        strings = [str(value).encode() for value in values.ravel()]
+        self._container.add_initializer(name, TensorProto.STRING, list(values.shape), strings)
         return name
 
     def __call__(self, operation: str, *inputs: str, **attributes: Any) -> str:

@@ -13,7 +13,7 @@ from nsse.certificates import opened
 
 
 def facts_of(model: Any) -> dict[str, Any]:
-    """Parameters, classes, sizes and kernel scale of a fitted model, as far as it has them.
+    """Parameters, classes, sizes, kernel scale and voters of a fitted model, as far as it has them.
 
     Of a pipeline its last step is described; ``steps`` names them all.
     """
@@ -30,6 +30,8 @@ def facts_of(model: Any) -> dict[str, Any]:
         told["n_samples"], told["n_components"] = map(int, best.embedding_.shape)
     if hasattr(best, "sigma_"):
         told["sigma"] = float(best.sigma_)
+    if len(getattr(last, "voters_", [])) > 1:
+        told["n_voters"] = len(last.voters_)
     return told
 
 

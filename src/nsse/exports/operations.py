@@ -10,6 +10,7 @@ expanded, which changes no distance and keeps digits; and they are measured in u
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -82,6 +83,25 @@ class GaussianGraph:
 
     def write(self, told: Interpreter, X: Any) -> Any:
         """f at the rows of X."""
+        return self.write_from(told, self.exponents(told, X), self.sigma)
+
+    def write_from(self, told: Interpreter, exponents: Any, unit: float) -> Any:
+        """f from −‖x − z_i‖² in squares of a unit."""
+        if unit != self.sigma:
+            exponents = told("Mul", exponents, told.constant(np.array((unit / self.sigma) ** 2)))
+        return told("MatMul", told("Exp", exponents), told.constant(self.coef))
+
+    def measures_like(self, other: GaussianGraph) -> bool:
+        """Whether the other has the same centres and metric: then only σ and C differ."""
+        if (self.metric is None) != (other.metric is None):
+            return False
+        pairs = [(self.centers, other.centers)]
+        if self.metric is not None and other.metric is not None:
+            pairs += [(self.metric.axes, other.metric.axes), (self.metric.factors, other.metric.factors)]
+        return all(a is b or np.array_equal(a, b) for a, b in pairs)
+
+    def exponents(self, told: Interpreter, X: Any) -> Any:
+        """−‖x − z_i‖²/σ² for the rows x of X, −‖A(x − z_i)‖²/σ² in a metric."""
         # A shift that the type holds exactly: the same one for samples and centres.
         mean = self.centers.mean(axis=0)
         shift = _in(told.dtype, mean if self.metric is None else self._undone(mean))
@@ -96,8 +116,7 @@ class GaussianGraph:
         products = told("MatMul", U, told.constant(2.0 * V.T))
         less_centers = told("Add", products, told.constant(-np.einsum("ij,ij->i", V, V)))
         norms = told("ReduceSum", told("Mul", U, U), axes=[1], keepdims=1)
-        exponents = told("Min", told("Sub", less_centers, norms), told.constant(np.array(0.0)))
-        return told("MatMul", told("Exp", exponents), told.constant(self.coef))
+        return told("Min", told("Sub", less_centers, norms), told.constant(np.array(0.0)))
 
     @property
     def samples(self) -> Floats:
@@ -126,6 +145,9 @@ class LinearGraph:
         return told("MatMul", moved, told.constant(self.components.T))
 
 
+Graph = GaussianGraph | LinearGraph
+
+
 def _shortened(told: Interpreter, U: Any, metric: Contraction) -> Any:
     """Au = u − V ((1 − a) V'u)."""
     along = told("MatMul", U, told.constant(metric.axes))
@@ -133,8 +155,33 @@ def _shortened(told: Interpreter, U: Any, metric: Contraction) -> Any:
     return told("Sub", U, lost)
 
 
-def write_label(told: Interpreter, Y: Any, decision: Decision) -> Any:
-    """Labels of the rows of Y by the largest of their affine scores, or by a vote of the k largest."""
+def write_maps(told: Interpreter, X: Any, graphs: Sequence[Graph]) -> list[Any]:
+    """The maps at the rows of X; distances to the same centres in the same metric are measured once."""
+    measured: list[tuple[GaussianGraph, Any]] = []
+    embeddings = []
+    for graph in graphs:
+        if isinstance(graph, LinearGraph):
+            embeddings.append(graph.write(told, X))
+            continue
+        if not any(graph.measures_like(other) for other, _ in measured):
+            measured.append((graph, graph.exponents(told, X)))
+        first, exponents = next(pair for pair in measured if graph.measures_like(pair[0]))
+        embeddings.append(graph.write_from(told, exponents, first.sigma))
+    return embeddings
+
+
+def write_label(told: Interpreter, embeddings: Sequence[Any], decisions: Sequence[Decision]) -> Any:
+    """Labels of the rows by the decision of one model, or by a vote of several, the best one first."""
+    votes = [_codes(told, Y, decision) for Y, decision in zip(embeddings, decisions, strict=True)]
+    classes = decisions[0].classes
+    code = votes[0] if len(votes) == 1 else _majority(told, votes, len(classes))
+    # One code a row: the sum takes away the axis of length one.
+    code = told("ReduceSum", code, axes=[1], keepdims=0)
+    return told("Gather", told.constant(classes, exact=True), code)
+
+
+def _codes(told: Interpreter, Y: Any, decision: Decision) -> Any:
+    """Codes of the rows, as a column: the largest of their affine scores, or a vote of the k largest."""
     weights, offsets = decision.weights, decision.offsets
     if decision.by_distance:
         # 2z'g − ‖z‖² with z = y_i − m, g = f − m: the same order with fewer digits lost.
@@ -144,20 +191,33 @@ def write_label(told: Interpreter, Y: Any, decision: Decision) -> Any:
         Y, weights, offsets = told("Sub", Y, told.constant(mean)), 2.0 * Z, -np.einsum("ij,ij->i", Z, Z)
     scores = told("Add", told("MatMul", Y, told.constant(weights.T)), told.constant(offsets))
     codes = told.constant(decision.codes.astype(np.int64))
-    classes = told.constant(decision.classes, exact=True)
     if decision.n_votes == 1:
         if decision.tie is not None:
             scores = _tied(told, scores, Y, decision.tie)
-        best = told("ArgMax", scores, axis=1, keepdims=0)
-        return told("Gather", classes, told("Gather", codes, best))
+        return told("Gather", codes, told("ArgMax", scores, axis=1, keepdims=1))
     k = told.constant(np.array([decision.n_votes], dtype=np.int64))
     voters = told("Gather", codes, told("TopK", scores, k, axis=1))
-    n_classes = told.constant(np.array([len(decision.classes)], dtype=np.int64))
-    ballots = told("OneHot", voters, n_classes, told.constant(np.array([0, 1], dtype=np.int64)), axis=-1)
-    votes = told("ReduceSum", ballots, axes=[1], keepdims=0)
-    # Older runtimes compare floats only. Of as many votes the first class wins, as in scikit-learn.
-    winner = told("ArgMax", told("Cast", votes, to=FLOAT), axis=1, keepdims=0)
-    return told("Gather", classes, winner)
+    # Of as many votes the first class wins, as in scikit-learn.
+    return _largest(told, _counts(told, voters, len(decision.classes)))
+
+
+def _majority(told: Interpreter, votes: Sequence[Any], n_classes: int) -> Any:
+    """`certificates.votes.winners`: most votes; of as many, what the first voter among them says."""
+    ballots = told("Concat", *votes, axis=1)
+    supporters = told("GatherElements", _counts(told, ballots, n_classes), ballots, axis=1)
+    return told("GatherElements", ballots, _largest(told, supporters), axis=1)
+
+
+def _counts(told: Interpreter, ballots: Any, n_classes: int) -> Any:
+    """How often each code occurs in a row."""
+    depth = told.constant(np.array([n_classes], dtype=np.int64))
+    marks = told("OneHot", ballots, depth, told.constant(np.array([0, 1], dtype=np.int64)), axis=-1)
+    return told("ReduceSum", marks, axes=[1], keepdims=0)
+
+
+def _largest(told: Interpreter, counts: Any) -> Any:
+    """Place of the first of the largest, as a column. Older runtimes compare floats only."""
+    return told("ArgMax", told("Cast", counts, to=FLOAT), axis=1, keepdims=1)
 
 
 def _tied(told: Interpreter, scores: Any, Y: Any, tie: Tie) -> Any:

@@ -7,11 +7,12 @@ small beside its terms, and so is the number of digits: the more so the wider th
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.exports.operations import GaussianGraph, InNumpy, LinearGraph
+from nsse.exports.operations import Graph, InNumpy, LinearGraph
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ class PrecisionWarning(UserWarning):
     """A graph in float32 departs visibly from the model it was made of."""
 
 
-def float32_loss(graph: GaussianGraph | LinearGraph, samples: Floats) -> float:
+def float32_loss(graph: Graph, samples: Floats) -> float:
     """Largest error of the graph in float32 over the samples, beside the largest coordinate.
 
     The rounding of the samples counts: far from the origin they themselves lose digits.
@@ -35,7 +36,7 @@ def float32_loss(graph: GaussianGraph | LinearGraph, samples: Floats) -> float:
     return float(loss / max(np.abs(exact).max(), np.finfo(np.float64).tiny))
 
 
-def probes(graph: GaussianGraph | LinearGraph) -> Floats:
+def probes(graph: Graph) -> Floats:
     """Where the loss is measured: some centres, where f is largest, and points half-way between them."""
     if isinstance(graph, LinearGraph):
         # Unit steps from the mean along every component.
@@ -46,12 +47,13 @@ def probes(graph: GaussianGraph | LinearGraph) -> Floats:
     return np.vstack([some, (some[1:] + some[:-1]) / 2.0])
 
 
-def warn_if_lossy(graph: GaussianGraph | LinearGraph, name: str) -> None:
-    """Warn where float32 is not enough, with the loss that was measured."""
-    loss = float32_loss(graph, probes(graph))
+def warn_if_lossy(graphs: Sequence[Graph], name: str) -> None:
+    """Warn where float32 is not enough, with the loss that was measured; of several maps the largest."""
+    loss = max(float32_loss(graph, probes(graph)) for graph in graphs)
     if loss > LARGEST_LOSS:
+        which = "the map of" if len(graphs) == 1 else f"one of the {len(graphs)} maps that vote in"
         warnings.warn(
-            f"In float32 the map of this {name} is off by {loss:.1e} of its largest coordinate, as "
+            f"In float32 {which} this {name} is off by {loss:.1e} of its largest coordinate, as "
             f"measured on its own samples; {LARGEST_LOSS:.0e} passes. Export it with dtype=np.float64.",
             PrecisionWarning,
             stacklevel=2,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from nsse._errors import listed, rule_error
 from nsse._progress import progress_bar
-from nsse.selection.quick import QuickGrid, quick_search
+from nsse.selection.quick import QuickGrid, planned_rounds, quick_search
 from nsse.selection.scoring import code_scorer
 from nsse.selection.search import NoPointError, Scores, run_search
 from nsse.selection.subsample import Searched
@@ -23,12 +24,12 @@ CHOSEN = ("metric", "shrinkage", "sigma", "mu2", "classifier")
 # What its closed form stands for.
 CLOSED_FORM = {"normalization": "classes", "embedding_scale": "unit"}
 NOTHING_YET = (
-    "NSSECV was interrupted before the first of {} splits was scored. The estimator is as it was before "
-    "`fit`."
+    "NSSECV was interrupted in the first of {} rounds. The estimator is as it was before `fit`."
 )
-STOPPED = "NSSECV was interrupted after {}: the best point so far is fitted. Interrupt again to stop."
-# With fewer samples it is over before a bar is drawn.
-SHOWN_FROM = 300
+STOPPED = (
+    "NSSECV was interrupted after {} of {} rounds: the best points so far are fitted. Interrupt again "
+    "to stop, and leave the estimator as it was."
+)
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,22 @@ class Choice:
 
 
 def quick_choice(
-    model: Any, base: Any, searched: Searched, splits: Sequence[tuple[Any, Any]], n_voters: int
+    model: Any,
+    base: Any,
+    searched: Searched,
+    splits: Sequence[tuple[Any, Any]],
+    n_voters: int,
+    shown: bool | None,
 ) -> Choice:
     """Metric, scale, smoothness and reader by the closed form, for the parameters of an `NSSECV`."""
     classes, codes = np.unique(searched.y, return_inverse=True)
-    fixed = _fixed(base)
-    grid = _grid_around(fixed)
-    progress = False if model.progress is None and len(searched.y) < SHOWN_FROM else model.progress
-    with progress_bar(len(splits), "splits", progress) as advance:
+    fixed = _fixed(base, model.keep)
+    n_samples = len(searched.y) if searched.whole is None else float(searched.whole.sum())
+    mean_class_size = n_samples / len(classes)
+    grid = quick_grid(base, model.keep, mean_class_size)
+    n_rows = max(len(train) for train, _ in splits)
+    n_rounds = len(planned_rounds(n_rows, len(splits), len(grid.pairs)))
+    with progress_bar(n_rounds, "rounds", shown) as advance:
         try:
             found = quick_search(
                 searched.X,
@@ -83,13 +92,11 @@ def quick_choice(
                 advance=advance,
             )
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(NOTHING_YET.format(len(splits))) from None
+            raise KeyboardInterrupt(NOTHING_YET.format(n_rounds)) from None
     if found.interrupted:
-        told = f"{len(found.scores)} of {len(splits)} splits"
-        warnings.warn(STOPPED.format(told), UserWarning, stacklevel=6)
-    n_samples = len(searched.y) if searched.whole is None else float(searched.whole.sum())
+        warnings.warn(STOPPED.format(found.n_rounds, n_rounds), UserWarning, stacklevel=6)
     d = len(classes) - 1 if base.n_components is None else int(base.n_components)
-    raw = found.table(base.mu1, n_samples / len(classes), d)
+    raw = found.table(base.mu1, mean_class_size, d)
     table = Scores(tuple(_params(point, fixed) for point in raw.points), *raw._columns)
     rows = found.voters(raw, n_voters)
     counts = Counter({"eigendecompositions": found.n_decompositions})
@@ -108,10 +115,10 @@ def full_choice(model: Any, base: Any, grid: Any, trial: Trial, n_splits: int, n
     return Choice(clone(base), table, index, others, trial.counts, n_splits)
 
 
-def _fixed(base: Any) -> dict[str, Any]:
-    """What the estimator says otherwise than NSSE does by itself: that is not searched for."""
+def _fixed(base: Any, keep: Collection[str]) -> dict[str, Any]:
+    """What is to be kept, and what the estimator says otherwise than NSSE does by itself."""
     given, usual = base.get_params(deep=False), type(base)().get_params(deep=False)
-    return {name: given[name] for name in CHOSEN if not _same(given[name], usual[name])}
+    return {name: given[name] for name in CHOSEN if name in keep or not _same(given[name], usual[name])}
 
 
 def _same(value: Any, other: Any) -> bool:
@@ -119,8 +126,19 @@ def _same(value: Any, other: Any) -> bool:
     return isinstance(value, plain) and isinstance(other, plain) and value == other
 
 
-def _grid_around(fixed: dict[str, Any]) -> QuickGrid:
+def check_quick(base: Any, keep: Any) -> None:
+    """Refuse names of what the quick search does not choose, and what its closed form cannot solve."""
+    if isinstance(keep, str) or any(name not in CHOSEN for name in keep):
+        rule = f"list parameters that the quick search chooses, of {listed(CHOSEN)}"
+        raise rule_error("keep", rule, keep, "It keeps all others of `estimator` anyway.")
+    if base.mu1 == 0:
+        rule = "be positive for the quick search, which weighs smoothness beside the separation"
+        raise rule_error("mu1", rule, base.mu1, 'Take search="full".')
+
+
+def quick_grid(base: Any, keep: Collection[str], mean_class_size: float) -> QuickGrid:
     """The grid, with one value for what is fixed; a classifier of the user's own reads the result."""
+    fixed = _fixed(base, keep)
     grid = QuickGrid()
     if fixed.get("metric") == "euclidean":
         grid = replace(grid, shrinkages=(np.inf,))
@@ -130,6 +148,8 @@ def _grid_around(fixed: dict[str, Any]) -> QuickGrid:
         grid = replace(grid, shrinkages=tuple(s for s in grid.shrinkages if np.isfinite(s)))
     if "sigma" in fixed:
         grid = replace(grid, sigmas=(float(fixed["sigma"]),))
+    if "mu2" in fixed:
+        grid = replace(grid, nus=(float(fixed["mu2"]) / (base.mu1 * mean_class_size),))
     if "classifier" in fixed:
         named = fixed["classifier"] if isinstance(fixed["classifier"], str) else "scores"
         grid = replace(grid, readers=(named,))

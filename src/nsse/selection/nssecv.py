@@ -14,21 +14,23 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._errors import rule_error
+from nsse._progress import watched
 from nsse.certificates.asking import answers, certified_labels
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
 from nsse.estimators._learning import keep_width, require_landmarks, row_source
-from nsse.estimators._memory import sweep_memory
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._parameters import check_choice, check_count
 from nsse.estimators._posing import encode_labels
 from nsse.estimators._settings import Settings, check_settings
 from nsse.kernels import check_distinct, squared_distances
 from nsse.landmarks import RowSource, read_blocks
-from nsse.selection.choosing import Choice, full_choice, quick_choice
+from nsse.selection import costs
+from nsse.selection.choosing import Choice, check_quick, full_choice, quick_choice, quick_grid
+from nsse.selection.forecast import Forecast, sequential_points, split_plan
 from nsse.selection.grid import Split, default_param_grid
 from nsse.selection.points import with_params
-from nsse.selection.quick import HELD_OUT, n_splits_for
+from nsse.selection.quick import HELD_OUT, QuickGrid, n_splits_for
 from nsse.selection.quick import VOTERS as QUICK_VOTERS
 from nsse.selection.scoring import label_scorer
 from nsse.selection.search import cv_results
@@ -41,6 +43,8 @@ from nsse.selection.voting import share_centers, vote_probabilities, voters
 VOTERS = 20
 # Random splits of the searches by fits, and the share of every class that they hold out.
 REPEATS, FRACTION = 20, 0.15
+# Seconds; a shorter search is over before a bar says anything.
+SHOWN_FROM = 3.0
 
 
 class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
@@ -64,9 +68,11 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     search : {"quick", "full", "sequential"}, default=None
         "quick" chooses metric, shrinkage, σ, `mu2` and the reader of f by a closed form: one
         eigendecomposition serves all weights, and what falls behind is dropped. What `estimator` sets
-        otherwise than NSSE's defaults is kept. "full" scores a whole grid by fits of NSSE.
-        "sequential" is the rule of the paper: one parameter at a time, the others kept at their best
-        values so far. None is "quick" without a `param_grid` and "full" with one.
+        otherwise than NSSE's defaults is kept, and so is what `keep` names. "full" scores a whole grid
+        by fits of NSSE. "sequential" is the rule of the paper: one parameter at a time, the others kept
+        at their best values so far. None is "quick" without a `param_grid` and "full" with one.
+    keep : sequence of str, default=()
+        Quick search only: which of these parameters `estimator` has right, default or not.
     start : dict, default=None
         Sequential search only: first values of parameters; those not named start at what `estimator`
         has.
@@ -99,14 +105,15 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     n_voters : int, default=None
         How many of the best points, at most, vote on labels: `predict` takes the label that most of
         them give. On few samples the scores of good points differ by chance, and a vote makes fewer
-        mistakes than the one that came out best (``docs/model_selection.md``). Those within two
-        standard errors of the best one vote. None is 20, and 1 with landmarks, where every voter is
-        another pass over all samples. 1 leaves labels to `best_estimator_`, as ``GridSearchCV`` does.
+        mistakes than the one that came out best (``docs/model_selection.md``). Of a grid, those within
+        two standard errors of the best one vote. None is 20, 9 for the quick search, and 1 with
+        landmarks, where every voter is another pass over all samples. 1 leaves labels to
+        `best_estimator_`, as ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
-        Show a bar on stderr. None shows it where stderr is a terminal, `verbose` is set and rich is
-        installed.
+        Show a bar on stderr, which needs rich. None shows it in a terminal and in a notebook, where rich
+        is installed, if the search will take some seconds (`estimate_seconds`).
     verbose : int, default=0
         1 logs what was done.
 
@@ -181,6 +188,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         *,
         estimator: NSSE | None = None,
         search: str | None = None,
+        keep: Sequence[str] = (),
         start: Mapping[str, Any] | None = None,
         order: Sequence[str] | None = None,
         n_rounds: int = 1,
@@ -199,6 +207,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         self.param_grid = param_grid
         self.estimator = estimator
         self.search = search
+        self.keep = keep
         self.start = start
         self.order = order
         self.n_rounds = n_rounds
@@ -268,7 +277,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         base = _checked_estimator(self.estimator)
         if self.estimator is None and self.param_grid is None and not self._is_quick:
             base = NSSE.as_published()  # whose parameters the default grid has
-        return base, check_settings(base)
+        settings = check_settings(base)
+        if self._is_quick:
+            check_quick(base, self.keep)
+        return base, settings
 
     def _fit(
         self,
@@ -284,7 +296,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         splits = drawn_splits(self, searched.X, searched.y, *self._plan_of_splits(len(searched.y)))
         n_voters = self._n_voters(settings)
         with logged(self.verbose):
-            choice = self._chosen(base, searched, splits, n_voters, len(classes))
+            shown = self._shown((*source.shape, len(classes)), splits)
+            choice = self._chosen(base, searched, splits, n_voters, len(classes), shown)
             n_points = len(choice.table.points)
             LOGGER.info("%d grid points on %d splits: %s", n_points, choice.n_splits, choice.told())
             best = refit(with_params(clone(choice.base), choice.table.points[choice.index]))
@@ -346,7 +359,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return certified_labels(self, X, bound)[1]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        super().__setstate__({"keep": ()} | state)  # models of earlier versions lack it
         share_centers(getattr(self, "voters_", []))
 
     def _map(self, X: Any) -> NDArray[Any]:
@@ -367,27 +380,64 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         n_samples, n_features : int
             Shape of the training samples.
         n_classes : int, default=10
-            Matters for the default grid only, whose dimensions follow the number of classes.
+            Number of classes: dimensions follow it, in the default grid too.
 
         Returns
         -------
         int
             Bytes, beside what Python and its libraries take.
         """
-        grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
+        return self._forecast(n_samples, n_features, n_classes).bytes
+
+    def estimate_seconds(self, n_samples: int, n_features: int, n_classes: int = 10) -> float:
+        """Seconds that `fit` will take on this machine, about.
+
+        Decompositions, products and fits are counted, and timed by a small eigenproblem solved on the
+        spot, which takes some milliseconds.
+
+        Parameters
+        ----------
+        n_samples, n_features : int
+            Shape of the training samples.
+        n_classes : int, default=10
+            Number of classes.
+
+        Returns
+        -------
+        float
+            Seconds, within a factor of two or three.
+        """
+        return self._forecast(n_samples, n_features, n_classes).work.units * costs.seconds_per_unit()
+
+    def _forecast(self, n_samples: int, n_features: int, n_classes: int, cv: Any = None) -> Forecast:
+        """What is known beforehand; ``cv`` are the splits, once they are drawn."""
         base, settings = self._checked()
         n_rows = n_samples
         if settings.centers is not None and not settings.centers.is_exact_for(n_samples):
             n_rows = min(n_samples, self.n_subsample)
-        n_workers, n_train = effective_n_jobs(self.n_jobs), n_rows
-        if self.cv is None:
-            n_repeats, fraction = self._plan_of_splits(n_rows)
-            n_workers = min(n_workers, n_repeats if self.n_repeats is None else self.n_repeats)
-            held_out = fraction if self.validation_fraction is None else self.validation_fraction
-            n_train = round((1 - held_out) * n_rows)
-        sweeps = n_workers * sweep_memory(n_train, list(ParameterGrid(grid)), n_classes)
-        distances = 8 * n_rows**2
-        return distances + max(sweeps, base.estimate_memory(n_samples, n_features, n_classes))
+        n_repeats, fraction = self._plan_of_splits(n_rows)
+        n_repeats = n_repeats if self.n_repeats is None else self.n_repeats
+        fraction = fraction if self.validation_fraction is None else self.validation_fraction
+        n_splits, n_train = split_plan(self.cv if cv is None else cv, n_rows, (n_repeats, fraction))
+        return Forecast(
+            base,
+            settings,
+            self._tried(base, n_samples, n_classes),
+            (n_samples, n_features, n_classes),
+            n_rows,
+            n_train,
+            n_splits,
+            self._n_voters(settings),
+            1 if self._is_quick else min(effective_n_jobs(self.n_jobs), n_splits),
+        )
+
+    def _tried(self, base: NSSE, n_samples: int, n_classes: int) -> QuickGrid | list[dict[str, Any]]:
+        if self._is_quick:
+            return quick_grid(base, self.keep, n_samples / n_classes)
+        grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
+        if self.search == "sequential":
+            return sequential_points(grid, self.n_rounds)
+        return list(ParameterGrid(grid))
 
     @property
     def _is_quick(self) -> bool:
@@ -398,12 +448,18 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return (n_splits_for(n_samples), HELD_OUT) if self._is_quick else (REPEATS, FRACTION)
 
     def _chosen(
-        self, base: NSSE, searched: Searched, splits: Sequence[Any], n_voters: int, n_classes: int
+        self,
+        base: NSSE,
+        searched: Searched,
+        splits: Sequence[Any],
+        n_voters: int,
+        n_classes: int,
+        shown: bool | None,
     ) -> Choice:
         if self._is_quick:
-            return quick_choice(self, base, searched, splits, n_voters)
+            return quick_choice(self, base, searched, splits, n_voters, shown)
         grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
-        trial = self._trial(base, searched, list(splits))
+        trial = self._trial(base, searched, list(splits), shown)
         return full_choice(self, base, grid, trial, len(splits), n_voters)
 
     def _n_voters(self, settings: Settings) -> int:
@@ -413,14 +469,22 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             return 1
         return QUICK_VOTERS if self._is_quick else VOTERS
 
-    def _trial(self, base: NSSE, searched: Searched, splits: list[tuple[Any, Any]]) -> Trial:
+    def _shown(self, shape: tuple[int, int, int], splits: Sequence[Any]) -> bool | None:
+        """Whether to show a bar; the time is asked for only where someone would see it."""
+        if self.progress is not None or not watched():
+            return self.progress
+        work = self._forecast(*shape, splits).work
+        return None if work.units * costs.seconds_per_unit() >= SHOWN_FROM else False
+
+    def _trial(
+        self, base: NSSE, searched: Searched, splits: list[tuple[Any, Any]], shown: bool | None
+    ) -> Trial:
         score = label_scorer(self.scoring)
         X, y = searched.X, searched.y
         check_distinct(X)
         D2 = squared_distances(X)
-        progress = False if self.progress is None and not self.verbose else self.progress
         cut = [Split(X, y, D2, *parts, searched.whole, searched.places) for parts in splits]
-        return Trial(base, cut, score, settled=searched.settled, n_jobs=self.n_jobs, progress=progress)
+        return Trial(base, cut, score, settled=searched.settled, n_jobs=self.n_jobs, progress=shown)
 
 
 def _checked_estimator(estimator: Any) -> NSSE:

@@ -89,13 +89,16 @@ class QuickResult:
         NaN where a pair was out of the race, or the first rounds trained on a part of the samples.
     n_decompositions : int
         Eigendecompositions of a kernel matrix.
+    n_rounds : int
+        Rounds that were finished, heats among them.
     interrupted : bool
-        Whether splits are missing because someone stopped it.
+        Whether rounds are missing because someone stopped it.
     """
 
     grid: QuickGrid
     scores: Floats
     n_decompositions: int
+    n_rounds: int
     interrupted: bool
 
     def table(self, mu1: float, mean_class_size: float, n_components: int) -> Scores:
@@ -147,6 +150,36 @@ class QuickResult:
         return np.asarray(sum(np.ix_(*away)))
 
 
+@dataclass(frozen=True)
+class Round:
+    """A split on which pairs race: training rows, pairs, and whether it is more than a heat."""
+
+    n_rows: int
+    n_pairs: int
+    is_final: bool
+
+
+def planned_rounds(n_rows: int, n_splits: int, n_pairs: int) -> list[Round]:
+    """The rounds of a search on splits with so many training rows: what it will cost."""
+    heats = []
+    if n_rows > MANY:
+        heats = [Round(FEW, pairs, False) for pairs in _racing(min(n_splits, max(RACE)), n_pairs)]
+        n_pairs, n_splits = min(n_pairs, FINALISTS), n_finals(n_rows, n_splits)
+    return heats + [Round(n_rows, pairs, True) for pairs in _racing(n_splits, n_pairs)]
+
+
+def n_finals(n_rows: int, n_splits: int) -> int:
+    """On how many splits those that are left after heats race with all rows."""
+    return min(n_splits, max(2, round(FINAL_ROWS / n_rows)))
+
+
+def _racing(n_splits: int, n_pairs: int) -> Iterator[int]:
+    """How many pairs race on each of the splits."""
+    for place in range(n_splits):
+        n_pairs = min(n_pairs, RACE.get(place, n_pairs))
+        yield n_pairs
+
+
 def n_splits_for(n_samples: int) -> int:
     """How many splits: more where samples, and hence the ones held out, are few."""
     return min(MOST_SPLITS, max(FEWEST_SPLITS, TRAINED // n_samples))
@@ -180,14 +213,14 @@ def quick_search(
     score : callable, default=None
         ``score(labels, truth)`` of the samples held out; None is the accuracy.
     advance : callable, default=None
-        Called after every split.
+        Called after every split, heats among them (`planned_rounds`).
     seed : int, default=0
         Draws the part of the samples that the first rounds train on.
 
     Returns
     -------
     QuickResult
-        If interrupted after the race, of the splits that were finished.
+        If interrupted, of the splits that were finished, or of the heats if no other was.
     """
     grid = QuickGrid() if grid is None else grid
     unknown = [reader for reader in grid.readers if reader not in READERS]
@@ -216,30 +249,39 @@ class _Search:
     def run(self, splits: list[tuple[Ints, Ints]], advance: Callable[[], None]) -> QuickResult:
         alive, finals = self.grid.pairs, splits
         n_rows = max(len(train) for train, _ in splits)
-        if n_rows > MANY:
-            alive = self._heats(splits, alive)
-            finals = splits[: max(2, round(FINAL_ROWS / n_rows))]
+        heats: list[Floats] = []
         scores: list[Floats] = []
         interrupted = False
         try:
-            for train, valid in finals:
-                scores.append(self._scored(train, valid, alive))
-                advance()
-                alive = self._left(scores, alive)
+            if n_rows > MANY:
+                few = [(self._few(train), valid) for train, valid in splits[: max(RACE)]]
+                alive = self._raced(few, alive, heats, advance)
+                alive = self._best_pairs(heats, alive, FINALISTS)
+                finals = splits[: n_finals(n_rows, len(splits))]
+            self._raced(finals, alive, scores, advance)
         except KeyboardInterrupt:
-            if not scores:
+            if not (heats or scores):
                 raise
             interrupted = True
-        return QuickResult(self.grid, np.array(scores), self.n_decompositions, interrupted)
+        n_rounds, last = len(heats) + len(scores), np.array(scores or heats)
+        return QuickResult(self.grid, last, self.n_decompositions, n_rounds, interrupted)
 
-    def _heats(self, splits: list[tuple[Ints, Ints]], alive: list[Pair]) -> list[Pair]:
-        """The pairs that are best on training sets of few samples, over the splits of a race."""
-        scores: list[Floats] = []
-        for train, valid in splits[: max(RACE)]:
-            few = train[stratified(_consecutive(self.codes[train]), FEW, self.rng)]
-            scores.append(self._scored(few, valid, alive))
+    def _raced(
+        self,
+        splits: list[tuple[Ints, Ints]],
+        alive: list[Pair],
+        scores: list[Floats],
+        advance: Callable[[], None],
+    ) -> list[Pair]:
+        """Add the scores of the splits, one after another; the pairs that are left."""
+        for train, valid in splits:
+            scores.append(self._scored(train, valid, alive))
+            advance()
             alive = self._left(scores, alive)
-        return self._best_pairs(scores, alive, FINALISTS)
+        return alive
+
+    def _few(self, train: Ints) -> Ints:
+        return train[stratified(_consecutive(self.codes[train]), FEW, self.rng)]
 
     def _left(self, scores: list[Floats], alive: list[Pair]) -> list[Pair]:
         """The pairs that go on."""

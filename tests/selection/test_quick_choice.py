@@ -1,0 +1,256 @@
+"""What NSSECV makes of the quick search: what it keeps, what it says beforehand, when it is stopped."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from nsse import NSSE, NSSECV
+from nsse.selection import costs, nssecv
+from nsse.selection.quick import QuickGrid, Round, planned_rounds
+from searches import AT_A_SCALE, SPLITS, X, Y
+
+
+def fitted(**params):
+    return NSSECV(n_repeats=2, **params).fit(X, Y)
+
+
+# ------------------------------------------------------------------------------------- what is kept
+
+
+def test_an_estimator_that_was_stored_chooses_as_a_new_one():
+    """Values count, not objects: workers of joblib get copies."""
+    stored = pickle.loads(pickle.dumps(NSSE()))
+    found, expected = (fitted(estimator=estimator).cv_results_ for estimator in (stored, NSSE()))
+    assert found["params"] == expected["params"]
+    np.testing.assert_array_equal(found["mean_test_score"], expected["mean_test_score"])
+
+
+@pytest.mark.parametrize(
+    ("kept", "values"),
+    [
+        (("metric",), {"metric": ["euclidean"], "shrinkage": [1.0]}),
+        (("mu2", "classifier"), {"mu2": [0.01], "classifier": [None]}),
+        ((), {"metric": ["euclidean", "within"], "shrinkage": [0.1, 1.0, 10.0]}),
+    ],
+)
+def test_what_is_to_be_kept_is_not_searched(kept, values):
+    points = fitted(keep=kept).cv_results_["params"]
+    for name, expected in values.items():
+        assert sorted({point[name] for point in points}, key=str) == sorted(expected, key=str)
+
+
+def test_a_weight_that_is_given_is_scored_at_its_own_smoothness():
+    """ν = μ2/(μ1 n̄): the points of a whole search at that ν have the same scores."""
+    mean_class_size = len(Y) / len(np.unique(Y))
+    whole = fitted().cv_results_
+    given = fitted(estimator=NSSE(mu2=0.1 * mean_class_size)).cv_results_
+    same = [np.isclose(point["mu2"], 0.1 * mean_class_size) for point in whole["params"]]
+    assert sum(same) == len(given["params"])
+    first = "split0_test_score"
+    np.testing.assert_array_equal(given[first], whole[first][same])
+
+
+@pytest.mark.parametrize("keep", ["metric", ("metrics",), ("n_components",)])
+def test_only_what_is_chosen_can_be_kept(keep):
+    with pytest.raises(ValueError, match=r"`keep` must list parameters that the quick search chooses"):
+        fitted(keep=keep)
+
+
+def test_without_separation_nothing_is_searched():
+    with pytest.raises(ValueError, match=r'`mu1` must be positive for the quick.*search="full"'):
+        fitted(estimator=NSSE(mu1=0.0))
+
+
+# ------------------------------------------------------------------------------------- how long it takes
+
+
+class CountedCalls:
+    """The accuracy, counting the points that are scored; Ctrl-C is pressed at the calls named."""
+
+    def __init__(self, *interrupts):
+        self.calls, self.interrupts = 0, interrupts
+
+    def __call__(self, estimator, X, y):
+        self.calls += 1
+        if self.calls in self.interrupts:
+            raise KeyboardInterrupt
+        return float(np.mean(estimator.predict(X) == y))
+
+
+MANY = load_digits(return_X_y=True)[0][:400], load_digits(return_X_y=True)[1][:400]
+
+
+@pytest.mark.parametrize(("samples", "n_repeats"), [((X, Y), 6), (MANY, 5)], ids=["few", "many"])
+def test_the_rounds_that_are_planned_are_run(samples, n_repeats):
+    search = NSSECV(n_repeats=n_repeats, n_voters=1).fit(*samples)
+    n_train = len(search.best_estimator_.embedding_) * 4 // 5
+    rounds = planned_rounds(n_train, n_repeats, len(QuickGrid().pairs))
+    assert search.counts_["eigendecompositions"] == sum(one.n_pairs for one in rounds)
+    assert search.n_splits_ == sum(one.is_final for one in rounds)
+
+
+def test_rounds_by_hand():
+    few = planned_rounds(100, 6, 24)
+    assert [one.n_pairs for one in few] == [24, 24, 12, 12, 8, 8]
+    many = planned_rounds(720, 5, 24)
+    assert many[:5] == [Round(200, n_pairs, False) for n_pairs in (24, 24, 12, 12, 8)]
+    assert many[5:] == [Round(720, 4, True)] * 3
+    assert len(planned_rounds(720, 1, 24)) == 2  # no more finals than splits
+
+
+SEARCHES = {
+    "quick": NSSECV(),
+    "full": NSSECV(search="full"),
+    "sequential": NSSECV(search="sequential"),
+    "a grid": NSSECV({"mu2": [0.01, 0.1], "sigma": [0.5, 1.0]}),
+    "landmarks": NSSECV(estimator=NSSE(n_landmarks=100)),
+    "folds": NSSECV(cv=5),
+    "splits": NSSECV(cv=SPLITS),
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+def test_more_takes_longer(search, monkeypatch):
+    monkeypatch.setattr(costs, "seconds_per_unit", lambda: 1e-9)
+    seconds = search.estimate_seconds
+    assert 0 < seconds(200, 20, 5) < seconds(400, 20, 5) < seconds(4000, 20, 5)
+    assert seconds(400, 20, 5) < seconds(400, 500, 5)
+    assert seconds(400, 20, 5) < seconds(400, 20, 20)
+
+
+def test_seconds_are_counts_times_the_rate(monkeypatch):
+    """One pair, one weight, no metric, one reader, one voter: counted by hand."""
+    fixed = NSSE(metric="within", shrinkage=np.inf, sigma=1.0, mu2=0.1, classifier="scores")
+    search = NSSECV(estimator=fixed, n_repeats=3, n_voters=1, validation_fraction=0.2)
+    N, v, n, M = 80, 20, 7, 4
+    products = (N + v) ** 2 * n  # distances of all
+    # On every split: scatter of the features, distances along its axes; a decomposition, new samples.
+    products += 3 * (2 * N * n * n + (N + v) * N * n + v * N * (N + M))
+    values = 3 * (3 * N * n + costs.METRIC_PASSES * (N + v) * N + costs.KERNEL_PASSES * (N + v) * N)
+    cubes = 3 * sum(side**3 + costs.SQUARE * side**2 for side in (N, n))
+    steps = 3 * (costs.STEPS_OF_A_ROUND + costs.STEPS_OF_A_PAIR + M * costs.STEPS_OF_A_CLASS)
+    # The fit: distances and a problem.
+    A = N + v
+    products += A * A * n + costs.FIT_CUBES * A**3
+    values += (costs.FIT_PASSES + costs.NODE_PASSES) * A**2
+    steps += costs.STEPS_OF_A_FIT + M * costs.STEPS_OF_A_CLASS
+    units = cubes + costs.PRODUCT * products + costs.VALUE * values + costs.STEP * steps
+    for rate in (1e-9, 3e-10):
+        monkeypatch.setattr(costs, "seconds_per_unit", lambda rate=rate: rate)
+        assert search.estimate_seconds(A, n, M) == pytest.approx(rate * units)
+
+
+def test_the_rate_is_measured_in_no_time():
+    rate = costs.seconds_per_unit()
+    assert 1e-12 < rate < 1e-7
+    assert costs.TIMES * rate * costs.Work.eigenproblem(costs.TIMED).units < 0.2
+
+
+def test_workers_share_the_splits(monkeypatch):
+    monkeypatch.setattr(costs, "seconds_per_unit", lambda: 1e-9)
+    one, two, many = (
+        NSSECV(search="full", n_repeats=4, n_jobs=n_jobs, n_voters=1).estimate_seconds(300, 20)
+        for n_jobs in (1, 2, 50)
+    )
+    assert one > 1.8 * two > 3 * many
+
+
+# ---------------------------------------------------------------------------------------- the bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class ZMQInteractiveShell:
+    """By this name the kernel of a notebook is known."""
+
+
+def seen(monkeypatch, stream, rate=1.0, notebook=False, **params):
+    """What a search leaves on stderr where a unit of work takes so many seconds."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(costs, "seconds_per_unit", lambda: rate)
+    if notebook:
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=ZMQInteractiveShell))
+    NSSECV(**params).fit(X, Y)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "params", [{"n_repeats": 2}, {"param_grid": AT_A_SCALE, "cv": SPLITS[:2]}], ids=["quick", "a grid"]
+)
+def test_a_long_search_shows_a_bar_where_someone_looks(params, monkeypatch):
+    pytest.importorskip("rich")
+    assert "2/2" in seen(monkeypatch, Terminal(), **params)
+    assert seen(monkeypatch, Terminal(), rate=1e-12, **params) == ""
+    assert seen(monkeypatch, Terminal(), progress=False, **params) == ""
+    assert seen(monkeypatch, io.StringIO(), **params) == ""
+    assert "2/2" in seen(monkeypatch, io.StringIO(), rate=1e-12, progress=True, **params)
+    assert "2/2" in seen(monkeypatch, io.StringIO(), notebook=True, **params)
+
+
+def test_a_bar_is_left_out_without_rich(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert seen(monkeypatch, Terminal(), n_repeats=2) == ""
+
+
+def test_nobody_waits_for_a_rate_that_nobody_sees(monkeypatch):
+    def measured():
+        raise AssertionError("nobody is looking")
+
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.setattr(costs, "seconds_per_unit", measured)
+    fitted()
+    assert nssecv.SHOWN_FROM > 1
+
+
+# ------------------------------------------------------------------------------------- interrupts
+
+# Points of a round with all pairs: 24 pairs, 8 weights, 2 readers.
+ROUND = 384
+
+
+@pytest.mark.parametrize(("rounds", "at"), [(1, ROUND + 1), (2, 2 * ROUND + 5)])
+def test_an_interrupt_leaves_the_best_so_far(rounds, at):
+    with pytest.warns(UserWarning, match=rf"interrupted after {rounds} of 4 rounds") as caught:
+        search = NSSECV(n_repeats=4, scoring=CountedCalls(at)).fit(X, Y)
+    assert caught[0].filename == __file__
+    assert search.n_splits_ == rounds
+    assert len(search.voters_) > 1
+    whole = NSSECV(n_repeats=4).fit(X, Y).cv_results_
+    for split in range(rounds):
+        name = f"split{split}_test_score"
+        np.testing.assert_array_equal(search.cv_results_[name], whole[name])
+
+
+def test_an_interrupt_among_heats_leaves_the_best_of_these():
+    with pytest.warns(UserWarning, match=r"interrupted after 1 of 8 rounds"):
+        search = NSSECV(n_repeats=4, n_voters=1, scoring=CountedCalls(ROUND + 9)).fit(*MANY)
+    assert search.n_splits_ == 1
+    assert search.best_estimator_.embedding_.shape[0] == 400
+
+
+def test_an_interrupt_in_the_first_round_leaves_nothing():
+    search = NSSECV(n_repeats=4, scoring=CountedCalls(9))
+    with pytest.raises(KeyboardInterrupt, match=r"in the first of 4 rounds"):
+        search.fit(X, Y)
+    assert not hasattr(search, "n_features_in_")
+
+
+@pytest.mark.filterwarnings("ignore:NSSECV was interrupted")
+def test_a_second_interrupt_stops():
+    def press(step):
+        raise KeyboardInterrupt
+
+    search = NSSECV(n_repeats=4, estimator=NSSE(callback=press), scoring=CountedCalls(ROUND + 1))
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, Y)
+    assert not hasattr(search, "best_estimator_")
