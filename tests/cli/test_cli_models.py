@@ -73,7 +73,7 @@ def photos(tmp_path_factory):
 def test_fit_does_what_python_does(iris, fitted):
     _, X, y, X_new, _ = iris
     path, result = fitted
-    model, same = nsse.load(path), nsse.NSSE.as_published().fit(X, y)
+    model, same = nsse.load(path), nsse.NSSE().fit(X, y)
     np.testing.assert_array_equal(model.transform(X_new), same.transform(X_new))
     assert read_header(path).metadata == {
         "kind": "table",
@@ -94,7 +94,7 @@ def test_fit_passes_its_options_on(iris, tmp_path):
     result = told(
         *common, "--n-components", 1, "--sigma", 0.7, "--standardize", "--ignore", "petal width"
     )
-    same = make_pipeline(StandardScaler(), nsse.NSSE.as_published(1, sigma=0.7)).fit(X[:, :3], y)
+    same = make_pipeline(StandardScaler(), nsse.NSSE(1, sigma=0.7)).fit(X[:, :3], y)
     model = nsse.load(tmp_path / "m.nsse")
     np.testing.assert_array_equal(model.transform(X_new[:, :3]), same.transform(X_new[:, :3]))
     assert result["sigma_in_medians"] == pytest.approx(0.7)
@@ -106,7 +106,7 @@ def test_fit_takes_a_metric(iris, tmp_path):
     folder, X, y, X_new, _ = iris
     common = ("fit", folder / "train.csv", "--label", "species", "--out", tmp_path / "m.nsse")
     told(*common, "--metric", "within", "--shrinkage", 0.3)
-    same = nsse.NSSE.as_published(metric="within", shrinkage=0.3).fit(X, y)
+    same = nsse.NSSE(metric="within", shrinkage=0.3).fit(X, y)
     np.testing.assert_array_equal(nsse.load(tmp_path / "m.nsse").transform(X_new), same.transform(X_new))
 
 
@@ -232,7 +232,7 @@ def test_predict_writes_labels_distances_and_radii(ending, iris, fitted, tmp_pat
     result = run("predict", fitted[0], folder / "test.csv", "--out", out)
     frame = getattr(polars, f"read_{ending}")(out)
     assert frame.columns == ["row", "label", "distance", "radius"]
-    model = nsse.NSSE.as_published().fit(X, y)
+    model = nsse.NSSE().fit(X, y)
     embedded = model.transform(X_new)
     brute = np.sqrt(((embedded[:, None] - model.embedding_) ** 2).sum(axis=2)).min(axis=1)
     assert frame["row"].to_list() == list(range(1, 76))
@@ -258,7 +258,7 @@ def test_radii_of_a_pipeline_hold_for_the_standardised_columns(iris, tmp_path):
     run("fit", folder / "train.csv", "--label", "species", "--out", path, "--standardize")
     result = run("predict", path, folder / "test.csv", "--out", tmp_path / "l.csv")
     scaler = StandardScaler().fit(X)
-    model = nsse.NSSE.as_published().fit(scaler.transform(X), y)
+    model = nsse.NSSE().fit(scaler.transform(X), y)
     radii = [float(row["radius"]) for row in rows_of(tmp_path / "l.csv")]
     np.testing.assert_allclose(radii, model.certified_radius(scaler.transform(X_new)), rtol=1e-9)
     assert "measured on transformed columns" in result.stdout
@@ -266,7 +266,7 @@ def test_radii_of_a_pipeline_hold_for_the_standardised_columns(iris, tmp_path):
 
 def test_without_certificates_predict_says_why(blobs, tmp_path):
     np.save(tmp_path / "X.npy", blobs.X)
-    unproved = nsse.NSSE.as_published(2, classifier=KNeighborsClassifier(3, weights="distance"))
+    unproved = nsse.NSSE(2, classifier=KNeighborsClassifier(3, weights="distance"))
     for model, reason in (
         (nsse.LFDA(2), "Nothing is proved about the map of LFDA"),
         (unproved, "`classifier` must "),
@@ -354,7 +354,7 @@ def test_images_go_all_the_way(photos, tmp_path):
     assert "30 images in 3 classes, 12 x 10 grey levels." in result.stdout
     data = load_inputs(photos / "train", size=(12, 10), unit_norm=False)
     new = load_inputs(photos / "test", size=(12, 10), unit_norm=False)
-    model = nsse.NSSE.as_published().fit(data.X, data.y)
+    model = nsse.NSSE().fit(data.X, data.y)
     run("predict", path, photos / "test", "--out", tmp_path / "l.csv")
     rows = rows_of(tmp_path / "l.csv")
     assert [row["name"] for row in rows] == new.names
@@ -380,7 +380,7 @@ def test_images_go_all_the_way(photos, tmp_path):
 def test_arrays_go_all_the_way(blobs, tmp_path):
     np.savez(tmp_path / "d.npz", X=blobs.X.astype(np.float32), y=blobs.codes)
     run("fit", tmp_path / "d.npz", "--out", tmp_path / "m.nsse")
-    model = nsse.NSSE.as_published().fit(blobs.X.astype(np.float32), blobs.codes)
+    model = nsse.NSSE().fit(blobs.X.astype(np.float32), blobs.codes)
     loaded = nsse.load(tmp_path / "m.nsse")
     assert loaded.centers_.dtype == np.float32
     result = told("predict", tmp_path / "m.nsse", tmp_path / "d.npz")["predictions"]
@@ -392,11 +392,9 @@ def test_models_saved_in_python_are_read_by_what_they_tell_themselves(iris, tmp_
     pandas = pytest.importorskip("pandas", reason="feature names come from a data frame")
     folder, X, y, X_new, y_new = iris
     path = tmp_path / "m.nsse"
-    nsse.save(nsse.NSSE.as_published().fit(pandas.DataFrame(X, columns=COLUMNS), y), path)
+    nsse.save(nsse.NSSE().fit(pandas.DataFrame(X, columns=COLUMNS), y), path)
     result = told("evaluate", path, folder / "test.csv", "--label", "species")
-    assert result["error"] == pytest.approx(
-        np.mean(nsse.NSSE.as_published().fit(X, y).predict(X_new) != y_new)
-    )
+    assert result["error"] == pytest.approx(np.mean(nsse.NSSE().fit(X, y).predict(X_new) != y_new))
 
 
 def test_info_reads_the_header_alone(iris, fitted, tmp_path, monkeypatch):
@@ -404,7 +402,7 @@ def test_info_reads_the_header_alone(iris, fitted, tmp_path, monkeypatch):
     path, _ = fitted
     result = told("info", path)
     assert result["facts"]["classes"] == ["setosa", "versicolor", "virginica"]
-    assert result["facts"]["parameters"]["mu2"] == 0.01
+    assert result["facts"]["parameters"]["sigma"] == 0.65
     assert (result["facts"]["n_samples"], result["facts"]["n_components"]) == (75, 2)
     assert result["metadata"]["columns"] == COLUMNS
     assert (result["nsse"], result["bytes"]) == (nsse.__version__, path.stat().st_size)

@@ -29,7 +29,7 @@ def irises(tmp_path_factory):
     """A model file and samples."""
     folder = tmp_path_factory.mktemp("irises")
     X, y = load_iris(return_X_y=True)
-    nsse.save(nsse.NSSE.as_published(sigma=1.0).fit(X[::3], y[::3]), folder / "model.nsse")
+    nsse.save(nsse.NSSE(sigma=1.0).fit(X[::3], y[::3]), folder / "model.nsse")
     np.save(folder / "new.npy", X[1::3])
     return folder / "model.nsse", folder / "new.npy"
 

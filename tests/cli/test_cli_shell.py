@@ -112,7 +112,7 @@ def test_one_call_with_debug_leaves_the_next_without(tmp_path):
 def test_warnings_are_lines_of_ours(data, tmp_path):
     # A kernel scale at the end of its range: NSSE warns.
     X, y = np.load(data)["X"], np.load(data)["y"]
-    model = nsse.NSSE.as_published(sigma=5.0, mu2=1e-9)
+    model = nsse.NSSE(sigma=5.0, mu2=1e-9)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         nsse.save(model.fit(X, y), tmp_path / "m.nsse")

@@ -43,8 +43,8 @@ def case(request, tmp_path):
     order = np.random.default_rng(0).permutation(len(X))
     X, y = X[order], y[order]
     model = {
-        "one map": NSSE.as_published(2),
-        "pipeline": make_pipeline("passthrough", StandardScaler(), NSSE.as_published(2)),
+        "one map": NSSE(2),
+        "pipeline": make_pipeline("passthrough", StandardScaler(), NSSE(2)),
         "vote": NSSECV(GRID, n_voters=3, n_repeats=2, random_state=0),
     }[request.param].fit(X[N_NEW:], y[N_NEW:])
     nsse.save(model, tmp_path / "m.nsse")

@@ -158,7 +158,7 @@ def test_a_vote_is_counted_in_the_graph(dtype, apart):
 
 def test_voters_with_the_same_centres_measure_distances_once(apart):
     X, codes, _ = apart
-    same = [nsse.NSSE(sigma=s) for s in (0.5, 0.7, 1.0)]
+    same = [nsse.NSSE(sigma=s, metric="euclidean") for s in (0.5, 0.7, 1.0)]
     in_a_metric = [nsse.NSSE(sigma=s, metric="within") for s in (0.5, 0.7)]
     graph = nsse.to_onnx(voting(X, codes, *same, *in_a_metric)).graph
     shapes = [tuple(constant.dims) for constant in graph.initializer]

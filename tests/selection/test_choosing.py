@@ -172,7 +172,7 @@ def test_interrupted_it_fits_what_it_has(digits, monkeypatch):
     quick_search = choosing.quick_search
     monkeypatch.setattr(choosing, "quick_search", stopping)
     with pytest.warns(
-        UserWarning, match="interrupted after 3 of 8 splits: the best point so far"
+        UserWarning, match="interrupted after 3 of 8 rounds: the best points so far"
     ) as told:
         search = NSSECV(n_repeats=8).fit(X, y)
     assert told[0].filename == __file__

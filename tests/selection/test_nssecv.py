@@ -373,6 +373,7 @@ def test_a_negative_tolerance_is_refused():
 
 
 def counts_of(grid, splits=SPLITS, **options):
+    options = {"estimator": NSSE.as_published()} | options
     return NSSECV(grid, cv=splits, **options).fit(X, Y).counts_
 
 

@@ -35,8 +35,9 @@ def test_an_estimator_that_was_stored_chooses_as_a_new_one():
 @pytest.mark.parametrize(
     ("kept", "values"),
     [
-        (("metric",), {"metric": ["euclidean"], "shrinkage": [1.0]}),
-        (("mu2", "classifier"), {"mu2": [0.01], "classifier": [None]}),
+        (("metric",), {"metric": ["within"], "shrinkage": [0.1, 1.0, 10.0]}),
+        (("metric", "shrinkage"), {"metric": ["within"], "shrinkage": [3.0]}),
+        (("mu2", "classifier"), {"mu2": [None], "classifier": [None]}),
         ((), {"metric": ["euclidean", "within"], "shrinkage": [0.1, 1.0, 10.0]}),
     ],
 )
@@ -98,10 +99,10 @@ def test_the_rounds_that_are_planned_are_run(samples, n_repeats):
 
 def test_rounds_by_hand():
     few = planned_rounds(100, 6, 24)
-    assert [one.n_pairs for one in few] == [24, 24, 12, 12, 8, 8]
+    assert [one.n_pairs for one in few] == [24, 24, 16, 16, 10, 10]
     many = planned_rounds(720, 5, 24)
-    assert many[:5] == [Round(200, n_pairs, False) for n_pairs in (24, 24, 12, 12, 8)]
-    assert many[5:] == [Round(720, 4, True)] * 3
+    assert many[:4] == [Round(200, n_pairs, False) for n_pairs in (24, 24, 16, 16)]
+    assert many[4:] == [Round(720, 4, True)] * 3
     assert len(planned_rounds(720, 1, 24)) == 2  # no more finals than splits
 
 

@@ -6,9 +6,9 @@
 with λ_k = c_k'Pc_k the eigenvalue of a coordinate, ȳ_c the mean of a class of n_c samples, ȳ that of all
 N and n̄ the mean class size. t_k is between + within + smooth, the whole of what the coordinate does:
 one that separates little beside what it costs counts little. r = N/(N + α) of the mean of f is taken
-off, for α is the price of a constant. Scores add up to 1. Far from the training samples f shrinks towards
-zero and leaves the shares of the classes and that constant; on the way there its direction decides,
-where distances to single samples decide by noise. See ``docs/derivation.md``, section 9.
+off, for α is the price of a constant. Scores add up to 1. Far from the training samples f shrinks
+towards zero and leaves the shares of the classes and that constant; on the way there its direction
+decides, where distances to single samples decide by noise. See ``docs/derivation.md``, section 9.
 """
 
 from __future__ import annotations

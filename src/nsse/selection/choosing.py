@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from nsse._errors import listed, rule_error
 from nsse._progress import progress_bar
+from nsse.estimators._settings import SMOOTHNESS
 from nsse.selection.quick import QuickGrid, planned_rounds, quick_search
 from nsse.selection.scoring import code_scorer
 from nsse.selection.search import NoPointError, Scores, run_search
@@ -118,12 +119,14 @@ def full_choice(model: Any, base: Any, grid: Any, trial: Trial, n_splits: int, n
 def _fixed(base: Any, keep: Collection[str]) -> dict[str, Any]:
     """What is to be kept, and what the estimator says otherwise than NSSE does by itself."""
     given, usual = base.get_params(deep=False), type(base)().get_params(deep=False)
-    return {name: given[name] for name in CHOSEN if name in keep or not _same(given[name], usual[name])}
+    return {name: given[name] for name in CHOSEN if name in keep or _is_said(given[name], usual[name])}
 
 
-def _same(value: Any, other: Any) -> bool:
-    plain = (str, int, float, type(None))
-    return isinstance(value, plain) and isinstance(other, plain) and value == other
+def _is_said(value: Any, usual: Any) -> bool:
+    """Whether it is a value of its own; None leaves the choice to whoever makes it."""
+    plain = (str, int, float)
+    same = isinstance(value, plain) and isinstance(usual, plain) and value == usual
+    return value is not None and not same
 
 
 def check_quick(base: Any, keep: Any) -> None:
@@ -146,10 +149,12 @@ def quick_grid(base: Any, keep: Collection[str], mean_class_size: float) -> Quic
         grid = replace(grid, shrinkages=(float(fixed["shrinkage"]),))
     elif "metric" in fixed:
         grid = replace(grid, shrinkages=tuple(s for s in grid.shrinkages if np.isfinite(s)))
-    if "sigma" in fixed:
+    if fixed.get("sigma") is not None:
         grid = replace(grid, sigmas=(float(fixed["sigma"]),))
     if "mu2" in fixed:
-        grid = replace(grid, nus=(float(fixed["mu2"]) / (base.mu1 * mean_class_size),))
+        usual = fixed["mu2"] is None
+        nu = SMOOTHNESS if usual else float(fixed["mu2"]) / (base.mu1 * mean_class_size)
+        grid = replace(grid, nus=(nu,))
     if "classifier" in fixed:
         named = fixed["classifier"] if isinstance(fixed["classifier"], str) else "scores"
         grid = replace(grid, readers=(named,))
@@ -166,4 +171,4 @@ def _params(point: dict[str, Any], fixed: dict[str, Any]) -> dict[str, Any]:
         "mu2": point["mu2"],
         "classifier": point["reader"],
     }
-    return told | fixed
+    return told | {name: value for name, value in fixed.items() if value is not None or name != "sigma"}

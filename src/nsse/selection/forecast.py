@@ -84,11 +84,11 @@ class Forecast:
     def _fits(self) -> Work:
         sizes, m = self._sizes(self.shape[0]), self._n_centers(self.shape[0])
         if isinstance(self.grid, QuickGrid):
-            n_within = self._share_in_metric * self.n_voters
+            n_within = self._share_in_metric * self._n_voting
             within, without = (
                 fit_work(sizes, m, in_metric=in_it, searches=False) for in_it in (True, False)
             )
-            return within.times(n_within) + without.times(self.n_voters - n_within)
+            return within.times(n_within) + without.times(self._n_voting - n_within)
         at_scale = fit_work(sizes, m, in_metric=self.settings.metric == "within", searches=False)
         finds = self.settings.sigma is None and "sigma" not in self.grid[0]
         first = fit_work(sizes, m, in_metric=self.settings.metric == "within", searches=finds)
@@ -124,7 +124,13 @@ class Forecast:
         sizes = self._sizes(self.shape[0])
         centers = self._n_centers(self.shape[0]) * (2 * sizes.n_features + sizes.n_components)
         axes = self._share_in_metric * sizes.n_features * sizes.n_axes
-        return float(FLOAT * (self.n_voters - 1) * (centers + axes + sizes.n_rows * sizes.n_components))
+        return float(FLOAT * (self._n_voting - 1) * (centers + axes + sizes.n_rows * sizes.n_components))
+
+    @property
+    def _n_voting(self) -> int:
+        """No more than the pairs that are left in the end, each by every reader."""
+        assert isinstance(self.grid, QuickGrid)
+        return min(self.n_voters, self.rounds[-1].n_pairs * len(self.grid.readers))
 
     @property
     def _share_in_metric(self) -> float:
