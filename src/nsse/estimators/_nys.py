@@ -129,10 +129,11 @@ class NYS(DirectClassifier):
             sigma, d = held_out_choice(D2, codes, sigmas, dimensions)
         K = _kernel(D2, sigma, kept)
         solution = normalized_eigenmap(K, d)
-        warn_if_degenerate(solution, "Raise `n_neighbors` or `sigma`, or change `n_components`.")
         eigenvalues, vectors = self._existing(solution)
         Y = vectors * unsupervised_signs(vectors)
         coef = nystrom_coefficients(Y, eigenvalues, degrees(K) / len(codes))
+        if len(eigenvalues) == d:  # else the last ones are rounding, which was left out
+            warn_if_degenerate(solution, "Raise `n_neighbors` or `sigma`, or change `n_components`.")
         self._expansion = NystromExpansion.at(X, coef, sigma * unit, self._neighborhoods(D2, unit))
         self.eigenvalues_, self.sigma_, self.length_unit_ = eigenvalues, sigma * unit, unit
         self.embedding_ = self._expansion(X).astype(X.dtype, copy=False)
