@@ -39,7 +39,8 @@ class IsoKRR(DirectClassifier, GaussianMapClassifier):
         positive eigenvalues where that is less.
     n_neighbors : int, default=None
         Samples at the smallest dissimilarities joined in the graph (all of them where there are no
-        more). Two samples are joined if either is a neighbour of the other. None joins all pairs.
+        more). Two samples are joined if either is a neighbour of the other. None joins all pairs; with
+        a thousand samples or more a number is faster.
     beta : float, default=10.0
         β, in squared units of length: the larger, the less distances matter beside the labels. None
         takes the square of the mean distance between samples, about 1 (see Notes).

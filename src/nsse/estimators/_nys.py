@@ -83,9 +83,9 @@ class NYS(DirectClassifier):
     it is not its own. A neighbour graph in several pieces may leave the coordinates undetermined; the
     fit then warns (`DegenerateEmbeddingWarning`).
 
-    What is held out is a third of every class, three times, and the choice costs about as much as the
-    fit; of more than 1000 samples it looks at a part. The defaults of version 0.1 were None for both
-    parameters; ``benchmarks/fair_defaults.py`` compares the errors.
+    What is held out is a third of every class, three times. The choice takes several times as long as a
+    fit with given parameters; of more than 1000 samples it looks at a part. The defaults of version 0.1
+    were None for both parameters; ``benchmarks/fair_defaults.py`` compares the errors.
 
     References
     ----------

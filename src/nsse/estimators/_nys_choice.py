@@ -26,7 +26,7 @@ SIGMAS = (1.0, 3.0)
 # Dimensions that are tried, in numbers of classes, beside n_classes − 1 and all there are.
 MULTIPLES = (0.5, 2, 4, 8)
 FOLDS = 3
-# Of more samples every second, third, … is looked at: the choice is to cost no more than a fit.
+# Of more samples every second, third, … is looked at: every eigenmap of the choice is a complete one.
 MOST = 1000
 
 
