@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from nsse.estimators.catalogue import catalogue
+from nsse.estimators.catalogue import DEFAULTS_0_1, catalogue
 from nsse.paper.grids import GRIDS as OTHERS
 from nsse.paper.grids import MANY, MODERN, MULTIPLES, Grid, dimensions
 
@@ -21,8 +21,8 @@ GRIDS = {"NSSE": Grid({RATIO: (5.0, 50.0, 500.0)}, {RATIO: (50.0, 500.0)})} | {
 
 
 def candidate(method: str, parameters: dict[str, Any], n_samples: int, n_classes: int) -> Any:
-    """The estimator of the catalogue with these parameters."""
-    chosen = dict(parameters)
+    """The estimator of the catalogue with these parameters; what no grid varies is as it was in 0.1."""
+    chosen = DEFAULTS_0_1.get(method, {}) | parameters
     if RATIO in chosen:
         mu2 = catalogue()[method].get_params()["mu2"]
         chosen["mu3"] = chosen.pop(RATIO) * mu2 * (n_classes - 1)

@@ -34,6 +34,7 @@ from common import (
     write_json,
 )
 from nsse import LDE, LFDA, NYS, SPE, SUPLAP, IsoKRR, MReg
+from nsse.estimators.catalogue import DEFAULTS_0_1
 
 N_TEST = 500
 # Two runs of one code differ by so much on a machine with something else to do.
@@ -55,20 +56,22 @@ class Race:
     transforms: bool = True
 
 
+# The obvious functions have the parameters of version 0.1.
 RACES = {
-    "SUPLAP": Race(SUPLAP, obvious.suplap),
-    "LFDA": Race(LFDA, obvious.lfda),
-    "LDE": Race(LDE, obvious.lde),
-    "NYS": Race(NYS, obvious.nys),
-    "SPE": Race(SPE, obvious.spe),
-    "IsoKRR": Race(IsoKRR, obvious.isokrr),
+    "SUPLAP": Race(lambda: SUPLAP(**DEFAULTS_0_1["SUPLAP"]), obvious.suplap),
+    "LFDA": Race(lambda: LFDA(**DEFAULTS_0_1["LFDA"]), obvious.lfda),
+    "LDE": Race(lambda: LDE(**DEFAULTS_0_1["LDE"]), obvious.lde),
+    "NYS": Race(lambda: NYS(**DEFAULTS_0_1["NYS"]), obvious.nys),
+    "SPE": Race(lambda: SPE(**DEFAULTS_0_1["SPE"]), obvious.spe),
+    "IsoKRR": Race(lambda: IsoKRR(**DEFAULTS_0_1["IsoKRR"]), obvious.isokrr),
     "MReg": Race(MReg, obvious.mreg),
 }
 SPARSE_RACES = {
     "SUPLAP, 10 neighbours": Race(
-        lambda: SUPLAP(n_neighbors=10, n_neighbors_between=10), lambda X, y: obvious.suplap(X, y, 10)
+        lambda: SUPLAP(mu=0.01, n_neighbors=10, n_neighbors_between=10),
+        lambda X, y: obvious.suplap(X, y, 10),
     ),
-    "LDE, 5 and 20 neighbours": Race(LDE, obvious.lde),
+    "LDE, 5 and 20 neighbours": Race(lambda: LDE(**DEFAULTS_0_1["LDE"]), obvious.lde),
     "NYS, 10 neighbours": Race(
         lambda: NYS(n_neighbors=10), lambda X, y: obvious.nys(X, y, 10), transforms=False
     ),

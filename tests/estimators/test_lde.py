@@ -5,6 +5,7 @@ import oracles_lfda_lde as oracle
 import pytest
 from scipy import linalg, sparse
 from sklearn.datasets import make_classification
+from sklearn.decomposition import PCA
 
 from nsse import LDE
 from nsse.graphs.local_discriminant import discriminant_graphs
@@ -68,13 +69,13 @@ def test_subspace_is_optimal(blobs, k, k_between):
 def test_beta_is_in_squared_units_of_length(blobs):
     X, codes = blobs
     unit = np.sqrt(np.median(squared_distances(X)[np.triu_indices(len(X), 1)]))
-    model = LDE(beta=0.3).fit(X, codes)
+    model = LDE(None, beta=0.3).fit(X, codes)
     assert model.length_unit_ == pytest.approx(unit)
     assert model.beta_ == pytest.approx(0.3 * unit**2)
     between, within = literal_scatters(X, codes, t=0.3 * unit**2)
     values = linalg.eigh(between, within, eigvals_only=True)[::-1]
     np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-8)
-    absolute = LDE(beta=model.beta_, length_unit=1.0).fit(X, codes)
+    absolute = LDE(None, beta=model.beta_, length_unit=1.0).fit(X, codes)
     np.testing.assert_allclose(absolute.components_, model.components_, atol=1e-9)
 
 
@@ -111,7 +112,7 @@ def test_plain_classification_has_no_nan():
 @pytest.mark.parametrize("pca", ["auto", None, 0.9, 5])
 def test_more_features_than_samples(make_blobs, pca):
     X, codes = make_blobs((8, 7, 6), n_features=60)
-    model = LDE(pca=pca).fit(X, codes)
+    model = LDE(None, pca=pca, reg=None).fit(X, codes)
     assert np.all(np.isfinite(model.components_))
     assert model.embedding_.shape == (21, model.n_pca_components_)
     assert (model.reg_ > 0) == (pca is None)
@@ -122,7 +123,7 @@ def test_class_in_pieces_lowers_the_rank(make_blobs):
     X = X + 100.0 * (np.arange(16)[:, np.newaxis] // 4)  # every class in two pieces
     W = discriminant_graphs(squared_distances(X), codes, 2, 2, None).within
     assert graph_rank(W) <= 16 - 4
-    assert LDE(n_neighbors=2).fit(X, codes).n_pca_components_ <= graph_rank(W)
+    assert LDE(n_neighbors=2, pca="auto").fit(X, codes).n_pca_components_ <= graph_rank(W)
 
 
 def test_constant_features_and_duplicates(blobs):
@@ -149,8 +150,32 @@ def test_classes_smaller_than_k_in_any_order(make_blobs):
         np.testing.assert_allclose(np.abs(other.embedding_), np.abs(one.embedding_), atol=1e-7)
 
 
-def test_two_classes_have_more_than_one_component(make_blobs):
-    assert LDE().fit(*make_blobs((20, 20))).embedding_.shape == (40, 5)
+@pytest.mark.parametrize(
+    ("sizes", "n_features", "expected"),
+    [((20, 20), 5, 3), ((9, 9, 9, 9), 5, 3), ((9,) * 6, 9, 5), ((9,) * 6, 4, 4), ((20, 20), 2, 2)],
+)
+def test_coordinates_by_default(make_blobs, sizes, n_features, expected):
+    """One less than classes, three at least, no more than there are axes; the first of all."""
+    data = make_blobs(sizes, n_features=n_features)
+    model, whole = LDE().fit(*data), LDE(None).fit(*data)
+    assert model.embedding_.shape[1] == expected
+    assert whole.embedding_.shape[1] == n_features
+    np.testing.assert_allclose(model.embedding_, whole.embedding_[:, :expected], atol=1e-9)
+
+
+def test_few_samples_get_a_ridge_on_all_axes(make_blobs):
+    """The same as on the coordinates of scikit-learn's PCA, by the definition."""
+    X, codes = make_blobs((8, 7, 6), n_features=60)
+    model = LDE().fit(X, codes)
+    Z = PCA(20).fit_transform(X)
+    between, within = literal_scatters(Z, codes)
+    ridge = 0.3 * np.trace(within) / 20
+    assert model.reg_ == pytest.approx(ridge)
+    values, V = linalg.eigh(between, within + ridge * np.eye(20))
+    np.testing.assert_allclose(model.eigenvalues_, values[::-1][:3], rtol=1e-8)
+    expected = Z @ V[:, ::-1][:, :3]
+    signs = np.sign(np.sum(expected * model.embedding_, axis=0))
+    np.testing.assert_allclose(model.embedding_, expected * signs, atol=1e-8)
 
 
 # Errors

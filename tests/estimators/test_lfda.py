@@ -5,7 +5,9 @@ import oracles_lfda_lde as oracle
 import pytest
 from scipy import linalg, sparse
 from sklearn.datasets import make_classification
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.pipeline import make_pipeline
 
 from nsse import LFDA
 from nsse.extensions.linear import linear_map
@@ -168,7 +170,7 @@ def test_classes_smaller_than_k_in_any_order(make_blobs):
 @pytest.mark.parametrize("pca", ["auto", None, 0.9, 5])
 def test_more_features_than_samples(make_blobs, pca):
     X, codes = make_blobs((8, 7, 6), n_features=60)
-    model = LFDA(pca=pca).fit(X, codes)
+    model = LFDA(pca=pca, reg=None).fit(X, codes)
     assert np.all(np.isfinite(model.components_))
     assert model.embedding_.shape == (21, model.n_pca_components_)
     if pca is None:
@@ -192,9 +194,40 @@ def test_axes_asked_for_hold_the_share_of_the_variance(make_blobs):
 
 def test_axes_are_left_out_only_where_samples_are_too_few(make_blobs):
     X, codes = make_blobs((8, 7, 6), n_features=18)
-    assert LFDA().fit(X, codes).n_pca_components_ == 18
+    assert LFDA(pca="auto").fit(X, codes).n_pca_components_ == 18
     X, codes = make_blobs((8, 7, 6), n_features=19)
-    assert LFDA().fit(X, codes).n_pca_components_ < 18
+    assert LFDA(pca="auto").fit(X, codes).n_pca_components_ < 18
+    assert LFDA().fit(X, codes).n_pca_components_ == 19
+
+
+def test_few_samples_get_a_ridge_on_all_axes(make_blobs):
+    """The same as on the coordinates of scikit-learn's PCA, by the definition."""
+    X, codes = make_blobs((8, 7, 6), n_features=60)
+    model = LFDA(metric="plain").fit(X, codes)
+    Z = PCA(20).fit_transform(X)
+    S_lb, S_lw = oracle.lfda_scatters(oracle.local_scaling(X, codes, 7), Z, codes)
+    ridge = 0.3 * np.trace(S_lw) / 20
+    assert model.reg_ == pytest.approx(ridge)
+    values, V = linalg.eigh(S_lb, S_lw + ridge * np.eye(20))
+    np.testing.assert_allclose(model.eigenvalues_, values[::-1], rtol=1e-8, atol=1e-10)
+    # The first coordinates: of the last eigenvalues several are equal.
+    up_to_sign(model.embedding_[:, :3], (Z @ V[:, ::-1])[:, :3], 1e-8)
+
+
+@pytest.mark.parametrize(("n_features", "few"), [(6, False), (7, True)])
+def test_samples_are_few_below_three_for_every_axis(make_blobs, n_features, few):
+    """21 samples of 3 classes: S_lw can have rank 18."""
+    X, codes = make_blobs((8, 7, 6), n_features=n_features)
+    assert (LFDA().fit(X, codes).reg_ > 0) == few
+    assert LFDA(reg=None).fit(X, codes).reg_ == 0
+
+
+def test_axes_in_front_are_those_of_a_pipeline(make_blobs):
+    X, codes = make_blobs((8, 7, 6), n_features=60)
+    # Local affinities would see the distances that are left.
+    model = LFDA(3, affinity="ones", pca=0.9).fit(X, codes)
+    pipeline = make_pipeline(PCA(0.9, svd_solver="full"), LFDA(3, affinity="ones")).fit(X, codes)
+    up_to_sign(model.embedding_, pipeline[-1].embedding_, 1e-8)
 
 
 def test_ridge_is_the_share_of_the_mean_eigenvalue(blobs):

@@ -247,8 +247,10 @@ def test_two_classes_need_one_coordinate(make_blobs, model):
     n_coordinates = fitted(model, *data).transform(data.X).shape[1]
     if isinstance(model, nsse.MReg):
         assert n_coordinates == 2  # a score for every class
-    elif isinstance(model, nsse.LDE | nsse.LFDA | nsse.WithinMetric):
+    elif isinstance(model, nsse.LFDA | nsse.WithinMetric):
         assert n_coordinates == 5  # all axes
+    elif isinstance(model, nsse.LDE):
+        assert n_coordinates == 3  # it goes on beyond n_classes - 1
     else:
         assert n_coordinates == 1
 

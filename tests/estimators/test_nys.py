@@ -8,6 +8,8 @@ import pytest
 from sklearn.manifold import SpectralEmbedding
 
 from nsse import NYS, DegenerateEmbeddingWarning
+from nsse.estimators import _nys_choice
+from nsse.estimators._nys_choice import dimensions_tried
 from nsse.graphs import nearest, squared_radii, symmetric_graph, within_reach
 from nsse.kernels import squared_distances
 from nsse.solvers import eigenmap, normalized_eigenmap
@@ -75,12 +77,75 @@ def test_reach_is_the_symmetric_graph_of_nearest_neighbors(blobs, k):
 
 
 @pytest.mark.parametrize("k", [None, 10])
-def test_sigma_by_default_is_the_root_mean_square_of_the_kept_distances(blobs, k):
-    model = NYS(3, n_neighbors=k).fit(*blobs)
+def test_sigma_none_is_the_root_mean_square_of_the_kept_distances(blobs, k):
+    model = NYS(3, sigma=None, n_neighbors=k).fit(*blobs)
     kept = oracles.kernel_matrix(blobs.X, blobs.X, 1e9, k) > 0
     np.fill_diagonal(kept, False)
     kept = [oracles.distance2(blobs.X[i], blobs.X[j]) for i, j in np.argwhere(kept)]
     assert model.sigma_ == pytest.approx(np.sqrt(np.mean(kept)), rel=1e-9)
+
+
+def test_what_is_left_to_the_data_has_the_fewest_mistakes(digits):
+    """Every candidate by the definition: a third of every class held out in turn, the nearest name."""
+    rows = np.flatnonzero(np.isin(digits.codes, (1, 8, 9)))[::2]
+    X, codes = digits.X[rows], np.unique(digits.codes[rows], return_inverse=True)[1]
+    N, unit = len(X), np.sqrt(np.median(squared_distances(X)[np.triu_indices(len(X), 1)]))
+    density = np.exp(-squared_distances(X) / unit**2).sum(axis=1)
+    place = np.array([np.sum((codes == codes[i]) & (density < density[i])) for i in range(N)])
+    mistakes = {}
+    for d in (2, 6, 12, 24, N - 1):  # 1.5 is rounded to 2, as is n_classes - 1
+        for sigma in (1.0, 3.0):
+            mistakes[d, sigma] = 0
+            for fold in range(3):
+                train, held = place % 3 != fold, place % 3 == fold
+                n = int(train.sum())
+                kernel = oracles.normalized_kernel_matrix(X[train], X[train], sigma * unit)
+                values, Y = oracles.eigenmap_of_kernel(kernel, min(max(1, round(d * n / N)), n - 1))
+                Z = oracles.nystrom(X[train], Y, values, X[held], sigma * unit)
+                near = [np.argmin([oracles.distance2(z, y) for y in Y]) for z in Z]
+                mistakes[d, sigma] += int(np.sum(codes[train][near] != codes[held]))
+    assert len(set(mistakes.values())) > 3
+    d, sigma = min(mistakes, key=lambda tried: (mistakes[tried], tried))
+    model = NYS().fit(X, codes)
+    assert (model.embedding_.shape[1], model.sigma_) == (d, pytest.approx(sigma * unit))
+    only = {tried: count for tried, count in mistakes.items() if tried[1] == 3.0}
+    assert NYS(sigma=3.0).fit(X, codes).embedding_.shape[1] == min(only, key=lambda t: (only[t], t))[0]
+
+
+def test_the_choice_does_not_depend_on_the_order(digits):
+    X, codes = digits.X[::2], digits.codes[::2]
+    order = np.random.default_rng(0).permutation(len(X))
+    one, other = NYS().fit(X, codes), NYS().fit(X[order], codes[order])
+    assert other.embedding_.shape == one.embedding_.shape
+    assert other.sigma_ == pytest.approx(one.sigma_)
+
+
+def test_with_neighbors_nothing_is_left_to_the_data(blobs):
+    one, other = NYS(n_neighbors=12).fit(*blobs), NYS(None, sigma=None, n_neighbors=12).fit(*blobs)
+    np.testing.assert_array_equal(one.embedding_, other.embedding_)
+    assert one.embedding_.shape == (60, 3)
+
+
+def test_coordinates_that_are_rounding_are_left_out_where_none_was_asked_for(blobs):
+    """A wide kernel of 60 samples on a line has few coordinates; all of them is no error."""
+    X = blobs.X[:, :1]
+    assert NYS().fit(X, blobs.codes).embedding_.shape[1] < 59
+    assert dimensions_tried(60, 3) == [2, 6, 12, 24, 59]
+    assert dimensions_tried(4, 2) == [1, 3]
+    assert dimensions_tried(2, 2) == [1]
+
+
+def test_many_samples_are_chosen_on_by_a_part(blobs, monkeypatch):
+    seen = []
+
+    def watched(K, d):
+        seen.append(len(K))
+        return normalized_eigenmap(K, d)
+
+    monkeypatch.setattr(_nys_choice, "MOST", 30)
+    monkeypatch.setattr(_nys_choice, "normalized_eigenmap", watched)
+    assert np.all(np.isfinite(NYS().fit(*blobs).embedding_))
+    assert max(seen) <= 21  # two thirds of 30, up to the rounding of four classes
 
 
 def test_sparse_and_dense_solvers_agree(digits, monkeypatch):

@@ -21,7 +21,8 @@ KINDS = [("adaptive", "adaptive"), (3, 5), (50, "adaptive"), ("adaptive", 2), (N
 
 
 def fitted(data, **parameters):
-    parameters = {"n_components": 3, "n_neighbors_between": 10, "mu": 0.1, **parameters}
+    chosen = {"n_neighbors": "adaptive", "n_neighbors_between": 10, "mu": 0.1}
+    parameters = {"n_components": 3, **chosen, **parameters}
     return SUPLAP(**parameters).fit(data.X, data.codes)
 
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import nsse
+from nsse.estimators.catalogue import DEFAULTS_0_1
 
 pytest.importorskip("skops.io", reason="model files need skops: pip install 'nsse[files]'")
 
@@ -40,6 +41,21 @@ def test_a_model_of_0_1_can_be_shown_and_copied(kind):
     copied = clone(inner)
     assert copied.normalization == "samples"
     assert copied.embedding_scale == "orthonormal"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
+@pytest.mark.parametrize("name", ["SUPLAP", "LFDA", "LDE", "NYS", "SPE", "IsoKRR", "MReg"])
+def test_defaults_of_0_1_are_those_its_files_have(name):
+    """All that differs from today's defaults is listed; `n_components` and one more were given."""
+    given = {"n_components", "n_neighbors_between", "classifier"}
+    model = nsse.load(FOLDER / f"{name.lower()}.nsse")
+    today = type(model)().get_params()
+    changed = {key: value for key, value in model.get_params().items() if value != today[key]}
+    listed = DEFAULTS_0_1.get(name, {})
+    assert {k: v for k, v in changed.items() if k not in given} == {
+        k: v for k, v in listed.items() if k not in given
+    }
+    assert listed.get("n_components") is None
 
 
 # scikit-learn rightly says that its own part of the file is of another version of it.

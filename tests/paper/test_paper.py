@@ -13,6 +13,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from nsse import NSSE, NSSECV, SUPLAP
+from nsse.estimators.catalogue import DEFAULTS_0_1
 from nsse.evaluation import Row, per_class_split
 from nsse.extensions import nearest_labels
 from nsse.paper import figures, nsse_row
@@ -207,7 +208,8 @@ def test_other_row_has_the_mistakes_of_separate_fits():
     assert {c.d for c in errors} == {4, 9, 20, "all"}
     for c, count in errors.items():
         if c.d == 9:  # below, equal eigenvalues leave the basis to chance
-            model = SUPLAP(c.d, **c.parameters).fit(data.X[train], data.y[train])
+            parameters = DEFAULTS_0_1["SUPLAP"] | c.parameters
+            model = SUPLAP(c.d, **parameters).fit(data.X[train], data.y[train])
             near = KNeighborsClassifier(1).fit(model.embedding_, data.y[train])
             wrong = near.predict(model.transform(data.X[test])) != data.y[test]
             assert count == wrong.sum()

@@ -70,6 +70,11 @@ def test_more_features_than_samples():
     check(principal_coordinates(X, None, 0), X)
 
 
+@pytest.mark.parametrize(("n_axes", "rank", "share"), [(6, 18, None), (7, 18, 0.3), (30, 18, 0.3)])
+def test_axes_are_many_beside_a_third_of_the_rank(n_axes, rank, share):
+    assert scatter.share_for_few(n_axes, rank) == share
+
+
 @pytest.mark.parametrize("n_directions", [1, 3, 20])
 def test_some_eigenvectors_are_the_first_of_all(n_directions):
     rng = np.random.default_rng(0)

@@ -37,16 +37,17 @@ class IsoKRR(DirectClassifier, GaussianMapClassifier):
         Dimension d of the embedding, at most the number of positive eigenvalues of the scaling, itself
         less than the number of training samples. None means ``n_classes - 1``, or the number of
         positive eigenvalues where that is less.
-    n_neighbors : int, default=15
+    n_neighbors : int, default=None
         Samples at the smallest dissimilarities joined in the graph (all of them where there are no
-        more). Two samples are joined if either is a neighbour of the other. None joins all pairs.
+        more). Two samples are joined if either is a neighbour of the other. None joins all pairs; with
+        a thousand samples or more a number is faster.
     beta : float, default=10.0
         β, in squared units of length: the larger, the less distances matter beside the labels. None
         takes the square of the mean distance between samples, about 1 (see Notes).
     overlap : float, default=0.0
         α, from 0 to 1: how much closer than 1, the most within a class, samples of different classes
         may come. [2]_ takes 0.5.
-    alpha : float, default=1e-6
+    alpha : float, default=1e-3
         Ridge of the regression. Must be positive; a very small one interpolates.
     sigma : float, default=1.0
         Scale σ of the kernel exp(−‖x − x'‖²/σ²), in units of length.
@@ -87,9 +88,8 @@ class IsoKRR(DirectClassifier, GaussianMapClassifier):
     -----
     O(N³) time and O(N²) memory in the number N of samples; the number n of features enters through
     distances only, so that n > N needs no care. [2]_ sets β to the mean distance; the square of it has
-    the units of d² and makes the result independent of the scale of X. The defaults of β and α were
-    chosen in a short trial on the test errors of COIL-20, ORL and Yale; for β see ``docs/methods.md``,
-    where `n_neighbors=None` also does better than 15.
+    the units of d² and makes the result independent of the scale of X. The defaults of version 0.1 were
+    ``n_neighbors=15, alpha=1e-6``; ``benchmarks/fair_defaults.py`` compares the errors.
 
     References
     ----------
@@ -112,10 +112,10 @@ class IsoKRR(DirectClassifier, GaussianMapClassifier):
         self,
         n_components: int | None = None,
         *,
-        n_neighbors: int | None = 15,
+        n_neighbors: int | None = None,
         beta: float | None = 10.0,
         overlap: float = 0.0,
-        alpha: float = 1e-6,
+        alpha: float = 1e-3,
         sigma: float = 1.0,
         length_unit: str | float = "median",
         classifier: Any = None,

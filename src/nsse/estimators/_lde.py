@@ -7,10 +7,12 @@ from typing import Any
 from nsse.estimators._direct import DirectClassifier, Ints
 from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._linear import LinearEmbeddingClassifier, dense_samples
-from nsse.estimators._parameters import check_optional, check_optional_count
+from nsse.estimators._parameters import check_optional, check_optional_count, is_auto
 from nsse.graphs.local_discriminant import discriminant_graphs
 from nsse.graphs.scatters import graph_rank, graph_scatter, within_class_scatter
-from nsse.solvers.scatter import solve_scatter
+
+# Two classes too take more than one coordinate to tell apart where they are not in one piece each.
+FEWEST_COMPONENTS = 3
 
 
 class LDE(DirectClassifier, LinearEmbeddingClassifier):
@@ -27,9 +29,11 @@ class LDE(DirectClassifier, LinearEmbeddingClassifier):
 
     Parameters
     ----------
-    n_components : int, default=None
+    n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`:
-        all features, if there are more samples. None takes them all.
+        all features, if there are more samples. "auto" takes ``n_classes - 1`` of them, but three for
+        fewer than four classes, or all where there are no more. None takes them all, the last ones,
+        which separate least, at the length of the first.
     n_neighbors : int, default=5
         Nearest samples of the same class joined in W (all of them in a class that has no more). None
         joins all pairs of the same class.
@@ -42,17 +46,18 @@ class LDE(DirectClassifier, LinearEmbeddingClassifier):
     length_unit : {"median"} or float, default="median"
         The unit in which `beta` is understood: the median distance between training samples, so that
         rescaling X changes nothing, or a length given as a number.
-    pca : {"auto"}, int, float or None, default="auto"
-        The principal axes on which the problem is solved. "auto": all along which the samples vary;
-        if these are more than the scatter of W can have rank (the number of samples minus the number
-        of connected pieces of W, one per class or more), the fewest that hold 95 % of the variance,
-        and no more than that rank. None: all. An int: so many. A float between 0 and 1: the fewest
-        that hold this share of the variance.
-    reg : float, default=None
-        A ridge ρ = reg · tr(S)/n_pca_components_ is added to the scatter S of W, S + ρI. None adds none,
-        or 1e-3 if S is singular on those axes (its smallest eigenvalue, relative to the scatter of all
-        samples, below 1e-10 of its largest). With 0 a singular S is an error.
-        With few samples and many features ``pca=None`` and a strong ridge, near 1, is worth a try.
+    pca : {"auto"}, int, float or None, default=None
+        The principal axes on which the problem is solved. None: all along which the samples vary. An
+        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
+        all, but where these are more than the scatter of W can have rank (the number of samples minus
+        the number of connected pieces of W, one per class or more), the fewest that hold 95 % of the
+        variance, and no more than that rank.
+    reg : {"auto"}, float or None, default="auto"
+        A ridge ρ = reg · tr(S)/n_pca_components_ is added to the scatter S of W, S + ρI. "auto" is 0.3
+        where samples are few, that is where S can have a rank less than three times the number of axes,
+        as for images; else None. None adds none, or 1e-3 if S is singular on those axes (its smallest
+        eigenvalue, relative to the scatter of all samples, below 1e-10 of its largest). With 0 a
+        singular S is an error.
     classifier : classifier, default=None
         Fitted on the embedding and used by `predict`. None is the nearest neighbour.
 
@@ -86,7 +91,9 @@ class LDE(DirectClassifier, LinearEmbeddingClassifier):
     -----
     O(N²) memory for the distances. Sparse samples are accepted and made dense. The order of the samples
     does not matter (unless neighbours are tied), nor does that of the classes, except that the order of
-    the labels settles signs.
+    the labels settles signs. A ridge sees the units of the features: where they differ, standardise the
+    features first if samples are few. The defaults of version 0.1 were
+    ``n_components=None, pca="auto", reg=None``; ``benchmarks/fair_defaults.py`` compares the errors.
 
     References
     ----------
@@ -104,14 +111,14 @@ class LDE(DirectClassifier, LinearEmbeddingClassifier):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: int | str | None = "auto",
         *,
         n_neighbors: int | None = 5,
         n_neighbors_between: int | None = 20,
         beta: float | None = None,
         length_unit: str | float = "median",
-        pca: str | int | float | None = "auto",
-        reg: float | None = None,
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
         classifier: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -129,14 +136,20 @@ class LDE(DirectClassifier, LinearEmbeddingClassifier):
         D2, self.length_unit_ = measured_distances(samples, length_unit)
         graphs = discriminant_graphs(D2, codes, self.n_neighbors, self.n_neighbors_between, self.beta)
         self.beta_ = graphs.width * self.length_unit_**2
-        principal, d = self._principal(samples, graph_rank(graphs.within))
+        rank = graph_rank(graphs.within)
+        principal, d = self._principal(samples, rank)
         between = graph_scatter(graphs.between, principal.scores)
         within = within_class_scatter(graphs.within, principal.scores, codes)
-        solution = solve_scatter(between, within, principal, d, self.reg)
+        solution = self._solved(between, within, principal, d, rank)
         self._keep_map(X, codes, principal, solution, solution.directions)
 
     def _check_parameters(self) -> None:
-        self._check_shared()
+        self._check_shared(None if is_auto(self.n_components) else self.n_components)
         for name in ("n_neighbors", "n_neighbors_between"):
             check_optional_count(name, getattr(self, name), cure="None joins all pairs.")
         check_optional("beta", self.beta)
+
+    def _n_components(self, available: int) -> int:
+        if is_auto(self.n_components):
+            return min(max(len(self.classes_) - 1, FEWEST_COMPONENTS), available)
+        return super()._n_components(available)

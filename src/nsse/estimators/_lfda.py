@@ -12,7 +12,7 @@ from nsse.estimators._parameters import check_choice, check_count
 from nsse.graphs.local_scaling import local_scaling_affinity, one_neighborhood
 from nsse.graphs.scatters import graph_rank, local_fisher_scatters
 from nsse.kernels import squared_distances
-from nsse.solvers.scatter import ScatterSolution, orthonormal, solve_scatter
+from nsse.solvers.scatter import ScatterSolution, orthonormal
 
 METRICS = ("weighted", "orthonormalized", "plain")
 
@@ -44,16 +44,17 @@ class LFDA(DirectClassifier, LinearEmbeddingClassifier):
     metric : {"weighted", "orthonormalized", "plain"}, default="weighted"
         Length of the columns: "plain" has v'S_lw v = 1, "weighted" multiplies by √λ,
         "orthonormalized" makes the columns orthonormal, keeping the span of the first of them.
-    pca : {"auto"}, int, float or None, default="auto"
-        The principal axes on which the problem is solved. "auto": all along which the samples vary;
-        if these are more than S_lw can have rank (the number of samples minus the number of classes),
-        the fewest that hold 95 % of the variance, and no more than that rank. None: all. An int: so
-        many. A float between 0 and 1: the fewest that hold this share of the variance.
-    reg : float, default=None
-        A ridge ρ = reg · tr(S_lw)/n_pca_components_ is added to S_lw, S_lw + ρI. None adds none, or 1e-3
-        if S_lw is singular on those axes (its smallest eigenvalue, relative to the scatter of all
-        samples, below 1e-10 of its largest). With 0 a singular S_lw is an error.
-        With few samples and many features ``pca=None`` and a strong ridge, near 1, is worth a try.
+    pca : {"auto"}, int, float or None, default=None
+        The principal axes on which the problem is solved. None: all along which the samples vary. An
+        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
+        all, but where these are more than S_lw can have rank (the number of samples minus the number of
+        classes), the fewest that hold 95 % of the variance, and no more than that rank.
+    reg : {"auto"}, float or None, default="auto"
+        A ridge ρ = reg · tr(S_lw)/n_pca_components_ is added to S_lw, S_lw + ρI. "auto" means 0.3 where
+        samples are few, that is where S_lw can have a rank less than three times the number of axes, as
+        for images; else None. None adds none, or 1e-3 if S_lw is singular on those axes (its smallest
+        eigenvalue, relative to the scatter of all samples, below 1e-10 of its largest). With 0 a
+        singular S_lw is an error.
     classifier : classifier, default=None
         Fitted on the embedding and used by `predict`. None is the nearest neighbour.
 
@@ -82,7 +83,9 @@ class LFDA(DirectClassifier, LinearEmbeddingClassifier):
     -----
     O(N²) memory for the distances. Sparse samples are accepted and made dense. The result does not
     depend on the order of the samples or of the classes, except that the order of the labels settles
-    signs, nor (without a ridge) on the scale of X. Directions with λ = 0 or equal λ are not unique.
+    signs, nor on the scale of X. Directions with λ = 0 or equal λ are not unique. A ridge sees the units
+    of the features: where they differ, standardise the features first if samples are few. The defaults
+    of version 0.1 were ``pca="auto", reg=None``; ``benchmarks/fair_defaults.py`` compares the errors.
 
     References
     ----------
@@ -105,8 +108,8 @@ class LFDA(DirectClassifier, LinearEmbeddingClassifier):
         n_neighbors: int = 7,
         affinity: str = "local_scaling",
         metric: str = "weighted",
-        pca: str | int | float | None = "auto",
-        reg: float | None = None,
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
         classifier: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -121,13 +124,14 @@ class LFDA(DirectClassifier, LinearEmbeddingClassifier):
         """Learn the map."""
         samples = dense_samples(X)
         A = self._affinity(samples, codes)
-        principal, d = self._principal(samples, graph_rank(A))
+        rank = graph_rank(A)
+        principal, d = self._principal(samples, rank)
         S_lb, S_lw = local_fisher_scatters(A, principal.scores, codes)
-        solution = solve_scatter(S_lb, S_lw, principal, d, self.reg)
+        solution = self._solved(S_lb, S_lw, principal, d, rank)
         self._keep_map(X, codes, principal, solution, self._columns(solution))
 
     def _check_parameters(self) -> None:
-        self._check_shared()
+        self._check_shared(self.n_components)
         check_count("n_neighbors", self.n_neighbors, cure="7 is the usual number.")
         check_choice("affinity", self.affinity, ("local_scaling", "ones"))
         check_choice("metric", self.metric, METRICS)

@@ -11,11 +11,18 @@ from numpy.typing import NDArray
 from nsse._errors import rule_error
 from nsse._threads import one_blas_thread
 from nsse.estimators._base import EmbeddingClassifier
-from nsse.estimators._parameters import check_number, check_optional_count
+from nsse.estimators._parameters import check_number, check_optional_count, is_auto
 from nsse.extensions import linear_map
 from nsse.kernels import as_dense, check_distinct
 from nsse.solvers import fix_signs
-from nsse.solvers.scatter import Principal, ScatterSolution, no_within_scatter, principal_coordinates
+from nsse.solvers.scatter import (
+    Principal,
+    ScatterSolution,
+    no_within_scatter,
+    principal_coordinates,
+    share_for_few,
+    solve_scatter,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -27,19 +34,23 @@ class LinearEmbeddingClassifier(EmbeddingClassifier):
     A subclass has the parameters ``n_components``, ``pca``, ``reg`` and ``classifier``.
     """
 
-    n_components: int | None
+    n_components: Any
     pca: str | int | float | None
-    reg: float | None
+    reg: str | float | None
 
     def _map(self, X: Any) -> NDArray[Any]:
         return linear_map(X, self.mean_, self.components_)
 
-    def _check_shared(self) -> None:
+    def _check_shared(self, n_components: Any) -> None:
         """Judge the shared parameters as far as that is possible without the data."""
-        check_optional_count("n_components", self.n_components, cure="Leave it None for all there are.")
+        check_optional_count("n_components", n_components, cure="Leave it None for all there are.")
         check_pca(self.pca)
-        if self.reg is not None:
-            check_number("reg", self.reg, cure="Leave it None to add a ridge only where it is needed.")
+        if self.reg is not None and not is_auto(self.reg):
+            check_number("reg", self.reg, cure='Leave it "auto" to add a ridge where samples are few.')
+
+    def _n_components(self, available: int) -> int:
+        """The dimension asked for, not judged yet."""
+        return available if self.n_components is None else int(self.n_components)
 
     def _principal(self, X: Floats, within_rank: int) -> tuple[Principal, int]:
         """The coordinates to solve in, and the number of components, at most as many."""
@@ -47,7 +58,7 @@ class LinearEmbeddingClassifier(EmbeddingClassifier):
             raise no_within_scatter()
         principal = principal_coordinates(X, check_pca(self.pca), within_rank)
         available = len(principal.axes)
-        d = available if self.n_components is None else int(self.n_components)
+        d = self._n_components(available)
         if d > available:
             raise rule_error(
                 "n_components",
@@ -56,6 +67,15 @@ class LinearEmbeddingClassifier(EmbeddingClassifier):
                 f"Lower it, or change pca={self.pca!r}; None takes all {available}.",
             )
         return principal, d
+
+    def _solved(
+        self, between: Floats, within: Floats, principal: Principal, d: int, within_rank: int
+    ) -> ScatterSolution:
+        """The problem of the two scatters, with the ridge that `reg` means for these samples."""
+        reg: Any = self.reg
+        if is_auto(reg):
+            reg = share_for_few(len(principal.axes), within_rank)
+        return solve_scatter(between, within, principal, d, reg)
 
     @one_blas_thread()
     def _keep_map(
@@ -87,7 +107,7 @@ def check_pca(value: Any) -> str | int | float | None:
         "pca",
         "be 'auto', None, a whole number from 1 up or a share between 0 and 1",
         value,
-        "Leave it 'auto' to leave out axes only where there are too few samples.",
+        "None takes all axes along which the samples vary.",
     )
 
 

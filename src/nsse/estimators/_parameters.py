@@ -29,6 +29,11 @@ def check_count(name: str, value: Any, *, least: int = 1, cure: str) -> int:
     return int(value)
 
 
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to the data."""
+    return isinstance(value, str) and value == "auto"
+
+
 def check_optional_count(name: str, value: Any, *, cure: str) -> int | None:
     """None, or a whole number from 1 up."""
     return None if value is None else check_count(name, value, cure=cure)

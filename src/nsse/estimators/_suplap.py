@@ -35,12 +35,12 @@ class SUPLAP(DirectClassifier, GaussianMapClassifier):
     n_components : int, default=None
         Dimension of the embedding, at most the number of training samples. None means
         ``n_classes - 1``.
-    mu : float, default=0.01
+    mu : float, default=0.001
         Weight of the separation between classes.
-    n_neighbors : {"adaptive"}, int or None, default="adaptive"
-        Samples of the same class joined with weight exp(−‖x_i − x_j‖²/β): those more similar to x_i
-        than all samples are on average [1]_, or a number of nearest ones (all where there are fewer).
-        None joins all pairs of a class.
+    n_neighbors : {"adaptive"}, int or None, default=None
+        Samples of the same class joined with weight exp(−‖x_i − x_j‖²/β): all of them (None), those more
+        similar to x_i than all samples are on average ("adaptive", [1]_), or a number of nearest ones
+        (all where there are fewer).
     n_neighbors_between : {"adaptive"}, int or None, default="adaptive"
         Samples of other classes joined with weight 1, in the same way. None joins all pairs of
         different classes; see Notes.
@@ -87,6 +87,9 @@ class SUPLAP(DirectClassifier, GaussianMapClassifier):
     form of Eq. (2) of [2]_. The number of features enters through distances only, so that more features
     than samples need no care.
 
+    The defaults of version 0.1 were ``mu=0.01, n_neighbors="adaptive"``, which leave a class in pieces
+    where its samples are few; ``benchmarks/fair_defaults.py`` compares the errors.
+
     If every pair of different classes is joined, all centred vectors that are constant on the classes
     have the same eigenvalue −μN: the problem is degenerate. Up to ``n_classes - 1`` dimensions the
     embedding then puts each class on one point whatever the samples are, the coordinates are an
@@ -114,8 +117,8 @@ class SUPLAP(DirectClassifier, GaussianMapClassifier):
         self,
         n_components: int | None = None,
         *,
-        mu: float = 0.01,
-        n_neighbors: int | str | None = "adaptive",
+        mu: float = 0.001,
+        n_neighbors: int | str | None = None,
         n_neighbors_between: int | str | None = "adaptive",
         beta: float | None = None,
         sigma: float = 1.0,

@@ -8,7 +8,13 @@ from nsse.extensions.nearest import (
     nearest_rows,
     squared_size,
 )
-from nsse.extensions.nystrom import Neighborhoods, NystromExpansion, nystrom_coefficients
+from nsse.extensions.nystrom import (
+    Neighborhoods,
+    NystromExpansion,
+    nystrom_coefficients,
+    nystrom_existing,
+    nystrom_values,
+)
 from nsse.extensions.rbf import GaussianExpansion, SingleExpansion, interpolate, kernel_ridge
 from nsse.extensions.scores import ClassScores, total_scatters
 from nsse.extensions.sparse_coding import SparseCoder
@@ -29,6 +35,8 @@ __all__ = [
     "nearest_own_and_other",
     "nearest_rows",
     "nystrom_coefficients",
+    "nystrom_existing",
+    "nystrom_values",
     "shorten",
     "squared_size",
     "total_scatters",

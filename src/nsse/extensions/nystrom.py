@@ -59,10 +59,7 @@ class NystromExpansion:
         return in_blocks(self._block, X, *self.coef.shape)
 
     def _block(self, X: Any) -> Floats:
-        K = self._kernel(self.centers.squared_distances_from(X))
-        # Far from all samples K underflows; K/√E K then tends to zero, and zero is what we give.
-        means = np.maximum(K.mean(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        return np.asarray(row_products(K, self.coef) / np.sqrt(means))
+        return nystrom_values(self._kernel(self.centers.squared_distances_from(X)), self.coef)
 
     def _kernel(self, D2: Floats) -> Floats:
         """K between new points and centres; ``D2`` is used up."""
@@ -73,9 +70,21 @@ class NystromExpansion:
         return fill_gaussian(D2, self.sigma, D2)
 
 
+def nystrom_values(K: Floats, coef: Floats) -> Floats:
+    """The extension at new points, from the kernel K between them and the training samples."""
+    # Far from all samples K underflows; K/√E K then tends to zero, and zero is what we give.
+    means = np.maximum(K.mean(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    return np.asarray(row_products(K, coef) / np.sqrt(means))
+
+
+def nystrom_existing(eigenvalues: Floats, n_samples: int) -> int:
+    """How many of the eigenvalues of K̃, descending, are more than rounding."""
+    return int(np.sum(eigenvalues > SMALLEST_EIGENVALUE * n_samples))
+
+
 def nystrom_coefficients(Y: Floats, eigenvalues: Floats, means: Floats) -> Floats:
     """Y_ik / (λ_k √E_x K(x_i, x)), with λ of K̃ and the means of the rows of K."""
-    existing = int(np.sum(eigenvalues > SMALLEST_EIGENVALUE * len(Y)))
+    existing = nystrom_existing(eigenvalues, len(Y))
     if existing < len(eigenvalues):
         raise rule_error(
             "n_components",

@@ -16,6 +16,7 @@ import numpy as np
 
 from nsse._threads import one_blas_thread
 from nsse.estimators import NSSE, SUPLAP
+from nsse.estimators.catalogue import DEFAULTS_0_1
 from nsse.evaluation import Row, per_class_split
 from nsse.extensions import nearest_labels
 from nsse.paper import nsse_row
@@ -135,14 +136,17 @@ def _plane_nsse(profile: Profile, dataset: str, X: Any, y: Any) -> NSSE:
 def _plane_suplap(profile: Profile, dataset: str, X: Any, y: Any) -> SUPLAP:
     recipe = replace(profile.recipe(dataset, "SUPLAP", PLANE_TRAIN), needs_pairs=False)
 
+    def made(parameters: dict[str, Any]) -> SUPLAP:
+        return SUPLAP(2, **DEFAULTS_0_1["SUPLAP"] | parameters)
+
     def validation_error(parameters: dict[str, Any]) -> float:
         wrong = 0
         for train, valid in validation_splits(recipe, y, 0):
-            model = SUPLAP(2, **parameters).fit(X[train], y[train])
+            model = made(parameters).fit(X[train], y[train])
             labels = nearest_labels(model.embedding_, y[train], model.transform(X[valid]))
             wrong += int(np.sum(labels != y[valid]))
         return wrong
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # degenerate embeddings are part of a grid
-        return SUPLAP(2, **min(recipe.parameters, key=validation_error)).fit(X, y)
+        return made(min(recipe.parameters, key=validation_error)).fit(X, y)

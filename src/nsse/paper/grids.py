@@ -20,7 +20,7 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from nsse.estimators.catalogue import catalogue
+from nsse.estimators.catalogue import DEFAULTS_0_1, catalogue
 
 # Dimensions of nested embeddings, in numbers of classes.
 MULTIPLES = (0.5, 2, 4, 8)
@@ -111,7 +111,8 @@ GRIDS = {
 
 def candidate(method: str, parameters: Params, X: Any, n_classes: int) -> Any:
     """The estimator with these parameters, to be fitted to X; X itself is asked for its scale only."""
-    chosen, n_samples = dict(parameters), len(X)
+    # What no grid varies is as it was when the stored rows were computed.
+    chosen, n_samples = DEFAULTS_0_1.get(method, {}) | parameters, len(X)
     if GAMMA in chosen:
         kernel = "svc" if method == "RBF SVM" else "kernelpca"
         chosen[f"{kernel}__gamma"] = chosen.pop(GAMMA) / (X.shape[1] * float(X.var()))

@@ -9,6 +9,8 @@ as there are fewer samples than features. The policy, in this order, and nothing
    map follows the noise of the last ones; where axes must go, we keep those that hold 95 % of the
    variance.
 2. A + ρI takes the place of A where A is still singular, or wherever a ridge is asked for (`ridge_of`).
+   Departs from the papers: by default the estimators ask for one, on all axes, where samples are few
+   (`share_for_few`).
 
 B and A are positive semidefinite. Eigenvalues below zero are rounding and are set to zero.
 """
@@ -30,6 +32,10 @@ Floats = NDArray[np.float64]
 # ratio of scatters, so that features in other units change no verdict.
 SINGULAR = 1e-10
 RIDGE = 1e-3
+# The ridge where the rank that A can have is not this many times the number of axes: with fewer samples
+# the weakest directions of A are noise long before it is singular.
+RIDGE_OF_FEW = 0.3
+PLENTY = 3
 VARIANCE = 0.95
 # Share of the eigenvectors from which on it is faster to compute all of them.
 MANY = 0.25
@@ -132,6 +138,11 @@ def ridge_of(A: Floats, total: Floats, reg: float | None) -> float:
         reg,
         "Raise it, leave it None, or lower `pca`.",
     )
+
+
+def share_for_few(n_axes: int, within_rank: int) -> float | None:
+    """`RIDGE_OF_FEW` where axes are many beside the rank that A can have; else None (see `ridge_of`)."""
+    return None if PLENTY * n_axes <= within_rank else RIDGE_OF_FEW
 
 
 def no_within_scatter() -> ValueError:
