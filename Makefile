@@ -69,6 +69,7 @@ bench: $(VENV)/.test ## Speed beside the literal method and the peers; growth to
 	$(RUN)/python benchmarks/growth.py
 	$(RUN)/python benchmarks/methods_speed.py
 	$(RUN)/python benchmarks/selection_speed.py
+	$(RUN)/python benchmarks/selection_forecast.py
 	$(RUN)/python benchmarks/peers.py
 	$(RUN)/python benchmarks/throughput.py
 	$(RUN)/python benchmarks/centres.py

@@ -49,6 +49,13 @@ def test_exact_beside_literal(script, tmp_path):
     assert all(row["excess"] == pytest.approx(ours["excess"], rel=0.05) for row in literal)
 
 
+def test_seconds_estimated_beside_seconds_measured(script, tmp_path):
+    record = script("selection_forecast").main(["--quick", "--out", str(tmp_path / "forecast.json")])
+    assert [row["search"] for row in record["rows"]] == ["quick", "quick", "full (1 splits)"]
+    # Whatever else runs here meanwhile: no more than that the two speak of the same thing.
+    assert all(0.02 < row["ratio"] < 50 for row in record["rows"])
+
+
 def test_timed_literal_is_the_oracle(script, digits):
     """Distances by a product and Cholesky factors make the literal method faster, and nothing else."""
     weights = {"mu1": 1.0, "mu2": 0.01, "mu3": 0.45}

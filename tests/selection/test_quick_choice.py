@@ -37,7 +37,6 @@ def test_an_estimator_that_was_stored_chooses_as_a_new_one():
     [
         (("metric",), {"metric": ["within"], "shrinkage": [0.1, 1.0, 10.0]}),
         (("metric", "shrinkage"), {"metric": ["within"], "shrinkage": [3.0]}),
-        (("mu2", "classifier"), {"mu2": [None], "classifier": [None]}),
         ((), {"metric": ["euclidean", "within"], "shrinkage": [0.1, 1.0, 10.0]}),
     ],
 )
@@ -64,9 +63,24 @@ def test_only_what_is_chosen_can_be_kept(keep):
         fitted(keep=keep)
 
 
-def test_without_separation_nothing_is_searched():
-    with pytest.raises(ValueError, match=r'`mu1` must be positive for the quick.*search="full"'):
-        fitted(estimator=NSSE(mu1=0.0))
+def test_what_is_left_open_cannot_be_kept():
+    with pytest.raises(ValueError, match=r"`keep` must list parameters that .* Got \['sigma'\]"):
+        fitted(estimator=NSSE(sigma=None), keep=("metric", "sigma"))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"mu1": 0.0}, r"`mu1` must be positive for the quick"),
+        ({"length_unit": 1.0}, r"`length_unit` must be \"median\" for the quick"),
+        ({"n_components": 10}, r"`n_components` must be less than n_classes = 10 for the quick"),
+    ],
+)
+def test_what_the_closed_form_cannot_stand_for_is_refused_before_any_work(params, message):
+    scoring = CountedCalls()
+    with pytest.raises(ValueError, match=rf'{message}.*search="full"'):
+        fitted(estimator=NSSE(**params), scoring=scoring)
+    assert scoring.calls == 0
 
 
 # ------------------------------------------------------------------------------------- how long it takes

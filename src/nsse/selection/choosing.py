@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from sklearn.base import clone
 
 from nsse._errors import listed, rule_error
 from nsse._progress import progress_bar
-from nsse.estimators._settings import SMOOTHNESS
 from nsse.selection.quick import QuickGrid, planned_rounds, quick_search
 from nsse.selection.scoring import code_scorer
 from nsse.selection.search import NoPointError, Scores, run_search
@@ -75,6 +75,7 @@ def quick_choice(
 ) -> Choice:
     """Metric, scale, smoothness and reader by the closed form, for the parameters of an `NSSECV`."""
     classes, codes = np.unique(searched.y, return_inverse=True)
+    _check_dimension(base.n_components, len(classes))
     fixed = _fixed(base, model.keep)
     n_samples = len(searched.y) if searched.whole is None else float(searched.whole.sum())
     mean_class_size = n_samples / len(classes)
@@ -134,9 +135,23 @@ def check_quick(base: Any, keep: Any) -> None:
     if isinstance(keep, str) or any(name not in CHOSEN for name in keep):
         rule = f"list parameters that the quick search chooses, of {listed(CHOSEN)}"
         raise rule_error("keep", rule, keep, "It keeps all others of `estimator` anyway.")
+    unset = [name for name in keep if getattr(base, name) is None]
+    if unset:
+        raise rule_error(
+            "keep", "list parameters that `estimator` has set", unset, "Set them, or leave it."
+        )
     if base.mu1 == 0:
         rule = "be positive for the quick search, which weighs smoothness beside the separation"
         raise rule_error("mu1", rule, base.mu1, 'Take search="full".')
+    if base.length_unit != "median":
+        rule = 'be "median" for the quick search, which tries σ in medians of every metric'
+        raise rule_error("length_unit", rule, base.length_unit, 'Leave it, or take search="full".')
+
+
+def _check_dimension(n_components: Any, n_classes: int) -> None:
+    if isinstance(n_components, Integral) and int(n_components) >= n_classes:
+        rule = f"be less than n_classes = {n_classes} for the quick search, which separates class means"
+        raise rule_error("n_components", rule, n_components, 'Lower it, or take search="full".')
 
 
 def quick_grid(base: Any, keep: Collection[str], mean_class_size: float) -> QuickGrid:
@@ -149,12 +164,10 @@ def quick_grid(base: Any, keep: Collection[str], mean_class_size: float) -> Quic
         grid = replace(grid, shrinkages=(float(fixed["shrinkage"]),))
     elif "metric" in fixed:
         grid = replace(grid, shrinkages=tuple(s for s in grid.shrinkages if np.isfinite(s)))
-    if fixed.get("sigma") is not None:
+    if "sigma" in fixed:
         grid = replace(grid, sigmas=(float(fixed["sigma"]),))
     if "mu2" in fixed:
-        usual = fixed["mu2"] is None
-        nu = SMOOTHNESS if usual else float(fixed["mu2"]) / (base.mu1 * mean_class_size)
-        grid = replace(grid, nus=(nu,))
+        grid = replace(grid, nus=(float(fixed["mu2"]) / (base.mu1 * mean_class_size),))
     if "classifier" in fixed:
         named = fixed["classifier"] if isinstance(fixed["classifier"], str) else "scores"
         grid = replace(grid, readers=(named,))
@@ -171,4 +184,4 @@ def _params(point: dict[str, Any], fixed: dict[str, Any]) -> dict[str, Any]:
         "mu2": point["mu2"],
         "classifier": point["reader"],
     }
-    return told | {name: value for name, value in fixed.items() if value is not None or name != "sigma"}
+    return told | fixed
