@@ -83,7 +83,7 @@ selection: $(VENV)/.test ## How well NSSECV chooses: regret, and beside a tuned 
 
 breadth: $(VENV)/.test ## The quick tuner beside other classifiers on many tables and images (needs NSSE_DATA).
 	$(RUN)/python benchmarks/breadth.py --half choose
-	$(RUN)/python benchmarks/breadth.py --half report
+	$(RUN)/python benchmarks/breadth.py --half report --page docs/breadth.md
 
 reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours beside the printed (needs NSSE_DATA).
 	$(RUN)/nsse reproduce all
