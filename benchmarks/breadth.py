@@ -378,12 +378,12 @@ PAGE = """# Breadth: NSSE beside other classifiers
 
 Written by `benchmarks/breadth.py --half report --page docs/breadth.md` (`make breadth`); do not edit.
 
-{n_tables} tables of [KEEL](https://sci2s.ugr.es/keel/datasets.php) and {n_images} sets of pictures are
-one half of those at hand, cut by a hash of their names. Defaults, grid, splits and the number of voters were
-chosen on the other half; these were looked at afterwards. Tables are standardised. *log error* is the
-mean of log(1 + error in %): every set counts the same. *rank* is the mean rank among the seven tuned
-methods, `NSSECV()` to k-NN, and below them among the five untuned ones (LDA is in both). Seconds include
-the search, on one BLAS thread of a shared machine.
+{n_tables} tables of [KEEL](https://sci2s.ugr.es/keel/datasets.php) and {n_images} sets of pictures: one
+half of those at hand, cut by a hash of their names. Defaults, grid, splits and the number of voters
+were chosen on the other half; these were looked at afterwards. Tables are standardised. *log error* is
+the mean of log(1 + error in %): every set counts the same. *rank* is the mean rank among the seven tuned
+methods, `NSSECV()` to k-NN, and below them among the five untuned ones (LDA is in both). Seconds
+include the search, on one BLAS thread of a shared machine.
 
 {blocks}
 

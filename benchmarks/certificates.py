@@ -39,18 +39,20 @@ TITLES = {"digits": "digits", "coil20": "COIL-20", "orl": "ORL", "yale": "Extend
 ATTACKED = ("digits", "coil20", "orl")
 FACTORS = (0.5, 0.9, 1.0, 1.5, 2.0, 3.0)  # of the certified radius
 COVERAGE = 0.8
-METHODS = {"NSSE": NSSE(), "SUPLAP": SUPLAP(), "MReg": MReg(), "IsoKRR": IsoKRR()}
+METHODS = {"NSSE": NSSE.as_published(), "SUPLAP": SUPLAP(), "MReg": MReg(), "IsoKRR": IsoKRR()}
 READERS = {
-    "NSSE, 1-NN": NSSE(),
-    "NSSE, scores": NSSE(classifier="scores"),
-    "NSSE, class means, scores": NSSE(mu2=1.0, normalization="classes", classifier="scores"),
+    "NSSE, 1-NN": NSSE.as_published(),
+    "NSSE, scores": NSSE.as_published(classifier="scores"),
+    "NSSE, class means, scores": NSSE.as_published(
+        mu2=1.0, normalization="classes", classifier="scores"
+    ),
 }
 OTHERS = {
-    "5-NN": NSSE(classifier=KNeighborsClassifier(5)),
-    "nearest centroid": NSSE(classifier=NearestCentroid()),
-    "logistic regression": NSSE(classifier=LogisticRegression(C=1000.0, max_iter=1000)),
-    "linear SVM": NSSE(classifier=LinearSVC(C=1000.0, random_state=0)),
-    "1-NN in the within-class metric": NSSE(metric="within", shrinkage=0.3),
+    "5-NN": NSSE.as_published(classifier=KNeighborsClassifier(5)),
+    "nearest centroid": NSSE.as_published(classifier=NearestCentroid()),
+    "logistic regression": NSSE.as_published(classifier=LogisticRegression(C=1000.0, max_iter=1000)),
+    "linear SVM": NSSE.as_published(classifier=LinearSVC(C=1000.0, random_state=0)),
+    "1-NN in the within-class metric": NSSE.as_published(metric="within", shrinkage=0.3),
     "SUPLAP, 1-NN": SUPLAP(),
     "MReg": MReg(),
 }
@@ -159,7 +161,7 @@ def _attacked(name: str, title: str, model: Any, most: int | None) -> dict[str, 
 
 def _ranked(name: str, seed: int) -> tuple[Any, Any]:
     X, y, X_test, y_test = _split(name, FEW[name], seed)
-    model = NSSE().fit(X, y)
+    model = NSSE.as_published().fit(X, y)
     return model.certified_radius(X_test), model.predict(X_test) != y_test
 
 
@@ -203,7 +205,7 @@ def _draw_curves(ranked: dict[str, list[tuple[Any, Any]]], images: Path) -> None
 
 def _theorem(name: str) -> dict[str, Any]:
     X, y, _, _ = _split(name, SIZES[name], 0)
-    return {"dataset": TITLES[name], **_plain(theorem_1(NSSE().fit(X, y), X, y).to_dict())}
+    return {"dataset": TITLES[name], **_plain(theorem_1(NSSE.as_published().fit(X, y), X, y).to_dict())}
 
 
 def _theorem_of_blobs() -> dict[str, Any]:
@@ -211,7 +213,7 @@ def _theorem_of_blobs() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 150)
     X = np.column_stack([8.0 * y, np.zeros(300)]) + rng.uniform(-0.1, 0.1, (300, 2))
-    return {"dataset": "two squares", **_plain(theorem_1(NSSE().fit(X, y), X, y).to_dict())}
+    return {"dataset": "two squares", **_plain(theorem_1(NSSE.as_published().fit(X, y), X, y).to_dict())}
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -225,7 +227,7 @@ def _generalization(names: Sequence[str], images: Path) -> list[dict[str, Any]]:
     rows = []
     for name in names:
         X, y, X_test, y_test = _split(name, FEW[name], 0)
-        report = generalization_report(NSSE().fit(X, y), X_test, y_test, n_permutations=19)
+        report = generalization_report(NSSE.as_published().fit(X, y), X_test, y_test, n_permutations=19)
         rows.append({"dataset": name, "n_per_class": FEW[name], **_plain(report.to_dict())})
         if name == "coil20":
             caption = f"NSSE() on {TITLES[name]}, {FEW[name]} training images per class, one split."
@@ -239,7 +241,7 @@ def _speed(n_points: int) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     means = rng.standard_normal((21, 100))
     y, y_new = np.arange(2000) % 21, np.arange(n_points) % 21
-    model = NSSE(sigma=1.0).fit(means[y] + 0.6 * rng.standard_normal((2000, 100)), y)
+    model = NSSE.as_published(sigma=1.0).fit(means[y] + 0.6 * rng.standard_normal((2000, 100)), y)
     X = means[y_new] + 0.6 * rng.standard_normal((n_points, 100))
     predict, _ = best_time(lambda: model.predict(X), 2)
     radius, _ = best_time(lambda: model.certified_radius(X), 2)

@@ -176,7 +176,7 @@ PAGE = """# Certificates: how far each prediction can be trusted
 Written by `benchmarks/certificates.py` (`make certificates`); do not edit.
 
 ```python
-model = NSSE().fit(X_train, y_train)
+model = NSSE.as_published().fit(X_train, y_train)
 model.certified_radius(X_new)          # no change of x by less than this changes its label
 
 from nsse.certificates import (

@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> dict[str, Scores]:
     study = _run(cases, _candidates(), range(options.splits), options.jobs)
     fresh = range(FINAL_SEED, FINAL_SEED + options.final_splits)
     final = _run([c for c in cases if c.dataset == FINAL_SET], {DEFAULTS: {}}, fresh, options.jobs)
-    defaults = {name: value for name, value in NSSE().get_params().items() if name in SHOWN}
+    defaults = {name: value for name, value in NSSE.as_published().get_params().items() if name in SHOWN}
     write_csv(options.csv, study)
     write_page(options.markdown, study, final, varied=VARIED, defaults=defaults, skipped=skipped)
     _show(study, final)
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> dict[str, Scores]:
 
 def _candidates() -> dict[str, dict[str, Any]]:
     """Name of a candidate -> the parameters in which it differs from ``NSSE()``."""
-    defaults = NSSE().get_params()
+    defaults = NSSE.as_published().get_params()
     candidates: dict[str, dict[str, Any]] = {DEFAULTS: {}}
     for parameter, values in VARIED.items():
         for value in values:
@@ -93,13 +93,13 @@ def _candidates() -> dict[str, dict[str, Any]]:
 
 def _methods(candidates: dict[str, dict[str, Any]], n_classes: int) -> dict[str, Any]:
     """Estimators by name: the candidates, then the rivals."""
-    mu2 = NSSE().get_params()["mu2"]
+    mu2 = NSSE.as_published().get_params()["mu2"]
     methods: dict[str, Any] = {}
     for name, changed in candidates.items():
         parameters = {key: value for key, value in changed.items() if key != RATIO}
         if RATIO in changed:
             parameters["mu3"] = changed[RATIO] * mu2 * (n_classes - 1)
-        methods[name] = NSSE(**parameters)
+        methods[name] = NSSE.as_published(**parameters)
     return methods | {SVM: SVC(C=10), NEAREST: KNeighborsClassifier(1)}
 
 

@@ -74,7 +74,7 @@ def _measure(data: Path) -> dict[str, Any]:
         X, y = stored["X"], stored["y"]
     before = _peak_bytes()
     start = time.perf_counter()
-    model = NSSE().fit(X, y)
+    model = NSSE.as_published().fit(X, y)
     seconds = time.perf_counter() - start
     peak = _peak_bytes()
     return {

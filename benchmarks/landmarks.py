@@ -62,7 +62,7 @@ def _samples(options: argparse.Namespace) -> tuple[np.ndarray, np.ndarray, str]:
 
 
 def _measured(name: str, m: int, seed: int, train: Any, valid: Any) -> dict[str, Any]:
-    model = NSSE(
+    model = NSSE.as_published(
         n_landmarks=m, landmarks=name, classifier=KNeighborsClassifier(NEIGHBORS), random_state=seed
     )
     start = time.process_time()

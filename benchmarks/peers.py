@@ -61,8 +61,8 @@ def _models(X: np.ndarray, options: argparse.Namespace) -> dict[str, Any]:
     nystroem = Nystroem(gamma=gamma, n_components=min(1000, len(X)), random_state=0)
     kernel_pca = KernelPCA(options.components, kernel="rbf", gamma=gamma, random_state=0)
     models = {
-        "NSSE, exact": NSSE(),
-        f"NSSE, {m} landmarks": NSSE(n_landmarks=m, classifier=vote),
+        "NSSE, exact": NSSE.as_published(),
+        f"NSSE, {m} landmarks": NSSE.as_published(n_landmarks=m, classifier=vote),
         "Nystroem(1000) + LinearSVC": make_pipeline(nystroem, LinearSVC(random_state=0)),
         "SVC": SVC(C=10.0, gamma=gamma),
         "KernelPCA + LDA": make_pipeline(kernel_pca, LinearDiscriminantAnalysis()),

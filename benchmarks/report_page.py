@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     arguments = parser.parse_args()
     X, y = noisy_digits(arguments.points)
-    model = NSSE().fit(X[:N_TRAIN], y[:N_TRAIN])
+    model = NSSE.as_published().fit(X[:N_TRAIN], y[:N_TRAIN])
     with tempfile.TemporaryDirectory() as folder:
         path = (arguments.out or Path(folder) / "page.html").resolve()
         begin = time.perf_counter()

@@ -79,15 +79,21 @@ def exact_fits() -> Iterator[tuple[str, Numbers]]:
         "wide range": {"sigma_range": (0.03, 30.0)},
     }
     for name, parameters in variants.items():
-        yield f"exact, {name}", fitted(NSSE(**parameters), X, y, X_new)
-    yield "exact, float32", fitted(NSSE(), X.astype(np.float32), y, X_new.astype(np.float32))
-    yield "exact, sparse", fitted(NSSE(), sparse.csr_array(X), y, sparse.csr_array(X_new))
-    yield "exact, duplicates", fitted(NSSE(), np.vstack([X, X[:20]]), np.hstack([y, y[:20]]), X_new)
-    yield "exact, two classes", fitted(NSSE(), X[y < 2], y[y < 2], X_new)
+        yield f"exact, {name}", fitted(NSSE.as_published(**parameters), X, y, X_new)
+    yield (
+        "exact, float32",
+        fitted(NSSE.as_published(), X.astype(np.float32), y, X_new.astype(np.float32)),
+    )
+    yield "exact, sparse", fitted(NSSE.as_published(), sparse.csr_array(X), y, sparse.csr_array(X_new))
+    yield (
+        "exact, duplicates",
+        fitted(NSSE.as_published(), np.vstack([X, X[:20]]), np.hstack([y, y[:20]]), X_new),
+    )
+    yield "exact, two classes", fitted(NSSE.as_published(), X[y < 2], y[y < 2], X_new)
     large, labels, X_new, _ = digits(900)
-    yield "exact, subsamples", fitted(NSSE(), large, labels, X_new)
+    yield "exact, subsamples", fitted(NSSE.as_published(), large, labels, X_new)
     clouds, labels = make_blobs(90, 6, centers=5, cluster_std=4.0, random_state=3)
-    yield "exact, overlapping", fitted(NSSE(mu2=0.1), clouds, labels, clouds[:40] + 0.1)
+    yield "exact, overlapping", fitted(NSSE.as_published(mu2=0.1), clouds, labels, clouds[:40] + 0.1)
 
 
 def landmark_fits() -> Iterator[tuple[str, Numbers]]:
@@ -96,16 +102,22 @@ def landmark_fits() -> Iterator[tuple[str, Numbers]]:
 
     X, y, X_new, _ = digits(900)
     for name in ("kmeans", "per-class", "random", "kmeans++"):
-        yield f"landmarks, {name}", fitted(NSSE(n_landmarks=120, landmarks=name), X, y, X_new)
-    yield "landmarks, given", fitted(NSSE(landmarks=np.arange(0, 900, 9)), X, y, X_new)
-    yield "landmarks, float32", fitted(NSSE(n_landmarks=120), X.astype(np.float32), y, X_new)
-    yield "landmarks, sparse", fitted(NSSE(n_landmarks=120), sparse.csr_array(X), y, X_new)
+        yield (
+            f"landmarks, {name}",
+            fitted(NSSE.as_published(n_landmarks=120, landmarks=name), X, y, X_new),
+        )
+    yield "landmarks, given", fitted(NSSE.as_published(landmarks=np.arange(0, 900, 9)), X, y, X_new)
+    yield (
+        "landmarks, float32",
+        fitted(NSSE.as_published(n_landmarks=120), X.astype(np.float32), y, X_new),
+    )
+    yield "landmarks, sparse", fitted(NSSE.as_published(n_landmarks=120), sparse.csr_array(X), y, X_new)
     blocks = [(X[i : i + 300], y[i : i + 300]) for i in range(0, 900, 300)]
-    yield "landmarks, blocks", told(NSSE(n_landmarks=120).fit_blocks(blocks), X_new)
+    yield "landmarks, blocks", told(NSSE.as_published(n_landmarks=120).fit_blocks(blocks), X_new)
     cut = da.from_array(X, chunks=(250, -1))
-    yield "landmarks, Dask", fitted(NSSE(n_landmarks=120), cut, y, X_new)
+    yield "landmarks, Dask", fitted(NSSE.as_published(n_landmarks=120), cut, y, X_new)
     many = np.tile(X, (6, 1)) + np.random.default_rng(0).normal(scale=0.05, size=(5400, X.shape[1]))
-    yield "landmarks, two blocks", fitted(NSSE(n_landmarks=300), many, np.tile(y, 6), X_new)
+    yield "landmarks, two blocks", fitted(NSSE.as_published(n_landmarks=300), many, np.tile(y, 6), X_new)
 
 
 def choices() -> Iterator[tuple[str, Numbers]]:
@@ -117,15 +129,22 @@ def choices() -> Iterator[tuple[str, Numbers]]:
         "sweep": {},
         "best point alone": {"n_voters": 1},
         "sequential": {"search": "sequential"},
-        "alternating": {"estimator": NSSE(solver="alternating", n_sigmas=8), "n_repeats": 1},
-        "landmarks": {"estimator": NSSE(n_landmarks=60)},
+        "alternating": {
+            "estimator": NSSE.as_published(solver="alternating", n_sigmas=8),
+            "n_repeats": 1,
+        },
+        "landmarks": {"estimator": NSSE.as_published(n_landmarks=60)},
     }.items():
-        search = NSSECV(grid, **{"n_repeats": 3, **parameters}).fit(X, y)
+        search = NSSECV(grid, **{"n_repeats": 3, "estimator": NSSE.as_published(), **parameters}).fit(
+            X, y
+        )
         yield f"selection, {name}", _choice(search) | told(search, X_new)
-    given = NSSECV({"sigma": [0.5, 1.0], "mu2": [0.01, 0.1]}, n_repeats=3).fit(X, y)
+    given = NSSECV(
+        {"sigma": [0.5, 1.0], "mu2": [0.01, 0.1]}, n_repeats=3, estimator=NSSE.as_published()
+    ).fit(X, y)
     yield "selection, given sigma", _choice(given) | told(given, X_new)
     iris = load_iris()
-    default = NSSECV(n_repeats=2).fit(iris.data[::3], iris.target[::3])
+    default = NSSECV(search="full", n_repeats=2).fit(iris.data[::3], iris.target[::3])
     yield "selection, default grid", _choice(default) | told(default, iris.data)
 
 
@@ -157,14 +176,16 @@ def certificates() -> Iterator[tuple[str, Numbers]]:
         "linear": LogisticRegression(),
     }
     for name, classifier in classifiers.items():
-        model = NSSE(classifier=classifier).fit(X, y)
+        model = NSSE.as_published(classifier=classifier).fit(X, y)
         radii = {bound: model.certified_radius(X_new, bound=bound) for bound in ("directional", "rkhs")}
         yield f"radius, {name}", radii
-    model = NSSE().fit(X, y)
+    model = NSSE.as_published().fit(X, y)
     yield "bounds", _fields(lipschitz_bounds(model, X[:50]))
     yield "Theorem 1", _fields(theorem_1(model, X, y))
     yield "rejection", _fields(risk_coverage(model, X_new, y_new))
-    vote = NSSECV({"mu2": [0.01, 0.1], "n_components": [5, 9]}, n_repeats=3).fit(X, y)
+    vote = NSSECV(
+        {"mu2": [0.01, 0.1], "n_components": [5, 9]}, n_repeats=3, estimator=NSSE.as_published()
+    ).fit(X, y)
     yield "radius, vote", {"directional": vote.certified_radius(X_new)}
 
 
@@ -181,7 +202,10 @@ def onnx_graphs() -> Iterator[tuple[str, Numbers]]:
     import onnxruntime
 
     X, y, X_new, _ = digits(200)
-    for name, model in {"1-NN": NSSE(), "linear": NSSE(classifier=LogisticRegression())}.items():
+    for name, model in {
+        "1-NN": NSSE.as_published(),
+        "linear": NSSE.as_published(classifier=LogisticRegression()),
+    }.items():
         graph = nsse.to_onnx(model.fit(X, y)).SerializeToString()
         session = onnxruntime.InferenceSession(graph)
         (feed,) = session.get_inputs()

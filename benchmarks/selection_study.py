@@ -111,7 +111,9 @@ def complete(task: tuple[str, int, int], row: Row | None) -> Row:
     train, test = per_class_split(data.y, *task[1:])
     with warnings.catch_warnings(), one_blas_thread():
         warnings.simplefilter("ignore")  # grids have points at the end of the range of sigma
-        search = NSSECV(random_state=task[2], n_voters=max(VOTERS)).fit(data.X[train], data.y[train])
+        search = NSSECV(search="full", random_state=task[2], n_voters=max(VOTERS)).fit(
+            data.X[train], data.y[train]
+        )
         ballots = search._votes(data.X[test])
         right = np.searchsorted(search.classes_, data.y[test])
         errors = {n: 100 * float(np.mean(winners(ballots[:, :n]) != right)) for n in VOTERS}
@@ -124,7 +126,7 @@ def measure(task: tuple[str, int, int], search: NSSECV, data: Any, train: Any, t
     dataset, n_per_class, seed = task
     X, y = data.X[train], data.y[train]
     chosen = by_tolerance(search)
-    untuned = NSSE().fit(X, y)
+    untuned = NSSE.as_published().fit(X, y)
     splits = list(BalancedSplits(search.n_repeats, search.validation_fraction, seed).split(X, y))
     svm = GridSearchCV(SVC(), scaled(SVM_GRID, X), cv=splits).fit(X, y)
     errors = by_point(search, data, train, test) if (dataset, n_per_class) in REGRET else []
@@ -167,7 +169,7 @@ def by_point(search: NSSECV, data: Any, train: Any, test: Any) -> list[float]:
     X, y = data.X[order], data.y[order]
     n_train = len(train)
     split = Split(X, y, squared_distances(X), np.arange(n_train), np.arange(n_train, len(y)))
-    points = [GridPoint.of(NSSE(), params) for params in search.cv_results_["params"]]
+    points = [GridPoint.of(NSSE.as_published(), params) for params in search.cv_results_["params"]]
     scores = score_points(split, points, accuracy)
     return [float(e) for e in 100 * (1 - scores.scores)]
 
