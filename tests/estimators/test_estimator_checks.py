@@ -10,10 +10,10 @@ import nsse
 ESTIMATORS = [
     nsse.NSSE(),
     nsse.NSSE(solver="alternating", classifier=LogisticRegression()),
-    nsse.NSSE(n_components=1, sigma=1.0, n_neighbors=None, n_landmarks="auto"),
+    nsse.NSSE(sigma=1.0, n_neighbors=None, n_landmarks="auto"),
     nsse.NSSE(n_landmarks=5),
-    nsse.NSSE(normalization="classes", classifier="scores", embedding_scale="unit"),
-    nsse.NSSECV({"n_components": [1, 2], "sigma": [0.5]}, n_repeats=1),
+    nsse.NSSE.as_published(),
+    nsse.NSSECV({"n_components": [1, None], "sigma": [0.5]}, n_repeats=1),
     nsse.LFDA(),
     nsse.LFDA(n_components=1, affinity="ones", metric="plain", pca=None, reg=0.1),
     nsse.LDE(),

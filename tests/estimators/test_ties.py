@@ -142,7 +142,7 @@ def test_a_search_scores_as_a_fit_does(data):
     splits = StratifiedKFold(3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours = NSSECV(grid, cv=splits).fit(X, y).cv_results_
+        ours = NSSECV(grid, cv=splits, estimator=NSSE.as_published()).fit(X, y).cv_results_
         theirs = GridSearchCV(NSSE.as_published(), grid, cv=splits, refit=False).fit(X, y).cv_results_
     scores = {
         str(sorted(p.items())): s for p, s in zip(ours["params"], ours["mean_test_score"], strict=True)

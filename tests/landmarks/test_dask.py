@@ -85,7 +85,8 @@ def test_class_means_and_scores(data):
     centred = model.embedding_ - model.embedding_.mean(axis=0)
     means = np.array([centred[y == label].mean(axis=0) for label in model.classes_])
     counts = np.unique(y, return_counts=True)[1]
-    np.testing.assert_allclose((means.T * counts) @ means / len(y), np.eye(2), atol=1e-8)
+    whole = 1 + model.eigenvalues_ / (len(y) / 3)  # between, within and smooth, of which b is 1
+    np.testing.assert_allclose((means.T * counts) @ means / len(y), np.diag(1 / whole), atol=1e-8)
 
 
 def test_two_worker_processes(data, model, client):

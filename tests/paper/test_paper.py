@@ -179,7 +179,8 @@ def test_nsse_row_is_what_nssecv_and_nsse_give(nsse_row_of_digits):
     train, test = per_class_split(data.y, 4, 0)
     X, y = data.X[train], data.y[train]
     grid = {name: list(values) for name, values in TINY.weights.items()} | {"n_components": [4, 9]}
-    search = NSSECV(grid, n_repeats=2, validation_fraction=0.15, random_state=0).fit(X, y)
+    options = {"n_repeats": 2, "validation_fraction": 0.15, "random_state": 0}
+    search = NSSECV(grid, estimator=NSSE.as_published(), **options).fit(X, y)
     chosen = {k: v for k, v in row.chosen.items() if k not in {"scaling", "d"}}
     assert chosen | {"n_components": row.chosen["d"]} == search.best_params_
     assert row.error == pytest.approx(1 - search.score(data.X[test], data.y[test]))

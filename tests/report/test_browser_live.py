@@ -39,7 +39,11 @@ MODELS = {
     "cross-validated": NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2, n_voters=1),
     "vote": NSSECV(MANY, n_repeats=4, n_voters=7),
     "vote in metrics": NSSECV(
-        [{"metric": ["within"], "shrinkage": [0.05, 3.0], "mu2": [0.001, 0.3]}, {"mu2": [0.3]}],
+        {
+            "metric": ["within", "euclidean"],
+            "shrinkage": [0.02, 3.0],
+            "classifier": ["nearest", "scores"],
+        },
         n_repeats=4,
     ),
     "vote with landmarks": NSSECV(

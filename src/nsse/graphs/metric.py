@@ -138,6 +138,14 @@ class ScatterSum:
         S = S if isinstance(S, np.ndarray) else S.toarray()
         return cls((S + S.T) / 2, W.nnz // 2, rows.unit)
 
+    @classmethod
+    @one_blas_thread()
+    def complete(cls, rows: ClassRows) -> ScatterSum:
+        """The same where all rows of a class are joined: no edge is listed."""
+        _check_room(rows.points.shape[1], rows.points.shape[1])
+        half, n_edges = _complete_half(rows)
+        return cls(half.T @ half, n_edges, rows.unit)
+
     def __add__(self, other: ScatterSum) -> ScatterSum:
         # A block without scatter has no unit to speak of.
         parts = [part for part in (self, other) if part.matrix.any()] or [self]
@@ -187,6 +195,29 @@ def within_scatter(rows: ClassRows, W: Any) -> WithinScatter:
         return ScatterSum.of(rows, W).decomposed()
     _check_room(n, rank)
     return _from_few_rows(rows, W, rank)
+
+
+def complete_scatter(rows: ClassRows) -> WithinScatter:
+    """The same of the graph that joins all samples of a class: each class by itself, from its mean."""
+    N, n = rows.points.shape
+    if n <= WIDE * (N - len(np.unique(rows.codes))):
+        return ScatterSum.complete(rows).decomposed()
+    _check_room(n, N)
+    with one_blas_thread():
+        half, n_edges = _complete_half(rows)
+        V, squares = _principal(half.T)
+        return _deviating(_orthonormal(V), squares, n_edges, rows.unit)
+
+
+def _complete_half(rows: ClassRows) -> tuple[Floats, int]:
+    """L^½ X, N × n, with L = n_c I − 11' in every class; and the number of edges."""
+    half, n_edges = np.empty(rows.points.shape), 0
+    for members in rows.members():
+        own: Any = rows.points[members]
+        own = own if isinstance(own, np.ndarray) else own.toarray()
+        half[members] = math.sqrt(len(members)) * (own - own.mean(axis=0))
+        n_edges += len(members) * (len(members) - 1) // 2
+    return half, n_edges
 
 
 @one_blas_thread()

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.graphs.metric import ClassRows, ScatterSum, WithinScatter, class_neighbor_graph, within_scatter
+from nsse.graphs.metric import (
+    ClassRows,
+    ScatterSum,
+    WithinScatter,
+    class_neighbor_graph,
+    complete_scatter,
+    within_scatter,
+)
 from nsse.kernels import squared_distances
 from nsse.landmarks.centers import stratified
 from nsse.landmarks.moments import BLOCK_ROWS
@@ -27,6 +34,8 @@ MOST_FEATURES = 4096
 def scatter_of(X: Any, codes: Ints, n_neighbors: int | None) -> WithinScatter:
     """The within-class scatter of samples in memory."""
     rows = ClassRows.of(X, codes)
+    if n_neighbors is None:
+        return complete_scatter(rows)
     return within_scatter(rows, class_neighbor_graph(rows, n_neighbors, squared_distances))
 
 
@@ -52,4 +61,6 @@ class BlockScatter:
     def __call__(self, X: Any, codes: Ints) -> ScatterSum:
         """Of the edges among these rows."""
         rows = ClassRows.of(X, codes)
+        if self.n_neighbors is None:
+            return ScatterSum.complete(rows)
         return ScatterSum.of(rows, class_neighbor_graph(rows, self.n_neighbors, squared_distances))
