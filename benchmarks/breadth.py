@@ -374,6 +374,11 @@ def tables(kind: str, rows: list[Row]) -> list[str]:
     return found
 
 
+TITLES = {
+    "balanced": ("tables", "per class"),
+    "imbalanced": ("imbalanced tables", "times as many training samples as classes"),
+    "images": ("sets of pictures", "per class"),
+}
 PAGE = """# Breadth: NSSE beside other classifiers
 
 Written by `benchmarks/breadth.py --half report --page docs/breadth.md` (`make breadth`); do not edit.
@@ -403,8 +408,9 @@ def page_text(rows: list[Row]) -> str:
             n_splits = len({row.seed for row in cell})
             head = "| " + " | ".join(HEAD) + " |\n|---|---:|---:|---:|---:|"
             body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-            what = {"balanced": "tables", "imbalanced": "imbalanced tables", "images": "pictures"}[kind]
-            blocks.append(f"## {n_sets} {what}, {size} per class, {n_splits} splits\n\n{head}\n{body}")
+            what, each = TITLES[kind]
+            splits = f"{n_splits} splits" if n_splits > 1 else "one split"
+            blocks.append(f"## {n_sets} {what}, {size} {each}, {splits}\n\n{head}\n{body}")
     worse, cells = _worse(rows)
     n_tables, n_images = (
         len({row.name for row in rows if (row.kind == "images") == is_image})

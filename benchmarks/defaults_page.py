@@ -153,18 +153,19 @@ def write_page(
     path.write_text(page, encoding="utf-8")
 
 
-PAGE = """# Where the default parameters come from
+PAGE = """# Where the parameters of the published method come from
 
 Written by `benchmarks/defaults_study.py`; do not edit.
 
 ## What was varied
 
-One parameter at a time around the defaults, the others staying as they are:
+What `NSSE.as_published()` has where the paper leaves a choice; the defaults of `NSSE()` are on
+[another page](breadth.md). One parameter at a time around the defaults, the others staying as they are:
 
 {varied}
 
 `mu3=None` stands for a multiple of `mu2 * n_components`, so it follows when `mu2` is varied.
-Everything else is as in `NSSE()`; `n_components` is the number of classes less one. Rivals on the same
+Everything else is as in `NSSE.as_published()`; `n_components` is the number of classes less one. Rivals on the same
 splits: `SVC(C=10)` with its RBF kernel, and the nearest neighbour.
 
 A case is a data set and a number of training samples per class; all other samples are tested. coil20,
@@ -183,7 +184,7 @@ Fits that warned (on how many splits): {warned}.
 
 ## Chosen
 
-The defaults of `NSSE()`: {chosen}. {standing}
+The defaults of `NSSE.as_published()`, those of version 0.1: {chosen}. {standing}
 
 ## Where untuned NSSE loses
 

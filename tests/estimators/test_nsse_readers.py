@@ -50,10 +50,11 @@ def ring(M, n_c, seed=0):
 
 
 def closed_form(X, y, X_new, sigma, nu):
-    """Regression of class indicators on kernel functions c and a constant b, ν‖c‖² + α b² added."""
+    """Regression of class indicators on kernel functions c, ν‖c‖² added; of two classes also on a
+    constant b, b² added."""
     K, K_new = oracles.kernel_matrix(X, X, sigma), oracles.kernel_matrix(X_new, X, sigma)
     E = (y[:, np.newaxis] == np.unique(y)).astype(float)
-    N, price = len(y), (E.shape[1] - 1) ** 2
+    N, price = len(y), 1.0 if E.shape[1] == 2 else 1e12
     rows = np.block(
         [
             [K, np.ones((N, 1))],
@@ -68,14 +69,19 @@ def closed_form(X, y, X_new, sigma, nu):
 
 @pytest.mark.parametrize(("mu1", "mu2"), [(1.0, 0.1), (0.2, 5.0), (10.0, 1e-3)])
 @pytest.mark.parametrize("sigma", [1.0, 4.0])
-def test_scores_are_a_ridge_regression_where_classes_are_of_equal_size(make_blobs, mu1, mu2, sigma):
-    """No edges in the graph: class indicators regressed on kernel functions and a constant."""
-    data = make_blobs((12, 12, 12), n_features=4, seed=5)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_are_a_ridge_regression_where_classes_are_of_equal_size(
+    make_blobs, mu1, mu2, sigma, n_classes
+):
+    """No edges in the graph: class indicators regressed on kernel functions, and on a constant."""
+    data = make_blobs((12,) * n_classes, n_features=4, seed=5)
     X, y = data.X, data.codes
-    no_edges = np.zeros((36, 36))
+    no_edges = np.zeros((len(y), len(y)))
     options = {"affinity": no_edges, "sigma": sigma, "length_unit": 1.0, "classifier": "scores"}
     model = NSSE.as_published(mu1=mu1, mu2=mu2, **options, **CLASSES).fit(X, y)
     expected = closed_form(X, y, X + 0.3, sigma, mu2 / (mu1 * 12))
+    if n_classes == 2:
+        expected = expected[:, 1] - expected[:, 0]
     np.testing.assert_allclose(model.decision_function(X + 0.3), expected, atol=1e-6)
 
 
