@@ -165,8 +165,8 @@ What `NSSE.as_published()` has where the paper leaves a choice; the defaults of 
 {varied}
 
 `mu3=None` stands for a multiple of `mu2 * n_components`, so it follows when `mu2` is varied.
-Everything else is as in `NSSE.as_published()`; `n_components` is the number of classes less one. Rivals on the same
-splits: `SVC(C=10)` with its RBF kernel, and the nearest neighbour.
+Everything else is as in `NSSE.as_published()`; `n_components` is the number of classes less one. Rivals
+on the same splits: `SVC(C=10)` with its RBF kernel, and the nearest neighbour.
 
 A case is a data set and a number of training samples per class; all other samples are tested. coil20,
 orl and yale are images of 25 x 25 pixels divided by their Euclidean norm; synthetic is

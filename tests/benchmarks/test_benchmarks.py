@@ -161,3 +161,13 @@ def test_losses_are_computed(script):
     scores = {(m, case): page.Score(m, case, np.array(e), 100, 0) for m, e in errors.items()}
     assert page.losses(scores) == ["- digits 7 per class: 10.0 ± 0.0 points worse than SVC(C=10)"]
     assert page.final_table(scores)[1][-1] == ["NSSE() below both", "no"]
+
+
+def test_tuning_time(script, tmp_path, monkeypatch):
+    bench = script("tuning_time")
+    few = {"digits": bench.sets()["digits"]}
+    monkeypatch.setattr(bench, "sets", lambda: few)
+    record = bench.main(["--sizes", "40", "--repeats", "1", "--out", str(tmp_path / "time.json")])
+    (row,) = record["rows"]
+    assert (row["n_samples"], row["splits"]) == (40, 16)
+    assert row["ratio"] == pytest.approx(row["nssecv"] / row["svm"], rel=0.2)
