@@ -87,12 +87,13 @@ def test_blocks_keep_their_numbers_and_json_cannot_end_a_script():
     assert json.loads(text) == hostile
 
 
-def test_labels_come_from_the_neighbours_or_from_the_model(digits, samples):
+def test_labels_come_from_the_model_or_are_what_it_says(digits, samples):
     X, y = digits.X[::2], digits.codes[::2]
-    kept = find(NSSE.as_published(n_components=4).fit(X, y), samples)
-    assert kept.knows_labels
-    np.testing.assert_array_equal(kept.train.codes, y)
-    model = NSSE.as_published(n_components=4, classifier=LogisticRegression(max_iter=500)).fit(X, y)
+    for classifier in ("nearest", "scores", LogisticRegression(max_iter=500)):
+        kept = find(NSSE.as_published(n_components=4, classifier=classifier).fit(X, y), samples)
+        assert kept.knows_labels
+        np.testing.assert_array_equal(kept.train.codes, y)
+    model = SUPLAP(classifier=LogisticRegression(max_iter=500)).fit(X, y)
     said = find(model, samples)
     assert not said.knows_labels
     np.testing.assert_array_equal(said.train.codes, model.predict(X))

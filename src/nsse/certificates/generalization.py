@@ -219,21 +219,29 @@ def _training_samples(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         y = column_or_1d(y)
         check_consistent_length(X, y)
         return X, y
-    classifier = model.classifier_
-    if type(classifier) in (KNeighborsClassifier, NearestSample):
-        points, codes, _ = remembered_neighbors(classifier)
-        centers = model.centers_
-        # Centres may be other points than the samples, or the samples in another order.
-        if centers.shape[0] == len(points) and np.allclose(
-            expansion_of(model)(centers), points, rtol=0.0, atol=1e-4 * float(np.abs(points).max())
-        ):
-            return centers, classifier.classes_[codes]
+    points, labels = model.embedding_, _remembered_labels(model)
+    # Centres may be other points than the samples, or the samples in another order.
+    if labels is not None and model.centers_.shape[0] == len(labels) == len(points):
+        atol = 1e-4 * float(np.abs(points).max())
+        if np.allclose(expansion_of(model)(model.centers_), points, rtol=0.0, atol=atol):
+            return model.centers_, labels
     raise rule_error(
         "X_train",
         "be given for this model, which does not remember it",
         None,
         "Pass `X_train` and `y_train`, as given to `fit`.",
     )
+
+
+def _remembered_labels(model: Any) -> NDArray[Any] | None:
+    """Those that the model keeps, or its nearest-neighbour classifier."""
+    kept = getattr(model, "labels_", None)
+    if kept is not None:
+        return np.asarray(kept)
+    classifier = model.classifier_
+    if type(classifier) not in (KNeighborsClassifier, NearestSample):
+        return None
+    return np.asarray(classifier.classes_[remembered_neighbors(classifier)[1]])
 
 
 def _quotient(over: Floats, under: Floats) -> Floats:

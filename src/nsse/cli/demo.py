@@ -124,6 +124,7 @@ def _embed(X: Any, y: Any) -> _Shown:
     from nsse.certificates import answers
     from nsse.estimators import NSSE
     from nsse.evaluation import per_class_split
+    from nsse.report import polygon_view
 
     train, test = per_class_split(y, SHOWN_SIZE, SHOWN_SEED)
     model = NSSE().fit(X[train], y[train])
@@ -131,7 +132,9 @@ def _embed(X: Any, y: Any) -> _Shown:
     others = {"LDA": LinearDiscriminantAnalysis(n_components=d), "PCA": PCA(d)}
     said = answers(model, X, bound=None)
     embedded = {name: other.fit(X[train], y[train]).transform(X) for name, other in others.items()}
-    views = [_view(name, Y, y, train, test) for name, Y in {"NSSE": said.embedding, **embedded}.items()]
+    parts = said.embedding[train], y[train], said.embedding[test], y[test]
+    views = [polygon_view("NSSE", *parts, said.label[test])]
+    views += [_view(name, Y, y, train, test) for name, Y in embedded.items()]
     return _Shown(train, test, y, said.embedding, said.label, views)
 
 
@@ -149,8 +152,8 @@ def _draw(shown: _Shown, X: Any) -> Any:
     from nsse.report import embedding_figure
 
     caption = (
-        f"scikit-learn’s digits, {SHOWN_SIZE} per class for training, which NSSE gathers almost in one"
-        " point. In every embedding a sample gets the label of its nearest training sample."
+        f"scikit-learn’s digits, {SHOWN_SIZE} per class for training. NSSE labels by scores that are"
+        " linear in its map; in the other embeddings a sample gets that of its nearest training sample."
     )
     images = X[shown.test].reshape(-1, 8, 8)
     return embedding_figure(

@@ -269,6 +269,7 @@ def _usable(
         "n_landmarks_": len(coef),
         "length_unit_": unit,
         "classes_": np.unique(work.y),
+        "_codes": np.searchsorted(np.unique(work.y), rows.y),
         "classifier_": reading.reader.fit(embedding, rows.y),
         "metric_": work.metric,
         "_expansion": GaussianExpansion.at(centers, coef, sigma, work.contraction),

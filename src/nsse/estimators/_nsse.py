@@ -172,6 +172,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         The unit of length, in the units of X.
     classes_ : ndarray of shape (n_classes,)
         Labels.
+    labels_ : ndarray of shape (n_samples,)
+        Labels of the training samples.
     classifier_ : classifier
         Fitted on `embedding_`.
     objective_ : float
@@ -398,6 +400,13 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Models of earlier versions lack the parameters that came later: they are as published.
         super().__setstate__({name: PUBLISHED[name] for name in LATER} | state)
+
+    @property
+    def labels_(self) -> Any:
+        """Labels of the training samples, row by row of `embedding_`."""
+        if not hasattr(self, "_codes"):  # not fitted, or by version 0.1
+            raise AttributeError("labels_ are kept by a fit of version 0.2 or later.")
+        return self.classes_[self._codes]
 
     def estimate_memory(self, n_samples: int, n_features: int, n_classes: int = 10) -> int:
         """Bytes that `fit` will need at its peak.

@@ -96,6 +96,13 @@ def _check_gaussian(model: Any) -> None:
     _check_matrix("coef_", model.coef_, rows=model.centers_.shape[0], dense=True)
     _check_positive("sigma_", model.sigma_)
     _check_embedding(model, model.centers_.shape[1], model.coef_.shape[1])
+    codes, N = getattr(model, "_codes", None), len(model.embedding_)
+    _require(codes is None or _are_codes(codes, N, len(model.classes_)), "labels of other classes")
+
+
+def _are_codes(codes: Any, n_samples: int, n_classes: int) -> bool:
+    fits = isinstance(codes, np.ndarray) and codes.shape == (n_samples,) and codes.dtype.kind == "i"
+    return bool(fits and codes.min() >= 0 and codes.max() < n_classes)
 
 
 def _check_linear(model: Any) -> None:

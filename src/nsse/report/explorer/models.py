@@ -224,7 +224,10 @@ def _predicted(core: Any, embedding: NDArray[Any]) -> list[Any]:
 
 
 def _remembered_labels(core: Any, n_samples: int) -> list[Any] | None:
-    """Labels that a nearest-neighbour classifier keeps, if it was fitted to all training samples."""
+    """Labels that the model keeps, or its nearest-neighbour classifier of all training samples."""
+    kept = getattr(core, "labels_", None)
+    if kept is not None:
+        return list(kept.tolist())
     from sklearn.neighbors import KNeighborsClassifier
 
     classifier = core.classifier_
