@@ -176,7 +176,7 @@ PAGE = """# Certificates: how far each prediction can be trusted
 Written by `benchmarks/certificates.py` (`make certificates`); do not edit.
 
 ```python
-model = NSSE.as_published().fit(X_train, y_train)
+model = NSSE().fit(X_train, y_train)
 model.certified_radius(X_new)          # no change of x by less than this changes its label
 
 from nsse.certificates import (
@@ -207,9 +207,9 @@ w, the function `w'f` has the norm `√(w'Gw)` there, and the Cauchy–Schwarz i
 The best unit vector gives the Lipschitz constant `(√2/σ) √λmax(G)`, here called RKHS; the paper's
 Proposition 1 has `√N L_φ ‖C‖_F` with `L_φ = √(2/e)/σ`, and `L_φ Σ‖c_i‖` (row sum) lies below it.
 "Steepest" is the largest spectral norm of the Jacobian found by climbing from the three steepest
-training samples: no constant can be smaller. Means over {splits} splits, grey levels in [0, 1], default
-parameters, so that NSSE chooses its σ itself; the number after a data set is that of training samples
-per class:
+training samples: no constant can be smaller. Means over {splits} splits, grey levels in [0, 1]; NSSE is
+`NSSE.as_published()`, which chooses its σ itself, the others have the defaults of version 0.1; the number
+after a data set is that of training samples per class:
 
 {tightness}
 
