@@ -29,6 +29,7 @@ from nsse import NSSE, SUPLAP, IsoKRR, MReg
 from nsse.certificates import generalization_report, lipschitz_bounds, theorem_1
 from nsse.certificates.rejection import risk_coverage_curve
 from nsse.datasets import Dataset, load_dataset
+from nsse.estimators.catalogue import DEFAULTS_0_1
 from nsse.evaluation import per_class_split
 from nsse.report import generalization_figure, risk_coverage_figure, save_figure
 
@@ -39,7 +40,12 @@ TITLES = {"digits": "digits", "coil20": "COIL-20", "orl": "ORL", "yale": "Extend
 ATTACKED = ("digits", "coil20", "orl")
 FACTORS = (0.5, 0.9, 1.0, 1.5, 2.0, 3.0)  # of the certified radius
 COVERAGE = 0.8
-METHODS = {"NSSE": NSSE.as_published(), "SUPLAP": SUPLAP(), "MReg": MReg(), "IsoKRR": IsoKRR()}
+METHODS = {
+    "NSSE": NSSE.as_published(),
+    "SUPLAP": SUPLAP(**DEFAULTS_0_1["SUPLAP"]),
+    "MReg": MReg(),
+    "IsoKRR": IsoKRR(**DEFAULTS_0_1["IsoKRR"]),
+}
 READERS = {
     "NSSE, 1-NN": NSSE.as_published(),
     "NSSE, scores": NSSE.as_published(classifier="scores"),
@@ -53,7 +59,7 @@ OTHERS = {
     "logistic regression": NSSE.as_published(classifier=LogisticRegression(C=1000.0, max_iter=1000)),
     "linear SVM": NSSE.as_published(classifier=LinearSVC(C=1000.0, random_state=0)),
     "1-NN in the within-class metric": NSSE.as_published(metric="within", shrinkage=0.3),
-    "SUPLAP, 1-NN": SUPLAP(),
+    "SUPLAP, 1-NN": SUPLAP(**DEFAULTS_0_1["SUPLAP"]),
     "MReg": MReg(),
 }
 

@@ -208,8 +208,8 @@ The best unit vector gives the Lipschitz constant `(√2/σ) √λmax(G)`, here 
 Proposition 1 has `√N L_φ ‖C‖_F` with `L_φ = √(2/e)/σ`, and `L_φ Σ‖c_i‖` (row sum) lies below it.
 "Steepest" is the largest spectral norm of the Jacobian found by climbing from the three steepest
 training samples: no constant can be smaller. Means over {splits} splits, grey levels in [0, 1]; NSSE is
-`NSSE.as_published()`, which chooses its σ itself, the others have the defaults of version 0.1; the number
-after a data set is that of training samples per class:
+`NSSE.as_published()`, which chooses its σ itself, the others have the defaults of version 0.1; the
+number after a data set is that of training samples per class:
 
 {tightness}
 
