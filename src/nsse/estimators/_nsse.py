@@ -349,11 +349,11 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     def fit_blocks(self, blocks: Any) -> Self:
         """Learn from samples that come in blocks, from disk for instance; needs landmarks.
 
-        The blocks are read once for the labels, once for the landmarks (twice for "kmeans++"), once for
-        a subsample that gives σ, once for the fit itself and, unless kernel values were kept, once for
-        the embedding. However rows are cut, the model is the same: they are regrouped to blocks of 4096.
-        Memory does not grow with the number of samples beyond 32 per landmark, but for their labels and
-        embeddings.
+        The blocks are read once for the labels, once for the metric if it is not Euclidean, once for the
+        landmarks (twice for "kmeans++"), once for a subsample that gives units, once for the fit itself
+        and, unless kernel values were kept, once for the embedding. However rows are cut, the model is
+        the same: they are regrouped to blocks of 4096. Memory does not grow with the number of samples
+        beyond 32 per landmark, but for their labels and embeddings.
 
         Parameters
         ----------

@@ -110,7 +110,7 @@ def _check_parts(model: Any) -> None:
         check_choice("affinity", model.affinity, ("gaussian",))
     if model.callback is not None and not callable(model.callback):
         raise rule_error("callback", "be callable", model.callback, "It is called as `callback(step)`.")
-    check_classifier(model.classifier, names=("nearest", "scores"))
+    check_classifier(model.classifier, "scores", ("nearest", "scores"))
     by_scores = isinstance(model.classifier, str) and model.classifier == "scores"
     if by_scores and isinstance(model.mu1, Real) and model.mu1 == 0:
         raise rule_error(
