@@ -69,6 +69,8 @@ NEIGHBORS = {"n_neighbors": [1, 3, 5, 9]}
 # The point that is taken without tuning: shrinkage, σ, ν, reader.
 UNTUNED = QuickGrid((3.0,), (0.65,), (0.1,), ("scores",))
 TUNER, PLAIN_NSSE, PUBLISHED = "NSSECV()", "NSSE()", "NSSE.as_published()"
+# One change of our defaults at a time: all but the metric, and the metric alone.
+CHANGES = ('NSSE(metric="euclidean")', 'NSSE.as_published(metric="within", shrinkage=3)')
 # The closed form by itself, and what else was tried while choosing.
 STUDIED = (
     "vote of 15",
@@ -133,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
         done: dict[Any, set[str]] = {}
         for row in read_rows(options.rows):
             done.setdefault(row.case, set()).add(row.method)
-        wanted_methods = set(options.methods or [*TUNED, *PLAIN])
+        wanted_methods = set(options.methods or [*TUNED, *PLAIN, *CHANGES])
         todo = {case: wanted_methods - done.get(case, set()) for case in _cases(options)}
         work = (delayed(measured)(case, sorted(left)) for case, left in todo.items() if left)
         for rows in Parallel(options.jobs, return_as="generator_unordered", batch_size=1)(work):
@@ -258,6 +260,8 @@ def rivals(samples: Samples, splits: Any) -> dict[str, Callable[[], Ints]]:
         TUNER: NSSECV(),
         PLAIN_NSSE: NSSE(),
         PUBLISHED: NSSE.as_published(),
+        CHANGES[0]: NSSE(metric="euclidean"),
+        CHANGES[1]: NSSE.as_published(metric="within", shrinkage=3.0),
         "SVC(C=10)": SVC(C=10),
         "SVC tuned": GridSearchCV(SVC(), SVM_GRID | {"gamma": gammas}, cv=splits),
         "LDA": LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
@@ -352,7 +356,7 @@ def lines_of(cell: list[Row]) -> tuple[int, list[list[str]]]:
     """How many sets, and of every method: mean error, mean log error, mean rank, mean seconds."""
     errors = by_set(cell)
     names = [name for name in errors if len(errors[name]) == max(map(len, errors.values()))]
-    methods = [m for m in (*TUNED, *PLAIN) if m in errors[names[0]]]
+    methods = [m for m in (*TUNED, *PLAIN, *CHANGES) if m in errors[names[0]]]
     methods = list(dict.fromkeys([*methods, *errors[names[0]]]))
     table = np.array([[errors[name][method] for method in methods] for name in names])
     ranks = {**_ranks(table, methods, PLAIN), **_ranks(table, methods, TUNED)}
@@ -385,10 +389,13 @@ Written by `benchmarks/breadth.py --half report --page docs/breadth.md` (`make b
 
 {n_tables} tables of [KEEL](https://sci2s.ugr.es/keel/datasets.php) and {n_images} sets of pictures: one
 half of those at hand, cut by a hash of their names. Defaults, grid, splits and the number of voters
-were chosen on the other half; these were looked at afterwards. Tables are standardised. *log error* is
-the mean of log(1 + error in %): every set counts the same. *rank* is the mean rank among the seven tuned
+were chosen on the other half. This one was not unseen: it was looked at while the tuner was built, and
+that more than two classes have no constant was prompted by Yale, then settled on the other half. Tables
+are standardised. *log error* is the mean of log(1 + error in %): every set counts the same. *rank* is the mean rank among the seven tuned
 methods, `NSSECV()` to k-NN, and below them among the five untuned ones (LDA is in both). Seconds
-include the search, on one BLAS thread of a shared machine.
+include the search, on one BLAS thread of a shared machine. The last two lines of a table say what our
+defaults are worth one by one, beside `NSSE.as_published()` and `NSSE()`: class means, scores, a given σ
+and a weight that follows the class sizes, without the metric; and the metric alone.
 
 {blocks}
 
