@@ -132,7 +132,9 @@ class QuickResult:
         means, steps = np.round(table.means, 12), self._steps().ravel()
         finite = [line for line in lines if not np.isnan(means[line]).any()]
         best = [min(line, key=lambda row: (-means[row], steps[row])) for line in finite]
-        return [int(row) for row in sorted(best, key=lambda row: (-means[row], steps[row]))][:n_voters]
+        ranked = [int(row) for row in sorted(best, key=lambda row: (-means[row], steps[row]))]
+        good = set(table.hardly_worse(ranked[0]))
+        return [row for row in ranked if row in good][:n_voters]
 
     def _steps(self) -> Floats:
         """How far every point is from the one that is taken untuned, in steps of the grid or so.

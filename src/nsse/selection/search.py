@@ -61,14 +61,19 @@ class Scores:
     def next_best(self, index: int, n_points: int) -> list[int]:
         """Up to ``n_points`` rows that are hardly worse than row ``index``, the best of them first.
 
-        Within two standard errors of it: a vote is of good points, however small the grid. Ties go to
-        the smoother one.
+        Ties go to the smoother one.
         """
-        # To twelve digits: sums of the same counts in another order differ by rounding.
         means = np.round(self.means, 12)
-        good = np.flatnonzero(means >= means[index] - 2.0 * self._standard_error(index) - 1e-12).tolist()
+        good = self.hardly_worse(index)
         ranked = sorted(good, key=lambda i: (float(means[i]), *self._smoothness(i)), reverse=True)
         return [i for i in ranked if i != index][:n_points]
+
+    def hardly_worse(self, index: int) -> list[int]:
+        """Rows within two standard errors of row ``index``: a vote is of good points, however many."""
+        # To twelve digits: sums of the same counts in another order differ by rounding.
+        means = np.round(self.means, 12)
+        least = means[index] - 2.0 * self._standard_error(index) - 1e-12
+        return [int(row) for row in np.flatnonzero(means >= least)]
 
     def _smoothness(self, row: int) -> tuple[float, float, int, int]:
         return float(self.sigmas[row]), float(self.mu2[row]), -int(self.n_components[row]), -row
