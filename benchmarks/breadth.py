@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -124,7 +123,6 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
     parser.add_argument("--sets", nargs="+", help="only these")
     parser.add_argument("--per-class", type=int, nargs="+", default=(10, 20, 50))
     parser.add_argument("--splits", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--methods", nargs="+", help="only these; all but those of the study if none")
     parser.add_argument("--rows", type=Path, default=RESULTS / "breadth.csv")
     parser.add_argument("--tables-only", action="store_true", help="print what the rows say")
@@ -137,8 +135,8 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
             done.setdefault(row.case, set()).add(row.method)
         wanted_methods = set(options.methods or [*TUNED, *PLAIN, *CHANGES])
         todo = {case: wanted_methods - done.get(case, set()) for case in _cases(options)}
-        work = (delayed(measured)(case, sorted(left)) for case, left in todo.items() if left)
-        for rows in Parallel(options.jobs, return_as="generator_unordered", batch_size=1)(work):
+        work = (measured(case, sorted(left)) for case, left in todo.items() if left)
+        for rows in work:
             append_rows(options.rows, rows)
             print(*(rows[0].case if rows else ("left out",)), flush=True)
     rows = [row for row in read_rows(options.rows) if row.case in wanted]
