@@ -170,7 +170,7 @@ def certificates() -> Iterator[tuple[str, Numbers]]:
     """Radii for every kind of classifier, bounds, Theorem 1, rejection."""
     X, y, X_new, y_new = digits(200)
     classifiers = {
-        "1-NN": None,
+        "1-NN": "nearest",
         "5-NN": KNeighborsClassifier(5),
         "centroid": NearestCentroid(),
         "linear": LogisticRegression(),

@@ -512,3 +512,21 @@ def test_changed_files_are_refused_or_work():
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 FAILED" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        (lambda steps: [steps[0], tuple], "a pipeline of something else than steps"),
+        (lambda steps: tuple, "a pipeline of something else than steps"),
+        (lambda steps: [steps[0], ("nsse", 3)], "a pipeline with a step that is none"),
+        (lambda steps: [(7, steps[0][1]), steps[1]], "a pipeline with a step that is none"),
+    ],
+)
+def test_a_pipeline_is_made_of_steps(steps, reason, make_blobs):
+    X, codes = make_blobs((5, 5), 3)
+    pipeline = make_pipeline(StandardScaler(), nsse.NSSE()).fit(X, codes)
+    checks.check_model(pipeline)
+    pipeline.steps = steps(pipeline.steps)
+    with pytest.raises(ValueError, match=reason):
+        checks.check_model(pipeline)

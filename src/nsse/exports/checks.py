@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from nsse.estimators import NSSE, NYS, SPE, MReg, SelectivePredictor, WithinMetric
 from nsse.estimators._base import EmbeddingClassifier
@@ -44,6 +45,8 @@ def check_model(model: Any) -> None:
             check_generator(part)
         elif not isinstance(part, CONTAINERS):
             check_plain(part)
+        if isinstance(part, Pipeline):
+            _check_pipeline(part)
     for kind, check in (FOREIGN | OURS).items():
         for part in parts:
             if isinstance(part, kind) and _is_fitted(part):
@@ -51,6 +54,16 @@ def check_model(model: Any) -> None:
     for part in parts:
         if isinstance(part, EmbeddingClassifier) and _is_fitted(part):
             _ask(part)
+
+
+def _check_pipeline(pipeline: Pipeline) -> None:
+    """Pairs of a name and a step, from the first to the last."""
+    steps = pipeline.steps
+    pairs = isinstance(steps, list) and all(isinstance(s, tuple | list) and len(s) == 2 for s in steps)
+    _require(pairs and len(steps) > 0, "a pipeline of something else than steps")
+    for name, step in steps:
+        fits = step in (None, "passthrough") or isinstance(step, BaseEstimator)
+        _require(isinstance(name, str) and fits, "a pipeline with a step that is none")
 
 
 def parts_of(model: Any) -> Iterator[Any]:
