@@ -20,7 +20,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, text_table
+from common import RESULTS, append_records, read_records, text_table
 from nsse import NSSE, NSSECV
 from nsse.certificates.votes import winners
 from nsse.datasets import load_dataset
@@ -47,12 +47,13 @@ from nsse.selection.quick import (
     HELD_OUT,
     READERS,
     VOTERS,
-    Fold,
     QuickGrid,
     QuickResult,
+    Trained,
     n_splits_for,
     quick_search,
 )
+from nsse.selection.rulers import Ruler
 from nsse.selection.splits import BalancedSplits
 from nsse.solvers.closed_form import ClassTargets, KernelSpectrum
 
@@ -314,10 +315,10 @@ def fixed_labels(samples: Samples, grid: QuickGrid) -> Ints:
     return next(fold_of(samples).labels(grid, [(0, 0)]))[1][0, 0]
 
 
-def fold_of(samples: Samples) -> Fold:
+def fold_of(samples: Samples) -> Trained:
     X, X_new = samples.X, samples.X_test
     D2, D2_new = squared_distances(X), Shifted.of(X).squared_distances_from(X_new)
-    return Fold.of(X, samples.codes, X_new, 5, D2, D2_new)
+    return Trained.on(samples.codes, Ruler.of(X, samples.codes, X_new, 5, D2, D2_new))
 
 
 def left_out_choice(samples: Samples, grid: QuickGrid) -> Ints:
@@ -325,7 +326,7 @@ def left_out_choice(samples: Samples, grid: QuickGrid) -> Ints:
     fold = fold_of(samples)
     best: tuple[Any, ...] = (-1.0,)
     for shrinkage in grid.shrinkages:
-        D2 = fold.distances(shrinkage)[0]
+        D2 = fold.ruler.distances(shrinkage)[0]
         unit = median_distance(D2)
         for sigma in grid.sigmas:
             targets = ClassTargets.of(fold.codes, len(fold.classes))
@@ -461,23 +462,12 @@ def _ranks(table: Floats, methods: list[str], compared: Sequence[str]) -> dict[s
 
 def read_rows(path: Path) -> list[Row]:
     """The rows of a file, if there is one."""
-    if not path.exists():
-        return []
-    types = (str, str, int, int, str, float, float, int)
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = list(csv.reader(file))[1:]
-    return [Row(*(kind(text) for kind, text in zip(types, line, strict=True))) for line in lines]
+    return read_records(path, Row, (str, str, int, int, str, float, float, int))
 
 
-def append_rows(path: Path, rows: list[Row]) -> None:
+def append_rows(path: Path, rows: Sequence[Row]) -> None:
     """The rows of a case, written as it finishes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    is_new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if is_new:
-            writer.writerow([field.name for field in fields(Row)])
-        writer.writerows(list(asdict(row).values()) for row in rows)
+    append_records(path, map(astuple, rows), [field.name for field in fields(Row)])
 
 
 if __name__ == "__main__":

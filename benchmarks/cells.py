@@ -11,7 +11,6 @@ goes on. ``--method plain`` measures `NSSE()`, nothing tuned.
 from __future__ import annotations
 
 import argparse
-import csv
 import re
 import warnings
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from common import HERE, RESULTS, text_table
+from common import HERE, RESULTS, append_records, read_records, text_table
 from nsse import NSSE, NSSECV
 from nsse.datasets import load_dataset
 from nsse.evaluation import per_class_split
@@ -51,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
                 for size in CELLS[name]:
                     key = (name, str(size), str(seed), options.method)
                     if key not in done:
-                        append(options.rows, [*key, f"{error(name, size, seed, options.method):.4f}"])
+                        row = [*key, f"{error(name, size, seed, options.method):.4f}"]
+                        append_records(options.rows, [row], COLUMNS)
     lines = cells(read(options.rows))
     print(text_table(list(lines[0]), [list(line.values()) for line in lines]))
     return lines
@@ -110,21 +110,7 @@ def best_other(name: str, size: int) -> tuple[str, float]:
 
 def read(path: Path) -> list[dict[str, str]]:
     """The rows of a file, if there is one."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def append(path: Path, values: list[str]) -> None:
-    """One row more."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    is_new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if is_new:
-            writer.writerow(COLUMNS)
-        writer.writerow(values)
+    return read_records(path, lambda *row: dict(zip(COLUMNS, row, strict=True)), [str] * len(COLUMNS))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ defaults needs other ``--rows``.
 from __future__ import annotations
 
 import argparse
-import csv
 import warnings
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
@@ -27,7 +26,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from breadth import Samples, drawn
-from common import RESULTS, text_table
+from common import RESULTS, append_records, read_records, text_table
 from methods_fits import data
 from methods_page import read_rows as read_tuned
 from nsse.estimators.catalogue import DEFAULTS_0_1, catalogue
@@ -224,23 +223,12 @@ def _means(rows: Sequence[Row]) -> dict[tuple[str, str, tuple[str, str, int]], f
 
 def read_rows(path: Path) -> list[Row]:
     """The rows of a file, if there is one."""
-    if not path.exists():
-        return []
-    types = (str, str, int, int, str, str, float)
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = list(csv.reader(file))[1:]
-    return [Row(*(kind(text) for kind, text in zip(types, line, strict=True))) for line in lines]
+    return read_records(path, Row, (str, str, int, int, str, str, float))
 
 
 def append_rows(path: Path, rows: Sequence[Row]) -> None:
     """The rows of a case, written as it finishes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    is_new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if is_new:
-            writer.writerow([field.name for field in fields(Row)])
-        writer.writerows(astuple(row) for row in rows)
+    append_records(path, map(astuple, rows), [field.name for field in fields(Row)])
 
 
 if __name__ == "__main__":

@@ -117,8 +117,8 @@ def test_many_samples_race_on_few_of_them(monkeypatch):
     monkeypatch.setattr(quick, "FEW", 50)
     monkeypatch.setattr(quick, "FINAL_ROWS", 3 * 240)
     sizes = []
-    fold_of = quick.Fold.of
-    monkeypatch.setattr(quick.Fold, "of", lambda X, *rest: sizes.append(len(X)) or fold_of(X, *rest))
+    fold_of = quick.Ruler.of
+    monkeypatch.setattr(quick.Ruler, "of", lambda X, *rest: sizes.append(len(X)) or fold_of(X, *rest))
     result = quick_search(X, codes, splits_of(X, codes, 6))
     assert [size > 200 for size in sizes] == [False] * 4 + [True] * 3
     assert result.scores.shape[0] == 3

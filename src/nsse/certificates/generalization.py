@@ -16,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import clone
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from nsse._compat import remembered_neighbors
 from nsse._errors import rule_error
 from nsse.certificates.asking import certified_labels
-from nsse.certificates.models import checked_samples, expansion_of
-from nsse.extensions import NearestSample, nearest_own_and_other
+from nsse.certificates.models import checked_samples, expansion_of, training_labels
+from nsse.extensions import nearest_own_and_other
 
 Floats = NDArray[np.float64]
 
@@ -219,7 +217,7 @@ def _training_samples(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         y = column_or_1d(y)
         check_consistent_length(X, y)
         return X, y
-    points, labels = model.embedding_, _remembered_labels(model)
+    points, labels = model.embedding_, training_labels(model)
     # Centres may be other points than the samples, or the samples in another order.
     if labels is not None and model.centers_.shape[0] == len(labels) == len(points):
         atol = 1e-4 * float(np.abs(points).max())
@@ -231,17 +229,6 @@ def _training_samples(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         None,
         "Pass `X_train` and `y_train`, as given to `fit`.",
     )
-
-
-def _remembered_labels(model: Any) -> NDArray[Any] | None:
-    """Those that the model keeps, or its nearest-neighbour classifier."""
-    kept = getattr(model, "labels_", None)
-    if kept is not None:
-        return np.asarray(kept)
-    classifier = model.classifier_
-    if type(classifier) not in (KNeighborsClassifier, NearestSample):
-        return None
-    return np.asarray(classifier.classes_[remembered_neighbors(classifier)[1]])
 
 
 def _quotient(over: Floats, under: Floats) -> Floats:

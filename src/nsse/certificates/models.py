@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nsse._compat import remembered_neighbors
 from nsse._errors import rule_error, rule_message
 from nsse.extensions import GaussianExpansion
 
@@ -96,6 +98,17 @@ def map_at(model: Any, X: Any) -> tuple[Floats, Any]:
     expansion = expansion_of(model)
     X = validate_data(model, X, reset=False, accept_sparse="csr", dtype="numeric")
     return expansion(X), floating(X.dtype)
+
+
+def training_labels(model: Any) -> NDArray[Any] | None:
+    """Labels of the training samples that a model keeps, or its nearest-neighbour classifier does."""
+    kept = getattr(model, "labels_", None)
+    if kept is not None:
+        return np.asarray(kept)
+    if not isinstance(model.classifier_, KNeighborsClassifier):
+        return None
+    codes = remembered_neighbors(model.classifier_)[1]
+    return np.asarray(model.classifier_.classes_[codes]) if len(codes) == len(model.embedding_) else None
 
 
 def opened(model: Any) -> tuple[list[Any], Any]:

@@ -12,9 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from nsse._compat import CallbackSupportMixin, with_callbacks
 from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier
-from nsse.estimators._learning import keep_width, learn, reads_scores, require_landmarks, row_source
+from nsse.estimators._learning import keep_width, learn, require_landmarks, row_source
 from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory
 from nsse.estimators._posing import warn_about
+from nsse.estimators._reading import reads_scores
 from nsse.estimators._settings import SHRINKAGE, SIGMA, check_settings
 from nsse.landmarks import BLOCK_ROWS, lazily, read_blocks
 from nsse.solvers import Step

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.estimators._centers import CenterPlan
-from nsse.estimators._learning import Reading, SolvedRows
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import affinity_rule, objective_of
+from nsse.estimators._reading import Reading, SolvedRows
 from nsse.estimators._settings import Settings
 from nsse.extensions import NearestSample, nearest_labels
 from nsse.graphs import ShiftedGraph, check_affinity

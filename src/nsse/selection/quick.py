@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from nsse._errors import rule_error
 from nsse._threads import one_blas_thread
 from nsse.estimators._settings import SHRINKAGE, SIGMA, SMOOTHNESS
-from nsse.graphs.metric import WithinScatter
-from nsse.kernels import SplitDistances, gaussian, median_distance, squared_distances
-from nsse.landmarks import scatter_of, stratified
+from nsse.kernels import gaussian, median_distance, squared_distances
+from nsse.landmarks import stratified
+from nsse.selection.rulers import Ruler
 from nsse.selection.search import Scores
 from nsse.solvers.closed_form import ClassTargets, KernelSpectrum
 from nsse.solvers.problem import constant_price
@@ -303,9 +303,9 @@ class _Search:
     def _scored(self, train: Ints, valid: Ints, alive: list[Pair]) -> Floats:
         scores = np.full(self.grid.shape, np.nan)
         D2, D2_new = self.D2[np.ix_(train, train)], self.D2[np.ix_(valid, train)]
-        X, X_new = self.X[train], self.X[valid]
-        fold = Fold.of(X, self.codes[train], X_new, self.n_neighbors, D2, D2_new)
-        for pair, labels in fold.labels(self.grid, alive):
+        codes, X, X_new = self.codes[train], self.X[train], self.X[valid]
+        ruler = Ruler.of(X, codes, X_new, self.n_neighbors, D2, D2_new)
+        for pair, labels in Trained.on(codes, ruler).labels(self.grid, alive):
             self.n_decompositions += 1
             scores[pair] = self._judged(labels, self.codes[valid])
         return scores
@@ -318,54 +318,28 @@ class _Search:
 
 
 @dataclass(frozen=True)
-class Fold:
-    """Samples with labels and samples without, and the distances between them in every metric.
+class Trained:
+    """Samples with labels, and how far new ones are from them.
 
-    Attributes
-    ----------
-    classes, codes : ndarray
-        Classes that occur, and the place of each sample's among them.
-    D2, D2_new : ndarray of shape (N, N), (new, N)
-        Squared distances among the samples, and from new ones to them.
-    scatter : WithinScatter
-        The metric, learned from the samples.
-    cut, cut_new : SplitDistances
-        The same distances, cut at its axes.
+    ``classes`` are those that occur, ``codes`` the place of each sample's among them.
     """
 
     classes: Ints
     codes: Ints
-    D2: Floats
-    D2_new: Floats
-    scatter: WithinScatter
-    cut: SplitDistances
-    cut_new: SplitDistances
+    ruler: Ruler
 
     @classmethod
-    def of(
-        cls, X: Any, codes: Ints, X_new: Any, n_neighbors: int | None, D2: Floats, D2_new: Floats
-    ) -> Fold:
-        """Learn the metric from samples."""
+    def on(cls, codes: Ints, ruler: Ruler) -> Trained:
+        """Of samples with any codes."""
         classes, places = np.unique(codes, return_inverse=True)
-        scatter = scatter_of(X, codes, n_neighbors)
-        rows, new_rows = X @ scatter.axes, X_new @ scatter.axes
-        cut, cut_new = SplitDistances.of(D2, rows), SplitDistances.of(D2_new, new_rows, rows)
-        return cls(classes, places.astype(np.intp), D2, D2_new, scatter, cut, cut_new)
-
-    def distances(self, shrinkage: float) -> tuple[Floats, Floats]:
-        """Squared distances in the metric: among the samples, and to them."""
-        # Without scatter (no two samples of a class differ) every metric is the Euclidean one.
-        if np.isinf(shrinkage) or self.scatter.deviations.size == 0:
-            return self.D2, self.D2_new
-        factors = self.scatter.factors(shrinkage)
-        return self.cut.shrunk(factors), self.cut_new.shrunk(factors)
+        return cls(classes, places.astype(np.intp), ruler)
 
     def labels(self, grid: QuickGrid, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Ints]]:
         """Labels of the new samples, (ν, readers, samples), for pairs of a shrinkage and a σ."""
         targets = ClassTargets.of(self.codes, len(self.classes))
         price = constant_price(len(self.classes))
         for place in sorted({place for place, _ in pairs}):
-            D2, D2_new = self.distances(grid.shrinkages[place])
+            D2, D2_new = self.ruler.distances(grid.shrinkages[place])
             unit = median_distance(D2) if D2.any() else 1.0
             for sigma_place in [sigma for first, sigma in pairs if first == place]:
                 sigma = grid.sigmas[sigma_place] * unit

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from nsse._compat import remembered_neighbors
 from nsse._errors import rule_error, rule_message
 from nsse.certificates import Answers, answers, decision_of, opened
+from nsse.certificates.models import training_labels
 from nsse.certificates.votes import winners
 from nsse.report.explorer.scaling import Affine, affine_of
 
@@ -202,8 +202,9 @@ def _training_points(
 ) -> tuple[Points, bool]:
     embedding = np.asarray(core.embedding_, dtype=np.float64)
     predicted = _said_in_training(judge)
-    labels = _remembered_labels(core, len(embedding))
-    codes = np.array([place[label] for label in (predicted if labels is None else labels)], np.intp)
+    labels = training_labels(core)
+    known_as = predicted if labels is None else labels.tolist()
+    codes = np.array([place[label] for label in known_as], np.intp)
     said = np.array([place[label] for label in predicted], dtype=np.intp)
     known = scaling is not None and _centers_are_samples(core)
     inputs = scaling.undone(core.centers_) if scaling is not None and known else None
@@ -221,20 +222,6 @@ def _predicted(core: Any, embedding: NDArray[Any]) -> list[Any]:
     if core.classifier_ is None:
         return list(np.asarray(decision_of(core).labels(embedding)).tolist())
     return list(np.asarray(core.classifier_.predict(embedding)).tolist())
-
-
-def _remembered_labels(core: Any, n_samples: int) -> list[Any] | None:
-    """Labels that the model keeps, or its nearest-neighbour classifier of all training samples."""
-    kept = getattr(core, "labels_", None)
-    if kept is not None:
-        return list(kept.tolist())
-    from sklearn.neighbors import KNeighborsClassifier
-
-    classifier = core.classifier_
-    if not isinstance(classifier, KNeighborsClassifier):
-        return None
-    points, codes, _ = remembered_neighbors(classifier)
-    return list(classifier.classes_[codes].tolist()) if len(points) == n_samples else None
 
 
 def _centers_are_samples(core: Any) -> bool:

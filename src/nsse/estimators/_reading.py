@@ -1,0 +1,67 @@
+"""How an embedding is handed out and read: in which units, and by whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse.estimators._base import unfitted_classifier
+from nsse.estimators._settings import Settings
+from nsse.extensions import ClassScores, total_scatters
+from nsse.solvers.problem import constant_price
+
+
+@dataclass(frozen=True)
+class SolvedRows:
+    """The embedding of some samples as it was solved for, their labels, and the eigenvalues."""
+
+    embedding: Any
+    y: NDArray[Any]
+    eigenvalues: Any
+
+
+def reads_scores(classifier: Any, mu1: float) -> bool:
+    """Whether labels are read by scores: by name, or where nothing is said and classes are separated."""
+    return mu1 > 0 if classifier is None else isinstance(classifier, str) and classifier == "scores"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How an embedding is handed out and read: in which units, and by whom.
+
+    ``factors`` multiply its columns; ``reader`` is to be fitted on what they give.
+    """
+
+    factors: Any
+    reader: Any
+
+    @classmethod
+    def of(cls, classifier: Any, settings: Settings, rows: SolvedRows, sizes: Any) -> Reading:
+        """``sizes`` are those of the classes among all samples that the rows stand for."""
+        mu1 = settings.mu1
+        scatters = np.ones(rows.embedding.shape[1])
+        if mu1 > 0:
+            scatters = total_scatters(rows.embedding, rows.y, sizes, rows.eigenvalues, mu1)
+        factors = _factors(settings, scatters, float(np.sum(sizes)))
+        if reads_scores(classifier, mu1):
+            price = constant_price(len(sizes))
+            counts = np.asarray(sizes, dtype=np.float64)
+            return cls(factors, ClassScores(scatters * factors**2, counts, price))
+        return cls(factors, unfitted_classifier(classifier))
+
+    def scaled(self, Y: NDArray[Any]) -> NDArray[Any]:
+        """An embedding in these units, in its floating-point type."""
+        return np.asarray((Y * self.factors).astype(Y.dtype, copy=False))
+
+
+def _factors(settings: Settings, scatters: Any, n_samples: float) -> Any:
+    """What multiplies the coordinates: see `embedding_scale`."""
+    if settings.embedding_scale == "orthonormal":
+        return np.ones(len(scatters))
+    if settings.normalization == "samples":
+        return np.full(len(scatters), np.sqrt(n_samples))
+    # The whole of every coordinate is 1 in the mean over the samples: weak ones are short.
+    return np.sqrt(n_samples / scatters)
