@@ -97,16 +97,16 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         chosen is then fitted to all samples in one pass. Without landmarks the search is on all.
     n_jobs : int, default=None
         Splits scored at a time, by joblib: within ``joblib.parallel_config(backend="dask")`` they go
-        to a Dask cluster.
+        to a Dask cluster. The quick search scores them one after another.
     tolerance : float, default=0.0
-        Take the smoothest of the points whose mean score is within so many standard errors of the
-        best. 0 takes the best one, as ``GridSearchCV`` does; ``docs/model_selection.md`` measures
-        others.
+        Of the searches by fits: take the smoothest of the points whose mean score is within so many
+        standard errors of the best. 0 takes the best one, as ``GridSearchCV`` does;
+        ``docs/model_selection.md`` measures others.
     n_voters : int, default=None
         How many of the best points, at most, vote on labels: `predict` takes the label that most of
         them give. On few samples the scores of good points differ by chance, and a vote makes fewer
-        mistakes than the one that came out best (``docs/model_selection.md``). Of a grid, those within
-        two standard errors of the best one vote. None is 20, 9 for the quick search, and 1 with
+        mistakes than the one that came out best (``docs/model_selection.md``). Those within two
+        standard errors of the best one vote. None is 20, 15 for the quick search, and 1 with
         landmarks, where every voter is another pass over all samples. 1 leaves labels to
         `best_estimator_`, as ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
@@ -150,11 +150,12 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     one class as to another, to about one part in a thousand, may then be labelled otherwise.
 
     Of several points with the same best mean score, or within `tolerance` of it, the smoothest is
-    taken: the one with the largest mean σ, then the largest mu2, then the fewest components.
+    taken: the one with the largest mean σ, then the largest mu2, then the fewest components. The quick
+    search takes the one nearest to the defaults of NSSE.
 
-    `transform`, `embedding_` and exports to ONNX are those of `best_estimator_`; `predict`,
-    `predict_proba` and `certified_radius` speak of the vote. Where votes are equal, the label of the
-    better point counts.
+    `transform` and `embedding_`, in ONNX graphs too, are those of `best_estimator_`; `predict`,
+    `predict_proba`, `certified_radius` and the labels of a graph speak of the vote. Where votes are
+    equal, the label of the better point counts.
 
     A class with a single sample is never held out: it is in every training set, and a warning says so.
     A point that cannot be fitted on some split scores NaN, and a warning names it.
