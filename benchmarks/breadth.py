@@ -22,6 +22,7 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ from nsse.selection.quick import (
     n_splits_for,
     quick_search,
 )
-from nsse.selection.rulers import Ruler
+from nsse.selection.rulers import Rulers
 from nsse.selection.splits import BalancedSplits
 from nsse.solvers.closed_form import ClassTargets, KernelSpectrum
 
@@ -66,8 +67,9 @@ KINDS = ("balanced", "imbalanced", "images")
 MOST_TRAINING, MOST_TEST = 900, 1000
 SVM_GRID = {"C": [1.0, 10.0, 100.0, 1000.0], "gamma": [0.1, 0.3, 1.0, 3.0]}
 NEIGHBORS = {"n_neighbors": [1, 3, 5, 9]}
-# The point that is taken without tuning: shrinkage, σ, ν, reader.
-UNTUNED = QuickGrid((3.0,), (0.65,), (0.1,), ("scores",))
+# The point that is taken without tuning: relevance, shrinkage, σ, ν, reader.
+UNTUNED = QuickGrid((0.5,), (3.0,), (0.65,), (0.1,), ("scores",))
+NAMES = ("relevance", "shrinkage", "sigma", "mu2", "reader")
 TUNER, PLAIN_NSSE, PUBLISHED = "NSSECV()", "NSSE()", "NSSE.as_published()"
 # One change of our defaults at a time: all but the metric, and the metric alone.
 CHANGES = ('NSSE(metric="euclidean")', 'NSSE.as_published(metric="within", shrinkage=3)')
@@ -294,7 +296,9 @@ def quick_methods(samples: Samples, splits: Any) -> dict[str, Callable[[], Ints]
         "scores only": lambda: voted(samples, result(("scores",)), 1),
         "nearest only": lambda: voted(samples, result(("nearest",)), 1),
         "leave one out": lambda: left_out_choice(samples, QuickGrid()),
-        "leave one out, Euclidean": lambda: left_out_choice(samples, QuickGrid(shrinkages=(np.inf,))),
+        "leave one out, Euclidean": lambda: left_out_choice(
+            samples, QuickGrid(relevances=(0.0,), shrinkages=(np.inf,))
+        ),
     }
 
 
@@ -306,36 +310,36 @@ def voted(samples: Samples, result: QuickResult, number: int) -> Ints:
     ballots = []
     for row in result.voters(table, number):
         point = table.points[row]
-        grid = QuickGrid(*((point[name],) for name in ("shrinkage", "sigma", "mu2", "reader")))
-        ballots.append(next(fold.labels(grid, [(0, 0)]))[1][0, 0])
+        grid = QuickGrid(*((point[name],) for name in NAMES))
+        ballots.append(next(fold.labels(grid, [(0, 0, 0)]))[1][0, 0])
     return winners(np.column_stack(ballots))
 
 
 def fixed_labels(samples: Samples, grid: QuickGrid) -> Ints:
-    return next(fold_of(samples).labels(grid, [(0, 0)]))[1][0, 0]
+    return next(fold_of(samples).labels(grid, [(0, 0, 0)]))[1][0, 0]
 
 
 def fold_of(samples: Samples) -> Trained:
     X, X_new = samples.X, samples.X_test
     D2, D2_new = squared_distances(X), Shifted.of(X).squared_distances_from(X_new)
-    return Trained.on(samples.codes, Ruler.of(X, samples.codes, X_new, 5, D2, D2_new))
+    return Trained.on(samples.codes, Rulers(X, samples.codes, X_new, D2, D2_new), 5)
 
 
 def left_out_choice(samples: Samples, grid: QuickGrid) -> Ints:
     """No splits: leave-one-out errors of the regression, from one decomposition per pair."""
     fold = fold_of(samples)
     best: tuple[Any, ...] = (-1.0,)
-    for shrinkage in grid.shrinkages:
-        D2 = fold.ruler.distances(shrinkage)[0]
+    for relevance, shrinkage in product(grid.relevances, grid.shrinkages):
+        D2 = fold.rulers.ruler(fold.n_neighbors, relevance).distances(shrinkage)[0]
         unit = median_distance(D2)
         for sigma in grid.sigmas:
             targets = ClassTargets.of(fold.codes, len(fold.classes))
             spectrum = KernelSpectrum.of(gaussian(D2, sigma * unit), targets, np.inf)
             for nu in grid.nus:
                 right = np.mean(left_out_labels(spectrum, nu) == fold.codes)
-                best = max(best, (right, sigma, nu, shrinkage))
-    _, sigma, nu, shrinkage = best
-    return fixed_labels(samples, QuickGrid((shrinkage,), (sigma,), (nu,), ("scores",)))
+                best = max(best, (right, sigma, nu, shrinkage, relevance))
+    _, sigma, nu, shrinkage, relevance = best
+    return fixed_labels(samples, QuickGrid((relevance,), (shrinkage,), (sigma,), (nu,), ("scores",)))
 
 
 def left_out_labels(spectrum: KernelSpectrum, nu: float) -> Ints:

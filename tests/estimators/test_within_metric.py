@@ -306,9 +306,10 @@ def test_blocks_of_many_rows_are_one_more_sum_and_few_stand_for_sparse_ones(make
     expected = joined_blocks(X, codes, places)[0].decomposed().matrix(1.0)
     pieces = [(X[a : a + 170], codes[a : a + 170]) for a in range(0, 750, 170)]
     for source in (ArrayRows(X), read_blocks(pieces)):
-        found = scatter_of_source(source, codes, 3, rng).matrix(1.0)
-        np.testing.assert_allclose(found, expected, atol=1e-12)
-    some = scatter_of_source(ArrayRows(sparse.csr_array(X)), codes, None, rng).matrix(1.0)
+        found, weights = scatter_of_source(source, codes, 3, 0.0, rng)
+        np.testing.assert_allclose(found.matrix(1.0), expected, atol=1e-12)
+        np.testing.assert_array_equal(weights, 1.0)
+    some = scatter_of_source(ArrayRows(sparse.csr_array(X)), codes, None, 0.0, rng)[0].matrix(1.0)
     np.testing.assert_allclose(some, scatter_of(X, codes, None).matrix(1.0), atol=0.1)
     assert not np.array_equal(some, scatter_of(X, codes, None).matrix(1.0))
 
@@ -446,7 +447,7 @@ def test_features_keep_their_names(blobs):
 
 def test_model_is_cloned_and_pickled(blobs):
     model = WithinMetric(0.2, n_neighbors=3).fit(blobs.X, blobs.codes)
-    assert clone(model).get_params() == {"shrinkage": 0.2, "n_neighbors": 3}
+    assert clone(model).get_params() == {"shrinkage": 0.2, "n_neighbors": 3, "relevance": 0.0}
     restored = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(restored.transform(blobs.X), model.transform(blobs.X))
 

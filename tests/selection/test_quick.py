@@ -11,7 +11,7 @@ from nsse.selection import quick
 from nsse.selection.quick import QuickGrid, n_splits_for, quick_search
 from nsse.selection.splits import BalancedSplits
 
-SMALL = QuickGrid((np.inf, 1.0), (0.5, 2.0), (1e-3, 1.0))
+SMALL = QuickGrid((0.0, 1.0), (np.inf, 1.0), (0.5, 2.0), (1e-3, 1.0))
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +27,8 @@ def splits_of(X, codes, number=3):
 
 def literal_labels(X, codes, X_new, point):
     """Literally: samples in the metric, one kernel matrix, one solve, and one sample after another."""
-    if np.isfinite(point["shrinkage"]):
-        metric = WithinMetric(point["shrinkage"]).fit(X, codes)
-        X, X_new = metric.transform(X), metric.transform(X_new)
+    metric = WithinMetric(point["shrinkage"], relevance=point["relevance"]).fit(X, codes)
+    X, X_new = metric.transform(X), metric.transform(X_new)
     far = np.array([[np.sum((a - b) ** 2) for b in X] for a in X])
     unit = np.sqrt(np.median(far[np.triu_indices(len(X), 1)]))
     sigma = point["sigma"] * unit
@@ -62,7 +61,7 @@ def test_every_point_scores_what_a_literal_fit_does(wine, n_classes):
     X, codes = (part[wine[1] < n_classes] for part in wine)
     splits = splits_of(X, codes)
     table = quick_search(X, codes, splits, SMALL).table(mu1=1.0, mean_class_size=1.0, n_components=2)
-    assert len(table.points) == 16
+    assert len(table.points) == 32
     for point, row in zip(table.points, table.scores, strict=True):
         for (train, valid), score in zip(splits, row, strict=True):
             labels = literal_labels(X[train], codes[train], X[valid], point)
@@ -73,19 +72,25 @@ def test_the_weight_of_a_fit_follows_from_nu(wine):
     result = quick_search(*wine, splits_of(*wine, 1), SMALL)
     table = result.table(mu1=0.5, mean_class_size=15.0, n_components=2)
     assert [point["mu2"] for point in table.points[:4]] == [7.5e-3, 7.5e-3, 7.5, 7.5]
-    assert table.points[0] == {"shrinkage": np.inf, "sigma": 0.5, "mu2": 7.5e-3, "reader": "scores"}
+    assert table.points[0] == {
+        "relevance": 0.0,
+        "shrinkage": np.inf,
+        "sigma": 0.5,
+        "mu2": 7.5e-3,
+        "reader": "scores",
+    }
 
 
 def test_those_behind_are_not_tried_again(wine, monkeypatch):
     monkeypatch.setattr(quick, "RACE", {2: 2, 3: 1})
     result = quick_search(*wine, splits_of(*wine, 5), SMALL)
-    tried = ~np.isnan(result.scores).all(axis=(3, 4))
-    assert tried.sum(axis=(1, 2)).tolist() == [4, 4, 2, 1, 1]
-    assert result.n_decompositions == 12
-    after_two = result.scores[:2].mean(axis=0).max(axis=(2, 3))
+    tried = ~np.isnan(result.scores).all(axis=(4, 5))
+    assert tried.sum(axis=(1, 2, 3)).tolist() == [8, 8, 2, 1, 1]
+    assert result.n_decompositions == 20
+    after_two = result.scores[:2].mean(axis=0).max(axis=(3, 4))
     assert after_two[tried[2]].min() >= after_two[~tried[2]].max()
     table = result.table(1.0, 1.0, 2)
-    assert np.isnan(table.means).sum() == 12
+    assert np.isnan(table.means).sum() == 28
     assert np.isfinite(table.means[table.best()])
 
 
@@ -93,20 +98,23 @@ def test_votes_are_of_different_metrics_scales_and_readers(wine):
     result = quick_search(*wine, splits_of(*wine), SMALL)
     table = result.table(1.0, 1.0, 2)
     everyone = result.voters(table, 99)
-    assert 2 < len(everyone) == len(set(everyone)) <= 8
+    assert 2 < len(everyone) == len(set(everyone)) <= 16
     assert result.voters(table, 2) == everyone[:2]
     assert table.means[everyone[0]] == table.means[table.best()]
     assert np.all(np.diff(table.means[everyone]) <= 1e-12)
-    lines = {(p["shrinkage"], p["sigma"], p["reader"]) for p in (table.points[row] for row in everyone)}
+    lines = {line_of(table.points[row]) for row in everyone}
     assert len(lines) == len(everyone)
     best = table.scores[everyone[0]]
     least = best.mean() - 2 * best.std(ddof=1) / np.sqrt(len(best)) - 1e-9
     assert table.means[everyone].min() >= least
     # Those left out are worse, or another weight of a line that votes.
-    for row in set(range(16)) - set(everyone):
-        point = table.points[row]
-        line = (point["shrinkage"], point["sigma"], point["reader"])
-        assert table.means[row] < least or line in lines
+    for row in set(range(32)) - set(everyone):
+        assert table.means[row] < least or line_of(table.points[row]) in lines
+
+
+def line_of(point):
+    """All of a point but its weight."""
+    return tuple(value for name, value in point.items() if name != "mu2")
 
 
 @pytest.mark.slow
@@ -117,12 +125,15 @@ def test_many_samples_race_on_few_of_them(monkeypatch):
     monkeypatch.setattr(quick, "FEW", 50)
     monkeypatch.setattr(quick, "FINAL_ROWS", 3 * 240)
     sizes = []
-    fold_of = quick.Ruler.of
-    monkeypatch.setattr(quick.Ruler, "of", lambda X, *rest: sizes.append(len(X)) or fold_of(X, *rest))
+    on = quick.Trained.on
+    monkeypatch.setattr(
+        quick.Trained, "on", lambda codes, *rest: sizes.append(len(codes)) or on(codes, *rest)
+    )
     result = quick_search(X, codes, splits_of(X, codes, 6))
     assert [size > 200 for size in sizes] == [False] * 4 + [True] * 3
     assert result.scores.shape[0] == 3
-    assert (~np.isnan(result.scores).all(axis=(3, 4))).sum(axis=(1, 2)).tolist() == [quick.FINALISTS] * 3
+    tried = ~np.isnan(result.scores).all(axis=(4, 5))
+    assert tried.sum(axis=(1, 2, 3)).tolist() == [quick.FINALISTS] * 3
     table = result.table(1.0, 1.0, 9)
     assert table.means[table.best()] > 0.9
 
@@ -139,7 +150,7 @@ def test_another_score_is_asked_for_every_point(wine):
     mistakes = quick_search(X, codes, splits, SMALL, score=score).scores
     right = quick_search(X, codes, splits, SMALL).scores
     n_valid = len(splits[0][1])
-    assert asked == [n_valid] * 16
+    assert asked == [n_valid] * 32
     np.testing.assert_allclose(mistakes / n_valid, right - 1.0)
 
 

@@ -37,7 +37,8 @@ def test_an_estimator_that_was_stored_chooses_as_a_new_one():
     [
         (("metric",), {"metric": ["within"], "shrinkage": [0.1, 1.0, 10.0]}),
         (("metric", "shrinkage"), {"metric": ["within"], "shrinkage": [3.0]}),
-        ((), {"metric": ["euclidean", "within"], "shrinkage": [0.1, 1.0, 10.0]}),
+        ((), {"metric": ["euclidean", "within"], "shrinkage": [0.1, 1.0, 10.0, np.inf]}),
+        (("relevance",), {"relevance": [0.5], "shrinkage": [0.1, 1.0, 10.0, np.inf]}),
     ],
 )
 def test_what_is_to_be_kept_is_not_searched(kept, values):
@@ -106,18 +107,18 @@ MANY = load_digits(return_X_y=True)[0][:400], load_digits(return_X_y=True)[1][:4
 def test_the_rounds_that_are_planned_are_run(samples, n_repeats):
     search = NSSECV(n_repeats=n_repeats, n_voters=1).fit(*samples)
     n_train = len(search.best_estimator_.embedding_) * 4 // 5
-    rounds = planned_rounds(n_train, n_repeats, len(QuickGrid().pairs))
-    assert search.counts_["eigendecompositions"] == sum(one.n_pairs for one in rounds)
+    rounds = planned_rounds(n_train, n_repeats, len(QuickGrid().kernels))
+    assert search.counts_["eigendecompositions"] == sum(one.n_kernels for one in rounds)
     assert search.n_splits_ == sum(one.is_final for one in rounds)
 
 
 def test_rounds_by_hand():
-    few = planned_rounds(100, 6, 24)
-    assert [one.n_pairs for one in few] == [24, 24, 16, 16, 10, 10]
-    many = planned_rounds(720, 5, 24)
-    assert many[:4] == [Round(200, n_pairs, False) for n_pairs in (24, 24, 16, 16)]
+    few = planned_rounds(100, 10, 56)
+    assert [one.n_kernels for one in few] == [56, 56, 28, 28, 16, 16, 16, 16, 10, 10]
+    many = planned_rounds(720, 5, 56)
+    assert many[:4] == [Round(200, n_kernels, False) for n_kernels in (56, 56, 28, 28)]
     assert many[4:] == [Round(720, 4, True)] * 3
-    assert len(planned_rounds(720, 1, 24)) == 2  # no more finals than splits
+    assert len(planned_rounds(720, 1, 56)) == 2  # no more finals than splits
 
 
 SEARCHES = {
@@ -141,8 +142,8 @@ def test_more_takes_longer(search, monkeypatch):
 
 
 def test_seconds_are_counts_times_the_rate(monkeypatch):
-    """One pair, one weight, no metric, one reader, one voter: counted by hand."""
-    fixed = NSSE(metric="within", shrinkage=np.inf, sigma=1.0, mu2=0.1, classifier="scores")
+    """One kernel, one weight, no metric, one reader, one voter: counted by hand."""
+    fixed = NSSE(metric="euclidean", sigma=1.0, mu2=0.1, classifier="scores")
     search = NSSECV(estimator=fixed, n_repeats=3, n_voters=1, validation_fraction=0.2)
     N, v, n, M = 80, 20, 7, 4
     products = (N + v) ** 2 * n  # distances of all
@@ -150,7 +151,7 @@ def test_seconds_are_counts_times_the_rate(monkeypatch):
     products += 3 * (2 * N * n * n + (N + v) * N * n + v * N * (N + M))
     values = 3 * (3 * N * n + costs.METRIC_PASSES * (N + v) * N + costs.KERNEL_PASSES * (N + v) * N)
     cubes = 3 * sum(side**3 + costs.SQUARE * side**2 for side in (N, n))
-    steps = 3 * (costs.STEPS_OF_A_ROUND + costs.STEPS_OF_A_PAIR + M * costs.STEPS_OF_A_CLASS)
+    steps = 3 * (costs.STEPS_OF_A_ROUND + costs.STEPS_OF_A_KERNEL + M * costs.STEPS_OF_A_CLASS)
     # The fit: distances and a problem.
     A = N + v
     products += A * A * n + costs.FIT_CUBES * A**3
@@ -229,8 +230,8 @@ def test_nobody_waits_for_a_rate_that_nobody_sees(monkeypatch):
 
 # ------------------------------------------------------------------------------------- interrupts
 
-# Points of a round with all pairs: 24 pairs, 8 weights, 2 readers.
-ROUND = 384
+# Points of a round with all kernels: 56 of them, 8 weights, 2 readers.
+ROUND = 896
 
 
 @pytest.mark.parametrize(("rounds", "at"), [(1, ROUND + 1), (2, 2 * ROUND + 5)])

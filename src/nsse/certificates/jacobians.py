@@ -34,15 +34,15 @@ def jacobians(expansion: GaussianExpansion, points: Floats) -> Floats:
 
 
 def steepness(expansion: GaussianExpansion, points: Floats, metric: Contraction | None = None) -> Floats:
-    """Spectral norm of J at every row, the Lipschitz constant of f near it; in a metric that of AJ."""
+    """Spectral norm of J at every row, the Lipschitz constant of f near it; in a metric that of A'J."""
     n_features, d = points.shape[1], expansion.coef.shape[1]
     rows = max(1, BLOCK_VALUES // (n_features * d + len(expansion.coef)))
     norms = np.empty(points.shape[0])
 
     def fill(start: int) -> None:
         J = jacobians(expansion, as_dense(points[start : start + rows]))
-        if metric is not None:  # by the chain rule: J is the slope by Ax, AJ that by x
-            J = metric(J.transpose(0, 2, 1).reshape(-1, n_features)).reshape(-1, d, n_features)
+        if metric is not None:  # by the chain rule: J is the slope by Ax, A'J that by x
+            J = metric.adjoint(J.transpose(0, 2, 1).reshape(-1, n_features)).reshape(-1, d, n_features)
             J = J.transpose(0, 2, 1)
         small = J.transpose(0, 2, 1) @ J if d <= n_features else J @ J.transpose(0, 2, 1)
         norms[start : start + rows] = np.sqrt(np.maximum(np.linalg.eigvalsh(small)[:, -1], 0.0))

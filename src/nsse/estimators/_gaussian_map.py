@@ -59,9 +59,9 @@ class GaussianMapClassifier(EmbeddingClassifier):
         own, others = getattr(self, "metric_", None), getattr(other, "metric_", None)
         if own is None and others is None:
             self._expansion = replace(self._expansion, read=other._expansion.read)
-        elif own is not None and others is not None and np.array_equal(own.axes_, others.axes_):
-            # Metrics of the same samples and another shrinkage: the same axes.
-            own.axes_, own.deviations_ = others.axes_, others.deviations_
+        elif own is not None and others is not None and own.has_axes_of(others):
+            # Metrics of the same samples and another shrinkage.
+            own.axes_, own.deviations_, own.weights_ = others.axes_, others.deviations_, others.weights_
             self._expansion = replace(self._expansion, metric=contraction_of(own))
             if np.array_equal(own.factors_, others.factors_):
                 self._expansion = replace(self._expansion, read=other._expansion.read)

@@ -134,8 +134,9 @@ def learned_metric(
     """The metric that the samples ask for, fitted; None is the Euclidean one."""
     if settings.metric == "euclidean":
         return None
-    k = settings.n_neighbors
-    return metric_from(scatter_of_source(source, codes, k, _rng(random_state)), settings.shrinkage, k)
+    k, relevance = settings.n_neighbors, settings.relevance
+    scatter, weights = scatter_of_source(source, codes, k, relevance, _rng(random_state))
+    return metric_from(scatter, weights, settings.shrinkage, k, relevance)
 
 
 def _rng(random_state: Any) -> np.random.Generator:

@@ -16,7 +16,7 @@ from nsse.estimators._learning import keep_width, learn, require_landmarks, row_
 from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory
 from nsse.estimators._posing import warn_about
 from nsse.estimators._reading import reads_scores
-from nsse.estimators._settings import SHRINKAGE, SIGMA, check_settings
+from nsse.estimators._settings import RELEVANCE, SHRINKAGE, SIGMA, check_settings
 from nsse.landmarks import BLOCK_ROWS, lazily, read_blocks
 from nsse.solvers import Step
 
@@ -33,6 +33,7 @@ PUBLISHED: dict[str, Any] = {
     "length_unit": "median",
     "metric": "euclidean",
     "shrinkage": 1.0,
+    "relevance": 0.0,
     "solver": "joint",
     "classifier": "nearest",
     "normalization": "samples",
@@ -42,7 +43,7 @@ PUBLISHED: dict[str, Any] = {
 
 
 # Parameters that models of version 0.1 lack.
-LATER = ("metric", "shrinkage", "normalization", "embedding_scale")
+LATER = ("metric", "shrinkage", "relevance", "normalization", "embedding_scale")
 
 
 def gives_scores(model: Any) -> bool:
@@ -102,6 +103,9 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         and σ are those of the samples in the metric: NSSE is what it would be behind a `WithinMetric`.
     shrinkage : float, default=3.0
         How much the metric "within" holds to the Euclidean one; ``inf`` is the Euclidean one.
+    relevance : float, default=0.5
+        How much the metric "within" shortens features that tell little of the classes; 0 weighs all
+        alike. See `WithinMetric`.
     solver : {"joint", "alternating"}, default="joint"
         "joint" minimises over σ directly, Y being eliminated, and looks for the global minimum: it
         never ends above a σ that it tried; what else is certain, and what is not, stands in the Notes.
@@ -253,6 +257,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         length_unit: str | float = "median",
         metric: str = "within",
         shrinkage: float = SHRINKAGE,
+        relevance: float = RELEVANCE,
         solver: str = "joint",
         sigma_init: float | None = None,
         n_sigmas: int = 40,
@@ -279,6 +284,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         self.length_unit = length_unit
         self.metric = metric
         self.shrinkage = shrinkage
+        self.relevance = relevance
         self.solver = solver
         self.sigma_init = sigma_init
         self.n_sigmas = n_sigmas

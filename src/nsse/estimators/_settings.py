@@ -20,11 +20,11 @@ from nsse.estimators._parameters import (
     check_optional_count,
     check_range,
 )
-from nsse.estimators._within_metric import check_shrinkage
+from nsse.estimators._within_metric import check_relevance, check_shrinkage
 
-# Where a user says nothing: σ in medians, the shrinkage of the metric, and ν = μ2/(μ1 n̄), n̄ the mean
-# class size. Chosen on one half of the sets of benchmarks/breadth.py.
-SIGMA, SHRINKAGE, SMOOTHNESS = 0.65, 3.0, 0.1
+# Where a user says nothing: σ in medians, the shrinkage of the metric, the relevance of features in it,
+# and ν = μ2/(μ1 n̄), n̄ the mean class size. Chosen on one half of the sets of benchmarks/breadth.py.
+SIGMA, SHRINKAGE, RELEVANCE, SMOOTHNESS = 0.65, 3.0, 0.5, 0.1
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class Settings:
     centers: CenterPlan | None = None
     metric: str = "euclidean"
     shrinkage: float = 1.0
+    relevance: float = 0.0
     normalization: str = "samples"
     embedding_scale: str = "orthonormal"
 
@@ -92,6 +93,7 @@ def check_settings(model: Any) -> Settings:
         centers=check_landmarks(model),
         metric=check_choice("metric", model.metric, ("euclidean", "within")),
         shrinkage=check_shrinkage(model.shrinkage),
+        relevance=check_relevance(model.relevance),
         normalization=check_choice("normalization", model.normalization, ("samples", "classes")),
         embedding_scale=check_choice("embedding_scale", model.embedding_scale, ("orthonormal", "unit")),
     )

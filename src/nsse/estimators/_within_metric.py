@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, Self
 
@@ -14,10 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._errors import rule_error
 from nsse.estimators._fitting import all_or_nothing
-from nsse.estimators._parameters import check_optional_count
-from nsse.extensions import Contraction, shorten
+from nsse.estimators._parameters import check_number, check_optional_count
+from nsse.extensions import Contraction
 from nsse.graphs.metric import WithinScatter
+from nsse.graphs.relevance import feature_weights
 from nsse.landmarks import scatter_of
+
+Floats = NDArray[np.float64]
 
 FLOATS = (np.float64, np.float32)
 NO_SCATTER = (
@@ -37,7 +41,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     and samples are multiplied by A = (ρ (S_w + ρI)⁻¹)^½, so that the Euclidean distance of what comes
     out is the metric ‖A(x − z)‖. It is relevant component analysis [1]_, shrunk, on a local graph. A is
     symmetric with eigenvalues in (0, 1]: no two samples move apart, and a radius within which nothing
-    changes after `transform` is one before it, too.
+    changes after `transform` is one before it, too. With `relevance`, features are weighted before all
+    this by how much of their variance lies between classes.
 
     Parameters
     ----------
@@ -48,6 +53,11 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_neighbors : int, default=5
         Nearest samples of the same class that a sample is joined to, as in `NSSE`. None joins all
         samples of a class: the within-class scatter of LDA, each pair counting the same.
+    relevance : float, default=0.0
+        How much features that tell little of the classes are shortened. 0 leaves all as they are; 1
+        weighs a feature by the square root of the share of its variance, or of its deviation from the
+        median, that lies between classes, relative to that of the best feature (`weights_`). Tables
+        gain by it in which some features say nothing.
 
     Attributes
     ----------
@@ -58,6 +68,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Standard deviations along `axes_`, in the units of X; their squares are the eigenvalues of S_w.
     factors_ : ndarray of shape (n_axes,)
         What A multiplies the axes by, √(ρ/(deviations_² + ρ)), ascending.
+    weights_ : ndarray of shape (n_features,)
+        What features are multiplied by first, from ``0.05 ** relevance`` to 1.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -68,8 +80,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    `transform` gives X − (X axes_) (1 − factors_) axes_', in the floating-point type of X. Rescaling X
-    leaves A as it is; a feature in another unit does not.
+    `transform` gives Z − (Z axes_) (1 − factors_) axes_' with Z = X * weights_, in the floating-point
+    type of X. Rescaling X leaves A as it is; a feature in another unit does not.
 
     Memory: the squared distances of the largest class, and twice n_features × n_axes numbers, n_axes
     being less than the number of samples; no more than 2 GiB of `axes_` are accepted. Sparse samples
@@ -91,9 +103,12 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     (1797, 64)
     """
 
-    def __init__(self, shrinkage: float = 1.0, *, n_neighbors: int | None = 5) -> None:
+    def __init__(
+        self, shrinkage: float = 1.0, *, n_neighbors: int | None = 5, relevance: float = 0.0
+    ) -> None:
         self.shrinkage = shrinkage
         self.n_neighbors = n_neighbors
+        self.relevance = relevance
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
@@ -113,18 +128,21 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_shrinkage(self.shrinkage)
         check_optional_count("n_neighbors", self.n_neighbors, cure="None joins all samples of a class.")
+        relevance = check_relevance(self.relevance)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         check_classification_targets(y)
         codes = np.unique(y, return_inverse=True)[1].astype(np.intp)
-        scatter = scatter_of(X, codes, self.n_neighbors)
+        weights = feature_weights(X, codes, relevance)
+        scatter = scatter_of(X, codes, self.n_neighbors, weights)
         if scatter.deviations.size == 0:
             warnings.warn(NO_SCATTER, UserWarning, stacklevel=3)
-        self._keep(scatter)
+        self._keep(scatter, weights)
         return self
 
-    def _keep(self, scatter: WithinScatter) -> None:
+    def _keep(self, scatter: WithinScatter, weights: Floats) -> None:
         self.axes_, self.deviations_ = scatter.axes, scatter.deviations
         self.factors_ = scatter.factors(float(self.shrinkage))
+        self.weights_ = weights
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Multiply samples by A.
@@ -139,7 +157,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features)
             XA, dense, in the floating-point type of ``X``.
         """
-        return self._multiplied(X, lambda factors: 1.0 - factors)
+        return self._multiplied(X, Contraction.__call__)
 
     def inverse_transform(self, X: Any) -> NDArray[Any]:
         """Undo `transform`, multiplying by A⁻¹.
@@ -154,7 +172,12 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features)
             XA⁻¹, dense, in the floating-point type of ``X``.
         """
-        return self._multiplied(X, lambda factors: 1.0 - 1.0 / factors)
+        return self._multiplied(X, Contraction.inverse)
+
+    def has_axes_of(self, other: WithinMetric) -> bool:
+        """Whether another metric differs from it in its shrinkage at most; both are fitted."""
+        same = np.array_equal(self.weights_, other.weights_)
+        return same and np.array_equal(self.axes_, other.axes_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -163,23 +186,39 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _multiplied(self, X: Any, weights: Any) -> NDArray[Any]:
+    def _multiplied(self, X: Any, multiply: Callable[[Contraction, Any], Any]) -> NDArray[Any]:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
-        return shorten(X, self.axes_, weights(self.factors_)).astype(X.dtype, copy=False)
+        product = multiply(contraction(self.axes_, self.factors_, self.weights_), X)
+        return np.asarray(product.astype(X.dtype, copy=False))
 
 
 def contraction_of(metric: WithinMetric | None) -> Contraction | None:
     """What a fitted metric does to samples; None, the Euclidean one, does nothing."""
-    return None if metric is None else Contraction(metric.axes_, metric.factors_)
+    return None if metric is None else contraction(metric.axes_, metric.factors_, metric.weights_)
 
 
-def metric_from(scatter: WithinScatter, shrinkage: float, n_neighbors: int | None) -> WithinMetric:
+def contraction(axes: Floats, factors: Floats, weights: Floats) -> Contraction:
+    """A without what it leaves as it is: weights of 1, and all axes where the shrinkage is infinite."""
+    kept = weights if np.any(weights < 1.0) else None
+    if np.all(factors == 1.0):
+        axes, factors = axes[:, :0], factors[:0]
+    return Contraction(axes, factors, kept)
+
+
+def metric_from(
+    scatter: WithinScatter, weights: Floats, shrinkage: float, n_neighbors: int | None, relevance: float
+) -> WithinMetric:
     """A fitted metric; whoever makes it says how many features there are."""
-    metric = WithinMetric(shrinkage, n_neighbors=n_neighbors)
+    metric = WithinMetric(shrinkage, n_neighbors=n_neighbors, relevance=relevance)
     metric.n_features_in_ = scatter.n_features
-    metric._keep(scatter)
+    metric._keep(scatter, weights)
     return metric
+
+
+def check_relevance(value: Any) -> float:
+    """A number that is not negative."""
+    return check_number("relevance", value, cure="0 weighs all features alike, 1 by what they tell.")
 
 
 def check_shrinkage(value: Any) -> float:

@@ -137,14 +137,16 @@ def _check_spe(model: Any) -> None:
 
 
 def _check_metric(model: WithinMetric) -> None:
-    """A = I − V diag(1 − a) V'; there may be no axes at all."""
+    """A = (I − V diag(1 − a) V') W; there may be no axes at all."""
     axes = model.axes_
     fits = isinstance(axes, np.ndarray) and axes.ndim == 2 and axes.shape[0] == model.n_features_in_
     _require(fits, "axes of other features")
     _check_finite("axes_", axes)
     for name in ("deviations_", "factors_"):
         _check_vector(name, getattr(model, name), axes.shape[1])
-    _require(bool(((model.factors_ > 0) & (model.factors_ <= 1)).all()), "factors outside 0 and 1")
+    _check_vector("weights_", model.weights_, axes.shape[0])
+    for what, values in (("factors", model.factors_), ("weights", model.weights_)):
+        _require(bool(((values > 0) & (values <= 1)).all()), f"{what} outside 0 and 1")
     # V'V = I, seen by one vector that no damage knows: nothing of size r × r, and certificates need it.
     w = np.asarray(np.random.default_rng().normal(size=axes.shape[1]))
     _require(_close(axes.T @ (axes @ w), w), "axes that are not orthonormal")

@@ -98,6 +98,7 @@ class GaussianGraph:
         pairs = [(self.centers, other.centers)]
         if self.metric is not None and other.metric is not None:
             pairs += [(self.metric.axes, other.metric.axes), (self.metric.factors, other.metric.factors)]
+            pairs += [(_weights(self.metric), _weights(other.metric))]
         return all(a is b or np.array_equal(a, b) for a, b in pairs)
 
     def exponents(self, told: Interpreter, X: Any) -> Any:
@@ -108,8 +109,9 @@ class GaussianGraph:
         moved = self.centers - (shift if self.metric is None else self._done(shift))
         V = _in(told.dtype, moved / self.sigma).astype(np.float64)
         # One factor per feature: onnxruntime moves a single one into the product, and in float32.
-        scales = told.constant(np.full(len(shift), 1.0 / self.sigma))
-        U = told("Mul", told("Sub", X, told.constant(shift)), scales)
+        scales = np.full(len(shift), 1.0 / self.sigma)
+        scales = scales if self.metric is None else scales * _weights(self.metric)
+        U = told("Mul", told("Sub", X, told.constant(shift)), told.constant(scales))
         if self.metric is not None:
             U = _shortened(told, U, self.metric)
         # −‖u − v‖² = 2u'v − ‖v‖² − ‖u‖², never above zero.
@@ -148,8 +150,13 @@ class LinearGraph:
 Graph = GaussianGraph | LinearGraph
 
 
+def _weights(metric: Contraction) -> Floats:
+    """Of the features, 1 each where the metric has none."""
+    return np.ones(len(metric.axes)) if metric.weights is None else metric.weights
+
+
 def _shortened(told: Interpreter, U: Any, metric: Contraction) -> Any:
-    """Au = u − V ((1 − a) V'u)."""
+    """u − V ((1 − a) V'u): Ax where the features of u have their weights already."""
     along = told("MatMul", U, told.constant(metric.axes))
     lost = told("MatMul", along, told.constant(((1.0 - metric.factors) * metric.axes).T))
     return told("Sub", U, lost)

@@ -1,4 +1,4 @@
-"""The linear map f(x) = V'(x − m), and x ↦ Ax = x − Σ_k (1 − a_k)(v_k'x) v_k, shorter along some axes.
+"""The linear map f(x) = V'(x − m), and x ↦ Ax, A = (I − V diag(1 − a) V') W: shorter along some axes.
 
 A point gets the same bits alone, in any batch and in any order: see `row_products`.
 """
@@ -34,29 +34,47 @@ def linear_map(X: Any, mean: Floats, components: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Contraction:
-    """A = I − V diag(1 − a) V': symmetric, with eigenvalues a in (0, 1] along the axes, and 1 elsewhere.
+    """A = (I − V diag(1 − a) V') W: features weighted, then shorter along axes; no x gets longer.
 
     Attributes
     ----------
     axes : ndarray of shape (n, r)
         V: orthonormal columns.
     factors : ndarray of shape (r,)
-        a.
+        a, in (0, 1].
+    weights : ndarray of shape (n,) or None
+        Diagonal of W, in (0, 1]; None is W = I, and A symmetric.
     """
 
     axes: Floats
     factors: Floats
+    weights: Floats | None = None
 
     def __call__(self, X: Any) -> Floats:
         """Ax for every row of ``X``, dense or sparse, in float64."""
-        return shorten(X, self.axes, 1.0 - self.factors)
+        return shorten(X, self.axes, 1.0 - self.factors, self.weights)
 
     def inverse(self, X: Any) -> Floats:
         """A⁻¹x for every row."""
-        return shorten(X, self.axes, 1.0 - 1.0 / self.factors)
+        return self._unweighted(shorten(X, self.axes, 1.0 - 1.0 / self.factors))
+
+    def adjoint(self, X: Any) -> Floats:
+        """A'x for every row: (Ax)'y = x'(A'y)."""
+        return self._weighted(shorten(X, self.axes, 1.0 - self.factors))
+
+    def adjoint_inverse(self, X: Any) -> Floats:
+        """The x whose A'x is given, for every row."""
+        return shorten(self._unweighted(X), self.axes, 1.0 - 1.0 / self.factors)
+
+    def _weighted(self, rows: Floats) -> Floats:
+        return rows if self.weights is None else rows * self.weights
+
+    def _unweighted(self, rows: Any) -> Any:
+        return rows if self.weights is None else rows / self.weights
 
     def squares(self, rows: Floats) -> Floats:
-        """‖Ax‖² = ‖x‖² − Σ_k (1 − a_k²)(v_k'x)² for every row: one product, where Ax takes two."""
+        """‖Ax‖² = ‖Wx‖² − Σ_k (1 − a_k²)(v_k'Wx)² for every row: one product, where Ax takes two."""
+        rows = self._weighted(rows)
         along = row_products(rows, self._shortened)
         squares = row_norms(rows, squared=True)
         squares -= row_norms(along, squared=True)
@@ -69,25 +87,29 @@ class Contraction:
 
     @property
     def norm(self) -> float:
-        """‖A‖, 1 unless every direction is shortened."""
+        """At least ‖A‖: 1 unless every direction is shortened; exact where W = I."""
         n_features, n_axes = self.axes.shape
-        return float(self.factors.max()) if n_axes == n_features else 1.0
+        largest = 1.0 if self.weights is None else float(self.weights.max())
+        return largest * (float(self.factors.max()) if n_axes == n_features else 1.0)
 
     @property
     def strain(self) -> float:
-        """‖A⁻¹‖: how much longer than Ax an x may be."""
-        return 1.0 / float(np.min(self.factors, initial=1.0))
+        """At least ‖A⁻¹‖: how much longer than Ax an x may be."""
+        smallest = 1.0 if self.weights is None else float(self.weights.min())
+        return 1.0 / (smallest * float(np.min(self.factors, initial=1.0)))
 
 
-def shorten(X: Any, axes: Floats, weights: Floats) -> Floats:
-    """x − axes @ (weights * (axes.T @ x)) for every row of ``X``, dense or sparse, in float64.
+def shorten(X: Any, axes: Floats, shares: Floats, weights: Floats | None = None) -> Floats:
+    """x − axes @ (shares * (axes.T @ x)) for every row of ``X``, dense or sparse, in float64.
 
-    Nothing of size n × n is formed: with r axes a row costs 4 n r operations.
+    With ``weights``, of the rows weighted by features. Nothing of size n × n is formed: with r axes a
+    row costs 4 n r operations.
     """
-    across = np.ascontiguousarray((axes * weights).T)
+    across = np.ascontiguousarray((axes * shares).T)
 
     def evaluate(rows: Any) -> Floats:
         dense = np.asarray(as_dense(rows), dtype=np.float64)
+        dense = dense if weights is None else dense * weights
         return dense - row_products(row_products(dense, axes), across)
 
     n_features, n_axes = axes.shape

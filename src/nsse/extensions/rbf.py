@@ -57,7 +57,7 @@ class GaussianExpansion:
         """The centres where distances are Euclidean, Az in a metric, less their mean."""
         if self.metric is None:
             return self.read
-        points = self.metric.inverse(self.read.points)
+        points = self.metric.adjoint_inverse(self.read.points)
         assert self.read.shift is not None
         shift = self.metric(self.read.shift[np.newaxis])[0]
         return Shifted(points, shift, self.read.norms).by_columns()
@@ -108,10 +108,10 @@ class GaussianExpansion:
 
 
 def _read_in(metric: Contraction, centers: Any) -> Shifted:
-    """A²z of every centre, moved: (x − m)'A²(z − m) is a product with x itself, not with Ax."""
+    """A'Az of every centre, moved: (x − m)'A'A(z − m) is a product with x itself, not with Ax."""
     shift = np.asarray(centers.mean(axis=0), dtype=np.float64).ravel()
     shortened = metric(centers) - metric(shift[np.newaxis])
-    return Shifted(metric(shortened), shift, row_norms(shortened, squared=True))
+    return Shifted(metric.adjoint(shortened), shift, row_norms(shortened, squared=True))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from nsse.landmarks.kept import kept_bytes
 from nsse.landmarks.moments import BLOCK_ROWS
 from nsse.landmarks.neighborhoods import Neighbors
 from nsse.landmarks.scale import CENTERS, ROWS, THIN_ROWS, MeasuredRows, few_centers
-from nsse.landmarks.scatter import scatter_of, scatter_of_source
+from nsse.landmarks.scatter import scatter_of, scatter_of_source, weighted
 from nsse.landmarks.sources import ArrayRows, BlockRows, RowSource, read_blocks
 
 __all__ = [
@@ -48,4 +48,5 @@ __all__ = [
     "scatter_of",
     "scatter_of_source",
     "stratified",
+    "weighted",
 ]

@@ -21,35 +21,59 @@ from nsse.graphs.metric import (
     complete_scatter,
     within_scatter,
 )
+from nsse.graphs.relevance import feature_weights
 from nsse.kernels import squared_distances
 from nsse.landmarks.centers import stratified
 from nsse.landmarks.moments import BLOCK_ROWS
 from nsse.landmarks.sources import RowSource
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 MOST_FEATURES = 4096
 
 
-def scatter_of(X: Any, codes: Ints, n_neighbors: int | None) -> WithinScatter:
-    """The within-class scatter of samples in memory."""
-    rows = ClassRows.of(X, codes)
+def scatter_of(
+    X: Any, codes: Ints, n_neighbors: int | None, weights: Floats | None = None
+) -> WithinScatter:
+    """The within-class scatter of samples in memory, their features weighted."""
+    rows = ClassRows.of(weighted(X, weights), codes)
     if n_neighbors is None:
         return complete_scatter(rows)
     return within_scatter(rows, class_neighbor_graph(rows, n_neighbors, squared_distances))
 
 
 def scatter_of_source(
-    source: RowSource, codes: Ints, n_neighbors: int | None, rng: np.random.Generator
-) -> WithinScatter:
-    """The same of rows from anywhere: of all of them, or of some where features are many."""
-    if len(codes) <= BLOCK_ROWS:
-        return scatter_of(source.take(np.arange(len(codes))), codes, n_neighbors)
-    if source.shape[1] <= MOST_FEATURES and not source.is_sparse:
-        total: ScatterSum = source.summed(BlockScatter(n_neighbors), codes)
-        return total.decomposed()
-    some = stratified(codes, BLOCK_ROWS, rng)
-    return scatter_of(source.take(some), codes[some], n_neighbors)
+    source: RowSource, codes: Ints, n_neighbors: int | None, relevance: float, rng: np.random.Generator
+) -> tuple[WithinScatter, Floats]:
+    """The same of rows from anywhere, and the weights of their features.
+
+    The scatter is that of all rows, or of some where features are many; the weights, which need medians,
+    are those of some where rows are many.
+    """
+    n_samples, n_features = source.shape
+    some = np.arange(n_samples) if n_samples <= BLOCK_ROWS else stratified(codes, BLOCK_ROWS, rng)
+    of_all = len(some) < n_samples and n_features <= MOST_FEATURES and not source.is_sparse
+    if of_all and relevance == 0:
+        weights = np.ones(n_features)
+    else:
+        X = source.take(some)
+        weights = feature_weights(X, codes[some], relevance)
+    if not of_all:
+        return scatter_of(X, codes[some], n_neighbors, weights), weights
+    total: ScatterSum = source.summed(BlockScatter(n_neighbors, weights), codes)
+    return total.decomposed(), weights
+
+
+def weighted(X: Any, weights: Floats | None) -> Any:
+    """Samples, dense or sparse, with weights on their features."""
+    if weights is None or np.all(weights == 1.0):
+        return X
+    if isinstance(X, np.ndarray):
+        return X * weights
+    scaled = X.copy()
+    scaled.data = scaled.data * weights[scaled.indices]
+    return scaled
 
 
 @dataclass(frozen=True)
@@ -57,10 +81,11 @@ class BlockScatter:
     """What a block adds; a class, so that it travels to other processes."""
 
     n_neighbors: int | None
+    weights: Floats | None = None
 
     def __call__(self, X: Any, codes: Ints) -> ScatterSum:
         """Of the edges among these rows."""
-        rows = ClassRows.of(X, codes)
+        rows = ClassRows.of(weighted(X, self.weights), codes)
         if self.n_neighbors is None:
             return ScatterSum.complete(rows)
         return ScatterSum.of(rows, class_neighbor_graph(rows, self.n_neighbors, squared_distances))

@@ -21,7 +21,7 @@ from nsse.selection.subsample import Searched
 from nsse.selection.trial import Trial
 
 # What the quick search chooses, each unless the estimator has another value than NSSE's own.
-CHOSEN = ("metric", "shrinkage", "sigma", "mu2", "classifier")
+CHOSEN = ("metric", "shrinkage", "relevance", "sigma", "mu2", "classifier")
 # What its closed form stands for.
 CLOSED_FORM = {"normalization": "classes", "embedding_scale": "unit"}
 NOTHING_YET = (
@@ -81,7 +81,7 @@ def quick_choice(
     mean_class_size = n_samples / len(classes)
     grid = quick_grid(base, model.keep, mean_class_size)
     n_rows = max(len(train) for train, _ in splits)
-    n_rounds = len(planned_rounds(n_rows, len(splits), len(grid.pairs)))
+    n_rounds = len(planned_rounds(n_rows, len(splits), len(grid.kernels)))
     with progress_bar(n_rounds, "rounds", shown) as advance:
         try:
             found = quick_search(
@@ -159,11 +159,13 @@ def quick_grid(base: Any, keep: Collection[str], mean_class_size: float) -> Quic
     fixed = _fixed(base, keep)
     grid = QuickGrid()
     if fixed.get("metric") == "euclidean":
-        grid = replace(grid, shrinkages=(np.inf,))
+        grid = replace(grid, shrinkages=(np.inf,), relevances=(0.0,))
     elif "shrinkage" in fixed:
         grid = replace(grid, shrinkages=(float(fixed["shrinkage"]),))
     elif "metric" in fixed:
         grid = replace(grid, shrinkages=tuple(s for s in grid.shrinkages if np.isfinite(s)))
+    if "relevance" in fixed and fixed.get("metric") != "euclidean":
+        grid = replace(grid, relevances=(float(fixed["relevance"]),))
     if "sigma" in fixed:
         grid = replace(grid, sigmas=(float(fixed["sigma"]),))
     if "mu2" in fixed:
@@ -176,10 +178,11 @@ def quick_grid(base: Any, keep: Collection[str], mean_class_size: float) -> Quic
 
 def _params(point: dict[str, Any], fixed: dict[str, Any]) -> dict[str, Any]:
     """A point of the closed form as parameters of NSSE."""
-    euclidean = np.isinf(point["shrinkage"])
+    euclidean = np.isinf(point["shrinkage"]) and point["relevance"] == 0
     told = {
         "metric": "euclidean" if euclidean else "within",
         "shrinkage": 1.0 if euclidean else point["shrinkage"],
+        "relevance": point["relevance"],
         "sigma": point["sigma"],
         "mu2": point["mu2"],
         "classifier": point["reader"],

@@ -26,7 +26,7 @@ TIMED, TIMES = 200, 3
 SQUARE, PRODUCT, VALUE, STEP = 70.0, 0.2, 5.0, 1e6
 # Steps of Python in a decomposition with its readers, in a split, in a fit, in a factorisation of a
 # sweep, in the neighbours of a class.
-STEPS_OF_A_PAIR, STEPS_OF_A_ROUND, STEPS_OF_A_FIT, STEPS_OF_A_FACTOR = 1.5, 8.0, 25.0, 5.0
+STEPS_OF_A_KERNEL, STEPS_OF_A_ROUND, STEPS_OF_A_FIT, STEPS_OF_A_FACTOR = 1.5, 8.0, 25.0, 5.0
 STEPS_OF_A_CLASS = 1.0
 # Passes over the values: of a kernel, of distances in a metric with their median.
 KERNEL_PASSES, METRIC_PASSES = 3.0, 8.0
@@ -101,28 +101,32 @@ def seconds_per_unit() -> float:
 
 
 def quick_work(rounds: Sequence[Round], grid: QuickGrid, sizes: Sizes) -> Work:
-    """Of the quick search: every round a split, a decomposition for every pair."""
+    """Of the quick search: every round a split, a decomposition for every kernel."""
     return sum((_round(one, grid, sizes) for one in rounds), Work())
 
 
 def _round(one: Round, grid: QuickGrid, sizes: Sizes) -> Work:
     sizes = Sizes(one.n_rows, sizes.n_valid, sizes.n_features, sizes.n_classes, sizes.n_components)
     N, v, r = sizes.n_rows, sizes.n_valid, sizes.n_axes
-    n_metrics = min(sum(np.isfinite(grid.shrinkages)), one.n_pairs)
+    n, n_weighted = sizes.n_features, min(len(grid.relevances), one.n_kernels)
+    # Features with weights have distances of their own.
+    reweighed = Work(products=(N + v) * N * n).times(np.count_nonzero(grid.relevances[:n_weighted]))
+    n_metrics = min(n_weighted * sum(np.isfinite(grid.shrinkages)), one.n_kernels)
     # Distances along the axes, once and in every metric.
     measured = Work(products=(N + v) * N * r, values=METRIC_PASSES * (N + v) * N)
     return (
-        _metric(sizes)
-        + measured.times(1 + n_metrics)
-        + _pair(grid, sizes).times(one.n_pairs)
+        _metric(sizes).times(n_weighted)
+        + reweighed
+        + measured.times(n_weighted + n_metrics)
+        + _kernel(grid, sizes).times(one.n_kernels)
         + Work(steps=STEPS_OF_A_ROUND)
     )
 
 
-def _pair(grid: QuickGrid, sizes: Sizes) -> Work:
+def _kernel(grid: QuickGrid, sizes: Sizes) -> Work:
     """A kernel, its decomposition, and what both readers make of it for every weight."""
     N, v, M, k = sizes.n_rows, sizes.n_valid, sizes.n_classes, len(grid.nus)
-    work = Work.eigenproblem(N) + Work(values=KERNEL_PASSES * (N + v) * N, steps=STEPS_OF_A_PAIR)
+    work = Work.eigenproblem(N) + Work(values=KERNEL_PASSES * (N + v) * N, steps=STEPS_OF_A_KERNEL)
     if "scores" in grid.readers:
         work += Work(products=v * N * (N + k * M))
     if "nearest" in grid.readers:
@@ -170,7 +174,7 @@ def _family(points: Sequence[dict[str, Any]], sizes: Sizes, m: int) -> Work:
     krylov = KRYLOV * (d + SPARE) ** 2 * m**2
     factor = Work(products=FACTOR_CUBES * m**3 + krylov, steps=STEPS_OF_A_FACTOR)
     node = kernel + gram.times(graphs) + factor.times(weights)
-    read = Work(products=2 * sizes.n_valid * N * d, values=sizes.n_valid * N, steps=STEPS_OF_A_PAIR)
+    read = Work(products=2 * sizes.n_valid * N * d, values=sizes.n_valid * N, steps=STEPS_OF_A_KERNEL)
     return node.times(nodes) + read.times(len(points))
 
 

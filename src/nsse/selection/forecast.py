@@ -64,7 +64,7 @@ class Forecast:
     def rounds(self) -> list[Round]:
         """Of the quick search."""
         assert isinstance(self.grid, QuickGrid)
-        return planned_rounds(self.n_train, self.n_splits, len(self.grid.pairs))
+        return planned_rounds(self.n_train, self.n_splits, len(self.grid.kernels))
 
     @property
     def work(self) -> Work:
@@ -128,27 +128,28 @@ class Forecast:
 
     @property
     def _n_voting(self) -> int:
-        """No more than the pairs that are left in the end, each by every reader."""
+        """No more than the kernels that are left in the end, each by every reader."""
         assert isinstance(self.grid, QuickGrid)
-        return min(self.n_voters, self.rounds[-1].n_pairs * len(self.grid.readers))
+        return min(self.n_voters, self.rounds[-1].n_kernels * len(self.grid.readers))
 
     @property
     def _share_in_metric(self) -> float:
         """Of the models that may be chosen those that are in a metric."""
         assert isinstance(self.grid, QuickGrid)
-        return float(np.mean(np.isfinite(self.grid.shrinkages)))
+        finite = float(np.mean(np.isfinite(self.grid.shrinkages)))
+        weighted = float(np.mean(np.asarray(self.grid.relevances) > 0))
+        return 1.0 - (1.0 - finite) * (1.0 - weighted)
 
     @cached_property
     def _typical(self) -> Any:
         """A model that the closed form may choose."""
         assert isinstance(self.grid, QuickGrid)
-        shrinkage = min(self.grid.shrinkages)
         given = {
             name: min(values) for name, values in (("sigma", self.grid.sigmas),) if len(values) == 1
         }
         mu2 = TYPICAL_NU * max(self.base.mu1, 1e-12) * self.shape[0] / self.shape[2]
         params = {"sigma": TYPICAL_SIGMA, "mu2": mu2} | given | CLOSED_FORM
-        params["metric"] = "within" if np.isfinite(shrinkage) else "euclidean"
+        params["metric"] = "within" if self._share_in_metric > 0 else "euclidean"
         return clone(self.base).set_params(**params)
 
     def _sizes(self, n_rows: int) -> Sizes:

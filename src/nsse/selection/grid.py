@@ -131,7 +131,7 @@ def score_points(split: Split, points: Sequence[GridPoint], score: Scorer) -> Sp
 
 def _rulers(split: Split) -> Rulers:
     codes = np.unique(split.y[split.train], return_inverse=True)[1].astype(np.intp)
-    return Rulers(split.X, split.D2, codes, split.train, split.valid)
+    return Rulers.of_split(split.X, split.D2, codes, split.train, split.valid)
 
 
 def _share(

@@ -1,16 +1,17 @@
 """Parameters chosen in seconds: metric, σ, one weight and the reader, by the closed form on splits.
 
-One eigendecomposition per split, shrinkage and σ serves every weight and both readers
-(`solvers.closed_form`); distances for all shrinkages come from one decomposition per split. Pairs of a
-shrinkage and a σ race: those behind after a few splits are not tried on the others. With many samples
-they race in heats that train on a part of them. ``benchmarks/breadth.py`` is the study behind all this.
+One eigendecomposition per split and kernel, which is a relevance, a shrinkage and a σ, serves every
+weight and both readers (`solvers.closed_form`); distances for all shrinkages come from one decomposition
+per split and relevance. Kernels race: those behind after a few splits are not tried on the others. With
+many samples they race in heats that train on a part of them. ``benchmarks/breadth.py`` is the study
+behind all this.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
@@ -18,26 +19,26 @@ from numpy.typing import NDArray
 
 from nsse._errors import rule_error
 from nsse._threads import one_blas_thread
-from nsse.estimators._settings import SHRINKAGE, SIGMA, SMOOTHNESS
+from nsse.estimators._settings import RELEVANCE, SHRINKAGE, SIGMA, SMOOTHNESS
 from nsse.kernels import gaussian, median_distance, squared_distances
 from nsse.landmarks import stratified
-from nsse.selection.rulers import Ruler
+from nsse.selection.rulers import Rulers
 from nsse.selection.search import Scores
 from nsse.solvers.closed_form import ClassTargets, KernelSpectrum
 from nsse.solvers.problem import constant_price
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Pair = tuple[int, int]
+Kernel = tuple[int, int, int]
 Score = Callable[[Ints, Ints], float]
 
 READERS = ("scores", "nearest")
-# How many (shrinkage, σ) pairs go on after so many splits.
-RACE = {2: 16, 4: 10}
-# With more training rows than MANY they race in heats that train on FEW of them, and FINALISTS are left.
+# How many kernels go on after so many splits.
+RACE = {2: 28, 4: 16, 8: 10}
+# With more training rows than MANY they race in HEATS that train on FEW of them, and FINALISTS are left.
 # A decomposition takes time as rows³, a support vector machine as rows²: rows · final splits is fixed.
-MANY, FEW, FINALISTS, FINAL_ROWS = 240, 200, 4, 2200
-VOTERS = 15
+MANY, FEW, HEATS, FINALISTS, FINAL_ROWS = 240, 200, 4, 4, 2200
+VOTERS = 9
 # Splits, and the samples that all of them together train on where these are few.
 FEWEST_SPLITS, MOST_SPLITS, TRAINED = 8, 16, 2000
 HELD_OUT = 0.2
@@ -51,8 +52,10 @@ class QuickGrid:
 
     Attributes
     ----------
+    relevances : tuple of float
+        Of features in the metric; 0 weighs all alike.
     shrinkages : tuple of float
-        Of the within-class metric; inf is the Euclidean one.
+        Of the within-class metric; inf shortens no direction.
     sigmas : tuple of float
         In medians of the distances in the metric.
     nus : tuple of float
@@ -61,20 +64,22 @@ class QuickGrid:
         "scores", "nearest", or both.
     """
 
+    relevances: tuple[float, ...] = (0.0, 1.0)
     shrinkages: tuple[float, ...] = (np.inf, 10.0, 1.0, 0.1)
-    sigmas: tuple[float, ...] = (0.3, 0.5, 0.8, 1.2, 2.0, 4.0)
+    sigmas: tuple[float, ...] = (0.3, 0.5, 0.8, 1.2, 2.0, 4.0, 8.0)
     nus: tuple[float, ...] = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
     readers: tuple[str, ...] = READERS
 
     @property
-    def shape(self) -> tuple[int, int, int, int]:
-        """Shrinkages, σ, ν, readers."""
-        return len(self.shrinkages), len(self.sigmas), len(self.nus), len(self.readers)
+    def shape(self) -> tuple[int, ...]:
+        """Relevances, shrinkages, σ, ν, readers."""
+        axes = (self.relevances, self.shrinkages, self.sigmas, self.nus, self.readers)
+        return tuple(map(len, axes))
 
     @property
-    def pairs(self) -> list[Pair]:
-        """Places of all (shrinkage, σ): what takes a decomposition each."""
-        return list(product(range(len(self.shrinkages)), range(len(self.sigmas))))
+    def kernels(self) -> list[Kernel]:
+        """Places of all (relevance, shrinkage, σ): what takes a decomposition each."""
+        return [(i, j, k) for i, j, k in product(*map(range, self.shape[:3]))]
 
 
 @dataclass(frozen=True)
@@ -85,8 +90,8 @@ class QuickResult:
     ----------
     grid : QuickGrid
         What was tried.
-    scores : ndarray of shape (splits, shrinkages, sigmas, nus, readers)
-        NaN where a pair was out of the race, or the first rounds trained on a part of the samples.
+    scores : ndarray of shape (splits, relevances, shrinkages, sigmas, nus, readers)
+        NaN where a kernel was out of the race, or the first rounds trained on a part of the samples.
     n_decompositions : int
         Eigendecompositions of a kernel matrix.
     n_rounds : int
@@ -102,15 +107,15 @@ class QuickResult:
     interrupted: bool
 
     def table(self, mu1: float, mean_class_size: float, n_components: int) -> Scores:
-        """The same as a table of NSSE's parameters: shrinkage, sigma, mu2 and reader.
+        """The same as a table of NSSE's parameters: relevance, shrinkage, sigma, mu2 and reader.
 
-        Rows in the order of `scores`, so that ties beyond σ and μ2 go to the larger shrinkage and the
-        first reader. Points out of the race have no mean, and are never best.
+        Rows in the order of `scores`, so that ties beyond σ and μ2 go to the smaller relevance, the
+        larger shrinkage and the first reader. Points out of the race have no mean, and are never best.
         """
         grid = self.grid
         mu2 = [nu * mu1 * mean_class_size for nu in grid.nus]
-        names = ("shrinkage", "sigma", "mu2", "reader")
-        values = product(grid.shrinkages, grid.sigmas, mu2, grid.readers)
+        names = ("relevance", "shrinkage", "sigma", "mu2", "reader")
+        values = product(grid.relevances, grid.shrinkages, grid.sigmas, mu2, grid.readers)
         points = tuple(dict(zip(names, point, strict=True)) for point in values)
         columns = self.scores.reshape(len(self.scores), -1).T
         return Scores(
@@ -122,12 +127,12 @@ class QuickResult:
         )
 
     def voters(self, table: Scores, n_voters: int = VOTERS) -> list[int]:
-        """Rows of the table that vote, the best first: of every shrinkage, σ and reader its best weight.
+        """Rows of the table that vote, the best first: of every kernel and reader its best weight.
 
         Neighbouring weights label alike; other metrics and scales err elsewhere.
         """
         rows = np.arange(len(table.points)).reshape(self.grid.shape)
-        lines = np.moveaxis(rows, 2, -1).reshape(-1, len(self.grid.nus))
+        lines = np.moveaxis(rows, 3, -1).reshape(-1, len(self.grid.nus))
         # Sums of the same counts in another order differ by rounding: those are ties.
         means, steps = np.round(table.means, 12), self._steps().ravel()
         finite = [line for line in lines if not np.isnan(means[line]).any()]
@@ -144,6 +149,7 @@ class QuickResult:
         grid = self.grid
         shrinkages = np.minimum(grid.shrinkages, LOOSEST)
         away = (
+            abs(np.asarray(grid.relevances) - RELEVANCE),
             abs(np.log10(shrinkages / SHRINKAGE)),
             abs(np.log2(np.asarray(grid.sigmas) / SIGMA)),
             abs(np.log10(np.asarray(grid.nus) / SMOOTHNESS)) / 2,
@@ -154,20 +160,20 @@ class QuickResult:
 
 @dataclass(frozen=True)
 class Round:
-    """A split on which pairs race: training rows, pairs, and whether it is more than a heat."""
+    """A split on which kernels race: training rows, kernels, and whether it is more than a heat."""
 
     n_rows: int
-    n_pairs: int
+    n_kernels: int
     is_final: bool
 
 
-def planned_rounds(n_rows: int, n_splits: int, n_pairs: int) -> list[Round]:
+def planned_rounds(n_rows: int, n_splits: int, n_kernels: int) -> list[Round]:
     """The rounds of a search on splits with so many training rows: what it will cost."""
     heats = []
     if n_rows > MANY:
-        heats = [Round(FEW, pairs, False) for pairs in _racing(min(n_splits, max(RACE)), n_pairs)]
-        n_pairs, n_splits = min(n_pairs, FINALISTS), n_finals(n_rows, n_splits)
-    return heats + [Round(n_rows, pairs, True) for pairs in _racing(n_splits, n_pairs)]
+        heats = [Round(FEW, number, False) for number in _racing(min(n_splits, HEATS), n_kernels)]
+        n_kernels, n_splits = min(n_kernels, FINALISTS), n_finals(n_rows, n_splits)
+    return heats + [Round(n_rows, number, True) for number in _racing(n_splits, n_kernels)]
 
 
 def n_finals(n_rows: int, n_splits: int) -> int:
@@ -175,11 +181,11 @@ def n_finals(n_rows: int, n_splits: int) -> int:
     return min(n_splits, max(2, round(FINAL_ROWS / n_rows)))
 
 
-def _racing(n_splits: int, n_pairs: int) -> Iterator[int]:
-    """How many pairs race on each of the splits."""
+def _racing(n_splits: int, n_kernels: int) -> Iterator[int]:
+    """How many kernels race on each of the splits."""
     for place in range(n_splits):
-        n_pairs = min(n_pairs, RACE.get(place, n_pairs))
-        yield n_pairs
+        n_kernels = min(n_kernels, RACE.get(place, n_kernels))
+        yield n_kernels
 
 
 def n_splits_for(n_samples: int) -> int:
@@ -237,7 +243,7 @@ def quick_search(
 
 @dataclass
 class _Search:
-    """A race of pairs over splits."""
+    """A race of kernels over splits."""
 
     X: Any
     D2: Floats
@@ -249,16 +255,16 @@ class _Search:
     n_decompositions: int = 0
 
     def run(self, splits: list[tuple[Ints, Ints]], advance: Callable[[], None]) -> QuickResult:
-        alive, finals = self.grid.pairs, splits
+        alive, finals = self.grid.kernels, splits
         n_rows = max(len(train) for train, _ in splits)
         heats: list[Floats] = []
         scores: list[Floats] = []
         interrupted = False
         try:
             if n_rows > MANY:
-                few = [(self._few(train), valid) for train, valid in splits[: max(RACE)]]
+                few = [(self._few(train), valid) for train, valid in splits[:HEATS]]
                 alive = self._raced(few, alive, heats, advance)
-                alive = self._best_pairs(heats, alive, FINALISTS)
+                alive = self._best_kernels(heats, alive, FINALISTS)
                 finals = splits[: n_finals(n_rows, len(splits))]
             self._raced(finals, alive, scores, advance)
         except KeyboardInterrupt:
@@ -271,11 +277,11 @@ class _Search:
     def _raced(
         self,
         splits: list[tuple[Ints, Ints]],
-        alive: list[Pair],
+        alive: list[Kernel],
         scores: list[Floats],
         advance: Callable[[], None],
-    ) -> list[Pair]:
-        """Add the scores of the splits, one after another; the pairs that are left."""
+    ) -> list[Kernel]:
+        """Add the scores of the splits, one after another; the kernels that are left."""
         for train, valid in splits:
             scores.append(self._scored(train, valid, alive))
             advance()
@@ -285,29 +291,28 @@ class _Search:
     def _few(self, train: Ints) -> Ints:
         return train[stratified(_consecutive(self.codes[train]), FEW, self.rng)]
 
-    def _left(self, scores: list[Floats], alive: list[Pair]) -> list[Pair]:
-        """The pairs that go on."""
-        return self._best_pairs(scores, alive, RACE.get(len(scores), len(alive)))
+    def _left(self, scores: list[Floats], alive: list[Kernel]) -> list[Kernel]:
+        """The kernels that go on."""
+        return self._best_kernels(scores, alive, RACE.get(len(scores), len(alive)))
 
-    def _best_pairs(self, scores: list[Floats], alive: list[Pair], number: int) -> list[Pair]:
+    def _best_kernels(self, scores: list[Floats], alive: list[Kernel], number: int) -> list[Kernel]:
         """Those with the best points; of several the better ones on the whole."""
         if number >= len(alive):
             return alive
         means = np.mean(scores, axis=0)
 
-        def standing(pair: Pair) -> tuple[float, float]:
-            return round(float(means[pair].max()), 12), float(means[pair].mean())
+        def standing(kernel: Kernel) -> tuple[float, float]:
+            return round(float(means[kernel].max()), 12), float(means[kernel].mean())
 
         return sorted(sorted(alive, key=standing, reverse=True)[:number])
 
-    def _scored(self, train: Ints, valid: Ints, alive: list[Pair]) -> Floats:
+    def _scored(self, train: Ints, valid: Ints, alive: list[Kernel]) -> Floats:
         scores = np.full(self.grid.shape, np.nan)
-        D2, D2_new = self.D2[np.ix_(train, train)], self.D2[np.ix_(valid, train)]
-        codes, X, X_new = self.codes[train], self.X[train], self.X[valid]
-        ruler = Ruler.of(X, codes, X_new, self.n_neighbors, D2, D2_new)
-        for pair, labels in Trained.on(codes, ruler).labels(self.grid, alive):
+        codes = self.codes[train]
+        rulers = Rulers.of_split(self.X, self.D2, codes, train, valid)
+        for kernel, labels in Trained.on(codes, rulers, self.n_neighbors).labels(self.grid, alive):
             self.n_decompositions += 1
-            scores[pair] = self._judged(labels, self.codes[valid])
+            scores[kernel] = self._judged(labels, self.codes[valid])
         return scores
 
     def _judged(self, labels: Ints, truth: Ints) -> Floats:
@@ -326,26 +331,28 @@ class Trained:
 
     classes: Ints
     codes: Ints
-    ruler: Ruler
+    rulers: Rulers
+    n_neighbors: int | None
 
     @classmethod
-    def on(cls, codes: Ints, ruler: Ruler) -> Trained:
+    def on(cls, codes: Ints, rulers: Rulers, n_neighbors: int | None) -> Trained:
         """Of samples with any codes."""
         classes, places = np.unique(codes, return_inverse=True)
-        return cls(classes, places.astype(np.intp), ruler)
+        return cls(classes, places.astype(np.intp), rulers, n_neighbors)
 
-    def labels(self, grid: QuickGrid, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Ints]]:
-        """Labels of the new samples, (ν, readers, samples), for pairs of a shrinkage and a σ."""
+    def labels(self, grid: QuickGrid, kernels: Sequence[Kernel]) -> Iterator[tuple[Kernel, Ints]]:
+        """Labels of the new samples, (ν, readers, samples), for kernels of the grid."""
         targets = ClassTargets.of(self.codes, len(self.classes))
         price = constant_price(len(self.classes))
-        for place in sorted({place for place, _ in pairs}):
-            D2, D2_new = self.ruler.distances(grid.shrinkages[place])
+        for (r, s), members in groupby(sorted(kernels), key=lambda kernel: kernel[:2]):
+            ruler = self.rulers.ruler(self.n_neighbors, grid.relevances[r])
+            D2, D2_new = ruler.distances(grid.shrinkages[s])
             unit = median_distance(D2) if D2.any() else 1.0
-            for sigma_place in [sigma for first, sigma in pairs if first == place]:
-                sigma = grid.sigmas[sigma_place] * unit
+            for kernel in members:
+                sigma = grid.sigmas[kernel[2]] * unit
                 spectrum = KernelSpectrum.of(gaussian(D2, sigma), targets, price)
                 read = _read(spectrum, gaussian(D2_new, sigma), self.codes, grid)
-                yield (place, sigma_place), self.classes[read]
+                yield kernel, self.classes[read]
 
 
 def _read(spectrum: KernelSpectrum, K_new: Floats, codes: Ints, grid: QuickGrid) -> Ints:

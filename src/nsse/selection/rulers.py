@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsse.estimators._settings import Settings
+from nsse.estimators._within_metric import contraction
 from nsse.extensions import Contraction
 from nsse.graphs.metric import WithinScatter
+from nsse.graphs.relevance import feature_weights
+from nsse.kernels import Shifted, squared_distances
 from nsse.kernels.metric import SplitDistances
-from nsse.landmarks import scatter_of
+from nsse.landmarks import scatter_of, weighted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -22,61 +26,85 @@ Ints = NDArray[np.intp]
 class Ruler:
     """Squared distances among samples and from new ones to them, in the metric of every shrinkage.
 
-    ``scatter`` is that of the samples; ``cut`` and ``cut_new`` are the distances cut at its axes.
+    ``weights`` are those of the features, ``D2`` and ``D2_new`` the distances of what they make of the
+    samples; ``scatter`` is that of the same.
     """
 
+    X: Any
+    X_new: Any
+    codes: Ints
+    n_neighbors: int | None
+    weights: Floats | None
     D2: Floats
     D2_new: Floats
-    scatter: WithinScatter
-    cut: SplitDistances
-    cut_new: SplitDistances
 
-    @classmethod
-    def of(
-        cls, X: Any, codes: Ints, X_new: Any, n_neighbors: int | None, D2: Floats, D2_new: Floats
-    ) -> Ruler:
-        """Learn the metric from samples."""
-        scatter = scatter_of(X, codes, n_neighbors)
-        rows, new = np.asarray(X @ scatter.axes), np.asarray(X_new @ scatter.axes)
-        cut, cut_new = SplitDistances.of(D2, rows), SplitDistances.of(D2_new, new, rows)
-        return cls(D2, D2_new, scatter, cut, cut_new)
+    @cached_property
+    def scatter(self) -> WithinScatter:
+        """What the metrics are made of."""
+        return scatter_of(self.X, self.codes, self.n_neighbors, self.weights)
+
+    @cached_property
+    def _cuts(self) -> tuple[SplitDistances, SplitDistances]:
+        """The distances cut at the axes of the scatter."""
+        axes = self.scatter.axes
+        along = axes if self.weights is None else axes * self.weights[:, np.newaxis]
+        rows, new = np.asarray(self.X @ along), np.asarray(self.X_new @ along)
+        return SplitDistances.of(self.D2, rows), SplitDistances.of(self.D2_new, new, rows)
 
     def distances(self, shrinkage: float) -> tuple[Floats, Floats]:
         """Squared distances in the metric: among the samples, and to them."""
-        # Without scatter (no two samples of a class differ) every metric is the Euclidean one.
+        # Without scatter (no two samples of a class differ) nothing is shortened.
         if np.isinf(shrinkage) or self.scatter.deviations.size == 0:
             return self.D2, self.D2_new
         factors = self.scatter.factors(shrinkage)
-        return self.cut.shrunk(factors), self.cut_new.shrunk(factors)
+        cut, cut_new = self._cuts
+        return cut.shrunk(factors), cut_new.shrunk(factors)
+
+    def contraction(self, shrinkage: float) -> Contraction:
+        """What the metric does to samples."""
+        ones = np.ones(self.X.shape[1])
+        weights = ones if self.weights is None else self.weights
+        return contraction(self.scatter.axes, self.scatter.factors(shrinkage), weights)
 
 
 class Rulers:
-    """What the training samples of a split measure distances with, by the number of neighbours."""
+    """What the training samples of a split measure distances with, by neighbours and relevance."""
 
-    def __init__(self, X: Any, D2: Floats, codes: Ints, train: Ints, valid: Ints) -> None:
-        self._X, self._D2, self._codes = X, D2, codes
-        self._train, self._valid = train, valid
-        self._made: dict[int | None, Ruler] = {}
+    def __init__(self, X: Any, codes: Ints, X_new: Any, D2: Floats, D2_new: Floats) -> None:
+        self._X, self._codes, self._X_new = X, codes, X_new
+        self._D2, self._D2_new = D2, D2_new
+        self._made: dict[tuple[int | None, float], Ruler] = {}
+
+    @classmethod
+    def of_split(cls, X: Any, D2: Floats, codes: Ints, train: Ints, valid: Ints) -> Rulers:
+        """Of all samples and their squared distances, and the classes of those that train."""
+        among, to_new = D2[np.ix_(train, train)], D2[np.ix_(valid, train)]
+        return cls(X[train], codes, X[valid], among, to_new)
 
     def contraction(self, settings: Settings) -> Contraction | None:
         """What the metric does to samples; None where it is Euclidean."""
         if settings.metric == "euclidean":
             return None
-        scatter = self._ruler(settings.n_neighbors).scatter
-        return Contraction(scatter.axes, scatter.factors(settings.shrinkage))
+        return self.ruler(settings.n_neighbors, settings.relevance).contraction(settings.shrinkage)
 
     def distances(self, settings: Settings) -> tuple[Floats, Floats]:
         """Squared distances among the training samples, and from the others to them."""
         if settings.metric == "euclidean":
-            return self._euclidean()
-        return self._ruler(settings.n_neighbors).distances(settings.shrinkage)
+            return self._D2, self._D2_new
+        return self.ruler(settings.n_neighbors, settings.relevance).distances(settings.shrinkage)
 
-    def _ruler(self, n_neighbors: int | None) -> Ruler:
-        if n_neighbors not in self._made:
-            own, new = self._X[self._train], self._X[self._valid]
-            self._made[n_neighbors] = Ruler.of(own, self._codes, new, n_neighbors, *self._euclidean())
-        return self._made[n_neighbors]
+    def ruler(self, n_neighbors: int | None, relevance: float) -> Ruler:
+        """For metrics of so many neighbours, in which features have the weights of a relevance."""
+        key = n_neighbors, relevance
+        if key not in self._made:
+            self._made[key] = self._weighted(n_neighbors, relevance)
+        return self._made[key]
 
-    def _euclidean(self) -> tuple[Floats, Floats]:
-        train, valid = self._train, self._valid
-        return self._D2[np.ix_(train, train)], self._D2[np.ix_(valid, train)]
+    def _weighted(self, n_neighbors: int | None, relevance: float) -> Ruler:
+        X, new, codes = self._X, self._X_new, self._codes
+        if relevance == 0:
+            return Ruler(X, new, codes, n_neighbors, None, self._D2, self._D2_new)
+        weights = feature_weights(X, codes, relevance)
+        near, near_new = weighted(X, weights), weighted(new, weights)
+        D2, D2_new = squared_distances(near), Shifted.of(near).squared_distances_from(near_new)
+        return Ruler(X, new, codes, n_neighbors, weights, D2, D2_new)

@@ -169,7 +169,10 @@ def _entries(voters: list[Voter], stored: list[StoredCenters], findings: Finding
 
 def _centers_entry(expansion: Any, centers: StoredCenters, scaling: Affine) -> dict[str, Any]:
     shift = 0.0 if expansion.read.shift is None else expansion.read.shift
-    moved = scaling.then(np.ones(1), -np.asarray(shift))
+    # What a metric does to each feature by itself is one more scaling.
+    weights = None if expansion.metric is None else expansion.metric.weights
+    weights = np.ones(1) if weights is None else weights
+    moved = scaling.then(weights, -np.asarray(shift) * weights)
     return {
         "factor": block(moved.factor, "f8"),
         "offset": block(moved.offset, "f8"),
