@@ -43,29 +43,3 @@ def precise_distances(X, Z, V, a):
             outside = (X[i] - Z[j]) - V @ along
             D2[i, j] = outside @ outside + np.sum((a * along) ** 2)
     return D2
-
-
-def literal_share(column, codes):
-    """1 − mean square within / mean square of all, each by its degrees of freedom."""
-    column, codes = list(column), list(codes)
-    mean = sum(column) / len(column)
-    total = sum((x - mean) ** 2 for x in column) / (len(column) - 1)
-    within = 0.0
-    for code in set(codes):
-        own = [x for x, c in zip(column, codes, strict=True) if c == code]
-        within += sum((x - sum(own) / len(own)) ** 2 for x in own)
-    within /= len(column) - len(set(codes))
-    return 1.0 - within / total if total > 1e-30 else 0.0  # 0.1 has no exact mean
-
-
-def literal_weights(X, codes, relevance):
-    """max(√(r_j/r_1), 1/20)^relevance, r_j the larger share of a feature or of its deviation."""
-    shares = []
-    for column in np.asarray(X).T:
-        middle = float(np.median(column))
-        both = literal_share(column, codes), literal_share([abs(x - middle) for x in column], codes)
-        shares.append(max(*both, 0.0))
-    best = max(shares)
-    if best == 0:
-        return np.ones(len(shares))
-    return np.array([max((share / best) ** 0.5, 0.05) ** relevance for share in shares])

@@ -16,7 +16,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
+import oracles
 from nsse import NSSE, WithinMetric
+from nsse.certificates.jacobians import steepness
 from nsse.datasets import load_dataset
 from nsse.evaluation.splits import per_class_split
 from nsse.extensions import shorten
@@ -28,6 +30,7 @@ from nsse.graphs import (
     unit_affinity,
     within_scatter,
 )
+from nsse.graphs.relevance import feature_weights
 from nsse.kernels import SplitDistances, median_distance, squared_distances
 from nsse.landmarks import (
     ArrayRows,
@@ -450,6 +453,74 @@ def test_model_is_cloned_and_pickled(blobs):
     assert clone(model).get_params() == {"shrinkage": 0.2, "n_neighbors": 3, "relevance": 0.0}
     restored = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(restored.transform(blobs.X), model.transform(blobs.X))
+
+
+# Relevance
+
+
+@pytest.fixture
+def told(make_blobs):
+    """Blobs of which some features tell little: in small units, or noise."""
+    X, codes = make_blobs((12, 9, 14), 6)
+    noise = np.random.default_rng(1).normal(size=(35, 3)) * [1.0, 5.0, 0.2]
+    return np.c_[X[:, :3], noise], codes
+
+
+@pytest.mark.parametrize("shrinkage", [0.3, 3.0, np.inf])
+@pytest.mark.parametrize("relevance", [0.5, 1.0])
+def test_features_are_weighted_then_directions_shortened(told, shrinkage, relevance):
+    X, codes = told
+    weights = oracles.literal_weights(X, codes, relevance)
+    A = np.eye(6)
+    if np.isfinite(shrinkage):
+        A = oracle.within_metric(X * weights, codes, 5, shrinkage)
+    model = WithinMetric(shrinkage, relevance=relevance).fit(X, codes)
+    np.testing.assert_allclose(model.weights_, weights, rtol=1e-10)
+    near = model.transform(X)
+    np.testing.assert_allclose(near, X * weights @ A, atol=1e-11)
+    np.testing.assert_allclose(model.inverse_transform(near), X, atol=1e-10)
+    np.testing.assert_allclose(model.fit(sparse.csr_array(X), codes).transform(X), near, atol=1e-11)
+
+
+@pytest.mark.parametrize("shrinkage", [1.0, np.inf])
+def test_a_map_in_weighted_features_is_the_one_behind_them(told, shrinkage):
+    """And its slopes, radii and Lipschitz bounds are those of x, where the pipeline's are of Ax."""
+    X, codes = told
+    own = NSSE(shrinkage=shrinkage, relevance=1.0).fit(X, codes)
+    metric = WithinMetric(shrinkage, relevance=1.0).fit(X, codes)
+    behind = NSSE(metric="euclidean").fit(metric.transform(X), codes)
+    new = X[:7] + 0.1
+    np.testing.assert_allclose(own.transform(new), behind.transform(metric.transform(new)), atol=1e-9)
+    step = 1e-6
+    slopes = [
+        (own.transform(new + step * e) - own.transform(new - step * e)) / (2 * step) for e in np.eye(6)
+    ]
+    steepest = [np.linalg.norm(J, 2) for J in np.stack(slopes).transpose(1, 0, 2)]
+    found = steepness(own.expansion_, own.expansion_.moved(new), own.expansion_.metric)
+    np.testing.assert_allclose(found, steepest, rtol=1e-5)
+    in_metric = own.certified_radius(new, units="metric")
+    np.testing.assert_allclose(in_metric, behind.certified_radius(metric.transform(new)), rtol=1e-6)
+    assert np.all(own.certified_radius(new) >= in_metric * (1 - 1e-9))
+
+
+def test_weights_of_many_rows_come_from_some_of_them(make_blobs, monkeypatch):
+    X, codes = make_blobs((500, 250), 6)
+    X = np.c_[X[:, :4], np.random.default_rng(0).normal(size=(750, 2))]
+    for module in (moments, sources, scatter):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 300)
+    rng = np.random.default_rng(0)
+    found, weights = scatter_of_source(ArrayRows(X), codes, 3, 1.0, rng)
+    np.testing.assert_allclose(weights, feature_weights(X, codes, 1.0), atol=0.25)
+    places = [np.arange(start, min(start + 300, 750)) for start in range(0, 750, 300)]
+    expected = joined_blocks(X * weights, codes, places)[0].decomposed().matrix(1.0)
+    np.testing.assert_allclose(found.matrix(1.0), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("value", [-0.5, np.nan, np.inf, True, "auto", None])
+def test_relevance_that_is_none(blobs, value):
+    for model in (WithinMetric(relevance=value), NSSE(relevance=value)):
+        with pytest.raises(ValueError, match=r"`relevance` must be .* Got .*\. 0 weighs all"):
+            model.fit(blobs.X, blobs.codes)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, -np.inf, True, "auto", None, [1.0]])

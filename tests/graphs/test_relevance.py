@@ -1,10 +1,10 @@
 """Weights of features by what they tell of the classes."""
 
 import numpy as np
-import oracles_within_metric as oracle
 import pytest
 from scipy import sparse, stats
 
+import oracles
 from nsse.graphs import relevance
 from nsse.graphs.relevance import between_share, feature_weights
 
@@ -23,7 +23,7 @@ def mixed():
 @pytest.mark.parametrize("exponent", [0.5, 1.0, 2.0])
 def test_weights_are_literal(mixed, exponent):
     X, codes = mixed
-    expected = oracle.literal_weights(X, codes, exponent)
+    expected = oracles.literal_weights(X, codes, exponent)
     np.testing.assert_allclose(feature_weights(X, codes, exponent), expected, rtol=1e-10)
 
 
