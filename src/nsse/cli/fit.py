@@ -221,7 +221,7 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path)
 
 def _chosen(best: Any, in_medians: float, search: Any) -> str:
     """What a search chose, in words."""
-    within = f"the within-class metric with shrinkage {best.shrinkage:g}"
+    within = f"the within-class metric with shrinkage {best.shrinkage:g}, relevance {best.relevance:g}"
     reader = best.classifier if isinstance(best.classifier, str) else type(best.classifier).__name__
     chosen = (
         "Euclidean distances" if best.metric == "euclidean" else within,

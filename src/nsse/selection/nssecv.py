@@ -66,7 +66,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         Holds the parameters that are not in the grid. None is ``NSSE()``; ``NSSE.as_published()`` for
         the default grid of the searches by fits.
     search : {"quick", "full", "sequential"}, default=None
-        "quick" chooses metric, shrinkage, σ, `mu2` and the reader of f by a closed form: one
+        "quick" chooses metric, shrinkage, relevance, σ, `mu2` and the reader of f by a closed form: one
         eigendecomposition serves all weights, and what falls behind is dropped. What `estimator` sets
         otherwise than NSSE's defaults is kept, and so is what `keep` names. "full" scores a whole grid
         by fits of NSSE. "sequential" is the rule of the paper: one parameter at a time, the others kept
@@ -106,7 +106,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         How many of the best points, at most, vote on labels: `predict` takes the label that most of
         them give. On few samples the scores of good points differ by chance, and a vote makes fewer
         mistakes than the one that came out best (``docs/model_selection.md``). Those within two
-        standard errors of the best one vote. None is 20, 15 for the quick search, and 1 with
+        standard errors of the best one vote. None is 20, 9 for the quick search, and 1 with
         landmarks, where every voter is another pass over all samples. 1 leaves labels to
         `best_estimator_`, as ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
