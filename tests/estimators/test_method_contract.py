@@ -22,7 +22,7 @@ import nsse
 PUBLIC = [getattr(nsse, name) for name in nsse.__all__]
 METHODS = [part for part in PUBLIC if isinstance(part, type) and hasattr(part, "fit")]
 # As they are by default, but for the one that must be told what to search.
-SEARCH = nsse.NSSECV({"sigma": [0.7], "mu2": [0.01, 0.1]}, n_repeats=1)
+SEARCH = nsse.NSSECV({"sigma": [0.7], "mu2": [0.1, 1e4]}, n_repeats=1)
 DEFAULTS = [SEARCH if method is nsse.NSSECV else method() for method in METHODS]
 # Other routes through the same code: sparse graphs, another width, other readers.
 VARIANTS = [

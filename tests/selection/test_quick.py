@@ -55,6 +55,13 @@ def literal_labels(X, codes, X_new, point):
     return np.array(labels)
 
 
+def accuracy(labels, truth, codes):
+    """Of every class that is held out, in the proportions of all samples."""
+    right = {c: np.mean(labels[truth == c] == c) for c in set(truth.tolist())}
+    sizes = {c: np.sum(codes == c) for c in right}
+    return sum(sizes[c] * right[c] for c in right) / sum(sizes.values())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_every_point_scores_what_a_literal_fit_does(wine, n_classes):
@@ -65,7 +72,7 @@ def test_every_point_scores_what_a_literal_fit_does(wine, n_classes):
     for point, row in zip(table.points, table.scores, strict=True):
         for (train, valid), score in zip(splits, row, strict=True):
             labels = literal_labels(X[train], codes[train], X[valid], point)
-            assert score == pytest.approx(np.mean(labels == codes[valid])), point
+            assert score == pytest.approx(accuracy(labels, codes[valid], codes)), point
 
 
 def test_the_weight_of_a_fit_follows_from_nu(wine):
@@ -148,10 +155,18 @@ def test_another_score_is_asked_for_every_point(wine):
 
     splits = splits_of(X, codes, 1)
     mistakes = quick_search(X, codes, splits, SMALL, score=score).scores
-    right = quick_search(X, codes, splits, SMALL).scores
-    n_valid = len(splits[0][1])
-    assert asked == [n_valid] * 32
-    np.testing.assert_allclose(mistakes / n_valid, right - 1.0)
+    assert mistakes.min() < mistakes.max() <= 0.0
+    np.testing.assert_array_equal(mistakes, np.round(mistakes))
+    assert asked == [len(splits[0][1])] * 32
+
+
+def test_a_class_counts_by_its_size():
+    """Nine samples of one class and two of another: one of each is held out, and the first decides."""
+    X = np.r_[np.arange(9.0), 0.1, 8.1][:, np.newaxis]
+    codes = np.repeat([0, 1], [9, 2])
+    split = (np.array([0, 1, 2, 3, 4, 5, 6, 7, 9]), np.array([8, 10]))
+    grid = QuickGrid((0.0,), (np.inf,), (0.3,), (1e-3,), ("scores",))
+    assert quick_search(X, codes, [split], grid).scores.item() == pytest.approx(9 / 11)
 
 
 def test_sparse_samples_score_as_dense_ones(wine):

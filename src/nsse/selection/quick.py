@@ -219,7 +219,8 @@ def quick_search(
     n_neighbors : int or None, default=5
         Of the within-class graph that the metric is learned from.
     score : callable, default=None
-        ``score(labels, truth)`` of the samples held out; None is the accuracy.
+        ``score(labels, truth)`` of the samples held out; None is the accuracy, every class counting by
+        its share of all samples.
     advance : callable, default=None
         Called after every split, heats among them (`planned_rounds`).
     seed : int, default=0
@@ -317,9 +318,19 @@ class _Search:
 
     def _judged(self, labels: Ints, truth: Ints) -> Floats:
         if self.score is None:
-            return np.asarray((labels == truth).mean(axis=-1))
+            return np.asarray((labels == truth) @ self._shares(truth))
         flat = [self.score(row, truth) for row in labels.reshape(-1, len(truth))]
         return np.reshape(flat, labels.shape[:-1])
+
+    def _shares(self, truth: Ints) -> Floats:
+        """How much each of the samples held out counts.
+
+        One sample at least is held out of every class, of a small one hence too many: classes count as
+        they occur among all samples.
+        """
+        sizes, held_out = np.bincount(self.codes), np.bincount(truth)
+        weights = sizes[truth] / held_out[truth]
+        return np.asarray(weights / weights.sum())
 
 
 @dataclass(frozen=True)
