@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from nsse.datasets import Dataset, load_dataset
 from nsse.datasets import _layouts as layouts_module
 from nsse.datasets import _mnist as mnist_module
-from nsse.datasets._images import area_average, read_grey
+from nsse.datasets._images import area_average, read_levels
 
 Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
 
@@ -234,13 +234,13 @@ def saved(tmp_path: Path, array: np.ndarray, name: str = "image.png") -> Path:
 
 def test_eight_bits_are_divided_by_255(tmp_path: Path) -> None:
     array = np.array([[0, 255], [51, 102]], dtype=np.uint8)
-    np.testing.assert_allclose(read_grey(saved(tmp_path, array)), array / 255, atol=1e-16)
+    np.testing.assert_allclose(read_levels(saved(tmp_path, array)), array / 255, atol=1e-16)
 
 
 @pytest.mark.parametrize("name", ["image.png", "image.tif"])
 def test_sixteen_bits_are_divided_by_65535(tmp_path: Path, name: str) -> None:
     array = np.array([[0, 65535], [1, 256]], dtype=np.uint16)
-    np.testing.assert_allclose(read_grey(saved(tmp_path, array, name)), array / 65535, atol=1e-16)
+    np.testing.assert_allclose(read_levels(saved(tmp_path, array, name)), array / 65535, atol=1e-16)
 
 
 def test_levels_of_a_pgm_are_divided_by_its_own_white(tmp_path: Path) -> None:
@@ -249,28 +249,28 @@ def test_levels_of_a_pgm_are_divided_by_its_own_white(tmp_path: Path) -> None:
         array = np.array([[0, white, 256]], dtype=">u2")
         path.write_bytes(f"P5\n3 1\n{white}\n".encode() + array.tobytes())
         # Pillow rounds to the nearest of 65535 levels.
-        np.testing.assert_allclose(read_grey(path), array / white, atol=0.5 / 65535)
+        np.testing.assert_allclose(read_levels(path), array / white, atol=0.5 / 65535)
 
 
 def test_colour_becomes_luminance_without_rounding(tmp_path: Path) -> None:
     rgb = np.random.default_rng(4).integers(0, 256, (4, 5, 3), dtype=np.uint8)
     rgb[0, 0] = 255
     expected = rgb @ np.array([0.299, 0.587, 0.114]) / 255
-    np.testing.assert_allclose(read_grey(saved(tmp_path, rgb)), expected, atol=1e-6)
+    np.testing.assert_allclose(read_levels(saved(tmp_path, rgb)), expected, atol=1e-6)
 
 
 def test_black_and_white_file_spans_the_range(tmp_path: Path) -> None:
     array = np.array([[True, False]])
-    np.testing.assert_array_equal(read_grey(saved(tmp_path, array)), [[1.0, 0.0]])
+    np.testing.assert_array_equal(read_levels(saved(tmp_path, array)), [[1.0, 0.0]])
 
 
 def test_levels_without_an_agreed_white_are_refused(tmp_path: Path) -> None:
     deep = saved(tmp_path, np.array([[0, 70000]], dtype=np.int32), "deep.tif")
     with pytest.raises(OSError, match=r"deep\.tif' \(grey levels outside 0\.\.65535\)"):
-        read_grey(deep)
+        read_levels(deep)
     real = saved(tmp_path, np.array([[0.5]], dtype=np.float32), "real.tif")
     with pytest.raises(OSError, match=r"real\.tif' \(mode F has no agreed white level\)"):
-        read_grey(real)
+        read_levels(real)
 
 
 @pytest.mark.parametrize("name", ["image.png", "image.pgm", "image.jpg"])
@@ -282,13 +282,13 @@ def test_truncated_image_is_named(tmp_path: Path, name: str, share: float) -> No
     path.write_bytes(whole[: int(share * len(whole))])
     rule = r"^`data_home` must hold whole, readable files\. Got '.*"
     with pytest.raises(OSError, match=rule + re.escape(name) + r"' \(.+\)\. Download the file"):
-        read_grey(path)
+        read_levels(path)
 
 
 def test_header_that_promises_too_much_is_named(tmp_path: Path) -> None:
     (tmp_path / "huge.pgm").write_bytes(b"P5\n99999 99999\n255\n0")
     with pytest.raises(OSError, match=r"huge\.pgm' \(Image size"):
-        read_grey(tmp_path / "huge.pgm")
+        read_levels(tmp_path / "huge.pgm")
 
 
 # Layouts.

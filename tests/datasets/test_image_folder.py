@@ -19,7 +19,7 @@ from nsse.datasets import _mnist as mnist_module
 from nsse.datasets import cache_home, load_dataset, load_image_folder
 from nsse.datasets._cache import through_cache
 from nsse.datasets._download import Download
-from nsse.datasets._images import area_average
+from nsse.datasets._images import area_average, read_levels
 
 Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
 
@@ -82,7 +82,7 @@ def test_load_dataset_takes_a_path(zoo: Path, kind: type) -> None:
     np.testing.assert_allclose(np.linalg.norm(by_path.X, axis=1), 1.0, rtol=1e-12)
 
 
-RULE = "^`path` must be a folder with one sub-folder per class and nothing but images in these"
+RULE = "^`path` must be a folder with one sub-folder per class and whole images in these"
 
 
 def test_wrong_folder(tmp_path: Path) -> None:
@@ -110,12 +110,119 @@ def test_truncated_and_foreign_files_are_named(zoo: Path) -> None:
     path = zoo / "ape" / "2.png"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(OSError, match=rf"{RULE}\. Got '.*ape.2\.png' \(.+\)\. Replace or remove it\.$"):
+    with pytest.raises(OSError, match=rf"{RULE}\. Got '.*ape.2\.png' \(.+\)\. Replace or remove it, or"):
         load_image_folder(zoo)
-    path.write_bytes(whole)
-    (zoo / "cat" / "notes.txt").write_text("not an image")
-    with pytest.raises(OSError, match=r"Got '.*notes\.txt' \(cannot identify image file"):
+    path.write_bytes(b"not an image")
+    with pytest.raises(OSError, match=r"Got '.*2\.png' \(cannot identify image file"):
         load_image_folder(zoo)
+
+
+def test_files_that_are_no_images_are_left_out_and_counted(zoo: Path) -> None:
+    plain = load_image_folder(zoo, size=(4, 3))
+    assert "left out" not in plain.source
+    (zoo / "cat" / "Thumbs.db").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504))
+    (zoo / "bee" / "notes.txt").write_text("buzz")
+    again = load_image_folder(zoo, size=(4, 3))
+    np.testing.assert_array_equal(again.X, plain.X)
+    assert again.source.endswith("2 files left out")
+    # An image without an ending is one.
+    (zoo / "cat" / "0.png").rename(zoo / "cat" / "0")
+    np.testing.assert_array_equal(load_image_folder(zoo, size=(4, 3)).X, plain.X)
+
+
+def test_broken_images_are_left_out_on_request(zoo: Path, monkeypatch) -> None:
+    plain = load_image_folder(zoo, size=(4, 3))
+    path = zoo / "ape" / "2.png"
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(OSError, match=r"ape.2\.png.*leave broken images out with `skip_broken`\.$"):
+        load_image_folder(zoo, size=(4, 3))
+    kept = [0, 1, 3, 4, 5, 6, 7, 8]
+    for _ in range(2):  # from the files, then from the cache
+        rest = load_image_folder(zoo, size=(4, 3), skip_broken=True)
+        np.testing.assert_array_equal(rest.X, plain.X[kept])
+        np.testing.assert_array_equal(rest.y, plain.y[kept])
+        assert rest.source.endswith("1 files left out")
+        monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.undo()
+    with pytest.raises(OSError, match=r"ape.2\.png"):  # the cache does not hide it
+        load_image_folder(zoo, size=(4, 3))
+    (zoo / "ape" / "1.png").write_bytes(b"junk")
+    with pytest.raises(ValueError, match=r"at least 2 in each\. Got '.*ape' with 1"):
+        load_image_folder(zoo, size=(4, 3), skip_broken=True)
+
+
+# Upright, and in colour.
+
+# What EXIF means by orientation, in slices: the stored pixels s as they are to be shown.
+UPRIGHT = {
+    1: lambda s: s,
+    2: lambda s: s[:, ::-1],
+    3: lambda s: s[::-1, ::-1],
+    4: lambda s: s[::-1],
+    5: lambda s: s.swapaxes(0, 1),
+    6: lambda s: s.swapaxes(0, 1)[:, ::-1],
+    7: lambda s: s[::-1, ::-1].swapaxes(0, 1),
+    8: lambda s: s.swapaxes(0, 1)[::-1],
+    99: lambda s: s,  # no such orientation
+}
+
+
+def save_turned(pixels: np.ndarray, orientation: int, path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    Image.fromarray(pixels).save(path, exif=exif)
+
+
+@pytest.mark.parametrize("orientation", UPRIGHT)
+@pytest.mark.parametrize("ending", ["png", "tiff"])
+@pytest.mark.parametrize("depth", [np.uint8, np.uint16])
+def test_images_are_read_upright(orientation: int, ending: str, depth: type, tmp_path: Path) -> None:
+    white = np.iinfo(depth).max
+    pixels = np.random.default_rng(0).integers(0, white, (4, 7)).astype(depth)
+    path = tmp_path / f"turned.{ending}"
+    save_turned(pixels, orientation, path)
+    expected = UPRIGHT[orientation](pixels) / white
+    np.testing.assert_array_equal(read_levels(path), expected)
+    np.testing.assert_array_equal(read_levels(path, colour=True)[:, :, 1], expected)
+
+
+def test_a_photograph_is_read_upright(tmp_path: Path) -> None:
+    # Left half black, right half white, as stored; the camera was turned.
+    pixels = np.zeros((16, 32, 3), dtype=np.uint8)
+    pixels[:, 16:] = 255
+    save_turned(pixels, 6, tmp_path / "phone.jpg")
+    seen = read_levels(tmp_path / "phone.jpg")
+    assert seen.shape == (32, 16)
+    np.testing.assert_allclose(seen[[0, -1]].mean(axis=1), [0.0, 1.0], atol=0.02)
+
+
+def test_colour_is_kept_on_request(zoo: Path) -> None:
+    data = load_image_folder(zoo, size=(4, 3), colour=True)
+    assert (data.X.shape, data.image_shape) == ((9, 36), (4, 3, 3))
+    pixels = np.asarray(Image.open(zoo / "ape" / "1.png"), dtype=float) / 255
+    expected = np.stack([area_average(pixels[:, :, c], (4, 3)) for c in range(3)], axis=2)
+    np.testing.assert_allclose(data.X[1].reshape(4, 3, 3), expected, atol=1e-14)
+    # Averaging is linear: grey of the means is the mean of grey. Grey images have three equal channels.
+    grey = load_image_folder(zoo, size=(4, 3))
+    weights = np.array([0.299, 0.587, 0.114])
+    np.testing.assert_allclose(data.X.reshape(9, 12, 3) @ weights, grey.X, atol=1e-6)
+    others = [0, 2, 3, 4, 5, 6, 7, 8]
+    channels = data.X[others].reshape(8, 12, 3)
+    np.testing.assert_allclose(channels, np.repeat(channels[:, :, :1], 3, axis=2), atol=0)
+    np.testing.assert_array_equal(load_image_folder(zoo, size=(4, 3)).X, grey.X)  # each its own cache
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_inks_are_read_as_their_colours(colour: bool, tmp_path: Path) -> None:
+    # Cyan, magenta, yellow and black ink, from none to full: what is left of red, green and blue.
+    inks = np.random.default_rng(0).integers(0, 256, (5, 6, 4)).astype(np.uint8)
+    Image.frombytes("CMYK", (6, 5), inks.tobytes()).save(tmp_path / "inks.tiff")
+    left = 1.0 - inks / 255
+    rgb = left[:, :, :3] * left[:, :, 3:]
+    expected = rgb if colour else rgb @ [0.299, 0.587, 0.114]
+    np.testing.assert_allclose(
+        read_levels(tmp_path / "inks.tiff", colour=colour), expected, atol=1.5 / 255
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")

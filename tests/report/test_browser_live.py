@@ -171,11 +171,11 @@ def colour_picture(path, seed=0):
     """A picture of no round size, and its features by the functions of `nsse.datasets`."""
     from PIL import Image
 
-    from nsse.datasets._images import read_grey
+    from nsse.datasets._images import read_levels
 
     rng = np.random.default_rng(seed)
     Image.fromarray(rng.integers(0, 256, size=(37, 29, 3), dtype=np.uint8)).save(path)
-    features = area_average(read_grey(path), (12, 10)).ravel()
+    features = area_average(read_levels(path), (12, 10)).ravel()
     return features / np.linalg.norm(features)
 
 

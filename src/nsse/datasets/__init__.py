@@ -2,7 +2,7 @@
 
 The map of this package, in the order of the imports:
 
-- ``_images``: a file -> grey levels in [0, 1], area averaging, Euclidean norms;
+- ``_images``: a file -> grey or colour levels in [0, 1], upright; area averaging, Euclidean norms;
 - ``_cache``: averaged images on disk, read again when a file has changed;
 - ``_download``: official files from the network, checked against their SHA-256;
 - ``_places``: where a data set lies on disk, where it is downloaded from, what is missing;
@@ -13,8 +13,9 @@ The map of this package, in the order of the imports:
 - ``_load``: the table of names, and the public functions;
 - ``_known``: what is found on this machine;
 - ``_write``: a data set as a folder of PNG files, one sub-folder per class;
-- ``_tables``, ``_arrays``: CSV and Parquet; NumPy's files;
 - ``_preparation``: what was done to samples, as a value that travels with a model;
+- ``_tables``, ``_arrays``: CSV and Parquet; NumPy's files;
+- ``_columns``: columns of a table -> features: numbers, categories, medians for gaps; labels, names;
 - ``_inputs``: samples from any of these, and more of them for a model that was fitted.
 
 No image is shipped with the library. To add a data set, write down its ``Place`` and a function

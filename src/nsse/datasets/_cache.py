@@ -1,9 +1,9 @@
 """Images that were read and averaged once, kept on disk for the next time.
 
-One file per folder of images and size, outside that folder, under :func:`cache_home`. It holds a
-fingerprint of its sources (name, size in bytes and time of change of every file): where one of them
-differs the images are read again and the file is replaced. Images in their own size are not kept,
-for they would take more room than the files they came from.
+One file per folder of images and size, one more for colour, outside that folder, under
+:func:`cache_home`. It holds a fingerprint of its sources (name, size in bytes and time of change of
+every file): where one of them differs the images are read again and the file is replaced. Images in
+their own size are not kept, for they would take more room than the files they came from.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 
 from nsse._files import replacing
 from nsse.datasets._arrays import DAMAGE
-from nsse.datasets._images import Floats, Size
+from nsse.datasets._images import ReadImages, Size
 
 ENVIRONMENT_VARIABLE = "NSSE_CACHE"
 
 # To be raised whenever reading or averaging gives other numbers than before.
-_FORMAT = 1
+_FORMAT = 2
 
 
 def cache_home() -> Path:
@@ -39,27 +39,37 @@ def cache_home() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "nsse"
 
 
-def through_cache(folder: Path, paths: Sequence[Path], size: Size, read: Callable[[], Floats]) -> Floats:
+def through_cache(
+    folder: Path,
+    paths: Sequence[Path],
+    size: Size,
+    read: Callable[[], ReadImages],
+    *,
+    colour: bool = False,
+    skip_broken: bool = False,
+) -> ReadImages:
     """Give what ``read()`` gives, from the cache where the files have not changed since."""
     if size is None:
         return read()
-    place = hashlib.sha256(json.dumps([str(folder.resolve()), *size]).encode()).hexdigest()
+    # A cache of grey images keeps the name that it had before there was colour.
+    kind = [str(folder.resolve()), *size, *["colour"] * colour]
+    place = hashlib.sha256(json.dumps(kind).encode()).hexdigest()
     file = cache_home() / "images" / f"{folder.name}-{place[:16]}.npz"
-    fingerprint = _fingerprint(folder, paths, size)
-    images = _recall(file, fingerprint)
-    if images is None:
-        images = read()
-        _keep(file, fingerprint, images)
-    return images
+    fingerprint = _fingerprint(folder, paths, [*size, colour, skip_broken])
+    found = _recall(file, fingerprint)
+    if found is None:
+        found = read()
+        _keep(file, fingerprint, found)
+    return found
 
 
-def _fingerprint(folder: Path, paths: Sequence[Path], size: tuple[int, int]) -> str:
+def _fingerprint(folder: Path, paths: Sequence[Path], how: list[int]) -> str:
     found = [(path.relative_to(folder).as_posix(), path.stat()) for path in paths]
     sources = [(name, state.st_size, state.st_mtime_ns) for name, state in found]
-    return hashlib.sha256(json.dumps([_FORMAT, *size, sources]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([_FORMAT, *how, sources]).encode()).hexdigest()
 
 
-def _recall(file: Path, fingerprint: str) -> Floats | None:
+def _recall(file: Path, fingerprint: str) -> ReadImages | None:
     if not file.is_file():
         return None
     try:
@@ -67,8 +77,7 @@ def _recall(file: Path, fingerprint: str) -> Floats | None:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             if str(stored["fingerprint"]) != fingerprint:
                 return None
-            images: Floats = stored["images"]
-            return images
+            return ReadImages(stored["images"], stored["kept"])
     except DAMAGE as error:
         warnings.warn(
             f"The cache must hold files that this library wrote. Got {str(file)!r} ({error}). "
@@ -79,11 +88,11 @@ def _recall(file: Path, fingerprint: str) -> Floats | None:
         return None
 
 
-def _keep(file: Path, fingerprint: str, images: Floats) -> None:
+def _keep(file: Path, fingerprint: str, found: ReadImages) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with replacing(file) as temporary, temporary.open("wb") as stream:
-            np.savez(stream, fingerprint=np.array(fingerprint), images=images)
+            np.savez(stream, fingerprint=np.array(fingerprint), **found._asdict())
     except OSError as error:
         warnings.warn(
             f"{ENVIRONMENT_VARIABLE} must name a folder that can be written. Got {str(file.parent)!r} "

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from nsse._names import written
 from nsse.datasets._cache import through_cache
-from nsse.datasets._images import ImageSet, Size, read_images
+from nsse.datasets._images import ImageSet, ReadImages, Size, is_image, read_images
 
 # One image to learn from and one to be tested on.
 FEWEST_IMAGES, FEWEST_CLASSES = 2, 2
 
-# Endings by which a single file is taken for an image; in folders every file must be one.
+# Endings of files that must be images. Others in folders are looked into, and left out if they are none.
 PICTURES = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 
-_RULE = "`path` must be a folder with one sub-folder per class and nothing but images in these"
+_RULE = "`path` must be a folder with one sub-folder per class and whole images in these"
+_CURE = "Replace or remove it, or leave broken images out with `skip_broken`."
 
 
 def read_folder(
-    folder: Path, size: Size, *, fewest_images: int = FEWEST_IMAGES, fewest_classes: int = FEWEST_CLASSES
+    folder: Path,
+    size: Size,
+    *,
+    fewest_images: int = FEWEST_IMAGES,
+    fewest_classes: int = FEWEST_CLASSES,
+    colour: bool = False,
+    skip_broken: bool = False,
 ) -> ImageSet:
     """Read every image of every sub-folder; classes and images in the order of their names."""
     if not folder.is_dir():
@@ -31,15 +39,44 @@ def read_folder(
             f"{_RULE}, for at least {fewest_classes} classes. Got {str(folder)!r} with {len(classes)}. "
             "Make a sub-folder for every class and put its images there."
         )
-    images = [_images_of(folder_of_class, fewest_images) for folder_of_class in classes]
+    images, skipped = [], []
+    for folder_of_class in classes:
+        found, others = _images_of(folder_of_class, fewest_images)
+        images.append(found)
+        skipped += others
     paths = [path for of_class in images for path in of_class]
+    codes = np.repeat(np.arange(len(classes), dtype=np.int64), [len(of_class) for of_class in images])
+    read = _read(folder, paths, size, _unusable, colour, skip_broken)
+    for code in np.flatnonzero(np.bincount(codes[read.kept], minlength=len(classes)) < fewest_images):
+        raise _too_few(classes[code], int(np.sum(codes[read.kept] == code)), fewest_images)
     return ImageSet(
-        images=through_cache(folder, paths, size, lambda: read_images(paths, size, _unusable)),
-        y=np.repeat(np.arange(len(classes), dtype=np.int64), [len(of_class) for of_class in images]),
-        files=[str(path) for path in paths],
+        images=read.images,
+        y=codes[read.kept],
+        files=[str(paths[place]) for place in read.kept],
         source=f"images of folder {written(folder.resolve().name)}, one sub-folder per class",
         class_names=_class_names(classes),
+        skipped=tuple(str(path) for path in skipped),
+        broken=_left(paths, read),
     )
+
+
+def _read(
+    home: Path,
+    paths: Sequence[Path],
+    size: Size,
+    unusable: Callable[[Path, str], OSError],
+    colour: bool,
+    skip_broken: bool,
+) -> ReadImages:
+    def read() -> ReadImages:
+        return read_images(paths, size, unusable, colour=colour, skip_broken=skip_broken)
+
+    return through_cache(home, paths, size, read, colour=colour, skip_broken=skip_broken)
+
+
+def _left(paths: Sequence[Path], read: ReadImages) -> tuple[str, ...]:
+    kept = set(read.kept.tolist())
+    return tuple(str(path) for place, path in enumerate(paths) if place not in kept)
 
 
 def _class_names(classes: list[Path]) -> tuple[str, ...]:
@@ -53,22 +90,38 @@ def _class_names(classes: list[Path]) -> tuple[str, ...]:
     return names
 
 
-def read_pictures(path: Path, size: Size) -> ImageSet:
+def read_pictures(
+    path: Path, size: Size, *, colour: bool = False, skip_broken: bool = False
+) -> ImageSet:
     """Read one image, or every image of a folder without sub-folders, in the order of their names."""
-    paths = _entries_of(path) if path.is_dir() else [path]
-    if not paths:
-        raise ValueError(f"`path` must be an image or a folder of images. Got {str(path)!r}, empty.")
+    paths, skipped = _told_apart(_entries_of(path)) if path.is_dir() else ([path], [])
     home = path if path.is_dir() else path.parent
+    read = _read(home, paths, size, _no_picture, colour, skip_broken)
+    if not len(read.kept):
+        raise ValueError(
+            f"`path` must be an image or a folder of images. Got {str(path)!r}, without any."
+        )
     return ImageSet(
-        images=through_cache(home, paths, size, lambda: read_images(paths, size, _no_picture)),
-        y=np.zeros(len(paths), dtype=np.int64),
-        files=[str(file) for file in paths],
+        images=read.images,
+        y=np.zeros(len(read.kept), dtype=np.int64),
+        files=[str(paths[place]) for place in read.kept],
         source=f"images of {written(path.name)}",
+        skipped=tuple(str(path) for path in skipped),
+        broken=_left(paths, read),
     )
 
 
 def _no_picture(path: Path, why: str) -> OSError:
-    return OSError(f"`path` must hold whole images. Got {str(path)!r} ({why}). Replace or remove it.")
+    return OSError(f"`path` must hold whole images. Got {str(path)!r} ({why}). {_CURE}")
+
+
+def _told_apart(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Images, and files of other kinds: Thumbs.db, notes. What is called an image must be one."""
+    for path in paths:
+        if not path.is_file():
+            raise _unusable(path, "not a file")
+    images = [path for path in paths if path.suffix.lower() in PICTURES or is_image(path)]
+    return images, [path for path in paths if path not in set(images)]
 
 
 def _entries_of(folder: Path, *, only_folders: bool = False) -> list[Path]:
@@ -77,18 +130,19 @@ def _entries_of(folder: Path, *, only_folders: bool = False) -> list[Path]:
     return sorted(path for path in shown if path.is_dir() or not only_folders)
 
 
-def _images_of(folder: Path, fewest: int) -> list[Path]:
-    found = _entries_of(folder)
-    for path in found:
-        if not path.is_file():
-            raise _unusable(path, "not a file")
-    if len(found) < fewest:
-        raise ValueError(
-            f"{_RULE}, at least {fewest} in each. Got {str(folder)!r} with {len(found)}. "
-            "Add images or remove the sub-folder."
-        )
-    return found
+def _images_of(folder: Path, fewest: int) -> tuple[list[Path], list[Path]]:
+    images, others = _told_apart(_entries_of(folder))
+    if len(images) < fewest:
+        raise _too_few(folder, len(images), fewest)
+    return images, others
+
+
+def _too_few(folder: Path, n_images: int, fewest: int) -> ValueError:
+    return ValueError(
+        f"{_RULE}, at least {fewest} in each. Got {str(folder)!r} with {n_images}. "
+        "Add images or remove the sub-folder."
+    )
 
 
 def _unusable(path: Path, why: str) -> OSError:
-    return OSError(f"{_RULE}. Got {str(path)!r} ({why}). Replace or remove it.")
+    return OSError(f"{_RULE}. Got {str(path)!r} ({why}). {_CURE}")

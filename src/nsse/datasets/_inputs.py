@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error, rule_message
+from nsse._errors import listed, rule_error, rule_message
 from nsse._names import written
 from nsse.datasets._arrays import read_arrays
+from nsse.datasets._columns import (
+    check_label,
+    check_named,
+    check_same,
+    labels_of,
+    learned,
+    names_of,
+    prepared,
+)
 from nsse.datasets._folder import PICTURES, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Size, unit_rows
 from nsse.datasets._load import checked_size
 from nsse.datasets._preparation import ArrayPreparation, ImagePreparation, Preparation, TablePreparation
-from nsse.datasets._tables import PARQUET, SEPARATORS, read_table
+from nsse.datasets._tables import PARQUET, TEXT, Table, read_table
 
 KINDS: dict[str, type[Preparation]] = (
-    dict.fromkeys((*SEPARATORS, *PARQUET), TablePreparation)
+    dict.fromkeys((*TEXT, *PARQUET), TablePreparation)
     | dict.fromkeys((".npz", ".npy"), ArrayPreparation)
     | dict.fromkeys(PICTURES, ImagePreparation)
 )
@@ -38,15 +47,20 @@ class Inputs:
     y : ndarray of shape (n_samples,) or None
         Labels: whole numbers or text; of images the names of their sub-folders.
     names : list of str or None
-        Of images, their paths within the folder; None where rows have no names.
+        Of images, their paths within the folder; of a table, the entries of its column `id`; None where
+        rows have no names.
     preparation : Preparation
         What was done to them, for `load_inputs_like`; a mapping of plain data.
+    notes : tuple of str
+        Sentences on what a reader of the file should know: how it was written, which files were left
+        out, which columns hold categories, what was filled in.
     """
 
     X: NDArray[Any]
     y: NDArray[Any] | None
     names: list[str] | None
     preparation: Preparation
+    notes: tuple[str, ...] = ()
 
 
 def load_inputs(
@@ -56,6 +70,12 @@ def load_inputs(
     ignore: Iterable[str] = (),
     size: Size = (25, 25),
     unit_norm: bool = True,
+    colour: bool = False,
+    skip_broken: bool = False,
+    id: str | None = None,
+    impute: str | None = None,
+    category: Iterable[str] = (),
+    feature: Iterable[str] = (),
 ) -> Inputs:
     """Load labelled samples to learn from.
 
@@ -63,7 +83,9 @@ def load_inputs(
     ----------
     path : str or path-like
         A table (``.csv``, ``.tsv``, ``.parquet``), arrays (``.npz`` with X and y, ``.npy``), or a folder
-        of images with one sub-folder per class.
+        of images with one sub-folder per class. A CSV may be written in UTF-8, UTF-16 or Latin-1, with
+        commas, semicolons or tabs between its columns; images are read upright, as EXIF says, and files
+        that are none are left out. The notes of the result tell.
     label : str, default=None
         The column of labels in a table; the array of labels in an ``.npz`` file (None: y); the file of
         labels beside an ``.npy`` file. Images have their labels from their sub-folders.
@@ -74,23 +96,48 @@ def load_inputs(
         their size, which must then be the same for all.
     unit_norm : bool, default=True
         Divide every image by its Euclidean norm.
+    colour : bool, default=False
+        Keep red, green and blue of images, next to each other for every pixel. Else they become grey.
+    skip_broken : bool, default=False
+        Leave out images that cannot be read; else they are an error.
+    id : str, default=None
+        The column of a table that names its rows: no feature.
+    impute : {"median"} or None, default=None
+        What to do about missing numbers of a table: the median of the column stands for them, here and
+        in all tables for the same model, and a missing category is none of those known. None refuses
+        missing entries.
+    category : iterable of str, default=()
+        Columns of a table that hold categories, whatever they look like; each category becomes a
+        feature, 1 or 0. Columns of text do so by themselves where they hold a few categories.
+    feature : iterable of str, default=()
+        Columns of a table that are features although they look like ids: distinct whole numbers under a
+        name such as ``sample_id``, which are refused otherwise.
 
     Returns
     -------
     Inputs
         Samples, labels, names and how they were prepared.
     """
+    if impute not in (None, "median"):
+        raise rule_error("impute", "be None or median", impute, "Leave it out to refuse missing values.")
     source, kind = _source(path)
     if kind is ImagePreparation:
         _check_no_label(label)
-        return _images(source, read_folder(source, checked_size(size)), unit_norm)
+        found = read_folder(source, checked_size(size), colour=colour, skip_broken=skip_broken)
+        return _images(source, found, unit_norm)
     if kind is ArrayPreparation:
         X, y = read_arrays(source, label)
         return _checked(Inputs(X, y, None, ArrayPreparation(X.shape[1])), source)
-    ignored = tuple(ignore)
-    table = read_table(source, label, ignore=ignored)
-    done = TablePreparation(table.columns, label, ignored)
-    return _checked(Inputs(table.X, table.y, None, done), source)
+    table = read_table(source)
+    check_label(table, label)
+    known = TablePreparation((), label, tuple(ignore), id)
+    for parameter, named in (("ignore", known.ignored), ("id", () if id is None else (id,))):
+        check_named(table, parameter, [name for name in named if name not in table.names], table.names)
+    found_out = learned(
+        table, known, impute=impute is not None, category=tuple(category), feature=tuple(feature)
+    )
+    rows = _rows(table, found_out, labelled=True)
+    return _checked(replace(rows, notes=rows.notes + _about_categories(found_out)), source)
 
 
 def load_inputs_like(
@@ -100,6 +147,8 @@ def load_inputs_like(
     *,
     labelled: bool | None = False,
     ignore: Iterable[str] = (),
+    id: str | None = None,
+    skip_broken: bool = False,
 ) -> Inputs:
     """Load more samples, prepared as those that a model was fitted to.
 
@@ -117,6 +166,10 @@ def load_inputs_like(
         Whether labels must be there; None takes them where they are.
     ignore : iterable of str, default=()
         Columns to leave out beside those that were left out before.
+    id : str, default=None
+        The column that names the rows; None is the one that the model was fitted beside, if it is there.
+    skip_broken : bool, default=False
+        Leave out images that cannot be read; else they are an error.
 
     Returns
     -------
@@ -131,20 +184,45 @@ def load_inputs_like(
         raise rule_error("path", rule, f"{source}, {kind.noun}", cure)
     if isinstance(known, ImagePreparation):
         _check_no_label(label)
-        return _images(source, _pictures(source, known.size, labelled), known.unit_norm)
+        return _images(source, _pictures(source, known, labelled, skip_broken), known.unit_norm)
     if isinstance(known, TablePreparation):
-        label, ignored = known.label if label is None else label, (*ignore, *known.ignored)
-        table = read_table(source, label, labelled=labelled, ignore=ignored, columns=known.columns)
-        return Inputs(table.X, table.y, None, known)
+        label, id = known.label if label is None else label, known.id if id is None else id
+        ignored = (*ignore, *known.ignored)
+        return _rows(
+            read_table(source), replace(known, label=label, id=id, ignored=ignored), labelled=labelled
+        )
     if takes_tables:
-        table = read_table(source, label, labelled=labelled, ignore=tuple(ignore))
-        X, y = table.X, table.y
+        table = read_table(source)
+        left_out = {label, id, *ignore}
+        columns = tuple(name for name in table.names if name not in left_out)
+        plain = TablePreparation(columns, label, tuple(ignore), id)
+        found = _rows(table, plain, labelled=labelled)
     else:
         X, y = read_arrays(source, label, labelled=labelled)
-    if not known.fits(X.shape[1]):
+        found = Inputs(X, y, None, known)
+    if not known.fits(found.X.shape[1]):
         rule = f"have {known}, as the model was fitted to"
-        raise rule_error("path", rule, f"{source} with {X.shape[1]}", cure)
-    return Inputs(X, y, None, known)
+        raise rule_error("path", rule, f"{source} with {found.X.shape[1]}", cure)
+    return replace(found, preparation=known)
+
+
+def _rows(table: Table, known: TablePreparation, *, labelled: bool | None) -> Inputs:
+    """The rows of a table prepared as is known; labels if they must, may or need not be there."""
+    if labelled:
+        check_label(table, known.label)
+    check_same(table, known)
+    X, filled = prepared(table, known)
+    has_labels = labelled is not False and known.label in table.names
+    y = labels_of(table, str(known.label)) if has_labels else None
+    names = names_of(table, str(known.id)) if known.id in table.names else None
+    return Inputs(X, y, names, known, (table.note,) * bool(table.note) + filled)
+
+
+def _about_categories(known: TablePreparation) -> tuple[str, ...]:
+    if not known.categories:
+        return ()
+    each = "; ".join(f"{name}: {listed(found, 6)}" for name, found in known.categories)
+    return (f"Categories, a feature each: {each}.",)
 
 
 def _source(path: str | os.PathLike[str]) -> tuple[Path, type[Preparation]]:
@@ -166,24 +244,45 @@ def _check_no_label(label: str | None) -> None:
         raise rule_error("label", "be left out for images", label, cure)
 
 
-def _pictures(source: Path, size: Any, labelled: bool | None) -> ImageSet:
+def _pictures(
+    source: Path, known: ImagePreparation, labelled: bool | None, skip_broken: bool
+) -> ImageSet:
+    colour = known.colour
     if source.is_dir() and (labelled or any(path.is_dir() for path in source.iterdir())):
-        return read_folder(source, size, fewest_images=1, fewest_classes=1)
+        fewest = {"fewest_images": 1, "fewest_classes": 1}
+        return read_folder(source, known.size, **fewest, colour=colour, skip_broken=skip_broken)
     if labelled:
         cure = "Put the image into a sub-folder with the name of its class."
         raise rule_error("path", "be a folder with one sub-folder per class", str(source), cure)
-    return read_pictures(source, size)
+    return read_pictures(source, known.size, colour=colour, skip_broken=skip_broken)
 
 
 def _images(source: Path, found: ImageSet, unit_norm: bool) -> Inputs:
-    n, height, width = found.images.shape
+    n, height, width, *channels = found.images.shape
     X = found.images.reshape(n, -1)
     if unit_norm:
         X = unit_rows(X, found.files, "Leave it out, or fit a model without unit norms (--raw).")
     y = None if found.class_names is None else np.array(found.class_names)[found.y]
     home = source if source.is_dir() else source.parent
-    names = [written(Path(file).relative_to(home).as_posix()) for file in found.files]
-    return Inputs(X, y, names, ImagePreparation((height, width), unit_norm))
+    preparation = ImagePreparation((height, width), unit_norm, bool(channels))
+    return Inputs(X, y, _within(home, found.files), preparation, _about_left_out(home, found))
+
+
+def _within(home: Path, files: Iterable[str]) -> list[str]:
+    return [written(Path(file).relative_to(home).as_posix()) for file in files]
+
+
+def _about_left_out(home: Path, found: ImageSet) -> tuple[str, ...]:
+    told = []
+    for files, what in ((found.skipped, "no image"), (found.broken, "a broken image")):
+        if files:
+            are = (
+                f"{len(files)} file{'s' * (len(files) > 1)}, each {what}"
+                if len(files) > 1
+                else f"1 file, {what}"
+            )
+            told.append(f"Left out {are}: {listed(_within(home, files), 6)}.")
+    return tuple(told)
 
 
 def _checked(inputs: Inputs, source: Path) -> Inputs:

@@ -75,7 +75,7 @@ def read_tree(
     paths = [path for path, _ in labelled]
     place.check_present(folder, paths)
     return ImageSet(
-        images=through_cache(folder, paths, size, lambda: read_images(paths, size)),
+        images=through_cache(folder, paths, size, lambda: read_images(paths, size)).images,
         y=np.array([label for _, label in labelled], dtype=np.int64),
         files=[str(path) for path in paths],
         source=place.source,

@@ -48,8 +48,8 @@ class Dataset:
         Euclidean norm of the image.
     y : ndarray of shape (n_samples,), int64
         Class numbers as the data set gives them.
-    image_shape : tuple of (int, int)
-        Height and width: ``X[i].reshape(image_shape)`` is an image.
+    image_shape : tuple of (int, int) or (int, int, 3)
+        Height and width, and 3 in colour: ``X[i].reshape(image_shape)`` is an image.
     source : str
         Where the data came from: title, official page and folder name.
     name : str
@@ -63,7 +63,7 @@ class Dataset:
 
     X: NDArray[np.float64]
     y: NDArray[np.int64]
-    image_shape: tuple[int, int]
+    image_shape: tuple[int, ...]
     source: str
     name: str
     n_train: int | None = None
@@ -164,22 +164,32 @@ def load_dataset(
 
 
 def load_image_folder(
-    path: str | os.PathLike[str], *, size: Size = (25, 25), unit_norm: bool = False
+    path: str | os.PathLike[str],
+    *,
+    size: Size = (25, 25),
+    unit_norm: bool = False,
+    colour: bool = False,
+    skip_broken: bool = False,
 ) -> Dataset:
     """Load a folder of images, one sub-folder per class.
 
     Parameters
     ----------
     path : str or path-like
-        The folder. Its sub-folders, in the order of their names, are the classes 0, 1, ...; every
-        file in them must be an image that Pillow reads, at least two in each. Colour becomes grey,
-        16 bits keep all their levels. Files beside the sub-folders, and names that begin with a
-        dot, are not looked at.
+        The folder. Its sub-folders, in the order of their names, are the classes 0, 1, ..., each with
+        at least two images that Pillow reads. They are read upright, as EXIF says; 16 bits keep all
+        their levels. Files beside the sub-folders, and names that begin with a dot, are not looked at;
+        files in the sub-folders that are no images are left out, and ``source`` counts them.
     size : tuple of (int, int) or None, default=(25, 25)
         Height and width to which every image is brought by area averaging, whatever its own size.
         None keeps their size, which must then be the same for all.
     unit_norm : bool, default=False
         Divide every image by its Euclidean norm.
+    colour : bool, default=False
+        Keep red, green and blue, next to each other for every pixel: ``image_shape`` is then (height,
+        width, 3). Else colour becomes grey.
+    skip_broken : bool, default=False
+        Leave out images that cannot be read, which is an error otherwise; ``source`` counts them.
 
     Returns
     -------
@@ -196,15 +206,18 @@ def load_image_folder(
         If there are fewer than two classes, or fewer than two images in one of them.
     """
     folder = Path(path).expanduser()
-    return _as_dataset(read_folder(folder, checked_size(size)), folder.resolve().name, unit_norm)
+    found = read_folder(folder, checked_size(size), colour=colour, skip_broken=skip_broken)
+    return _as_dataset(found, folder.resolve().name, unit_norm)
 
 
 def _as_dataset(found: ImageSet, name: str, unit_norm: bool) -> Dataset:
-    n_samples, height, width = found.images.shape
+    n_samples, *shape = found.images.shape
     X = found.images.reshape(n_samples, -1)
     if unit_norm:
         X = unit_rows(X, found.files, "Replace the image or pass `unit_norm=False`.")
-    return Dataset(X, found.y, (height, width), found.source, name, found.n_train, found.class_names)
+    left_out = found.skipped + found.broken
+    source = f"{found.source}, {len(left_out)} files left out" if left_out else found.source
+    return Dataset(X, found.y, tuple(shape), source, name, found.n_train, found.class_names)
 
 
 def _read_digits(_data_home: DataHome, _size: Size) -> ImageSet:

@@ -5,10 +5,14 @@ It reads like the mapping that a model file holds, and ``dict(preparation)`` is 
     {"kind": "images", "size": [25, 25], "unit_norm": True}
     {"kind": "table", "columns": ["length", "width"], "label": "species", "ignored": []}
     {"kind": "array", "n_features": 64}
+
+What version 0.1 did not know is there only where it is used: ``"colour": True`` of images; of a table
+``"id": "plant"``, ``"categories": {"soil": ["clay", "sand"]}``, ``"medians": {"length": 4.5}``.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,23 +26,35 @@ class Preparation(Mapping[str, Any]):
 
     kind: ClassVar[str]
     noun: ClassVar[str]
+    since_0_1: ClassVar[dict[str, Any]] = {}  # left out of the mapping where they are as they were
 
     @staticmethod
     def from_dict(told: Mapping[str, Any]) -> Preparation:
-        """Read what `to_dict` gave, of version 0.1 as well; KeyError or TypeError for anything else."""
+        """Read what `to_dict` gave, of version 0.1 too; else a KeyError, TypeError or ValueError."""
         if told["kind"] == "images":
-            return ImagePreparation(tuple(told["size"]), told["unit_norm"])
+            return ImagePreparation(tuple(told["size"]), told["unit_norm"], told.get("colour", False))
         if told["kind"] == "table":
-            ignored = tuple(told.get("ignored", ()))
-            return TablePreparation(tuple(told["columns"]), told.get("label"), ignored)
+            return TablePreparation(
+                tuple(told["columns"]),
+                told.get("label"),
+                tuple(told.get("ignored", ())),
+                told.get("id"),
+                tuple((name, tuple(known)) for name, known in dict(told.get("categories", {})).items()),
+                None if told.get("medians") is None else tuple(dict(told["medians"]).items()),
+            )
         if told["kind"] == "array":
             return ArrayPreparation(told["n_features"])
         raise KeyError(told["kind"])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the metadata of a model file."""
-        lists = {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
-        return {"kind": self.kind, **lists}
+        told = vars(self).items()
+        said = {k: v for k, v in told if k not in self.since_0_1 or v != self.since_0_1[k]}
+        return {"kind": self.kind, **{name: self._plain(name, value) for name, value in said.items()}}
+
+    @staticmethod
+    def _plain(name: str, value: Any) -> Any:
+        return list(value) if isinstance(value, tuple) else value
 
     @abstractmethod
     def fits(self, n_features: int) -> bool:
@@ -56,40 +72,84 @@ class Preparation(Mapping[str, Any]):
 
 @dataclass(frozen=True, eq=False)
 class ImagePreparation(Preparation):
-    """Grey images of one height and width, divided by their Euclidean norm or not."""
+    """Images of one height and width, grey or in colour, divided by their Euclidean norm or not."""
 
     kind, noun = "images", "images"
+    since_0_1: ClassVar[dict[str, Any]] = {"colour": False}
     size: tuple[int, int]
     unit_norm: bool
+    colour: bool = False
+
+    @property
+    def image_shape(self) -> tuple[int, ...]:
+        """Height and width, and 3 in colour: a sample, reshaped to it, is an image."""
+        return (*self.size, 3) if self.colour else self.size
 
     def fits(self, n_features: int) -> bool:
-        """Whether images of this size have so many pixels."""
+        """Whether images of this shape have so many levels."""
         match self.size:
-            case [int(height), int(width)]:
-                return min(height, width) > 0 and height * width == n_features
+            case [int(height), int(width)] if isinstance(self.colour, bool):
+                return min(height, width) > 0 and math.prod(self.image_shape) == n_features
         return False
 
     def __str__(self) -> str:
         height, width = self.size
-        return f"{height} x {width} grey levels" + (", unit norm" if self.unit_norm else "")
+        levels = "pixels in colour" if self.colour else "grey levels"
+        return f"{height} x {width} {levels}" + (", unit norm" if self.unit_norm else "")
 
 
 @dataclass(frozen=True, eq=False)
 class TablePreparation(Preparation):
-    """Columns of a table in this order; the column of labels, and those that were left out."""
+    """Columns of a table in this order, and what becomes of them.
+
+    A column of numbers is a feature. One that holds categories becomes a feature for each of them, 1
+    where the sample has it and 0 elsewhere. Where there are medians, they stand for missing numbers,
+    and a missing category is none of those known. The columns of labels and of names (`id`) and those
+    `ignored` are no features.
+    """
 
     kind, noun = "table", "a table"
+    since_0_1: ClassVar[dict[str, Any]] = {"id": None, "categories": (), "medians": None}
     columns: tuple[str, ...]
     label: str | None = None
     ignored: tuple[str, ...] = ()
+    id: str | None = None
+    categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    medians: tuple[tuple[str, float], ...] | None = None
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features, in their order: ``length``, ``soil=clay``, ``soil=sand``."""
+        known = dict(self.categories)
+        return tuple(
+            feature
+            for name in self.columns
+            for feature in ([f"{name}={one}" for one in known[name]] if name in known else [name])
+        )
 
     def fits(self, n_features: int) -> bool:
-        """Whether it names so many columns."""
-        named = all(isinstance(name, str) for name in (*self.columns, *self.ignored))
-        return named and len(self.columns) == n_features
+        """Whether its columns make so many features."""
+        texts = [*self.columns, *self.ignored, *(one for _, known in self.categories for one in known)]
+        numbers = [number for _, number in self.medians or ()]
+        return (
+            all(isinstance(text, str) for text in texts)
+            and {name for name, _ in (*self.categories, *(self.medians or ()))} <= set(self.columns)
+            and all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)
+            and len(self.features) == n_features
+        )
+
+    @staticmethod
+    def _plain(name: str, value: Any) -> Any:
+        if name == "categories":
+            return {column: list(known) for column, known in value}
+        return dict(value) if name == "medians" else Preparation._plain(name, value)
 
     def __str__(self) -> str:
-        return f"{len(self.columns)} columns"
+        told = f"{len(self.columns)} columns"
+        if self.categories:
+            hold = "holds" if len(self.categories) == 1 else "hold"
+            told += f" ({len(self.categories)} {hold} categories: {len(self.features)} features)"
+        return told if self.medians is None else f"{told}, missing values filled with medians"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +171,7 @@ def check_preparation(told: Mapping[str, Any], n_features: int) -> Preparation:
     """Refuse what no `load_inputs` gives: a file may say anything."""
     try:
         found = Preparation.from_dict(told)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         found = None
     if found is None or not found.fits(n_features):
         rule = f"say how the {n_features} features of the model were prepared"

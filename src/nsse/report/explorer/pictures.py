@@ -33,9 +33,9 @@ def checked_preparation(told: Mapping[str, Any] | None, n_features: int) -> Prep
     if isinstance(known, ImagePreparation) and known.size[0] * known.size[1] != n_features:
         cure = "Give the height and width of the images that were fitted."
         raise rule_error("preparation", f"have a size of {n_features} pixels", given["size"], cure)
-    if isinstance(known, TablePreparation) and len(known.columns) != n_features:
+    if isinstance(known, TablePreparation) and len(known.features) != n_features:
         cure = "Name the columns that were fitted, without the label."
-        names = f"{len(known.columns)} names"
+        names = f"{len(known.features)} names"
         raise rule_error("preparation", f"name {n_features} columns", names, cure)
     return known
 
@@ -46,7 +46,7 @@ def column_names(preparation: Preparation, findings: Findings) -> list[str]:
         return []
     n_features = int(findings.core.n_features_in_)
     if isinstance(preparation, TablePreparation):
-        return [str(name) for name in preparation.columns]
+        return [str(name) for name in preparation.features]
     named = getattr(findings.core, "feature_names_in_", None)
     return [f"feature {k}" for k in range(n_features)] if named is None else [str(n) for n in named]
 

@@ -1,0 +1,274 @@
+"""Tables as people have them: other separators and encodings, categories, gaps, and columns of ids."""
+
+from __future__ import annotations
+
+import codecs
+import json
+
+import numpy as np
+import pytest
+
+from nsse.datasets import Preparation, check_preparation, load_inputs, load_inputs_like
+
+polars = pytest.importorskip("polars", reason="tables need Polars: pip install 'nsse[tables]'")
+
+PLAIN = "length,width,kind\n1.5,2,short\n-3,4.25,long\n5e-1,6,short\n"
+
+
+def written(folder, content, name="table.csv"):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_semicolons_and_commas_in_numbers_are_seen_and_told(tmp_path):
+    plain = load_inputs(written(tmp_path, PLAIN), "kind")
+    assert plain.notes == ()
+    points = load_inputs(written(tmp_path, PLAIN.replace(",", ";")), "kind")
+    assert points.notes == ("It is written with semicolons between columns.",)
+    commas = load_inputs(written(tmp_path, PLAIN.replace(",", ";").replace(".", ",")), "kind")
+    assert commas.notes == (
+        "It is written with semicolons between columns, with commas for decimal points.",
+    )
+    tabs = load_inputs(written(tmp_path, PLAIN.replace(",", "\t")), "kind")
+    assert tabs.notes == ("It is written with tabs between columns.",)
+    for other in (points, commas, tabs):
+        np.testing.assert_array_equal(other.X, plain.X)
+        assert other.y.tolist() == plain.y.tolist()
+        assert other.preparation == plain.preparation
+
+
+def test_a_name_in_quotation_marks_may_hold_separators(tmp_path):
+    commas = written(tmp_path, '"a;b;c",d,kind\n1,2,x\n3,4,x\n5,6,y\n')
+    assert load_inputs(commas, "kind").preparation["columns"] == ["a;b;c", "d"]
+    semicolons = written(tmp_path, "size (cm, wet);b;kind\n1;2;x\n3;4;x\n5;6;y\n")
+    assert load_inputs(semicolons, "kind").preparation["columns"] == ["size (cm, wet)", "b"]
+
+
+def test_points_among_decimal_commas_are_not_guessed_at(tmp_path):
+    # 1.234 is twelve hundred to some and little more than one to others.
+    for second in ("1.234", "1.234,5"):
+        path = written(tmp_path, f"a;b;kind\n0,5;7;x\n1,5;{second};x\n2,5;9;y\n")
+        with pytest.raises(ValueError, match=rf"column b: '{second}' in row 2"):
+            load_inputs(path, "kind")
+    # Where columns are separated by commas, no number has one.
+    with pytest.raises(ValueError, match="column a: '1,5' in row 1"):
+        load_inputs(written(tmp_path, 'a,kind\n"1,5",x\n2.5,x\n3,y\n'), "kind")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "note"),
+    [
+        ("utf-8", ()),
+        ("utf-8-sig", ()),
+        ("latin-1", ("It is written in Latin-1.",)),
+        ("utf-16", ("It is written in UTF-16.",)),
+    ],
+)
+def test_encodings_are_seen_and_told(encoding, note, tmp_path):
+    content = "größe,art\n1,grün\n2,grün\n3,weiß\n"
+    inputs = load_inputs(written(tmp_path, content.encode(encoding)), "art")
+    assert inputs.preparation["columns"] == ["größe"]
+    assert inputs.y.tolist() == ["grün", "grün", "weiß"]
+    assert inputs.notes == note
+
+
+def test_what_windows_wrote_is_read(tmp_path):
+    content = b"a,kind\n1,\x84quoted\x93\n2,\x84quoted\x93\n3,\x80\n"
+    assert load_inputs(written(tmp_path, content), "kind").y.tolist() == ["„quoted“", "„quoted“", "€"]
+    # A letter cut in two at the end of a block is no end of UTF-8.
+    long = "a,kind\n" + "1,ä\n" * 250_000 + "2,b\n"
+    assert load_inputs(written(tmp_path, long), "kind").notes == ()
+    assert codecs.BOM_UTF8 not in long.encode()
+
+
+MIXED = """id;soil;length;width;kind
+7;clay;1;10;x
+8;sand;;20;x
+9;clay;5;?;y
+10;;2;40;y
+"""
+
+
+def test_categories_medians_and_ids_travel_as_plain_data(tmp_path):
+    inputs = load_inputs(written(tmp_path, MIXED), "kind", id="id", impute="median")
+    # Medians of 1, 5, 2 and of 10, 20, 40; a missing category is none of those known.
+    expected = [[1, 0, 1, 10], [0, 1, 2, 20], [1, 0, 5, 20], [0, 0, 2, 40]]
+    np.testing.assert_array_equal(inputs.X, expected)
+    assert inputs.names == ["7", "8", "9", "10"]
+    told = {
+        "kind": "table",
+        "columns": ["soil", "length", "width"],
+        "label": "kind",
+        "ignored": [],
+        "id": "id",
+        "categories": {"soil": ["clay", "sand"]},
+        "medians": {"length": 2.0, "width": 20.0},
+    }
+    assert inputs.preparation == told
+    assert inputs.preparation.features == ("soil=clay", "soil=sand", "length", "width")
+    assert str(inputs.preparation) == (
+        "3 columns (1 holds categories: 4 features), missing values filled with medians"
+    )
+    assert inputs.notes == (
+        "It is written with semicolons between columns.",
+        "Filled 3 missing entries with medians: soil 1, length 1, width 1 "
+        "(a missing category is none of those known).",
+        "Categories, a feature each: soil: clay, sand.",
+    )
+    read = Preparation.from_dict(json.loads(json.dumps(inputs.preparation.to_dict())))
+    assert check_preparation(read, 4) == told
+    # Other rows get what was found out here, not medians and categories of their own.
+    new = written(tmp_path, "width,length,soil\n1,,sand\n,100,clay\n", "new.csv")
+    again = load_inputs_like(new, told)
+    np.testing.assert_array_equal(again.X, [[0, 1, 2, 1], [1, 0, 100, 20]])
+    assert again.names is None
+    assert again.notes == ("Filled 2 missing entries with medians: length 1, width 1.",)
+    assert load_inputs_like(written(tmp_path, MIXED), told).names == inputs.names
+
+
+def test_a_table_of_categories_alone(tmp_path):
+    path = written(tmp_path, "soil,sun,kind\nclay,yes,x\nclay,no,x\nsand,yes,y\nsand,,y\n")
+    with pytest.raises(ValueError, match=r"nothing in row 4, column sun'.* or fit with `impute` median"):
+        load_inputs(path, "kind")
+    inputs = load_inputs(path, "kind", impute="median")
+    np.testing.assert_array_equal(inputs.X, [[1, 0, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 0]])
+    again = Preparation.from_dict(json.loads(json.dumps(inputs.preparation.to_dict())))
+    np.testing.assert_array_equal(load_inputs_like(path, again).X, inputs.X)
+
+
+def test_an_unknown_category_is_named(tmp_path):
+    path = written(tmp_path, "soil,kind\nclay,x\nclay,x\nsand,y\nsand,y\n")
+    known = load_inputs(path, "kind").preparation
+    new = written(tmp_path, "soil\nclay\nloam\n", "new.csv")
+    with pytest.raises(ValueError, match=r"in column soil clay, sand. Got \".*with 'loam' in row 2\""):
+        load_inputs_like(new, known)
+
+
+def test_numbers_are_categories_on_request(tmp_path):
+    path = written(tmp_path, "zone,a,kind\n10,1,x\n10,2,x\n9,3,y\n9,4,y\n")
+    assert load_inputs(path, "kind").X.shape == (4, 2)
+    inputs = load_inputs(path, "kind", category=["zone"])
+    np.testing.assert_array_equal(inputs.X, [[1, 0, 1], [1, 0, 2], [0, 1, 3], [0, 1, 4]])
+    with pytest.raises(
+        ValueError, match=r"`category` must name columns of .*Got 'colour'. It has zone, a"
+    ):
+        load_inputs(path, "kind", category=["colour"])
+
+
+@pytest.mark.parametrize("n_categories", [10, 51])
+def test_text_of_many_kinds_is_no_category_unless_it_is_said_to_be(n_categories, tmp_path):
+    n_rows = 19 if n_categories == 10 else 204
+    rows = "".join(f"name {k % n_categories},{k},{k % 2}\n" for k in range(n_rows))
+    path = written(tmp_path, f"who,a,kind\n{rows}")
+    message = (
+        rf"column who: {n_categories} different texts in {n_rows} rows'\. Keep it as names with `id`"
+    )
+    with pytest.raises(ValueError, match=message):
+        load_inputs(path, "kind")
+    assert load_inputs(path, "kind", category=["who"]).X.shape == (n_rows, n_categories + 1)
+    assert load_inputs(path, "kind", id="who").names[:2] == ["name 0", "name 1"]
+
+
+def test_a_slip_among_numbers_makes_no_categories(tmp_path):
+    path = written(tmp_path, "a,kind\n1,x\n2,x\nl,y\nl,y\n")
+    with pytest.raises(ValueError, match=r"column a: 'l' in row 3.* or say that it is a `category`"):
+        load_inputs(path, "kind")
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "ID", "Sample_ID", "patient id", "plantId", "Nr", "row", "Unnamed: 0"]
+)
+def test_what_looks_like_an_id_is_asked_about(name, tmp_path):
+    path = written(tmp_path, f"{name},a,kind\n3,1,x\n1,1,x\n2,2,y\n")
+    message = (
+        rf"column {name}: another whole number in every row, and the name of an id'\. Keep it as names"
+    )
+    with pytest.raises(ValueError, match=message):
+        load_inputs(path, "kind")
+    named = load_inputs(path, "kind", id=name)
+    assert (named.names, named.X.shape) == (["3", "1", "2"], (3, 1))
+    assert load_inputs(path, "kind", ignore=[name]).names is None
+    assert load_inputs(path, "kind", feature=[name]).X.shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "entries"),
+    [("acid", "312"), ("valid", "312"), ("piano", "312"), ("id", "332"), ("id", ("3.5", "1", "2"))],
+)
+def test_what_only_sounds_like_an_id_is_a_feature(name, entries, tmp_path):
+    a, b, c = entries
+    path = written(tmp_path, f"{name},a,kind\n{a},1,x\n{b},1,x\n{c},2,y\n")
+    assert load_inputs(path, "kind").X.shape == (3, 2)
+
+
+def test_gaps_need_a_way_to_fill_them(tmp_path):
+    path = written(tmp_path, "a,b,kind\n1,,x\n2,,x\n3,,y\n")
+    with pytest.raises(ValueError, match=r"nothing in column b'. Leave the column out"):
+        load_inputs(path, "kind", impute="median")
+    with pytest.raises(ValueError, match=r"`impute` must be None or median. Got 'mean'"):
+        load_inputs(path, "kind", impute="mean")
+    whole = load_inputs(written(tmp_path, "a,kind\n1,x\n2,x\n3,y\n"), "kind").preparation
+    with pytest.raises(ValueError, match="nothing in row 1, column a"):
+        load_inputs_like(written(tmp_path, "a\n?\n"), whole)
+
+
+def test_ids_of_rows_may_be_named_later(tmp_path):
+    known = load_inputs(written(tmp_path, "a,kind\n1,x\n2,x\n3,y\n"), "kind").preparation
+    new = written(tmp_path, "who,a\nann,1\nbob,2\n", "new.csv")
+    with pytest.raises(ValueError, match="with who"):
+        load_inputs_like(new, known)
+    named = load_inputs_like(new, known, id="who")
+    assert (named.names, named.preparation["id"]) == (["ann", "bob"], "who")
+    assert load_inputs_like(new, {"kind": "array", "n_features": 1}, id="who").names == ["ann", "bob"]
+
+
+def test_a_model_of_arrays_takes_numbers_only(tmp_path):
+    path = written(tmp_path, "a\nred\nred\n")
+    with pytest.raises(ValueError, match="column a: 'red' in row 1"):
+        load_inputs_like(path, {"kind": "array", "n_features": 1})
+
+
+def test_parquet_has_types_of_its_own(tmp_path):
+    frame = polars.DataFrame(
+        {
+            "soil": ["clay", "sand", None, "clay"],
+            "wet": [True, False, True, None],
+            "kind": ["x", "x", "y", "y"],
+        },
+        schema_overrides={"soil": polars.Categorical},
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    inputs = load_inputs(tmp_path / "t.parquet", "kind", impute="median")
+    np.testing.assert_array_equal(inputs.X, [[1, 0, 1], [0, 1, 0], [0, 0, 1], [1, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"categories": {"a": ["x", "y"]}},  # two features instead of one
+        {"categories": {"z": ["x"]}},
+        {"categories": {"a": [1]}},
+        {"categories": "ab"},
+        {"medians": {"z": 1.0}},
+        {"medians": {"a": None}},
+        {"medians": {"a": float("nan")}},
+        {"medians": 3},
+    ],
+)
+def test_a_table_that_does_not_fit_the_model_is_refused(told):
+    with pytest.raises(ValueError, match="`metadata` must say how the 2 features"):
+        check_preparation({"kind": "table", "columns": ["a", "b"]} | told, 2)
+
+
+@pytest.mark.parametrize("colour", [True, False, None])
+def test_the_shape_of_images_tells_their_channels(colour):
+    told = {"kind": "images", "size": [4, 5], "unit_norm": False}
+    told |= {} if colour is None else {"colour": colour}
+    n_features = 60 if colour else 20
+    preparation = check_preparation(told, n_features)
+    assert preparation.image_shape == ((4, 5, 3) if colour else (4, 5))
+    assert str(preparation) == ("4 x 5 pixels in colour" if colour else "4 x 5 grey levels")
+    assert ("colour" in preparation.to_dict()) == bool(colour)
+    with pytest.raises(ValueError, match="`metadata` must say"):
+        check_preparation(told, 80 - n_features)
