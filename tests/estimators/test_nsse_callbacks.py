@@ -267,13 +267,20 @@ def state_of(logger):
 
 
 @SOLVERS
-def test_verbose_logs_every_step_to_stderr(capsys, solver):
+def test_verbose_logs_a_line_or_every_step_to_stderr(capsys, solver):
     logger = logging.getLogger("nsse")
     before = state_of(logger)
     with root_logger():
         model = NSSE.as_published(solver=solver, verbose=1).fit(X, Y)
     out, err = capsys.readouterr()
-    lines = err.splitlines()
+    d, sigma = model.embedding_.shape[1], model.sigma_
+    said = f"[nsse] fitted {len(X)} samples of {len(set(Y))} classes: {d} dimensions, sigma {sigma:.4g}"
+    assert err.splitlines() == [f"{said} after {model.n_iter_} steps"]
+    with root_logger():
+        NSSE.as_published(solver=solver, verbose=2).fit(X, Y)
+    out, err = capsys.readouterr()
+    *lines, last = err.splitlines()
+    assert last.startswith(said)
     assert out == ""
     assert len(lines) == len(model.trace_)
     for line, step in zip(lines, model.trace_, strict=True):
@@ -303,13 +310,15 @@ def test_a_failed_verbose_fit_leaves_the_logger_as_it_was():
 def test_the_log_goes_where_the_application_wants_it(capsys, level):
     stream, before = io.StringIO(), state_of(logging.getLogger("nsse"))
     with root_logger(logging.StreamHandler(stream), level=level):
-        model = NSSE.as_published(verbose=1).fit(X, Y)
+        model = NSSE.as_published(verbose=2).fit(X, Y)
     # Once, and once only: a handler of ours on top of the application's would say everything twice.
-    assert len((stream.getvalue() + capsys.readouterr().err).splitlines()) == len(model.trace_)
+    assert len((stream.getvalue() + capsys.readouterr().err).splitlines()) == len(model.trace_) + 1
     assert state_of(logging.getLogger("nsse")) == before
 
 
 def test_the_application_may_listen_without_verbose(caplog):
-    with caplog.at_level(logging.INFO, logger="nsse"):
-        model = NSSE.as_published().fit(X, Y)
-    assert len(caplog.records) == len(model.trace_)
+    for level in (logging.INFO, logging.DEBUG):
+        caplog.clear()
+        with caplog.at_level(level, logger="nsse"):
+            model = NSSE.as_published().fit(X, Y)
+        assert len(caplog.records) == (1 if level == logging.INFO else 1 + len(model.trace_))

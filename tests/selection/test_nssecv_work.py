@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from nsse import NSSE, NSSECV
+from nsse import NSSE, NSSECV, ScaleAtBoundWarning
 from nsse._progress import progress_bar
 from searches import AT_A_SCALE, SMALL, SPLITS, X, Y, split_scores
 
@@ -148,6 +148,18 @@ def test_a_bar_without_rich_says_what_to_install(monkeypatch):
 def test_verbose_tells_what_was_computed(caplog):
     with caplog.at_level("INFO", logger="nsse"):
         NSSECV(AT_A_SCALE, cv=SPLITS, verbose=1, estimator=NSSE.as_published()).fit(X, Y)
-    assert (
-        "4 grid points on 3 splits: 6 Gram matrices, 6 factorisations, 3 kernel matrices" in caplog.text
-    )
+    # Of all the fits of a search, not a line each.
+    assert [record.getMessage() for record in caplog.records] == [
+        "4 grid points on 3 splits: 6 Gram matrices, 6 factorisations, 3 kernel matrices"
+    ]
+
+
+@pytest.mark.filterwarnings("always::nsse.ScaleAtBoundWarning")
+def test_a_warning_of_a_fit_says_whose_parameters_it_names():
+    narrow = NSSE.as_published(sigma_range=(0.1, 0.2))
+    search = NSSECV({"mu2": [1e-2]}, cv=SPLITS, estimator=narrow, n_voters=1)
+    with pytest.warns(
+        ScaleAtBoundWarning, match=r"fix `sigma`\. These are parameters of `estimator`\.$"
+    ):
+        search.fit(X, Y)
+    assert "sigma_range" not in search.get_params(deep=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from nsse._compat import FitTasks
 from nsse._errors import rule_error
 from nsse.certificates.models import floating
 from nsse.estimators._centers import check_supported, choose_centers
-from nsse.estimators._fitting import LOGGER, logged
+from nsse.estimators._fitting import IN_SEARCH, LOGGER, logged
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import (
     Posed,
@@ -125,6 +126,7 @@ def learn(
         metric = learned_metric(source, codes, settings, model.random_state)
         work = _Work(model, source, y, codes, d, settings, tasks, metric)
         attributes, verdict = _exact(work) if is_exact else _with_centers(work)
+        _tell_result(attributes, len(classes))
     return Learned(attributes, verdict, tasks)
 
 
@@ -255,7 +257,7 @@ def _in_units_of_x(trace: Trace, unit: float) -> Trace:
 
 def tell(model: Any, step: Step, unit: float) -> bool:
     """Tell the log and the user's callback about a step; True if the latter wants no more."""
-    LOGGER.info(
+    LOGGER.debug(
         "%s %d: sigma %.4g units, objective %.6g above its floor (%.2f s)",
         step.stage,
         step.iteration,
@@ -266,6 +268,20 @@ def tell(model: Any, step: Step, unit: float) -> bool:
     callback = model.callback
     answer = None if callback is None else callback(replace(step, sigma=step.sigma * unit))
     return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
+def _tell_result(attributes: Attributes, n_classes: int) -> None:
+    """One line on a fit, not on each of the many that a search makes."""
+    n_samples, d = attributes["embedding_"].shape
+    LOGGER.log(
+        logging.DEBUG if IN_SEARCH.get() else logging.INFO,
+        "fitted %d samples of %d classes: %d dimensions, sigma %.4g after %d steps",
+        n_samples,
+        n_classes,
+        d,
+        attributes["sigma_"],
+        attributes["n_iter_"],
+    )
 
 
 def row_source(model: Any, X: Any, y: Any, settings: Settings) -> tuple[Any, NDArray[Any]]:

@@ -157,7 +157,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         or more; the result depends on it within `tol` only. With landmarks it draws these and the
         subsample on which σ is found.
     verbose : int, default=0
-        1 logs every step.
+        1 logs what was done, in a line; 2 every step.
 
     Attributes
     ----------

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from nsse._compat import HAS_CALLBACKS
 from nsse._errors import rule_error
+from nsse.estimators._fitting import IN_SEARCH
 from nsse.estimators._gaussian_map import measured_distances
 from nsse.estimators._settings import Settings
 from nsse.estimators._warnings import ConditioningWarning, ScaleAtBoundWarning
@@ -197,5 +198,7 @@ def warn_about(verdict: Verdict, settings: Settings, metric: WithinMetric | None
 
 
 def _warn(message: str, category: type[Warning]) -> None:
+    if IN_SEARCH.get() and "`" in message:
+        message += " These are parameters of `estimator`."
     # Up to the line that called `fit`: this function, warn_about, fit and its decorators.
     warnings.warn(message, category, stacklevel=6 if HAS_CALLBACKS else 5)

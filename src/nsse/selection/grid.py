@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.estimators._centers import CenterPlan
+from nsse.estimators._fitting import in_search
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import affinity_rule, objective_of
 from nsse.estimators._reading import Reading, SolvedRows
@@ -166,7 +167,8 @@ def _fit_alone(split: Split, point: GridPoint, place: int, score: Scorer, result
     result.counts["fits of their own"] += 1
     try:
         model = with_params(point.model, _params_on(split, point))
-        model.fit(split.X[split.train], split.y[split.train])
+        with in_search():
+            model.fit(split.X[split.train], split.y[split.train])
         result.scores[place] = score(model.predict(split.X[split.valid]), split)
     except (ValueError, np.linalg.LinAlgError) as error:
         result.failures[place] = str(error)

@@ -17,7 +17,7 @@ from nsse._errors import rule_error
 from nsse._progress import watched
 from nsse.certificates.asking import answers, certified_labels
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
-from nsse.estimators._fitting import LOGGER, all_or_nothing, logged
+from nsse.estimators._fitting import LOGGER, all_or_nothing, in_search, logged
 from nsse.estimators._learning import keep_width, require_landmarks, row_source
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._parameters import check_choice, check_count
@@ -115,7 +115,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         Show a bar on stderr, which needs rich. None shows it in a terminal and in a notebook, where rich
         is installed, if the search will take some seconds (`estimate_seconds`).
     verbose : int, default=0
-        1 logs what was done.
+        1 logs what was done; 2 every step of every fit as well.
 
     Attributes
     ----------
@@ -301,8 +301,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             choice = self._chosen(base, searched, splits, n_voters, len(classes), shown)
             n_points = len(choice.table.points)
             LOGGER.info("%d grid points on %d splits: %s", n_points, choice.n_splits, choice.told())
-            best = refit(with_params(clone(choice.base), choice.table.points[choice.index]))
-            others = voters(choice.base, choice.table, choice.others, refit)
+            with in_search():
+                best = refit(with_params(clone(choice.base), choice.table.points[choice.index]))
+                others = voters(choice.base, choice.table, choice.others, refit)
         for name, value in _fitted([best, *others], choice).items():
             setattr(self, name, value)
         share_centers(self.voters_)
