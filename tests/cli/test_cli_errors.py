@@ -115,7 +115,7 @@ def test_images_of_all_kinds_and_sizes_are_taken_and_broken_ones_named(photos, t
     [
         (("--size", "25"), "`--size` must be HEIGHTxWIDTH or original"),
         (("--standardize",), "`--standardize` must be left out for images"),
-        (("--label", "kind"), "`label` must be left out for images"),
+        (("--label", "kind"), "`--label` must be left out for images"),
         (("--landmarks", "many"), "`--landmarks` must be a number of landmarks or auto"),
         (("--metric", "cosine"), "`--metric` must be euclidean or within"),
         (("--metric", "within", "--shrinkage", "0"), "`--shrinkage` must be a positive number or inf"),
@@ -132,7 +132,7 @@ def test_bad_options(arguments, what, photos, tmp_path):
 def test_bad_parameters(name, tune, photos, tmp_path):
     option = f"--{name.replace('_', '-')}"
     line = fails("fit", photos, "--out", tmp_path / "m.nsse", *tune, option, "-1", said="Read")
-    assert f"`{name}` must" in line
+    assert f"`{option}` must" in line
     assert [path.name for path in tmp_path.iterdir()] == ["photos"]
 
 
@@ -199,7 +199,7 @@ def test_bad_models(kind, what, model, tmp_path):
 def test_a_model_whose_header_lies_is_refused(model, tmp_path):
     lying = nsse.load(model)
     nsse.save(lying, tmp_path / "m.nsse", metadata={"kind": "images", "size": [9, 9], "unit_norm": True})
-    assert "`metadata` must say" in fails("predict", tmp_path / "m.nsse", model.with_name("good.csv"))
+    assert "`MODEL` must say" in fails("predict", tmp_path / "m.nsse", model.with_name("good.csv"))
 
 
 @pytest.mark.parametrize("kind", ["cut short", "other", "missing"])
@@ -245,6 +245,6 @@ def test_nothing_is_written_over_what_is_read(command, model, tmp_path):
 def test_a_data_set_that_is_not_there_leaves_no_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("NSSE_DATA", raising=False)
     assert "coil-20-proc" in fails("datasets", "coil20", "--out", tmp_path / "coil")
-    assert "`name` must be one of" in fails("datasets", "coil21", "--out", tmp_path / "coil")
+    assert "`NAME` must be one of" in fails("datasets", "coil21", "--out", tmp_path / "coil")
     assert "be given with a NAME" in fails("datasets", "coil20")
     assert not list(tmp_path.iterdir())

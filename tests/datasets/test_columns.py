@@ -129,7 +129,9 @@ def test_categories_medians_and_ids_travel_as_plain_data(tmp_path):
 
 def test_a_table_of_categories_alone(tmp_path):
     path = written(tmp_path, "soil,sun,kind\nclay,yes,x\nclay,no,x\nsand,yes,y\nsand,,y\n")
-    with pytest.raises(ValueError, match=r"nothing in row 4, column sun'.* or fit with `impute` median"):
+    with pytest.raises(
+        ValueError, match=r"nothing in row 4, column sun'.* or fit with `impute=.median.`"
+    ):
         load_inputs(path, "kind")
     inputs = load_inputs(path, "kind", impute="median")
     np.testing.assert_array_equal(inputs.X, [[1, 0, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 0]])

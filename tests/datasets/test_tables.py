@@ -337,7 +337,7 @@ def test_a_black_image_is_named_with_the_cure(folder):
     from PIL import Image
 
     Image.fromarray(np.zeros((8, 8), dtype=np.uint8)).save(folder / "dog" / "1.png")
-    with pytest.raises(ValueError, match=r"all black.*dog/1\.png.*--raw"):
+    with pytest.raises(ValueError, match=r"all black.*dog/1\.png.*unit_norm=False"):
         load_inputs(folder)
     assert load_inputs(folder, unit_norm=False).X.shape == (6, 625)
 

@@ -7,8 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nsse.cli.options import SIZE, Ignore, Json, Label, Size, UnitNorm, read_size
+from nsse.cli.data import read_labelled
+from nsse.cli.options import (
+    SIZE,
+    Category,
+    Colour,
+    Feature,
+    Id,
+    Ignore,
+    Json,
+    Label,
+    Size,
+    SkipBroken,
+    Standardize,
+    UnitNorm,
+)
 from nsse.cli.screen import running
+from nsse.cli.words import BENCH, SPLITS, typed
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,32 +43,50 @@ def bench(
         typer.Option(min=2, help=f"Training samples per class. (default: half of them, at most {MOST})"),
     ] = None,
     splits: Annotated[int, typer.Option(min=1, help="Random splits.")] = 3,
+    standardize: Standardize = False,
     ignore: Ignore = None,
+    id: Id = None,
+    category: Category = None,
+    feature: Feature = None,
     size: Size = SIZE,
     unit_norm: UnitNorm = True,
+    colour: Colour = False,
+    skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
     """Measure errors and times of NSSE, 1-NN, SVM and LDA on the same splits."""
     from threadpoolctl import threadpool_limits
 
     from nsse._progress import progress_bar
-    from nsse.cli.demo import methods
-    from nsse.datasets import load_dataset, load_inputs
+    from nsse.datasets import load_dataset
     from nsse.evaluation import compare
 
     with running(as_json) as screen:
         if data is None:
             found: Any = load_dataset("digits")
         else:
-            found = load_inputs(
-                data, label, ignore=ignore or (), size=read_size(size), unit_norm=unit_norm
+            found = read_labelled(
+                data,
+                label,
+                size,
+                standardize,
+                screen,
+                BENCH,
+                ignore=ignore,
+                id=id,
+                category=category,
+                feature=feature,
+                unit_norm=unit_norm,
+                colour=colour,
+                skip_broken=skip_broken,
             )
         chosen = per_class or _half(found.y)
-        compared = methods()
+        compared = _methods(standardize)
         rows: list[Fit] = []
         # Matrices of this size are faster on one thread of BLAS, and times compare the methods alone.
         with (
             threadpool_limits(1, user_api="blas"),
+            typed(SPLITS),
             progress_bar(splits * len(compared), "Measuring", None) as advance,
         ):
             for row in compare(compared, found.X, found.y, (chosen,), range(splits)):
@@ -63,6 +96,19 @@ def bench(
         name = "the digits" if data is None else str(data)
         screen.say(f"Compared on {name}: {chosen} training samples per class, {_count(splits)}.")
         screen.show(_table(rows))
+
+
+def _methods(standardize: bool) -> dict[str, Any]:
+    """Each behind a scaler of its own, which sees the training samples only."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from nsse.cli.demo import methods
+
+    plain = methods()
+    if not standardize:
+        return plain
+    return {name: make_pipeline(StandardScaler(), method) for name, method in plain.items()}
 
 
 def _half(y: Any) -> int:

@@ -11,6 +11,7 @@ from nsse._errors import rule_error, rule_message
 from nsse._files import new_folder
 from nsse.cli.options import Json
 from nsse.cli.screen import Screen, plain_table, running
+from nsse.cli.words import KNOWN, typed
 
 if TYPE_CHECKING:
     from nsse.datasets import KnownDataset
@@ -66,7 +67,7 @@ def _write(name: str, out: Path, train: int, seed: int, download: bool, screen: 
     from nsse.evaluation import per_class_split
 
     _check_new(out)
-    with screen.busy(f"Writing {name}"), new_folder(out) as temporary:
+    with screen.busy(f"Writing {name}"), typed(KNOWN), new_folder(out) as temporary:
         dataset = load_dataset(name, size=None, download=download)
         parts = dict(zip(("train", "test"), per_class_split(dataset.y, train, seed), strict=True))
         counts = {

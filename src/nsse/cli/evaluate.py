@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsse._errors import rule_error
-from nsse.cli.options import Data, Ignore, Json, KnownLabel, Model
+from nsse.cli.options import Data, Ignore, Json, KnownId, KnownLabel, Model, SkipBroken
 from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
@@ -38,14 +38,22 @@ class Confusion:
 
 
 def evaluate(
-    model: Model, data: Data, label: KnownLabel = None, ignore: Ignore = None, as_json: Json = False
+    model: Model,
+    data: Data,
+    label: KnownLabel = None,
+    ignore: Ignore = None,
+    id: KnownId = None,
+    skip_broken: SkipBroken = False,
+    as_json: Json = False,
 ) -> None:
     """Compare the labels of a model with the true ones: error, confusions, what trust buys."""
     from nsse.certificates import answers
     from nsse.cli.models import read
 
     with running(as_json) as screen:
-        opened, inputs = read(model, data, ignore, screen, label=label, labelled=True)
+        opened, inputs = read(
+            model, data, ignore, screen, label=label, labelled=True, id=id, skip_broken=skip_broken
+        )
         _check_known(opened.last.classes_, inputs.y, data)
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
             said = answers(opened.model, inputs.X)

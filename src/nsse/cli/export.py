@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +11,7 @@ import typer
 from nsse.cli.files import bytes_of, check_out, replacing, size_of
 from nsse.cli.options import Json, Model
 from nsse.cli.screen import running
+from nsse.cli.words import MODEL, typed
 
 
 def export(
@@ -28,10 +30,13 @@ def export(
     from nsse.exports import to_onnx
 
     with running(as_json) as screen:
-        check_out(onnx, (".onnx",))
+        check_out(onnx, (".onnx",), read=[model], option="--onnx")
         opened = open_model(model)
-        with screen.busy("Writing the graph"):
+        with screen.busy("Writing the graph"), typed(MODEL):
             graph = to_onnx(opened.model, dtype)
+            # What is done to samples before the graph sees them is no part of it, but is told.
+            told = json.dumps(opened.preparation.to_dict(), ensure_ascii=False)
+            graph.metadata_props.add(key="preparation", value=told)
             with replacing(onnx) as temporary:
                 temporary.write_bytes(graph.SerializeToString())
         names = [output.name for output in graph.graph.output]

@@ -41,19 +41,21 @@ def prepare_folder(folder: Path) -> None:
         ) from error
 
 
-def check_out(path: Path, endings: Sequence[str] = (), *, read: Sequence[Path] = ()) -> None:
+def check_out(
+    path: Path, endings: Sequence[str] = (), *, read: Sequence[Path] = (), option: str = "--out"
+) -> None:
     """See that a file can be put there, before any work is done for nothing; not over what is read."""
     if endings and path.suffix.lower() not in endings:
         rule = f"end in {' or '.join(endings)}"
-        raise rule_error("--out", rule, str(path), "The ending says in which form to write.")
+        raise rule_error(option, rule, str(path), "The ending says in which form to write.")
     if path.exists() and any(other.exists() and path.samefile(other) for other in read):
-        raise rule_error("--out", "name another file than those read", str(path), "Choose another name.")
+        raise rule_error(option, "name another file than those read", str(path), "Choose another name.")
     try:
         _try_to_write(path)
     except OSError as error:
         got = f"{path} ({error.strerror})"
         cure = "Choose another place, or make its folder first."
-        raise OSError(rule_message("--out", "name a file that can be written", got, cure)) from error
+        raise OSError(rule_message(option, "name a file that can be written", got, cure)) from error
 
 
 def _try_to_write(path: Path) -> None:

@@ -11,15 +11,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nsse._errors import rule_error
+from nsse.cli.data import read_labelled
 from nsse.cli.files import bytes_of, check_out, size_of
-from nsse.cli.options import SIZE, Data, Ignore, Json, Label, Size, UnitNorm, read_size
+from nsse.cli.options import (
+    SIZE,
+    Category,
+    Colour,
+    Data,
+    Feature,
+    Id,
+    Ignore,
+    Impute,
+    Json,
+    Label,
+    Size,
+    SkipBroken,
+    Standardize,
+    UnitNorm,
+)
 from nsse.cli.screen import Screen, running
+from nsse.cli.words import FIT, typed
 
 if TYPE_CHECKING:
     from nsse.datasets import Inputs
 
-# Columns whose spreads differ by more than this are worth a word.
-SPREAD = 10.0
 # What --tune chooses, as far as it is an option as well.
 QUICK = ("metric", "shrinkage", "sigma")
 # How labels are read off the embedding, in words.
@@ -40,7 +55,8 @@ def fit(
     ] = False,
     n_components: Annotated[int | None, typer.Option(help="Dimensions. (default: classes - 1)")] = None,
     sigma: Annotated[
-        float | None, typer.Option(help="Kernel scale in median distances. (default: found)")
+        float | None,
+        typer.Option(help="Kernel scale in median distances. (default: 0.65; --tune chooses)"),
     ] = None,
     metric: Annotated[
         str | None,
@@ -56,29 +72,50 @@ def fit(
         str | None,
         typer.Option(metavar="M", help="Centres of the map, for many samples: a number, or auto."),
     ] = None,
-    standardize: Annotated[
-        bool, typer.Option("--standardize", help="Give the columns of a table mean 0 and spread 1.")
-    ] = False,
+    standardize: Standardize = False,
     ignore: Ignore = None,
+    id: Id = None,
+    impute: Impute = None,
+    category: Category = None,
+    feature: Feature = None,
     size: Size = SIZE,
     unit_norm: UnitNorm = True,
+    colour: Colour = False,
+    skip_broken: SkipBroken = False,
     seed: Annotated[int, typer.Option(help="Draws the splits of --tune, landmarks and subsamples.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Fit a model to a table, to arrays or to a folder of images.
 
-    Images may differ in size and in kind: colour becomes grey, and all are averaged to --size.
+    Images may differ in size and in kind: they are read upright, made grey but for --colour, and
+    averaged to --size. Columns of text in a table become categories. All of it is kept in the model.
     """
     with running(as_json) as screen:
         check_out(out, read=[data])
         given = {"n_components": n_components, "sigma": sigma, **_metric(metric, shrinkage)}
         settings = _settings(given, landmarks, seed)
-        inputs = _read(data, label, ignore, size, unit_norm, standardize, screen)
+        inputs = read_labelled(
+            data,
+            label,
+            size,
+            standardize,
+            screen,
+            ignore=ignore,
+            id=id,
+            impute=impute,
+            category=category,
+            feature=feature,
+            unit_norm=unit_norm,
+            colour=colour,
+            skip_broken=skip_broken,
+        )
         model = _model(settings, tune, standardize)
-        _check_memory(model, inputs)
+        with typed(FIT):
+            _check_memory(model, inputs)
         start = perf_counter()
         # The search has a bar of its own.
-        with nullcontext() if tune else screen.busy(f"Fitting {len(inputs.X)} samples"):
+        busy = nullcontext() if tune else screen.busy(f"Fitting {len(inputs.X)} samples")
+        with busy, typed(FIT):
             model.fit(inputs.X, inputs.y)
         seconds = perf_counter() - start
         _save(model, inputs, out)
@@ -106,39 +143,6 @@ def _settings(given: dict[str, Any], landmarks: str | None, seed: int) -> dict[s
     number = int(landmarks) if landmarks is not None and landmarks != "auto" else landmarks
     given = given | {"n_landmarks": number}
     return {name: value for name, value in given.items() if value is not None} | {"random_state": seed}
-
-
-def _read(
-    data: Path,
-    label: str | None,
-    ignore: list[str] | None,
-    size: str,
-    unit_norm: bool,
-    standardize: bool,
-    screen: Screen,
-) -> Inputs:
-    from nsse.datasets import ImagePreparation, load_inputs
-
-    with screen.busy(f"Reading {data}"):
-        inputs = load_inputs(data, label, ignore=ignore or (), size=read_size(size), unit_norm=unit_norm)
-    images = isinstance(inputs.preparation, ImagePreparation)
-    if standardize and images:
-        cure = "Leave it out: --unit-norm is what images have."
-        raise rule_error("--standardize", "be left out for images", True, cure)
-    noun, n_classes = "images" if images else "samples", len(set(inputs.y.tolist()))  # type: ignore[union-attr]
-    screen.say(f"Read {data}: {len(inputs.X)} {noun} in {n_classes} classes, {inputs.preparation}.")
-    if not images and not standardize:
-        _advise(inputs.X, screen)
-    return inputs
-
-
-def _advise(X: Any, screen: Screen) -> None:
-    """Distances see the columns of largest spread only: say so where they differ much."""
-    spreads = X.std(axis=0)
-    spreads = spreads[spreads > 0]
-    if len(spreads) and spreads.max() > SPREAD * spreads.min():
-        ratio = spreads.max() / spreads.min()
-        screen.say(f"The spreads of the columns differ {ratio:.3g}-fold: try --standardize.")
 
 
 def _model(settings: dict[str, Any], tune: bool, standardize: bool) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from nsse.cli.files import size_of
 from nsse.cli.options import Json, Model
 from nsse.cli.screen import running
+from nsse.cli.words import MODEL, typed
 
 SHOWN = 12  # classes or columns in a line
 
@@ -20,7 +21,8 @@ def info(model: Model, as_json: Json = False) -> None:
     from nsse.exports import read_header
 
     with running(as_json) as screen:
-        header = read_header(model)
+        with typed(MODEL):
+            header = read_header(model)
         screen.result = {"path": str(model), "bytes": model.stat().st_size, **asdict(header)}
         table = Table(box=None, show_header=False, pad_edge=False)
         table.add_column(style="bold", no_wrap=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsse._errors import rule_error
+from nsse.cli.words import DATA, MODEL, typed
 
 if TYPE_CHECKING:
     from nsse.cli.screen import Screen
@@ -28,7 +29,8 @@ class Opened:
         from nsse.datasets import ImagePreparation
 
         if isinstance(self.preparation, ImagePreparation):
-            return "images of norm 1" if self.preparation.unit_norm else "grey levels from 0 to 1"
+            levels = "levels of red, green and blue" if self.preparation.colour else "grey levels"
+            return "images of norm 1" if self.preparation.unit_norm else f"{levels} from 0 to 1"
         return "transformed columns" if self.before else "the columns as they are"
 
 
@@ -38,15 +40,17 @@ def open_model(path: Path) -> Opened:
     from nsse.datasets import check_preparation
     from nsse.exports import load, read_header
 
-    model = load(path)
-    before, last = opened(model)
+    with typed(MODEL):
+        model = load(path)
+        before, last = opened(model)
     if not hasattr(last, "embedding_"):
         rule = "hold an embedding of nsse, alone or at the end of a pipeline"
         got = f"{path}, {type(model).__name__}"
         raise rule_error("MODEL", rule, got, "Fit one with `nsse fit`.")
     told, first = read_header(path).metadata, [*before, last][0]
     told = told if told is not None and "kind" in told else _implied(first)
-    preparation = check_preparation(told, int(first.n_features_in_))
+    with typed(MODEL):
+        preparation = check_preparation(told, int(first.n_features_in_))
     # Columns are compared by name when they are read; after that, samples are plain arrays.
     for step in (*before, last, *getattr(last, "voters_", [getattr(last, "best_estimator_", last)])):
         vars(step).pop("feature_names_in_", None)
@@ -61,15 +65,26 @@ def read(
     *,
     label: str | None = None,
     labelled: bool | None = False,
+    id: str | None = None,
+    skip_broken: bool = False,
 ) -> tuple[Opened, Inputs]:
-    """A model, and samples prepared as its own were; labels as in `load_inputs_like`."""
+    """A model, and samples prepared as its own were, as in `load_inputs_like`; notes are said."""
     from nsse.datasets import load_inputs_like
 
     with screen.busy(f"Reading {data}"):
         opened = open_model(model)
-        inputs = load_inputs_like(
-            data, opened.preparation, label, labelled=labelled, ignore=ignore or ()
-        )
+        with typed(DATA):
+            inputs = load_inputs_like(
+                data,
+                opened.preparation,
+                label,
+                labelled=labelled,
+                ignore=ignore or (),
+                id=id,
+                skip_broken=skip_broken,
+            )
+    for note in inputs.notes:
+        screen.say(note)
     if inputs.y is not None and inputs.y.dtype.kind == "i" and opened.last.classes_.dtype.kind in "OU":
         # A model of text, and a file in which all labels look like numbers.
         inputs = replace(inputs, y=inputs.y.astype(str))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -35,18 +35,52 @@ Label = Annotated[
         "Images: not needed."
     ),
 ]
+Standardize = Annotated[
+    bool, typer.Option("--standardize", help="Give the columns of a table mean 0 and spread 1.")
+]
+Id = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="The column of a table that names its rows: kept, and no feature."),
+]
+Impute = Annotated[
+    Literal["median"] | None,
+    typer.Option(
+        help="Fill missing numbers of a table with the medians of their columns, kept in MODEL."
+    ),
+]
+Category = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COL",
+        help="A column that holds categories, a feature each; may be given more than once. "
+        "Columns of text need not be named.",
+    ),
+]
+Feature = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL", help="A column that looks like an id and is a feature all the same."),
+]
 KnownLabel = Annotated[str | None, typer.Option(help="As in `nsse fit`. (default: as it was there)")]
 Ignore = Annotated[
     list[str] | None,
     typer.Option(metavar="COL", help="Leave a column of a table out; may be given more than once."),
+]
+KnownId = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="The column that names the rows. (default: as in `nsse fit`)"),
+]
+Colour = Annotated[
+    bool, typer.Option("--colour", "--color", help="Keep the colour of images. (default: grey)")
+]
+SkipBroken = Annotated[
+    bool, typer.Option("--skip-broken", help="Name images that cannot be read, and go on without them.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
 Size = Annotated[
     str, typer.Option(help="Height and width of images, or `original`: all must have the same then.")
 ]
 UnitNorm = Annotated[
-    bool,
-    typer.Option("--unit-norm/--raw", help="Divide every image by its norm, or keep its grey levels."),
+    bool, typer.Option("--unit-norm/--raw", help="Divide every image by its norm, or keep its levels.")
 ]
 
 SIZE = "25x25"

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nsse.cli.files import check_out, replacing, write_columns
-from nsse.cli.options import Ignore, Json, Model, NewData
+from nsse.cli.options import Ignore, Json, KnownId, Model, NewData, SkipBroken
 from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
     from nsse.datasets import Inputs
 
 SHOWN = 20  # rows on the screen
+OURS = ("label", "distance", "radius")  # columns of ours, whose names no other has
 
 Columns = dict[str, list[Any]]
 
@@ -27,6 +28,8 @@ def predict(
         Path | None, typer.Option(help="Write .csv or .parquet. (default: show on the screen)")
     ] = None,
     ignore: Ignore = None,
+    id: KnownId = None,
+    skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
     """Label new samples, with two measures of trust.
@@ -40,7 +43,7 @@ def predict(
     with running(as_json) as screen:
         if out is not None:
             check_out(out, (".csv", ".parquet"), read=[model, data])
-        opened, inputs = read(model, data, ignore, screen)
+        opened, inputs = read(model, data, ignore, screen, id=id, skip_broken=skip_broken)
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
             said = answers(opened.model, inputs.X)
             columns = first_column(inputs) | {
@@ -63,6 +66,8 @@ def transform(
     data: NewData,
     out: Annotated[Path, typer.Option(help="The file to write: .csv, .parquet or .npy.")],
     ignore: Ignore = None,
+    id: KnownId = None,
+    skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
     """Embed new samples by the learned map: one row each, one column per dimension."""
@@ -72,7 +77,7 @@ def transform(
 
     with running(as_json) as screen:
         check_out(out, (".csv", ".parquet", ".npy"), read=[model, data])
-        opened, inputs = read(model, data, ignore, screen)
+        opened, inputs = read(model, data, ignore, screen, id=id, skip_broken=skip_broken)
         embedding = np.asarray(opened.model.transform(inputs.X))
         screen.result = {"n_samples": len(embedding), "n_components": embedding.shape[1]}
         if out.suffix.lower() == ".npy":
@@ -86,9 +91,10 @@ def transform(
 
 
 def first_column(inputs: Inputs) -> Columns:
-    """The names of images; the number of a row, from 1, where there are none."""
+    """The names of images, or the column of a table that names its rows; else their numbers, from 1."""
     if inputs.names is not None:
-        return {"name": list(inputs.names)}
+        column = inputs.preparation.get("id")
+        return {"name" if column in (None, *OURS) else column: list(inputs.names)}
     return {"row": list(range(1, len(inputs.X) + 1))}
 
 

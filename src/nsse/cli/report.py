@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from nsse.cli.files import bytes_of, check_out, size_of
-from nsse.cli.options import Ignore, Json, KnownLabel, Model, NewData
+from nsse.cli.options import Ignore, Json, KnownId, KnownLabel, Model, NewData, SkipBroken
 from nsse.cli.screen import running
+from nsse.cli.words import PAGE, typed
 
 
 def report(
@@ -19,6 +20,8 @@ def report(
     label: KnownLabel = None,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "",
     ignore: Ignore = None,
+    id: KnownId = None,
+    skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
     """Write one HTML page with the embedding, the samples of DATA over it, and the map itself."""
@@ -27,8 +30,10 @@ def report(
         from nsse.report import Samples, write_report
 
         check_out(out, (".html", ".png", ".svg"))
-        opened, inputs = read(model, data, ignore, screen, label=label, labelled=None)
-        with screen.busy("Writing the page"):
+        opened, inputs = read(
+            model, data, ignore, screen, label=label, labelled=None, id=id, skip_broken=skip_broken
+        )
+        with screen.busy("Writing the page"), typed(PAGE):
             done = write_report(
                 out,
                 opened.model,

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from nsse._names import shown
+from nsse.cli.words import in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -122,7 +123,7 @@ def _one_line_errors(*kinds: type[Exception]) -> Iterator[None]:
 
 
 def _tell(message: Any, *_where: Any, **_more: Any) -> None:
-    echo(f"nsse: warning: {' '.join(str(message).split())}", err=True)
+    echo(f"nsse: warning: {' '.join(in_words(str(message)).split())}", err=True)
 
 
 def _plain_json(text: str) -> str:

@@ -16,13 +16,15 @@ The map of this package, in the order of the imports:
 - ``_preparation``: what was done to samples, as a value that travels with a model;
 - ``_tables``, ``_arrays``: CSV and Parquet; NumPy's files;
 - ``_columns``: columns of a table -> features: numbers, categories, medians for gaps; labels, names;
-- ``_inputs``: samples from any of these, and more of them for a model that was fitted.
+- ``_inputs``: samples from any of these, and more of them for a model that was fitted;
+- ``_colour``: whether colour tells classes apart that grey does not.
 
 No image is shipped with the library. To add a data set, write down its ``Place`` and a function
 that lists its files with their labels, then add one row to the table in ``_load``.
 """
 
 from nsse.datasets._cache import cache_home
+from nsse.datasets._colour import ColourGain, colour_gain
 from nsse.datasets._images import area_average
 from nsse.datasets._inputs import Inputs, load_inputs, load_inputs_like
 from nsse.datasets._known import KnownDataset, known_datasets
@@ -39,6 +41,7 @@ from nsse.datasets._write import write_images
 
 __all__ = [
     "ArrayPreparation",
+    "ColourGain",
     "Dataset",
     "DatasetNotFoundError",
     "ImagePreparation",
@@ -49,6 +52,7 @@ __all__ = [
     "area_average",
     "cache_home",
     "check_preparation",
+    "colour_gain",
     "known_datasets",
     "load_dataset",
     "load_image_folder",

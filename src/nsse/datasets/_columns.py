@@ -261,7 +261,7 @@ def _missing(path: Path, name: str, rows: Sequence[int] | NDArray[Any]) -> Value
         "path",
         "name a table without missing values",
         f"{path} with nothing in row {rows[0] + 1}, column {name}{more}",
-        "Fill them in, leave the row or the column out, or fit with `impute` median.",
+        'Fill them in, leave the row or the column out, or fit with `impute="median"`.',
     )
 
 

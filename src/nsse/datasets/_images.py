@@ -113,7 +113,7 @@ def read_levels(
     try:
         # Opened here: where Pillow has a name, it maps the file into memory, and scrambles turned TIFF.
         with path.open("rb") as stream, pillow.open(stream) as image:
-            return _colour_levels(_upright(image)) if colour else _grey_levels(_upright(image))
+            return _colour_levels(upright(image)) if colour else _grey_levels(upright(image))
     except pillow.UnidentifiedImageError as error:
         raise unusable(path, "cannot identify image file") from error
     except (*_DAMAGE, pillow.DecompressionBombError) as error:
@@ -137,7 +137,7 @@ def import_pillow() -> Any:
     return optional("PIL.Image", "Reading image files needs Pillow", "images")
 
 
-def _upright(image: Image) -> Image:
+def upright(image: Image) -> Image:
     """Turned as EXIF says, which browsers obey; inks become red, green and blue as they do there."""
     image.load()  # Pillow turns TIFF images by itself, and then says so
     # Not by Pillow's `exif_transpose`, which writes EXIF anew and fails where a camera wrote nonsense.
@@ -215,7 +215,7 @@ def unit_rows(X: Floats, files: Sequence[str], cure: str) -> Floats:
     norms: Floats = np.sqrt(np.einsum("ij,ij->i", X, X))  # without a second array the size of X
     black = np.flatnonzero(norms == 0.0)
     if black.size:
-        rule = "be False where an image is all black, for its norm is 0"
+        rule = "not be taken where an image is all black, for its norm is 0"
         raise rule_error("unit_norm", rule, files[black[0]], cure)
     X /= norms[:, np.newaxis]  # in place: MNIST is 0.4 GiB
     return X

@@ -261,7 +261,7 @@ def _images(source: Path, found: ImageSet, unit_norm: bool) -> Inputs:
     n, height, width, *channels = found.images.shape
     X = found.images.reshape(n, -1)
     if unit_norm:
-        X = unit_rows(X, found.files, "Leave it out, or fit a model without unit norms (--raw).")
+        X = unit_rows(X, found.files, "Leave the image out, or fit with `unit_norm=False`.")
     y = None if found.class_names is None else np.array(found.class_names)[found.y]
     home = source if source.is_dir() else source.parent
     preparation = ImagePreparation((height, width), unit_norm, bool(channels))

@@ -1,0 +1,66 @@
+"""Labelled samples for a command to learn from, and hints on how else they might be taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nsse._errors import rule_error
+from nsse.cli.options import read_size
+from nsse.cli.words import DATA, Words, typed
+
+if TYPE_CHECKING:
+    from nsse.cli.screen import Screen
+    from nsse.datasets import Inputs
+
+# Columns whose spreads differ by more than this are worth a word.
+SPREAD = 10.0
+
+
+def read_labelled(
+    data: Path,
+    label: str | None,
+    size: str,
+    standardize: bool,
+    screen: Screen,
+    words: Words = DATA,
+    **how: Any,
+) -> Inputs:
+    """Samples to learn from, what is to be said about them said; `how` goes to `load_inputs`."""
+    from nsse.datasets import ImagePreparation, load_inputs
+
+    given = {name: value for name, value in how.items() if value is not None}
+    with screen.busy(f"Reading {data}"), typed(words):
+        inputs = load_inputs(data, label, size=read_size(size), **given)
+    images = isinstance(inputs.preparation, ImagePreparation)
+    if standardize and images:
+        cure = "Leave it out: --unit-norm is what images have."
+        raise rule_error("--standardize", "be left out for images", True, cure)
+    noun, n_classes = "images" if images else "samples", len(set(inputs.y.tolist()))  # type: ignore[union-attr]
+    screen.say(f"Read {data}: {len(inputs.X)} {noun} in {n_classes} classes, {inputs.preparation}.")
+    for note in inputs.notes:
+        screen.say(note)
+    if images:
+        _advise_colour(data, inputs, screen)
+    elif not standardize:
+        _advise_scaling(inputs.X, screen)
+    return inputs
+
+
+def _advise_scaling(X: Any, screen: Screen) -> None:
+    """Distances see the columns of largest spread only: say so where they differ much."""
+    spreads = X.std(axis=0)
+    spreads = spreads[spreads > 0]
+    if len(spreads) and spreads.max() > SPREAD * spreads.min():
+        ratio = spreads.max() / spreads.min()
+        screen.say(f"The spreads of the columns differ {ratio:.3g}-fold: try --standardize.")
+
+
+def _advise_colour(data: Path, inputs: Inputs, screen: Screen) -> None:
+    """Colour is lost where it was not asked for: say so where it would help."""
+    from nsse.datasets import colour_gain
+
+    gain = None if inputs.preparation.get("colour") else colour_gain(data, inputs)
+    if gain is not None:
+        errors = f"{100 * gain.colour_error:.0f} % and in grey {100 * gain.grey_error:.0f} %"
+        screen.say(f"Nearest neighbours in colour mislabel {errors}: try --colour.")

@@ -1,0 +1,72 @@
+"""Messages in the words of the one who typed: options and arguments for the parameters of Python.
+
+Our messages put names of parameters between grave accents. Where a command calls a function, it says by
+what the user knows its parameters: ``with typed(DATA): load_inputs(...)``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Words = Mapping[str, str]
+
+DATA: Words = {
+    "path": "DATA",
+    "label": "--label",
+    "ignore": "--ignore",
+    "size": "--size",
+    "unit_norm": "--unit-norm",
+    "unit_norm=False": "--raw",
+    "skip_broken": "--skip-broken",
+    "id": "--id",
+    "impute": "--impute",
+    'impute="median"': "--impute median",
+    "category": "--category",
+    "feature": "--feature",
+}
+# Medians of all samples would be known to those that are to be tested on.
+BENCH: Words = {**DATA, 'impute="median"': "nsse fit --impute median"}
+MODEL: Words = {"path": "MODEL", "model": "MODEL", "metadata": "MODEL", "dtype": "--dtype"}
+FIT: Words = {
+    "X": "DATA",
+    "y": "--label",
+    "n_components": "--n-components",
+    "sigma": "--sigma",
+    "metric": "--metric",
+    "shrinkage": "--shrinkage",
+    "n_landmarks": "--landmarks",
+}
+PAGE: Words = {"path": "--out", "model": "MODEL", "samples.y": "DATA"}
+KNOWN: Words = {
+    "name": "NAME",
+    "data_home": "NSSE_DATA",
+    "download=True": "--download",
+    "n_per_class": "--train",
+}
+SPLITS: Words = {"n_per_class": "--per-class"}
+
+_WORDS: ContextVar[Words] = ContextVar("words", default={})  # noqa: B039 (never changed in place)
+_NAMED = re.compile("`([^`]+)`")
+
+
+@contextmanager
+def typed(words: Words) -> Iterator[None]:
+    """Within the block, errors and warnings name what was typed."""
+    before = _WORDS.set(words)
+    try:
+        yield
+    except Exception as error:
+        if len(error.args) == 1 and isinstance(error.args[0], str):
+            error.args = (in_words(error.args[0]),)
+        raise
+    finally:
+        _WORDS.reset(before)
+
+
+def in_words(message: str) -> str:
+    """The message with the names that are known here put in other words."""
+    words = _WORDS.get()
+    return _NAMED.sub(lambda found: f"`{words.get(found[1], found[1])}`", message)
