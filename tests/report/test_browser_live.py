@@ -167,7 +167,7 @@ def objects_page(browser, tmp_path_factory):
     return model, path, X_train
 
 
-def colour_picture(path, seed=0):
+def colour_picture(path, seed=0, colour=False):
     """A picture of no round size, and its features by the functions of `nsse.datasets`."""
     from PIL import Image
 
@@ -175,7 +175,7 @@ def colour_picture(path, seed=0):
 
     rng = np.random.default_rng(seed)
     Image.fromarray(rng.integers(0, 256, size=(37, 29, 3), dtype=np.uint8)).save(path)
-    features = area_average(read_levels(path), (12, 10)).ravel()
+    features = area_average(read_levels(path, colour=colour), (12, 10)).ravel()
     return features / np.linalg.norm(features)
 
 
@@ -218,6 +218,86 @@ def test_a_dropped_picture_lands_where_python_puts_it(browser, tmp_path, objects
         base64.b64encode((tmp_path / "dropped.png").read_bytes()).decode(),
     )
     check_picture(page, model, features)
+
+
+@pytest.fixture(scope="module")
+def colour_page(browser, tmp_path_factory):
+    """A report on pictures in colour, 12 × 10 pixels with norm 1, its model and its path."""
+    rng = np.random.default_rng(3)
+    hues = np.repeat([[0.9, 0.2, 0.1], [0.1, 0.8, 0.3], [0.2, 0.3, 0.9]], 20, axis=0)
+    X = (hues[:, np.newaxis] * rng.uniform(0.5, 1.0, (60, 120, 1))).reshape(60, -1)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = np.repeat(["red", "green", "blue"], 20)
+    model = NSSE.as_published().fit(X[::2], y[::2])
+    path = tmp_path_factory.mktemp("colour") / "colour.html"
+    prepared = {"kind": "images", "size": [12, 10], "unit_norm": True, "colour": True}
+    assert write_report(path, model, Samples(X[1::2], y[1::2]), preparation=prepared).live
+    return model, path, X
+
+
+def test_a_picture_in_colour_lands_where_python_puts_it(browser, tmp_path, colour_page):
+    model, path, _ = colour_page
+    features = colour_picture(tmp_path / "chosen.png", colour=True)
+    page = Page(browser, path)
+    assert "It is averaged to 10 × 12" in page.text("#live")
+    page.find("#file").send_keys(str(tmp_path / "chosen.png"))
+    check_picture(page, model, features)
+
+
+def test_samples_in_colour_are_shown_in_colour_and_can_be_painted(browser, colour_page):
+    _, path, X = colour_page
+    page = Page(browser, path)
+    page.js("window.nsse.stage.select(3); window.nsse.live.takeSelected()")
+    np.testing.assert_allclose(page.js("return window.nsse.live.last.x"), X[6], atol=1e-7)
+    pixels = page.js(
+        "const c = document.querySelector('.picture');"
+        "return Array.from(c.getContext('2d').getImageData(0, 0, c.width, c.height).data)"
+    )
+    shown = np.array(pixels).reshape(12, 10, 4)[:, :, :3]
+    np.testing.assert_allclose(shown / 255, X[6].reshape(12, 10, 3) / X[6].max(), atol=0.51 / 255)
+    before = np.array(page.js("return window.nsse.live.last.place"))
+    page.click("#pad")
+    assert np.abs(np.array(page.js("return window.nsse.live.last.place")) - before).max() > 1e-6
+    assert page.complaints() == []
+
+
+def turned_photograph(path):
+    from PIL import Image
+
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    rng = np.random.default_rng(5)
+    Image.fromarray(rng.integers(0, 256, size=(9, 11, 3), dtype=np.uint8)).resize((88, 72)).save(
+        path, exif=exif, quality=95, subsampling=0
+    )
+
+
+def inks(path):
+    from PIL import Image
+
+    pixels = np.random.default_rng(6).integers(0, 256, size=(9, 11, 4), dtype=np.uint8)
+    whole = Image.frombytes("CMYK", (11, 9), pixels.tobytes()).resize((88, 72))
+    whole.save(path, quality=95, subsampling=0)
+
+
+@pytest.mark.parametrize("make", [turned_photograph, inks])
+@pytest.mark.parametrize("colour", [False, True])
+def test_page_and_python_see_the_same_photograph(
+    browser, tmp_path, objects_page, colour_page, make, colour
+):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    from nsse.datasets._images import read_levels
+
+    _, path, _ = colour_page if colour else objects_page
+    make(tmp_path / "photo.jpg")
+    features = area_average(read_levels(tmp_path / "photo.jpg", colour=colour), (12, 10)).ravel()
+    page = Page(browser, path)
+    page.find("#file").send_keys(str(tmp_path / "photo.jpg"))
+    WebDriverWait(browser, 10).until(lambda _: page.js("return Boolean(window.nsse.live.last)"))
+    seen = page.js("return window.nsse.live.last.x")
+    # Two decoders of JPEG may round otherwise, by a level or two of 255.
+    np.testing.assert_allclose(seen, features / np.linalg.norm(features), atol=2e-3)
 
 
 def test_what_is_no_picture_is_refused_and_black_has_no_norm(browser, tmp_path, objects_page):

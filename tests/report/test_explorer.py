@@ -259,13 +259,13 @@ def test_pictures_are_the_samples_in_256_levels(tmp_path, digits, fitted, sample
     write_report(tmp_path / "r.html", fitted, samples, preparation=prepared)
     shown = data_of(tmp_path / "r.html")["pictures"]
     expected = np.vstack([digits.X[::2], samples.X])
-    np.testing.assert_allclose(unpacked(shown["grey"]) / 255.0, expected, atol=0.5 / 255 + 1e-9)
+    np.testing.assert_allclose(unpacked(shown["levels"]) / 255.0, expected, atol=0.5 / 255 + 1e-9)
     assert not shown["stretched"]
 
 
 def test_many_pictures_are_averaged_to_a_smaller_size(monkeypatch, tmp_path, fitted, samples):
-    assert pictures.thumbnail_size((28, 28), 1000) == (28, 28)
-    height, width = pictures.thumbnail_size((28, 28), 60_000)
+    assert pictures.thumbnail_size((28, 28), 784 * 1000) == (28, 28)
+    height, width = pictures.thumbnail_size((28, 28), 784 * 60_000)
     assert height * width * 60_000 <= pictures.PICTURE_BYTES
     monkeypatch.setattr(pictures, "PICTURE_BYTES", 200 * 16)
     prepared = {"kind": "images", "size": (8, 8), "unit_norm": False}
@@ -273,7 +273,7 @@ def test_many_pictures_are_averaged_to_a_smaller_size(monkeypatch, tmp_path, fit
     shown = data_of(tmp_path / "r.html")["pictures"]
     assert (shown["height"], shown["width"]) == (4, 4)
     blocks_of_four = samples.X[0].reshape(4, 2, 4, 2).mean(axis=(1, 3)).ravel()
-    np.testing.assert_allclose(unpacked(shown["grey"])[100] / 255, blocks_of_four, atol=1.01 / 255)
+    np.testing.assert_allclose(unpacked(shown["levels"])[100] / 255, blocks_of_four, atol=1.01 / 255)
 
 
 @pytest.mark.slow
@@ -297,7 +297,7 @@ def test_pixels_that_are_no_grey_levels_take_rows_not_pictures(tmp_path, digits,
     [
         ({"path": "r.pdf"}, r"`path` must end in .html, .png, .svg. Got"),
         ({"preparation": {"kind": "sound"}}, r"`preparation` must be None or have a kind"),
-        ({"preparation": {"kind": "images", "size": (5, 5)}}, r"must have a size of 64 pixels"),
+        ({"preparation": {"kind": "images", "size": (5, 5)}}, r"must have a size of 64 levels"),
         ({"preparation": {"kind": "table", "columns": ["a"]}}, r"must name 64 columns. Got '1 names'"),
         ({"live": "yes"}, r"`live` must be True, False or \"auto\"|`live` must be True, False or"),
         ({"y": [1, 2]}, r"`samples.y` must hold one label per sample"),

@@ -77,13 +77,13 @@ export class Points {
     return radii && this.isTest(i) ? radii.values[this.row(i)] : null;
   }
 
-  // The grey levels of a sample; null where it has no picture.
+  // The levels of a sample, one of every pixel or three; null where it has no picture.
   /** @param {number} i */
   picture(i) {
     const { pictures } = this.data;
     if (!pictures || i < pictures.first) return null;
-    const { width, height } = pictures, start = (i - pictures.first) * height * width;
-    return { width, height, grey: pictures.grey.values.subarray(start, start + height * width) };
+    const { width, height, levels } = pictures, n = levels.shape[1], start = (i - pictures.first) * n;
+    return { width, height, levels: levels.values.subarray(start, start + n) };
   }
 
   // The numbers of a sample by column; null where the page does not carry them.

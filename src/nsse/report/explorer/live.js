@@ -16,7 +16,7 @@ export class Live {
     /** @type {object | null} */
     this.last = null;
     this.images = entry.preparation.kind === "images" ? entry.preparation : null;
-    this.pad = this.images && new Pad(this.images.size, {
+    this.pad = this.images && new Pad(this.images, {
       paint: () => this.attempt(() => this.showPad("Painted")),
       clear: () => this.clear(),
     });
@@ -36,7 +36,7 @@ export class Live {
     const file = make("input", { type: "file", accept: "image/*", id: "file", "aria-label": label });
     file.addEventListener("change", () => this.takeFile(file.files));
     const invitation = "Drop a picture here or on the embedding, or choose one. "
-      + `It is made grey and averaged to ${width} × ${height}${norm}.`;
+      + `It is ${this.images.colour ? "" : "made grey and "}averaged to ${width} × ${height}${norm}.`;
     const drop = make("div", { class: "drop" }, invitation, file);
     for (const place of [drop, this.stage.box]) this.acceptDrops(place);
     return [drop, this.pad.element(this.fillButton())];
@@ -63,7 +63,7 @@ export class Live {
       const { points, selected: i } = this.stage;
       if (i < 0) throw new Error("Click a sample in the embedding first.");
       const exact = this.exactly(i), x = exact || this.roughly(i);
-      const precision = this.images ? ", in 256 grey levels" : ", in single precision";
+      const precision = this.images ? ", in 256 levels" : ", in single precision";
       if (this.pad) this.pad.show(this.levelsOf(x));
       else this.text.value = Array.from(x, (v) => Number(v.toPrecision(9))).join(", ");
       this.show(x, `${points.title(i)}${exact ? "" : precision}`);
@@ -85,9 +85,9 @@ export class Live {
   /** @param {number} i */
   roughly(i) {
     const { points } = this.stage, { nFeatures } = this.map;
-    const grey = points.picture(i)?.grey, values = points.rowValues(i);
-    if (grey && grey.length === nFeatures && !points.data.pictures?.stretched)
-      return normed(Float64Array.from(grey, (v) => v / 255), Boolean(this.images?.unit_norm));
+    const levels = points.picture(i)?.levels, values = points.rowValues(i);
+    if (levels && levels.length === nFeatures && !points.data.pictures?.stretched)
+      return normed(Float64Array.from(levels, (v) => v / 255), Boolean(this.images?.unit_norm));
     if (values && values.length === nFeatures) return Float64Array.from(values, ([, v]) => v);
     throw new Error("The page does not carry all numbers of this sample.");
   }

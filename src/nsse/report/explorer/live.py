@@ -25,7 +25,7 @@ from nsse.certificates.radii import OWN
 from nsse.datasets import ImagePreparation, Preparation
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings
-from nsse.report.explorer.pictures import are_grey_levels
+from nsse.report.explorer.pictures import are_levels
 from nsse.report.explorer.scaling import Affine, dense
 
 Floats = NDArray[np.float64]
@@ -105,10 +105,10 @@ def live_map(findings: Findings, preparation: Preparation, live: bool | str) -> 
 
 
 def _what_the_page_takes(findings: Findings, preparation: Preparation) -> dict[str, Any]:
-    """Pictures only where features are the grey levels of image files; rows of numbers always."""
+    """Pictures only where features are the levels of image files; rows of numbers always."""
     shown = [points.inputs for points in (findings.train, findings.test) if points.inputs is not None]
-    is_grey = all(are_grey_levels(inputs) for inputs in shown)
-    if isinstance(preparation, ImagePreparation) and is_grey:
+    is_picture = all(are_levels(inputs) for inputs in shown)
+    if isinstance(preparation, ImagePreparation) and is_picture:
         return preparation.to_dict()
     return {"kind": "array"}
 

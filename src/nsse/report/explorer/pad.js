@@ -1,18 +1,19 @@
 // The pad: a small picture that a visitor fills from a file or paints on.
 
 import { brushOf, make, makeButton } from "./elements.js";
-import { areaAverage, greyLevels, pictureCanvas } from "./pictures.js";
+import { featuresOf, pictureCanvas } from "./pictures.js";
 
 /** @typedef {{ paint: () => void, clear: () => void }} PadListeners */
 
 export class Pad {
-  /** @param {[number, number]} size @param {PadListeners} listeners */
-  constructor(size, listeners) {
-    const [height, width] = size;
-    this.size = size;
+  /** @param {Images} images @param {PadListeners} listeners */
+  constructor(images, listeners) {
+    const [height, width] = images.size;
+    this.images = images;
+    this.channels = images.colour ? 3 : 1;
     this.listeners = listeners;
     /** @type {Float64Array} */
-    this.levels = new Float64Array(height * width);
+    this.levels = new Float64Array(height * width * this.channels);
     const label = "Picture to try; paint on it";
     this.canvas = make("canvas", { id: "pad", role: "img", "aria-label": label, width, height });
     this.brush = make("select", { "aria-label": "Brush" },
@@ -32,8 +33,8 @@ export class Pad {
   show(levels) {
     this.levels = levels;
     const { width, height } = this.canvas;
-    const grey = Uint8Array.from(levels, (v) => Math.round(255 * Math.min(1, v)));
-    brushOf(this.canvas).drawImage(pictureCanvas(grey, width, height, ""), 0, 0);
+    const bytes = Uint8Array.from(levels, (v) => Math.round(255 * Math.min(1, v)));
+    brushOf(this.canvas).drawImage(pictureCanvas(bytes, width, height, ""), 0, 0);
   }
 
   clear() {
@@ -52,20 +53,22 @@ export class Pad {
     const { data } = context.getImageData(0, 0, width, height);
     if (data.some((v, k) => k % 4 === 3 && v < 255))
       cautions.push("Parts of it are transparent; Python sees the colour behind them, this page does not.");
-    this.show(areaAverage(greyLevels(data), height, width, this.size));
+    this.show(featuresOf(data, height, width, this.images));
     return cautions;
   }
 
   /** @param {PointerEvent} event */
   paint(event) {
-    const box = this.canvas.getBoundingClientRect(), [height, width] = this.size, { levels } = this;
+    const box = this.canvas.getBoundingClientRect(), [height, width] = this.images.size;
+    const { levels, channels } = this;
     const x = ((event.clientX - box.left) / box.width) * width - 0.5;
     const y = ((event.clientY - box.top) / box.height) * height - 0.5;
     const level = Number(this.brush.value), reach = Math.max(0.75, 0.06 * width);
     for (let i = 0; i < height; i++)
       for (let j = 0; j < width; j++) {
         const cover = Math.max(0, Math.min(1, reach + 0.5 - Math.hypot(i - y, j - x)));
-        levels[i * width + j] += cover * (level - levels[i * width + j]);
+        for (let c = 0, at = (i * width + j) * channels; c < channels; c++)
+          levels[at + c] += cover * (level - levels[at + c]);
       }
     this.show(levels);
     this.listeners.paint();

@@ -81,7 +81,7 @@ export function search(points, query) {
 /** @type {(points: Points, i: number) => HTMLElement[]} */
 function pictureOf(points, i) {
   const picture = points.picture(i);
-  return picture ? [pictureCanvas(picture.grey, picture.width, picture.height, points.title(i))] : [];
+  return picture ? [pictureCanvas(picture.levels, picture.width, picture.height, points.title(i))] : [];
 }
 
 // What is said about a sample: its label, what was predicted, how far that holds.

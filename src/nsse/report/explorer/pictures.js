@@ -2,28 +2,50 @@
 
 import { brushOf, make } from "./elements.js";
 
-// A picture of a sample, one canvas pixel per pixel.
-/** @type {(grey: Uint8Array, width: number, height: number, name: string) => HTMLCanvasElement} */
-export function pictureCanvas(grey, width, height, name) {
+// A picture of a sample, grey or in colour, one canvas pixel per pixel.
+/** @type {(levels: Uint8Array, width: number, height: number, name: string) => HTMLCanvasElement} */
+export function pictureCanvas(levels, width, height, name) {
   const canvas = make("canvas", { class: "picture", role: "img", "aria-label": name, width, height });
   const image = new ImageData(width, height);
-  grey.forEach((v, k) => image.data.set([v, v, v, 255], 4 * k));
+  const pixels = width * height, channels = levels.length / pixels;
+  for (let k = 0; k < pixels; k++) {
+    const pixel = levels.subarray(k * channels, (k + 1) * channels);
+    image.data.set(channels === 3 ? [...pixel, 255] : [pixel[0], pixel[0], pixel[0], 255], 4 * k);
+  }
   brushOf(canvas).putImageData(image, 0, 0);
   return canvas;
 }
 
 // Grey levels in [0, 1] of pixels (red, green, blue, alpha); colour is weighted as in ITU-R 601.
 /** @type {(pixels: Uint8ClampedArray) => Float64Array} */
-export function greyLevels(pixels) {
+function greyLevels(pixels) {
   const grey = new Float64Array(pixels.length / 4);
   for (let i = 0, p = 0; i < grey.length; i++, p += 4)
     grey[i] = (299 * pixels[p] + 587 * pixels[p + 1] + 114 * pixels[p + 2]) / 255000;
   return grey;
 }
 
+// One of red, green and blue in [0, 1], of every pixel.
+/** @type {(pixels: Uint8ClampedArray, channel: number) => Float64Array} */
+function channelLevels(pixels, channel) {
+  const levels = new Float64Array(pixels.length / 4);
+  for (let i = 0; i < levels.length; i++) levels[i] = pixels[4 * i + channel] / 255;
+  return levels;
+}
+
+// The features of pixels: grey, or red, green and blue next to each other, averaged to a size.
+/** @type {(pixels: Uint8ClampedArray, height: number, width: number, images: Images) => Float64Array} */
+export function featuresOf(pixels, height, width, { size, colour }) {
+  if (!colour) return areaAverage(greyLevels(pixels), height, width, size);
+  const channels = [0, 1, 2].map((c) => areaAverage(channelLevels(pixels, c), height, width, size));
+  const out = new Float64Array(3 * channels[0].length);
+  channels.forEach((levels, c) => levels.forEach((v, k) => (out[3 * k + c] = v)));
+  return out;
+}
+
 // Every cell gets the mean of the area that it covers, fractions of pixels included.
 /** @type {(image: Float64Array, height: number, width: number, size: [number, number]) => Float64Array} */
-export function areaAverage(image, height, width, [toHeight, toWidth]) {
+function areaAverage(image, height, width, [toHeight, toWidth]) {
   const rows = averagedRows(image, height, width, toHeight);
   const turned = transposed(rows, toHeight, width);
   return transposed(averagedRows(turned, width, toHeight, toWidth), toWidth, toHeight);

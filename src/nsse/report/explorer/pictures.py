@@ -1,7 +1,8 @@
-"""The samples behind the points, small enough for a page: grey pictures, or rows of numbers."""
+"""The samples behind the points, small enough for a page: pictures, or rows of numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,9 +31,9 @@ def checked_preparation(told: Mapping[str, Any] | None, n_features: int) -> Prep
         rule = f"be None or have a kind, one of {', '.join(map(repr, KINDS))}"
         raise rule_error("preparation", rule, told, "Leave it None for a plain array.")
     known = Preparation.from_dict({"unit_norm": False, "n_features": n_features} | given)
-    if isinstance(known, ImagePreparation) and known.size[0] * known.size[1] != n_features:
+    if isinstance(known, ImagePreparation) and math.prod(known.image_shape) != n_features:
         cure = "Give the height and width of the images that were fitted."
-        raise rule_error("preparation", f"have a size of {n_features} pixels", given["size"], cure)
+        raise rule_error("preparation", f"have a size of {n_features} levels", given["size"], cure)
     if isinstance(known, TablePreparation) and len(known.features) != n_features:
         cure = "Name the columns that were fitted, without the label."
         names = f"{len(known.features)} names"
@@ -72,39 +73,38 @@ def pictures_or_rows(preparation: Preparation, findings: Findings) -> dict[str, 
 
 
 def _pictures(X: Floats, preparation: ImagePreparation) -> dict[str, Any]:
-    height, width = preparation.size
-    images = X.reshape(-1, height, width)
-    smaller = thumbnail_size((height, width), len(images))
-    grey = quantised(images, bool(preparation.unit_norm))
-    if smaller != (height, width):
-        grey = np.stack([np.rint(area_average(image.astype(float), smaller)) for image in grey])
+    images = X.reshape(-1, *preparation.image_shape)
+    smaller = thumbnail_size(preparation.size, images.size)
+    levels = quantised(images, bool(preparation.unit_norm))
+    if smaller != tuple(preparation.size):
+        levels = np.stack([np.rint(area_average(image.astype(float), smaller)) for image in levels])
     return {
         "height": smaller[0],
         "width": smaller[1],
-        "grey": block(grey.reshape(len(grey), -1), "u1"),
-        "stretched": not are_grey_levels(X),
+        "levels": block(levels.reshape(len(levels), -1), "u1"),
+        "stretched": not are_levels(X),
     }
 
 
-def are_grey_levels(X: Any) -> bool:
+def are_levels(X: Any) -> bool:
     """Whether values lie in [0, 1], where those of image files lie, divided by a norm or not."""
     return bool(X.shape[0] and X.min() >= 0.0 and X.max() <= 1.0)
 
 
-def thumbnail_size(size: tuple[int, int], n_images: int) -> tuple[int, int]:
-    """The size itself, or a smaller one at which all pictures fit into `PICTURE_BYTES`."""
+def thumbnail_size(size: tuple[int, int], n_levels: int) -> tuple[int, int]:
+    """The size itself, or a smaller one at which all levels of all pictures fit into `PICTURE_BYTES`."""
     height, width = size
-    shrink = min(1.0, float(np.sqrt(PICTURE_BYTES / (height * width * n_images))))
+    shrink = min(1.0, float(np.sqrt(PICTURE_BYTES / n_levels)))
     return max(1, int(height * shrink)), max(1, int(width * shrink))
 
 
 def quantised(images: Floats, unit_norm: bool) -> NDArray[np.uint8]:
-    """256 grey levels: 0 is black and 1 white, where values lie between; else the range of all.
+    """256 levels: 0 is black and 1 white, where values lie between; else the range of all.
 
     Images divided by their norm have lost their brightness: the brightest pixel of each becomes white.
     """
     if unit_norm:
-        low, high = 0.0, images.max(axis=(1, 2), keepdims=True)
+        low, high = 0.0, images.max(axis=tuple(range(1, images.ndim)), keepdims=True)
     else:
         low, high = min(0.0, float(images.min())), max(1.0, float(images.max()))
     span = np.maximum(high - low, np.finfo(float).tiny)

@@ -30,7 +30,7 @@ interface PageData {
 }
 
 type PicturesEntry =
-  { first: number; height: number; width: number; grey: Block<Uint8Array>; stretched: boolean };
+  { first: number; height: number; width: number; levels: Block<Uint8Array>; stretched: boolean };
 
 interface PointsEntry {
   embedding: Block<Float32Array>;
@@ -66,7 +66,7 @@ interface Decision {
   stretch: number;
 }
 
-type Images = { kind: "images"; size: [number, number]; unit_norm: boolean };
+type Images = { kind: "images"; size: [number, number]; unit_norm: boolean; colour?: boolean };
 type LiveEntry = MapEntry & { voters: Partial<MapEntry>[]; preparation: Images | { kind: "array" } };
 
 // One picture of all points: the camera in pixels, sizes and colours, and one point in `every`.
