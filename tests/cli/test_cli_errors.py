@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import warnings
 import zipfile
 
 import numpy as np
@@ -15,6 +17,8 @@ from typer.testing import CliRunner
 
 import nsse
 from nsse.cli.app import app
+from nsse.cli.screen import running
+from nsse.cli.words import typed
 from nsse.exports.files import FORMAT, HEADER
 
 GOOD = "a,b,kind\n1,2,x\n3,4,x\n5,6,y\n7,9,y\n"
@@ -240,6 +244,52 @@ def test_nothing_is_written_over_what_is_read(command, model, tmp_path):
     first = (data, "--label", "kind") if command == "fit" else (model, data)
     assert "name another file than those read" in fails(command, *first, "--out", data)
     assert data.read_text() == GOOD
+
+
+@pytest.mark.parametrize("place", ["no/m.onnx", "m.txt"])
+def test_export_blames_the_option_that_was_typed(place, model, tmp_path):
+    line = fails("export", model, "--onnx", tmp_path / place)
+    assert line.startswith("nsse: `--onnx` must ")
+    assert "--out" not in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("fit", "nowhere.csv", "--label", "kind"), "`DATA` must name a file or folder that exists"),
+        (("fit", "good.csv"), "`--label` must name the column"),
+        (("fit", "good.csv", "--label", "kind", "--ignore", "c"), "`--ignore` must name columns"),
+        (("fit", "good.csv", "--label", "kind", "--category", "c"), "`--category` must name columns"),
+        (("fit", "good.csv", "--label", "kind", "--feature", "c"), "`--feature` must name columns"),
+        (("fit", "more.csv", "--label", "kind"), "or say that it is a `--category`."),
+        (("fit", "good.csv", "--label", "kind", "--n-components", "9"), "`--n-components` must"),
+        (("predict", "nowhere.nsse", "good.csv"), "`MODEL` must name a file that exists"),
+        (("predict", "good.csv", "good.csv"), "`MODEL` must name a model file"),
+        (("info", "nowhere.nsse"), "`MODEL` must name a file that exists"),
+        (("predict", "model.nsse", "more.csv"), "left out with `--ignore`"),
+        (("bench", "good.csv", "--label", "kind", "--per-class", "2"), "`--per-class` must"),
+    ],
+)
+def test_errors_name_what_was_typed(arguments, words, model, tmp_path):
+    folder = model.parent
+    (folder / "more.csv").write_text("a,b,c,kind\n1,2,3,x\n3,4,o,x\n5,6,5,y\n7,9,6,y\n")
+    ours = {path.name for path in folder.iterdir()} | {"nowhere.csv", "nowhere.nsse"}
+    typed = [folder / one if one in ours else one for one in arguments]
+    out = ("--out", tmp_path / "m.nsse") if arguments[0] == "fit" else ()
+    result = CliRunner().invoke(app, [str(a) for a in (*typed, *out)], catch_exceptions=False)
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert words in line
+    # No parameter of Python is left, whatever its name.
+    names = re.findall("`([^`]*)`", line)
+    assert all(name.isupper() or name.startswith(("--", "nsse")) for name in names), names
+
+
+@pytest.mark.filterwarnings("always")
+def test_warnings_name_what_was_typed(capsys):
+    with running(False), typed({"sigma": "--sigma"}):
+        warnings.warn("Lower `sigma` or `mu2`.", stacklevel=1)
+    assert capsys.readouterr().err == "nsse: warning: Lower `--sigma` or `mu2`.\n"
 
 
 def test_a_data_set_that_is_not_there_leaves_no_folder(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from nsse.datasets import _mnist as mnist_module
-from nsse.datasets import cache_home, load_dataset, load_image_folder
+from nsse.datasets import cache_home, colour_gain, load_dataset, load_image_folder, load_inputs
 from nsse.datasets._cache import through_cache
 from nsse.datasets._download import Download
 from nsse.datasets._images import area_average, read_levels
@@ -210,6 +210,53 @@ def test_colour_is_kept_on_request(zoo: Path) -> None:
     channels = data.X[others].reshape(8, 12, 3)
     np.testing.assert_allclose(channels, np.repeat(channels[:, :, :1], 3, axis=2), atol=0)
     np.testing.assert_array_equal(load_image_folder(zoo, size=(4, 3)).X, grey.X)  # each its own cache
+
+
+def folder_of(tmp_path: Path, image_of) -> Path:
+    """Two classes of twelve images each, as a function of class, number and random numbers."""
+    rng = np.random.default_rng(0)
+    for code, name in enumerate(("one", "two")):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        for number in range(12):
+            image_of(code, rng).save(tmp_path / "images" / name / f"{number}.png")
+    return tmp_path / "images"
+
+
+def hue_and_form(code: int, rng, hue: float, form: float):
+    """Noise whose hue, or whose upper half, tells its class; grey has the same mean either way."""
+    levels = rng.uniform(0.3, 0.7, (20, 20, 1)) * np.ones(3)
+    levels[:10] += form * (code - 0.5)
+    levels += hue * (code - 0.5) * np.array([1.0, -0.299 / 0.587, 0.0])
+    return Image.fromarray(np.rint(255 * np.clip(levels, 0, 1)).astype(np.uint8))
+
+
+def test_colour_is_advised_where_it_tells_classes_apart(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, lambda code, rng: hue_and_form(code, rng, hue=0.4, form=0.0))
+    gain = colour_gain(folder, load_inputs(folder))
+    assert gain is not None
+    assert gain.colour_error == 0.0
+    assert gain.grey_error > 0.25
+    # The literal nearest neighbour, in grey of 16 x 16.
+    inputs = load_inputs(folder, size=(16, 16))
+    nearest = [
+        min((float(np.sum((x - z) ** 2)), k) for k, z in enumerate(inputs.X) if k != i)[1]
+        for i, x in enumerate(inputs.X)
+    ]
+    assert gain.grey_error == pytest.approx(np.mean(inputs.y[nearest] != inputs.y), abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "image_of",
+    [
+        lambda code, rng: hue_and_form(code, rng, hue=0.4, form=0.5),  # grey does as well
+        lambda code, rng: hue_and_form(0, rng, hue=0.4, form=0.0),  # neither does
+        lambda code, rng: hue_and_form(code, rng, hue=0.0, form=0.0).convert("L"),  # no colour
+        lambda code, rng: hue_and_form(code, rng, hue=0.0, form=0.0),  # no colour, in three channels
+    ],
+)
+def test_colour_is_not_advised_elsewhere(image_of, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, image_of)
+    assert colour_gain(folder, load_inputs(folder)) is None
 
 
 @pytest.mark.parametrize("colour", [False, True])
