@@ -165,3 +165,28 @@ def test_completion_can_be_shown_for_every_shell(which):
     done = shell("--show-completion", which, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
     assert done.returncode == 0
     assert "_NSSE_COMPLETE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--help"], 0),
+        (["datasets"], 0),
+        (["info", "model.nsse"], 0),
+        (["predict", "nowhere.nsse", "data.npz"], 2),
+        (["predict", "model.nsse", "data.npz", "--out", "labels.txt"], 2),
+        (["export", "model.nsse", "--onnx", "graph.txt"], 2),
+    ],
+)
+def test_nobody_waits_for_scikit_learn_who_does_not_need_it(arguments, code, data):
+    nsse.save(nsse.NSSE().fit(np.eye(4), [0, 0, 1, 1]), data.with_name("model.nsse"))
+    program = (
+        "import sys\nfrom nsse.cli import main\n"
+        f"sys.argv = {['nsse', *arguments]!r}\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    status = end.code\n"
+        "print('\\n', status, sorted({'sklearn', 'scipy', 'polars', 'skops'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=data.parent, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines()[-1].strip() == f"{code} []", done.stderr

@@ -47,14 +47,15 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Compare the labels of a model with the true ones: error, confusions, what trust buys."""
-    from nsse.certificates import answers
-    from nsse.cli.models import read
-
     with running(as_json) as screen:
+        from nsse.cli.models import read
+
         opened, inputs = read(
             model, data, ignore, screen, label=label, labelled=True, id=id, skip_broken=skip_broken
         )
         _check_known(opened.last.classes_, inputs.y, data)
+        from nsse.certificates import answers
+
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
             said = answers(opened.model, inputs.X)
         confusion = _confusion(opened.last.classes_, inputs.y, said.label)

@@ -26,12 +26,13 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a model as an ONNX graph, which runs without Python."""
-    from nsse.cli.models import open_model
-    from nsse.exports import to_onnx
-
     with running(as_json) as screen:
         check_out(onnx, (".onnx",), read=[model], option="--onnx")
+        from nsse.cli.models import open_model
+
         opened = open_model(model)
+        from nsse.exports import to_onnx
+
         with screen.busy("Writing the graph"), typed(MODEL):
             graph = to_onnx(opened.model, dtype)
             # What is done to samples before the graph sees them is no part of it, but is told.

@@ -36,9 +36,13 @@ class Opened:
 
 def open_model(path: Path) -> Opened:
     """Load a model, with the preparation that its file tells or that the model itself implies."""
+    from nsse.exports import read_header
+
+    with typed(MODEL):
+        header = read_header(path)  # what is no model file is told before scikit-learn is waited for
     from nsse.certificates import opened
     from nsse.datasets import check_preparation
-    from nsse.exports import load, read_header
+    from nsse.exports import load
 
     with typed(MODEL):
         model = load(path)
@@ -47,7 +51,7 @@ def open_model(path: Path) -> Opened:
         rule = "hold an embedding of nsse, alone or at the end of a pipeline"
         got = f"{path}, {type(model).__name__}"
         raise rule_error("MODEL", rule, got, "Fit one with `nsse fit`.")
-    told, first = read_header(path).metadata, [*before, last][0]
+    told, first = header.metadata, [*before, last][0]
     told = told if told is not None and "kind" in told else _implied(first)
     with typed(MODEL):
         preparation = check_preparation(told, int(first.n_features_in_))

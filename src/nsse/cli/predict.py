@@ -37,13 +37,14 @@ def predict(
     DISTANCE is that to the nearest training sample in the embedding. RADIUS is certified: no change of
     the prepared sample by less than it changes the label.
     """
-    from nsse.certificates import answers
-    from nsse.cli.models import read
-
     with running(as_json) as screen:
         if out is not None:
             check_out(out, (".csv", ".parquet"), read=[model, data])
+        from nsse.cli.models import read
+
         opened, inputs = read(model, data, ignore, screen, id=id, skip_broken=skip_broken)
+        from nsse.certificates import answers
+
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
             said = answers(opened.model, inputs.X)
             columns = first_column(inputs) | {
@@ -71,12 +72,12 @@ def transform(
     as_json: Json = False,
 ) -> None:
     """Embed new samples by the learned map: one row each, one column per dimension."""
-    import numpy as np
-
-    from nsse.cli.models import read
-
     with running(as_json) as screen:
         check_out(out, (".csv", ".parquet", ".npy"), read=[model, data])
+        import numpy as np
+
+        from nsse.cli.models import read
+
         opened, inputs = read(model, data, ignore, screen, id=id, skip_broken=skip_broken)
         embedding = np.asarray(opened.model.transform(inputs.X))
         screen.result = {"n_samples": len(embedding), "n_components": embedding.shape[1]}

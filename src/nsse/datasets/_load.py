@@ -12,7 +12,6 @@ from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 
 from nsse._errors import rule_error
 from nsse.datasets._folder import read_folder
@@ -221,6 +220,8 @@ def _as_dataset(found: ImageSet, name: str, unit_norm: bool) -> Dataset:
 
 
 def _read_digits(_data_home: DataHome, _size: Size) -> ImageSet:
+    from sklearn.datasets import load_digits  # which nothing else here needs
+
     bunch = load_digits()
     return ImageSet(
         images=bunch.images / 16.0,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,44 +29,15 @@ from nsse.exports.archive import Archive, packed, stored, stored_inside
 from nsse.exports.checks import check_model
 from nsse.exports.damage import no_model, told_as_damage
 from nsse.exports.facts import checked_metadata, facts_of
+from nsse.exports.header import FORMAT, HEADER, Header, read_header
 from nsse.exports.names import living_name, rename, written_name
 from nsse.exports.search_trees import without_search_trees
 from nsse.exports.tree import check_text, types_in
 from nsse.exports.trusted import is_blind, only_loaders, trusted_types
 
-# Raised whenever an older nsse could not read, or would misread, what `save` writes.
-FORMAT = 2
-HEADER, TREE = "nsse.json", "schema.json"
-_TEXTS = "model", "nsse", "sklearn", "numpy"
+TREE = "schema.json"
 # Undoes the repetitions of the schema and of images; the highest levels take far longer for little.
 COMPRESSION = 5
-
-
-@dataclass(frozen=True)
-class Header:
-    """What a model file says about itself.
-
-    Attributes
-    ----------
-    format : int
-        Version of the format.
-    model : str
-        Class of the model.
-    nsse, sklearn, numpy : str
-        Versions that wrote the file.
-    metadata : dict or None
-        What was passed to `save`.
-    facts : dict
-        Parameters, classes, sizes and kernel scale of the model; empty in files of early versions.
-    """
-
-    format: int
-    model: str
-    nsse: str
-    sklearn: str
-    numpy: str
-    metadata: dict[str, Any] | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
 
 
 def save(
@@ -163,36 +134,6 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
             raise no_model(source, f"a {type(model).__name__} in it")
         check_model(model)
     return model
-
-
-def read_header(path: str | os.PathLike[str]) -> Header:
-    """Read what a model file says about itself, without loading the model.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    Header
-        Versions, class, metadata and facts.
-    """
-    source = Path(path)
-    if not source.exists():
-        message = rule_message("path", "name a file that exists", str(source), "Check its spelling.")
-        raise FileNotFoundError(message)
-    with told_as_damage(source):
-        archive = Archive(source.read_bytes())
-        if HEADER not in archive:
-            raise no_model(source, f"an archive without {HEADER}")
-        fields = json.loads(archive.read(HEADER))
-        metadata, facts = fields.get("metadata"), fields.get("facts", {})
-        if not isinstance(metadata, dict | None) or not isinstance(facts, dict):
-            raise ValueError(f"{HEADER} with metadata or facts that are no dict")
-        # A later format may say more about itself.
-        told: dict[str, Any] = {name: str(fields[name]) for name in _TEXTS}
-        return Header(int(fields["format"]), **told, metadata=metadata, facts=facts)
 
 
 def _audited(content: bytes, names: list[str]) -> tuple[bytes, list[str]]:
