@@ -283,6 +283,7 @@ def test_images_are_named_labelled_and_prepared(folder):
 
 def test_new_images_are_prepared_alike_wherever_they_lie(folder):
     inputs = load_inputs(folder, size=(4, 5))
+    (folder / "dog" / ".thumbnails").mkdir()  # hidden, and no class
     for path, rows, names in (
         (folder, range(6), inputs.names),
         (folder / "dog", (3, 4, 5), ["0.png", "1.png", "2.png"]),

@@ -270,3 +270,17 @@ def test_a_second_interrupt_stops():
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, Y)
     assert not hasattr(search, "best_estimator_")
+
+
+@pytest.mark.slow
+def test_a_rare_class_is_found_if_its_mistakes_count():
+    # Eight samples of one digit beside a hundred of another: the README says what to do.
+    X, y = load_digits(return_X_y=True)
+    missed = {"untuned": [], "balanced": []}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        often, rare = (rng.permutation(np.flatnonzero(y == digit)) for digit in (3, 8))
+        train, test = np.concatenate([often[:100], rare[:8]]), rare[8:]
+        for name, model in (("untuned", NSSE()), ("balanced", NSSECV(scoring="balanced_accuracy"))):
+            missed[name].append(1.0 - model.fit(X[train], y[train]).score(X[test], y[test]))
+    assert np.mean(missed["balanced"]) < 0.5 * np.mean(missed["untuned"])

@@ -124,6 +124,11 @@ def _told_apart(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     return images, [path for path in paths if path not in set(images)]
 
 
+def has_folders(folder: Path) -> bool:
+    """Whether a folder shows others inside."""
+    return bool(_entries_of(folder, only_folders=True))
+
+
 def _entries_of(folder: Path, *, only_folders: bool = False) -> list[Path]:
     """What a folder shows, by name; names that begin with a dot are hidden, as everywhere."""
     shown = [path for path in folder.iterdir() if not path.name.startswith(".")]

@@ -23,7 +23,7 @@ from nsse.datasets._columns import (
     names_of,
     prepared,
 )
-from nsse.datasets._folder import PICTURES, read_folder, read_pictures
+from nsse.datasets._folder import PICTURES, has_folders, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Size, unit_rows
 from nsse.datasets._load import checked_size
 from nsse.datasets._preparation import ArrayPreparation, ImagePreparation, Preparation, TablePreparation
@@ -248,7 +248,7 @@ def _pictures(
     source: Path, known: ImagePreparation, labelled: bool | None, skip_broken: bool
 ) -> ImageSet:
     colour = known.colour
-    if source.is_dir() and (labelled or any(path.is_dir() for path in source.iterdir())):
+    if source.is_dir() and (labelled or has_folders(source)):
         fewest = {"fewest_images": 1, "fewest_classes": 1}
         return read_folder(source, known.size, **fewest, colour=colour, skip_broken=skip_broken)
     if labelled:
