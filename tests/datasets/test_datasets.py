@@ -546,7 +546,7 @@ def test_images_of_different_sizes_need_a_size(orl: Path) -> None:
 
 def test_black_image_has_no_unit_norm(orl: Path) -> None:
     write_pgm(orl / "orl_faces" / "s40" / "10.pgm", np.zeros((2, 3), dtype=np.uint8))
-    wording = r"^`unit_norm` must be False where an image is all black.* Got '.*10\.pgm'\. Replace"
+    wording = r"^`unit_norm` must not be taken where an image is all black.* Got '.*10\.pgm'\. Replace"
     with pytest.raises(ValueError, match=wording):
         load_dataset("orl", data_home=orl, unit_norm=True)
     assert load_dataset("orl", data_home=orl).X[-1].max() == 0

@@ -47,10 +47,9 @@ def colour_gain(path: str | os.PathLike[str], inputs: Inputs) -> ColourGain | No
     files = [Path(path) / name for name in inputs.names or ()]
     # A name that is no UTF-8 is not the one that it has on disk.
     chosen = [place for place in _some_of_each(np.asarray(inputs.y)) if files[place].is_file()]
-    colours = [_small(files[place]) for place in chosen]
-    if not any(np.ptp(image, axis=2).any() for image in colours):
+    if not any(_may_have_colour(files[place]) for place in chosen):
         return None
-    X, y = np.stack(colours), np.asarray(inputs.y)[chosen]
+    X, y = np.stack([_small(files[place]) for place in chosen]), np.asarray(inputs.y)[chosen]
     unit_norm = bool(inputs.preparation["unit_norm"])
     in_grey, in_colour = (_is_wrong(levels, y, unit_norm) for levels in (X @ _GREY, X))
     # Where they disagree, either is right with probability one half if neither is better (McNemar).
@@ -67,6 +66,11 @@ def _some_of_each(y: NDArray[Any]) -> list[int]:
     places = [np.flatnonzero(codes == code) for code in range(len(classes))]
     spread = [own[np.unique(np.linspace(0, len(own) - 1, most).astype(int))] for own in places]
     return [int(place) for own in spread for place in own]
+
+
+def _may_have_colour(path: Path) -> bool:
+    with import_pillow().open(path) as image:
+        return image.mode in _IN_COLOUR
 
 
 def _small(path: Path) -> Floats:
