@@ -139,9 +139,10 @@ def import_pillow() -> Any:
 
 def upright(image: Image) -> Image:
     """Turned as EXIF says, which browsers obey; inks become red, green and blue as they do there."""
-    image.load()  # Pillow turns TIFF images by itself, and then says so
-    # Not by Pillow's `exif_transpose`, which writes EXIF anew and fails where a camera wrote nonsense.
-    turn = _TURNS.get(image.getexif().get(_ORIENTATION, 1))
+    image.load()
+    # Pillow turns TIFF by itself; some of its versions forget to say that they did. Others are not
+    # turned by its `exif_transpose`, which writes EXIF anew and fails where a camera wrote nonsense.
+    turn = None if image.format == "TIFF" else _TURNS.get(image.getexif().get(_ORIENTATION, 1))
     turned = image if turn is None else image.transpose(import_pillow().Transpose[turn])
     return turned.convert("RGB") if turned.mode == "CMYK" else turned
 
