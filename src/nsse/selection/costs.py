@@ -110,7 +110,8 @@ def _round(one: Round, grid: QuickGrid, sizes: Sizes) -> Work:
     N, v, r = sizes.n_rows, sizes.n_valid, sizes.n_axes
     n, n_weighted = sizes.n_features, min(len(grid.relevances), one.n_kernels)
     # Features with weights have distances of their own.
-    reweighed = Work(products=(N + v) * N * n).times(np.count_nonzero(grid.relevances[:n_weighted]))
+    n_reweighed = int(np.count_nonzero(grid.relevances[:n_weighted]))
+    reweighed = Work(products=(N + v) * N * n).times(n_reweighed)
     n_metrics = min(n_weighted * sum(np.isfinite(grid.shrinkages)), one.n_kernels)
     # Distances along the axes, once and in every metric.
     measured = Work(products=(N + v) * N * r, values=METRIC_PASSES * (N + v) * N)

@@ -318,11 +318,12 @@ class _Search:
 
     def _judged(self, labels: Ints, truth: Ints) -> Floats:
         if self.score is None:
-            return np.asarray((labels == truth) @ self._shares(truth))
+            weights = self._weights(truth)
+            return np.asarray((labels == truth) @ weights / weights.sum())
         flat = [self.score(row, truth) for row in labels.reshape(-1, len(truth))]
         return np.reshape(flat, labels.shape[:-1])
 
-    def _shares(self, truth: Ints) -> Floats:
+    def _weights(self, truth: Ints) -> Floats:
         """How much each of the samples held out counts.
 
         One sample at least is held out of every class, of a small one hence too many: classes count as
@@ -330,7 +331,7 @@ class _Search:
         """
         sizes, held_out = np.bincount(self.codes), np.bincount(truth)
         weights = sizes[truth] / held_out[truth]
-        return np.asarray(weights / weights.sum())
+        return np.asarray(weights / weights[0])  # ones, to the bit, where classes are of equal size
 
 
 @dataclass(frozen=True)
