@@ -156,7 +156,7 @@ def test_what_was_chosen_is_said_in_words(iris, tmp_path):
     (line,) = [line for line in run(*common).stdout.splitlines() if line.startswith("Chose ")]
     search = nsse.load(tmp_path / "m.nsse")
     best = search.best_estimator_
-    metric = f"the within-class metric with shrinkage {best.shrinkage:g}"
+    metric = f"the within-class metric with shrinkage {best.shrinkage:g}, relevance {best.relevance:g}"
     reader = {"nearest": "the nearest neighbour", "scores": "the largest class score"}[best.classifier]
     assert line == (
         f"Chose {'Euclidean distances' if best.metric == 'euclidean' else metric}, "
