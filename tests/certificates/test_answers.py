@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from nsse import LDE, LFDA, NSSE, NSSECV, NYS, SPE, SUPLAP, IsoKRR, MReg
-from nsse.certificates import answers, opened
+from nsse.certificates import answers, certified_radius, opened
 from nsse.extensions import GaussianExpansion
 
 GAUSSIAN = [
@@ -77,7 +77,8 @@ def test_pipelines_are_opened(blobs, new_points):
     X = inner[0].transform(scaler.transform(new_points))
     said = answers(model, new_points)
     np.testing.assert_array_equal(said.label, model.predict(new_points))
-    np.testing.assert_array_equal(said.radius, last.certified_radius(X))
+    np.testing.assert_array_equal(said.model_radius, last.certified_radius(X))
+    np.testing.assert_array_equal(said.radius, certified_radius(model, new_points))
 
 
 def test_radii_may_be_left_out_and_bounds_are_checked(blobs, new_points):

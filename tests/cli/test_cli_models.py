@@ -252,16 +252,22 @@ def test_predict_shows_or_tells_what_it_does_not_write(iris, fitted):
     assert set(result["predictions"][0]) == {"row", "label", "distance", "radius"}
 
 
-def test_radii_of_a_pipeline_hold_for_the_standardised_columns(iris, tmp_path):
+def test_radii_of_a_pipeline_hold_for_the_columns_as_they_are(iris, tmp_path):
     folder, X, y, X_new, _ = iris
     path = tmp_path / "m.nsse"
     run("fit", folder / "train.csv", "--label", "species", "--out", path, "--standardize")
     result = run("predict", path, folder / "test.csv", "--out", tmp_path / "l.csv")
     scaler = StandardScaler().fit(X)
     model = nsse.NSSE().fit(scaler.transform(X), y)
-    radii = [float(row["radius"]) for row in rows_of(tmp_path / "l.csv")]
-    np.testing.assert_allclose(radii, model.certified_radius(scaler.transform(X_new)), rtol=1e-9)
-    assert "measured on transformed columns" in result.stdout
+    written = rows_of(tmp_path / "l.csv")
+    raw, scaled = ([float(row[name]) for row in written] for name in ("radius", "radius_scaled"))
+    np.testing.assert_allclose(scaled, model.certified_radius(scaler.transform(X_new)), rtol=1e-9)
+    # The same kernel in the columns as they are: A'diag(1/s) is what a change is multiplied by.
+    in_metric = model.certified_radius(scaler.transform(X_new), units="metric")
+    stretch = np.linalg.norm(np.diag(1 / scaler.scale_) @ model.metric_.transform(np.eye(X.shape[1])), 2)
+    np.testing.assert_allclose(raw, in_metric / stretch, rtol=1e-9)
+    assert "measured on the columns as they are" in result.stdout
+    assert "below radius_scaled, measured on scaled columns" in result.stdout
 
 
 def test_without_certificates_predict_says_why(blobs, tmp_path):

@@ -19,12 +19,12 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 
 from nsse import LFDA, NSSE, NSSECV, SUPLAP, IsoKRR
 from nsse.certificates import FunctionSpace
+from nsse.certificates.steps import scaling_of
 from nsse.datasets import load_dataset
 from nsse.report import Samples, write_report
 from nsse.report.explorer import facts, live, pictures
 from nsse.report.explorer.blocks import block, script_safe_json
 from nsse.report.explorer.models import find, steps_and_judge
-from nsse.report.explorer.scaling import affine_of
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_models_in_all_their_forms(tmp_path, digits, samples, kind):
 def test_scalers_fold_into_one_step(digits, steps):
     model = make_pipeline(*steps, NSSE.as_published(n_components=3)).fit(digits.X, digits.codes)
     before, core = steps_and_judge(model)
-    folded = affine_of(before, core)
+    folded = scaling_of(before, core.n_features_in_)
     np.testing.assert_allclose(
         digits.X * folded.factor + folded.offset, model[:-1].transform(digits.X), atol=1e-12
     )

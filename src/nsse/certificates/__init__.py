@@ -3,6 +3,7 @@
 - ``function_space``: the map f = Σ c_i exp(−‖x − z_i‖²/σ²) in the space of its kernel, and its rounding;
 - ``decisions``: what classifiers do with f(x), as affine scores;
 - ``radii``: the distance within which no change of x changes its label;
+- ``steps``: radii through the affine steps of a pipeline, in the units of the samples;
 - ``asking``: embedding, label and radius from one evaluation of f;
 - ``jacobians``, ``lipschitz``: Proposition 1, tighter bounds, and the steepest place found;
 - ``theorem``: Theorem 1 of the paper, term by term;
@@ -15,12 +16,12 @@ returns are in `nsse.report`; the mathematics is in ``docs/certificates.md``.
 from importlib import import_module
 from typing import Any
 
-from nsse.certificates.asking import Answers, answers
+from nsse.certificates.asking import Answers, answers, certified_radius
 from nsse.certificates.decisions import Decision, decision_of
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.generalization import GeneralizationReport, generalization_report
 from nsse.certificates.lipschitz import LipschitzBounds, lipschitz_bounds, row_sum_bound
-from nsse.certificates.models import certified_radius, expansion_of, opened
+from nsse.certificates.models import expansion_of, opened
 from nsse.certificates.radii import Certificate
 from nsse.certificates.rejection import RiskCoverage, Selection, risk_coverage
 from nsse.certificates.theorem import Theorem1, theorem_1

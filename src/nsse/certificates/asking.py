@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
+from nsse._errors import rule_error
 from nsse.certificates.decisions import decision_of
 from nsse.certificates.function_space import FunctionSpace
-from nsse.certificates.models import check_certified, check_units, map_at, opened
+from nsse.certificates.models import check_certified, map_at, opened
 from nsse.certificates.radii import Certificate, check_bound
+from nsse.certificates.steps import NotAffineError, Passage, affine_of
 from nsse.certificates.votes import vote_radii, winners
 
 Floats = NDArray[np.float64]
@@ -31,11 +33,15 @@ class Answers:
     label : ndarray of shape (n_samples,)
         What `predict` gives.
     radius : ndarray of shape (n_samples,) or None
-        What `certified_radius` gives; None where nothing is proved, or nothing was asked for.
+        What `certified_radius` gives, in the units of X; None where nothing is proved, or nothing was
+        asked for.
     unproved : str
         Why there is no radius; empty where there is one.
     training : ndarray of shape (n_training, n_components)
         The embedding of the training samples.
+    model_radius : ndarray of shape (n_samples,) or None
+        Radii of changes to what the model takes, behind the steps of a pipeline: there even where one
+        of these is not affine. Without steps the same as `radius`.
     """
 
     embedding: NDArray[Any]
@@ -43,6 +49,7 @@ class Answers:
     radius: Floats | None
     unproved: str
     training: NDArray[Any]
+    model_radius: Floats | None = None
 
     @cached_property
     def distance(self) -> Floats:
@@ -58,8 +65,8 @@ def answers(model: Any, X: Any, *, bound: str | None = "directional") -> Answers
     Parameters
     ----------
     model : estimator
-        Fitted, one of this library's methods, alone or at the end of a pipeline: radii are then
-        lengths of changes to what the steps before it give.
+        Fitted, one of this library's methods, alone or at the end of a pipeline. Radii are in the units
+        of X where the steps before it are affine (`Answers.radius`).
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples.
     bound : {"directional", "rkhs", "row_sum", "proposition_1"} or None, default="directional"
@@ -70,19 +77,80 @@ def answers(model: Any, X: Any, *, bound: str | None = "directional") -> Answers
     Answers
         As arrays.
     """
-    before, last = opened(model)
+    return answers_behind(*opened(model), X, bound)
+
+
+def answers_behind(before: list[Any], last: Any, X: Any, bound: str | None = "directional") -> Answers:
+    """The same of a model and the steps before it."""
     check_is_fitted(last)
-    for step in before:
-        X = step.transform(X)
-    said = [_said(voter, X, bound) for voter in getattr(last, "voters_", [last])]
+    Z, passage, not_affine = _passed(before, X, bound)
+    said = [_said(voter, Z, bound, passage) for voter in getattr(last, "voters_", [last])]
+    if not_affine:
+        told = [one.unproved or not_affine for one in said]
+        said = [replace(one, radius=None, unproved=why) for one, why in zip(said, told, strict=True)]
     best = said[0]
     if len(said) == 1:
         return best
     votes = np.column_stack([np.searchsorted(last.classes_, one.label) for one in said])
-    radii = [one.radius for one in said if one.radius is not None]
-    radius = vote_radii(votes, np.column_stack(radii)) if len(radii) == len(said) else None
-    unproved = next((one.unproved for one in said if one.unproved), "")
-    return Answers(best.embedding, last.classes_[winners(votes)], radius, unproved, best.training)
+    return Answers(
+        best.embedding,
+        last.classes_[winners(votes)],
+        _of_the_vote(votes, [one.radius for one in said]),
+        next((one.unproved for one in said if one.unproved), ""),
+        best.training,
+        _of_the_vote(votes, [one.model_radius for one in said]),
+    )
+
+
+def _of_the_vote(votes: NDArray[np.intp], radii: list[Floats | None]) -> Floats | None:
+    known = [radius for radius in radii if radius is not None]
+    return vote_radii(votes, np.column_stack(known)) if len(known) == len(radii) else None
+
+
+def _passed(before: list[Any], X: Any, bound: str | None) -> tuple[Any, Passage | None, str]:
+    """What the model sees, the way there where it is affine, and else which step is not."""
+    not_affine = ""
+    if before and bound is not None:
+        try:
+            passage = Passage.of(before, X)
+            return passage.Z, passage, ""
+        except NotAffineError as error:
+            not_affine = str(error)
+    for step in before:
+        X = step.transform(X)
+    return X, None, not_affine
+
+
+def certified_radius(
+    model: Any, X: Any, bound: str = "directional", *, units: str = "samples"
+) -> Floats:
+    """Certified radii of predictions, through pipelines and votes.
+
+    Proved, not estimated: no sample that differs from x by less than its radius gets another label.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: a Gaussian expansion with a classifier whose decision is known, an `NSSECV`, or a
+        pipeline with one of them at its end and affine steps before it. These are scikit-learn's
+        scalers, PCA and other linear projections, selections of features, imputers of what is missing,
+        and `WithinMetric`, `LFDA`, `LDE`; others are refused by name.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples, as the first step takes them. What is missing from a sample is no part of it that could
+        change.
+    bound : {"directional", "rkhs", "row_sum", "proposition_1"}, default="directional"
+        See `Certificate.radius`.
+    units : {"samples", "model", "metric"}, default="samples"
+        "samples" gives the radius of a ball in the units of ``X``: the largest inside the ellipsoid that
+        the other two describe. "model" measures the change of what the last step takes, of standardised
+        columns for instance; "metric" that in the metric of the model, which a vote has none of.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Radii: 0 where nothing is certain, ``inf`` where no change of x can change the label.
+    """
+    return certified_labels(model, X, bound, units)[1]
 
 
 def certified_labels(
@@ -91,16 +159,38 @@ def certified_labels(
     """Labels and certified radii of a model that must have them, from one evaluation of its map."""
     check_certified(model)
     check_bound(bound)
-    check_units(units)
-    for voter in getattr(model, "voters_", [model]):
+    before, last = opened(model)
+    voters = getattr(last, "voters_", [last])
+    _check_units(units, len(voters))
+    for voter in voters:
         decision_of(voter)  # refuses classifiers of which nothing is known before any work
-    said = answers(model, X, bound=bound) if units == "samples" else _said(model, X, bound, units)
-    assert said.radius is not None
-    return said.label, said.radius
+    if units == "metric":
+        for step in before:
+            X = step.transform(X)
+        said = _said(voters[0], X, bound, None, in_metric=True)
+    else:
+        if units == "samples":
+            for step in before:
+                affine_of(step)  # refuses steps of which nothing is known
+        said = answers(model, X, bound=bound)
+    radius = said.radius if units == "samples" else said.model_radius
+    assert radius is not None
+    return said.label, radius
 
 
-def _said(model: Any, X: Any, bound: str | None, units: str = "samples") -> Answers:
-    """The answers of a single model."""
+def _check_units(units: Any, n_voters: int) -> None:
+    if units not in ("samples", "model", "metric"):
+        cure = "A ball in the units of X, one of what the last step takes, or one in the model's metric."
+        raise rule_error("units", 'be "samples", "model" or "metric"', units, cure)
+    if units == "metric" and n_voters > 1:
+        rule, cure = "be another than the metric of a vote, whose maps each have one", 'Take "model".'
+        raise rule_error("units", rule, units, cure)
+
+
+def _said(
+    model: Any, X: Any, bound: str | None, passage: Passage | None = None, in_metric: bool = False
+) -> Answers:
+    """The answers of a single model, behind steps that were passed."""
     if not hasattr(type(model), "expansion_"):
         embedding = np.asarray(model.transform(X))
         unproved = f"Nothing is proved about the map of {type(model).__name__}."
@@ -117,7 +207,7 @@ def _said(model: Any, X: Any, bound: str | None, units: str = "samples") -> Answ
     if bound is None:
         return Answers(embedding, label, None, "No radii were asked for.", model.embedding_)
     certificate = Certificate(FunctionSpace.of(model.expansion_), decision)
-    radius = certificate.radius_of(values, label, dtype, bound)
-    if units == "samples":
-        radius = certificate.in_units_of_samples(radius)
-    return Answers(embedding, label, radius, "", model.embedding_)
+    there = certificate.radius_of(values, label, dtype, bound)
+    seen = there if in_metric else certificate.in_units_of_samples(there)
+    radius = seen if passage is None else passage.in_units_of_samples(there, model.expansion_.metric)
+    return Answers(embedding, label, radius, "", model.embedding_, seen)

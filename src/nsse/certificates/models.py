@@ -38,39 +38,24 @@ def expansion_of(model: Any) -> GaussianExpansion:
 
 
 def check_certified(model: Any) -> None:
-    """See that a model is fitted and has certified radii, those of its map or of a vote of several."""
-    if not hasattr(type(model), "certified_radius"):
-        raise _uncertified(model)
-    check_is_fitted(model)
+    """See that a model is fitted and has certified radii, those of its map or of a vote of several.
+
+    At the end of a pipeline too; what stands before it is refused elsewhere (`steps.affine_of`).
+    """
+    last = opened(model)[1]
+    if not hasattr(type(last), "certified_radius"):
+        raise _uncertified(last)
+    check_is_fitted(last)
 
 
 def _uncertified(model: Any) -> TypeError:
     cure = "NSSE, SUPLAP, MReg and IsoKRR do; nothing is proved here about other maps."
     if hasattr(model, "best_estimator_"):
         cure = "Pass its `best_estimator_`."
+    elif isinstance(model, Pipeline):
+        cure = "Pass its last step, and samples as the steps before it give them."
     rule = "have a Gaussian expansion as its map to be certified"
     return TypeError(rule_message("model", rule, type(model).__name__, cure))
-
-
-def certified_radius(model: Any, X: Any, bound: str = "directional") -> Floats:
-    """Certified radii of a model's predictions; see `GaussianMapClassifier.certified_radius`.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted, a Gaussian expansion with a classifier whose decision is known, or an `NSSECV`.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Samples.
-    bound : {"directional", "rkhs", "row_sum", "proposition_1"}, default="directional"
-        See `Certificate.radius`.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Radii in the units of ``X``.
-    """
-    check_certified(model)
-    return np.asarray(model.certified_radius(X, bound=bound))
 
 
 def check_units(units: Any) -> None:

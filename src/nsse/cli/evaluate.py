@@ -150,10 +150,11 @@ def _tell_coverage(screen: Screen, said: Answers, y: Any) -> None:
     """What refusing the least certain predictions buys."""
     from nsse.certificates.rejection import risk_coverage_curve
 
-    if said.radius is None:
+    radius = said.model_radius if said.radius is None else said.radius
+    if radius is None:
         screen.say(f"No certified radii: {said.unproved}")
         return
-    curve = risk_coverage_curve(said.radius, said.label != y)
+    curve = risk_coverage_curve(radius, said.label != y)
     errors = {share: 1.0 - curve.accuracy_at(1.0 - share) for share in REFUSED}
     screen.result["risk_coverage"] = [
         {"coverage": 1.0 - share, "error": error} for share, error in errors.items()

@@ -23,15 +23,14 @@ class Opened:
     last: Any
     preparation: Preparation
 
-    @property
-    def measured_on(self) -> str:
-        """What radii are lengths of: of changes to what the map takes."""
+    def measured_on(self, in_samples: bool) -> str:
+        """What radii are lengths of: of changes to the prepared samples, or to what the map takes."""
         from nsse.datasets import ImagePreparation
 
-        if isinstance(self.preparation, ImagePreparation):
+        if isinstance(self.preparation, ImagePreparation) and in_samples:
             levels = "levels of red, green and blue" if self.preparation.colour else "grey levels"
             return "images of norm 1" if self.preparation.unit_norm else f"{levels} from 0 to 1"
-        return "transformed columns" if self.before else "the columns as they are"
+        return "the columns as they are" if in_samples else "transformed columns"
 
 
 def open_model(path: Path) -> Opened:

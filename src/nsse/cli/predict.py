@@ -13,6 +13,8 @@ from nsse.cli.options import Ignore, Json, KnownId, Model, NewData, SkipBroken
 from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
+    from nsse.certificates import Answers
+    from nsse.cli.models import Opened
     from nsse.datasets import Inputs
 
 SHOWN = 20  # rows on the screen
@@ -35,7 +37,8 @@ def predict(
     """Label new samples, with two measures of trust.
 
     DISTANCE is that to the nearest training sample in the embedding. RADIUS is certified: no change of
-    the prepared sample by less than it changes the label.
+    the prepared sample by less than it changes the label. Of a model that scales columns it is in the
+    units of the columns as they are, and RADIUS_SCALED in those of the scaled ones.
     """
     with running(as_json) as screen:
         if out is not None:
@@ -51,15 +54,26 @@ def predict(
                 "label": said.label.tolist(),
                 "distance": said.distance.tolist(),
             }
-        if said.radius is not None:
-            columns["radius"] = said.radius.tolist()
+        if said.model_radius is not None:
+            columns["radius"] = (said.model_radius if said.radius is None else said.radius).tolist()
+        if opened.before and said.radius is not None and said.model_radius is not None:
+            columns["radius_scaled"] = said.model_radius.tolist()
         screen.result = {"n_samples": len(inputs.X), "labels": _counts(columns["label"])}
         _deliver(screen, columns, out, "predictions")
-        if said.radius is None:
-            screen.say(f"No certified radii: {said.unproved}")
-        else:
-            on = opened.measured_on
-            screen.say(f"A label stays the same under any change below its radius, measured on {on}.")
+        _tell_units(screen, opened, said)
+
+
+def _tell_units(screen: Screen, opened: Opened, said: Answers) -> None:
+    """What radii are lengths of, or why there are none."""
+    if said.model_radius is None:
+        screen.say(f"No certified radii: {said.unproved}")
+        return
+    on = opened.measured_on(in_samples=said.radius is not None)
+    screen.say(f"A label stays the same under any change below its radius, measured on {on}.")
+    if said.radius is None:
+        screen.say(f"Not in the units of the columns: {said.unproved}")
+    elif opened.before:
+        screen.say("So it does under any change below radius_scaled, measured on scaled columns.")
 
 
 def transform(

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from nsse._errors import rule_error
-from nsse.certificates.asking import certified_labels
-from nsse.certificates.models import certified_radius, check_certified
+from nsse.certificates.asking import certified_labels, certified_radius
+from nsse.certificates.models import check_certified, opened
 from nsse.certificates.rejection import Selection, is_between
+from nsse.certificates.steps import affine_of
 
 Floats = NDArray[np.float64]
 
@@ -23,9 +24,11 @@ class SelectivePredictor(BaseEstimator):
     Parameters
     ----------
     model : estimator
-        Fitted, with certificates. It is used as it is and never fitted again.
+        Fitted, with certificates; or a pipeline with such a model at its end and affine steps before it
+        (`nsse.certificates.certified_radius` says which). It is used as it is and never fitted again.
     radius : float, default=None
-        Smallest certified radius of an accepted prediction. Give this or `coverage`.
+        Smallest certified radius of an accepted prediction, in the units of the samples. Give this or
+        `coverage`.
     coverage : float, default=None
         Share of the samples given to `fit` that are to be accepted, above 0 and at most 1.
     rejected : object, default=None
@@ -82,6 +85,8 @@ class SelectivePredictor(BaseEstimator):
             The fitted predictor.
         """
         check_certified(self.model)
+        for step in opened(self.model)[0]:
+            affine_of(step)  # refuses steps through which no radius is carried
         self._check_parameters(X)
         radius = self.radius
         if self.coverage is not None:
@@ -127,6 +132,27 @@ class SelectivePredictor(BaseEstimator):
         elif labels.dtype.kind in "SU":  # room for a longer word
             labels = labels.astype(np.result_type(labels, np.asarray(self.rejected)))
         return np.where(selection.accepted, labels, np.array(self.rejected, dtype=labels.dtype))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of right labels among the accepted samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        float
+            Accuracy where a label is given; NaN where none is. How many are accepted, `select` tells.
+        """
+        selection = self.select(X)
+        y = column_or_1d(y)
+        check_consistent_length(selection.labels, y)
+        right = (selection.labels == y)[selection.accepted]
+        return float(right.mean()) if len(right) else float("nan")
 
     def _check_parameters(self, X: Any) -> None:
         if (self.radius is None) == (self.coverage is None):

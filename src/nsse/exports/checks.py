@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from nsse.certificates import opened
 from nsse.estimators import NSSE, NYS, SPE, MReg, SelectivePredictor, WithinMetric
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._gaussian_map import GaussianMapClassifier
@@ -164,7 +165,7 @@ def _check_search(model: NSSECV) -> None:
 
 
 def _check_selective(model: SelectivePredictor) -> None:
-    inner = model.model
+    inner = opened(model.model)[1]
     _require(isinstance(inner, EmbeddingClassifier) and _is_fitted(inner), "no model to select from")
     _require(_is_number(model.radius_) and not np.isnan(model.radius_), "a radius that is no number")
 

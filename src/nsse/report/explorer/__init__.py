@@ -2,7 +2,6 @@
 
 In the order of the work:
 
-- ``scaling``: steps before a model that only scale features;
 - ``models``: what a model and samples say: points, labels, radii, the trace;
 - ``pictures``: the samples as small pictures or as rows of numbers;
 - ``live``: the map, its classifier and what a certified radius needs, for the page to compute;

@@ -74,13 +74,20 @@ def notes(findings: Findings) -> list[str]:
     return found
 
 
+def is_scaled(findings: Findings) -> bool:
+    """Whether steps change the samples before the model sees them."""
+    return findings.scaling is None or not findings.scaling.is_identity
+
+
 def radius_unit(findings: Findings) -> str:
     """In what radii are measured."""
-    scaled = findings.scaling is None or not findings.scaling.is_identity
+    if findings.beyond:
+        return "units of the features as the model sees them, after the steps before it"
+    if not is_scaled(findings):
+        return "units of the features"
     return (
-        "units of the features as the model sees them, after the steps before it"
-        if scaled
-        else ("units of the features")
+        "the units of the features as they are, before the steps in front of the model: that of the "
+        "largest ball inside a certified ellipsoid, which is longer along features of large spread"
     )
 
 
@@ -93,6 +100,9 @@ def radius_sentence(findings: Findings) -> str:
     if findings.has_labels and 0 < wrong.sum() < len(wrong):
         right, mistaken = np.median(radius[~wrong]), np.median(radius[wrong])
         text += f": {right:.3g} where the label is right, {mistaken:.3g} where it is wrong"
+    if is_scaled(findings) and not findings.beyond:
+        assert findings.model_radius is not None
+        text += f"; measured behind these steps, {np.median(findings.model_radius):.3g}"
     return text + "."
 
 

@@ -150,25 +150,36 @@ export class Live {
   /** @type {(x: Float64Array, source?: string) => void} */
   show(x, source = "") {
     const { stage, stage: { points } } = this;
-    const { place, votes, code, radius } = this.model.tell(x);
+    const { place, votes, code, radius, modelRadius } = this.model.tell(x);
     const neighbors = points.neighbors(place, 8);
-    this.last = { x: Array.from(x), place: Array.from(place), code, radius, neighbors };
+    this.last = { x: Array.from(x), place: Array.from(place), code, radius, modelRadius, neighbors };
     stage.live = { place, code, neighbors: neighbors.slice(0, 4) };
     stage.refresh();
     const told = code === null
       ? [paragraph("This classifier is not computed in the page; see where the sample lands.")]
-      : prediction(stage, votes, code, radius);
+      : prediction(stage, votes, code, this.radiusWords(radius, modelRadius));
     this.result.hidden = false;
     this.result.replaceChildren(
       ...(source ? [paragraph(source)] : []), ...told, ...neighborList(stage, neighbors));
   }
+
+  /** @type {(radius: number, modelRadius: number) => string} */
+  radiusWords(radius, modelRadius) {
+    if (radius === Infinity) return "No change of the sample can change this label.";
+    if (radius === 0) return "Certified radius 0: nothing is certain here.";
+    const what = this.images ? "prepared picture" : "row";
+    const certain = `Certified radius ${number(radius)}: no smaller change of the ${what} changes `
+      + "this label.";
+    if (!this.map.gamma) return certain;
+    return `${certain} Measured on scaled features: ${number(modelRadius)}.`;
+  }
 }
 
-/** @type {(stage: Stage, votes: number[], code: number, radius: number) => HTMLElement[]} */
-function prediction(stage, votes, code, radius) {
+/** @type {(stage: Stage, votes: number[], code: number, certain: string) => HTMLElement[]} */
+function prediction(stage, votes, code, certain) {
   const name = make("strong", {}, `Predicted ${stage.points.className(code)}`);
   const voted = votes.length > 1 ? [paragraph(voteWords(votes, code, stage.points))] : [];
-  return [make("p", { class: "row" }, swatch(stage, code), name), ...voted, paragraph(radiusWords(radius))];
+  return [make("p", { class: "row" }, swatch(stage, code), name), ...voted, paragraph(certain)];
 }
 
 /** @type {(votes: number[], code: number, points: Points) => string} */
@@ -176,13 +187,6 @@ function voteWords(votes, code, points) {
   const loyal = votes.filter((vote) => vote === code).length;
   const drawn = votes[0] === code ? "" : ` The map drawn says ${points.className(votes[0])}.`;
   return `${loyal} of ${votes.length} maps say so.${drawn}`;
-}
-
-/** @type {(radius: number) => string} */
-function radiusWords(radius) {
-  if (radius === Infinity) return "No change of the sample can change this label.";
-  if (radius === 0) return "Certified radius 0: nothing is certain here.";
-  return `Certified radius ${number(radius)}: no smaller change of the sample changes this label.`;
 }
 
 // A row of numbers, separated by anything that is no part of one.

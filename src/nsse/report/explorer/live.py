@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from nsse._errors import rule_error
 from nsse.certificates import Certificate, Decision, FunctionSpace, decision_of
 from nsse.certificates.radii import OWN
+from nsse.certificates.steps import Affine, as_floats, growth_of, stretch_of
 from nsse.datasets import ImagePreparation, Preparation
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings
 from nsse.report.explorer.pictures import are_levels
-from nsse.report.explorer.scaling import Affine, dense
 
 Floats = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ class StoredCenters:
     @classmethod
     def of(cls, expansion: Any, largest: float) -> StoredCenters:
         """Single precision where the bound allows it for coordinates of this size."""
-        points = dense(expansion.centers.points)
+        points = as_floats(expansion.centers.points)
         stored = points.astype(np.float32).astype(np.float64)
         moved = np.linalg.norm(points - stored, axis=1) @ np.linalg.norm(expansion.coef, axis=1)
         loss = float(np.sqrt(2.0) * np.exp(-0.5) / expansion.sigma * moved)
@@ -163,7 +163,7 @@ def _entries(voters: list[Voter], stored: list[StoredCenters], findings: Finding
     for voter, centers in zip(voters, stored, strict=True):
         own = voter is voters[0] or not _shares_centers(voter, voters[0])
         at = _centers_entry(voter.expansion, centers, findings.scaling) if own else {}
-        entries.append(at | _map_entry(voter, centers.loss))
+        entries.append(at | _map_entry(voter, centers.loss, findings.scaling))
     return entries[0] | {"voters": entries[1:]}
 
 
@@ -172,10 +172,11 @@ def _centers_entry(expansion: Any, centers: StoredCenters, scaling: Affine) -> d
     # What a metric does to each feature by itself is one more scaling.
     weights = None if expansion.metric is None else expansion.metric.weights
     weights = np.ones(1) if weights is None else weights
-    moved = scaling.then(weights, -np.asarray(shift) * weights)
     return {
-        "factor": block(moved.factor, "f8"),
-        "offset": block(moved.offset, "f8"),
+        "factor": block(scaling.factor * weights, "f8"),
+        "offset": block((scaling.offset - shift) * weights, "f8"),
+        "size": block(scaling.size * weights, "f8"),
+        "gamma": 0.0 if scaling.is_identity else scaling.gamma(np.float64),
         "centers": block(centers.points, centers.kind),
         "metric": None if expansion.metric is None else _metric_entry(expansion.metric),
     }
@@ -186,11 +187,16 @@ def _metric_entry(metric: Any) -> dict[str, Any]:
     return {"axes": block(metric.axes, "f8"), "factors": block(metric.factors, "f8")}
 
 
-def _map_entry(voter: Voter, loss: float) -> dict[str, Any]:
+def _map_entry(voter: Voter, loss: float, scaling: Affine) -> dict[str, Any]:
     expansion, decision = voter.expansion, voter.decision
+    widest = 1.0 if expansion.metric is None else expansion.metric.norm
+    growth = 0.0 if scaling.is_identity else growth_of([scaling], [np.float64])
     return {
         "coef": block(expansion.coef, "f8"),
         "sigma": float(expansion.sigma),
+        # What a change may grow by until it reaches the kernel: from the row as it is, or once scaled.
+        "stretch": widest if scaling.is_identity else stretch_of(scaling, expansion.metric) + growth,
+        "widest": widest,
         "decision": None if decision is None else _decision_entry(expansion, decision, loss),
     }
 
@@ -207,5 +213,4 @@ def _decision_entry(expansion: Any, decision: Decision, loss: float) -> dict[str
         "own": OWN,
         "factor": block(space.factor, "f8"),
         "doubt": Certificate(doubtful, decision).doubt(np.float64),
-        "stretch": 1.0 if expansion.metric is None else expansion.metric.norm,
     }

@@ -7,8 +7,12 @@ const EPS = Number.EPSILON;
 
 class LiveMap {
   /** @param {MapEntry} entry */
-  constructor({ factor, offset, centers, metric, coef, sigma, decision }) {
+  constructor({ factor, offset, size, gamma, centers, metric, coef, sigma, stretch, widest, decision }) {
     this.metric = metric;
+    this.size = size.values;
+    this.gamma = gamma;
+    this.stretch = stretch;
+    this.widest = widest;
     this.factor = factor.values;
     this.offset = offset.values;
     this.centers = centers;
@@ -46,6 +50,16 @@ class LiveMap {
       if (kernel !== 0) for (let k = 0; k < d; k++) y[k] += kernel * c[i * d + k];
     }
     return y;
+  }
+
+  // From a radius in the metric: of changes to x as it is, by the formula of nsse.certificates.steps, and
+  // to what the map sees of it.
+  /** @type {(x: Float64Array, inMetric: number) => [number, number]} */
+  radii(x, inMetric) {
+    const sizes = x.map((v, k) => (Math.abs(v * this.factor[k]) + this.size[k]) ** 2);
+    const doubt = 2 * this.gamma * Math.sqrt(sizes.reduce((sum, v) => sum + v, 0));
+    const left = Math.max(inMetric - doubt, 0); // weights of features, the rest of A makes nothing longer
+    return [(left / this.stretch) * (1 - 8 * EPS), (inMetric / this.widest) * (1 - 8 * EPS)];
   }
 
   // The features of a centre, before they were scaled.
@@ -102,7 +116,7 @@ class Decider {
       vote[1] > best[1] || (vote[1] === best[1] && vote[0] < best[0]) ? vote : best)[0];
   }
 
-  // How far x may be moved, in any direction, before its label can change.
+  // How far Ax may be moved, in any direction, before its label can change.
   /** @type {(y: Float64Array, label: number) => number} */
   radius(y, label) {
     const { n_votes: k, own, doubt } = this.decision;
@@ -147,8 +161,7 @@ class Decider {
   reach(slack) {
     const safe = Math.max(slack, 0) * (1 - 8 * EPS);
     if (safe >= Math.SQRT2) return Infinity;
-    const inMetric = this.sigma * Math.sqrt(-Math.log1p(-(safe ** 2) / 2)) * (1 - 8 * EPS);
-    return (inMetric / this.decision.stretch) * (1 - 8 * EPS);
+    return this.sigma * Math.sqrt(-Math.log1p(-(safe ** 2) / 2)) * (1 - 8 * EPS);
   }
 }
 
@@ -177,9 +190,11 @@ export class LiveModel {
       return map.embed(squares.get(map.centers));
     });
     const votes = this.deciders.map((decider, k) => decider.label(places[k]));
-    if (!votes.length) return { place: places[0], votes, code: null, radius: null };
-    const radii = this.deciders.map((decider, k) => decider.radius(places[k], votes[k]));
-    return { place: places[0], votes, code: winner(votes), radius: voteRadius(votes, radii) };
+    if (!votes.length) return { place: places[0], votes, code: null, radius: null, modelRadius: null };
+    const radii = this.deciders.map((decider, k) =>
+      this.maps[k].radii(x, decider.radius(places[k], votes[k])));
+    const [radius, modelRadius] = [0, 1].map((unit) => voteRadius(votes, radii.map((pair) => pair[unit])));
+    return { place: places[0], votes, code: winner(votes), radius, modelRadius };
   }
 }
 

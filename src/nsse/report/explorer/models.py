@@ -18,10 +18,11 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._errors import rule_error, rule_message
-from nsse.certificates import Answers, answers, decision_of, opened
+from nsse.certificates import Answers, decision_of, opened
+from nsse.certificates.asking import answers_behind
 from nsse.certificates.models import training_labels
+from nsse.certificates.steps import Affine, scaling_of
 from nsse.certificates.votes import winners
-from nsse.report.explorer.scaling import Affine, affine_of
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -70,8 +71,10 @@ class Findings:
     ``judge`` gives labels and radii: ``core``, whose map is shown, or a vote of which it is the best;
     ``n_otherwise`` counts the samples that ``core`` alone labels otherwise.
     ``knows_labels`` says whether the training labels are the true ones, or what the model says of its
-    own samples. ``radius`` is None where nothing is certified, and ``unproved`` tells why. ``n_seen``
-    counts the samples that are centres of the map, that is training samples.
+    own samples. ``radius`` is None where nothing is certified, and ``unproved`` tells why; it is in the
+    units of the samples, or, where a step before the model is not affine (``beyond`` tells which), in
+    those of what the model takes, as ``model_radius`` always is. ``n_seen`` counts the samples that are
+    centres of the map, that is training samples.
     """
 
     judge: Any
@@ -82,7 +85,9 @@ class Findings:
     test: Points
     knows_labels: bool
     radius: Floats | None
+    model_radius: Floats | None
     unproved: str
+    beyond: str
     has_labels: bool
     n_seen: int
     n_otherwise: int
@@ -125,7 +130,7 @@ def find(model: Any, samples: Samples) -> Findings:
     """Embed and label the samples, and ask the model for its training points."""
     before, judge = steps_and_judge(model)
     core = voters_of(judge)[0]
-    scaling = affine_of(before, core)
+    scaling = scaling_of(before, int(core.n_features_in_))
     X = samples.X
     for step in before if X is not None else []:
         X = step.transform(X)
@@ -135,7 +140,8 @@ def find(model: Any, samples: Samples) -> Findings:
     others = sorted({label for label in labels if label not in known}, key=str)
     place = {label: code for code, label in enumerate([*known, *others])}
     train, knows_labels = _training_points(judge, core, scaling, place)
-    said = None if X is None else answers(judge, X)
+    said = None if samples.X is None else answers_behind(before, judge, samples.X)
+    radius = None if said is None or said.model_radius is None else said.model_radius
     return Findings(
         judge,
         core,
@@ -144,8 +150,10 @@ def find(model: Any, samples: Samples) -> Findings:
         train,
         _no_points(train) if said is None else _test_points(said, samples, labels, place),
         knows_labels,
-        None if said is None else said.radius,
+        said.radius if said is not None and said.radius is not None else radius,
+        radius,
         "No samples came with the model." if said is None else _why_unproved(judge, said),
+        beyond=said.unproved if said is not None and radius is not None else "",
         has_labels=said is not None and samples.y is not None,
         n_seen=0 if X is None else _n_seen(core, X),
         n_otherwise=0 if said is None or core is judge else _n_otherwise(core, said),
@@ -257,7 +265,7 @@ def _row_keys(X: Any, as_sparse: bool) -> Iterator[bytes | tuple[bytes, bytes]]:
 
 
 def _why_unproved(judge: Any, said: Answers) -> str:
-    if said.radius is not None:
+    if said.model_radius is not None:
         return ""
     first = voters_of(judge)[0]
     if not hasattr(first, "certified_radius"):

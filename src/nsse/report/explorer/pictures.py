@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._errors import rule_error
+from nsse.certificates.steps import as_floats
 from nsse.datasets import ImagePreparation, Preparation, TablePreparation, area_average
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings
-from nsse.report.explorer.scaling import dense
 
 Floats = NDArray[np.float64]
 
@@ -61,13 +61,13 @@ def pictures_or_rows(preparation: Preparation, findings: Findings) -> dict[str, 
     if not shown:
         return {"pictures": None, "rows": None}
     if isinstance(preparation, ImagePreparation):
-        X = np.vstack([dense(part) for part in shown])
+        X = np.vstack([as_floats(part) for part in shown])
         return {"pictures": {"first": first, **_pictures(X, preparation)}, "rows": None}
     columns = column_names(preparation, findings)
     kept = min(len(columns), COLUMNS, ROW_VALUES // sum(part.shape[0] for part in shown))
     if kept == 0:
         return {"pictures": None, "rows": None}
-    values = np.vstack([dense(part[:, :kept]) for part in shown])
+    values = np.vstack([as_floats(part[:, :kept]) for part in shown])
     rows = {"columns": columns[:kept], "n_columns": len(columns), "values": block(values, "f4")}
     return {"pictures": None, "rows": {"first": first, **rows}}
 

@@ -45,10 +45,14 @@ type Risk = { coverage: number[]; risk: number[]; error: number; at_80: number }
 interface MapEntry {
   factor: Block<Float64Array>;
   offset: Block<Float64Array>;
+  size: Block<Float64Array>;
+  gamma: number;
   centers: Block<Float32Array | Float64Array>;
   metric: MetricEntry | null;
   coef: Block<Float64Array>;
   sigma: number;
+  stretch: number;
+  widest: number;
   decision: Decision | null;
 }
 
@@ -63,7 +67,6 @@ interface Decision {
   own: number;
   factor: Block<Float64Array>;
   doubt: number;
-  stretch: number;
 }
 
 type Images = { kind: "images"; size: [number, number]; unit_norm: boolean; colour?: boolean };
