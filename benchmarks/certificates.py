@@ -18,15 +18,19 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
 from certificates_attack import changed
 from certificates_page import page_text, tables
 from common import DOCS, RESULTS, best_time, versions, write_json
 from nsse import NSSE, SUPLAP, IsoKRR, MReg
-from nsse.certificates import generalization_report, lipschitz_bounds, theorem_1
+from nsse.certificates import certified_radius, generalization_report, lipschitz_bounds, theorem_1
 from nsse.certificates.rejection import risk_coverage_curve
 from nsse.datasets import Dataset, load_dataset
 from nsse.estimators.catalogue import DEFAULTS_0_1
@@ -39,6 +43,7 @@ FEW = {"digits": 7, "coil20": 7, "orl": 3, "yale": 10}
 TITLES = {"digits": "digits", "coil20": "COIL-20", "orl": "ORL", "yale": "Extended Yale B"}
 ATTACKED = ("digits", "coil20", "orl")
 FACTORS = (0.5, 0.9, 1.0, 1.5, 2.0, 3.0)  # of the certified radius
+RAW_FACTORS = (0.5, 0.9, 1.0, 3.0, 10.0, 30.0)  # of that in the units of a table
 COVERAGE = 0.8
 METHODS = {
     "NSSE": NSSE.as_published(),
@@ -61,6 +66,19 @@ OTHERS = {
     "1-NN in the within-class metric": NSSE.as_published(metric="within", shrinkage=0.3),
     "SUPLAP, 1-NN": SUPLAP(**DEFAULTS_0_1["SUPLAP"]),
     "MReg": MReg(),
+}
+# Tables in the units they come in, behind steps, with training samples per class.
+PIPELINES = {
+    "wine, standardised": (load_wine, 30, make_pipeline(StandardScaler(), NSSE())),
+    "wine, standardised, ten axes": (
+        load_wine,
+        30,
+        make_pipeline(StandardScaler(), PCA(10, whiten=True), NSSE()),
+    ),
+    "breast cancer, standardised": (load_breast_cancer, 50, make_pipeline(StandardScaler(), NSSE())),
+    "breast cancer, scaled to [0, 1]": (load_breast_cancer, 50, make_pipeline(MinMaxScaler(), NSSE())),
+    "digits, standardised": (load_digits, 20, make_pipeline(StandardScaler(), NSSE())),
+    "digits, forty axes": (load_digits, 20, make_pipeline(PCA(40), NSSE())),
 }
 
 
@@ -110,7 +128,9 @@ def _measured(options: argparse.Namespace) -> dict[str, Any]:
     record = {
         "tightness": [_tightness(name, method, seeds) for name in names for method in methods],
         "attacks": attacks,
+        "pipelines": [_attacked_pipeline(title, most) for title in PIPELINES],
         "factors": FACTORS,
+        "raw_factors": RAW_FACTORS,
         "ranking": [_ranking(name, pairs) for name, pairs in ranked.items()],
         "coverage": COVERAGE,
         "theorem": [_theorem(name) for name in names] + [_theorem_of_blobs()],
@@ -154,15 +174,26 @@ def _tightness(name: str, method: str, seeds: Sequence[int]) -> dict[str, Any]:
 def _attacked(name: str, title: str, model: Any, most: int | None) -> dict[str, Any]:
     """How many labels change inside multiples of the certified radius."""
     X, y, X_test, _ = _split(name, SIZES[name], 0)
-    model, X_test = clone(model).fit(X, y), X_test[:most]
-    radius = model.certified_radius(X_test)
+    return {"dataset": name, "model": title, **_attack(clone(model).fit(X, y), X_test[:most], FACTORS)}
+
+
+def _attacked_pipeline(title: str, most: int | None) -> dict[str, Any]:
+    """The same in the units in which a table comes."""
+    load, n_per_class, model = PIPELINES[title]
+    X, y = load(return_X_y=True)
+    train, test = per_class_split(y, n_per_class, 0)
+    return {"model": title, **_attack(clone(model).fit(X[train], y[train]), X[test][:most], RAW_FACTORS)}
+
+
+def _attack(model: Any, X_test: Any, factors: Sequence[float]) -> dict[str, Any]:
+    radius = certified_radius(model, X_test)
     certified = radius > 0
     counts = [
         int(changed(model, X_test[certified], f * radius[certified], starts=4, steps=20, seed=1).sum())
-        for f in FACTORS
+        for f in factors
     ]
     points = {"n_points": int(certified.sum()), "n_without": int((~certified).sum())}
-    return {"dataset": name, "model": title, **points, "changed": counts}
+    return {**points, "radius": float(np.median(radius)), "changed": counts}
 
 
 def _ranked(name: str, seed: int) -> tuple[Any, Any]:

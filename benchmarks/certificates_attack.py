@@ -2,6 +2,7 @@
 
 The attack climbs the difference between the best score of a rival class and the best of x's own class,
 with the exact gradient of the map, and goes back to the ball after every step. What counts is `predict`.
+Behind affine steps z = xM + b the gradient is M times that in z, and the ball is one of x.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common import Floats
-from nsse.certificates import Decision, decision_of, expansion_of
+from nsse.certificates import Decision, decision_of, expansion_of, opened
+from nsse.certificates.steps import Passage
 from nsse.extensions import GaussianExpansion
 
 BLOCK = 500
@@ -34,14 +36,19 @@ def changed(
 def _attack(
     model: Any, X: Floats, radius: Floats, starts: int, steps: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    expansion, decision = expansion_of(model), decision_of(model)
+    before, last = opened(model)
+    expansion, decision = expansion_of(last), decision_of(last)
+    whole = Passage.of(before, X[:1]).whole if before else None
     labels = model.predict(X)
     own = decision.codes == np.searchsorted(decision.classes, labels)[:, np.newaxis]
     found = np.zeros(len(X), dtype=bool)
     for start in range(starts):
         moved = X + start_at(start, X, radius, rng)
         for step in range(steps):
-            ascent = _ascent(expansion, decision, moved, own)
+            if whole is None:
+                ascent = _ascent(expansion, decision, moved, own)
+            else:
+                ascent = _ascent(expansion, decision, model[:-1].transform(moved), own) @ whole.matrix.T
             length = np.linalg.norm(ascent, axis=1, keepdims=True)
             ascent /= np.where(length > 0, length, 1.0)
             moved = _projected(moved + 2.0 * radius * ascent / (1 + step) ** 0.75, X, radius)

@@ -9,21 +9,24 @@ from common import markdown_table, text_table
 
 def tables(record: dict[str, Any]) -> str:
     """All tables as plain text."""
-    parts = (_tightness, _radii, _attacks, _ranking, _theorem, _generalization)
+    parts = (_tightness, _radii, _attacks, _pipelines, _ranking, _theorem, _generalization)
     return "\n\n".join(text_table(*part(record)) for part in parts) + "\n\n" + _speed(record)
 
 
 def page_text(record: dict[str, Any]) -> str:
     """The whole page."""
     points = sum(row["n_points"] for row in record["attacks"] if row["model"].startswith("NSSE"))
-    inside = [k for k, factor in enumerate(record["factors"]) if factor <= 1]
-    broken = sum(row["changed"][k] for row in record["attacks"] for k in inside)
+    raw_broken = _broken(record["pipelines"], record["raw_factors"])
+    broken = _broken(record["attacks"], record["factors"]) + raw_broken
     return PAGE.format(
         splits=record["splits"],
         tightness=markdown_table(*_tightness(record)),
         radii=markdown_table(*_radii(record)),
         attacks=markdown_table(*_attacks(record)),
         points=f"{points:,}",
+        pipelines=markdown_table(*_pipelines(record)),
+        raw_points=f"{sum(row['n_points'] for row in record['pipelines']):,}",
+        raw_broken=raw_broken,
         broken=broken,
         verdict="**The certificates are broken.**"
         if broken
@@ -34,6 +37,12 @@ def page_text(record: dict[str, Any]) -> str:
         speed=_speed(record),
         versions=", ".join(f"{name} {version}" for name, version in record["versions"].items()),
     )
+
+
+def _broken(rows: list[dict[str, Any]], factors: list[float]) -> int:
+    """Labels changed inside certificates."""
+    inside = [k for k, factor in enumerate(factors) if factor <= 1]
+    return sum(row["changed"][k] for row in rows for k in inside)
 
 
 def _case(row: dict[str, Any]) -> str:
@@ -76,6 +85,20 @@ def _attacks(record: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
         [f"{row['dataset']}, {row['model']}", str(row["n_points"])]
         + [f"{100 * n / row['n_points']:.1f} %" if n else "0" for n in row["changed"]]
         for row in record["attacks"]
+    ]
+
+
+def _pipelines(record: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    header = [
+        "table, steps",
+        "points",
+        "median r",
+        *(f"{factor:g} r" for factor in record["raw_factors"]),
+    ]
+    return header, [
+        [row["model"], str(row["n_points"]), f"{row['radius']:.3g}"]
+        + [f"{100 * n / row['n_points']:.1f} %" if n else "0" for n in row["changed"]]
+        for row in record["pipelines"]
     ]
 
 
@@ -180,12 +203,15 @@ model = NSSE().fit(X_train, y_train)
 model.certified_radius(X_new)          # no change of x by less than this changes its label
 
 from nsse.certificates import (
-    SelectivePredictor, generalization_report, lipschitz_bounds, risk_coverage, theorem_1)
+    SelectivePredictor, certified_radius, generalization_report, lipschitz_bounds, risk_coverage,
+    theorem_1)
 
 lipschitz_bounds(model)                         # Proposition 1, tighter bounds, the truth from below
 careful = SelectivePredictor(model, coverage=0.8, rejected=-1).fit(X_calibration)
 careful.predict(X_new)                          # -1 where the radius is too small
 careful.select(X_new)                           # all labels, which of them are accepted, radii
+careful.score(X_test, y_test)                   # accuracy among the accepted
+certified_radius(pipeline, X_new)               # through affine steps, in the units of X
 risk_coverage(model, X_test, y_test).accuracy_at(0.8)
 theorem_1(model, X_train, y_train)              # both sides of condition (4), bound (5)
 generalization_report(model, X_test, y_test)    # training against unseen samples, shuffled labels
@@ -227,6 +253,17 @@ of all rivals but k − m. Rounding is accounted for on the safe side: of the ex
 kernel, of G, of f(x) in the type of X (float32 or float64; the moved sample is meant to be of the same
 type) and of the classifier's scores.
 
+**Pipelines.** Behind steps `z = xM + b` a change δ of x is one of `M'δ`. What is certified is the
+ellipsoid `‖A M'δ‖ < ρ`, A being the metric of the model; `certified_radius(pipeline, X)` gives the
+largest ball inside it, of radius `ρ/‖MA‖`, **in the units of X**, less what rounding in the steps can
+do. A column of small spread sets that ball: `units="model"` measures the change behind the steps
+instead, in standard deviations for instance, and `units="metric"` is ρ itself. Steps that are known to
+be affine are scikit-learn's scalers without clipping, `SimpleImputer` (what is missing cannot change),
+selections of features, PCA, `TruncatedSVD`, random projections, LDA, NCA, and `WithinMetric`, `LFDA`,
+`LDE`; any other is refused by name. With more than 2,048 features `‖MA‖` is bounded by `‖M‖‖A‖`.
+`SelectivePredictor`, `risk_coverage`, the page and `nsse predict` (columns `radius` and `radius_scaled`)
+use the same radii; where a step is not affine the page and the shell say so and measure behind it.
+
 Where several maps vote (`NSSECV`), each voter keeps its label within its own radius. Within r only those
 of smaller radii can turn, at worst all of them to one rival: the radius of the vote is the largest r at
 which the winner's other voters still outnumber them.
@@ -246,6 +283,12 @@ certificates** of all models):
 {attacks}
 
 {verdict} Beyond, the attack is real, and shows how much room is left.
+
+Through pipelines, with tables in the units they come in and balls in these units ({raw_points} points,
+**{raw_broken} changes inside**). One ball for columns of all spreads is that of the narrowest, and a
+label seldom hangs on that one: there is much room beyond.
+
+{pipelines}
 
 ## Radii and mistakes
 

@@ -100,6 +100,13 @@ def test_a_predictor_that_may_reject_comes_back(blobs, tmp_path):
     np.testing.assert_array_equal(loaded.predict(blobs.X + 0.5), careful.predict(blobs.X + 0.5))
 
 
+def test_a_predictor_that_selects_from_a_pipeline_comes_back(blobs, tmp_path):
+    model = make_pipeline(StandardScaler(), nsse.NSSE(2)).fit(blobs.X, blobs.codes)
+    careful = SelectivePredictor(model, coverage=0.8, rejected=-1).fit(blobs.X)
+    loaded = saved_and_loaded(careful, tmp_path)
+    np.testing.assert_array_equal(loaded.predict(blobs.X + 0.5), careful.predict(blobs.X + 0.5))
+
+
 def test_what_a_fit_tells_comes_back(blobs, tmp_path):
     pandas = pytest.importorskip("pandas", reason="feature names come from a data frame")
     frame = pandas.DataFrame(blobs.X, columns=list("abcde"))
