@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from html import escape
+from importlib import import_module
+
+# Seconds between two pictures of a bar in a notebook: each is a message to the browser.
+BETWEEN = 0.2
 
 
 @contextmanager
 def progress_bar(total: int, what: str, shown: bool | None) -> Iterator[Callable[[], None]]:
     """Yield a function that advances the bar by one.
 
-    ``shown`` is True (needs rich), False, or None: where a person is looking and rich is installed.
+    ``shown`` is True, False, or None: where a person is looking. A notebook draws the bar itself; a
+    terminal needs rich for it, without which None shows nothing.
     """
     if shown is False or (shown is None and not watched()):
         yield lambda: None
+        return
+    if in_notebook():
+        with _notebook_bar(total, what) as advance:
+            yield advance
         return
     try:
         from rich.console import Console
@@ -40,12 +52,56 @@ def progress_bar(total: int, what: str, shown: bool | None) -> Iterator[Callable
         TextColumn("left:"),
         TimeRemainingColumn(),
     )
-    # A notebook shows a line that is written again and again, without the widgets that Rich asks for.
-    console = Console(stderr=True, force_jupyter=False, force_terminal=in_notebook() or None)
     # The estimate looks back an hour, for one step may take minutes.
-    with Progress(*columns, console=console, speed_estimate_period=3600.0) as bar:
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=3600.0) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
+
+
+@dataclass
+class NotebookBar:
+    """A bar that a notebook can draw, as HTML or, where that is not wanted, as a line of text."""
+
+    total: int
+    what: str
+    done: int = 0
+    begun: float = field(default_factory=time.monotonic)
+
+    def __repr__(self) -> str:
+        elapsed = time.monotonic() - self.begun
+        line = f"{self.what} {self.done}/{self.total}, {_clock(elapsed)}"
+        if 0 < self.done < self.total:
+            line += f", left: {_clock(elapsed / self.done * (self.total - self.done))}"
+        return line
+
+    def _repr_html_(self) -> str:
+        bar = f'<progress value="{self.done}" max="{max(self.total, 1)}"></progress>'
+        return f"<div>{bar} <small>{escape(repr(self))}</small></div>"
+
+
+@contextmanager
+def _notebook_bar(total: int, what: str) -> Iterator[Callable[[], None]]:
+    bar = NotebookBar(total, what)
+    handle = import_module("IPython.display").display(bar, display_id=True)
+    drawn = time.monotonic()
+
+    def advance() -> None:
+        nonlocal drawn
+        bar.done += 1
+        if bar.done >= total or time.monotonic() - drawn >= BETWEEN:
+            handle.update(bar)
+            drawn = time.monotonic()
+
+    try:
+        yield advance
+    finally:
+        handle.update(bar)  # as far as it came, where it was stopped
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"
 
 
 def watched() -> bool:

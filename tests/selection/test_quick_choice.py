@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import sys
+from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from nsse import NSSE, NSSECV
+from nsse._progress import progress_bar
 from nsse.selection import costs, nssecv
 from nsse.selection.quick import QuickGrid, Round, planned_rounds
 from searches import AT_A_SCALE, SPLITS, X, Y
@@ -190,12 +192,28 @@ class ZMQInteractiveShell:
     """By this name the kernel of a notebook is known."""
 
 
+def as_notebook(monkeypatch, stream):
+    """A kernel whose browser writes down, in place of drawing, what it is asked to draw."""
+
+    class Handle:
+        def update(self, shown):
+            stream.write(shown._repr_html_())
+
+    def display(shown, display_id):
+        assert display_id is True
+        Handle().update(shown)
+        return Handle()
+
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=ZMQInteractiveShell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+
+
 def seen(monkeypatch, stream, rate=1.0, notebook=False, **params):
     """What a search leaves on stderr where a unit of work takes so many seconds."""
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(costs, "seconds_per_unit", lambda: rate)
     if notebook:
-        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=ZMQInteractiveShell))
+        as_notebook(monkeypatch, stream)
     NSSECV(**params).fit(X, Y)
     return stream.getvalue()
 
@@ -210,7 +228,30 @@ def test_a_long_search_shows_a_bar_where_someone_looks(params, monkeypatch):
     assert seen(monkeypatch, Terminal(), progress=False, **params) == ""
     assert seen(monkeypatch, io.StringIO(), **params) == ""
     assert "2/2" in seen(monkeypatch, io.StringIO(), rate=1e-12, progress=True, **params)
-    assert "2/2" in seen(monkeypatch, io.StringIO(), notebook=True, **params)
+    drawn = seen(monkeypatch, io.StringIO(), notebook=True, **params)
+    assert '<progress value="0" max="2">' in drawn
+    assert '<progress value="2" max="2">' in drawn
+    assert "2/2" in drawn
+
+
+def test_a_notebook_draws_its_bar_without_rich(monkeypatch):
+    """It is no terminal: escape codes would be written into the cell."""
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    drawn = seen(monkeypatch, io.StringIO(), notebook=True, n_repeats=2)
+    assert "2/2" in drawn
+    assert "\x1b" not in drawn
+
+
+def test_a_bar_that_is_stopped_stays_where_it_was(monkeypatch):
+    stream = io.StringIO()
+    as_notebook(monkeypatch, stream)
+    with suppress(KeyboardInterrupt), progress_bar(5, "<rounds>", True) as advance:
+        advance()
+        advance()
+        raise KeyboardInterrupt
+    last = stream.getvalue().split("<div>")[-1]
+    assert 'value="2" max="5"' in last
+    assert "&lt;rounds&gt; 2/5, 0:00:00, left: 0:00:00" in last
 
 
 def test_a_bar_is_left_out_without_rich(monkeypatch):

@@ -108,7 +108,7 @@ class EmbeddingClassifier(
             return lazily(self.predict_proba, X, len(self.classes_), np.dtype(np.float64))
         return self._probabilities(X)
 
-    def plot(self, X: Any = None, y: Any = None) -> tuple[Any, dict[str, list[Any]]]:
+    def plot(self, X: Any = None, y: Any = None, *, ax: Any = None) -> Any:
         """Draw the embedding, with other samples over the training samples: `nsse.plot.embedding`.
 
         Parameters
@@ -117,17 +117,18 @@ class EmbeddingClassifier(
             Samples to lay over the training samples.
         y : array-like of shape (n_samples,), default=None
             Their labels; None colours them by what is predicted.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None makes a figure.
 
         Returns
         -------
-        figure : matplotlib.figure.Figure
-            The figure.
-        frame : dict of lists
-            What it is drawn from, as columns by name.
+        Plot
+            ``.figure``, a matplotlib figure, and ``.frame``, what it is drawn from, as columns by name.
+            A notebook shows the figure; ``figure, frame = model.plot()`` takes both apart.
         """
         from nsse.report.plots import embedding  # at use: matplotlib is optional, figures are rare
 
-        return embedding(self, X, y)
+        return embedding(self, X, y, ax=ax)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,6 +5,7 @@
 - ``page``, ``mistakes``, ``embedding_plot``: the figure drawn from such frames;
 - ``certificate_plots``: risk by coverage, and how well a model generalises;
 - ``explorer``: the report, a page to explore an embedding in, and `write_report`;
+- ``shown``: what a notebook shows of a figure (`Plot`) or of the report;
 - ``plots``: figures of a fitted model, each with its frame (`nsse.plot`), and the report's static twin.
 
 Figures take arrays and do not know which method made them; ``explorer`` and ``plots`` ask a model.
@@ -16,8 +17,10 @@ from nsse.report.explorer import Samples, WrittenReport, write_report
 from nsse.report.page import require_matplotlib, save_figure
 from nsse.report.palette import class_colors
 from nsse.report.polygon import PolygonView, polygon_view
+from nsse.report.shown import Plot
 
 __all__ = [
+    "Plot",
     "PolygonView",
     "Samples",
     "WrittenReport",

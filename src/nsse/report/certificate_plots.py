@@ -93,12 +93,17 @@ def chart_axes(figure: Any, left: float, bottom: float, width: float, height: fl
     """Axes with two thin lines, small numbers and a name above."""
     axes = place_axes(figure, left, bottom, width, height)
     write(figure, left, bottom + height + 0.16, name, fontsize=10.5, weight="bold", color=INK)
+    quiet_axes(axes)
+    return axes
+
+
+def quiet_axes(axes: Any) -> None:
+    """Two thin lines and small numbers."""
     for side in ("left", "bottom"):
         axes.spines[side].set(visible=True, color=FAINT)
     axes.tick_params(colors=MUTED_INK, labelsize=8.5, length=0)
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
-    return axes
 
 
 def label_axes(axes: Any, x: str, y: str) -> None:

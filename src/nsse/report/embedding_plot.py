@@ -89,7 +89,7 @@ def _write_titles(figure: Any, view: PolygonView, kind: str, noun: str) -> None:
         figure,
         _MARGIN,
         top - 0.32,
-        _finding(view, kind, noun),
+        title_of(view, kind, noun),
         fontsize=19,
         weight="bold",
         color=INK,
@@ -99,7 +99,8 @@ def _write_titles(figure: Any, view: PolygonView, kind: str, noun: str) -> None:
     write(figure, _MARGIN, top - 0.8, what, fontsize=11, color=MUTED_INK, va="top")
 
 
-def _finding(view: PolygonView, kind: str, noun: str) -> str:
+def title_of(view: PolygonView, kind: str, noun: str = "samples") -> str:
+    """What the view finds, in one line."""
     if view.predicted_codes is None or not len(view.test):
         return f"{view.name} embedding of {len(view.train) + len(view.test)} {noun}"
     count = view.wrong.size or "none"

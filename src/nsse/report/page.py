@@ -30,9 +30,14 @@ def place_axes(figure: Any, left: float, bottom: float, width: float, height: fl
     """Axes without ticks or frame."""
     across, up = figure.get_size_inches()
     axes = figure.add_axes((left / across, bottom / up, width / across, height / up))
+    strip_axes(axes)
+    return axes
+
+
+def strip_axes(axes: Any) -> None:
+    """Take ticks and frame away."""
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
-    return axes
 
 
 def write(figure: Any, left: float, bottom: float, text: str, **style: Any) -> None:

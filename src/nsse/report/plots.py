@@ -1,11 +1,13 @@
 """Figures of a fitted model, each with the frame it is drawn from; and all of them on one page.
 
-A frame is columns by name, ``{"step": [...], "sigma": [...]}``, the same whatever is installed: give it
-to ``pandas.DataFrame`` or ``polars.DataFrame``, or read it as it is. Public under the name `nsse.plot`.
+Each returns a `Plot`: a notebook shows its ``.figure``, and ``.frame`` is columns by name,
+``{"step": [...], "sigma": [...]}``, the same whatever is installed: give it to ``pandas.DataFrame`` or
+``polars.DataFrame``, or read it as it is. Public under the name `nsse.plot`.
 """
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import replace
 from typing import Any
 
@@ -18,22 +20,22 @@ from nsse.report.certificate_plots import (
     chart_axes,
     draw_curve,
     label_axes,
+    quiet_axes,
     risk_coverage_figure,
 )
-from nsse.report.embedding_plot import add_key, draw_view, embedding_figure
+from nsse.report.embedding_plot import add_key, draw_view, embedding_figure, title_of
 from nsse.report.explorer.facts import about_labels, finding, made_of, notes
 from nsse.report.explorer.models import Findings, Samples, find
-from nsse.report.page import new_figure, place_axes, write
+from nsse.report.page import new_figure, place_axes, strip_axes, write
 from nsse.report.palette import INK, MUTED_INK, PAPER, class_colors
 from nsse.report.polygon import PolygonView, polygon_view
-
-Frame = dict[str, list[Any]]
+from nsse.report.shown import Frame, Plot, check_axes
 
 _BLUE, _, _RED = class_colors(3)
 _BINS = 30
 
 
-def embedding(model: Any, X: Any = None, y: Any = None) -> tuple[Any, Frame]:
+def embedding(model: Any, X: Any = None, y: Any = None, *, ax: Any = None) -> Plot:
     """Draw the embedding: training samples, and others over them.
 
     Parameters
@@ -44,13 +46,14 @@ def embedding(model: Any, X: Any = None, y: Any = None) -> tuple[Any, Frame]:
         Samples to lay over the training samples.
     y : array-like of shape (n_samples,), default=None
         Their labels; None colours them by what is predicted.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a figure.
 
     Returns
     -------
-    figure : matplotlib.figure.Figure
-        Write it with ``figure.savefig`` or ``nsse.report.save_figure``.
-    frame : dict of lists
-        One entry per sample: ``set`` ("train" or "test"), ``label`` (None where it is not known),
+    Plot
+        The figure: write it with ``figure.savefig`` or ``nsse.report.save_figure``. The frame has one
+        entry per sample: ``set`` ("train" or "test"), ``label`` (None where it is not known),
         ``predicted``, the place in the figure ``x``, ``y``, and the coordinates ``y1`` ... ``yd``.
     """
     findings = find(model, Samples(X, y))
@@ -63,36 +66,45 @@ def embedding(model: Any, X: Any = None, y: Any = None) -> tuple[Any, Frame]:
     places, Y = np.vstack([view.train, view.test]), np.vstack([part.embedding for part in parts])
     frame |= {"x": places[:, 0].tolist(), "y": places[:, 1].tolist()}
     frame |= {f"y{k + 1}": Y[:, k].tolist() for k in range(Y.shape[1])}
-    return embedding_figure(view, kind="test", caption=" ".join(about_labels(findings))), frame
+    caption = " ".join(about_labels(findings))
+    if ax is None:
+        return Plot(embedding_figure(view, kind="test", caption=caption), frame)
+    check_axes(ax)
+    strip_axes(ax)
+    draw_view(ax, view, size=0.7)
+    add_key(ax, view, "test")
+    _name(ax, title_of(view, "test"))
+    ax.set_xlabel(textwrap.fill(caption, 60), fontsize=7.8, color=MUTED_INK)
+    return Plot(ax.figure, frame, is_alone=False)
 
 
-def trace(model: Any) -> tuple[Any, Frame]:
-    """Draw the kernel scale and the objective at every step of the fit.
+def trace(model: Any, *, ax: Any = None) -> Plot:
+    """Draw the objective by the kernel scale, as the fit evaluated it.
 
     Parameters
     ----------
     model : estimator
         Fitted `NSSE` or `NSSECV`, alone or at the end of a pipeline.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a figure.
 
     Returns
     -------
-    figure : matplotlib.figure.Figure
-        Two panels.
-    frame : dict of lists
-        ``trace_.to_dict()``: σ, the terms of the objective and seconds of every step.
+    Plot
+        One dot for every step, the smallest in red. The frame is ``trace_.to_dict()``: σ, the terms of
+        the objective and seconds of every step.
     """
     findings = find(model, Samples(None))
     if not findings.trace:
         cure = "NSSE and NSSECV do."
         raise TypeError(rule_message("model", "search for its kernel scale", findings.name, cure))
     frame: Frame = dict(findings.trace)
-    figure = _sheet(10.5, 3.9, "How the map was found")
-    _draw_trace(chart_axes(figure, 0.75, 0.75, 4.0, 2.1, "Kernel scale σ"), frame, "sigma")
-    _draw_trace(chart_axes(figure, 5.75, 0.75, 4.0, 2.1, "Objective, above its floor"), frame, "excess")
-    return figure, frame
+    axes = _chart(ax, "How the map was found")
+    _draw_trace(axes, frame)
+    return Plot(axes.figure, frame, ax is None)
 
 
-def confusion(model: Any, X: Any, y: Any) -> tuple[Any, Frame]:
+def confusion(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     """Draw how often samples of one class are taken for another.
 
     Parameters
@@ -101,29 +113,38 @@ def confusion(model: Any, X: Any, y: Any) -> tuple[Any, Frame]:
         Fitted, a method of this library, alone or at the end of a pipeline.
     X, y : array-like of shape (n_samples, n_features) and (n_samples,)
         Samples, best unseen by the model, and their labels.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a figure.
 
     Returns
     -------
-    figure : matplotlib.figure.Figure
-        Classes down, predictions across.
-    frame : dict of lists
-        ``label``, ``predicted`` and ``count`` of every pair that occurs.
+    Plot
+        Classes down, predictions across. The frame has ``label``, ``predicted`` and ``count`` of every
+        pair that occurs.
     """
     findings = _labelled(model, X, y)
     counts = _counts(findings)
     side = min(12.0, 1.2 + 0.42 * len(counts))
-    figure = _sheet(side + 2.4, side + 2.1, finding(findings))
-    _draw_confusion(place_axes(figure, 1.9, 1.0, side, side), counts, findings.classes)
+    if ax is None:
+        figure = _sheet(side + 2.4, side + 2.1, finding(findings))
+        axes = place_axes(figure, 1.9, 1.0, side, side)
+    else:
+        check_axes(ax)
+        axes = ax
+        strip_axes(axes)
+        _name(axes, finding(findings))
+    _draw_confusion(axes, counts, findings.classes)
     rows, columns = np.nonzero(counts)
     names = np.array(findings.classes, dtype=object)
-    return figure, {
+    frame = {
         "label": names[rows].tolist(),
         "predicted": names[columns].tolist(),
         "count": counts[rows, columns].tolist(),
     }
+    return Plot(axes.figure, frame, ax is None)
 
 
-def radii(model: Any, X: Any, y: Any = None) -> tuple[Any, Frame]:
+def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
     """Draw the certified radii of predictions.
 
     Parameters
@@ -134,17 +155,19 @@ def radii(model: Any, X: Any, y: Any = None) -> tuple[Any, Frame]:
         Samples, best unseen by the model.
     y : array-like of shape (n_samples,), default=None
         Their labels; with them mistakes are shown apart.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a figure.
 
     Returns
     -------
-    figure : matplotlib.figure.Figure
-        A histogram; infinite radii are counted in a note.
-    frame : dict of lists
-        ``radius``, ``predicted`` and, with labels, ``wrong`` of every sample.
+    Plot
+        A histogram; infinite radii are counted in a note. The frame has ``radius``, in the units of X
+        where the steps before the model are affine, ``predicted`` and, with labels, ``wrong`` of every
+        sample.
     """
     findings = _certified(model, X, y)
-    figure = _sheet(7.0, 4.4, "Certified radii")
-    _draw_radii(chart_axes(figure, 0.9, 0.85, 5.4, 2.6, ""), findings)
+    axes = _chart(ax, "Certified radii")
+    _draw_radii(axes, findings)
     assert findings.radius is not None
     names = np.array(findings.classes, dtype=object)
     frame: Frame = {
@@ -153,10 +176,10 @@ def radii(model: Any, X: Any, y: Any = None) -> tuple[Any, Frame]:
     }
     if findings.has_labels:
         frame["wrong"] = findings.wrong.tolist()
-    return figure, frame
+    return Plot(axes.figure, frame, ax is None)
 
 
-def risk_coverage(model: Any, X: Any, y: Any) -> tuple[Any, Frame]:
+def risk_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     """Draw the share of mistakes among the predictions with the largest certified radii.
 
     Parameters
@@ -165,19 +188,23 @@ def risk_coverage(model: Any, X: Any, y: Any) -> tuple[Any, Frame]:
         Fitted, with certificates.
     X, y : array-like of shape (n_samples, n_features) and (n_samples,)
         Samples unseen by the model, and their labels.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a figure.
 
     Returns
     -------
-    figure : matplotlib.figure.Figure
-        The curve.
-    frame : dict of lists
-        ``radius``, ``coverage`` and ``risk``.
+    Plot
+        The curve. The frame has ``radius``, ``coverage`` and ``risk``.
     """
     findings = _certified(model, X, y)
     if not findings.has_labels:
         raise rule_error("y", "be given to count mistakes", None, "Pass the labels of the samples.")
     curve = _curve(findings)
-    return risk_coverage_figure({findings.teller: curve}), dict(curve.to_dict())
+    frame = dict(curve.to_dict())
+    if ax is None:
+        return Plot(risk_coverage_figure({findings.teller: curve}), frame)
+    draw_curve(_chart(ax, findings.teller), curve, 0.8)
+    return Plot(ax.figure, frame, is_alone=False)
 
 
 def report_figure(findings: Findings, title: str) -> Any:
@@ -203,8 +230,7 @@ def _lower_charts(findings: Findings) -> list[tuple[str, Any]]:
     charts: list[tuple[str, Any]] = []
     steps = findings.trace
     if steps:
-        charts.append(("Kernel scale σ", lambda axes: _draw_trace(axes, steps, "sigma")))
-        charts.append(("Objective, above its floor", lambda axes: _draw_trace(axes, steps, "excess")))
+        charts.append(("Objective by kernel scale σ", lambda axes: _draw_trace(axes, steps)))
     if findings.radius is not None:
         charts.append(("Certified radii", lambda axes: _draw_radii(axes, findings)))
         if findings.has_labels:
@@ -217,6 +243,21 @@ def _sheet(width: float, height: float, title: str) -> Any:
     figure = new_figure(width, height)
     write(figure, 0.55, height - 0.3, title, fontsize=14, weight="bold", color=INK, va="top")
     return figure
+
+
+def _chart(ax: Any, title: str) -> Any:
+    """Axes for a chart: on a page of their own, or those given."""
+    if ax is None:
+        return chart_axes(_sheet(7.0, 4.4, title), 0.9, 0.85, 5.4, 2.6, "")
+    check_axes(ax)
+    strip_axes(ax)
+    quiet_axes(ax)
+    _name(ax, title)
+    return ax
+
+
+def _name(axes: Any, title: str) -> None:
+    axes.set_title(title, loc="left", fontsize=10.5, weight="bold", color=INK, parse_math=False)
 
 
 def _labelled(model: Any, X: Any, y: Any) -> Findings:
@@ -264,15 +305,22 @@ def _curve(findings: Findings) -> RiskCoverage:
     return risk_coverage_curve(findings.radius, findings.wrong)
 
 
-def _draw_trace(axes: Any, frame: Frame, name: str) -> None:
-    values, steps = np.array(frame[name]), np.arange(1, len(frame[name]) + 1)
-    best = int(np.argmin(frame["excess"]))
-    axes.plot(steps, values, "o-", color=_BLUE, markersize=3.5, linewidth=1.4, gid=name)
-    axes.plot(steps[best], values[best], "o", color=_RED, markersize=6, markeredgecolor=PAPER)
+def _draw_trace(axes: Any, frame: Frame) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
+    order = np.argsort(frame["sigma"], kind="stable")
+    sigma, values = np.array(frame["sigma"])[order], np.array(frame["excess"])[order]
+    best = int(np.argmin(values))
+    axes.plot(sigma, values, "o-", color=_BLUE, markersize=3.5, linewidth=1.4, gid="excess")
+    axes.plot(sigma[best], values[best], "o", color=_RED, markersize=6, markeredgecolor=PAPER)
     auto_ticks(axes)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_formatter(NullFormatter())
     if values.min() > 0:
         axes.set_yscale("log")
-    label_axes(axes, "step (red: the smallest objective)", "")
+    label_axes(axes, "kernel scale σ (red: the smallest objective)", "objective, above its floor")
 
 
 def _draw_radii(axes: Any, findings: Findings) -> None:

@@ -112,8 +112,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
-        Show a bar on stderr, which needs rich. None shows it in a terminal and in a notebook, where rich
-        is installed, if the search will take some seconds (`estimate_seconds`).
+        Show a bar: in a notebook, or on stderr, which needs rich. None shows it in a notebook and in a
+        terminal where rich is installed, if the search will take some seconds (`estimate_seconds`).
     verbose : int, default=0
         1 logs what was done; 2 every step of every fit as well.
 

@@ -25,6 +25,7 @@ from nsse.report.explorer.models import Findings, Points, Samples, find
 from nsse.report.explorer.pictures import checked_preparation, column_names, pictures_or_rows
 from nsse.report.palette import hues
 from nsse.report.polygon import polygon_map
+from nsse.report.shown import report_in_notebook
 
 SUFFIXES = (".html", ".png", ".svg")
 # Points of a curve in the page: more are not told apart.
@@ -33,12 +34,19 @@ CURVE_POINTS = 400
 
 @dataclass(frozen=True)
 class WrittenReport:
-    """What was written: points of training and of other samples, bytes, and whether f is inside."""
+    """What was written: points of training and of other samples, bytes, whether f is inside, and where.
+
+    A notebook shows the report itself.
+    """
 
     n_train: int
     n_shown: int
     bytes: int
     live: bool
+    path: Path
+
+    def _repr_html_(self) -> str:
+        return report_in_notebook(self.path, self.bytes)
 
 
 def write_report(
@@ -76,7 +84,8 @@ def write_report(
     Returns
     -------
     WrittenReport
-        Training points, other samples shown, bytes of the file, and whether the map is inside.
+        Training points, other samples shown, bytes of the file, whether the map is inside, and where it
+        is. At the end of a cell a notebook shows the report.
     """
     path, title = Path(path), written(title)
     if path.suffix.lower() not in SUFFIXES:
@@ -95,7 +104,7 @@ def write_report(
         with replacing(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
         inside = carried.entry is not None
-    return WrittenReport(len(findings.train), len(findings.test), path.stat().st_size, inside)
+    return WrittenReport(len(findings.train), len(findings.test), path.stat().st_size, inside, path)
 
 
 def page(findings: Findings, preparation: Preparation, live: LiveMap, title: str) -> str:
