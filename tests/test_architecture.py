@@ -47,6 +47,7 @@ MAY_IMPORT = {
     "_files": set(),
     "_names": set(),
     "_progress": set(),
+    "_machine": set(),
 }
 # Rooms that may be imported inside functions only: a fit does not wait for figures.
 AT_USE = {("estimators", "report")}
@@ -58,6 +59,7 @@ PRIVATE = {
     "_files": {"cli", "datasets", "evaluation", "exports", "report"},
     "_names": {"cli", "datasets", "report"},
     "_progress": {"cli", "evaluation", "selection"},
+    "_machine": {"cli", "estimators"},
 }
 OPTIONAL = {
     "PIL",

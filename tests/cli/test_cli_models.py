@@ -218,7 +218,7 @@ def test_fit_says_when_columns_differ_in_spread(iris, tmp_path):
 
 def test_fit_refuses_what_does_not_fit_into_memory(iris, tmp_path, monkeypatch):
     folder, *_ = iris
-    monkeypatch.setattr("nsse.cli.fit.physical_memory", lambda: 1e5)
+    monkeypatch.setattr("nsse.cli.fit.available_memory", lambda: 10**5)
     result = run("fit", folder / "train.csv", "--label", "species", "--out", tmp_path / "m.nsse", code=2)
     assert "fit into memory" in result.stderr
     assert "--landmarks" in result.stderr

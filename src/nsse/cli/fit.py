@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nsse._errors import rule_error
+from nsse._machine import available_memory
 from nsse.cli.data import read_labelled
 from nsse.cli.files import bytes_of, check_out, size_of
 from nsse.cli.options import (
@@ -166,21 +166,14 @@ def _check_memory(model: Any, inputs: Inputs) -> None:
 
     n_classes = len(set(inputs.y.tolist()))  # type: ignore[union-attr]
     needed = opened(model)[1].estimate_memory(*inputs.X.shape, n_classes)
-    if needed > physical_memory():
+    room = available_memory()
+    if room is not None and needed > room:
         raise rule_error(
             "DATA",
-            f"fit into memory, of which there are {physical_memory() / 1e9:.3g} GB",
+            f"fit into memory, of which {room / 1e9:.3g} GB can be had",
             f"{len(inputs.X)} samples, which need {needed / 1e9:.3g} GB",
             "Take fewer samples, or --landmarks 2000.",
         )
-
-
-def physical_memory() -> float:
-    """Bytes of this machine, where it tells."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return float("inf")
 
 
 def _save(model: Any, inputs: Inputs, out: Path) -> None:

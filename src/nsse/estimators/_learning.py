@@ -18,6 +18,7 @@ from nsse._errors import rule_error
 from nsse.certificates.models import floating
 from nsse.estimators._centers import check_supported, choose_centers
 from nsse.estimators._fitting import IN_SEARCH, LOGGER, logged
+from nsse.estimators._memory import check_room
 from nsse.estimators._parameters import check_n_components
 from nsse.estimators._posing import (
     Posed,
@@ -113,7 +114,7 @@ class _Work:
 
 
 def learn(
-    model: Any, source: RowSource, y: NDArray[Any], settings: Settings, given: tuple[Any, Any]
+    model: Any, source: Any, y: NDArray[Any], settings: Settings, given: tuple[Any, Any]
 ) -> Learned:
     """Fit ``model`` to samples, and leave it alone; ``given`` are the arguments of its `fit`."""
     classes, codes = encode_labels(y)
@@ -122,6 +123,8 @@ def learn(
     tasks = FitTasks(model, *given)
     plan = settings.centers
     is_exact = plan is None or plan.is_exact_for(len(codes))
+    if is_exact:
+        check_room(source.X, d, len(classes), settings.metric != "euclidean")
     with logged(model.verbose):
         metric = learned_metric(source, codes, settings, model.random_state)
         work = _Work(model, source, y, codes, d, settings, tasks, metric)

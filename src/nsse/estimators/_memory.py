@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from nsse._machine import available_memory
 from nsse.graphs.metric import WIDE
 from nsse.landmarks import BLOCK_ROWS, ROWS, THIN_ROWS, UNIT_ROWS, few_centers, kept_bytes
 from nsse.solvers.constraint import FULL_UP_TO, LEAST_BLOCKS
 from nsse.solvers.factors import LARGEST_CONDITION
 from nsse.solvers.krylov import GUARD
 
+# Bytes below which nobody asks how much there is.
+WORTH_ASKING = 100_000_000
 # Bytes of a float64.
 FLOAT = 8
 # N × N arrays that an exact fit holds at its peak: D2, K, SK, P, and one for temporaries of their size.
@@ -51,9 +54,7 @@ IN_METRIC = 2.5
 TREE_COMPONENTS = 15
 
 
-def exact_memory(
-    n_samples: int, n_features: int, n_components: int, mu1: float, mu2: float, sigma: float | None
-) -> int:
+def exact_memory(n_samples: int, n_features: int, n_components: int, condition: float) -> int:
     """Bytes of an exact fit: N × N arrays, two copies of the samples and the solutions.
 
     With many components a Krylov space has no room or does not converge: then the matrices of the full
@@ -63,9 +64,35 @@ def exact_memory(
     solutions = 6 * n_samples * n_components
     full = 4 * 2 * (n_components + GUARD) * LEAST_BLOCKS > n_samples
     matrices = EXACT_MATRICES + (FULL_SOLVER_MATRICES if full else 0)
-    if expected_condition(n_samples, mu1, mu2, sigma) > LARGEST_CONDITION:
+    if condition > LARGEST_CONDITION:
         matrices += QR_MATRICES
     return int(FLOAT * (matrices * n_samples**2 + samples + solutions))
+
+
+def check_room(X: Any, n_components: int, n_classes: int, in_metric: bool) -> None:
+    """Refuse an exact fit that the machine has no room for, before it starts.
+
+    What counts is the least that it takes: that a QR factorisation will be needed is only guessed.
+    """
+    n_samples, n_features = X.shape
+    width = getattr(X, "nnz", X.shape[0] * n_features) // n_samples  # a sparse row is short
+    least = exact_memory(n_samples, width, n_components, condition=1.0)
+    if in_metric:  # which makes rows dense
+        least += MetricMemory(n_samples, n_features, n_classes).beside
+    room = available_memory() if least > WORTH_ASKING else None
+    if room is None or least <= room:
+        return
+    rule = "be given where all samples as centres take more memory than there is"
+    got = f"{n_samples:,} samples of {n_features:,} features take {_gigabytes(least)}"
+    cure = (
+        f'{_gigabytes(room)} can be had. Take n_landmarks=3000, or "auto": memory then does not grow '
+        "with the square of the number of samples."
+    )
+    raise MemoryError(f"`n_landmarks` must {rule}. Got None: {got}. {cure}")
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.1f} GB"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from nsse._compat import CallbackSupportMixin, with_callbacks
 from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._learning import keep_width, learn, require_landmarks, row_source
-from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory
+from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory, expected_condition
 from nsse.estimators._posing import warn_about
 from nsse.estimators._reading import reads_scores
 from nsse.estimators._settings import RELEVANCE, SHRINKAGE, SIGMA, check_settings
@@ -199,8 +199,9 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     Notes
     -----
     Exact NSSE takes O(N³) time and about 40 N² bytes, or 90 N² where an ill-conditioned problem needs a
-    QR factorisation. A point embeds to the same bits alone or in any batch; results do not depend on the
-    number of threads.
+    QR factorisation; where the machine, a control group or a limit of the process has less than 40 N²
+    left, `fit` says so in a `MemoryError` before it starts. A point embeds to the same bits alone or in
+    any batch; results do not depend on the number of threads.
 
     What ``solver="joint"`` guarantees: the result is the best of all σ evaluated on all samples; every σ
     left out at the lower end is proven worse; and at the result the slope vanishes or points out of
@@ -440,7 +441,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         plan = settings.centers
         is_exact = plan is None or plan.is_exact_for(n_samples)
         if is_exact:
-            fit = exact_memory(n_samples, n_features, d, settings.mu1, settings.mu2, settings.sigma)
+            condition = expected_condition(n_samples, settings.mu1, settings.mu2, settings.sigma)
+            fit = exact_memory(n_samples, n_features, d, condition)
         else:
             assert plan is not None
             fit = CenterMemory(

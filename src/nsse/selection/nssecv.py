@@ -19,12 +19,13 @@ from nsse.certificates.asking import answers, certified_labels
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.estimators._fitting import LOGGER, all_or_nothing, in_search, logged
 from nsse.estimators._learning import keep_width, require_landmarks, row_source
+from nsse.estimators._memory import check_room
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._parameters import check_choice, check_count
 from nsse.estimators._posing import encode_labels
 from nsse.estimators._settings import Settings, check_settings
 from nsse.kernels import check_distinct, squared_distances
-from nsse.landmarks import RowSource, read_blocks
+from nsse.landmarks import read_blocks
 from nsse.selection import costs
 from nsse.selection.choosing import Choice, check_quick, full_choice, quick_choice, quick_grid
 from nsse.selection.forecast import Forecast, sequential_points, split_plan
@@ -284,15 +285,14 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return base, settings
 
     def _fit(
-        self,
-        base: NSSE,
-        settings: Settings,
-        source: RowSource,
-        y: NDArray[Any],
-        refit: Callable[[NSSE], NSSE],
+        self, base: NSSE, settings: Settings, source: Any, y: NDArray[Any], refit: Callable[[NSSE], NSSE]
     ) -> NSSECV:
         classes, _ = encode_labels(y)
         n_rows = check_count("n_subsample", self.n_subsample, cure="2000 is a fair number.")
+        if settings.centers is None or settings.centers.is_exact_for(len(y)):
+            # What the search comes to is a fit to all samples: better said before it than after.
+            d = len(classes) - 1 if base.n_components is None else base.n_components
+            check_room(source.X, d, len(classes), in_metric=False)  # which metric, the search will tell
         searched = searched_samples(source, y, settings, n_rows, self.random_state)
         splits = drawn_splits(self, searched.X, searched.y, *self._plan_of_splits(len(searched.y)))
         n_voters = self._n_voters(settings)
