@@ -141,6 +141,13 @@ def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):
     exact = model.transform(row[np.newaxis])[0]
     np.testing.assert_allclose(place, exact, atol=TOLERANCE * np.abs(exact).max())
     assert f"Predicted {model.predict(row[np.newaxis])[0]}" in page.text("#live .result")
+    # A spread of 50 makes one of 1: the radius is that of the row, and the other is said beside it.
+    told = page.js("const { radius, modelRadius } = window.nsse.live.last; return [radius, modelRadius]")
+    both = [certified_radius(model, row[np.newaxis], units=units)[0] for units in ("samples", "model")]
+    np.testing.assert_allclose(told, both, rtol=1e-4)
+    assert told[0] > 20 * told[1]
+    assert "no smaller change of the row changes this label" in page.text("#live .result")
+    assert "Measured on scaled features" in page.text("#live .result")
     page.find("#row").clear()
     page.find("#row").send_keys("1, 2, 3")
     page.click("#embed")

@@ -39,6 +39,27 @@ def test_collapsed_classes_land_on_the_corners_of_a_regular_polygon():
     np.testing.assert_allclose(sides, sides[0])
 
 
+def test_two_classes_lie_across_and_heights_only_keep_points_apart():
+    """On a line points hide each other: places across are those of the embedding, heights are free."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], (60, 40))
+    Y = labels[:, np.newaxis] + 0.2 * rng.standard_normal((100, 1))
+    view = polygon_view("NSSE", Y[::2], labels[::2], Y[1::2], labels[1::2], labels[1::2])
+    np.testing.assert_allclose(view.corners, [[-1, 0], [1, 0]])
+    for places, coordinate in ((view.train, Y[::2]), (view.test, Y[1::2])):
+        slope, *_ = np.polyfit(coordinate[:, 0], places[:, 0], 1, full=False)
+        np.testing.assert_allclose(np.ptp(places[:, 0]), slope * np.ptp(coordinate), rtol=1e-9)
+    heights = np.concatenate([view.train[:, 1], view.test[:, 1]])
+    codes = np.concatenate([view.train_codes, view.test_codes])
+    assert heights[codes == 0].min() > 0 > heights[codes == 1].max()
+    for code in (0, 1):  # all of a band is used, where the class is densest
+        assert 0.3 < np.ptp(heights[codes == code]) <= 0.8
+    figure = embedding_figure(view)
+    assert any("Heights mean nothing" in text.get_text() for text in figure.texts)
+    three = polygon_view("NSSE", np.eye(3), [0, 1, 2])
+    assert not any("Heights" in text.get_text() for text in embedding_figure(three).texts)
+
+
 def test_a_sample_between_two_classes_lands_between_their_corners():
     between = 0.25 * SIMPLEX[1] + 0.75 * SIMPLEX[4]
     view = polygon_view("toy", SIMPLEX[LABELS], LABELS, [between], [4])

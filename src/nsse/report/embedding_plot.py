@@ -26,6 +26,11 @@ _HOW = (
     "Each view is a linear projection of all dimensions of an embedding: the least-squares map that"
     " sends training samples to their class’s corner. Unseen samples take no part in it."
 )
+_HOW_A_LINE = (
+    "Places across are a linear projection of the embedding: the least-squares map that sends training"
+    " samples to their class’s end.\nHeights mean nothing: each class has a band, wider where its"
+    " samples are denser, in which they are kept apart."
+)
 
 
 def embedding_figure(
@@ -72,9 +77,14 @@ def embedding_figure(
     if images is not None and has_strip:
         letter_mistakes(main, view)
         draw_mistakes(figure, view, images, _MARGIN, _CAPTION)
-    text = f"{_HOW}\n{caption}".strip()
+    text = f"{how_made(view)}\n{caption}".strip()
     write(figure, _MARGIN, 0.18, text, fontsize=7.8, color=MUTED_INK, va="bottom", linespacing=1.5)
     return figure
+
+
+def how_made(view: PolygonView) -> str:
+    """How a reader is to understand the places of the points."""
+    return _HOW_A_LINE if view.is_line else _HOW
 
 
 def _check_images(images: NDArray[Any] | None, view: PolygonView) -> None:
@@ -137,7 +147,8 @@ def draw_view(axes: Any, view: PolygonView, size: float) -> None:
     """Draw one view; `size` scales the marks."""
     colors = np.array(class_colors(len(view.classes)))
     axes.set(xlim=(-_HALF_SIDE, _HALF_SIDE), ylim=(-_HALF_SIDE, _HALF_SIDE), aspect="equal")
-    axes.fill(*view.corners.T, facecolor="none", edgecolor=FAINT, linewidth=0.8, zorder=1)
+    if not view.is_line:
+        axes.fill(*view.corners.T, facecolor="none", edgecolor=FAINT, linewidth=0.8, zorder=1)
     dots = {"c": colors[view.test_codes], "s": 19 * size, "alpha": 0.62, "linewidths": 0}
     axes.scatter(*view.test.T, **dots, zorder=2, gid=f"{view.name}-test")
     outlined = {"c": colors[view.train_codes], "s": 36 * size**1.4, "edgecolors": INK}
@@ -150,7 +161,9 @@ def draw_view(axes: Any, view: PolygonView, size: float) -> None:
 
 def _name_classes(axes: Any, view: PolygonView, colors: NDArray[Any], size: float) -> None:
     are_short = max(len(str(name)) for name in view.classes) <= 3
-    for corner, name, color in zip(view.corners, view.classes, colors, strict=True):
+    bands = np.array([[-1.0, 0.9], [1.0, -0.9]])  # of two classes, above and below what is seen of them
+    places = bands if view.is_line else _LABEL_RADIUS * view.corners
+    for place, name, color in zip(places, view.classes, colors, strict=True):
         badge = {
             "boxstyle": "circle,pad=0.3" if are_short else "round,pad=0.3,rounding_size=0.6",
             "facecolor": color,
@@ -158,7 +171,7 @@ def _name_classes(axes: Any, view: PolygonView, colors: NDArray[Any], size: floa
             "linewidth": 1.5 * size,
         }
         axes.text(
-            *_LABEL_RADIUS * corner,
+            *place,
             str(name),
             ha="center",
             va="center",
@@ -176,7 +189,8 @@ def _count_outside(axes: Any, view: PolygonView) -> None:
     outside = int((np.abs(points) > _HALF_SIDE).any(axis=1).sum())
     if outside:
         note = f"{outside} of {len(points)} outside the frame"
-        axes.text(0, 0, note, transform=axes.transAxes, fontsize=7, color=MUTED_INK)
+        # On the right: the key stands on the left.
+        axes.text(1, 0, note, transform=axes.transAxes, ha="right", fontsize=7, color=MUTED_INK)
 
 
 def add_key(axes: Any, view: PolygonView, kind: str) -> None:

@@ -23,7 +23,7 @@ from nsse.report.certificate_plots import (
     quiet_axes,
     risk_coverage_figure,
 )
-from nsse.report.embedding_plot import add_key, draw_view, embedding_figure, title_of
+from nsse.report.embedding_plot import add_key, draw_view, embedding_figure, how_made, title_of
 from nsse.report.explorer.facts import about_labels, finding, made_of, notes
 from nsse.report.explorer.models import Findings, Samples, find
 from nsse.report.page import new_figure, place_axes, strip_axes, write
@@ -74,7 +74,8 @@ def embedding(model: Any, X: Any = None, y: Any = None, *, ax: Any = None) -> Pl
     draw_view(ax, view, size=0.7)
     add_key(ax, view, "test")
     _name(ax, title_of(view, "test"))
-    ax.set_xlabel(textwrap.fill(caption, 60), fontsize=7.8, color=MUTED_INK)
+    said = f"{how_made(view)} {caption}" if view.is_line else caption
+    ax.set_xlabel(textwrap.fill(said, 80), fontsize=7.8, color=MUTED_INK)
     return Plot(ax.figure, frame, is_alone=False)
 
 

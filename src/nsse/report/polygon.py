@@ -10,6 +10,10 @@ Being affine, it invents nothing: it cannot pull apart what the embedding mixes,
 two classes of the embedding lands between their corners. Test samples take no part in finding it, and
 the rule is the same for every embedding, so pictures of different methods can be compared. It may
 overlay what lies apart in d dimensions, as every flat picture may.
+
+Two corners span a line, on which points would hide each other. Of two classes the line runs across, and
+heights, which mean nothing then, keep points apart: each class has a band of its own, as wide as its
+points are dense.
 """
 
 from __future__ import annotations
@@ -21,6 +25,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nsse._errors import rule_error
+
+# Of the heights of a line: bins in which points are counted, and how high the band of a class is.
+BINS, BAND = 48, 0.8
 
 Points: TypeAlias = NDArray[np.float64]
 
@@ -38,7 +45,7 @@ class PolygonView:
     classes : ndarray of shape (n_classes,)
         Labels, sorted.
     corners : ndarray of shape (n_classes, 2)
-        Corner of every class, clockwise from the top.
+        Corner of every class, clockwise from the top; of two, left and right.
     train, test : ndarray of shape (n, 2)
         Positions; `test` may be empty.
     train_codes, test_codes : ndarray of int
@@ -56,6 +63,11 @@ class PolygonView:
     test: Points
     test_codes: NDArray[np.intp]
     predicted_codes: NDArray[np.intp] | None
+
+    @property
+    def is_line(self) -> bool:
+        """Whether only places across mean something: two classes."""
+        return len(self.classes) == 2
 
     @property
     def wrong(self) -> NDArray[np.intp]:
@@ -95,15 +107,19 @@ def polygon_view(
         raise rule_error("labels", "hold two classes or more", classes.tolist(), "Add another class.")
     center, matrix, offset, corners = polygon_map(Y, codes)
     Y_test = Y[:0] if test_embedding is None else np.asarray(test_embedding, dtype=np.float64)
+    test_codes = _codes("test_labels", test_labels, classes, len(Y_test))
+    places = (np.vstack([Y, Y_test]) - center) @ matrix + offset
+    if len(classes) == 2:
+        places[:, 1] = spread_heights(places[:, 0], np.concatenate([codes, test_codes]))
     return PolygonView(
         name=name,
         n_components=Y.shape[1],
         classes=classes,
         corners=corners,
-        train=(Y - center) @ matrix + offset,
+        train=places[: len(Y)],
         train_codes=codes,
-        test=(Y_test - center) @ matrix + offset,
-        test_codes=_codes("test_labels", test_labels, classes, len(Y_test)),
+        test=places[len(Y) :],
+        test_codes=test_codes,
         predicted_codes=None
         if test_predicted is None
         else _codes("test_predicted", test_predicted, classes, len(Y_test)),
@@ -120,7 +136,36 @@ def polygon_map(Y: Points, codes: NDArray[np.intp]) -> tuple[Points, Points, Poi
     return *_best_map(Y, corners[places]), corners
 
 
+def spread_heights(x: Points, codes: NDArray[np.intp]) -> Points:
+    """Heights that keep the points of a line apart: a band for each class, wide where they are dense."""
+    heights = np.empty(len(x))
+    n_classes = int(codes.max()) + 1
+    edges = np.linspace(x.min(), x.max() + np.finfo(float).eps, BINS + 1)
+    bins = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, BINS - 1)
+    for code in range(n_classes):
+        members = np.flatnonzero(codes == code)
+        if not len(members):
+            continue
+        counts = np.bincount(bins[members], minlength=BINS)
+        dense = np.convolve(counts, [0.25, 0.5, 0.25], mode="same")
+        share = np.sqrt(dense[bins[members]] / dense.max())
+        middle = BAND * ((n_classes - 1) / 2 - code)
+        heights[members] = middle + 0.86 * BAND * share * (_halvings(len(members)) - 0.5)
+    return heights
+
+
+def _halvings(n: int) -> Points:
+    """The sequence of van der Corput, 1/2, 1/4, 3/4, …: it fills a line evenly at every length."""
+    numbers, values, half = np.arange(1, n + 1), np.zeros(n), 0.5
+    while numbers.any():
+        values += half * (numbers & 1)
+        numbers, half = numbers >> 1, half / 2
+    return values
+
+
 def _corners(n_classes: int) -> Points:
+    if n_classes == 2:
+        return np.array([[-1.0, 0.0], [1.0, 0.0]])
     turns = np.arange(n_classes) / n_classes
     return np.column_stack([np.sin(2 * np.pi * turns), np.cos(2 * np.pi * turns)])
 

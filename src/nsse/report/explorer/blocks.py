@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 # holds lone surrogates.
 _UNSAFE = re.compile("[<\u2028\u2029\ud800-\udfff]")
 # By the names that ``data.js`` knows.
-KINDS = {"f4": "<f4", "f8": "<f8", "u1": "|u1", "u2": "<u2"}
+KINDS = {"f4": "<f4", "f8": "<f8", "u1": "|u1", "u2": "<u2", "u4": "<u4"}
 
 
 def block(values: ArrayLike, kind: str) -> dict[str, Any]:

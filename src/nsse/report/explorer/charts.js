@@ -26,6 +26,16 @@ function powersOfTen([low, high]) {
   return inside.length > 1 ? inside : ticks([low, high], 3).filter((v) => v > 0);
 }
 
+/** @type {(range: number[]) => number[]} */
+function oneTwoFive([low, high]) {
+  const out = [];
+  for (let k = Math.floor(Math.log10(low)); k <= Math.ceil(Math.log10(high)); k++)
+    out.push(...[1, 2, 5].map((m) => Number(`${m}e${k}`)));
+  const inside = out.filter((v) => v >= low && v <= high);
+  if (inside.length < 2) return ticks([low, high], 4);
+  return inside.length > 6 ? powersOfTen([low, high]) : inside;
+}
+
 /** @type {(v: number, range: number[]) => number} */
 const share = (v, [low, high]) => (high > low ? (v - low) / (high - low) : 0.5);
 
@@ -33,14 +43,17 @@ const share = (v, [low, high]) => (high > low ? (v - low) / (high - low) : 0.5);
 /**
  * @typedef {{ x: number[], y: number[], xLabel: string, yLabel: string }} Axes
  * @typedef {(svg: SVGElement, toX: ToPixels, toY: ToPixels) => void} Plot
- * @type {(title: string, axes: Axes & { logY?: boolean, yTicks?: number[] }, plot: Plot) => HTMLElement}
+ * @typedef {{ logX?: boolean, logY?: boolean, yTicks?: number[] }} Scales
+ * @type {(title: string, axes: Axes & Scales, plot: Plot) => HTMLElement}
  */
-export function chart(title, { x, y, xLabel, yLabel, logY = false, yTicks }, plot) {
+export function chart(title, { x, y, xLabel, yLabel, logX = false, logY = false, yTicks }, plot) {
   const { width, height, left, right, top, bottom } = CHART;
   const box = `0 0 ${width} ${height}`, middle = (top + height - bottom) / 2;
   const svg = draw("svg", { viewBox: box, role: "img", "aria-label": title, class: "chart" });
   /** @type {ToPixels} */
-  const toX = (v) => left + share(v, x) * (width - left - right);
+  const shareX = (v) => (logX ? share(Math.log(v), x.map(Math.log)) : share(v, x));
+  /** @type {ToPixels} */
+  const toX = (v) => left + shareX(v) * (width - left - right);
   /** @type {ToPixels} */
   const shareY = (v) => (logY ? share(Math.log(v), y.map(Math.log)) : share(v, y));
   /** @type {ToPixels} */
@@ -49,7 +62,7 @@ export function chart(title, { x, y, xLabel, yLabel, logY = false, yTicks }, plo
     svg.append(draw("line", { x1: left, x2: width - right, y1: toY(v), y2: toY(v), class: "grid" }));
     svg.append(draw("text", { x: left - 8, y: toY(v) + 4, class: "tick end" }, short(v)));
   }
-  for (const v of ticks(x, 5))
+  for (const v of logX ? oneTwoFive(x) : ticks(x, 5))
     svg.append(draw("text", { x: toX(v), y: height - bottom + 18, class: "tick middle" }, short(v)));
   svg.append(draw("text", { x: (left + width - right) / 2, y: height - 6, class: "label middle" }, xLabel));
   const turned = `rotate(-90 12 ${middle})`;

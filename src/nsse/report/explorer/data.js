@@ -1,7 +1,10 @@
 // Data: arrays out of text, and the points of training and test samples as one list.
 
-const ARRAYS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array };
+import { allOf } from "./numbers.js";
+
+const ARRAYS = { f4: Float32Array, f8: Float64Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
 const UNKNOWN = 65535;
+const NOBODY = 2 ** 32 - 1;
 
 /** @type {(block: { kind: keyof typeof ARRAYS, shape: number[], data: string }) => Promise<Block>} */
 async function decodeBlock(block) {
@@ -112,6 +115,23 @@ export class Points {
       if (nearest.length === count) worst = nearest[count - 1].sum;
     }
     return nearest.map(({ i, sum }) => ({ i, distance: Math.sqrt(sum) }));
+  }
+
+  // Training samples most alike a sample among those of one class, by distances of the samples: its own
+  // class for a training sample, the predicted one for another. Null where the page does not know them.
+  /** @type {(i: number) => number[] | null} */
+  alike(i) {
+    const { alike } = this.data;
+    if (!alike) return null;
+    const [, count] = alike.shape;
+    return [...alike.values.subarray(i * count, (i + 1) * count)].filter((j) => j !== NOBODY);
+  }
+
+  // The same for squared distances to all training samples.
+  /** @type {(squares: Floats, code: number, count: number) => number[]} */
+  alikeBy(squares, code, count) {
+    const members = allOf(this.nTrain).filter((i) => this.shown[i] === code);
+    return members.sort((a, b) => squares[a] - squares[b]).slice(0, count);
   }
 
   /** @param {number} i */

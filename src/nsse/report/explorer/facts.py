@@ -86,8 +86,8 @@ def radius_unit(findings: Findings) -> str:
     if not is_scaled(findings):
         return "units of the features"
     return (
-        "the units of the features as they are, before the steps in front of the model: that of the "
-        "largest ball inside a certified ellipsoid, which is longer along features of large spread"
+        "the units of the features as they are, before the steps in front of the model: it is that of "
+        "the largest ball in a certified ellipsoid that is longer along features of large spread"
     )
 
 

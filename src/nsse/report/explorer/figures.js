@@ -2,7 +2,7 @@
 
 import { chart, dot, line, rangeOf, ticks } from "./charts.js";
 import { draw, get, make, paragraph } from "./elements.js";
-import { greatest, number, percent, smallest } from "./numbers.js";
+import { allOf, greatest, number, percent, smallest } from "./numbers.js";
 
 const N_BINS = 30;
 
@@ -13,8 +13,9 @@ export function buildRadii(points) {
   const intro = "No change of a sample by less than its certified radius, in any direction, changes the "
     + `label that the model gives it. The radius is measured in ${radii.unit}; `
     + `it does not say whether the label is right. ${radii.sentence}`;
-  body.replaceChildren(paragraph(intro), ...radiusHistogram(points, [...radii.values.values]),
-    ...(radii.risk ? riskCoverage(radii.risk) : []));
+  body.replaceChildren(paragraph(intro), make("div", { class: "pair" },
+    make("div", {}, ...radiusHistogram(points, [...radii.values.values])),
+    ...(radii.risk ? [make("div", {}, ...riskCoverage(radii.risk))] : [])));
 }
 
 // Samples by radius, those with a right and those with a wrong label.
@@ -79,24 +80,22 @@ function riskCoverage(risk) {
 
 /** @param {Points} points */
 export function buildTrace({ data: { trace } }) {
-  if (!trace || !trace.sigma.length) return;
+  // A scale that was given is one dot, and stands in the title of the page.
+  if (!trace || trace.sigma.length < 2) return;
   get("trace").hidden = false;
-  const { sigma, excess, stage } = trace;
-  const best = excess.indexOf(smallest(excess));
-  const steps = sigma.map((_, k) => k + 1);
-  const names = steps.map((step, k) =>
-    `step ${step}, ${stage[k]}: σ ${number(sigma[k])}, objective ${number(excess[k])}`);
-  /** @type {(title: string, values: number[], yLabel: string) => HTMLElement} */
-  const panel = (title, values, yLabel) => {
-    const logY = smallest(values) > 0, x = [1, Math.max(2, steps.length)];
-    return chart(title, { x, y: rangeOf(values, logY), xLabel: "step", yLabel, logY }, (svg, toX, toY) => {
-      line(svg, steps.map(toX), values.map(toY));
-      steps.forEach((step, k) => dot(svg, toX(step), toY(values[k]), names[k]));
-      dot(svg, toX(steps[best]), toY(values[best]), names[best], "chosen");
-    });
-  };
-  const intro = "Every step evaluates the objective at one kernel scale σ; the marked one has the smallest "
-    + "value. The objective is shown without its constant part.";
-  get("trace-body").replaceChildren(
-    paragraph(intro), panel("Kernel scale σ", sigma, "σ"), panel("Objective", excess, "objective"));
+  const steps = allOf(trace.sigma.length).sort((a, b) => trace.sigma[a] - trace.sigma[b]);
+  const sigma = steps.map((k) => trace.sigma[k]), excess = steps.map((k) => trace.excess[k]);
+  const names = steps.map((k) => `step ${k + 1}, ${trace.stage[k]}: σ ${number(trace.sigma[k])}, `
+    + `objective ${number(trace.excess[k])}`);
+  const best = excess.indexOf(smallest(excess)), logY = smallest(excess) > 0;
+  const axes = { x: rangeOf(sigma, true), y: rangeOf(excess, logY), xLabel: "kernel scale σ",
+    yLabel: "objective", logX: true, logY };
+  const figure = chart("Objective by kernel scale", axes, (svg, toX, toY) => {
+    line(svg, sigma.map(toX), excess.map(toY));
+    steps.forEach((_, k) => dot(svg, toX(sigma[k]), toY(excess[k]), names[k]));
+    dot(svg, toX(sigma[best]), toY(excess[best]), names[best], "chosen");
+  });
+  const intro = `The objective, without its constant part, at the ${steps.length} scales σ that the fit `
+    + `looked at; the marked one, σ = ${number(sigma[best])}, has the smallest value.`;
+  get("trace-body").replaceChildren(paragraph(intro), figure);
 }

@@ -4,7 +4,7 @@ import { get, make, makeButton, paragraph } from "./elements.js";
 import { LiveModel } from "./map.js";
 import { clipped, greatest, number } from "./numbers.js";
 import { Pad } from "./pad.js";
-import { neighborList, swatch } from "./panels.js";
+import { alikeList, neighborList, swatch } from "./panels.js";
 import { normed } from "./pictures.js";
 
 export class Live {
@@ -43,7 +43,10 @@ export class Live {
   }
 
   rowParts() {
-    const go = () => this.attempt(() => this.show(parseRow(this.text.value, this.map.nFeatures)));
+    const go = () => {
+      this.attempt(() => this.show(parseRow(this.text.value, this.map.nFeatures)));
+      this.result.scrollIntoView({ block: "nearest" });
+    };
     const buttons = [makeButton({ class: "plain", id: "embed", onclick: go }, "Embed this row")];
     if (!this.images) buttons.push(this.fillButton());
     const parts = [this.text, make("div", { class: "row" }, ...buttons)];
@@ -150,7 +153,7 @@ export class Live {
   /** @type {(x: Float64Array, source?: string) => void} */
   show(x, source = "") {
     const { stage, stage: { points } } = this;
-    const { place, votes, code, radius, modelRadius } = this.model.tell(x);
+    const { place, squares, votes, code, radius, modelRadius } = this.model.tell(x);
     const neighbors = points.neighbors(place, 8);
     this.last = { x: Array.from(x), place: Array.from(place), code, radius, modelRadius, neighbors };
     stage.live = { place, code, neighbors: neighbors.slice(0, 4) };
@@ -158,9 +161,11 @@ export class Live {
     const told = code === null
       ? [paragraph("This classifier is not computed in the page; see where the sample lands.")]
       : prediction(stage, votes, code, this.radiusWords(radius, modelRadius));
+    const alike = code === null || !points.data.alike ? []
+      : alikeList(stage, code, points.alikeBy(squares, code, 8));
     this.result.hidden = false;
-    this.result.replaceChildren(
-      ...(source ? [paragraph(source)] : []), ...told, ...neighborList(stage, neighbors));
+    this.result.replaceChildren(...(source ? [paragraph(source)] : []), ...told,
+      ...neighborList(stage, neighbors), ...alike);
   }
 
   /** @type {(radius: number, modelRadius: number) => string} */

@@ -14,6 +14,9 @@ const HINTS = {
     + "class’s corner. Scroll to zoom, drag to move, double-click to reset.",
   "2d": "Two coordinates of the embedding, to the same scale. Scroll to zoom, drag to move, "
     + "double-click to reset.",
+  flat: "One coordinate, across. Heights mean nothing: every class has a band of its own, wider where "
+    + "its points are denser, in which they are kept apart. Scroll to zoom, drag to move, double-click to "
+    + "reset.",
   "3d": "Three coordinates. Drag to turn, with shift to move. Scroll to zoom, double-click to reset.",
 };
 
@@ -57,13 +60,13 @@ function bindViews(stage) {
   const show = (mode) => {
     if (mode !== view.mode) stage.setView(mode);
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.view === mode));
-    const nAxes = Math.min(points.d, { all: 0, "2d": 2, "3d": 3 }[mode]);
+    const nAxes = points.d === 1 ? 0 : Math.min(points.d, { all: 0, "2d": 2, "3d": 3 }[mode]);
     get("axes").replaceChildren(...allOf(nAxes).map((place) => axisSelect(stage, place)));
-    get("hint").textContent = HINTS[mode];
+    get("hint").textContent = HINTS[view.isFlat ? "flat" : mode];
   };
   for (const button of buttons) {
     const mode = /** @type {View["mode"]} */ (button.dataset.view);
-    button.hidden = mode === "3d" && points.d < 3;
+    button.hidden = points.d === 1 || (mode === "3d" && points.d < 3);
     button.addEventListener("click", () => show(mode));
   }
   show(view.mode);

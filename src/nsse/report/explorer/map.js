@@ -190,11 +190,12 @@ export class LiveModel {
       return map.embed(squares.get(map.centers));
     });
     const votes = this.deciders.map((decider, k) => decider.label(places[k]));
-    if (!votes.length) return { place: places[0], votes, code: null, radius: null, modelRadius: null };
+    const seen = { place: places[0], squares: squares.get(this.map.centers), votes };
+    if (!votes.length) return { ...seen, code: null, radius: null, modelRadius: null };
     const radii = this.deciders.map((decider, k) =>
       this.maps[k].radii(x, decider.radius(places[k], votes[k])));
     const [radius, modelRadius] = [0, 1].map((unit) => voteRadius(votes, radii.map((pair) => pair[unit])));
-    return { place: places[0], votes, code: winner(votes), radius, modelRadius };
+    return { ...seen, code: winner(votes), radius, modelRadius };
   }
 }
 

@@ -74,7 +74,8 @@ class Findings:
     own samples. ``radius`` is None where nothing is certified, and ``unproved`` tells why; it is in the
     units of the samples, or, where a step before the model is not affine (``beyond`` tells which), in
     those of what the model takes, as ``model_radius`` always is. ``n_seen`` counts the samples that are
-    centres of the map, that is training samples.
+    centres of the map, that is training samples; ``keeps_samples`` says whether the centres are all of
+    these, and ``seen`` is what the model saw of the samples.
     """
 
     judge: Any
@@ -91,6 +92,8 @@ class Findings:
     has_labels: bool
     n_seen: int
     n_otherwise: int
+    keeps_samples: bool
+    seen: Any
 
     @property
     def name(self) -> str:
@@ -139,16 +142,18 @@ def find(model: Any, samples: Samples) -> Findings:
     known = core.classes_.tolist()
     others = sorted({label for label in labels if label not in known}, key=str)
     place = {label: code for code, label in enumerate([*known, *others])}
-    train, knows_labels = _training_points(judge, core, scaling, place)
+    keeps = _centers_are_samples(core)
+    train, knows_labels = _training_points(judge, core, scaling if keeps else None, place)
     said = None if samples.X is None else answers_behind(before, judge, samples.X)
     radius = None if said is None or said.model_radius is None else said.model_radius
+    test = _no_points(train) if said is None else _test_points(said, samples, labels, place)
     return Findings(
         judge,
         core,
         scaling,
         tuple(str(label) for label in place),
         train,
-        _no_points(train) if said is None else _test_points(said, samples, labels, place),
+        test,
         knows_labels,
         said.radius if said is not None and said.radius is not None else radius,
         radius,
@@ -157,6 +162,8 @@ def find(model: Any, samples: Samples) -> Findings:
         has_labels=said is not None and samples.y is not None,
         n_seen=0 if X is None else _n_seen(core, X),
         n_otherwise=0 if said is None or core is judge else _n_otherwise(core, said),
+        keeps_samples=keeps,
+        seen=X,
     )
 
 
@@ -214,8 +221,7 @@ def _training_points(
     known_as = predicted if labels is None else labels.tolist()
     codes = np.array([place[label] for label in known_as], np.intp)
     said = np.array([place[label] for label in predicted], dtype=np.intp)
-    known = scaling is not None and _centers_are_samples(core)
-    inputs = scaling.undone(core.centers_) if scaling is not None and known else None
+    inputs = None if scaling is None else scaling.undone(core.centers_)
     return Points(embedding, codes, said, inputs), labels is not None
 
 

@@ -2,10 +2,7 @@
 
 import { cssColor, readable } from "./colors.js";
 import { brushOf } from "./elements.js";
-import { clipped } from "./numbers.js";
-
-// More names than this hide the points.
-const MOST_NAMES = 60;
+import { isFar, placeNames } from "./names.js";
 
 /** @typedef {CanvasRenderingContext2D} Context */
 
@@ -50,7 +47,7 @@ function stroke(context, from, to) {
 function drawLive(context, stage, at) {
   const { live, view } = stage;
   if (!live) return;
-  const [x, y] = at(view.of(live.place, [0, 0, 0]));
+  const [x, y] = at(view.ofClass(live.place, live.code));
   context.strokeStyle = cssColor(stage.ink);
   context.lineWidth = 1;
   context.globalAlpha = 0.45;
@@ -67,13 +64,13 @@ function drawFrame(context, stage, at) {
   context.lineWidth = 1;
   context.font = "12px system-ui, sans-serif";
   const names = stage.view.axes.map((axis) => `axis ${axis + 1}`);
-  if (stage.view.mode === "all") drawPolygon(context, stage, at);
+  if (stage.view.mode === "all" && !stage.view.isFlat) drawPolygon(context, stage, at);
   else if (stage.view.mode === "3d") drawAxes(context, stage.view, at, names);
   else {
     context.textAlign = "right";
     context.fillText(names[0], stage.width - 12, stage.height - 10);
     context.textAlign = "left";
-    if (stage.points.d > 1) context.fillText(names[1], 12, 20);
+    if (!stage.view.isFlat) context.fillText(names[1], 12, 20);
   }
 }
 
@@ -99,52 +96,34 @@ function drawAxes(context, view, at, names) {
   }
 }
 
-// Names of the classes: at the corners, or amid their training points.
+// Names of the classes: at the corners, or beside their training points.
 /** @type {(context: Context, stage: Stage, at: (place: number[]) => number[]) => void} */
 function drawNames(context, stage, at) {
-  const { points, view } = stage;
-  const places = view.mode === "all" ? cornerPlaces(points) : middlePlaces(points, view);
-  if (places.length > MOST_NAMES) return;
   context.font = "600 12px system-ui, sans-serif";
   context.textAlign = "center";
   context.textBaseline = "middle";
-  for (const { code, place } of places) {
-    if (!stage.filter.hiddenClasses.has(code))
-      badge(context, stage, clipped(points.className(code), 18), at(place), stage.channelsOf(code));
+  stage.names = placeNames(stage, at, (name) => context.measureText(name).width);
+  context.lineWidth = 1;
+  for (const name of stage.names.filter(isFar)) {
+    const [left, top, wide, high] = name.box;
+    context.strokeStyle = stage.hueOf(name.code);
+    stroke(context, name.anchor, [left + wide / 2, top + high / 2]);
   }
+  for (const { name, box, code } of stage.names) badge(context, stage, name, box, stage.channelsOf(code));
   context.textBaseline = "alphabetic";
 }
 
-/** @type {(context: Context, stage: Stage, name: string, place: number[], color: Color) => void} */
-function badge(context, stage, name, [x, y], color) {
-  const wide = Math.max(20, context.measureText(name).width + 13);
+/** @type {(context: Context, stage: Stage, name: string, box: number[], color: Color) => void} */
+function badge(context, stage, name, [left, top, wide, high], color) {
   context.beginPath();
-  context.roundRect(x - wide / 2, y - 10, wide, 20, 10);
+  context.roundRect(left, top, wide, high, high / 2);
   context.fillStyle = cssColor(color);
   context.fill();
   context.lineWidth = 1.5;
   context.strokeStyle = cssColor(stage.paper);
   context.stroke();
   context.fillStyle = readable(color);
-  context.fillText(name, x, y + 0.5);
-}
-
-/** @param {Points} points */
-function cornerPlaces({ data: { polygon: { corners, classes } } }) {
-  return corners.map(([x, y], k) => ({ code: classes[k], place: [1.27 * x, 1.27 * y, 0] }));
-}
-
-/** @type {(points: Points, view: View) => { code: number, place: number[] }[]} */
-function middlePlaces(points, view) {
-  /** @type {Map<number, number[]>} */
-  const sums = new Map();
-  for (let i = 0; i < points.nTrain; i++) {
-    const sum = sums.get(points.shown[i]) || [0, 0, 0, 0];
-    for (let k = 0; k < 3; k++) sum[k] += view.positions[3 * i + k];
-    sum[3]++;
-    sums.set(points.shown[i], sum);
-  }
-  return [...sums].map(([code, [x, y, z, n]]) => ({ code, place: [x / n, y / n, z / n] }));
+  context.fillText(name, left + wide / 2, top + high / 2 + 0.5);
 }
 
 /** @type {(context: Context, stage: Stage, x: number, y: number, fill: string) => void} */

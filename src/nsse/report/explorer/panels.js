@@ -120,17 +120,32 @@ function valuesTable(points, i) {
   return [make("div", { class: "scroll" }, table), ...more];
 }
 
+/** @type {(stage: Stage, i: number, facts: string[]) => HTMLElement} */
+function neighborItem(stage, i, facts) {
+  const { points } = stage, small = [`row ${points.row(i)}`, ...facts].map((fact) => make("small", {}, fact));
+  return make("li", {}, makeButton({ title: points.title(i), onclick: () => stage.select(i) },
+    ...pictureOf(points, i), points.className(points.shown[i]), ...small));
+}
+
 /** @type {(stage: Stage, neighbors: Neighbor[]) => HTMLElement[]} */
 export function neighborList(stage, neighbors) {
-  const { points } = stage;
-  const items = neighbors.map(({ i, distance }) => {
-    const facts = [`row ${points.row(i)}`, number(distance)].map((fact) => make("small", {}, fact));
-    return make("li", {}, makeButton({ title: points.title(i), onclick: () => stage.select(i) },
-      ...pictureOf(points, i), points.className(points.shown[i]), ...facts));
-  });
+  const items = neighbors.map(({ i, distance }) => neighborItem(stage, i, [number(distance)]));
   const heading = paragraph("Nearest training samples, by distance in the embedding", "sub");
   return [heading, make("ol", { class: "neighbors" }, ...items)];
 }
+
+// Where a class has collapsed to a point, the embedding does not tell its samples apart.
+/** @type {(stage: Stage, code: number, alike: number[] | null) => HTMLElement[]} */
+export function alikeList(stage, code, alike) {
+  if (!alike || !alike.length) return [];
+  const words = `Most alike in ${stage.points.className(code)}, by distance of the samples themselves`;
+  const items = alike.map((i) => neighborItem(stage, i, []));
+  return [paragraph(words, "sub"), make("ol", { class: "neighbors alike" }, ...items)];
+}
+
+// In which class samples alike are looked for.
+/** @type {(points: Points, i: number) => number} */
+const classOf = (points, i) => (points.isTest(i) ? points.predicted[i] : points.codes[i]);
 
 /** @type {(stage: Stage, i: number, neighbors: Neighbor[]) => void} */
 export function showSample(stage, i, neighbors) {
@@ -139,5 +154,6 @@ export function showSample(stage, i, neighbors) {
     make("div", { class: "sample-head" }, ...headOf(stage.points, i)),
     ...valuesTable(stage.points, i),
     ...neighborList(stage, neighbors),
+    ...alikeList(stage, classOf(stage.points, i), stage.points.alike(i)),
   ]));
 }

@@ -37,6 +37,10 @@ export class Stage {
   faint = "";
   dark = false;
   drawn = { training: 0, test: 0, mislabelled: 0, total: 0 };
+  /** @type {{ code: number, name: string, anchor: number[], box: number[] }[]} */
+  names = [];
+  /** @type {Map<number, number[]>} */
+  nameOffsets = new Map();
 
   /** @param {Points} points @param {{ hover: HoverListener, select: SelectListener }} listeners */
   constructor(points, listeners) {
@@ -62,6 +66,11 @@ export class Stage {
   kindOf(i) {
     if (!this.points.isTest(i)) return KINDS.training;
     return this.points.isWrong(i) ? KINDS.mislabelled : KINDS.test;
+  }
+
+  /** @param {number} i */
+  isShown(i) {
+    return this.marks[4 * i + 3] !== STATES.hidden;
   }
 
   // Marks of all points: hue and shape by class, kind, and state by what is chosen.
@@ -189,12 +198,12 @@ export class Stage {
   /** @type {(x: number, y: number) => number} */
   pick(x, y) {
     // `screenOf` for all points, without an array for each.
-    const { marks, view: { positions: p, center: [a, b, c], rotation: [R, Q] } } = this;
+    const { view: { positions: p, center: [a, b, c], rotation: [R, Q] } } = this;
     const s = this.view.scale(this.width, this.height);
     const u = (x - this.width / 2) / s, v = (this.height / 2 - y) / s;
     let best = -1, least = (14 / s) ** 2;
     for (let i = this.points.n - 1; i >= 0; i--) {
-      if (marks[4 * i + 3] === STATES.hidden) continue;
+      if (!this.isShown(i)) continue;
       const [e, f, g] = [p[3 * i] - a, p[3 * i + 1] - b, p[3 * i + 2] - c];
       const away = (R[0] * e + R[1] * f + R[2] * g - u) ** 2 + (Q[0] * e + Q[1] * f + Q[2] * g - v) ** 2;
       if (away < least) {
@@ -212,7 +221,7 @@ export class Stage {
     let i = this.selected < 0 ? (by > 0 ? -1 : n) : this.selected;
     for (let tried = 0; tried < n; tried++) {
       i = (i + by + n) % n;
-      if (this.marks[4 * i + 3] !== STATES.hidden) return this.select(i);
+      if (this.isShown(i)) return this.select(i);
     }
   }
 

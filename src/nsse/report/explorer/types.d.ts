@@ -1,6 +1,6 @@
 // What the scripts share: the page's data as `page_data` (write.py) makes it, decoded, and names of classes.
 
-type Numbers = Float32Array | Float64Array | Uint8Array | Uint16Array;
+type Numbers = Float32Array | Float64Array | Uint8Array | Uint16Array | Uint32Array;
 type Block<Kind extends Numbers = Numbers> = { values: Kind; shape: number[] };
 type Floats = number[] | Float32Array | Float64Array;
 type Color = number[]; // red, green, blue in [0, 1]
@@ -23,6 +23,7 @@ interface PageData {
   columns: string[];
   trace: { stage: string[]; sigma: number[]; excess: number[] } | null;
   radii: RadiiEntry | { values: null; reason: string };
+  alike: Block<Uint32Array> | null;
   live: LiveEntry | null;
   without_live: string;
   pictures: PicturesEntry | null;

@@ -8,6 +8,8 @@ export class View {
     this.mode = points.d > 2 ? "all" : "2d";
     this.axes = [0, Math.min(1, points.d - 1), Math.min(2, points.d - 1)];
     this.positions = new Float32Array(points.n * 3);
+    /** @type {Map<number, number>} */
+    this.bands = new Map();
     this.middle = this.center = this.extent = [0, 0, 0];
     this.turn = [0, 0];
     this.reach = this.zoom = 1;
@@ -30,14 +32,30 @@ export class View {
       return out;
     }
     out[at] = y[this.axes[0]];
-    out[at + 1] = this.points.d > 1 ? y[this.axes[1]] : 0;
+    out[at + 1] = this.isFlat ? 0 : y[this.axes[1]];
     out[at + 2] = this.mode === "3d" ? y[this.axes[2]] : 0;
     return out;
+  }
+
+  // Whether all that is seen lies on one line: of one coordinate, or between two corners.
+  get isFlat() {
+    const { points, mode } = this;
+    return mode === "all" ? points.data.polygon.corners.length === 2 : points.d === 1;
+  }
+
+  // Where a place is seen that is said to be of a class: on a line, in the band of the class.
+  /** @type {(y: Floats, code: number | null) => Place} */
+  ofClass(y, code) {
+    const place = this.of(y, /** @type {Place} */ ([0, 0, 0]));
+    if (this.isFlat) place[1] = code === null ? 0 : this.bands.get(code) || 0;
+    return place;
   }
 
   rebuild() {
     const { points, positions } = this;
     for (let i = 0; i < points.n; i++) this.of(points.place(i), positions, 3 * i);
+    this.bands = new Map();
+    if (this.isFlat) this.bands = spreadOut(positions, points.shown);
     this.home();
   }
 
@@ -102,4 +120,43 @@ export class View {
     const moved = this.zoom / before - 1;
     this.pan(-(x - width / 2) * moved, -(y - height / 2) * moved, width, height);
   }
+}
+
+const BINS = 48;
+
+// Points on a line are given heights, which mean nothing: a band for every class, and in it places that
+// keep points apart, within a width that says how dense they are. The middle of every band is returned.
+/** @type {(positions: Float32Array, codes: Uint16Array) => Map<number, number>} */
+function spreadOut(positions, codes) {
+  let low = Infinity, high = -Infinity;
+  for (let i = 0; i < codes.length; i++) {
+    low = Math.min(low, positions[3 * i]);
+    high = Math.max(high, positions[3 * i]);
+  }
+  const span = high - low || 1, present = [...new Set(codes)].sort((a, b) => a - b);
+  const band = (0.5 * span) / present.length, bands = new Map();
+  /** @param {number} i */
+  const binOf = (i) => Math.min(BINS - 1, Math.floor((BINS * (positions[3 * i] - low)) / span));
+  present.forEach((code, place) => {
+    const middle = ((present.length - 1) / 2 - place) * band, counts = new Float64Array(BINS);
+    bands.set(code, middle);
+    codes.forEach((other, i) => other === code && counts[binOf(i)]++);
+    const dense = counts.map((count, k) => count / 2 + ((counts[k - 1] || 0) + (counts[k + 1] || 0)) / 4);
+    const most = dense.reduce((a, b) => Math.max(a, b));
+    let nth = 0;
+    codes.forEach((other, i) => {
+      if (other !== code) return;
+      const share = Math.sqrt(dense[binOf(i)] / most);
+      positions[3 * i + 1] = middle + 0.86 * band * share * (halvings(++nth) - 0.5);
+    });
+  });
+  return bands;
+}
+
+// The sequence of van der Corput: 1/2, 1/4, 3/4, 1/8, …, which fills a line evenly at every length.
+/** @type {(n: number) => number} */
+function halvings(n) {
+  let value = 0;
+  for (let half = 0.5; n > 0; n >>= 1, half /= 2) value += (n & 1) * half;
+  return value;
 }

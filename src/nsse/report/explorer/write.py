@@ -18,6 +18,7 @@ from nsse._names import written
 from nsse.certificates.rejection import risk_coverage_curve
 from nsse.datasets import Preparation
 from nsse.report.explorer import facts
+from nsse.report.explorer.alike import alike_in_class
 from nsse.report.explorer.blocks import block, script_safe_json
 from nsse.report.explorer.bundle import bundled
 from nsse.report.explorer.live import LiveMap, live_map
@@ -145,6 +146,7 @@ def page_data(findings: Findings, preparation: Preparation, live: LiveMap) -> di
         "columns": column_names(preparation, findings),
         "trace": _trace_entry(findings),
         "radii": _radii_entry(findings),
+        "alike": _alike_entry(findings),
         "live": live.entry,
         "without_live": live.reason,
         **pictures_or_rows(preparation, findings),
@@ -167,6 +169,14 @@ def _trace_entry(findings: Findings) -> dict[str, Any] | None:
     if not trace:
         return None
     return {name: trace[name] for name in ("stage", "sigma", "excess")}
+
+
+def _alike_entry(findings: Findings) -> dict[str, Any] | None:
+    if not findings.keeps_samples:
+        return None
+    classes = findings.train.codes, findings.test.predicted
+    found = alike_in_class(findings.core, findings.seen, *classes)
+    return None if found is None else block(found, "u4")
 
 
 def _radii_entry(findings: Findings) -> dict[str, Any]:

@@ -1,0 +1,232 @@
+"""What a reader sees at once: names beside points, no empty column, a line spread out, at any width."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from browser import Page
+from nsse import NSSE, NYS
+from nsse.datasets import load_dataset
+from nsse.report import Samples, write_report
+from nsse.report.explorer.alike import ALIKE, NOBODY, alike_in_class
+
+
+@pytest.fixture
+def sized(browser):
+    """Give the window of the page a size; a narrow one is that of a phone."""
+
+    def resize(width, height=900):
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+    yield resize
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory):
+    """Twenty classes with long names."""
+    data = load_dataset("objects")
+    codes = np.unique(data.y, return_inverse=True)[1]
+    names = np.array([f"{'long ' * (k % 4)}name {k}" for k in range(codes.max() + 1)])
+    parts = train_test_split(data.X, names[codes], train_size=200, test_size=200, random_state=0)
+    path = tmp_path_factory.mktemp("objects") / "r.html"
+    write_report(path, NSSE().fit(parts[0], parts[2]), Samples(parts[1], parts[3]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def two_classes(tmp_path_factory):
+    X, y = load_breast_cancer(return_X_y=True)
+    X, X_new, y, y_new = train_test_split(X, y, train_size=150, stratify=y, random_state=0)
+    model = make_pipeline(StandardScaler(), NSSE()).fit(X, y)
+    path = tmp_path_factory.mktemp("two") / "r.html"
+    write_report(path, model, Samples(X_new, y_new))
+    return path, model, X_new
+
+
+def boxes_of(page):
+    """Left, top, right, bottom of the names, and where the stage ends."""
+    page.settle()
+    boxes = np.array(page.js("return window.nsse.stage.names.map((name) => name.box)"), dtype=float)
+    size = page.js("return [window.nsse.stage.width, window.nsse.stage.height]")
+    return np.column_stack([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]]), size
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("view", ["all", "2d"])
+def test_names_are_whole_and_apart(browser, sized, objects, width, view):
+    sized(width)
+    page = Page(browser, objects)
+    page.click(f'[data-view="{view}"]')
+    boxes, (wide, high) = boxes_of(page)
+    assert len(boxes) == len(page.js("return window.nsse.points.data.classes")) >= 20
+    assert (boxes[:, :2] >= 0).all()
+    assert (boxes[:, 2] <= wide).all()
+    assert (boxes[:, 3] <= high).all()
+    overlaps = [
+        (i, j)
+        for i in range(len(boxes))
+        for j in range(i)
+        if (np.minimum(boxes[i, 2:], boxes[j, 2:]) > np.maximum(boxes[i, :2], boxes[j, :2])).all()
+    ]
+    assert overlaps == []
+
+
+def test_names_do_not_lie_on_training_points(browser, sized, tmp_path, make_blobs):
+    """Classes that collapse to a point would be hidden by their names."""
+    sized(1400)
+    data = make_blobs((20, 15, 12, 18), n_features=6)
+    write_report(tmp_path / "r.html", NSSE.as_published().fit(data.X, data.codes), Samples(data.X))
+    page = Page(browser, tmp_path / "r.html")
+    for view in ("all", "2d", "3d"):
+        page.click(f'[data-view="{view}"]')
+        boxes, _ = boxes_of(page)
+        assert len(boxes) == 4
+        places = page.places()[: len(data.codes)]
+        inside = (places[:, None] > boxes[:, :2]).all(axis=2) & (places[:, None] < boxes[:, 2:]).all(
+            axis=2
+        )
+        assert not inside.any(), view
+
+
+def test_names_keep_their_distance_while_the_view_moves(browser, sized, objects):
+    sized(1400)
+    page = Page(browser, objects)
+    offsets = (
+        "const s = window.nsse.stage; {} return s.names.map(({{ anchor, box }}) =>"
+        " [box[0] + box[2] / 2 - anchor[0], box[1] + box[3] / 2 - anchor[1]])"
+    )
+    before = page.js(offsets.format(""))
+    during = page.js(offsets.format("s.view.zoom *= 1.05; s.inMotion = true; s.draw();"))
+    still = np.abs(np.subtract(before, during)).max(axis=1) < 1e-6
+    assert still.mean() > 0.6  # the others were moved in from the rim of the stage
+
+
+@pytest.mark.parametrize("width", [1400, 1100, 390])
+def test_nothing_is_wider_than_the_window_and_no_column_is_empty(browser, sized, objects, width):
+    sized(width)
+    page = Page(browser, objects)
+    assert page.js("return document.documentElement.scrollWidth") <= width
+    page.js("window.nsse.stage.select(window.nsse.points.nTrain)")
+    page.settle()
+    aside, panels, stage, high = page.js(
+        "return [...['aside', '.panels', '.stage-column'].map((s) => {"
+        " const box = document.querySelector(s).getBoundingClientRect();"
+        " return [box.left, box.top + scrollY, box.right, box.bottom + scrollY] }),"
+        " document.documentElement.scrollHeight]"
+    )
+    assert panels[0] == stage[0]
+    assert panels[2] == aside[2]  # the panels take the whole width
+    assert panels[1] >= max(stage[3], aside[3])
+    assert high - panels[3] < 80
+    if width > 1088:
+        assert abs(aside[3] - stage[3]) < 2  # what the column holds beside the stage scrolls inside
+
+
+def test_a_line_is_spread_out_and_said_to_be(browser, sized, two_classes):
+    path, model, X_new = two_classes
+    sized(1400)
+    page = Page(browser, path)
+    assert "Heights mean nothing" in page.text("#hint")
+    assert not page.find('[data-view="all"]').is_displayed()
+    places = page.places()
+    across, heights = places.T
+    embedding = np.concatenate([model[-1].embedding_[:, 0], model.transform(X_new)[:, 0]])
+    assert np.corrcoef(across, embedding)[0, 1] > 1 - 1e-9  # the coordinate is as it is
+    codes = np.array(page.js("return Array.from(window.nsse.points.shown)"))
+    assert heights[codes == 0].max() < heights[codes == 1].min()  # a band for each class
+    for code in (0, 1):
+        own = places[codes == code]
+        apart = np.linalg.norm(own[:, None] - own[None], axis=2)[np.triu_indices(len(own), 1)]
+        on_a_line = np.abs(own[:, None, 0] - own[None, :, 0])[np.triu_indices(len(own), 1)]
+        assert (apart < 3).sum() < 0.2 * (on_a_line < 3).sum()
+    page.js("const { stage, live } = window.nsse; stage.select(0); live.takeSelected()")
+    page.settle()
+    star = page.js(
+        "const { stage } = window.nsse, { live, view } = stage;"
+        " return view.toScreen(view.ofClass(live.place, live.code), stage.width, stage.height)"
+    )
+    label = page.js("return window.nsse.live.last.code")
+    assert heights[codes == label].min() < star[1] < heights[codes == label].max()
+
+
+def test_the_objective_is_drawn_by_the_scale(browser, sized, tmp_path, make_blobs):
+    sized(1400)
+    data = make_blobs((20, 15, 12), n_features=6)
+    model = NSSE.as_published().fit(data.X, data.codes)
+    write_report(tmp_path / "r.html", model, Samples(data.X))
+    page = Page(browser, tmp_path / "r.html")
+    assert "kernel scale σ" in page.text("#trace svg")
+    xs = page.js(
+        "return [...document.querySelectorAll('#trace .dot')].map((dot) => +dot.getAttribute('cx'))"
+    )
+    sigma = np.sort(model.trace_.to_dict()["sigma"])
+    np.testing.assert_allclose(np.corrcoef(xs, np.log(sigma))[0, 1], 1.0, atol=1e-9)
+    # A scale that was given is no curve.
+    write_report(tmp_path / "r.html", NSSE().fit(data.X, data.codes), Samples(data.X))
+    assert not Page(browser, tmp_path / "r.html").find("#trace").is_displayed()
+
+
+def nearest_by_hand(A, X, codes, x, code, leave=None):
+    members = [i for i in range(len(X)) if codes[i] == code and i != leave]
+    return sorted(members, key=lambda i: np.linalg.norm(A @ (X[i] - x)))[:ALIKE]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "within"])
+def test_samples_most_alike_are_those_of_the_definition(metric, make_blobs):
+    data = make_blobs((20, 5, 12), n_features=6)
+    new = data.X[::3] + 0.7
+    model = NSSE(metric=metric, shrinkage=0.1).fit(data.X, data.codes)
+    predicted = model.predict(new)
+    found = alike_in_class(model, new, data.codes, predicted)
+    A = np.eye(6) if metric == "euclidean" else model.metric_.transform(np.eye(6))
+    for row, (x, code) in zip(found[len(data.X) :], zip(new, predicted, strict=True), strict=True):
+        expected = nearest_by_hand(A, data.X, data.codes, x, code)
+        assert row[row != NOBODY].tolist() == expected
+    for i in range(len(data.X)):
+        expected = nearest_by_hand(A, data.X, data.codes, data.X[i], data.codes[i], leave=i)
+        assert found[i][found[i] != NOBODY].tolist() == expected
+
+
+def test_samples_most_alike_of_no_others_and_of_too_many(make_blobs, monkeypatch):
+    data = make_blobs((8, 7), n_features=4)
+    model = NSSE().fit(data.X, data.codes)
+    none = np.empty(0, dtype=np.intp)
+    assert alike_in_class(model, None, data.codes, none).shape == (15, ALIKE)
+    monkeypatch.setattr("nsse.report.explorer.alike.MOST_WORK", 10)
+    assert alike_in_class(model, None, data.codes, none) is None
+
+
+def test_the_page_shows_them_beside(browser, sized, tmp_path, make_blobs):
+    sized(1400)
+    data = make_blobs((20, 15, 12), n_features=6)
+    new = data.X[::2] + 0.5
+    model = NSSE.as_published(metric="within").fit(data.X, data.codes)
+    write_report(tmp_path / "r.html", model, Samples(new))
+    page = Page(browser, tmp_path / "r.html")
+    page.js("window.nsse.stage.select(window.nsse.points.nTrain + 3)")
+    expected = alike_in_class(model, new, data.codes, model.predict(new))[len(data.X) + 3]
+    rows = [item.text.splitlines()[1] for item in page.driver.find_elements("css selector", ".alike li")]
+    assert rows == [f"row {i}" for i in expected]
+    assert f"Most alike in {model.predict(new)[3]}" in page.text("#sample")
+    # The same for a row that a visitor pastes.
+    page.find("#row").send_keys(", ".join(repr(float(v)) for v in new[3]))
+    page.click("#embed")
+    items = page.driver.find_elements("css selector", "#live .alike li")
+    assert [item.text.splitlines()[1] for item in items] == rows
+    assert page.complaints() == []
+
+
+def test_a_map_that_keeps_no_samples_has_none_alike(tmp_path, make_blobs):
+    data = make_blobs((20, 15, 12), n_features=6)
+    for model in (NSSE(n_landmarks=9), NYS()):
+        write_report(tmp_path / "r.html", model.fit(data.X, data.codes), Samples(data.X))
+        assert '"alike":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
+    write_report(tmp_path / "r.html", NSSE().fit(data.X, data.codes), Samples(data.X))
+    assert '"alike":null' not in (tmp_path / "r.html").read_text(encoding="utf-8")
