@@ -80,7 +80,7 @@ def _ascent(
     weights = K * (w @ expansion.coef.T)
     gradient = points * weights.sum(axis=1, keepdims=True) - weights @ expansion.centers.points
     gradient *= -2.0 / expansion.sigma**2
-    return gradient if expansion.metric is None else expansion.metric(gradient)
+    return gradient if expansion.metric is None else expansion.metric.adjoint(gradient)
 
 
 def _projected(moved: Floats, X: Floats, radius: Floats) -> Floats:

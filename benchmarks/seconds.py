@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def _timed(model: Any, samples: Any) -> dict[str, float]:
     marks.append(time.process_time())
     model.predict(samples.X_test)
     marks.append(time.process_time())
-    fit, predict = (after - before for before, after in zip(marks, marks[1:], strict=False))
+    fit, predict = (after - before for before, after in pairwise(marks))
     return {"fit": round(fit, 3), "predict": round(predict, 3)}
 
 
@@ -71,7 +72,9 @@ def table(record: dict[str, Any]) -> str:
 
 
 def _short(seconds: float) -> str:
-    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.1f}" if seconds >= 0.1 else f"{seconds:.2f}"
+    return (
+        f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.1f}" if seconds >= 0.1 else f"{seconds:.2f}"
+    )
 
 
 if __name__ == "__main__":

@@ -57,6 +57,7 @@ AFFINE = {
     "varied": lambda: [VarianceThreshold(0.1), "passthrough", RobustScaler()],
     "imputed": lambda: [SimpleImputer(), StandardScaler()],
     "metric": lambda: [StandardScaler(), WithinMetric(0.3)],
+    "weighted metric": lambda: [StandardScaler(), WithinMetric(0.3, relevance=1.0)],
     "LFDA": lambda: [StandardScaler(), LFDA(5)],
     "LDE": lambda: [StandardScaler(), LDE(5)],
     "many": lambda: [MinMaxScaler(), PCA(9), StandardScaler(), WithinMetric(1.0), PCA(5)],

@@ -185,7 +185,7 @@ def test_samples_most_alike_are_those_of_the_definition(metric, make_blobs):
     model = NSSE(metric=metric, shrinkage=0.1).fit(data.X, data.codes)
     predicted = model.predict(new)
     found = alike_in_class(model, new, data.codes, predicted)
-    A = np.eye(6) if metric == "euclidean" else model.metric_.transform(np.eye(6))
+    A = np.eye(6) if metric == "euclidean" else model.metric_.transform(np.eye(6)).T
     for row, (x, code) in zip(found[len(data.X) :], zip(new, predicted, strict=True), strict=True):
         expected = nearest_by_hand(A, data.X, data.codes, x, code)
         assert row[row != NOBODY].tolist() == expected
