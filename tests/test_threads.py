@@ -54,6 +54,24 @@ def names_of_workers(n_values, n_tasks=4):
     return names
 
 
+def test_an_interruption_leaves_what_has_not_begun(two_threads):
+    """Others would go on with all tasks while the one who was interrupted waits for them."""
+    begun, main = [], threading.main_thread()
+    other_began = threading.Event()
+
+    def work(task):
+        begun.append(task)
+        if threading.current_thread() is main:
+            other_began.wait(10)
+            raise KeyboardInterrupt
+        other_began.set()
+        time.sleep(0.01)
+
+    with one_blas_thread(), pytest.raises(KeyboardInterrupt):
+        in_parallel(work, range(400), LARGE)
+    assert len(begun) < 200
+
+
 # The limit
 
 

@@ -74,7 +74,7 @@ def in_parallel(work: Callable[[Task], None], tasks: Iterable[Task], n_values: i
     """Call ``work`` on every task, on as many threads as the user allows BLAS to have.
 
     ``n_values`` is the size of the result: small ones are not worth a second thread. The first
-    exception of a task is raised here.
+    exception of a task is raised here, and so is an interruption; tasks that have not begun are left.
     """
     tasks = list(tasks)
     with one_blas_thread():
@@ -87,20 +87,26 @@ def in_parallel(work: Callable[[Task], None], tasks: Iterable[Task], n_values: i
         waiting, lock = iter(tasks), threading.Lock()
 
         def drain() -> None:
+            nonlocal waiting
             with _limit_of_this_thread():
                 while True:
                     with lock:
                         task = next(waiting, DONE)
                     if task is DONE:
                         return
-                    work(task)
+                    try:
+                        work(task)
+                    except BaseException:
+                        with lock:
+                            waiting = iter(())  # nobody begins another one
+                        raise
 
         # The thread that asks works too: one thread less to wake, which counts where work is short.
         helpers = [_helpers().submit(drain) for _ in range(n_threads - 1)]
         try:
             drain()
         finally:
-            # Whoever has not begun is not needed: all tasks are taken. Nobody waits for a helper that
+            # Whoever has not begun is not needed: no task is left. Nobody waits for a helper that
             # waits in turn for its own, however calls are nested.
             busy = [helper for helper in helpers if not helper.cancel()]
             wait(busy)

@@ -21,12 +21,15 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, qr
 from scipy.linalg.blas import dtrmm, dtrsm
 
+from nsse._threads import in_parallel
 from nsse.graphs import ShiftedGraph
 from nsse.solvers.constraint import HeldKernel
 
 Floats = NDArray[np.float64]
 Buffers = tuple[Floats, Floats]  # for SK and P
 
+# Up to so many rows LAPACK factors P in one call; beyond, blocks of so many.
+WHOLE_UP_TO, BLOCK = 2048, 512
 # Above this the small eigenvalues keep fewer than about four digits in the Cholesky route.
 LARGEST_CONDITION = 1e13
 
@@ -81,12 +84,43 @@ def cholesky(P: Floats) -> Factor | None:
     """From the half of P on and below the diagonal, which is overwritten; None if it is indefinite."""
     # The trace bounds the norm of P, and is near it: one direction dominates.
     norm = float(np.trace(P))
-    # The transpose of a C-ordered lower half is the F-ordered upper half that LAPACK takes as is.
-    R, failed = lapack.dpotrf(P.T, lower=0, clean=0, overwrite_a=1)
+    if len(P) > WHOLE_UP_TO:
+        R, failed = P.T, not _lower_factor(P)
+    else:
+        # The transpose of a C-ordered lower half is the F-ordered upper half that LAPACK takes as is.
+        R, failed = lapack.dpotrf(P.T, lower=0, clean=0, overwrite_a=1)
     if failed:
         return None
     reciprocal, _ = lapack.dpocon(R, norm, uplo="U")
     return Factor(R, "cholesky", 1.0 / max(reciprocal, np.finfo(float).tiny))
+
+
+def _lower_factor(P: Floats) -> bool:
+    """L with LL' = P in place of the lower half of P, by blocks; False if P is indefinite.
+
+    One call of LAPACK would hold Ctrl-C for seconds, and run on one thread. The blocks are the same
+    whatever the number of threads, and so are the bits.
+    """
+    m = len(P)
+    for start in range(0, m, BLOCK):
+        here, after = slice(start, min(start + BLOCK, m)), start + BLOCK
+        R, failed = lapack.dpotrf(np.asfortranarray(P[here, here].T), lower=0, clean=0, overwrite_a=1)
+        if failed:
+            return False
+        P[here, here] = R.T
+        rows = [slice(first, min(first + BLOCK, m)) for first in range(after, m, BLOCK)]
+
+        def below(part: slice, here: slice = here, R: Floats = R) -> None:
+            # L_ik = P_ik L_kk⁻ᵀ.
+            P[part, here] = dtrsm(1.0, R, np.asfortranarray(P[part, here].T), trans_a=1, overwrite_b=1).T
+
+        def update(part: slice, here: slice = here, after: int = after) -> None:
+            # P_ij − L_ik L_jk', for all blocks j up to the diagonal.
+            P[part, after : part.stop] -= P[part, here] @ P[after : part.stop, here].T
+
+        for work in (below, update):
+            in_parallel(work, rows[::-1], max(m - after, 0) ** 2)  # the longest first
+    return True
 
 
 def stacked_qr(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:
