@@ -56,6 +56,17 @@ def test_seconds_estimated_beside_seconds_measured(script, tmp_path):
     assert all(0.02 < row["ratio"] < 50 for row in record["rows"])
 
 
+def test_seconds_by_the_number_of_samples(script, tmp_path):
+    out = tmp_path / "seconds.json"
+    bench = script("seconds")
+    record = bench.main(["--sizes", "60", "120", "--models", "`NSSE()`", "`SVC(C=10)`", "--out", str(out)])
+    assert json.loads(out.read_text()) == record
+    assert [row["n_samples"] for row in record["rows"]] == [60] * 2 + [120] * 2
+    lines = bench.table(record).splitlines()
+    assert lines[0] == "| seconds | N = 60 | N = 120 | predict 1000 at N = 120 |"
+    assert len(lines) == 4
+
+
 def test_timed_literal_is_the_oracle(script, digits):
     """Distances by a product and Cholesky factors make the literal method faster, and nothing else."""
     weights = {"mu1": 1.0, "mu2": 0.01, "mu3": 0.45}
