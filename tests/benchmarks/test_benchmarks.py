@@ -59,7 +59,9 @@ def test_seconds_estimated_beside_seconds_measured(script, tmp_path):
 def test_seconds_by_the_number_of_samples(script, tmp_path):
     out = tmp_path / "seconds.json"
     bench = script("seconds")
-    record = bench.main(["--sizes", "60", "120", "--models", "`NSSE()`", "`SVC(C=10)`", "--out", str(out)])
+    record = bench.main(
+        ["--sizes", "60", "120", "--models", "`NSSE()`", "`SVC(C=10)`", "--out", str(out)]
+    )
     assert json.loads(out.read_text()) == record
     assert [row["n_samples"] for row in record["rows"]] == [60] * 2 + [120] * 2
     lines = bench.table(record).splitlines()
