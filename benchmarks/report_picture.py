@@ -53,7 +53,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, running_browser("--hide-scrollbars") as driver:
         point = write_page(Path(folder))
-        driver.set_window_size(1400, 1330)
+        driver.set_window_size(1400, 1720)
         page = Page(driver, Path(folder) / "photos.html")
         page.js(
             "const { stage, live } = window.nsse; stage.select(arguments[0]); live.takeSelected()", point
