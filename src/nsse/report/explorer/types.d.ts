@@ -23,6 +23,7 @@ interface PageData {
   columns: string[];
   trace: { stage: string[]; sigma: number[]; excess: number[] } | null;
   radii: RadiiEntry | { values: null; reason: string };
+  nearest: { sample: Block<Float64Array>; copy: Block<Uint16Array>; names: string[] } | null;
   live: LiveEntry | null;
   without_live: string;
   pictures: PicturesEntry | null;
