@@ -35,6 +35,7 @@ def photos(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_named_copies_are_those_of_python(photos, tmp_path):
     path = tmp_path / "m.nsse"
     arguments = ("fit", photos / "train", "--out", path, "--size", "12x10")
@@ -51,6 +52,7 @@ def test_named_copies_are_those_of_python(photos, tmp_path):
     assert lines[1].startswith("Fitted NSSE to 18 images and 9 copies of each: 2 dimensions")
 
 
+@pytest.mark.slow
 def test_auto_takes_what_helps_and_says_so(photos, tmp_path):
     path = tmp_path / "m.nsse"
     arguments = ("fit", photos / "train", "--out", path, "--size", "12x12", "--augment", "auto")
@@ -70,6 +72,7 @@ def test_auto_takes_what_helps_and_says_so(photos, tmp_path):
     assert line.endswith(" on 48 validation splits.")
 
 
+@pytest.mark.slow
 def test_a_search_has_copies_too(photos, tmp_path):
     path = tmp_path / "m.nsse"
     arguments = ("fit", photos / "train", "--out", path, "--size", "12x12", "--tune")
@@ -86,6 +89,7 @@ def test_a_search_has_copies_too(photos, tmp_path):
     assert "gain" in told["copies"]
 
 
+@pytest.mark.slow
 def test_a_model_with_copies_goes_all_the_way(photos, tmp_path):
     path = tmp_path / "m.nsse"
     run("fit", photos / "train", "--out", path, "--size", "12x12", "--augment", "rotate,mirror")

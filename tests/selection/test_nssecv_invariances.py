@@ -100,6 +100,7 @@ def test_without_none_there_is_no_gain_to_tell():
     assert np.isnan(choice.gain).all()
 
 
+@pytest.mark.slow
 def test_a_search_holds_out_samples_whose_copies_nobody_saw():
     """Labels without a meaning: nothing is learned, unless splits let copies of what is held out in."""
     rng = np.random.default_rng(0)
@@ -136,6 +137,7 @@ def test_the_rows_of_a_split_are_limited():
     assert training_rows(500, 9) == COPIED_ROWS
 
 
+@pytest.mark.slow
 def test_a_search_keeps_the_copies_of_its_estimator(digits):
     X, y, new, truth = digits
     views = Images((8, 8))
@@ -165,6 +167,7 @@ def test_a_search_chooses_among_sets(digits):
     assert (search.invariances_ is None) == (told["gain"][0] <= told["gain"][1])
 
 
+@pytest.mark.slow
 def test_a_search_chooses_as_the_function_does(digits):
     X, y, _, _ = digits
     sets = [None, Images((8, 8), rotate=None), Images((8, 8))]
@@ -193,6 +196,7 @@ def test_a_search_with_landmarks_has_copies(digits):
     assert search.best_estimator_.n_landmarks_ == 60
 
 
+@pytest.mark.slow
 def test_a_subsample_counts_the_copies(digits):
     X, y, _, _ = digits
     many, labels = np.tile(X, (4, 1)) + np.random.default_rng(0).normal(size=(280, 64)), np.tile(y, 4)
@@ -201,6 +205,7 @@ def test_a_subsample_counts_the_copies(digits):
     assert search.best_estimator_.n_landmarks_ == 40
 
 
+@pytest.mark.slow
 def test_copies_travel_with_a_search(digits, tmp_path):
     pytest.importorskip("skops.io")
     import nsse
