@@ -342,7 +342,7 @@ def test_the_nearest_copy_of_a_training_sample_is_told(tmp_path, digits, search)
         j, i = np.unravel_index(np.argmin(distances), (10, len(X)))
         assert (sample[row], copy[row]) == (i, j)
     assert len(unpacked(data["train"]["codes"])) == len(X)
-    pictures = unpacked(data["pictures"]["grey"])
+    pictures = unpacked(data["pictures"]["levels"])
     assert len(pictures) == len(X) + len(new)
     assert f"{len(X)} samples and 9 copies of each" in (tmp_path / "r.html").read_text("utf-8")
     assert data["live"] is not None
