@@ -24,21 +24,24 @@ MAY_IMPORT = {
     "datasets": set(),
     "graphs": set(),
     "kernels": set(),
+    "invariances": set(),
     "solvers": RELATE,
     "extensions": RELATE,
-    "landmarks": RELATE | {"solvers", "extensions"},
+    "landmarks": RELATE | {"solvers", "extensions", "invariances"},
     # It knows maps and classifiers, not estimators: these offer its radii as a method.
     "certificates": RELATE | {"extensions"},
-    "estimators": SOLVE | {"landmarks", "certificates", "report"},  # `plot` draws: see AT_USE
-    "selection": SOLVE | {"landmarks", "certificates", "estimators"},
+    "estimators": SOLVE
+    | {"landmarks", "certificates", "invariances", "report"},  # `plot` draws: see AT_USE
+    "selection": SOLVE | {"landmarks", "certificates", "estimators", "invariances"},
     # A file says which version wrote it.
-    "exports": FIT | {"kernels", "solvers", "extensions", "certificates", "nsse"},
+    "exports": FIT | {"invariances", "kernels", "solvers", "extensions", "certificates", "nsse"},
     "evaluation": set(),  # it receives estimators
     "paper": SOLVE | FIT | {"datasets", "evaluation"},
     # It receives frames; the report also asks a model what it proves, and averages its pictures.
-    "report": {"certificates", "datasets"},
+    "report": {"certificates", "datasets", "invariances"},
     "plot": {"report"},
-    "cli": FIT | {"certificates", "exports", "datasets", "evaluation", "paper", "report", "nsse"},
+    "cli": FIT
+    | {"certificates", "exports", "datasets", "evaluation", "invariances", "paper", "report", "nsse"},
     "nsse": {"estimators", "selection", "exports"},
     "__main__": {"cli"},
     "_errors": set(),

@@ -3,9 +3,9 @@
 >>> from nsse import NSSE
 
 ``NSSE`` is a scikit-learn transformer and classifier. The rooms of the package follow the method:
-``datasets`` → ``graphs``, ``kernels`` → ``solvers``, ``extensions``, ``landmarks`` → ``certificates`` →
-``estimators`` → ``selection`` → ``evaluation``, ``exports`` → ``report``, ``cli``; imports point to the
-left only.
+``datasets``, ``invariances`` → ``graphs``, ``kernels`` → ``solvers``, ``extensions``, ``landmarks`` →
+``certificates`` → ``estimators`` → ``selection`` → ``evaluation``, ``exports`` → ``report``, ``cli``;
+imports point to the left only.
 """
 
 from importlib import import_module
@@ -60,6 +60,7 @@ _ROOMS = (
     "estimators",
     "evaluation",
     "exports",
+    "invariances",
     "plot",
     "report",
     "selection",

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from browser import Page, missing, running_browser
 from nsse import LFDA, NSSE
 from nsse.datasets import load_dataset
+from nsse.invariances import Images
 from nsse.report import Samples, write_report
 from nsse.report.explorer.pictures import quantised
 
@@ -113,6 +114,21 @@ def test_hover_shows_the_picture_of_the_sample(page, written):
         np.testing.assert_array_equal(page.picture("#tip canvas"), expected)
         assert f"digit-{row:03d}.png" in page.text("#tip")
         assert f"Class {written.y_test[row]}" in page.text("#tip")
+
+
+def test_a_sample_names_the_nearest_copy(browser, written, tmp_path):
+    model = NSSE(invariances=Images((8, 8))).fit(written.X_train, written.y_train)
+    samples = Samples(written.X_test, written.y_test)
+    write_report(tmp_path / "copies.html", model, samples, preparation=IMAGES)
+    page = Page(browser, tmp_path / "copies.html")
+    page.js("nsse.stage.select(nsse.points.nTrain)")
+    embedded = model.transform(model.centers_)
+    place = int(np.argmin(np.sum((embedded - model.transform(written.X_test[:1])) ** 2, axis=1)))
+    how = ("as it is", *model.invariances.names)[place % 7]
+    assert page.js("return document.querySelector('#sample-body .nearest').textContent") == (
+        f"Nearest: Training row {place // 7}, {how}"
+    )
+    assert page.complaints() == []
 
 
 def test_click_lists_the_nearest_training_samples(page, written):

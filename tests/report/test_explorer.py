@@ -21,6 +21,7 @@ from nsse import LFDA, NSSE, NSSECV, SUPLAP, IsoKRR
 from nsse.certificates import FunctionSpace
 from nsse.certificates.steps import scaling_of
 from nsse.datasets import load_dataset
+from nsse.invariances import Images
 from nsse.report import Samples, write_report
 from nsse.report.explorer import facts, live, pictures
 from nsse.report.explorer.blocks import block, script_safe_json
@@ -320,3 +321,41 @@ def test_models_that_do_not_embed_are_refused(tmp_path, digits, samples):
         model.fit(digits.X, digits.codes)
         with pytest.raises(TypeError, match=r"`model` must embed and predict"):
             write_report(tmp_path / "r.html", model, samples)
+
+
+@pytest.mark.parametrize("search", [False, True])
+def test_the_nearest_copy_of_a_training_sample_is_told(tmp_path, digits, search):
+    views = Images((8, 8), rotate=None, mirror=True)
+    model = NSSE(invariances=views)
+    model = NSSECV(estimator=model, n_repeats=2, n_voters=3) if search else model
+    X, y, new = digits.X[::4], digits.codes[::4], digits.X[1::4]
+    model.fit(X, y)
+    preparation = {"kind": "images", "size": [8, 8], "unit_norm": False}
+    write_report(tmp_path / "r.html", model, Samples(new), preparation=preparation)
+    data = data_of(tmp_path / "r.html")
+    told = data["nearest"]
+    assert told["names"] == ["as it is", *views.names]
+    best = getattr(model, "best_estimator_", model)
+    sample, copy = unpacked(told["sample"]), unpacked(told["copy"])
+    for row, place in enumerate(best.transform(new)):
+        distances = [np.sum((best.transform(part) - place) ** 2, axis=1) for part in [X, *views(X)]]
+        j, i = np.unravel_index(np.argmin(distances), (10, len(X)))
+        assert (sample[row], copy[row]) == (i, j)
+    assert len(unpacked(data["train"]["codes"])) == len(X)
+    pictures = unpacked(data["pictures"]["levels"])
+    assert len(pictures) == len(X) + len(new)
+    assert f"{len(X)} samples and 9 copies of each" in (tmp_path / "r.html").read_text("utf-8")
+    assert data["live"] is not None
+
+
+def test_without_copies_no_nearest_one_is_told(tmp_path, fitted, samples):
+    write_report(tmp_path / "r.html", fitted, samples)
+    assert data_of(tmp_path / "r.html")["nearest"] is None
+
+
+def test_landmarks_are_no_copies(tmp_path, digits):
+    model = NSSE(invariances=Images((8, 8)), n_landmarks=30).fit(digits.X[::4], digits.codes[::4])
+    write_report(tmp_path / "r.html", model, Samples(digits.X[1::4]))
+    data = data_of(tmp_path / "r.html")
+    assert data["nearest"] is None
+    assert data["pictures"] is None

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from nsse._errors import rule_error
 from nsse.certificates.asking import certified_labels
-from nsse.certificates.models import checked_samples, expansion_of, training_labels
+from nsse.certificates.models import centers_of_samples, checked_samples, expansion_of, training_labels
 from nsse.extensions import nearest_own_and_other
 
 Floats = NDArray[np.float64]
@@ -218,11 +218,12 @@ def _training_samples(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         check_consistent_length(X, y)
         return X, y
     points, labels = model.embedding_, training_labels(model)
+    centers = centers_of_samples(model)
     # Centres may be other points than the samples, or the samples in another order.
-    if labels is not None and model.centers_.shape[0] == len(labels) == len(points):
+    if labels is not None and centers is not None and len(labels) == len(points):
         atol = 1e-4 * float(np.abs(points).max())
-        if np.allclose(expansion_of(model)(model.centers_), points, rtol=0.0, atol=atol):
-            return model.centers_, labels
+        if np.allclose(expansion_of(model)(centers), points, rtol=0.0, atol=atol):
+            return centers, labels
     raise rule_error(
         "X_train",
         "be given for this model, which does not remember it",

@@ -96,6 +96,17 @@ def training_labels(model: Any) -> NDArray[Any] | None:
     return np.asarray(model.classifier_.classes_[codes]) if len(codes) == len(model.embedding_) else None
 
 
+def centers_of_samples(model: Any) -> Any:
+    """The centres that may be the training samples, by their number: copies of these stand after each.
+
+    None where there are more or fewer, or none at all.
+    """
+    centers, every = getattr(model, "centers_", None), 1 + getattr(model, "n_copies_", 0)
+    if centers is None or centers.shape[0] != every * len(model.embedding_):
+        return None
+    return centers[::every]
+
+
 def opened(model: Any) -> tuple[list[Any], Any]:
     """The steps of a pipeline before the last, pipelines within it opened, and the last.
 

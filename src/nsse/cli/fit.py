@@ -72,6 +72,14 @@ def fit(
         str | None,
         typer.Option(metavar="M", help="Centres of the map, for many samples: a number, or auto."),
     ] = None,
+    augment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Learn from transformed copies of the images as well: some of shift, rotate, scale, "
+            "mirror, brightness, with commas; or auto: what helps on images held out, if anything.",
+        ),
+    ] = None,
     standardize: Standardize = False,
     ignore: Ignore = None,
     id: Id = None,
@@ -94,6 +102,7 @@ def fit(
         check_out(out, read=[data])
         given = {"n_components": n_components, "sigma": sigma, **_metric(metric, shrinkage)}
         settings = _settings(given, landmarks, seed)
+        words = _words(augment)
         inputs = read_labelled(
             data,
             label,
@@ -109,17 +118,24 @@ def fit(
             colour=colour,
             skip_broken=skip_broken,
         )
-        model = _model(settings, tune, standardize)
+        sets = _sets(words, inputs)
+        largest = max(sets, key=lambda views: 0 if views is None else views.n_copies)
         with typed(FIT):
-            _check_memory(model, inputs)
+            _check_memory(_model(settings | {"invariances": largest}, tune, standardize), inputs)
         start = perf_counter()
+        choice = None
+        if len(sets) > 1 and not tune:
+            with screen.busy(f"Comparing {len(sets)} sets of copies"), typed(FIT):
+                choice = _compared(settings, inputs, sets, seed)
+            sets = [choice.best]
+        model = _model(settings | {"invariances": sets[0]}, tune, standardize, sets)
         # The search has a bar of its own.
         busy = nullcontext() if tune else screen.busy(f"Fitting {len(inputs.X)} samples")
         with busy, typed(FIT):
             model.fit(inputs.X, inputs.y)
         seconds = perf_counter() - start
         _save(model, inputs, out)
-        _tell(screen, model, inputs, seconds, out)
+        _tell(screen, model, inputs, seconds, out, choice)
 
 
 def _metric(metric: str | None, shrinkage: float | None) -> dict[str, Any]:
@@ -135,6 +151,48 @@ def _metric(metric: str | None, shrinkage: float | None) -> dict[str, Any]:
     return {"metric": metric, "shrinkage": shrinkage}
 
 
+def _words(augment: str | None) -> list[str] | None:
+    """What to do to images; None leaves the choice to their own splits."""
+    from nsse.invariances import AMOUNTS
+
+    if augment is None:
+        return []
+    words = [word.strip() for word in augment.split(",")]
+    if words == ["auto"]:
+        return None
+    unknown = [word for word in words if word not in AMOUNTS]
+    if unknown:
+        rule = f"be auto, or some of {', '.join(AMOUNTS)}"
+        raise rule_error("--augment", rule, augment, "Write them with commas: shift,rotate.")
+    return words
+
+
+def _sets(words: list[str] | None, inputs: Inputs) -> list[Any]:
+    """The invariances that were asked for, or those to choose among."""
+    from nsse.datasets import ImagePreparation
+    from nsse.invariances import named_images, usual_sets
+
+    if words == []:
+        return [None]
+    preparation = inputs.preparation
+    if not isinstance(preparation, ImagePreparation):
+        got = ",".join(words or ["auto"])
+        cure = "In Python, NSSE(invariances=...) takes copies of any samples."
+        raise rule_error("--augment", f"be left out for {preparation.noun}", got, cure)
+    if min(preparation.size) < 2:
+        got = f"images of {preparation}"
+        raise rule_error("--augment", "be left out for images of one line", got, "See --size.")
+    shape = preparation.image_shape
+    return usual_sets(shape) if words is None else [named_images(words, shape)]
+
+
+def _compared(settings: dict[str, Any], inputs: Inputs, sets: list[Any], seed: int) -> Any:
+    from nsse.estimators import NSSE
+    from nsse.selection import choose_invariances
+
+    return choose_invariances(NSSE(**settings), inputs.X, inputs.y, sets, random_state=seed)
+
+
 def _settings(given: dict[str, Any], landmarks: str | None, seed: int) -> dict[str, Any]:
     """The parameters of NSSE that were given."""
     if landmarks is not None and landmarks != "auto" and not landmarks.isdecimal():
@@ -145,7 +203,10 @@ def _settings(given: dict[str, Any], landmarks: str | None, seed: int) -> dict[s
     return {name: value for name, value in given.items() if value is not None} | {"random_state": seed}
 
 
-def _model(settings: dict[str, Any], tune: bool, standardize: bool) -> Any:
+def _model(
+    settings: dict[str, Any], tune: bool, standardize: bool, sets: list[Any] | None = None
+) -> Any:
+    """Unfitted; of several ``sets`` of copies a search chooses."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
@@ -156,7 +217,9 @@ def _model(settings: dict[str, Any], tune: bool, standardize: bool) -> Any:
     if tune:
         # What was given is not searched for, whether or not NSSE has it by itself.
         given = tuple(name for name in QUICK if name in settings)
-        model = NSSECV(estimator=model, keep=given, random_state=settings["random_state"])
+        several = sets if sets is not None and len(sets) > 1 else None
+        seed = settings["random_state"]
+        model = NSSECV(estimator=model, keep=given, invariances=several, random_state=seed)
     return make_pipeline(StandardScaler(), model) if standardize else model
 
 
@@ -182,8 +245,9 @@ def _save(model: Any, inputs: Inputs, out: Path) -> None:
     save(model, out, metadata=inputs.preparation)
 
 
-def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path) -> None:
+def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path, choice: Any) -> None:
     from nsse.certificates import opened
+    from nsse.invariances import names_of
 
     _, last = opened(model)
     best = getattr(last, "best_estimator_", last)
@@ -199,9 +263,17 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path)
         "sigma": best.sigma_,
         "sigma_in_medians": in_medians,
         "seconds": seconds,
+        "copies": {"how": names_of(best.invariances), "per_sample": best.n_copies_},
         "preparation": inputs.preparation.to_dict(),
     }
+    if choice is not None:
+        screen.result["copies"] |= _gain(choice.gain, choice.scores.shape[1])
+        screen.say(_augmented(best, choice.gain, choice.scores.shape[1]))
     if last is not best:
+        told = last.invariance_results_
+        if told:
+            screen.result["copies"] |= _gain(told["gain"], told["split_test_score"].shape[1])
+            screen.say(_augmented(best, told["gain"], told["split_test_score"].shape[1]))
         screen.result |= {
             "validation_error": 1.0 - last.best_score_,
             "parameters": dict(last.best_params_),
@@ -209,11 +281,29 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path)
             "n_splits": last.n_splits_,
         }
         screen.say(_chosen(best, in_medians, last))
+    k = best.n_copies_
+    copies = f" to {len(inputs.X)} images and {k} cop{'y' if k == 1 else 'ies'} of each" if k else ""
     screen.say(
-        f"Fitted NSSE: {d} dimension{'s' * (d != 1)}, σ = {in_medians:.2f} median distances, "
+        f"Fitted NSSE{copies}: {d} dimension{'s' * (d != 1)}, σ = {in_medians:.2f} median distances, "
         f"{seconds:.1f} s."
     )
     screen.say(f"Wrote {out}, {size_of(out)}.")
+
+
+def _gain(gain: tuple[float, float], n_splits: int) -> dict[str, Any]:
+    return {"gain": gain[0], "gain_error": gain[1], "n_splits": n_splits}
+
+
+def _augmented(best: Any, gain: tuple[float, float], n_splits: int) -> str:
+    """Which copies were chosen, and what they gained, in words."""
+    from nsse.invariances import names_of
+
+    where = f"on {n_splits} validation split{'s' * (n_splits != 1)}"
+    if best.invariances is None:
+        change = f"{-100 * gain[0]:+.1f} ± {100 * gain[1]:.1f} points"
+        return f"Chose no copies: with the best of them the error changes by {change} {where}."
+    names, by = ", ".join(names_of(best.invariances)), f"{100 * gain[0]:.1f} ± {100 * gain[1]:.1f}"
+    return f"Chose copies by {names}: the error falls by {by} points {where}."
 
 
 def _chosen(best: Any, in_medians: float, search: Any) -> str:

@@ -42,7 +42,9 @@ def info(model: Model, as_json: Json = False) -> None:
 def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
     lines = []
     if "n_samples" in facts:
-        shape = f"{facts['n_samples']} samples, {facts.get('n_features')} features"
+        k = facts.get("n_copies")
+        copies = f" and {k} cop{'y' if k == 1 else 'ies'} of each" if k else ""
+        shape = f"{facts['n_samples']} samples{copies}, {facts.get('n_features')} features"
         lines.append(("fitted to", f"{shape} → {facts.get('n_components')} dimensions"))
     if "classes" in facts:
         lines.append(("classes", f"{len(facts['classes'])}: {_first(facts['classes'])}"))

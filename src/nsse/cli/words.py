@@ -38,6 +38,8 @@ FIT: Words = {
     "metric": "--metric",
     "shrinkage": "--shrinkage",
     "n_landmarks": "--landmarks",
+    "invariances": "--augment",
+    "shape": "--size",
 }
 PAGE: Words = {"path": "--out", "model": "MODEL", "samples.y": "DATA"}
 KNOWN: Words = {

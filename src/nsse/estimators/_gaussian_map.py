@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.certificates.asking import certified_labels
-from nsse.certificates.models import map_at
+from nsse.certificates.models import centers_of_samples, map_at
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._within_metric import contraction_of
 from nsse.extensions import GaussianExpansion
@@ -53,7 +53,7 @@ class GaussianMapClassifier(EmbeddingClassifier):
 
         Where all samples are centres: landmarks may be others for every model.
         """
-        if any(model.centers_.shape[0] != len(model.embedding_) for model in (self, other)):
+        if any(centers_of_samples(model) is None for model in (self, other)):
             return
         self.centers_ = other.centers_
         own, others = getattr(self, "metric_", None), getattr(other, "metric_", None)

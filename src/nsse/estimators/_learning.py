@@ -44,6 +44,7 @@ from nsse.landmarks import (
     gathered_labels,
     is_dask,
     scatter_of_source,
+    with_copies,
 )
 from nsse.solvers import SearchResult, Solution, Step, Trace
 
@@ -106,6 +107,7 @@ class _Work:
     settings: Settings
     tasks: FitTasks
     metric: WithinMetric | None
+    n_copies: int
 
     @property
     def contraction(self) -> Contraction | None:
@@ -117,17 +119,21 @@ def learn(
     model: Any, source: Any, y: NDArray[Any], settings: Settings, given: tuple[Any, Any]
 ) -> Learned:
     """Fit ``model`` to samples, and leave it alone; ``given`` are the arguments of its `fit`."""
+    n_copies = settings.n_copies(source.shape[1])
+    y = np.repeat(y, 1 + n_copies)
     classes, codes = encode_labels(y)
-    settings = settings.weighted(len(codes), len(classes))
+    settings = settings.among(n_copies).weighted(len(codes), len(classes))
     d = check_n_components(model.n_components, len(codes), len(classes), settings.normalization)
     tasks = FitTasks(model, *given)
     plan = settings.centers
     is_exact = plan is None or plan.is_exact_for(len(codes))
     if is_exact:
-        check_room(source.X, d, len(classes), settings.metric != "euclidean")
+        check_room(source.X, d, len(classes), settings.metric != "euclidean", n_copies)
+    if settings.invariances is not None:
+        source = with_copies(source, settings.invariances, held=is_exact)
     with logged(model.verbose):
         metric = learned_metric(source, codes, settings, model.random_state)
-        work = _Work(model, source, y, codes, d, settings, tasks, metric)
+        work = _Work(model, source, y, codes, d, settings, tasks, metric, n_copies)
         attributes, verdict = _exact(work) if is_exact else _with_centers(work)
         _tell_result(attributes, len(classes))
     return Learned(attributes, verdict, tasks)
@@ -159,7 +165,8 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
         coef, embedding = posed.signed(solution)
         sigma = solution.sigma * posed.unit
         Y = SolvedRows(embedding.astype(X.dtype), y, solution.eigenvalues)
-        return _usable(work, X.copy(), coef, sigma, posed.unit, Y)
+        centers = X if work.n_copies else X.copy()  # copies are ours
+        return _usable(work, centers, coef, sigma, posed.unit, Y)
 
     def listener(step: Step, solution: Solution | None) -> bool:
         assert solution is not None
@@ -180,7 +187,7 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
 
     def sketched(sketch: Sketch) -> Attributes:
         Y = SolvedRows(sketch.embedding, work.y[sketch.rows], sketch.eigenvalues)
-        return _usable(work, sketch.centers, sketch.coef, sketch.scale, sketch.unit, Y)
+        return _usable(work, sketch.centers, sketch.coef, sketch.scale, sketch.unit, Y, every=1)
 
     def listener(step: Step, unit: float, sketch: Callable[[], Sketch] | None) -> bool:
         enough = tell(model, step, unit)
@@ -208,20 +215,32 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
 
 
 def _usable(
-    work: _Work, centers: Any, coef: Any, sigma: float, unit: float, rows: SolvedRows
+    work: _Work,
+    centers: Any,
+    coef: Any,
+    sigma: float,
+    unit: float,
+    rows: SolvedRows,
+    every: int | None = None,
 ) -> Attributes:
-    """Attributes of a model that can transform and predict."""
+    """Attributes of a model that can transform and predict.
+
+    The classifier knows all rows; the user knows the samples, one of ``every`` so many (None: the
+    others are their copies).
+    """
+    own = slice(None, None, 1 + work.n_copies if every is None else every)
     reading = Reading.of(work.model.classifier, work.settings, rows, np.bincount(work.codes))
     coef, embedding = coef * reading.factors, reading.scaled(rows.embedding)
     return {
-        "embedding_": embedding,
+        "embedding_": embedding[own],
         "coef_": coef,
         "centers_": centers,
         "sigma_": sigma,
         "n_landmarks_": len(coef),
+        "n_copies_": work.n_copies,
         "length_unit_": unit,
         "classes_": np.unique(work.y),
-        "_codes": np.searchsorted(np.unique(work.y), rows.y),
+        "_codes": np.searchsorted(np.unique(work.y), rows.y[own]),
         "classifier_": reading.reader.fit(embedding, rows.y),
         "metric_": work.metric,
         "_expansion": GaussianExpansion.at(centers, coef, sigma, work.contraction),
@@ -302,7 +321,7 @@ def row_source(model: Any, X: Any, y: Any, settings: Settings) -> tuple[Any, NDA
     else:
         X, y = validate_data(model, X, y, accept_sparse="csr", dtype="numeric", ensure_min_samples=2)
         check_classification_targets(y)
-        if settings.centers.is_exact_for(len(y)):
+        if settings.centers.is_exact_for(len(y) * (1 + settings.n_copies(X.shape[1]))):
             X = X.astype(floating(X.dtype), copy=False)
     return ArrayRows(X), y
 

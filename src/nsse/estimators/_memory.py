@@ -69,13 +69,14 @@ def exact_memory(n_samples: int, n_features: int, n_components: int, condition: 
     return int(FLOAT * (matrices * n_samples**2 + samples + solutions))
 
 
-def check_room(X: Any, n_components: int, n_classes: int, in_metric: bool) -> None:
+def check_room(X: Any, n_components: int, n_classes: int, in_metric: bool, n_copies: int = 0) -> None:
     """Refuse an exact fit that the machine has no room for, before it starts.
 
     What counts is the least that it takes: that a QR factorisation will be needed is only guessed.
     """
     n_samples, n_features = X.shape
-    width = getattr(X, "nnz", X.shape[0] * n_features) // n_samples  # a sparse row is short
+    width = getattr(X, "nnz", n_samples * n_features) // n_samples  # a sparse row is short
+    n_samples *= 1 + n_copies
     least = exact_memory(n_samples, width, n_components, condition=1.0)
     if in_metric:  # which makes rows dense
         least += MetricMemory(n_samples, n_features, n_classes).beside

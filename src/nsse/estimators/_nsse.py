@@ -39,11 +39,12 @@ PUBLISHED: dict[str, Any] = {
     "normalization": "samples",
     "embedding_scale": "orthonormal",
     "n_landmarks": None,
+    "invariances": None,
 }
 
 
 # Parameters that models of version 0.1 lack.
-LATER = ("metric", "shrinkage", "relevance", "normalization", "embedding_scale")
+LATER = ("metric", "shrinkage", "relevance", "normalization", "embedding_scale", "invariances")
 
 
 def gives_scores(model: Any) -> bool:
@@ -80,7 +81,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         other parameters are.
     n_neighbors : int, default=5
         Nearest samples of the same class joined in the within-class graph (all of them in a class
-        that has no more). None joins all pairs of the same class.
+        that has no more); with `invariances` so many times a sample and its copies. None joins all pairs
+        of the same class.
     beta : float, default=None
         Width of the edge weights exp(−‖x_i − x_j‖²/β), in squared units of length. None takes the
         mean squared length of the edges.
@@ -148,6 +150,14 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         samples; "kmeans++" spreads them. Or indices into the training samples (one axis), or the centres
         themselves (two axes). None, where `n_landmarks` is given, is "kmeans", and "per-class" for
         sparse samples.
+    invariances : callable or None, default=None
+        What may be done to a sample without changing its class: `nsse.invariances.Images`, `Signals`,
+        `Noise`, or any function of rows that returns a sequence of arrays of their shape, a transformed
+        copy of every row in each. `fit` takes the copies as more samples, with the labels of their
+        originals: they say something, they are centres, and the metric learns from them what does not
+        matter. It is NSSE fitted to the enlarged set, with as many times more neighbours; but copies are
+        made inside `fit`, of the samples given to it, so that none of them gets from one side of a split
+        to the other.
     callback : callable, default=None
         ``callback(step)`` is called after every evaluation of the objective with its terms, σ and
         seconds; returning True ends the search. With scikit-learn 1.9 or newer ``set_callbacks``
@@ -166,11 +176,14 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     coef_ : ndarray of shape (n_landmarks_, n_components)
         Coefficients C of f.
     centers_ : ndarray or sparse matrix of shape (n_landmarks_, n_features)
-        Kernel centres: the training samples, or the landmarks; in the units of X.
+        Kernel centres: the training samples, each followed by its copies, or the landmarks; in the
+        units of X.
     metric_ : WithinMetric or None
         The metric, fitted; None is the Euclidean one.
     n_landmarks_ : int
-        Number of centres; that of the training samples where NSSE is exact.
+        Number of centres; that of the training samples and their copies where NSSE is exact.
+    n_copies_ : int
+        Number of copies of every training sample.
     sigma_ : float
         Kernel scale, in the units of X.
     length_unit_ : float
@@ -180,7 +193,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     labels_ : ndarray of shape (n_samples,)
         Labels of the training samples.
     classifier_ : classifier
-        Fitted on `embedding_`.
+        Fitted on `embedding_`, and on the embedded copies.
     objective_ : float
         Eq. (11) at the solution; with ``normalization="classes"`` tr(Y'SY) + μ2 ‖C‖² + μ3/σ², where
         S = L_w + μ1 (N I − L_b). Of the embedding as solved for, whatever its units.
@@ -216,6 +229,10 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     by `fit_blocks`. Neighbours within a class are looked for inside a block, which is the same whatever
     the chunks in which rows come. A fit works on bytes and float32 in single precision with sums in
     double (`embedding_` is then f to that precision), on everything else in double.
+
+    With copies n_samples above is the number of samples and copies: five times as many take 125 times
+    as long in an exact fit, and landmarks are for more than some thousand of them. Copies are made a
+    block at a time there.
 
     A metric makes rows dense: all of them in an exact fit, a block of them with landmarks. There its
     scatter is one more sum over the blocks, of edges inside a block; from sparse rows, and with more
@@ -269,6 +286,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         embedding_scale: str = "unit",
         n_landmarks: int | str | None = None,
         landmarks: Any = None,
+        invariances: Any = None,
         callback: Callable[[Step], Any] | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -296,6 +314,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         self.embedding_scale = embedding_scale
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
+        self.invariances = invariances
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -422,7 +441,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         Parameters
         ----------
         n_samples, n_features : int
-            Shape of the training samples, dense ones.
+            Shape of the training samples, dense ones; their copies are counted.
         n_classes : int, default=10
             Number of classes: that of the components unless `n_components` says it, and of the parts in
             which distances within classes are held.
@@ -436,7 +455,9 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
             guessed from `mu1`, `mu2` and `sigma`.
         """
         d = n_classes - 1 if self.n_components is None else self.n_components
-        settings = check_settings(self).weighted(n_samples, n_classes)
+        settings = check_settings(self)
+        n_samples *= 1 + settings.n_copies(n_features)
+        settings = settings.weighted(n_samples, n_classes)
         assert settings.mu2 is not None
         plan = settings.centers
         is_exact = plan is None or plan.is_exact_for(n_samples)

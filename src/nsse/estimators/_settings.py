@@ -21,6 +21,7 @@ from nsse.estimators._parameters import (
     check_range,
 )
 from nsse.estimators._within_metric import check_relevance, check_shrinkage
+from nsse.invariances import check_invariances, n_copies_of
 
 # Where a user says nothing: σ in medians, the shrinkage of the metric, the relevance of features in it,
 # and ν = μ2/(μ1 n̄), n̄ the mean class size. Chosen on one half of the sets of benchmarks/breadth.py.
@@ -51,6 +52,17 @@ class Settings:
     relevance: float = 0.0
     normalization: str = "samples"
     embedding_scale: str = "orthonormal"
+    invariances: Any = None
+
+    def n_copies(self, n_features: int) -> int:
+        """How many copies every sample gets."""
+        return n_copies_of(self.invariances, n_features)
+
+    def among(self, n_copies: int) -> Settings:
+        """With neighbours that are samples with their copies: a sample's own are its first ones."""
+        if self.n_neighbors is None:
+            return self
+        return replace(self, n_neighbors=self.n_neighbors * (1 + n_copies))
 
     def weighted(self, n_samples: float, n_classes: int) -> Settings:
         """With a μ2 for so many samples: the one given, or ν μ1 n̄, n̄ the mean class size."""
@@ -96,7 +108,23 @@ def check_settings(model: Any) -> Settings:
         relevance=check_relevance(model.relevance),
         normalization=check_choice("normalization", model.normalization, ("samples", "classes")),
         embedding_scale=check_choice("embedding_scale", model.embedding_scale, ("orthonormal", "unit")),
+        invariances=_check_invariances(model),
     )
+
+
+def _check_invariances(model: Any) -> Any:
+    """Refuse what counts samples where these have copies."""
+    check_invariances(model.invariances)
+    if model.invariances is None:
+        return None
+    if not isinstance(model.affinity, str) and not callable(model.affinity):
+        cure = "A matrix has no weights for copies; a function is called with samples and copies."
+        raise rule_error("affinity", "be no matrix where there are invariances", "a matrix", cure)
+    plan = check_landmarks(model)
+    if plan is not None and plan.is_indices:
+        cure = "Indices count samples; name a rule, or give the centres themselves."
+        raise rule_error("landmarks", "be no indices where there are invariances", "indices", cure)
+    return model.invariances
 
 
 def _check_sigma_init(value: Any, sigma_range: tuple[float, float]) -> float:

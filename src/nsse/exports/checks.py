@@ -26,12 +26,15 @@ from nsse.estimators._learning import Condition
 from nsse.estimators._linear import LinearEmbeddingClassifier
 from nsse.exports.foreign import FOREIGN, NEIGHBORS, check_generator, check_plain
 from nsse.extensions import ClassScores, NearestSample, Neighborhoods, NystromExpansion, SparseCoder
+from nsse.invariances import Invariance
 from nsse.kernels import Shifted, as_dense
 from nsse.selection import NSSECV, BalancedSplits
 from nsse.solvers import Step, Trace
 
 # Most by which the products of unit vectors may differ from those that were stored.
 ROUNDING = 1e-6
+# More copies of a sample than anyone makes.
+MOST_COPIES = 10_000
 # Points of its embedding about which a classifier is asked.
 ASKED = 256
 
@@ -96,8 +99,13 @@ def _inside(part: Any) -> list[Any] | None:
 
 
 def _is_fitted(part: Any) -> bool:
-    return is_dataclass(part) or any(
-        name.endswith("_") or name == "_fit_X" for name in vars(part) if not name.startswith("__")
+    # Records and invariances are whole as they were made.
+    return (
+        isinstance(part, Invariance)
+        or is_dataclass(part)
+        or any(
+            name.endswith("_") or name == "_fit_X" for name in vars(part) if not name.startswith("__")
+        )
     )
 
 
@@ -110,6 +118,8 @@ def _check_gaussian(model: Any) -> None:
     _check_matrix("coef_", model.coef_, rows=model.centers_.shape[0], dense=True)
     _check_positive("sigma_", model.sigma_)
     _check_embedding(model, model.centers_.shape[1], model.coef_.shape[1])
+    n_copies = getattr(model, "n_copies_", 0)
+    _require(n_copies == 0 or _is_count(n_copies, MOST_COPIES), "a number of copies that is none")
     codes, N = getattr(model, "_codes", None), len(model.embedding_)
     _require(codes is None or _are_codes(codes, N, len(model.classes_)), "labels of other classes")
 
@@ -219,6 +229,12 @@ def _check_scores(classifier: ClassScores) -> None:
     d = int(classifier.n_features_in_)
     _check_matrix("coef_", classifier.coef_, rows=len(classes), columns=d, dense=True)
     _check_vector("intercept_", classifier.intercept_, len(classes))
+
+
+def _check_invariance(invariance: Invariance) -> None:
+    """Its parameters are right, or `names` says which is not; none asks for more than anyone makes."""
+    _require(_is_count(getattr(invariance, "copies", 1), MOST_COPIES), "a number of copies that is none")
+    _require(len(invariance.names) <= MOST_COPIES, "more copies than anyone makes")
 
 
 def _check_nothing(_: Any) -> None:
@@ -342,6 +358,7 @@ OURS: dict[type, Callable[[Any], None]] = {
     NSSECV: _check_search,
     SelectivePredictor: _check_selective,
     ClassScores: _check_scores,
+    Invariance: _check_invariance,
     NearestSample: _check_nothing,  # looked at as the KNeighborsClassifier that it is
     BalancedSplits: _check_nothing,
     Condition: _check_nothing,

@@ -28,6 +28,8 @@ def facts_of(model: Any) -> dict[str, Any]:
         told["n_features"] = int(model.n_features_in_)
     if hasattr(best, "embedding_"):
         told["n_samples"], told["n_components"] = map(int, best.embedding_.shape)
+    if getattr(best, "n_copies_", 0):
+        told["n_copies"] = int(best.n_copies_)
     if hasattr(best, "sigma_"):
         told["sigma"] = float(best.sigma_)
     if len(getattr(last, "voters_", [])) > 1:

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from nsse import estimators
 from nsse.estimators._learning import Condition
 from nsse.extensions import ClassScores, NearestSample, Neighborhoods, NystromExpansion, SparseCoder
+from nsse.invariances import Images, Noise, Signals
 from nsse.kernels import Shifted
 from nsse.selection import NSSECV, BalancedSplits
 from nsse.solvers import Step, Trace
@@ -30,6 +31,9 @@ WRITTEN: dict[str, type] = {
     **{f"nsse.{kind.__name__}": kind for kind in METHODS},
     "nsse.NSSECV": NSSECV,
     "nsse.BalancedSplits": BalancedSplits,
+    "nsse.invariances.Images": Images,
+    "nsse.invariances.Noise": Noise,
+    "nsse.invariances.Signals": Signals,
     "nsse.ClassScores": ClassScores,
     "nsse.Condition": Condition,
     "nsse.NearestSample": NearestSample,

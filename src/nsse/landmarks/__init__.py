@@ -5,12 +5,14 @@
 - ``moments``: what a block of rows adds to the m × m matrices of the pencil.
 - ``scale``: a subsample that stands for all samples, for σ.
 - ``sources``: rows of an array or of blocks read again and again; ``cluster``: of a Dask array.
+- ``copied``: rows and their transformed copies, made when a block is read.
 - ``kept``: kernel rows that need not be computed twice.
 - ``fitting``: the story of one fit.
 """
 
 from nsse.landmarks.centers import CANDIDATES, CLUSTERED, SELECTORS, Centers, stratified
 from nsse.landmarks.cluster import DaskRows, gathered_labels, is_dask, lazily
+from nsse.landmarks.copied import with_copies
 from nsse.landmarks.fitting import UNIT_ROWS, CenterFit, Search, Sketch, fit_centers
 from nsse.landmarks.kept import kept_bytes
 from nsse.landmarks.moments import BLOCK_ROWS
@@ -49,4 +51,5 @@ __all__ = [
     "scatter_of_source",
     "stratified",
     "weighted",
+    "with_copies",
 ]

@@ -4,10 +4,12 @@
 - ``grid``: points of a parameter grid, and which of them share a sweep; ``center_grid`` with landmarks.
 - ``trial``: the scores of all points on all splits; ``search``: which to score, which to take.
 - ``quick``: metric, σ, one weight and the reader in seconds, by a closed form and a race.
+- ``invariant``: which transformed copies of the samples help.
 - ``subsample``: few rows that stand for many; ``voting``: the best few points vote on labels.
 """
 
 from nsse.selection.grid import Split, SplitScores, default_param_grid, score_points
+from nsse.selection.invariant import InvarianceChoice, choose_invariances
 from nsse.selection.nssecv import NSSECV
 from nsse.selection.points import SHARES, GridPoint, dimensions_below
 from nsse.selection.scoring import accuracy
@@ -20,11 +22,13 @@ __all__ = [
     "SHARES",
     "BalancedSplits",
     "GridPoint",
+    "InvarianceChoice",
     "NoPointError",
     "Scores",
     "Split",
     "SplitScores",
     "accuracy",
+    "choose_invariances",
     "default_param_grid",
     "dimensions_below",
     "score_points",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -14,7 +14,8 @@ from sklearn.base import clone
 
 from nsse._errors import listed, rule_error
 from nsse._progress import progress_bar
-from nsse.selection.quick import QuickGrid, planned_rounds, quick_search
+from nsse.invariances import n_copies_of
+from nsse.selection.quick import QuickGrid, planned_rounds, quick_search, training_rows
 from nsse.selection.scoring import code_scorer
 from nsse.selection.search import NoPointError, Scores, run_search
 from nsse.selection.subsample import Searched
@@ -78,9 +79,10 @@ def quick_choice(
     _check_dimension(base.n_components, len(classes))
     fixed = _fixed(base, model.keep)
     n_samples = len(searched.y) if searched.whole is None else float(searched.whole.sum())
-    mean_class_size = n_samples / len(classes)
+    per_sample = 1 + n_copies_of(base.invariances, searched.X.shape[1])
+    mean_class_size = per_sample * n_samples / len(classes)
     grid = quick_grid(base, model.keep, mean_class_size)
-    n_rows = max(len(train) for train, _ in splits)
+    n_rows = training_rows(max(len(train) for train, _ in splits), per_sample)
     n_rounds = len(planned_rounds(n_rows, len(splits), len(grid.kernels)))
     with progress_bar(n_rounds, "rounds", shown) as advance:
         try:
@@ -92,6 +94,7 @@ def quick_choice(
                 n_neighbors=base.n_neighbors,
                 score=code_scorer(model.scoring, classes),
                 advance=advance,
+                invariances=base.invariances,
             )
         except KeyboardInterrupt:
             raise KeyboardInterrupt(NOTHING_YET.format(n_rounds)) from None
@@ -146,6 +149,16 @@ def check_quick(base: Any, keep: Any) -> None:
     if base.length_unit != "median":
         rule = 'be "median" for the quick search, which tries σ in medians of every metric'
         raise rule_error("length_unit", rule, base.length_unit, 'Leave it, or take search="full".')
+
+
+def check_without_copies(base: Any, candidates: Any, grid: Any) -> None:
+    """Refuse copies where points share distances of the samples: the searches by fits."""
+    grids = [grid] if isinstance(grid, Mapping) else list(grid or [])
+    tried = [part["invariances"] for part in grids if "invariances" in part]
+    given = next((value for value in (candidates, base.invariances, *tried) if value is not None), None)
+    if given is not None:
+        cure = 'Take search="quick", or scikit-learn\'s GridSearchCV(NSSE(invariances=...), ...).'
+        raise rule_error("invariances", "be None for the searches by fits", given, cure)
 
 
 def _check_dimension(n_components: Any, n_classes: int) -> None:

@@ -16,7 +16,7 @@ from nsse.estimators._memory import FLOAT, sweep_memory
 from nsse.estimators._settings import Settings
 from nsse.selection.choosing import CLOSED_FORM
 from nsse.selection.costs import Sizes, Work, fit_work, quick_work, sweep_work
-from nsse.selection.quick import QuickGrid, Round, planned_rounds
+from nsse.selection.quick import QuickGrid, Round, planned_rounds, training_rows
 
 # N × N arrays of the quick search on a split: distances, those outside the axes of the metric, those in
 # it, and the vectors of the kernel, beside what readers make of them; or its decomposition in their
@@ -48,6 +48,10 @@ class Forecast:
         Of these in the training part of a split.
     n_splits, n_voters, n_workers : int
         Splits, models that vote, workers that score splits at the same time.
+    per_sample : int
+        Rows that every training sample makes, of the largest set of invariances.
+    compared : tuple of int
+        The same of every set that is to be chosen from; empty where there is no choice.
     """
 
     base: Any
@@ -59,12 +63,32 @@ class Forecast:
     n_splits: int
     n_voters: int
     n_workers: int
+    per_sample: int = 1
+    compared: tuple[int, ...] = ()
 
     @property
     def rounds(self) -> list[Round]:
         """Of the quick search."""
         assert isinstance(self.grid, QuickGrid)
-        return planned_rounds(self.n_train, self.n_splits, len(self.grid.kernels))
+        return planned_rounds(self._n_rows, self.n_splits, len(self.grid.kernels))
+
+    @property
+    def _n_rows(self) -> int:
+        """That train on a split, copies among them."""
+        return training_rows(self.n_train, self.per_sample)
+
+    @property
+    def _n_all(self) -> int:
+        """Samples and copies that the fits have."""
+        return self.shape[0] * self.per_sample
+
+    @property
+    def _comparison(self) -> Work:
+        """Of the sets of invariances: an exact fit on every split."""
+        in_metric = self.settings.metric == "within"
+        sizes = [self._sizes(k * self.n_train) for k in self.compared]
+        fits = (fit_work(one, one.n_rows, in_metric=in_metric, searches=False) for one in sizes)
+        return sum(fits, Work()).times(self.n_splits)
 
     @property
     def work(self) -> Work:
@@ -75,14 +99,15 @@ class Forecast:
     def _search(self) -> Work:
         if isinstance(self.grid, QuickGrid):
             distances = Work(products=self.n_searched**2 * self.shape[1])
-            return distances + quick_work(self.rounds, self.grid, self._sizes(self.n_train))
+            race = quick_work(self.rounds, self.grid, self._sizes(self._n_rows))
+            return self._comparison + distances + race
         sizes = self._sizes(self.n_train)
         split = sweep_work(self.grid, sizes, self._n_centers(self.n_train))
         return split.times(np.ceil(self.n_splits / self.n_workers))
 
     @property
     def _fits(self) -> Work:
-        sizes, m = self._sizes(self.shape[0]), self._n_centers(self.shape[0])
+        sizes, m = self._sizes(self._n_all), self._n_centers(self._n_all)
         if isinstance(self.grid, QuickGrid):
             n_within = self._share_in_metric * self._n_voting
             within, without = (
@@ -109,7 +134,7 @@ class Forecast:
     def _quick_bytes(self) -> float:
         """All distances; of a split its samples, the metric, the matrices, and what readers take."""
         assert isinstance(self.grid, QuickGrid)
-        sizes, k = self._sizes(self.n_train), len(self.grid.nus)
+        sizes, k = self._sizes(self._n_rows), len(self.grid.nus)
         N, v, n, r, M = sizes.n_rows, sizes.n_valid, sizes.n_features, sizes.n_axes, sizes.n_classes
         # Coordinates for every weight, and where neighbours are looked for, all distances twice.
         nearest = 2 * k * v * N if "nearest" in self.grid.readers else 0
@@ -121,8 +146,8 @@ class Forecast:
     @property
     def _held_bytes(self) -> float:
         """Of the voters but one: their centres, as they are and moved, axes of a metric, solutions."""
-        sizes = self._sizes(self.shape[0])
-        centers = self._n_centers(self.shape[0]) * (2 * sizes.n_features + sizes.n_components)
+        sizes = self._sizes(self._n_all)
+        centers = self._n_centers(self._n_all) * (2 * sizes.n_features + sizes.n_components)
         axes = self._share_in_metric * sizes.n_features * sizes.n_axes
         return float(FLOAT * (self._n_voting - 1) * (centers + axes + sizes.n_rows * sizes.n_components))
 
@@ -147,7 +172,7 @@ class Forecast:
         given = {
             name: min(values) for name, values in (("sigma", self.grid.sigmas),) if len(values) == 1
         }
-        mu2 = TYPICAL_NU * max(self.base.mu1, 1e-12) * self.shape[0] / self.shape[2]
+        mu2 = TYPICAL_NU * max(self.base.mu1, 1e-12) * self._n_all / self.shape[2]
         params = {"sigma": TYPICAL_SIGMA, "mu2": mu2} | given | CLOSED_FORM
         params["metric"] = "within" if self._share_in_metric > 0 else "euclidean"
         return clone(self.base).set_params(**params)
@@ -161,7 +186,7 @@ class Forecast:
         plan = self.settings.centers
         if plan is None or plan.is_exact_for(n_rows):
             return n_rows
-        return min(n_rows, plan.n_centers(max(n_rows, self.shape[0])))
+        return min(n_rows, plan.n_centers(max(n_rows, self._n_all)))
 
 
 def sequential_points(grid: Any, n_rounds: int) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._errors import rule_error
-from nsse._progress import watched
+from nsse._progress import progress_bar, watched
 from nsse.certificates.asking import answers, certified_labels
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.estimators._fitting import LOGGER, all_or_nothing, in_search, logged
@@ -24,16 +24,30 @@ from nsse.estimators._nsse import NSSE
 from nsse.estimators._parameters import check_choice, check_count
 from nsse.estimators._posing import encode_labels
 from nsse.estimators._settings import Settings, check_settings
+from nsse.invariances import n_copies_of
 from nsse.kernels import check_distinct, squared_distances
 from nsse.landmarks import read_blocks
 from nsse.selection import costs
-from nsse.selection.choosing import Choice, check_quick, full_choice, quick_choice, quick_grid
+from nsse.selection.choosing import (
+    Choice,
+    check_quick,
+    check_without_copies,
+    full_choice,
+    quick_choice,
+    quick_grid,
+)
 from nsse.selection.forecast import Forecast, sequential_points, split_plan
 from nsse.selection.grid import Split, default_param_grid
+from nsse.selection.invariant import (
+    InvarianceChoice,
+    check_candidates,
+    choose_invariances,
+    enough_splits,
+)
 from nsse.selection.points import with_params
 from nsse.selection.quick import HELD_OUT, QuickGrid, n_splits_for
 from nsse.selection.quick import VOTERS as QUICK_VOTERS
-from nsse.selection.scoring import label_scorer
+from nsse.selection.scoring import code_scorer, label_scorer
 from nsse.selection.search import cv_results
 from nsse.selection.splits import drawn_splits
 from nsse.selection.subsample import Searched, searched_samples
@@ -72,6 +86,11 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         otherwise than NSSE's defaults is kept, and so is what `keep` names. "full" scores a whole grid
         by fits of NSSE. "sequential" is the rule of the paper: one parameter at a time, the others kept
         at their best values so far. None is "quick" without a `param_grid` and "full" with one.
+    invariances : sequence, default=None
+        Quick search only: sets of invariances (`nsse.invariances`) to choose among, None for none. They
+        are compared at the parameters of `estimator`, on the splits that are given or on as many as it
+        takes; copies are made of training samples alone, and none at all are taken where the gain is
+        within its standard error. None leaves it to what `estimator` has.
     keep : sequence of str, default=()
         Quick search only: which of these parameters `estimator` has right, default or not.
     start : dict, default=None
@@ -135,6 +154,12 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         As in ``GridSearchCV``: params, param_*, split*_test_score, mean_test_score, std_test_score,
         rank_test_score, and mean_sigma, the kernel scale in units of length. Times of single points
         do not exist: their work is shared.
+    invariances_ : invariances or None
+        Those that were chosen, or that `estimator` has.
+    invariance_results_ : dict
+        Where there were several to choose among: ``invariances``, the scores of each on every split
+        (``split_test_score``, NaN once it was behind) and their ``mean_test_score``, and ``gain``, that
+        of the best over none, with its standard error; else empty.
     n_splits_ : int
         Number of splits.
     counts_ : dict
@@ -160,6 +185,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
 
     A class with a single sample is never held out: it is in every training set, and a warning says so.
     A point that cannot be fitted on some split scores NaN, and a warning names it.
+
+    With copies the quick search decomposes kernels of samples and copies, and its first rounds draw
+    their rows among both. The searches by fits do without: ``GridSearchCV(NSSE(invariances=...), ...)``
+    has copies made inside each fit as well.
 
     Memory is O(N²) for each of `n_jobs` workers: see `estimate_memory`.
 
@@ -190,6 +219,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         *,
         estimator: NSSE | None = None,
         search: str | None = None,
+        invariances: Sequence[Any] | None = None,
         keep: Sequence[str] = (),
         start: Mapping[str, Any] | None = None,
         order: Sequence[str] | None = None,
@@ -209,6 +239,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         self.param_grid = param_grid
         self.estimator = estimator
         self.search = search
+        self.invariances = invariances
         self.keep = keep
         self.start = start
         self.order = order
@@ -282,6 +313,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         settings = check_settings(base)
         if self._is_quick:
             check_quick(base, self.keep)
+            if self.invariances is not None:
+                check_candidates(self.invariances)
+        else:
+            check_without_copies(base, self.invariances, self.param_grid)
         return base, settings
 
     def _fit(
@@ -289,25 +324,58 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     ) -> NSSECV:
         classes, _ = encode_labels(y)
         n_rows = check_count("n_subsample", self.n_subsample, cure="2000 is a fair number.")
+        most = self._rows_per_sample(base, source.shape[1])
         if settings.centers is None or settings.centers.is_exact_for(len(y)):
             # What the search comes to is a fit to all samples: better said before it than after.
             d = len(classes) - 1 if base.n_components is None else base.n_components
-            check_room(source.X, d, len(classes), in_metric=False)  # which metric, the search will tell
-        searched = searched_samples(source, y, settings, n_rows, self.random_state)
+            # Which metric, and which copies, the search will tell.
+            check_room(source.X, d, len(classes), in_metric=False)
+        searched = searched_samples(source, y, settings, n_rows, self.random_state, most)
         splits = drawn_splits(self, searched.X, searched.y, *self._plan_of_splits(len(searched.y)))
         n_voters = self._n_voters(settings)
         with logged(self.verbose):
             shown = self._shown((*source.shape, len(classes)), splits)
+            tried = self._tried_copies(base, searched, splits, shown)
+            if tried is not None:
+                base = clone(base).set_params(invariances=tried.best)
             choice = self._chosen(base, searched, splits, n_voters, len(classes), shown)
             n_points = len(choice.table.points)
             LOGGER.info("%d grid points on %d splits: %s", n_points, choice.n_splits, choice.told())
             with in_search():
                 best = refit(with_params(clone(choice.base), choice.table.points[choice.index]))
                 others = voters(choice.base, choice.table, choice.others, refit)
-        for name, value in _fitted([best, *others], choice).items():
+        for name, value in (_fitted([best, *others], choice) | _copied(best, tried)).items():
             setattr(self, name, value)
         share_centers(self.voters_)
         return self
+
+    def _tried_copies(
+        self, base: NSSE, searched: Searched, splits: Sequence[Any], shown: bool | None
+    ) -> InvarianceChoice | None:
+        """Which of several sets of invariances to take, by exact fits to the samples of the search."""
+        if self.invariances is None:
+            return None
+        plain = clone(base).set_params(callback=None, verbose=0)
+        score = code_scorer(self.scoring, np.unique(searched.y))
+        # Splits that nobody asked for are for other questions.
+        said = any(value is not None for value in (self.cv, self.n_repeats, self.validation_fraction))
+        if not said:
+            splits = enough_splits(searched.X, searched.y, self.random_state)
+        with progress_bar(len(splits), "splits", shown) as advance:
+            return choose_invariances(
+                plain,
+                searched.X,
+                searched.y,
+                self.invariances,
+                splits=splits,
+                score=score,
+                advance=advance,
+            )
+
+    def _rows_per_sample(self, base: NSSE, n_features: int) -> int:
+        """Of the largest set of invariances."""
+        sets = [base.invariances] if self.invariances is None else self.invariances
+        return 1 + max(n_copies_of(invariances, n_features) for invariances in sets)
 
     def predict(self, X: Any) -> Any:
         """The label that most of the voters give.
@@ -361,7 +429,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return certified_labels(self, X, bound)[1]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({"keep": ()} | state)  # models of earlier versions lack it
+        # Models of earlier versions lack these.
+        super().__setstate__({"keep": (), "invariances": None} | state)
         share_centers(getattr(self, "voters_", []))
 
     def _map(self, X: Any) -> NDArray[Any]:
@@ -414,9 +483,13 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     def _forecast(self, n_samples: int, n_features: int, n_classes: int, cv: Any = None) -> Forecast:
         """What is known beforehand; ``cv`` are the splits, once they are drawn."""
         base, settings = self._checked()
+        sets = [base.invariances] if self.invariances is None else list(self.invariances)
+        per_sample = [1 + n_copies_of(invariances, n_features) for invariances in sets]
+        most = max(per_sample)
+        base = clone(base).set_params(invariances=sets[per_sample.index(most)])
         n_rows = n_samples
-        if settings.centers is not None and not settings.centers.is_exact_for(n_samples):
-            n_rows = min(n_samples, self.n_subsample)
+        if settings.centers is not None and not settings.centers.is_exact_for(most * n_samples):
+            n_rows = min(n_samples, max(2, self.n_subsample // most))
         n_repeats, fraction = self._plan_of_splits(n_rows)
         n_repeats = n_repeats if self.n_repeats is None else self.n_repeats
         fraction = fraction if self.validation_fraction is None else self.validation_fraction
@@ -424,13 +497,15 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return Forecast(
             base,
             settings,
-            self._tried(base, n_samples, n_classes),
+            self._tried(base, most * n_samples, n_classes),
             (n_samples, n_features, n_classes),
             n_rows,
             n_train,
             n_splits,
             self._n_voters(settings),
             1 if self._is_quick else min(effective_n_jobs(self.n_jobs), n_splits),
+            most,
+            () if self.invariances is None else tuple(per_sample),
         )
 
     def _tried(self, base: NSSE, n_samples: int, n_classes: int) -> QuickGrid | list[dict[str, Any]]:
@@ -517,3 +592,15 @@ def _fitted(voting: list[NSSE], choice: Choice) -> dict[str, Any]:
         "embedding_": best.embedding_,
         "classifier_": best.classifier_,
     }
+
+
+def _copied(best: NSSE, tried: InvarianceChoice | None) -> dict[str, Any]:
+    if tried is None:
+        return {"invariances_": best.invariances, "invariance_results_": {}}
+    told = {
+        "invariances": list(tried.candidates),
+        "split_test_score": tried.scores,
+        "mean_test_score": np.array([float(np.mean(row)) for row in tried.scores]),
+        "gain": tried.gain,
+    }
+    return {"invariances_": best.invariances, "invariance_results_": told}

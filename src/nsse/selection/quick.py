@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby, product
 from typing import Any
 
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from nsse._errors import rule_error
 from nsse._threads import one_blas_thread
 from nsse.estimators._settings import RELEVANCE, SHRINKAGE, SIGMA, SMOOTHNESS
+from nsse.invariances import enlarged, n_copies_of
 from nsse.kernels import gaussian, median_distance, squared_distances
 from nsse.landmarks import stratified
 from nsse.selection.rulers import Rulers
@@ -31,6 +33,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Kernel = tuple[int, int, int]
 Score = Callable[[Ints, Ints], float]
+Few = Callable[[Ints], Ints | None]
 
 READERS = ("scores", "nearest")
 # How many kernels go on after so many splits.
@@ -38,6 +41,8 @@ RACE = {2: 28, 4: 16, 8: 10}
 # With more training rows than MANY they race in HEATS that train on FEW of them, and FINALISTS are left.
 # A decomposition takes time as rows³, a support vector machine as rows²: rows · final splits is fixed.
 MANY, FEW, HEATS, FINALISTS, FINAL_ROWS = 240, 200, 4, 4, 2200
+# Copies of a sample say much the same: of samples with copies so many rows train at most.
+COPIED_ROWS = 1000
 VOTERS = 9
 # Splits, and the samples that all of them together train on where these are few.
 FEWEST_SPLITS, MOST_SPLITS, TRAINED = 8, 16, 2000
@@ -176,6 +181,11 @@ def planned_rounds(n_rows: int, n_splits: int, n_kernels: int) -> list[Round]:
     return heats + [Round(n_rows, number, True) for number in _racing(n_splits, n_kernels)]
 
 
+def training_rows(n_samples: int, per_sample: int) -> int:
+    """Rows that so many samples train with, where each makes so many."""
+    return n_samples if per_sample == 1 else min(per_sample * n_samples, COPIED_ROWS)
+
+
 def n_finals(n_rows: int, n_splits: int) -> int:
     """On how many splits those that are left after heats race with all rows."""
     return min(n_splits, max(2, round(FINAL_ROWS / n_rows)))
@@ -203,6 +213,7 @@ def quick_search(
     score: Score | None = None,
     advance: Callable[[], None] | None = None,
     seed: int = 0,
+    invariances: Any = None,
 ) -> QuickResult:
     """Score every point of a grid on splits, by the closed form.
 
@@ -225,6 +236,8 @@ def quick_search(
         Called after every split, heats among them (`planned_rounds`).
     seed : int, default=0
         Draws the part of the samples that the first rounds train on.
+    invariances : callable, default=None
+        Gives copies of the training samples of a split, which train as well; heats draw from all.
 
     Returns
     -------
@@ -235,20 +248,60 @@ def quick_search(
     unknown = [reader for reader in grid.readers if reader not in READERS]
     if unknown:
         raise rule_error("readers", f"be among {READERS}", unknown, 'Take "scores".')
-    search = _Search(
-        X, squared_distances(X), codes, grid, n_neighbors, score, np.random.default_rng(seed)
-    )
+    rows = _Rows(X, codes, None if invariances is not None else squared_distances(X), invariances)
+    search = _Search(rows, grid, n_neighbors, score, np.random.default_rng(seed))
     with one_blas_thread():
         return search.run(list(splits), advance or (lambda: None))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Training rows of a split, their classes, new rows, and all distances."""
+
+    X: Any
+    codes: Ints
+    X_new: Any
+    D2: Floats
+    D2_new: Floats
+    copies: float = 1.0  # rows of a training sample, itself among them
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Samples, their classes, and their distances unless training samples have copies."""
+
+    X: Any
+    codes: Ints
+    D2: Floats | None
+    invariances: Any
+
+    @property
+    def per_sample(self) -> int:
+        """Rows that a training sample makes."""
+        return 1 + n_copies_of(self.invariances, self.X.shape[1])
+
+    def part(self, train: Ints, valid: Ints, few: Few) -> _Part:
+        """Of a split; ``few`` draws places of rows that train from their classes."""
+        if self.D2 is not None:
+            some = few(self.codes[train])
+            train = train if some is None else train[some]
+            D2, D2_new = self.D2[np.ix_(train, train)], self.D2[np.ix_(valid, train)]
+            return _Part(self.X[train], self.codes[train], self.X[valid], D2, D2_new)
+        rows, codes = enlarged(self.invariances, self.X[train]), self.codes[train]
+        codes, new = np.repeat(codes, self.per_sample), self.X[valid]
+        some = few(codes)
+        if some is not None:
+            rows, codes = rows[some], codes[some]
+        D2 = squared_distances(np.concatenate([rows, new]))
+        n = len(rows)
+        return _Part(rows, codes, new, D2[:n, :n], D2[n:, :n], n / len(train))
 
 
 @dataclass
 class _Search:
     """A race of kernels over splits."""
 
-    X: Any
-    D2: Floats
-    codes: Ints
+    rows: _Rows
     grid: QuickGrid
     n_neighbors: int | None
     score: Score | None
@@ -257,17 +310,17 @@ class _Search:
 
     def run(self, splits: list[tuple[Ints, Ints]], advance: Callable[[], None]) -> QuickResult:
         alive, finals = self.grid.kernels, splits
-        n_rows = max(len(train) for train, _ in splits)
+        n_rows = training_rows(max(len(train) for train, _ in splits), self.rows.per_sample)
         heats: list[Floats] = []
         scores: list[Floats] = []
         interrupted = False
         try:
             if n_rows > MANY:
-                few = [(self._few(train), valid) for train, valid in splits[:HEATS]]
-                alive = self._raced(few, alive, heats, advance)
+                few = partial(self._at_most, FEW)
+                alive = self._raced(splits[:HEATS], alive, heats, advance, few)
                 alive = self._best_kernels(heats, alive, FINALISTS)
                 finals = splits[: n_finals(n_rows, len(splits))]
-            self._raced(finals, alive, scores, advance)
+            self._raced(finals, alive, scores, advance, partial(self._at_most, n_rows))
         except KeyboardInterrupt:
             if not (heats or scores):
                 raise
@@ -281,16 +334,20 @@ class _Search:
         alive: list[Kernel],
         scores: list[Floats],
         advance: Callable[[], None],
+        few: Few,
     ) -> list[Kernel]:
         """Add the scores of the splits, one after another; the kernels that are left."""
         for train, valid in splits:
-            scores.append(self._scored(train, valid, alive))
+            scores.append(self._scored(self.rows.part(train, valid, few), self.rows.codes[valid], alive))
             advance()
             alive = self._left(scores, alive)
         return alive
 
-    def _few(self, train: Ints) -> Ints:
-        return train[stratified(_consecutive(self.codes[train]), FEW, self.rng)]
+    def _at_most(self, number: int, codes: Ints) -> Ints | None:
+        """Places of rows that train, some of every class; None for all of them."""
+        if len(codes) <= number:
+            return None
+        return stratified(_consecutive(codes), number, self.rng)
 
     def _left(self, scores: list[Floats], alive: list[Kernel]) -> list[Kernel]:
         """The kernels that go on."""
@@ -307,13 +364,15 @@ class _Search:
 
         return sorted(sorted(alive, key=standing, reverse=True)[:number])
 
-    def _scored(self, train: Ints, valid: Ints, alive: list[Kernel]) -> Floats:
+    def _scored(self, part: _Part, truth: Ints, alive: list[Kernel]) -> Floats:
         scores = np.full(self.grid.shape, np.nan)
-        codes = self.codes[train]
-        rulers = Rulers.of_split(self.X, self.D2, codes, train, valid)
-        for kernel, labels in Trained.on(codes, rulers, self.n_neighbors).labels(self.grid, alive):
+        n_neighbors = self.n_neighbors
+        if n_neighbors is not None:
+            n_neighbors = max(n_neighbors, round(n_neighbors * part.copies))
+        rulers = Rulers(part.X, part.codes, part.X_new, part.D2, part.D2_new)
+        for kernel, labels in Trained.on(part.codes, rulers, n_neighbors).labels(self.grid, alive):
             self.n_decompositions += 1
-            scores[kernel] = self._judged(labels, self.codes[valid])
+            scores[kernel] = self._judged(labels, truth)
         return scores
 
     def _judged(self, labels: Ints, truth: Ints) -> Floats:
@@ -329,7 +388,7 @@ class _Search:
         One sample at least is held out of every class, of a small one hence too many: classes count as
         they occur among all samples.
         """
-        sizes, held_out = np.bincount(self.codes), np.bincount(truth)
+        sizes, held_out = np.bincount(self.rows.codes), np.bincount(truth)
         weights = sizes[truth] / held_out[truth]
         return np.asarray(weights / weights[0])  # ones, to the bit, where classes are of equal size
 

@@ -52,16 +52,24 @@ class Searched:
 
 
 def searched_samples(
-    source: RowSource, y: NDArray[Any], settings: Settings, n_rows: int, random_state: Any
+    source: RowSource,
+    y: NDArray[Any],
+    settings: Settings,
+    n_rows: int,
+    random_state: Any,
+    per_sample: int = 1,
 ) -> Searched:
-    """A stratified subsample of a source, in floating point, where there are landmarks and more rows."""
+    """A stratified subsample of a source, in floating point, where there are landmarks and more rows.
+
+    ``per_sample`` rows are made of every sample, where it has copies.
+    """
     plan = settings.centers
-    if plan is None or plan.is_exact_for(len(y)) or len(y) <= n_rows:
+    if plan is None or plan.is_exact_for(per_sample * len(y)) or per_sample * len(y) <= n_rows:
         everything = source.X if isinstance(source, ArrayRows) else source.take(np.arange(len(y)))
         return Searched(_floats(everything), y)
     _, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-    chosen = stratified(codes.astype(np.intp), n_rows, rng)
+    chosen = stratified(codes.astype(np.intp), max(2, n_rows // per_sample), rng)
     rows = _floats(source.take(chosen))
     return Searched(rows, y[chosen], sizes.astype(np.float64), chosen, source)
 

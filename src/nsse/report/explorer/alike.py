@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
+from nsse.certificates.models import centers_of_samples
+
 Codes = NDArray[np.intp]
 
 # How many are told of every sample; fewer where a class is smaller.
@@ -29,7 +31,7 @@ def alike_in_class(core: Any, Z: Any, own: Codes, new: Codes) -> NDArray[np.uint
     Parameters
     ----------
     core : estimator
-        Its ``centers_`` are its training samples.
+        Its ``centers_`` are its training samples, and copies of them if it has any.
     Z : array or None
         Other samples, as the model takes them.
     own, new : ndarray of int
@@ -44,7 +46,7 @@ def alike_in_class(core: Any, Z: Any, own: Codes, new: Codes) -> NDArray[np.uint
     sizes = np.bincount(own, minlength=int(codes.max()) + 1)
     if float(sizes[codes].sum()) * core.n_features_in_ > MOST_WORK:
         return None
-    train = _as_measured(core, core.centers_)
+    train = _as_measured(core, centers_of_samples(core))
     others = None if Z is None else _as_measured(core, Z)
     found = np.full((len(codes), ALIKE), NOBODY, dtype=np.uint32)
     for code in np.unique(own):

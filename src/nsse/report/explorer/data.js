@@ -80,6 +80,15 @@ export class Points {
     return radii && this.isTest(i) ? radii.values[this.row(i)] : null;
   }
 
+  // Of all training samples and their copies, the nearest one to a test sample; null where there are none.
+  /** @type {(i: number) => { i: number, copy: string } | null} */
+  nearestCopy(i) {
+    const { nearest } = this.data;
+    if (!nearest || !this.isTest(i)) return null;
+    const row = this.row(i);
+    return { i: nearest.sample.values[row], copy: nearest.names[nearest.copy.values[row]] };
+  }
+
   // The levels of a sample, one of every pixel or three; null where it has no picture.
   /** @param {number} i */
   picture(i) {

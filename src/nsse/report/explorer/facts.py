@@ -26,9 +26,12 @@ def made_of(findings: Findings) -> str:
     sigma = getattr(findings.core, "sigma_", None)
     scale = "" if sigma is None else f", kernel scale σ = {sigma:.4g}"
     which = "Drawn is the best of them: " if len(findings.voters) > 1 else ""
+    n_copies = getattr(findings.core, "n_copies_", 0)
+    copies = f" and {_count(n_copies, 'copy', 'copies')} of each" if n_copies else ""
+    of_classes = f"of {_count(n_classes, 'class', 'classes')}"
     return (
         f"{which}{findings.name} in {_count(d, 'dimension')}, fitted to "
-        f"{_count(len(findings.train), 'sample')} of {_count(n_classes, 'class', 'classes')}{scale}"
+        f"{_count(len(findings.train), 'sample')}{copies} {of_classes}{scale}"
     )
 
 

@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._errors import rule_error, rule_message
 from nsse.certificates import Answers, decision_of, opened
 from nsse.certificates.asking import answers_behind
-from nsse.certificates.models import training_labels
+from nsse.certificates.models import centers_of_samples, training_labels
 from nsse.certificates.steps import Affine, scaling_of
 from nsse.certificates.votes import winners
+from nsse.invariances import copy_names
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -65,6 +67,18 @@ class Points:
 
 
 @dataclass(frozen=True)
+class NearestCopies:
+    """Which training sample is nearest to each of the others in the embedding, and which copy of it.
+
+    ``copy`` is a place among ``names``; the first one is the sample as it is.
+    """
+
+    sample: Codes
+    copy: Codes
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Findings:
     """A model and samples, ready to be shown.
 
@@ -75,7 +89,8 @@ class Findings:
     units of the samples, or, where a step before the model is not affine (``beyond`` tells which), in
     those of what the model takes, as ``model_radius`` always is. ``n_seen`` counts the samples that are
     centres of the map, that is training samples; ``keeps_samples`` says whether the centres are all of
-    these, and ``seen`` is what the model saw of the samples.
+    these, with their copies, and ``seen`` is what the model saw of the samples. ``nearest`` is None
+    where the model has no copies of its training samples, or does not keep them.
     """
 
     judge: Any
@@ -94,6 +109,7 @@ class Findings:
     n_otherwise: int
     keeps_samples: bool
     seen: Any
+    nearest: NearestCopies | None = None
 
     @property
     def name(self) -> str:
@@ -164,6 +180,7 @@ def find(model: Any, samples: Samples) -> Findings:
         n_otherwise=0 if said is None or core is judge else _n_otherwise(core, said),
         keeps_samples=keeps,
         seen=X,
+        nearest=None if said is None else _nearest_copies(core, said.embedding),
     )
 
 
@@ -221,7 +238,7 @@ def _training_points(
     known_as = predicted if labels is None else labels.tolist()
     codes = np.array([place[label] for label in known_as], np.intp)
     said = np.array([place[label] for label in predicted], dtype=np.intp)
-    inputs = None if scaling is None else scaling.undone(core.centers_)
+    inputs = None if scaling is None else scaling.undone(centers_of_samples(core))
     return Points(embedding, codes, said, inputs), labels is not None
 
 
@@ -240,12 +257,24 @@ def _predicted(core: Any, embedding: NDArray[Any]) -> list[Any]:
 
 def _centers_are_samples(core: Any) -> bool:
     """Whether the centres of the map are the training samples, in order: f there is the embedding."""
-    centers = getattr(core, "centers_", None)
-    if centers is None or centers.shape[0] != len(core.embedding_):
+    centers = centers_of_samples(core)
+    if centers is None:
         return False
     some = np.unique(np.linspace(0, centers.shape[0] - 1, COMPARED).astype(int))
     there, kept = np.asarray(core.transform(centers[some])), core.embedding_[some]
     return bool(np.allclose(there, kept, rtol=1e-3, atol=1e-3 * np.abs(core.embedding_).max()))
+
+
+def _nearest_copies(core: Any, embedding: NDArray[Any]) -> NearestCopies | None:
+    """By the distance in the embedding, of all training samples and their copies."""
+    n_copies = getattr(core, "n_copies_", 0)
+    if not n_copies or not len(embedding) or not _centers_are_samples(core):
+        return None
+    places = pairwise_distances_argmin(embedding, core.transform(core.centers_))
+    names = copy_names(core.invariances, n_copies)
+    if len(names) != n_copies:  # the parameter was changed after the fit
+        names = copy_names(None, n_copies)
+    return NearestCopies(places // (1 + n_copies), places % (1 + n_copies), ("as it is", *names))
 
 
 def _n_seen(core: Any, X: Any) -> int:

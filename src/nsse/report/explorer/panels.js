@@ -92,6 +92,8 @@ function verdict(points, i) {
   if (points.isWrong(i)) lines.push(paragraph(said, "wrong"));
   else if (points.isTest(i) && points.isLabelled(i)) lines.push(paragraph("Predicted right"));
   if (radius !== null) lines.push(paragraph(`Certified radius ${number(radius)}`));
+  const nearest = points.nearestCopy(i);
+  if (nearest) lines.push(paragraph(`Nearest: ${points.title(nearest.i)}, ${nearest.copy}`, "nearest"));
   return lines;
 }
 

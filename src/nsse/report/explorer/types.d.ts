@@ -24,6 +24,7 @@ interface PageData {
   trace: { stage: string[]; sigma: number[]; excess: number[] } | null;
   radii: RadiiEntry | { values: null; reason: string };
   alike: Block<Uint32Array> | null;
+  nearest: { sample: Block<Float64Array>; copy: Block<Uint16Array>; names: string[] } | null;
   live: LiveEntry | null;
   without_live: string;
   pictures: PicturesEntry | null;

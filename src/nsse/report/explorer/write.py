@@ -147,6 +147,7 @@ def page_data(findings: Findings, preparation: Preparation, live: LiveMap) -> di
         "trace": _trace_entry(findings),
         "radii": _radii_entry(findings),
         "alike": _alike_entry(findings),
+        "nearest": _nearest_entry(findings),
         "live": live.entry,
         "without_live": live.reason,
         **pictures_or_rows(preparation, findings),
@@ -161,6 +162,17 @@ def _points_entry(points: Points) -> dict[str, Any]:
         "codes": block(codes, "u2"),
         "predicted": block(points.predicted, "u2"),
         "names": points.names,
+    }
+
+
+def _nearest_entry(findings: Findings) -> dict[str, Any] | None:
+    nearest = findings.nearest
+    if nearest is None:
+        return None
+    return {
+        "sample": block(nearest.sample, "f8"),
+        "copy": block(nearest.copy, "u2"),
+        "names": list(nearest.names),
     }
 
 
