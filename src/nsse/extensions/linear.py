@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from nsse.extensions.blocks import in_blocks
-from nsse.kernels import as_dense, row_products
+from nsse.kernels import Multiply, as_dense, row_products
 
 Floats = NDArray[np.float64]
 
@@ -72,10 +72,10 @@ class Contraction:
     def _unweighted(self, rows: Any) -> Any:
         return rows if self.weights is None else rows / self.weights
 
-    def squares(self, rows: Floats) -> Floats:
+    def squares(self, rows: Floats, multiply: Multiply = row_products) -> Floats:
         """‖Ax‖² = ‖Wx‖² − Σ_k (1 − a_k²)(v_k'Wx)² for every row: one product, where Ax takes two."""
         rows = self._weighted(rows)
-        along = row_products(rows, self._shortened)
+        along = multiply(rows, self._shortened)
         squares = row_norms(rows, squared=True)
         squares -= row_norms(along, squared=True)
         return np.maximum(squares, 0.0, out=squares)
