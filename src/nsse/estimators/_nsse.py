@@ -218,12 +218,13 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     rounding (about 1e-12). Results do not depend on the number of threads.
 
     What ``solver="joint"`` guarantees: the result is the best of all σ evaluated on all samples; every σ
-    left out at the lower end is proven worse; and at the result the slope vanishes or points out of
-    `sigma_range`. That no deeper valley exists is not proven: between two σ that were tried it is
-    excluded by values and slopes at both, which a valley much narrower than their distance can escape.
-    With fewer than 100 samples that distance is at most 14 % of σ wherever the minimum may be; from 800
-    samples on the valleys are looked for on subsamples. ``benchmarks/global_minimum.py`` searches for
-    counterexamples.
+    left out at the lower end is proven worse, but for the rest of one cell; and at the result the slope
+    vanishes or points out of `sigma_range`. That no deeper valley exists is not proven: between two σ
+    that were tried it is excluded by values and slopes at both, which a valley much narrower than their
+    distance can escape. With fewer than 100 samples that distance is at most 14 % of σ wherever the
+    minimum may be; with more, σ are not tried beyond one at which the objective is ten times its least
+    value; from 800 samples on the valleys are looked for on subsamples.
+    ``benchmarks/global_minimum.py`` searches for counterexamples.
 
     With landmarks, f has m centres, Y'Y = I over all samples still holds, and the samples are read in
     blocks of 4096 rows: arrays in memory, memory maps, sparse matrices, Dask arrays, and other sources
