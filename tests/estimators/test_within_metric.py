@@ -22,14 +22,7 @@ from nsse.certificates.jacobians import steepness
 from nsse.datasets import load_dataset
 from nsse.evaluation.splits import per_class_split
 from nsse.extensions import shorten
-from nsse.graphs import (
-    ClassRows,
-    ScatterSum,
-    class_neighbor_graph,
-    metric,
-    unit_affinity,
-    within_scatter,
-)
+from nsse.graphs import ClassRows, ScatterSum, class_neighbor_graph, metric, within_scatter
 from nsse.graphs.relevance import feature_weights
 from nsse.kernels import SplitDistances, median_distance, squared_distances
 from nsse.landmarks import (
@@ -73,7 +66,6 @@ def test_graph_has_the_edges_of_the_definition(labelled, k):
     for i, j in oracle.within_edges(X, codes, k):
         expected[i, j] = expected[j, i] = 1.0
     np.testing.assert_array_equal(W.toarray(), expected)
-    np.testing.assert_array_equal(unit_affinity(squared_distances(X), codes, k).toarray(), expected)
 
 
 @pytest.mark.parametrize("k", [1, 3, 5, None])

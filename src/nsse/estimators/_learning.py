@@ -166,7 +166,7 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
         sigma = solution.sigma * posed.unit
         Y = SolvedRows(embedding.astype(X.dtype), y, solution.eigenvalues)
         centers = X if work.n_copies else X.copy()  # copies are ours
-        return _usable(work, centers, coef, sigma, posed.unit, Y)
+        return _usable(work, centers, coef, sigma, posed.unit, Y, near=near)
 
     def listener(step: Step, solution: Solution | None) -> bool:
         assert solution is not None
@@ -222,11 +222,12 @@ def _usable(
     unit: float,
     rows: SolvedRows,
     every: int | None = None,
+    near: Any = None,
 ) -> Attributes:
     """Attributes of a model that can transform and predict.
 
     The classifier knows all rows; the user knows the samples, one of ``every`` so many (None: the
-    others are their copies).
+    others are their copies). ``near`` are the centres in the metric, where they are known.
     """
     own = slice(None, None, 1 + work.n_copies if every is None else every)
     reading = Reading.of(work.model.classifier, work.settings, rows, np.bincount(work.codes))
@@ -243,7 +244,7 @@ def _usable(
         "_codes": np.searchsorted(np.unique(work.y), rows.y[own]),
         "classifier_": reading.reader.fit(embedding, rows.y),
         "metric_": work.metric,
-        "_expansion": GaussianExpansion.at(centers, coef, sigma, work.contraction),
+        "_expansion": GaussianExpansion.at(centers, coef, sigma, work.contraction, near),
     }
 
 

@@ -56,10 +56,18 @@ class GaussianExpansion:
 
     @classmethod
     def at(
-        cls, centers: Any, coef: Floats, sigma: float, metric: Contraction | None = None
+        cls,
+        centers: Any,
+        coef: Floats,
+        sigma: float,
+        metric: Contraction | None = None,
+        near: Floats | None = None,
     ) -> GaussianExpansion:
-        """Prepare f for the given centres, coefficients (N × d), kernel scale and metric."""
-        read = Shifted.of(centers) if metric is None else _read_in(metric, centers)
+        """Prepare f for the given centres, coefficients (N × d), kernel scale and metric.
+
+        ``near`` are the centres in the metric, where they are known.
+        """
+        read = Shifted.of(centers) if metric is None else _read_in(metric, centers, near)
         return cls(read.by_columns(), np.ascontiguousarray(coef), sigma, metric)
 
     @cached_property
@@ -121,10 +129,11 @@ class GaussianExpansion:
         return multiply(K, self.coef[panel])
 
 
-def _read_in(metric: Contraction, centers: Any) -> Shifted:
+def _read_in(metric: Contraction, centers: Any, near: Floats | None) -> Shifted:
     """A'Az of every centre, moved: (x − m)'A'A(z − m) is a product with x itself, not with Ax."""
     shift = np.asarray(centers.mean(axis=0), dtype=np.float64).ravel()
-    shortened = metric(centers) - metric(shift[np.newaxis])
+    near = metric(centers) if near is None else near
+    shortened = near - metric(shift[np.newaxis])
     return Shifted(metric.adjoint(shortened), shift, row_norms(shortened, squared=True))
 
 
