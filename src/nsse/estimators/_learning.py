@@ -58,13 +58,14 @@ class Condition:
 
     Attributes
     ----------
-    factorization : {"cholesky", "qr"}
-        Factorisation of P = K'SK + μ2 I; "qr" is the answer to an ill-conditioned P.
+    factorization : {"cholesky", "qr", "kernel"}
+        Factorisation of P = K'SK + μ2 I; "qr" is the answer to an ill-conditioned P. "kernel" is a
+        Cholesky factorisation of the kernel matrix K itself, where that is well-conditioned.
     condition_number : float
-        Estimate of cond(P).
-    eigensolver : {"block Krylov", "full", "class means"}
+        Estimate of cond(P), or of cond(K) with "kernel".
+    eigensolver : {"block Krylov", "full", "class means", "class indicators"}
         How the leading eigenvectors were found; "class means" is the small problem of
-        ``normalization="classes"``.
+        ``normalization="classes"``, "class indicators" an iteration that begins with them.
     precision : {"float64", "float32"}
         Of the kernel during the fit: single with landmarks if X is in single precision or bytes. The
         fitted map is evaluated in double precision.

@@ -23,6 +23,8 @@ CURVATURE = 5.0
 PATIENCE = 3
 # What a step may gain is told so many times too small where one of two points is rough.
 DOUBT = 10.0
+# Nearer than this in log σ the difference of a rough value and another one says nothing.
+NEAR = 0.05
 # A minimum between two σ that agree to this is found: g is not known more finely.
 RESOLUTION = 1e-10
 
@@ -170,8 +172,8 @@ def _curvature(points: list[Point[E]], known: float) -> float:
 def _next(points: list[Point[E]], curvature: float) -> float:
     """Minimiser of the cubic through the two best points, or a Newton step from the best one."""
     best = points[0]
-    # One rough point of two leaves a step of Newton, which only needs to know how the slope changes.
-    cubic = cubic_minimum(best, points[1]) if len(points) > 1 and not _is_mixed(points) else None
+    # A rough point nearby leaves a step of Newton, which only needs to know how the slope changes.
+    cubic = cubic_minimum(best, points[1]) if len(points) > 1 and not _is_mixed(points, NEAR) else None
     # Far outside of both points the cubic is a guess worse than Newton's.
     if cubic is not None and abs(cubic[0] - best.x) <= LONGEST_STEP:
         return cubic[0]
@@ -179,9 +181,11 @@ def _next(points: list[Point[E]], curvature: float) -> float:
     return best.x + min(max(step, -LONGEST_STEP), LONGEST_STEP)
 
 
-def _is_mixed(points: list[Point[E]]) -> bool:
-    """Whether one of the two best points is rough and the other is not."""
-    return len(points) > 1 and points[0].solution.is_rough != points[1].solution.is_rough
+def _is_mixed(points: list[Point[E]], within: float = math.inf) -> bool:
+    """Whether one of the two best points is rough and the other is not, and they are so near."""
+    if len(points) < 2 or points[0].solution.is_rough == points[1].solution.is_rough:
+        return False
+    return abs(points[0].x - points[1].x) < within
 
 
 def _downhill_end(points: list[Point[E]]) -> Point[E] | None:

@@ -25,11 +25,14 @@ from nsse.solvers.constraint import HeldKernel
 from nsse.solvers.factors import Factor, factorize, stacked_qr
 from nsse.solvers.krylov import GUARD, Pairs, leading_pairs, orthonormal
 from nsse.solvers.problem import Problem
+from nsse.solvers.sample_space import sample_space_pairs
 
 Floats = NDArray[np.float64]
 
 # Residual of the eigenpairs, relative to each eigenvalue. The objective is accurate to its square.
 RESIDUAL = 1e-9
+# Eigensolvers that stop at a residual.
+ITERATED = ("block Krylov", "class indicators")
 # Rows of dK held at a time.
 ROWS = 256
 # Share of a coordinate that may be rounding noise.
@@ -88,8 +91,7 @@ def solve_pencil(
     objective = problem.objective
     with one_blas_thread():
         kernel = problem.kernel(sigma)
-        factor = factorize(kernel, problem.graph, objective.mu2, problem.gram_arrays())
-        found, factor = trusted_coordinates(problem, kernel, factor, sigma, start, residual=residual)
+        found, factor = _solved(problem, kernel, sigma, start, residual)
     if found.rank < objective.n_components:
         raise RankError(found.rank, objective.n_components)
     scale_term = objective.scale_term(sigma)
@@ -104,8 +106,19 @@ def solve_pencil(
         condition=factor.condition,
         factorization=factor.method,
         eigensolver=found.eigensolver,
-        is_rough=residual > RESIDUAL and found.eigensolver == "block Krylov",
+        is_rough=residual > RESIDUAL and found.eigensolver in ITERATED,
     )
+
+
+def _solved(
+    problem: Problem, kernel: HeldKernel, sigma: float, start: Floats | None, residual: float
+) -> tuple[Coordinates, Factor]:
+    """Coordinates with a factor of K itself where that is well-conditioned, else with one of P."""
+    known = sample_space_pairs(problem, kernel, sigma, residual)
+    if known is not None:
+        return of_pairs(problem, kernel, known[0], sigma), known[1]
+    factor = factorize(kernel, problem.graph, problem.objective.mu2, problem.gram_arrays())
+    return trusted_coordinates(problem, kernel, factor, sigma, start, residual=residual)
 
 
 @dataclass(frozen=True)
@@ -168,6 +181,18 @@ def coordinates(
     wanted = problem.objective.n_components
     first = class_start(problem) if start is None else start
     pairs = leading_pairs(problem.constraint(kernel), factor, wanted, first, residual)
+    return of_pairs(problem, kernel, pairs, sigma, largest_noise)
+
+
+def of_pairs(
+    problem: Problem,
+    kernel: HeldKernel,
+    pairs: Pairs,
+    sigma: float,
+    largest_noise: float = LARGEST_NOISE,
+) -> Coordinates:
+    """The same from the pairs: what is more than noise, its eigenvalues and their slopes."""
+    wanted = problem.objective.n_components
     d = _rank(pairs, problem.frame(pairs.Y[:, :wanted]), kernel.K, largest_noise)
     eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
     moved = problem.graph.apply(Y) - problem.constrained(Y) * eigenvalues
