@@ -94,7 +94,7 @@ class GaussianExpansion:
 
     def _few(self, X: Any, multiply: Multiply) -> Floats:
         rows, squares = self._measured(X, multiply)
-        panels = self._panels()
+        panels = self._panels() if X.shape[0] > 1 else self._halves()
         parts = np.empty((len(panels), X.shape[0], self.coef.shape[1]))
 
         def fill(place: int) -> None:
@@ -118,8 +118,15 @@ class GaussianExpansion:
     def _panels(self) -> list[slice]:
         """Equal shares of the centres, an even number of them where there are many."""
         n_centers = len(self.coef)
-        n_panels = 2 * -(-n_centers // (2 * PANEL)) if n_centers > PANEL // 2 else 1
-        width = -(-n_centers // n_panels)
+        return self._shares(2 * -(-n_centers // (2 * PANEL)) if n_centers > PANEL // 2 else 1)
+
+    def _halves(self) -> list[slice]:
+        """The same for one row: its kernel values fit into the cache, and two threads are enough."""
+        return self._shares(2 if len(self.coef) > PANEL // 2 else 1)
+
+    def _shares(self, number: int) -> list[slice]:
+        n_centers = len(self.coef)
+        width = -(-n_centers // number)
         return [slice(start, start + width) for start in range(0, n_centers, width)]
 
     def _panel(
