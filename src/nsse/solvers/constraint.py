@@ -30,8 +30,8 @@ MAX_BLOCKS, MAX_SUMMED_BLOCKS = 12, 16
 # A space of fewer blocks seldom converges, and a full solve of so few centres takes no longer; where
 # residuals may be as large as `ROUGH`, two blocks mostly do.
 LEAST_BLOCKS, LEAST_ROUGH_BLOCKS, ROUGH = 4, 2, 1e-3
-# Centres per column of a space: with fewer a full solve takes less time.
-CENTERS_PER_COLUMN = 3
+# Centres per column of a space, for all digits and for few: with fewer a full solve takes less time.
+CENTERS_PER_COLUMN, CENTERS_PER_ROUGH_COLUMN = 3, 2
 # Up to so many centres for more rows a full solve takes less time: there is no cliff in the spectrum.
 FULL_UP_TO = 400
 
@@ -83,8 +83,10 @@ class HeldKernel:
 
     def most_blocks(self, width: int, tol: float) -> int:
         """Of a Krylov space for residuals of ``tol``: 0 where a full solve is better."""
-        room = self.n_centers // (CENTERS_PER_COLUMN * width)
-        least = LEAST_ROUGH_BLOCKS if tol >= ROUGH else LEAST_BLOCKS
+        per_column, least = CENTERS_PER_COLUMN, LEAST_BLOCKS
+        if tol >= ROUGH:
+            per_column, least = CENTERS_PER_ROUGH_COLUMN, LEAST_ROUGH_BLOCKS
+        room = self.n_centers // (per_column * width)
         full = room < least or (not self.is_symmetric and self.n_centers <= FULL_UP_TO)
         return 0 if full else min(MAX_BLOCKS, room)
 

@@ -68,7 +68,8 @@ def _block_krylov(
             Y = np.empty((len(image), most * width), order="F")
         Y[:, block] = image
         V[:, block] = factor.solve_transposed(B.pulled(Y[:, block]))  # M u
-        theta, Q = eigh(B.reduced(U[:, :upto], Y[:, :upto], V[:, :upto]), check_finite=False)
+        M = B.reduced(U[:, :upto], Y[:, :upto], V[:, :upto])
+        theta, Q = eigh(M, check_finite=False, driver="evd", overwrite_a=True)
         theta, Q = theta[: -width - 1 : -1], Q[:, : -width - 1 : -1]
         wanted, values = Q[:, :n_wanted], theta[:n_wanted]
         residual = V[:, :upto] @ wanted - (U[:, :upto] @ wanted) * values
@@ -96,8 +97,8 @@ def _dense(B: Constraint, factor: Factor, n_pairs: int) -> Pairs:
 def orthonormal(A: Floats, against: Floats) -> Floats:
     """An orthonormal basis of the columns of A, orthogonal to those of another one."""
     # Twice is enough: one pass of Gram-Schmidt loses orthogonality when A nearly lies in the space.
-    for _ in range(2):
+    for _ in range(2 if against.shape[1] else 1):
         if against.shape[1]:
             A = A - against @ (against.T @ A)
-        A = np.asarray(qr(A, mode="economic", check_finite=False)[0])
+        A = np.asarray(qr(A, mode="economic", overwrite_a=True, check_finite=False)[0])
     return A
