@@ -58,6 +58,19 @@ def scatter_and_graph(X, codes, k=5):
 # The definition
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("shrinkage", [0.1, 3.0, np.inf])
+def test_parts_of_samples_give_the_metric_once_and_twice(labelled, form, shrinkage):
+    X, codes = labelled
+    scatter, _ = scatter_and_graph(X, codes)
+    A, metric = scatter.matrix(shrinkage), Contraction(scatter.axes, scatter.factors(shrinkage))
+    near, along = metric.parts(form(X))
+    np.testing.assert_array_equal(near, metric(form(X)))
+    np.testing.assert_allclose(near, X @ A, atol=1e-12)
+    np.testing.assert_allclose(along, X @ scatter.axes, atol=1e-12)
+    np.testing.assert_allclose(metric.again(near, along), X @ A @ A, atol=1e-12)
+
+
 @pytest.mark.parametrize("k", [1, 3, 5, None])
 def test_graph_has_the_edges_of_the_definition(labelled, k):
     X, codes = labelled

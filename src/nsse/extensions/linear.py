@@ -54,6 +54,27 @@ class Contraction:
         """Ax for every row of ``X``, dense or sparse, in float64."""
         return shorten(X, self.axes, 1.0 - self.factors, self.weights)
 
+    def parts(self, X: Any) -> tuple[Floats, Floats]:
+        """Ax for every row, and V'Wx, how far it lies along the axes before it is shortened."""
+        n_features, n_axes = self.axes.shape
+        along = in_blocks(self._along, X, n_features, n_axes, cost=n_axes * MULTIPLICATION)
+        near = self._weighted(np.asarray(as_dense(X), dtype=np.float64))
+        return near - self._across(along), along
+
+    def again(self, near: Floats, along: Floats) -> Floats:
+        """A'Ax from both parts: Ax lies a times as far along the axes, V'Ax = a V'Wx."""
+        return self._weighted(near - self._across(along * self.factors))
+
+    def _along(self, rows: Any) -> Floats:
+        return row_products(self._weighted(np.asarray(as_dense(rows), dtype=np.float64)), self.axes)
+
+    def _across(self, along: Floats) -> Floats:
+        """What rows that lie so far along the axes lose."""
+        lost = np.ascontiguousarray((self.axes * (1.0 - self.factors)).T)
+        n_axes, n_features = lost.shape
+        cost = n_axes * MULTIPLICATION
+        return in_blocks(lambda rows: row_products(rows, lost), along, n_features, n_features, cost=cost)
+
     def inverse(self, X: Any) -> Floats:
         """A⁻¹x for every row."""
         return self._unweighted(shorten(X, self.axes, 1.0 - 1.0 / self.factors))

@@ -61,13 +61,13 @@ class GaussianExpansion:
         coef: Floats,
         sigma: float,
         metric: Contraction | None = None,
-        near: Floats | None = None,
+        parts: tuple[Floats, Floats] | None = None,
     ) -> GaussianExpansion:
         """Prepare f for the given centres, coefficients (N × d), kernel scale and metric.
 
-        ``near`` are the centres in the metric, where they are known.
+        ``parts`` are those of the centres in the metric, where they are known.
         """
-        read = Shifted.of(centers) if metric is None else _read_in(metric, centers, near)
+        read = Shifted.of(centers) if metric is None else _read_in(metric, centers, parts)
         return cls(read.by_columns(), np.ascontiguousarray(coef), sigma, metric)
 
     @cached_property
@@ -136,12 +136,11 @@ class GaussianExpansion:
         return multiply(K, self.coef[panel])
 
 
-def _read_in(metric: Contraction, centers: Any, near: Floats | None) -> Shifted:
+def _read_in(metric: Contraction, centers: Any, parts: tuple[Floats, Floats] | None) -> Shifted:
     """A'Az of every centre, moved: (x − m)'A'A(z − m) is a product with x itself, not with Ax."""
     shift = np.asarray(centers.mean(axis=0), dtype=np.float64).ravel()
-    near = metric(centers) if near is None else near
-    shortened = near - metric(shift[np.newaxis])
-    return Shifted(metric.adjoint(shortened), shift, row_norms(shortened, squared=True))
+    near, along = (part - part.mean(axis=0) for part in parts or metric.parts(centers))
+    return Shifted(metric.again(near, along), shift, row_norms(near, squared=True))
 
 
 @dataclass(frozen=True)
