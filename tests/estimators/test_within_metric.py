@@ -22,6 +22,7 @@ from nsse.certificates.jacobians import steepness
 from nsse.datasets import load_dataset
 from nsse.evaluation.splits import per_class_split
 from nsse.extensions import shorten
+from nsse.extensions import Contraction
 from nsse.graphs import ClassRows, ScatterSum, class_neighbor_graph, metric, within_scatter
 from nsse.graphs.relevance import feature_weights
 from nsse.kernels import SplitDistances, median_distance, squared_distances
