@@ -465,7 +465,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         is_exact = plan is None or plan.is_exact_for(n_samples)
         if is_exact:
             condition = expected_condition(n_samples, settings.mu1, settings.mu2, settings.sigma)
-            fit = exact_memory(n_samples, n_features, d, condition)
+            may_spare = settings.normalization == "samples" and settings.mu1 > 0
+            fit = exact_memory(n_samples, n_features, d, condition, may_spare)
         else:
             assert plan is not None
             fit = CenterMemory(
