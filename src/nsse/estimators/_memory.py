@@ -79,7 +79,8 @@ def exact_memory(
 def check_room(X: Any, n_components: int, n_classes: int, in_metric: bool, n_copies: int = 0) -> None:
     """Refuse an exact fit that the machine has no room for, before it starts.
 
-    What counts is the least that it takes: that a QR factorisation will be needed is only guessed.
+    What counts is the least that it takes: that a QR factorisation will be needed is only guessed, and
+    so is that a matrix may be spared where K itself is factorised.
     """
     n_samples, n_features = X.shape
     width = getattr(X, "nnz", n_samples * n_features) // n_samples  # a sparse row is short
