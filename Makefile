@@ -66,6 +66,7 @@ test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest suppor
 
 bench: $(VENV)/.test ## Speed beside the literal method and the peers; growth to a million rows (set NSSE_DATA).
 	$(RUN)/python benchmarks/exact_vs_literal.py
+	$(RUN)/python benchmarks/small_fits.py
 	$(RUN)/python benchmarks/growth.py
 	$(RUN)/python benchmarks/methods_speed.py
 	$(RUN)/python benchmarks/selection_speed.py

@@ -56,10 +56,10 @@ def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
 def _literal(model: NSSE, samples: Samples) -> Literal:
     _, codes = np.unique(samples.y_train, return_inverse=True)
     settings = {name: getattr(model, name) for name in SHARED}
-    return literal_nsse(samples.X_train, codes, model.coef_.shape[1], mu3=_mu3(model), **settings)
+    return literal_nsse(samples.X_train, codes, model.coef_.shape[1], mu3=mu3_of(model), **settings)
 
 
-def _mu3(model: NSSE) -> float:
+def mu3_of(model: NSSE) -> float:
     """μ3 as the fit had it: ``mu3=None`` depends on other parameters."""
     step = model.trace_[0]
     return float(step.scale * (step.sigma / model.length_unit_) ** 2)

@@ -49,6 +49,17 @@ def test_exact_beside_literal(script, tmp_path):
     assert all(row["excess"] == pytest.approx(ours["excess"], rel=0.05) for row in literal)
 
 
+def test_small_fits(script, tmp_path):
+    out = tmp_path / "small.json"
+    record = script("small_fits").main(["--quick", "--turns", "1", "--out", str(out)])
+    assert json.loads(out.read_text()) == record
+    assert len(record["rows"]) == 9
+    assert all(row["milliseconds"] > 0 and row["ratio"] > 0 for row in record["rows"])
+    notes = [row["note"] for row in record["rows"] if "objective" in row["note"]]
+    assert len(notes) == 3
+    assert all("no higher" in note for note in notes)
+
+
 def test_seconds_estimated_beside_seconds_measured(script, tmp_path):
     record = script("selection_forecast").main(["--quick", "--out", str(tmp_path / "forecast.json")])
     assert [row["search"] for row in record["rows"]] == ["quick", "quick", "full (1 splits)"]

@@ -72,6 +72,20 @@ def test_a_far_sample_does_not_make_others_tie():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_components", [1, 3, 20], ids=lambda d: f"d={d}")
+def test_the_reader_takes_the_same_for_a_point_alone(n_components, dtype):
+    """Where one sample is clearly nearest no tie is looked for; of several the first is taken."""
+    rng = np.random.default_rng(4)
+    Y, Z = on_a_grid(120, n_components, 3, 1), on_a_grid(40, n_components, 4, 2) * 1.0
+    Z[::2] += rng.normal(scale=0.1, size=Z[::2].shape)  # these tie with none
+    reader = NearestSample().fit(Y.astype(dtype) / 3, np.arange(120) // 3)
+    Z = Z.astype(dtype) / 3
+    together = reader.predict(Z)
+    np.testing.assert_array_equal([reader.predict(z[np.newaxis])[0] for z in Z], together)
+    np.testing.assert_array_equal([reader.labels_of(z[np.newaxis])[0] for z in Z], together)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_components", [1, 3, 20], ids=lambda d: f"d={d}")  # trees, and none
 @pytest.mark.parametrize("unit", [1.0, 1 / 3, 0.1, 1e-6])
 def test_the_reader_takes_the_first_of_the_nearest(unit, n_components, dtype):

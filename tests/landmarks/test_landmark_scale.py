@@ -85,7 +85,11 @@ def bowl(bottom, beyond=np.inf):
         if x > beyond:
             raise RankError(1, 2)
         return SimpleNamespace(
-            sigma=float(np.exp(x)), excess=1 + (x - bottom) ** 2, slope=2 * (x - bottom), basis=None
+            sigma=float(np.exp(x)),
+            excess=1 + (x - bottom) ** 2,
+            slope=2 * (x - bottom),
+            basis=None,
+            is_rough=False,
         )
 
     return evaluate

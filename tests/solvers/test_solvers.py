@@ -362,6 +362,19 @@ def test_a_krylov_space_that_does_not_converge_gives_way_to_the_full_solver(
     np.testing.assert_allclose(solution.eigenvalues, expected.eigenvalues, rtol=1e-9)
 
 
+@pytest.mark.parametrize("sigma", [0.4, 1.0, 3.0])
+def test_a_rough_solution_is_an_embedding_a_little_worse(digits, make_problem, sigma):
+    problem = make_problem(digits, mu2=0.05, n_components=3)
+    exact, rough = solve_pencil(problem, sigma), solve_pencil(problem, sigma, residual=1e-3)
+    assert (exact.is_rough, rough.is_rough) == (False, rough.eigensolver == "block Krylov")
+    assert exact.excess * (1 - 1e-9) <= rough.excess <= exact.excess * (1 + 1e-4)
+    assert rough.slope == pytest.approx(exact.slope, rel=1e-2)
+    np.testing.assert_allclose(rough.embedding.T @ rough.embedding, np.eye(3), atol=1e-10)
+    Y, mu2 = rough.embedding, problem.objective.mu2
+    value = np.trace(problem.graph.quadratic(Y)) + mu2 * (rough.coef**2).sum()
+    assert rough.excess == pytest.approx(value + problem.objective.scale_term(sigma), rel=1e-9)
+
+
 # Signs
 
 

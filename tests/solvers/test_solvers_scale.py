@@ -183,7 +183,8 @@ def test_a_minimum_at_an_end_of_the_interval_says_so(
     if route == "subsamples":
         monkeypatch.setattr(extrapolation, "SUBSAMPLE_FROM", 60)
     outcome = joint_of(problem, bounds)
-    assert stages(outcome) == ({"joint"} if route == "subsamples" else {"scan"})
+    # A scan is solved roughly: the end that it finds is solved again.
+    assert stages(outcome) == ({"joint"} if route == "subsamples" else {"scan", "joint"})
     assert outcome.solution.sigma == pytest.approx(bounds[end], rel=1e-12)
     assert outcome.at_bound
     assert outcome.converged

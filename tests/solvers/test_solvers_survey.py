@@ -28,9 +28,14 @@ def envelope(*pieces):
         bottom, _, curvature = pieces[best]
         excess = float(np.exp(values[best]))
         slope = curvature * (x - bottom) * excess
-        return SimpleNamespace(sigma=float(np.exp(x)), excess=excess, slope=slope, basis=None)
+        return point(x, excess, slope)
 
     return evaluate
+
+
+def point(x, excess, slope, is_rough=False):
+    sigma = float(np.exp(x))
+    return SimpleNamespace(sigma=sigma, excess=excess, slope=slope, basis=None, is_rough=is_rough)
 
 
 def counted(evaluate):
@@ -108,7 +113,9 @@ def test_nothing_is_tried_where_the_floor_excludes_a_minimum():
     evaluate, seen = counted(envelope((0.3, 0.0, 5.0)))
     found, reach = scan(Look(evaluate, lambda sigma: 0.5 / sigma**2), log_grid(BOUNDS))
     assert len(found) == len(seen) < 13
-    assert 0.5 / found[1].sigma ** 2 < min(point.excess for point in seen) <= 0.5 / found[0].sigma ** 2
+    least, following = min(point.excess for point in seen), found[0].sigma ** 2 / found[1].sigma
+    assert found[0].slope < 0
+    assert 0.5 / found[0].sigma ** 2 < least <= 0.5 / following**2
     assert reach == tuple(np.log(BOUNDS))
     assert [point.sigma for point in found] == sorted(point.sigma for point in found)
 
@@ -140,8 +147,51 @@ def test_slopes_that_mislead_do_not_keep_a_descent_from_ending():
 
     def evaluate(x, basis=None):
         excess = 1.0 + abs(x)
-        return SimpleNamespace(sigma=float(np.exp(x)), excess=excess, slope=np.sign(x) * 50, basis=None)
+        return point(x, excess, np.sign(x) * 50)
 
     end = descend(evaluate, [evaluate(-1.0), evaluate(0.7)], None, (-2.0, 2.0), 1e-8, 60)
     assert end.converged
     assert end.solution.excess == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("place", [0.31, 0.3001, 0.3, 0.2])
+def test_a_descent_is_not_misled_by_rough_points(place):
+    """They are too high, and their slopes are wrong by a hundredth: for a bracket, not for an end."""
+    exact = envelope((0.3, 0.0, 5.0))
+
+    def rough(x):
+        true = exact(x)
+        return point(x, true.excess * (1 + 1e-4), true.slope * 1.01 + 1e-4, is_rough=True)
+
+    end = descend(exact, [rough(-0.2), rough(place), rough(0.6)], None, (-2.0, 2.0), 1e-8, 60)
+    assert end.converged
+    assert not end.solution.is_rough
+    assert end.solution.excess == pytest.approx(1.0, abs=1e-7)
+
+
+def test_an_end_of_the_interval_is_not_taken_from_a_rough_point():
+    exact = envelope((3.0, 0.0, 1.0))
+    known = [point(x, exact(x).excess * 1.001, exact(x).slope, is_rough=True) for x in (0.0, 1.0)]
+    end = descend(exact, known, None, (0.0, 1.0), 1e-8, 60)
+    assert (end.converged, end.at_bound, end.solution.is_rough) == (True, True, False)
+    assert end.solution.sigma == pytest.approx(np.e)
+
+
+def test_a_scan_upwards_ends_far_above_the_least_value():
+    evaluate, seen = counted(envelope((-0.5, 0.0, 5.0)))
+    scan(Look(evaluate, lambda sigma: 0.0, far_above=10.0), log_grid(BOUNDS))
+    least, highest = min(p.excess for p in seen), max(seen, key=lambda p: p.sigma)
+    assert highest.sigma < 10.0
+    assert highest.excess > 10.0 * least
+
+
+def test_a_search_of_many_rows_scans_roughly_and_ends_sharply(make_blobs, make_problem):
+    """Against g on a dense grid, solved to all digits."""
+    problem = make_problem(make_blobs((60, 50, 40), 5), mu2=0.05, mu3=0.1, n_components=2)
+    outcome = joint_of(problem, BOUNDS, tol=1e-8, max_iter=50)
+    there = solve_pencil(problem, outcome.solution.sigma)
+    assert not outcome.solution.is_rough
+    assert outcome.solution.excess == pytest.approx(there.excess, rel=1e-10)
+    assert outcome.solution.excess == outcome.trace.column("excess").min()
+    least = min(solve_pencil(problem, float(sigma)).excess for sigma in np.geomspace(*BOUNDS, 60))
+    assert outcome.solution.excess <= least

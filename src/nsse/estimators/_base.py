@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse.certificates.models import floating
-from nsse.extensions import NearestSample
+from nsse.extensions import ClassScores, NearestSample
 from nsse.landmarks import is_dask, lazily
 
 
@@ -162,6 +162,8 @@ class EmbeddingClassifier(
         embedded = self._embed(X)
         if self.classifier_ is None:
             return np.asarray(self.classes_[embedded.argmax(axis=1)])
+        if isinstance(self.classifier_, ClassScores | NearestSample):
+            return self.classifier_.labels_of(embedded)  # ours need not check what is ours
         return np.asarray(self.classifier_.predict(embedded))
 
     def _probabilities(self, X: Any) -> NDArray[Any]:

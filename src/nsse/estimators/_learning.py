@@ -58,13 +58,14 @@ class Condition:
 
     Attributes
     ----------
-    factorization : {"cholesky", "qr"}
-        Factorisation of P = K'SK + μ2 I; "qr" is the answer to an ill-conditioned P.
+    factorization : {"cholesky", "qr", "kernel"}
+        Factorisation of P = K'SK + μ2 I; "qr" is the answer to an ill-conditioned P. "kernel" is a
+        Cholesky factorisation of the kernel matrix K itself, where that is well-conditioned.
     condition_number : float
-        Estimate of cond(P).
-    eigensolver : {"block Krylov", "full", "class means"}
+        Estimate of cond(P), or of cond(K) with "kernel".
+    eigensolver : {"block Krylov", "full", "class means", "class indicators"}
         How the leading eigenvectors were found; "class means" is the small problem of
-        ``normalization="classes"``.
+        ``normalization="classes"``, "class indicators" an iteration that begins with them.
     precision : {"float64", "float32"}
         Of the kernel during the fit: single with landmarks if X is in single precision or bytes. The
         fitted map is evaluated in double precision.
@@ -158,7 +159,8 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
     """All samples are centres."""
     X, y, settings = work.source.X, work.y, work.settings
     contraction = work.contraction
-    near = X if contraction is None else contraction(X)
+    parts = None if contraction is None else contraction.parts(X)
+    near = X if parts is None else parts[0]
     posed = pose(X, y, work.codes, work.n_components, settings, near)
 
     def solved(solution: Solution) -> Attributes:
@@ -166,7 +168,7 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
         sigma = solution.sigma * posed.unit
         Y = SolvedRows(embedding.astype(X.dtype), y, solution.eigenvalues)
         centers = X if work.n_copies else X.copy()  # copies are ours
-        return _usable(work, centers, coef, sigma, posed.unit, Y)
+        return _usable(work, centers, coef, sigma, posed.unit, Y, parts=parts)
 
     def listener(step: Step, solution: Solution | None) -> bool:
         assert solution is not None
@@ -222,11 +224,12 @@ def _usable(
     unit: float,
     rows: SolvedRows,
     every: int | None = None,
+    parts: tuple[Any, Any] | None = None,
 ) -> Attributes:
     """Attributes of a model that can transform and predict.
 
     The classifier knows all rows; the user knows the samples, one of ``every`` so many (None: the
-    others are their copies).
+    others are their copies). ``parts`` are those of the centres in the metric, where they are known.
     """
     own = slice(None, None, 1 + work.n_copies if every is None else every)
     reading = Reading.of(work.model.classifier, work.settings, rows, np.bincount(work.codes))
@@ -243,7 +246,7 @@ def _usable(
         "_codes": np.searchsorted(np.unique(work.y), rows.y[own]),
         "classifier_": reading.reader.fit(embedding, rows.y),
         "metric_": work.metric,
-        "_expansion": GaussianExpansion.at(centers, coef, sigma, work.contraction),
+        "_expansion": GaussianExpansion.at(centers, coef, sigma, work.contraction, parts),
     }
 
 

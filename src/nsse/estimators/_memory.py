@@ -14,6 +14,7 @@ from nsse.landmarks import BLOCK_ROWS, ROWS, THIN_ROWS, UNIT_ROWS, few_centers, 
 from nsse.solvers.constraint import FULL_UP_TO, LEAST_BLOCKS
 from nsse.solvers.factors import LARGEST_CONDITION
 from nsse.solvers.krylov import GUARD
+from nsse.solvers.sample_space import LEAST_ROWS
 
 # Bytes below which nobody asks how much there is.
 WORTH_ASKING = 100_000_000
@@ -21,6 +22,8 @@ WORTH_ASKING = 100_000_000
 FLOAT = 8
 # N × N arrays that an exact fit holds at its peak: D2, K, SK, P, and one for temporaries of their size.
 EXACT_MATRICES = 5
+# Between those and the four that are needed where K itself is factorised, as the samples decide.
+SAMPLE_SPACE_MATRICES = 4.3
 # What the full eigensolver adds, and what the QR factorisation of an ill-conditioned problem does.
 FULL_SOLVER_MATRICES = 2.5
 QR_MATRICES = 6
@@ -54,7 +57,9 @@ IN_METRIC = 2.5
 TREE_COMPONENTS = 15
 
 
-def exact_memory(n_samples: int, n_features: int, n_components: int, condition: float) -> int:
+def exact_memory(
+    n_samples: int, n_features: int, n_components: int, condition: float, may_spare: bool = False
+) -> int:
     """Bytes of an exact fit: N × N arrays, two copies of the samples and the solutions.
 
     With many components a Krylov space has no room or does not converge: then the matrices of the full
@@ -63,7 +68,9 @@ def exact_memory(n_samples: int, n_features: int, n_components: int, condition: 
     samples = 2 * n_samples * n_features
     solutions = 6 * n_samples * n_components
     full = 4 * 2 * (n_components + GUARD) * LEAST_BLOCKS > n_samples
-    matrices = EXACT_MATRICES + (FULL_SOLVER_MATRICES if full else 0)
+    spared = may_spare and n_samples >= LEAST_ROWS and not full
+    matrices = SAMPLE_SPACE_MATRICES if spared else EXACT_MATRICES
+    matrices += FULL_SOLVER_MATRICES if full else 0
     if condition > LARGEST_CONDITION:
         matrices += QR_MATRICES
     return int(FLOAT * (matrices * n_samples**2 + samples + solutions))
@@ -72,7 +79,8 @@ def exact_memory(n_samples: int, n_features: int, n_components: int, condition: 
 def check_room(X: Any, n_components: int, n_classes: int, in_metric: bool, n_copies: int = 0) -> None:
     """Refuse an exact fit that the machine has no room for, before it starts.
 
-    What counts is the least that it takes: that a QR factorisation will be needed is only guessed.
+    What counts is the least that it takes: that a QR factorisation will be needed is only guessed, and
+    so is that a matrix may be spared where K itself is factorised.
     """
     n_samples, n_features = X.shape
     width = getattr(X, "nnz", n_samples * n_features) // n_samples  # a sparse row is short

@@ -213,16 +213,18 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     -----
     Exact NSSE takes O(N³) time and about 40 N² bytes, or 90 N² where an ill-conditioned problem needs a
     QR factorisation; where the machine, a control group or a limit of the process has less than 40 N²
-    left, `fit` says so in a `MemoryError` before it starts. A point embeds to the same bits alone or in
-    any batch; results do not depend on the number of threads.
+    left, `fit` says so in a `MemoryError` before it starts. A point embeds to the same bits in every
+    batch of two or more, and alone, where a product with a vector is faster, to the same numbers up to
+    rounding (about 1e-12). Results do not depend on the number of threads.
 
     What ``solver="joint"`` guarantees: the result is the best of all σ evaluated on all samples; every σ
-    left out at the lower end is proven worse; and at the result the slope vanishes or points out of
-    `sigma_range`. That no deeper valley exists is not proven: between two σ that were tried it is
-    excluded by values and slopes at both, which a valley much narrower than their distance can escape.
-    With fewer than 100 samples that distance is at most 14 % of σ wherever the minimum may be; from 800
-    samples on the valleys are looked for on subsamples. ``benchmarks/global_minimum.py`` searches for
-    counterexamples.
+    left out at the lower end is proven worse, but for the rest of one cell; and at the result the slope
+    vanishes or points out of `sigma_range`. That no deeper valley exists is not proven: between two σ
+    that were tried it is excluded by values and slopes at both, which a valley much narrower than their
+    distance can escape. With fewer than 100 samples that distance is at most 14 % of σ wherever the
+    minimum may be; with more, σ are not tried beyond one at which the objective is ten times its least
+    value; from 800 samples on the valleys are looked for on subsamples.
+    ``benchmarks/global_minimum.py`` searches for counterexamples.
 
     With landmarks, f has m centres, Y'Y = I over all samples still holds, and the samples are read in
     blocks of 4096 rows: arrays in memory, memory maps, sparse matrices, Dask arrays, and other sources
@@ -463,7 +465,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         is_exact = plan is None or plan.is_exact_for(n_samples)
         if is_exact:
             condition = expected_condition(n_samples, settings.mu1, settings.mu2, settings.sigma)
-            fit = exact_memory(n_samples, n_features, d, condition)
+            may_spare = settings.normalization == "samples" and settings.mu1 > 0
+            fit = exact_memory(n_samples, n_features, d, condition, may_spare)
         else:
             assert plan is not None
             fit = CenterMemory(

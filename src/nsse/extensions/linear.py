@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from nsse.extensions.blocks import in_blocks
-from nsse.kernels import as_dense, row_products
+from nsse.kernels import Multiply, as_dense, row_products
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +54,27 @@ class Contraction:
         """Ax for every row of ``X``, dense or sparse, in float64."""
         return shorten(X, self.axes, 1.0 - self.factors, self.weights)
 
+    def parts(self, X: Any) -> tuple[Floats, Floats]:
+        """Ax for every row, and V'Wx, how far it lies along the axes before it is shortened."""
+        n_features, n_axes = self.axes.shape
+        along = in_blocks(self._along, X, n_features, n_axes, cost=n_axes * MULTIPLICATION)
+        near = self._weighted(np.asarray(as_dense(X), dtype=np.float64))
+        return near - self._across(along), along
+
+    def again(self, near: Floats, along: Floats) -> Floats:
+        """A'Ax from both parts: Ax lies a times as far along the axes, V'Ax = a V'Wx."""
+        return self._weighted(near - self._across(along * self.factors))
+
+    def _along(self, rows: Any) -> Floats:
+        return row_products(self._weighted(np.asarray(as_dense(rows), dtype=np.float64)), self.axes)
+
+    def _across(self, along: Floats) -> Floats:
+        """What rows that lie so far along the axes lose."""
+        lost = np.ascontiguousarray((self.axes * (1.0 - self.factors)).T)
+        n_axes, n_features = lost.shape
+        cost = n_axes * MULTIPLICATION
+        return in_blocks(lambda rows: row_products(rows, lost), along, n_features, n_features, cost=cost)
+
     def inverse(self, X: Any) -> Floats:
         """A⁻¹x for every row."""
         return self._unweighted(shorten(X, self.axes, 1.0 - 1.0 / self.factors))
@@ -72,10 +93,10 @@ class Contraction:
     def _unweighted(self, rows: Any) -> Any:
         return rows if self.weights is None else rows / self.weights
 
-    def squares(self, rows: Floats) -> Floats:
+    def squares(self, rows: Floats, multiply: Multiply = row_products) -> Floats:
         """‖Ax‖² = ‖Wx‖² − Σ_k (1 − a_k²)(v_k'Wx)² for every row: one product, where Ax takes two."""
         rows = self._weighted(rows)
-        along = row_products(rows, self._shortened)
+        along = multiply(rows, self._shortened)
         squares = row_norms(rows, squared=True)
         squares -= row_norms(along, squared=True)
         return np.maximum(squares, 0.0, out=squares)

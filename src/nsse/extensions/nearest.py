@@ -37,6 +37,10 @@ class NearestSample(KNeighborsClassifier):
         """The labels of rows."""
         return np.asarray(self.classes_[self._codes(X)])
 
+    def labels_of(self, Y: NDArray[Any]) -> NDArray[Any]:
+        """The same for rows that need no check: of the map that it was fitted on."""
+        return np.asarray(self.classes_[self._codes_of(np.ascontiguousarray(Y))])
+
     def predict_proba(self, X: Any) -> Floats:
         """1 for the label that `predict` gives, 0 for the others."""
         return np.asarray(np.eye(len(self.classes_))[self._codes(X)])
@@ -44,10 +48,29 @@ class NearestSample(KNeighborsClassifier):
     def _codes(self, X: Any) -> Ints:
         check_is_fitted(self)
         Z = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], order="C")
+        return self._codes_of(Z)
+
+    def _codes_of(self, Z: NDArray[Any]) -> Ints:
         Y, codes, _ = remembered_neighbors(self)
+        alone = _clearly_nearest(Z[0], Y) if len(Z) == 1 else None
+        if alone is not None:
+            return np.asarray(codes[alone : alone + 1])
         tree = search_tree(self)
         found = nearest_rows(Z, Y) if tree is None else _nearest_in_tree(Z, Y, tree)
         return np.asarray(codes[found])
+
+
+def _clearly_nearest(z: NDArray[Any], Y: NDArray[Any]) -> int | None:
+    """The row of ``Y`` nearest to a point; None where another one may tie with it.
+
+    The size of the data is not needed for that: it is at most twice the largest distance.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        differences = np.subtract(Y, z, dtype=np.float64)
+        D2 = np.einsum("ij,ij->i", differences, differences)
+        nearest = int(D2.argmin())
+        reach = D2[nearest] + tie_width(D2[nearest], 4.0 * D2.max(), tie_share(Y.dtype))
+        return nearest if np.isfinite(reach) and np.count_nonzero(reach >= D2) == 1 else None
 
 
 def nearest_labels(Y: NDArray[Any], y: NDArray[Any], Z: NDArray[Any]) -> NDArray[Any]:

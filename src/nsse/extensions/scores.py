@@ -82,15 +82,21 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         """The labels of rows; of equal scores the first class."""
         return np.asarray(self.classes_[self._scores(X).argmax(axis=1)])
 
+    def labels_of(self, Y: NDArray[Any]) -> NDArray[Any]:
+        """The same for rows that need no check: of the map that it was fitted on."""
+        return np.asarray(self.classes_[self._scores_of(Y).argmax(axis=1)])
+
     def predict_proba(self, X: Any) -> Floats:
         """1 for the label that `predict` gives, 0 for the others: scores are no probabilities."""
         return np.asarray(np.eye(len(self.classes_))[self._scores(X).argmax(axis=1)])
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
-        Z = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return self._scores_of(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
+
+    def _scores_of(self, Y: NDArray[Any]) -> Floats:
         # The same bits for a row alone and in any batch, so that equal scores tie everywhere.
-        return row_products(Z.astype(np.float64, copy=False), self.coef_.T) + self.intercept_
+        return row_products(Y.astype(np.float64, copy=False), self.coef_.T) + self.intercept_
 
     def _scatters(self, Y: NDArray[Any]) -> Floats:
         if self.scatters is not None:

@@ -13,14 +13,7 @@ from nsse.graphs.between_class import (
     class_sums,
     contrast_values,
 )
-from nsse.graphs.metric import (
-    ClassRows,
-    ScatterSum,
-    WithinScatter,
-    class_neighbor_graph,
-    unit_affinity,
-    within_scatter,
-)
+from nsse.graphs.metric import ClassRows, ScatterSum, WithinScatter, class_neighbor_graph, within_scatter
 from nsse.graphs.neighbors import (
     first_of_tied,
     nearest,
@@ -58,7 +51,6 @@ __all__ = [
     "symmetric_graph",
     "tie_share",
     "tie_width",
-    "unit_affinity",
     "within_reach",
     "within_scatter",
 ]

@@ -27,8 +27,9 @@ from scipy import linalg, sparse
 
 from nsse._errors import rule_error
 from nsse._threads import one_blas_thread
-from nsse.graphs.scatters import graph_rank
-from nsse.graphs.within_class import gaussian_affinity, laplacian
+from nsse.graphs.neighbors import nearest, symmetric_graph
+from nsse.graphs.scatters import class_blocks, graph_pieces, graph_rank
+from nsse.graphs.within_class import laplacian
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -169,19 +170,13 @@ def class_neighbor_graph(
     ``distances`` gives the squared distances of all rows handed to it. Nothing larger than the largest
     class squared is formed.
     """
-    N = len(rows.codes)
     found = []
     for members in rows.members():
-        D2 = distances(rows.points[members])
-        edges = unit_affinity(D2, np.zeros(len(members), dtype=np.intp), n_neighbors).tocoo()
-        found.append((members[edges.row], members[edges.col]))
-    ends = tuple(np.concatenate(part) for part in zip(*found, strict=True))
-    return sparse.csr_array((np.ones(len(ends[0])), ends), shape=(N, N))
-
-
-def unit_affinity(D2: Floats, codes: Ints, n_neighbors: int | None) -> sparse.csr_array:
-    """The edges of `gaussian_affinity` with weights 1, from all squared distances."""
-    return gaussian_affinity(D2, codes, n_neighbors, beta=math.inf)  # exp(−d²/∞) = 1
+        everyone = np.arange(len(members))
+        here, there = nearest(distances(rows.points[members]), everyone, everyone, n_neighbors)
+        found.append((members[here], members[there]))
+    starts, ends = (np.concatenate(part) for part in zip(*found, strict=True))
+    return symmetric_graph(starts, ends, np.ones(len(starts)), len(rows.codes))
 
 
 def within_scatter(rows: ClassRows, W: Any) -> WithinScatter:
@@ -230,10 +225,10 @@ def _from_few_rows(rows: ClassRows, W: Any, rank: int) -> WithinScatter:
 def _half_scatter(rows: ClassRows, W: Any, rank: int) -> Floats:
     """B = X'L^½ on the range of L, n × r, class by class: BB' = X'LX."""
     B, filled = np.empty((rows.points.shape[1], rank)), 0
-    for members in rows.members():
-        W_c = W[members][:, members]
-        values, Q = np.linalg.eigh(laplacian(W_c).toarray())
-        pieces = len(members) - graph_rank(W_c)  # as many eigenvalues are zero, and come first
+    pieces_of = graph_pieces(W)
+    for members, W_c in class_blocks(W, np.unique(rows.codes, return_inverse=True)[1]):
+        values, Q = np.linalg.eigh(np.diag(W_c.sum(axis=1)) - W_c)
+        pieces = len(np.unique(pieces_of[members]))  # as many eigenvalues are zero, and come first
         part = slice(filled, filled := filled + len(members) - pieces)
         B[:, part] = rows.points[members].T @ (Q[:, pieces:] * np.sqrt(values[pieces:]))
     return B

@@ -68,10 +68,12 @@ class ShiftedGraph:
             raise rule_error(
                 "codes", "be sorted, one class after another", codes, "Sort the samples by class."
             )
-        L_w = laplacian(W)
-        blocks = tuple(_dense_if_full(L_w[s, s]) for s in class_slices(codes))
-        whole = L_w.toarray() if len(codes) <= FEW_SAMPLES else None
-        return cls(codes, blocks, float(mu1), whole, None, centring)
+        L_w, slices = laplacian(W), class_slices(codes)
+        if len(codes) <= FEW_SAMPLES:
+            whole = L_w.toarray()
+            return cls(codes, tuple(whole[s, s] for s in slices), float(mu1), whole, None, centring)
+        blocks = tuple(_dense_if_full(L_w[s, s]) for s in slices)
+        return cls(codes, blocks, float(mu1), None, None, centring)
 
     @classmethod
     def from_blocks(
@@ -177,6 +179,11 @@ class ShiftedGraph:
         means /= own
         spread = means[self.codes]
         return np.subtract(A, spread, out=spread)
+
+    def centred(self, A: Floats) -> Floats:
+        """The rows less the means of their classes: what is orthogonal to the class indicators."""
+        starts, own = self._runs
+        return np.asarray(A - (np.add.reduceat(A, starts, axis=0) / own)[self.codes])
 
     @cached_property
     def _runs(self) -> tuple[list[int], Ints]:

@@ -8,6 +8,7 @@
 from nsse.kernels.distances import (
     LARGEST,
     SMALLEST,
+    Multiply,
     Shifted,
     as_dense,
     check_distinct,
@@ -24,13 +25,14 @@ from nsse.kernels.gaussian import (
 )
 from nsse.kernels.interpolation import interpolation_coefficients
 from nsse.kernels.metric import SplitDistances
-from nsse.kernels.products import row_products
+from nsse.kernels.products import row_products, vector_product
 from nsse.kernels.rows import KernelRows, precision_of, squared_distances_between
 
 __all__ = [
     "LARGEST",
     "SMALLEST",
     "KernelRows",
+    "Multiply",
     "Shifted",
     "SplitDistances",
     "as_dense",
@@ -47,4 +49,5 @@ __all__ = [
     "row_products",
     "squared_distances",
     "squared_distances_between",
+    "vector_product",
 ]

@@ -7,6 +7,7 @@ the centres first, which changes no distance.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from nsse.kernels.gaussian import fill_gaussian
 from nsse.kernels.products import row_products
 
 Floats = NDArray[np.float64]
+Multiply = Callable[[Any, Any], NDArray[Any]]
 
 PANEL = 256  # rows computed at a time
 # Sizes of samples: the sums of their squares do not overflow, and the squares of what is left of them
@@ -57,20 +59,32 @@ class Shifted:
         return self.squared_distances_from_moved(self.moved(X))
 
     def squared_distances_from_moved(
-        self, rows: Any, part: slice = slice(None), squares: Floats | None = None
+        self,
+        rows: Any,
+        part: slice = slice(None),
+        squares: Floats | None = None,
+        multiply: Multiply = row_products,
     ) -> Floats:
         """The same from rows that were `moved` already, to all or some of these points.
 
         ``squares`` are their squared lengths, where they are known.
         """
         squares = row_norms(rows, squared=True) if squares is None else squares
-        return _expanded(rows, squares, self.points[part], self.norms[part])
+        return _expanded(rows, squares, self.points[part], self.norms[part], multiply)
 
     def kernel_from_moved(
-        self, rows: Any, sigma: float, part: slice = slice(None), squares: Floats | None = None
+        self,
+        rows: Any,
+        sigma: float,
+        part: slice = slice(None),
+        squares: Floats | None = None,
+        multiply: Multiply = row_products,
     ) -> Floats:
-        """exp(−‖x_i − z_j‖²/σ²) from rows that were `moved` already, the same bits in any batch."""
-        K = self.squared_distances_from_moved(rows, part, squares)
+        """exp(−‖x_i − z_j‖²/σ²) from rows that were `moved` already; the bits are those of ``multiply``.
+
+        By default they are the same in any batch.
+        """
+        K = self.squared_distances_from_moved(rows, part, squares, multiply)
         return fill_gaussian(K, sigma, K)
 
     def by_columns(self) -> Shifted:
@@ -189,10 +203,10 @@ def _moved(X: Any, shift: Floats | None) -> Any:
     return X.astype(np.float64)
 
 
-def _expanded(A: Any, a: Floats, B: Any, b: Floats) -> Floats:
+def _expanded(A: Any, a: Floats, B: Any, b: Floats, multiply: Multiply = row_products) -> Floats:
     """‖a‖² + ‖b‖² − 2a'b for the rows of A and B with squared norms a and b."""
     with np.errstate(over="ignore", invalid="ignore"):
-        D2 = complete_squares(row_products(A, B.T), a, b)
+        D2 = complete_squares(multiply(A, B.T), a, b)
     # New samples may lie anywhere: where ‖a‖² overflows, so does the distance.
     far = np.isinf(a)
     if far.any():

@@ -1,9 +1,12 @@
-"""Products A B in which a row of A has the same bits alone, in any batch and in any order.
+"""Products A B in which a row of A has the same bits in any batch, of one row or many, in any order.
 
 BLAS sums in another order for the rows and columns of a partial tile, for matrices stored by columns,
 and, on some processors (OpenBLAS with AVX-512), for products of up to a million multiplications. Here
 all come in whole tiles, both factors are stored by rows, and so many rows are multiplied at a time that
 the product is always a small one or never, whatever the batch.
+
+A tile costs as much as eight rows. Who has one row and wants its product soon takes `vector_product`: a
+fifth of the time, with bits of its own.
 """
 
 from __future__ import annotations
@@ -35,6 +38,13 @@ def row_products(A: Any, B: Any) -> Rows:
         _multiply(A, _by_rows(_tile(B[:, whole:].T).T), last)
         out[:, whole:] = last[:, : B.shape[1] - whole]
     return out
+
+
+def vector_product(A: Any, B: Any) -> Rows:
+    """A B for a single row, dense or sparse: that of `row_products` up to rounding, sooner."""
+    if not (isinstance(A, np.ndarray) and isinstance(B, np.ndarray)):
+        return row_products(A, B)
+    return np.asarray(A @ B)
 
 
 def _multiply(A: Rows, B: Rows, out: Rows) -> None:

@@ -27,8 +27,11 @@ GRAM_PANEL, SMALL_PANEL = 256, 64
 # A sum of so many products takes as long as one plain value.
 TERMS = 64
 MAX_BLOCKS, MAX_SUMMED_BLOCKS = 12, 16
-# A space of fewer blocks seldom converges, and a full solve of so few centres takes no longer.
-LEAST_BLOCKS = 4
+# A space of fewer blocks seldom converges, and a full solve of so few centres takes no longer; where
+# residuals may be as large as `ROUGH`, two blocks mostly do.
+LEAST_BLOCKS, LEAST_ROUGH_BLOCKS, ROUGH = 4, 2, 1e-3
+# Centres per column of a space, for all digits and for few: with fewer a full solve takes less time.
+CENTERS_PER_COLUMN, CENTERS_PER_ROUGH_COLUMN = 3, 2
 # Up to so many centres for more rows a full solve takes less time: there is no cliff in the spectrum.
 FULL_UP_TO = 400
 
@@ -78,10 +81,13 @@ class HeldKernel:
         """U'MU in the space of the columns of U = RC, with Y = KC: it is Y'Y."""
         return Y.T @ Y
 
-    def most_blocks(self, width: int) -> int:
-        """Of a Krylov space: 0 where a full solve is better."""
-        room = self.n_centers // (2 * width)
-        full = room < LEAST_BLOCKS or (not self.is_symmetric and self.n_centers <= FULL_UP_TO)
+    def most_blocks(self, width: int, tol: float) -> int:
+        """Of a Krylov space for residuals of ``tol``: 0 where a full solve is better."""
+        per_column, least = CENTERS_PER_COLUMN, LEAST_BLOCKS
+        if tol >= ROUGH:
+            per_column, least = CENTERS_PER_ROUGH_COLUMN, LEAST_ROUGH_BLOCKS
+        room = self.n_centers // (per_column * width)
+        full = room < least or (not self.is_symmetric and self.n_centers <= FULL_UP_TO)
         return 0 if full else min(MAX_BLOCKS, room)
 
     @cached_property
@@ -135,8 +141,8 @@ class SummedMatrix:
         found = U.T @ V
         return (found + found.T) / 2
 
-    def most_blocks(self, width: int) -> int:
-        """Of a Krylov space: 0 where a full solve is better."""
+    def most_blocks(self, width: int, tol: float) -> int:
+        """Of a Krylov space for residuals of ``tol``: 0 where a full solve is better."""
         m = self.n_centers
         full = m <= max(FULL_UP_TO, width * LEAST_BLOCKS)
         return 0 if full else min(MAX_SUMMED_BLOCKS, m // width)

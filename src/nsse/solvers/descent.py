@@ -21,6 +21,10 @@ LONGEST_STEP = 0.7
 CURVATURE = 5.0
 # So many steps must halve the slope, or the next one halves the bracket.
 PATIENCE = 3
+# What a step may gain is told so many times too small where one of two points is rough.
+DOUBT = 10.0
+# Nearer than this in log σ the difference of a rough value and another one says nothing.
+NEAR = 0.05
 # A minimum between two σ that agree to this is found: g is not known more finely.
 RESOLUTION = 1e-10
 
@@ -43,6 +47,10 @@ class Evaluated(Protocol):
     @property
     def basis(self) -> Any:
         """Warm start for a point nearby."""
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether g and its slope are known to a few digits only: good for a bracket, not for an end."""
 
 
 E = TypeVar("E", bound=Evaluated)
@@ -104,16 +112,21 @@ def descend(
         best = points[0]
         slopes.append(abs(best.slope))
         curvature = _curvature(points, curvature)
-        end = _downhill_end(points)
-        target = _inside(_next(points, curvature), best, end, bounds)
-        if target == best.x:  # at the end of the interval, and the slope points out of it
-            return DescentEnd(best.solution, True, best.x in bounds, curvature)
-        if abs(best.slope) * abs(target - best.x) / 2 <= tol:
-            return DescentEnd(best.solution, True, False, curvature)
-        if end is not None and abs(end - best.x) <= RESOLUTION:
-            return DescentEnd(best.solution, True, False, curvature)
-        if end is not None and _stalls(slopes):
+        downhill = _downhill_end(points)
+        end = None if downhill is None else downhill.x
+        target = _inside(_next(points, curvature), best, downhill, bounds)
+        gain = abs(best.slope) * abs(target - best.x) / 2
+        is_there = (
+            target == best.x  # at the end of the interval, and the slope points out of it
+            or gain * (DOUBT if _is_mixed(points) else 1.0) <= tol
+            or (end is not None and abs(end - best.x) <= RESOLUTION)
+        )
+        if is_there and not best.solution.is_rough:
+            at_bound = target == best.x and best.x in bounds
+            return DescentEnd(best.solution, True, at_bound, curvature)
+        if not is_there and end is not None and _stalls(slopes):
             target = (best.x + end) / 2
+        points = [point for point in points if point.x != target]  # a rough one, if any
         points.append(Point(target, evaluate(target, best.solution.basis)))
     best = min(points, key=lambda p: p.solution.excess)
     return DescentEnd(best.solution, False, False, curvature)
@@ -159,7 +172,8 @@ def _curvature(points: list[Point[E]], known: float) -> float:
 def _next(points: list[Point[E]], curvature: float) -> float:
     """Minimiser of the cubic through the two best points, or a Newton step from the best one."""
     best = points[0]
-    cubic = cubic_minimum(best, points[1]) if len(points) > 1 else None
+    # A rough point nearby leaves a step of Newton, which only needs to know how the slope changes.
+    cubic = cubic_minimum(best, points[1]) if len(points) > 1 and not _is_mixed(points, NEAR) else None
     # Far outside of both points the cubic is a guess worse than Newton's.
     if cubic is not None and abs(cubic[0] - best.x) <= LONGEST_STEP:
         return cubic[0]
@@ -167,23 +181,34 @@ def _next(points: list[Point[E]], curvature: float) -> float:
     return best.x + min(max(step, -LONGEST_STEP), LONGEST_STEP)
 
 
-def _downhill_end(points: list[Point[E]]) -> float | None:
+def _is_mixed(points: list[Point[E]], within: float = math.inf) -> bool:
+    """Whether one of the two best points is rough and the other is not, and they are so near."""
+    if len(points) < 2 or points[0].solution.is_rough == points[1].solution.is_rough:
+        return False
+    return abs(points[0].x - points[1].x) < within
+
+
+def _downhill_end(points: list[Point[E]]) -> Point[E] | None:
     """Where the bracket ends: at the nearest point downhill of the best, which comes first."""
     best = points[0]
     if best.slope < 0:
-        return min((p.x for p in points if p.x > best.x), default=None)
-    return max((p.x for p in points if p.x < best.x), default=None)
+        return min((p for p in points if p.x > best.x), key=lambda p: p.x, default=None)
+    return max((p for p in points if p.x < best.x), key=lambda p: p.x, default=None)
 
 
 def _stalls(slopes: list[float]) -> bool:
     return len(slopes) > PATIENCE and slopes[-1] > slopes[-1 - PATIENCE] / 2
 
 
-def _inside(target: float, best: Point[E], end: float | None, bounds: tuple[float, float]) -> float:
+def _inside(target: float, best: Point[E], end: Point[E] | None, bounds: tuple[float, float]) -> float:
     """Keep the next point downhill of the best one, and inside the bracket or the interval."""
-    limit = (bounds[1] if best.slope < 0 else bounds[0]) if end is None else end
+    limit = (bounds[1] if best.slope < 0 else bounds[0]) if end is None else end.x
     low, high = sorted((best.x, limit))
-    if low <= target <= high and target != end:
+    if low <= target <= high and (end is None or target != end.x):
         return target
-    # Beyond the end of the interval: its end. Beyond a known point, or uphill: halfway.
-    return limit if end is None else (low + high) / 2
+    # Beyond the end of the interval: its end. Beyond a known point, or uphill: halfway; a rough one may
+    # not be the end that it seems to be.
+    is_beyond = abs(target - best.x) >= abs(limit - best.x) and (target - best.x) * (limit - best.x) > 0
+    if end is None or (end.solution.is_rough and is_beyond):
+        return limit
+    return (low + high) / 2

@@ -45,6 +45,7 @@ class Guess:
     excess: float
     slope: float
     basis: tuple[Any, Any]
+    is_rough: bool = False
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,10 @@ LARGEST_CONDITION = 1e13
 
 @dataclass(frozen=True)
 class Factor:
-    """Upper triangular R with R'R = P; ``condition`` estimates cond(P)."""
+    """Upper triangular R with R'R = P; ``condition`` estimates cond(P).
+
+    Of K instead of P where ``method`` is "kernel" (``sample_space``).
+    """
 
     R: Floats
     method: str

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from nsse.solvers.descent import DescentEnd, E, descend
 from nsse.solvers.extrapolation import Extrapolated
-from nsse.solvers.pencil import RankError, Solution, solve_pencil
+from nsse.solvers.pencil import RESIDUAL, RankError, Solution, solve_pencil
 from nsse.solvers.problem import Problem
 from nsse.solvers.recorder import Listener, Recorder, SearchStopped
 from nsse.solvers.survey import Bounds, Evaluate, Look, deepest
@@ -29,6 +30,10 @@ from nsse.solvers.valleys import Valley
 # With fewer rows than this every cell wider than that is looked into: it costs next to nothing.
 FEW_ROWS = 100
 CELL_OF_FEW = 0.13
+# With more a scan upwards ends where g has risen to so many times its least value.
+FAR_ABOVE = 10.0
+# Residual of the eigenpairs of a scan: g to about six digits, which is enough to see its valleys.
+ROUGHLY = 1e-3
 
 
 class Cheaper(Protocol):
@@ -74,22 +79,32 @@ def search_scale(
     max_iter: int,
     cheaper: Cheaper | None,
     stages: tuple[str, str] = ("scan", "joint"),
-    far_above: float = np.inf,
+    far_above: float | None = None,
 ) -> DescentEnd[Solution]:
-    """The same with every step recorded, under the names of its two ``stages``."""
+    """The same with every step recorded, under the names of its two ``stages``.
 
-    def at_stage(stage: str) -> Callable[[float, Any], Solution]:
+    A scan is solved roughly; what is returned is not.
+    """
+
+    def at_stage(stage: str, residual: float) -> Callable[[float, Any], Solution]:
         def evaluate(log_sigma: float, basis: Any) -> Solution:
-            solution = solve_pencil(problem, float(np.exp(log_sigma)), basis)
+            solution = solve_pencil(problem, float(np.exp(log_sigma)), basis, residual)
             recorder.record(stage, problem.graph, solution)
             return solution
 
         return evaluate
 
-    widest = CELL_OF_FEW if problem.graph.n_rows < FEW_ROWS else np.inf
-    look = Look(at_stage(stages[0]), problem.objective.scale_term, widest, far_above)
+    go = at_stage(stages[1], RESIDUAL)
+    few = problem.graph.n_rows < FEW_ROWS
+    if far_above is None:
+        far_above = np.inf if few else FAR_ABOVE
+    widest = CELL_OF_FEW if few else np.inf
+    look = Look(at_stage(stages[0], ROUGHLY), problem.objective.scale_term, widest, far_above)
     try:
-        return find_scale(look, at_stage(stages[1]), bounds, tol, max_iter, cheaper)
+        end = find_scale(look, go, bounds, tol, max_iter, cheaper)
+        if end.solution.is_rough:  # where a descent failed
+            end = replace(end, solution=go(float(np.log(end.solution.sigma)), end.solution.basis))
+        return end
     except SearchStopped as stop:
         return DescentEnd(stop.best, converged=True, at_bound=False)
 

@@ -19,6 +19,8 @@ from nsse.solvers.factors import Factor
 
 Floats = NDArray[np.float64]
 
+# Up to so many centres LAPACK's routine for all eigenvectors is faster than the one for some.
+ALL_UP_TO = 200
 # Guard vectors beyond those wanted: they carry the convergence of the last wanted one.
 GUARD = 8
 
@@ -45,7 +47,7 @@ def leading_pairs(
         theta, U = B.whole(factor)
         C = factor.solve(U)
         return Pairs(theta, C, B.image(C), "class means")
-    most = B.most_blocks(start.shape[1])
+    most = B.most_blocks(start.shape[1], tol)
     pairs = _block_krylov(B, factor, n_wanted, start, tol, most) if most else None
     return pairs or _dense(B, factor, min(B.n_centers, n_wanted + GUARD))
 
@@ -66,10 +68,12 @@ def _block_krylov(
             Y = np.empty((len(image), most * width), order="F")
         Y[:, block] = image
         V[:, block] = factor.solve_transposed(B.pulled(Y[:, block]))  # M u
-        theta, Q = eigh(B.reduced(U[:, :upto], Y[:, :upto], V[:, :upto]), check_finite=False)
+        M = B.reduced(U[:, :upto], Y[:, :upto], V[:, :upto])
+        theta, Q = eigh(M, check_finite=False, driver="evd", overwrite_a=True)
         theta, Q = theta[: -width - 1 : -1], Q[:, : -width - 1 : -1]
-        residual = V[:, :upto] @ Q - (U[:, :upto] @ Q) * theta
-        if np.all(np.linalg.norm(residual, axis=0)[:n_wanted] <= tol * theta[:n_wanted]):
+        wanted, values = Q[:, :n_wanted], theta[:n_wanted]
+        residual = V[:, :upto] @ wanted - (U[:, :upto] @ wanted) * values
+        if np.all(np.linalg.norm(residual, axis=0) <= tol * values):
             return Pairs(theta, C[:, :upto] @ Q, Y[:, :upto] @ Q, "block Krylov")
         fresh = V[:, block]
     return None
@@ -81,13 +85,10 @@ def _dense(B: Constraint, factor: Factor, n_pairs: int) -> Pairs:
         theta, U = found
     else:
         last = len(found) - 1
-        theta, U = eigh(
-            found,
-            lower=False,
-            subset_by_index=(last + 1 - n_pairs, last),
-            overwrite_a=True,
-            check_finite=False,
+        some = (
+            {"subset_by_index": (last + 1 - n_pairs, last)} if last >= ALL_UP_TO else {"driver": "evd"}
         )
+        theta, U = eigh(found, lower=False, overwrite_a=True, check_finite=False, **some)
         theta, U = theta[::-1], U[:, ::-1]
     C = factor.solve(U[:, :n_pairs])
     return Pairs(theta[:n_pairs], C, B.image(C), "full")
@@ -96,8 +97,8 @@ def _dense(B: Constraint, factor: Factor, n_pairs: int) -> Pairs:
 def orthonormal(A: Floats, against: Floats) -> Floats:
     """An orthonormal basis of the columns of A, orthogonal to those of another one."""
     # Twice is enough: one pass of Gram-Schmidt loses orthogonality when A nearly lies in the space.
-    for _ in range(2):
+    for _ in range(2 if against.shape[1] else 1):
         if against.shape[1]:
             A = A - against @ (against.T @ A)
-        A = np.asarray(qr(A, mode="economic", check_finite=False)[0])
+        A = np.asarray(qr(A, mode="economic", overwrite_a=True, check_finite=False)[0])
     return A

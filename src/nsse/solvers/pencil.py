@@ -25,11 +25,14 @@ from nsse.solvers.constraint import HeldKernel
 from nsse.solvers.factors import Factor, factorize, stacked_qr
 from nsse.solvers.krylov import GUARD, Pairs, leading_pairs, orthonormal
 from nsse.solvers.problem import Problem
+from nsse.solvers.sample_space import sample_space_pairs
 
 Floats = NDArray[np.float64]
 
 # Residual of the eigenpairs, relative to each eigenvalue. The objective is accurate to its square.
 RESIDUAL = 1e-9
+# Eigensolvers that stop at a residual.
+ITERATED = ("block Krylov", "class indicators")
 # Rows of dK held at a time.
 ROWS = 256
 # Share of a coordinate that may be rounding noise.
@@ -59,7 +62,8 @@ class Solution:
 
     The ``embedding`` is that of the rows, times √w where they stand for more samples than they are.
     ``slope`` is d excess / d log σ at this σ, ``basis`` spans the embedding and some guard vectors
-    (the start for the next σ), ``condition`` estimates cond(P).
+    (the start for the next σ), ``condition`` estimates cond(P). Of one that `is_rough` the eigenpairs
+    were iterated for to fewer digits than usual.
     """
 
     sigma: float
@@ -72,15 +76,22 @@ class Solution:
     condition: float
     factorization: str
     eigensolver: str
+    is_rough: bool = False
 
 
-def solve_pencil(problem: Problem, sigma: float, start: Floats | None = None) -> Solution:
-    """Embed at one σ; ``start`` is the ``basis`` of a solution at a nearby σ."""
+def solve_pencil(
+    problem: Problem, sigma: float, start: Floats | None = None, residual: float = RESIDUAL
+) -> Solution:
+    """Embed at one σ; ``start`` is the ``basis`` of a solution at a nearby σ.
+
+    ``residual`` is that of the eigenpairs, relative to each eigenvalue, as far as they are iterated for.
+    A larger one takes less time and leaves Y'Y = I as it is; its g is that of an embedding a little
+    worse than the best one.
+    """
     objective = problem.objective
     with one_blas_thread():
         kernel = problem.kernel(sigma)
-        factor = factorize(kernel, problem.graph, objective.mu2, problem.gram_arrays())
-        found, factor = trusted_coordinates(problem, kernel, factor, sigma, start)
+        found, factor = _solved(problem, kernel, sigma, start, residual)
     if found.rank < objective.n_components:
         raise RankError(found.rank, objective.n_components)
     scale_term = objective.scale_term(sigma)
@@ -95,7 +106,19 @@ def solve_pencil(problem: Problem, sigma: float, start: Floats | None = None) ->
         condition=factor.condition,
         factorization=factor.method,
         eigensolver=found.eigensolver,
+        is_rough=residual > RESIDUAL and found.eigensolver in ITERATED,
     )
+
+
+def _solved(
+    problem: Problem, kernel: HeldKernel, sigma: float, start: Floats | None, residual: float
+) -> tuple[Coordinates, Factor]:
+    """Coordinates with a factor of K itself where that is well-conditioned, else with one of P."""
+    known = sample_space_pairs(problem, kernel, sigma, residual)
+    if known is not None:
+        return of_pairs(problem, kernel, known[0], sigma), known[1]
+    factor = factorize(kernel, problem.graph, problem.objective.mu2, problem.gram_arrays())
+    return trusted_coordinates(problem, kernel, factor, sigma, start, residual=residual)
 
 
 @dataclass(frozen=True)
@@ -131,17 +154,18 @@ def trusted_coordinates(
     sigma: float,
     start: Floats | None,
     largest_noise: float = LARGEST_NOISE,
+    residual: float = RESIDUAL,
 ) -> tuple[Coordinates, Factor]:
     """Coordinates by Cholesky if their residuals are small, else by QR; with the factor used."""
-    found = coordinates(problem, kernel, factor, sigma, start, largest_noise)
+    found = coordinates(problem, kernel, factor, sigma, start, largest_noise, residual)
     if (
         factor.method == "qr"
         or found.rank == 0
-        or _angle(problem, kernel, factor, found) <= LARGEST_ANGLE
+        or _angle(problem, kernel, factor, found, residual) <= LARGEST_ANGLE
     ):
         return found, factor
     factor = stacked_qr(kernel.K, problem.graph, problem.objective.mu2)
-    return coordinates(problem, kernel, factor, sigma, start, largest_noise), factor
+    return coordinates(problem, kernel, factor, sigma, start, largest_noise, residual), factor
 
 
 def coordinates(
@@ -151,11 +175,24 @@ def coordinates(
     sigma: float,
     start: Floats | None,
     largest_noise: float = LARGEST_NOISE,
+    residual: float = RESIDUAL,
 ) -> Coordinates:
     """Up to d leading coordinates from the kernel matrix and the factor of P."""
     wanted = problem.objective.n_components
     first = class_start(problem) if start is None else start
-    pairs = leading_pairs(problem.constraint(kernel), factor, wanted, first, RESIDUAL)
+    pairs = leading_pairs(problem.constraint(kernel), factor, wanted, first, residual)
+    return of_pairs(problem, kernel, pairs, sigma, largest_noise)
+
+
+def of_pairs(
+    problem: Problem,
+    kernel: HeldKernel,
+    pairs: Pairs,
+    sigma: float,
+    largest_noise: float = LARGEST_NOISE,
+) -> Coordinates:
+    """The same from the pairs: what is more than noise, its eigenvalues and their slopes."""
+    wanted = problem.objective.n_components
     d = _rank(pairs, problem.frame(pairs.Y[:, :wanted]), kernel.K, largest_noise)
     eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
     moved = problem.graph.apply(Y) - problem.constrained(Y) * eigenvalues
@@ -209,31 +246,34 @@ def _quotient(problem: Problem, C: Floats, Y: Floats) -> float:
     return float(np.trace(problem.graph.quadratic(Y)) + problem.objective.mu2 * np.vdot(C, C)) / size
 
 
-def _angle(problem: Problem, kernel: HeldKernel, factor: Factor, found: Coordinates) -> float:
+def _angle(
+    problem: Problem, kernel: HeldKernel, factor: Factor, found: Coordinates, asked: float
+) -> float:
     """How far the span of the coordinates may be from the true one, as their residuals tell.
 
     In u = Rc the pencil is the symmetric problem Mu = θu, and its residual is R⁻ᵀ times that of c,
     (P − λB)c = K(S − λM)y + μ2 c, computed without P. Only its part outside of the span counts; inside,
     Rayleigh and Ritz have the last word. Divided by the gap to the following eigenvalue it bounds the
-    angle. A residual as small as the eigensolver is asked for is enough, whatever the gap: where there
-    is none, the coordinates are not determined.
+    angle. A residual as small as the eigensolver is ``asked`` for is enough, whatever the gap: where
+    there is none, the coordinates are not determined.
     """
     moved = factor.solve_transposed(kernel.pulled(found.moved) + problem.objective.mu2 * found.C)
-    angle = _bound(moved, found)
+    angle = _bound(moved, found, asked)
     if angle <= LARGEST_ANGLE:  # mostly: with the part inside, which only adds to it
         return angle
     U = orthonormal(factor.times(found.C), np.empty((kernel.n_centers, 0)))
     for _ in range(2):  # the part inside may be many times the one outside
         moved = moved - U @ (U.T @ moved)
-    return _bound(moved, found)
+    return _bound(moved, found, asked)
 
 
-def _bound(residuals: Floats, found: Coordinates) -> float:
+def _bound(residuals: Floats, found: Coordinates, asked: float) -> float:
     """Of the angle, from the residuals of the symmetric problem."""
     tiny = np.finfo(float).tiny
     relative = np.linalg.norm(residuals, axis=0) / np.sqrt(np.maximum(found.eigenvalues, tiny))
+    asked *= np.sqrt(found.rank)  # of the columns before Rayleigh and Ritz mixed them
     gaps = np.maximum(1.0 - found.eigenvalues / found.following, np.finfo(float).eps)
-    return float(np.max(np.where(relative <= RESIDUAL, 0.0, relative / gaps), initial=0.0))
+    return float(np.max(np.where(relative <= asked, 0.0, relative / gaps), initial=0.0))
 
 
 def _slopes(problem: Problem, K: Floats, sigma: float, C: Floats, moved: Floats) -> Floats:

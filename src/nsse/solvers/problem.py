@@ -79,6 +79,8 @@ class Workspace:
 
     def __init__(self) -> None:
         self._arrays: dict[str, Floats] = {}
+        # From this σ on K was found to be too near to a singular matrix for ``sample_space``.
+        self.stiff_from = math.inf
 
     def array(self, name: str, shape: tuple[int, ...]) -> Floats:
         """The one of this name; its shape must not change."""

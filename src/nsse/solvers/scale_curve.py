@@ -88,6 +88,7 @@ class _Seen:
     excess: float
     slope: float
     basis: None = field(default=None)
+    is_rough: bool = field(default=False)
 
 
 @dataclass(frozen=True)

@@ -90,11 +90,24 @@ def scan(look: Look[E], grid: list[float]) -> tuple[list[E], Bounds]:
             break
     highest = float(np.log(found[-1].sigma)) if end is None else end
     for log_sigma in reversed(rest):
-        if look.floor(found[0].sigma) >= _least(found):
+        if _nothing_below(look, found, log_sigma):
             return found, (grid[0], highest)
         found.insert(0, look.evaluate(log_sigma, found[0].basis))
     # As the point itself says where it is: an end is recognised by its exact place.
     return found, (float(np.log(found[0].sigma)), highest)
+
+
+def _nothing_below(look: Look[E], found: list[E], following: float) -> bool:
+    """Whether no minimum can be below the first point found, or below the following one.
+
+    By the floor. In the second case g rises from the first point downwards, and what is left of the
+    cell between both is not looked into, unless it may be wider than cells are looked into.
+    """
+    least = _least(found)
+    if look.floor(found[0].sigma) >= least:
+        return True
+    nearest = max(following, float(np.log(found[0].sigma)) - look.widest)
+    return found[0].slope < 0 and look.floor(math.exp(nearest)) >= least
 
 
 def _first(look: Look[E], rest: list[float]) -> tuple[list[E], list[float]]:
@@ -139,8 +152,10 @@ def deepest(look: Look[E], go: Evaluate[E], bounds: Bounds, tol: float, max_iter
     ends: list[DescentEnd[E]] = []
 
     def step(log_sigma: float, basis: Any) -> E:
-        seen.append(go(log_sigma, basis))
-        return seen[-1]
+        solution = go(log_sigma, basis)
+        seen[:] = [point for point in seen if point.sigma != solution.sigma]  # a rough one, if any
+        seen.append(solution)
+        return solution
 
     while True:
         seen[:] = refine(look, seen, [end.solution for end in ends])
