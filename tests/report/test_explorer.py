@@ -339,8 +339,8 @@ def test_the_nearest_copy_of_a_training_sample_is_told(tmp_path, digits, search)
     sample, copy = unpacked(told["sample"]), unpacked(told["copy"])
     for row, place in enumerate(best.transform(new)):
         distances = [np.sum((best.transform(part) - place) ** 2, axis=1) for part in [X, *views(X)]]
-        j, i = np.unravel_index(np.argmin(distances), (10, len(X)))
-        assert (sample[row], copy[row]) == (i, j)
+        found = distances[copy[row]][int(sample[row])]
+        assert found <= np.min(distances) * (1 + 1e-9)  # a class that collapsed is near in many places
     assert len(unpacked(data["train"]["codes"])) == len(X)
     pictures = unpacked(data["pictures"]["levels"])
     assert len(pictures) == len(X) + len(new)

@@ -7,6 +7,7 @@ import pytest
 
 from nsse.solvers import factors
 from nsse.solvers.factors import cholesky
+from nsse.solvers.gram_pencil import _factor
 
 
 @pytest.fixture
@@ -36,6 +37,28 @@ def test_an_indefinite_matrix_has_none(place, by_blocks):
     P = np.diag(np.arange(1.0, 151.0))
     P[place, place] = -1.0
     assert cholesky(P) is None
+
+
+@pytest.mark.parametrize("definite", [True, False])
+def test_what_lies_above_the_diagonal_stays(definite, by_blocks):
+    """A matrix that rounding makes indefinite is taken from there again, with more on its diagonal."""
+    A = np.random.default_rng(0).standard_normal((200, 200))
+    P = A @ A.T + (1.0 if definite else -50.0) * np.eye(200)
+    above = np.triu(P, 1)
+    assert (cholesky(P) is not None) == definite
+    np.testing.assert_array_equal(np.triu(P, 1), above)
+
+
+def test_jitter_makes_a_factor_of_a_matrix_that_is_hardly_indefinite(by_blocks):
+    A = np.random.default_rng(0).standard_normal((200, 150))
+    P = A @ A.T
+    P[np.diag_indices(200)] -= 1e-6
+    expected = P.copy()
+    factor, jitter = _factor(P, 1e-7)
+    assert jitter > 0
+    expected[np.diag_indices(200)] += jitter
+    R = np.triu(factor.R)
+    np.testing.assert_allclose(R.T @ R, expected, atol=1e-12 * np.trace(expected))
 
 
 def test_it_is_interrupted_between_blocks(by_blocks, monkeypatch):

@@ -102,7 +102,8 @@ def _lower_factor(P: Floats) -> bool:
     """L with LL' = P in place of the lower half of P, by blocks; False if P is indefinite.
 
     One call of LAPACK would hold Ctrl-C for seconds, and run on one thread. The blocks are the same
-    whatever the number of threads, and so are the bits.
+    whatever the number of threads, and so are the bits. What lies above the diagonal stays as it is:
+    who finds P indefinite begins again from there.
     """
     m = len(P)
     for start in range(0, m, BLOCK):
@@ -119,7 +120,8 @@ def _lower_factor(P: Floats) -> bool:
 
         def update(part: slice, here: slice = here, after: int = after) -> None:
             # P_ij − L_ik L_jk', for all blocks j up to the diagonal.
-            P[part, after : part.stop] -= P[part, here] @ P[after : part.stop, here].T
+            P[part, after : part.start] -= P[part, here] @ P[after : part.start, here].T
+            P[part, part] -= np.tril(P[part, here] @ P[part, here].T)
 
         for work in (below, update):
             in_parallel(work, rows[::-1], max(m - after, 0) ** 2)  # the longest first
