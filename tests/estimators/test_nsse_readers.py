@@ -176,7 +176,7 @@ def test_none_reads_scores_and_without_separation_the_nearest(blobs):
     for options in ({"classifier": "nearest"}, {"classifier": None, "mu1": 0.0}):
         nearest = NSSE.as_published(**options).fit(blobs.X, blobs.codes)
         assert type(nearest.classifier_) is NearestSample
-        assert not hasattr(nearest, "decision_function")
+        assert set(np.unique(nearest.predict_proba(blobs.X))) == {0.0, 1.0}
 
 
 def test_defaults_are_a_point_of_the_study(blobs):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-# What the casting vote adds to the winner of a tie: votes that differ at all differ by 1.
+# What the winner has more than a rival that is as large or larger, relatively.
 CASTING = 1e-9
 
 
@@ -24,20 +24,21 @@ def winners(votes: Ints) -> Ints:
     return np.asarray(votes[np.arange(len(votes)), first])
 
 
-def vote_shares(votes: Ints, n_classes: int) -> Floats:
-    """Share of the voters for each class; the largest of a row is that of its winner, also in a tie.
+def agreeing(shares: Floats, won: Ints) -> Floats:
+    """Shares of the classes, of which the winner of a vote has the first largest, raised if need be.
 
     Parameters
     ----------
-    votes : ndarray of shape (n_samples, n_voters)
-        Codes of labels; voters in the order of their rank.
-    n_classes : int
-        Number of codes.
+    shares : ndarray of shape (n_samples, n_classes)
+        Rows that add up to 1.
+    won : ndarray of shape (n_samples,)
+        Codes of the winners.
     """
-    counts = (votes[:, :, np.newaxis] == np.arange(n_classes)).sum(axis=1).astype(np.float64)
-    tied = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
-    counts[tied, winners(votes)[tied]] += CASTING
-    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+    off = np.flatnonzero(shares.argmax(axis=1) != won)
+    raised = shares.astype(np.float64)
+    raised[off, won[off]] = raised[off].max(axis=1) * (1.0 + CASTING)
+    raised[off] /= raised[off].sum(axis=1, keepdims=True)
+    return raised
 
 
 def vote_radii(votes: Ints, radii: Floats) -> Floats:

@@ -19,7 +19,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse.certificates.models import floating
-from nsse.extensions import ClassScores, NearestSample
+from nsse.certificates.votes import agreeing
+from nsse.extensions import ClassScores, NearestSample, as_columns, class_margins, has_margins
 from nsse.landmarks import is_dask, lazily
 
 
@@ -90,9 +91,35 @@ class EmbeddingClassifier(
             return lazily(self.predict, X, None, self.classes_.dtype)
         return self._labels(X)
 
+    @available_if(lambda self: has_margins(self.classifier))
+    def decision_function(self, X: Any) -> Any:
+        """How clearly each class is spoken for: the largest value is that of the label.
+
+        Scores and linear classifiers give theirs. Of the nearest neighbour and the nearest centroid it
+        is minus the distance, in the embedding, to the nearest of every class; of other classifiers
+        their probabilities, which for k neighbours are shares of votes and jump where these do.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples; for `NSSE` and `NSSECV` a Dask array as well, which is answered lazily.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            In the order of `classes_`; for two classes a positive one is for the second.
+        """
+        if self._is_asked_lazily(X):
+            width = None if len(self.classes_) == 2 else len(self.classes_)
+            return lazily(self.decision_function, X, width, np.dtype(np.float64))
+        return self._margins(X)
+
     @available_if(gives_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, if `classifier` gives any (the nearest neighbour: 0 or 1).
+
+        Scores of classes give exp(s_c/τ) over their sum, with a temperature τ that `fit` found from the
+        scores that the training samples have where each is left out: see ``docs/probabilities.md``.
 
         Parameters
         ----------
@@ -166,9 +193,21 @@ class EmbeddingClassifier(
             return self.classifier_.labels_of(embedded)  # ours need not check what is ours
         return np.asarray(self.classifier_.predict(embedded))
 
+    def _margins(self, X: Any) -> NDArray[Any]:
+        embedded = self._embed(X)
+        if self.classifier_ is None:
+            values = embedded.astype(np.float64, copy=False)
+            return np.asarray(as_columns(values, values.argmax(axis=1)))
+        return np.asarray(class_margins(self.classifier_, embedded))
+
     def _probabilities(self, X: Any) -> NDArray[Any]:
         embedded = self._embed(X)
-        return np.asarray(self.classifier_.predict_proba(embedded))
+        told = np.asarray(self.classifier_.predict_proba(embedded))
+        if isinstance(self.classifier_, ClassScores | NearestSample):
+            return told
+        # Some classifiers of others, SVC and NearestCentroid, have probabilities that speak otherwise.
+        codes = np.searchsorted(self.classes_, self.classifier_.predict(embedded))
+        return agreeing(told, codes.astype(np.intp))
 
     def _embed(self, X: Any) -> NDArray[Any]:
         # Apart from `transform`, which may be set to return a data frame: classifiers take arrays.

@@ -30,7 +30,7 @@ from nsse.estimators._posing import (
     pose,
     search,
 )
-from nsse.estimators._reading import Reading, SolvedRows
+from nsse.estimators._reading import Reading, SolvedRows, exact_temperature, reads_scores
 from nsse.estimators._settings import Settings
 from nsse.estimators._within_metric import WithinMetric, contraction_of, metric_from
 from nsse.extensions import Contraction, GaussianExpansion
@@ -163,10 +163,10 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
     near = X if parts is None else parts[0]
     posed = pose(X, y, work.codes, work.n_components, settings, near)
 
-    def solved(solution: Solution) -> Attributes:
+    def solved(solution: Solution, temperature: float | None = None) -> Attributes:
         coef, embedding = posed.signed(solution)
         sigma = solution.sigma * posed.unit
-        Y = SolvedRows(embedding.astype(X.dtype), y, solution.eigenvalues)
+        Y = SolvedRows(embedding.astype(X.dtype), y, solution.eigenvalues, temperature)
         centers = X if work.n_copies else X.copy()  # copies are ours
         return _usable(work, centers, coef, sigma, posed.unit, Y, parts=parts)
 
@@ -176,7 +176,11 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
         return work.tasks.step(step.stage, lambda: solved(solution)) or enough
 
     outcome = search(posed, settings, work.model.random_state, listener)
-    return solved(outcome.solution) | _search_record(posed, outcome), Verdict.of_exact(outcome)
+    solution = outcome.solution
+    temperature = None
+    if reads_scores(work.model.classifier, settings.mu1):
+        temperature = exact_temperature(posed.problem, solution.sigma)
+    return solved(solution, temperature) | _search_record(posed, outcome), Verdict.of_exact(outcome)
 
 
 def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
@@ -208,9 +212,10 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
         rng,
         listener,
         work.contraction,
+        leave_out=reads_scores(model.classifier, settings.mu1),
     )
     embedding = fit.embedding.astype(floating(source.dtype), copy=False)
-    Y = SolvedRows(embedding, work.y, fit.eigenvalues)
+    Y = SolvedRows(embedding, work.y, fit.eigenvalues, fit.temperature)
     usable = _usable(work, centers.rows, fit.coef, fit.scale, fit.unit, Y)
     shift = objective_of(settings, d).shift_of_one(len(work.y))
     return usable | _center_record(fit, shift), Verdict.of_centers(fit)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from nsse._compat import CallbackSupportMixin, with_callbacks
@@ -15,9 +13,8 @@ from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._learning import keep_width, learn, require_landmarks, row_source
 from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory, expected_condition
 from nsse.estimators._posing import warn_about
-from nsse.estimators._reading import reads_scores
 from nsse.estimators._settings import RELEVANCE, SHRINKAGE, SIGMA, check_settings
-from nsse.landmarks import BLOCK_ROWS, lazily, read_blocks
+from nsse.landmarks import BLOCK_ROWS, read_blocks
 from nsse.solvers import Step
 
 # The method as its paper has it, and the weights that we found for it: defaults may move, these stay.
@@ -45,11 +42,6 @@ PUBLISHED: dict[str, Any] = {
 
 # Parameters that models of version 0.1 lack.
 LATER = ("metric", "shrinkage", "relevance", "normalization", "embedding_scale", "invariances")
-
-
-def gives_scores(model: Any) -> bool:
-    """Whether its classifier has a decision function."""
-    return reads_scores(model.classifier, model.mu1) or hasattr(model.classifier, "decision_function")
 
 
 class NSSE(CallbackSupportMixin, GaussianMapClassifier):
@@ -405,26 +397,6 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         warn_about(learned.verdict, settings, learned.attributes["metric_"])
         learned.kept_by(self)
         return self
-
-    @available_if(gives_scores)
-    def decision_function(self, X: Any) -> Any:
-        """Scores of the classes, if `classifier` gives any: "scores" does, and linear classifiers do.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
-            Samples; a Dask array is answered lazily.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
-            The largest is that of the label; for two classes a positive one is for the second.
-        """
-        if self._is_asked_lazily(X):
-            width = None if len(self.classes_) == 2 else len(self.classes_)
-            return lazily(self.decision_function, X, width, np.dtype(np.float64))
-        embedded = self._embed(X)  # says first where nothing is fitted
-        return self.classifier_.decision_function(embedded)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Models of earlier versions lack the parameters that came later: they are as published.

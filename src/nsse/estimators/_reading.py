@@ -10,22 +10,38 @@ from numpy.typing import NDArray
 
 from nsse.estimators._base import unfitted_classifier
 from nsse.estimators._settings import Settings
-from nsse.extensions import ClassScores, total_scatters
-from nsse.solvers.problem import constant_price
+from nsse.extensions import ClassScores, fitted_temperature, total_scatters
+from nsse.kernels import gaussian
+from nsse.solvers.leave_one_out import regression_of_samples, some_of
+from nsse.solvers.problem import Problem, constant_price
 
 
 @dataclass(frozen=True)
 class SolvedRows:
-    """The embedding of some samples as it was solved for, their labels, and the eigenvalues."""
+    """The embedding of some samples as it was solved for, their labels, the eigenvalues, and τ."""
 
     embedding: Any
     y: NDArray[Any]
     eigenvalues: Any
+    temperature: float | None = None
 
 
 def reads_scores(classifier: Any, mu1: float) -> bool:
     """Whether labels are read by scores: by name, or where nothing is said and classes are separated."""
     return mu1 > 0 if classifier is None else isinstance(classifier, str) and classifier == "scores"
+
+
+def exact_temperature(problem: Problem, sigma: float) -> float:
+    """τ of the scores of an exact fit, from those that its samples have where each is left out."""
+    objective, codes = problem.objective, problem.graph.codes
+    weights = np.ones(len(codes))
+    n_classes = int(codes.max()) + 1
+    smoothness = objective.mu2 / (objective.mu1 * problem.n_samples / n_classes)
+    K, price = gaussian(problem.D2, sigma), constant_price(n_classes)
+    regression, features = regression_of_samples(K, codes, weights, smoothness, price)
+    some = some_of(codes, regression.sizes, weights)
+    scores = regression.left_out(features[some], codes[some], weights[some], some)
+    return fitted_temperature(scores, codes[some], weights[some])
 
 
 @dataclass(frozen=True)
@@ -49,7 +65,7 @@ class Reading:
         if reads_scores(classifier, mu1):
             price = constant_price(len(sizes))
             counts = np.asarray(sizes, dtype=np.float64)
-            return cls(factors, ClassScores(scatters * factors**2, counts, price))
+            return cls(factors, ClassScores(scatters * factors**2, counts, price, rows.temperature))
         return cls(factors, unfitted_classifier(classifier))
 
     def scaled(self, Y: NDArray[Any]) -> NDArray[Any]:

@@ -229,6 +229,8 @@ def _check_scores(classifier: ClassScores) -> None:
     d = int(classifier.n_features_in_)
     _check_matrix("coef_", classifier.coef_, rows=len(classes), columns=d, dense=True)
     _check_vector("intercept_", classifier.intercept_, len(classes))
+    tau = getattr(classifier, "temperature", None)
+    _require(tau is None or (_is_number(tau) and 0 < tau < np.inf), "a temperature that is none")
 
 
 def _check_invariance(invariance: Invariance) -> None:

@@ -1,6 +1,7 @@
 """Maps a new x: the out-of-sample extensions of embeddings, and what reads its class there."""
 
 from nsse.extensions.linear import Contraction, linear_map, shorten
+from nsse.extensions.margins import class_margins, has_margins
 from nsse.extensions.nearest import (
     NearestSample,
     nearest_labels,
@@ -18,6 +19,7 @@ from nsse.extensions.nystrom import (
 from nsse.extensions.rbf import GaussianExpansion, SingleExpansion, interpolate, kernel_ridge
 from nsse.extensions.scores import ClassScores, total_scatters
 from nsse.extensions.sparse_coding import SparseCoder
+from nsse.extensions.temperature import as_columns, fitted_temperature, softmax, with_largest
 
 __all__ = [
     "ClassScores",
@@ -28,6 +30,10 @@ __all__ = [
     "NystromExpansion",
     "SingleExpansion",
     "SparseCoder",
+    "as_columns",
+    "class_margins",
+    "fitted_temperature",
+    "has_margins",
     "interpolate",
     "kernel_ridge",
     "linear_map",
@@ -38,6 +44,8 @@ __all__ = [
     "nystrom_existing",
     "nystrom_values",
     "shorten",
+    "softmax",
     "squared_size",
     "total_scatters",
+    "with_largest",
 ]

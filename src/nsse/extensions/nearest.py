@@ -90,6 +90,19 @@ def nearest_rows(Z: NDArray[Any], Y: NDArray[Any]) -> Ints:
     return found
 
 
+def nearest_of_classes(Y: NDArray[Any], codes: Ints, Z: NDArray[Any], n_classes: int) -> Floats:
+    """Distances (points × classes) from the rows of ``Z`` to the nearest row of ``Y`` of every class."""
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(n_classes))  # every class has a row
+    out = np.empty((len(Z), n_classes))
+
+    def fill(block: slice, D2: Floats) -> None:
+        out[block] = np.sqrt(np.minimum.reduceat(D2[:, order], starts, axis=1))
+
+    _with_distances(fill, Z, Y)
+    return out
+
+
 def nearest_own_and_other(
     Y: Floats, y: NDArray[Any], points: Floats, labels: NDArray[Any], *, same: bool
 ) -> tuple[Floats, Floats]:

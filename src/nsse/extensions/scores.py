@@ -22,6 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._errors import rule_error
+from nsse.extensions.temperature import softmax, with_largest
 from nsse.graphs import class_sums
 from nsse.kernels import row_products
 
@@ -41,6 +42,8 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         n_c, where the samples stand for more than themselves. None counts them.
     constant_price : float, default=0.0
         α: so many samples that lie at zero a constant in the scores must be worth.
+    temperature : float, default=None
+        τ: probabilities are exp(s_c/τ) over their sum. None knows none, and gives 1 to the label.
 
     Attributes
     ----------
@@ -52,10 +55,17 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         Shares of the classes, n_c/N, less the scores of the mean as far as it is taken off.
     """
 
-    def __init__(self, scatters: Any = None, sizes: Any = None, constant_price: float = 0.0) -> None:
+    def __init__(
+        self,
+        scatters: Any = None,
+        sizes: Any = None,
+        constant_price: float = 0.0,
+        temperature: float | None = None,
+    ) -> None:
         self.scatters = scatters
         self.sizes = sizes
         self.constant_price = constant_price
+        self.temperature = temperature
 
     def fit(self, X: Any, y: Any) -> Self:
         """Take the class means of an embedding."""
@@ -72,8 +82,8 @@ class ClassScores(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Floats:
         """The scores of rows, which add up to 1; of two classes, the second's less the first's.
 
-        They order the classes and say how clearly, but may lie below 0 and above 1: for probabilities
-        take a classifier that estimates them.
+        They order the classes and say how clearly, but may lie below 0 and above 1; `predict_proba`
+        makes probabilities of them.
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
@@ -87,8 +97,15 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[self._scores_of(Y).argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> Floats:
-        """1 for the label that `predict` gives, 0 for the others: scores are no probabilities."""
-        return np.asarray(np.eye(len(self.classes_))[self._scores(X).argmax(axis=1)])
+        """exp(s_c/τ) over their sum; without a temperature 1 for the label, 0 for the others."""
+        scores = self._scores(X)
+        codes = scores.argmax(axis=1)
+        if self.temperature is None:
+            return np.asarray(np.eye(len(self.classes_))[codes])
+        return with_largest(softmax(scores, self.temperature), codes)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({"temperature": None} | state)  # models of earlier versions lack it
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)

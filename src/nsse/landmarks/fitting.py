@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.extensions import Contraction, GaussianExpansion, SingleExpansion
+from nsse.extensions import Contraction, GaussianExpansion, SingleExpansion, fitted_temperature
 from nsse.graphs import class_contrasts, class_slices, contrast_values
 from nsse.kernels import KernelRows, check_distinct, median_distance, precision_of, squared_distances
 from nsse.landmarks.centers import Centers
@@ -32,7 +32,9 @@ from nsse.solvers.descent import DescentEnd
 from nsse.solvers.extrapolation import FAR_ABOVE, SUBSAMPLE_TOL
 from nsse.solvers.gram_pencil import GramSolution, solve_gram
 from nsse.solvers.joint import search_scale
+from nsse.solvers.leave_one_out import IndicatorRegression, some_of
 from nsse.solvers.pencil import RankError
+from nsse.solvers.problem import constant_price
 from nsse.solvers.recorder import Listener, Recorder
 
 Floats = NDArray[np.float64]
@@ -102,6 +104,7 @@ class CenterFit:
     had_to_add: bool
     eigensolver: str
     orthonormality: float
+    temperature: float | None = None
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ class Solved:
     found: GramSolution
     eigenvalues: Floats
     added: float
+    grams: GramMatrices
 
 
 def fit_centers(
@@ -124,11 +128,14 @@ def fit_centers(
     rng: np.random.Generator,
     watcher: Watcher,
     metric: Contraction | None = None,
+    *,
+    leave_out: bool = False,
 ) -> CenterFit:
     """Embed all rows of a source by a map with the given centres.
 
     ``length_unit`` None is the median distance between samples. Rows and centres are in the units of
-    the user; in a metric, all distances are between what it makes of them.
+    the user; in a metric, all distances are between what it makes of them. With ``leave_out`` the
+    temperature of scores is found, from some rows of the subsample.
     """
     counts = np.bincount(codes).astype(np.float64)
     centers = chosen.rows if metric is None else metric(chosen.rows)
@@ -161,6 +168,7 @@ def fit_centers(
     plain = KernelRows.at(centers, unit, precision)
     references = _references(plain, rows, codes[sample.rows], sigma)
     kernel = replace(plain, metric=metric)
+    kept_out = _LeftOut.of(sample, rows, codes, chosen) if leave_out else None
     del rows, taken
     terms = Terms(kernel, sigma, objective.mu1 * counts, references, neighbors)
     kept = KeptRows.where_they_fit(source, terms)
@@ -169,7 +177,45 @@ def fit_centers(
         Y = kept.embedded(solved.found.coef)
     else:
         Y = source.mapped(_map(terms, chosen.rows, solved.found.coef, scale, metric))
-    return _finished(Y, codes, terms, scale, solved, objective, recorder, converged, at_bound)
+    finished = _finished(Y, codes, terms, scale, solved, objective, recorder, converged, at_bound)
+    if kept_out is None:
+        return finished
+    return replace(finished, temperature=kept_out.temperature(plain, sigma, solved, objective, counts))
+
+
+@dataclass(frozen=True)
+class _LeftOut:
+    """Rows that are left out, their classes, and which centres they are (−1: none)."""
+
+    rows: Any
+    codes: Ints
+    own: Ints
+
+    @classmethod
+    def of(cls, sample: Subsample, rows: Any, codes: Ints, chosen: Centers) -> _LeftOut:
+        """Some rows of the subsample."""
+        among = codes[sample.rows]
+        some = some_of(among, np.bincount(codes).astype(np.float64), np.ones(len(among)))
+        places = sample.rows[some]
+        own = np.full(len(some), -1, dtype=np.intp)
+        if chosen.indices is not None:
+            found = np.minimum(np.searchsorted(chosen.indices, places), len(chosen.indices) - 1)
+            own = np.where(chosen.indices[found] == places, found, -1)
+        return cls(rows[some], among[some], own)
+
+    def temperature(
+        self, kernel: KernelRows, sigma: float, solved: Solved, objective: Objective, counts: Floats
+    ) -> float:
+        """τ of the scores that they have without themselves; ν as in the fit."""
+        B, sums = solved.grams.B, solved.grams.class_sums
+        smoothness = (objective.mu2 + solved.added) / (objective.mu1 * counts.mean())
+        if kernel.precision == np.float32:  # the rounding of products in B
+            smoothness += float(np.finfo(np.float32).eps * np.diag(B).mean())
+        regression = IndicatorRegression(B, sums, counts, smoothness, constant_price(len(counts)))
+        K = kernel.kernel(kernel.measured(self.rows), sigma).astype(np.float64)
+        ones = np.ones(len(self.codes))
+        scores = regression.left_out(K, self.codes, ones, self.own)
+        return fitted_temperature(scores, self.codes, ones)
 
 
 def _median_of(rows: Any, rng: np.random.Generator) -> float:
@@ -257,7 +303,7 @@ def _solved(
     found = solve_gram(B, grams.P, start, objective.n_components, rounding)
     added = floor + found.jitter
     eigenvalues = found.eigenvalues - added * np.einsum("ij,ij->j", found.coef, found.coef)
-    return Solved(found, eigenvalues, added)
+    return Solved(found, eigenvalues, added, grams)
 
 
 def _constraint(

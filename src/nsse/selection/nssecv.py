@@ -52,7 +52,7 @@ from nsse.selection.search import cv_results
 from nsse.selection.splits import drawn_splits
 from nsse.selection.subsample import Searched, searched_samples
 from nsse.selection.trial import Trial
-from nsse.selection.voting import share_centers, vote_probabilities, voters
+from nsse.selection.voting import share_centers, vote_margins, vote_probabilities, voters
 
 # How many points vote where it is left to us; docs/model_selection.md compares.
 VOTERS = 20
@@ -394,10 +394,11 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
 
     @available_if(lambda self: all(map(gives_probabilities, getattr(self, "voters_", [self]))))
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes: the share of the voters for each, so that `predict` agrees.
+        """Probabilities of the classes: the mean of those of the voters, so that `predict` agrees.
 
-        Of a tie that class has more, by a part in a billion, which the better voter gives. A single
-        voter gives its own probabilities.
+        Voters that know only 0 and 1, as the nearest neighbour, make it the shares of votes. Where the
+        majority is for another class than the mean, its probability is raised above the largest by a
+        part in a billion, and all are divided by their sum. A single voter gives its own.
 
         Parameters
         ----------
@@ -438,6 +439,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
 
     def _labels(self, X: Any) -> NDArray[Any]:
         return answers(self, X, bound=None).label
+
+    def _margins(self, X: Any) -> NDArray[Any]:
+        check_is_fitted(self)
+        return np.asarray(vote_margins(self.voters_, self.classes_, X))
 
     def _probabilities(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
-from nsse.certificates.votes import vote_shares
+from nsse.certificates.votes import agreeing, winners
+from nsse.extensions import as_columns
 from nsse.selection.points import with_params
 from nsse.selection.search import Scores
 
@@ -40,8 +41,30 @@ def share_centers(voting: Sequence[Any]) -> None:
 
 
 def vote_probabilities(voting: Sequence[Any], classes: NDArray[Any], X: Any) -> NDArray[np.float64]:
-    """The share of the voters for each class; a single voter gives its own probabilities."""
+    """The mean of the voters' probabilities, the winner's not below the others'.
+
+    A voter that has none, or only 0 and 1, gives its vote: where all do, it is their shares. A single
+    voter gives its own probabilities.
+    """
     if len(voting) == 1:
         return np.asarray(voting[0].predict_proba(X))
-    votes = np.column_stack([np.searchsorted(classes, model.predict(X)) for model in voting])
-    return vote_shares(votes, len(classes))
+    votes, told = [], []
+    for model in voting:
+        embedded = model._embed(X)  # the map once for both
+        codes = np.searchsorted(classes, model.classifier_.predict(embedded))
+        votes.append(codes)
+        told.append(
+            model.classifier_.predict_proba(embedded)
+            if hasattr(model.classifier_, "predict_proba")
+            else np.eye(len(classes))[codes]
+        )
+    won = winners(np.column_stack(votes))
+    return agreeing(np.mean(told, axis=0), won)
+
+
+def vote_margins(voting: Sequence[Any], classes: NDArray[Any], X: Any) -> Any:
+    """A decision function of the vote: its probabilities; a single voter's is its own."""
+    if len(voting) == 1:
+        return voting[0].decision_function(X)
+    shares = vote_probabilities(voting, classes, X)
+    return as_columns(shares, shares.argmax(axis=1))

@@ -1,0 +1,146 @@
+"""The scores that samples have where they were not learned from, without learning again.
+
+Scores are a regression of class indicators E on features φ (`solvers.closed_form`): kernel values, and a
+constant at the price α where that is finite. With row weights w, feature penalties ν and
+
+    T = Σ w_i φ_i φ_i' + N,   A = T⁻¹,   c = A Σ w_i φ_i e_i',   h = φ_i'Aφ_i,
+
+leaving out row i gives at φ_i the well known p = (c'φ_i − w h e_i)/(1 − w h). A sample that is a centre
+takes its feature with it, which a new sample has none of: with its coefficient held at zero,
+
+    p − F q/(a (1 − w h) + w F²),   a = A_ii,   F = (Aφ_i)_i,   q = c_i − w F (e_i − p).
+
+Targets are centred by the shares π of the samples that are left, s = π + p − (p1)π: all is linear.
+Exact for the regression that it is, that of class means without L_w where classes have equal sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+
+from nsse._threads import one_blas_thread
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+EPS = float(np.finfo(np.float64).eps)
+# Samples that are left out: a temperature needs no more, and each costs two triangular solves.
+MOST_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class IndicatorRegression:
+    """Sums over all rows that the regression is made of.
+
+    Attributes
+    ----------
+    products : ndarray of shape (m, m)
+        Σ w_i φ_i φ_i' of the kernel features.
+    class_sums : ndarray of shape (M, m)
+        Σ w_i φ_i over the rows of every class.
+    sizes : ndarray of shape (M,)
+        Σ w_i over the rows of every class.
+    smoothness : float
+        ν.
+    constant_price : float
+        α; infinite where there is no constant.
+    """
+
+    products: Floats
+    class_sums: Floats
+    sizes: Floats
+    smoothness: float
+    constant_price: float
+
+    @one_blas_thread()
+    def left_out(self, rows: Floats, codes: Ints, weights: Floats, own: Ints) -> Floats:
+        """Scores (rows × M) of rows that are among those summed, each without itself.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (r, m)
+            φ of some rows.
+        codes, weights : ndarrays of shape (r,)
+            Their classes and w.
+        own : ndarray of int, shape (r,)
+            Which feature is a row's own and goes with it; −1 where none is.
+        """
+        T, sums, features = self._with_constant(rows)
+        factor = _factor(T)
+        c = cho_solve(factor, sums.T, check_finite=False)  # features × M
+        half = solve_triangular(factor[0], features.T, lower=True, check_finite=False)
+        targets, w = np.eye(len(self.sizes))[codes], weights[:, np.newaxis]
+        h = np.einsum("ij,ij->j", half, half)[:, np.newaxis]
+        rest = np.maximum(1.0 - w * h, EPS)  # positive but for rounding
+        p = (features @ c - w * h * targets) / rest
+        centres = np.flatnonzero(own >= 0)
+        if centres.size:
+            unit = np.zeros((len(T), len(centres)))
+            unit[own[centres], np.arange(len(centres))] = 1.0
+            unit = solve_triangular(factor[0], unit, lower=True, overwrite_b=True, check_finite=False)
+            a = np.einsum("ij,ij->j", unit, unit)[:, np.newaxis]
+            F = np.einsum("ij,ij->j", unit, half[:, centres])[:, np.newaxis]
+            v, left = w[centres], rest[centres]
+            q = c[own[centres]] - v * F * (targets[centres] - p[centres])
+            p[centres] -= F * q / (a * left + v * F**2)
+        shares = (self.sizes - w * targets) / (self.sizes.sum() - w)
+        return np.asarray(shares + p - p.sum(axis=1, keepdims=True) * shares)
+
+    def _with_constant(self, rows: Floats) -> tuple[Floats, Floats, Floats]:
+        """T, class sums and features, with a constant where its price is finite."""
+        m = len(self.products)
+        if math.isinf(self.constant_price):
+            T = self.products.copy()
+            T[np.diag_indices(m)] += self.smoothness
+            return T, self.class_sums, rows
+        T = np.empty((m + 1, m + 1))
+        T[:m, :m] = self.products
+        T[m, :m] = T[:m, m] = self.class_sums.sum(axis=0)
+        T[m, m] = self.sizes.sum() + self.constant_price
+        T[np.arange(m), np.arange(m)] += self.smoothness
+        return T, np.c_[self.class_sums, self.sizes], np.c_[rows, np.ones(len(rows))]
+
+
+def _factor(T: Floats) -> tuple[Floats, bool]:
+    """Cholesky's; where ν is less than the rounding of T, with as much added as that."""
+    added, largest = 0.0, float(np.trace(T))
+    while True:
+        try:
+            moved = T + added * np.eye(len(T)) if added else T
+            return cho_factor(moved, lower=True, check_finite=False)
+        except LinAlgError:
+            added = max(10.0 * added, EPS * largest)
+
+
+def some_of(codes: Ints, sizes: Floats, weights: Floats, most: int = MOST_ROWS) -> Ints:
+    """Rows to leave out: all, or as many as that from all classes; none that is all of its class."""
+    order = np.argsort(codes, kind="stable")
+    order = order[weights[order] < sizes[codes[order]] * (1.0 - 1e-9)]
+    if len(order) > most:
+        order = order[np.linspace(0, len(order) - 1, most).astype(np.intp)]
+    return np.sort(order).astype(np.intp)
+
+
+def regression_of_samples(
+    K: Floats, codes: Ints, weights: Floats, smoothness: float, constant_price: float
+) -> tuple[IndicatorRegression, Floats]:
+    """The regression where all samples are centres, and its features: columns of ``K`` times √w.
+
+    A sample of weight w stands for w equal ones, which share a coefficient; so the penalty of its own is
+    divided by w.
+    """
+    roots = np.sqrt(weights)
+    features = K * roots
+    weighted = features * roots[:, np.newaxis]  # symmetric
+    n_classes = int(codes.max()) + 1
+    E = np.eye(n_classes)[codes] * weights[:, np.newaxis]
+    with one_blas_thread():
+        products = weighted.T @ weighted
+        sums = E.T @ features
+    sizes = E.sum(axis=0)
+    return IndicatorRegression(products, sums, sizes, smoothness, constant_price), features

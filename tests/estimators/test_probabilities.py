@@ -1,0 +1,130 @@
+"""Decision functions and probabilities: the label is the largest, for every classifier, anywhere."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import log_loss
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.svm import SVC, LinearSVC
+
+import nsse
+from nsse import NSSE, NSSECV
+from nsse.extensions import softmax
+
+CLASSIFIERS = {
+    "scores": "scores",
+    "nearest": "nearest",
+    "3-NN": KNeighborsClassifier(3),
+    "4-NN by distance": KNeighborsClassifier(4, weights="distance"),
+    "centroid": NearestCentroid(),
+    "logistic": LogisticRegression(),
+    "ridge": RidgeClassifier(),
+    "linear SVC": LinearSVC(),
+    "SVC": SVC(),
+    "SVC one against one": SVC(decision_function_shape="ovo"),
+    "forest": RandomForestClassifier(10, random_state=0),
+    "Bayes": GaussianNB(),
+}
+
+
+def samples(n_classes, n=90):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % n_classes
+    return rng.normal(size=(n, 3)) + 1.2 * np.eye(n_classes, 3)[y], np.array(["b", "a", "d", "c"])[y]
+
+
+def labels_of(model, decision):
+    if len(model.classes_) == 2:
+        assert decision.ndim == 1
+        return model.classes_[(decision > 0).astype(int)]
+    assert decision.shape[1] == len(model.classes_)
+    return model.classes_[decision.argmax(axis=1)]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("classifier", CLASSIFIERS.values(), ids=CLASSIFIERS.keys())
+def test_the_largest_is_the_label(classifier, n_classes):
+    X, y = samples(n_classes)
+    new = np.r_[np.random.default_rng(1).normal(scale=3.0, size=(10_000, 3)), X]
+    model = NSSE(classifier=classifier).fit(X, y)
+    labels = model.predict(new)
+    np.testing.assert_array_equal(labels_of(model, model.decision_function(new)), labels)
+    if hasattr(model, "predict_proba"):
+        P = model.predict_proba(new)
+        np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+        np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], labels)
+
+
+@pytest.mark.parametrize("name", ["SUPLAP", "MReg", "IsoKRR", "LFDA", "LDE", "NYS", "SPE"])
+def test_of_the_methods_compared_too(name):
+    X, y = samples(3)
+    model = getattr(nsse, name)().fit(X, y)
+    new = np.random.default_rng(1).normal(scale=2.0, size=(200, 3))
+    decision = model.decision_function(new)
+    np.testing.assert_array_equal(labels_of(model, decision), model.predict(new))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_of_a_vote_too(n_classes):
+    X, y = samples(n_classes)
+    new = np.random.default_rng(1).normal(scale=3.0, size=(10_000, 3))
+    search = NSSECV(n_repeats=2).fit(X, y)
+    assert len(search.voters_) > 1
+    labels, P = search.predict(new), search.predict_proba(new)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(search.classes_[P.argmax(axis=1)], labels)
+    np.testing.assert_array_equal(labels_of(search, search.decision_function(new)), labels)
+    told = [voter.predict_proba(new) for voter in search.voters_]
+    agree = search.classes_[np.mean(told, axis=0).argmax(axis=1)] == labels
+    np.testing.assert_allclose(P[agree], np.mean(told, axis=0)[agree], atol=1e-8)
+
+
+@pytest.mark.parametrize("classifier", ["scores", "nearest", NearestCentroid()])
+def test_margins_are_continuous(classifier):
+    X, y = samples(3)
+    model = NSSE(classifier=classifier).fit(X, y)
+    steps = np.linspace(0.0, 1.0, 2000)[:, np.newaxis]
+    along = model.decision_function((1 - steps) * X[0] + steps * X[1])
+    assert np.abs(np.diff(along, axis=0)).max() < 0.01 * np.ptp(along)
+
+
+def test_distances_by_hand():
+    X, y = samples(3)
+    model = NSSE.as_published().fit(X, y)
+    new = model.transform(X + 0.2)
+    for z, margins in zip(new, model.decision_function(X + 0.2), strict=True):
+        for label, margin in zip(model.classes_, margins, strict=True):
+            nearest = min(np.linalg.norm(z - own) for own in model.embedding_[y == label])
+            assert margin == pytest.approx(-nearest, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"n_landmarks": 40}, {"n_landmarks": 40, "landmarks": "random"}]
+)
+def test_the_temperature_is_near_the_best_of_new_samples(options):
+    X, y = load_digits(return_X_y=True)
+    model = NSSE(**options).fit(X[:300], y[:300])
+    scores = model.decision_function(X[300:])
+    np.testing.assert_allclose(
+        model.predict_proba(X[300:]), softmax(scores, model.classifier_.temperature), atol=1e-12
+    )
+    best = min(log_loss(y[300:], softmax(scores, tau)) for tau in np.geomspace(0.01, 1.0, 60))
+    found = log_loss(y[300:], model.predict_proba(X[300:]))
+    assert found < 1.05 * best
+    assert found < log_loss(y[300:], softmax(scores, 1.0)) / 2
+
+
+def test_probabilities_survive_a_pickle_and_an_older_state():
+    X, y = samples(3)
+    model = NSSE().fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    state = model.classifier_.__getstate__()
+    older = type(model.classifier_).__new__(type(model.classifier_))
+    older.__setstate__({name: value for name, value in state.items() if name != "temperature"})
+    assert set(np.unique(older.predict_proba(model.embedding_))) == {0.0, 1.0}
