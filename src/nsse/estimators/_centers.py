@@ -14,7 +14,16 @@ from sklearn.utils.validation import check_array
 from nsse._errors import rule_error
 from nsse.estimators._parameters import check_choice, check_count
 from nsse.extensions import Contraction
-from nsse.landmarks import CANDIDATES, CLUSTERED, SELECTORS, Centers, RowSource
+from nsse.landmarks import (
+    BLOCK_ROWS,
+    CANDIDATES,
+    CLUSTERED,
+    SELECTORS,
+    ArrayRows,
+    Centers,
+    RowSource,
+    distinct_rows,
+)
 
 Ints = NDArray[np.intp]
 
@@ -150,19 +159,32 @@ def choose_centers(
     rng: np.random.Generator,
     n_components: int,
     metric: Contraction | None = None,
+    *,
+    is_weighted: bool = False,
 ) -> Centers:
-    """The rows that become centres, as many as there are components at least; chosen in the metric."""
+    """The rows that become centres, as many as there are components at least; chosen in the metric.
+
+    Weighted samples are chosen from as repeated ones are.
+    """
     n_samples, n_features = source.shape
     m = plan.n_centers(n_samples)
     _check_enough(plan, m, n_components)
     if isinstance(plan.how, str):
         selector = SELECTORS[plan.how if plan.how else _default(source)]
-        if metric is None:
-            return selector(codes, m, rng, source.take)
-        chosen = selector(codes, m, rng, lambda indices: metric(source.take(indices)))
+        places = _places(source, codes, is_weighted)
+        if len(places) < m:  # so many are not to be had without the same ones
+            places = np.arange(n_samples)
+
+        def taken(indices: Ints) -> Any:
+            at = places[indices]
+            ascending = np.argsort(at)
+            rows = source.take(at[ascending])[np.argsort(ascending)]
+            return rows if metric is None else metric(rows)
+
+        chosen = selector(codes[places], m, rng, taken)
         if chosen.indices is None:  # means of clusters
-            return Centers(metric.inverse(chosen.rows), None)
-        return Centers.among(chosen.indices, source.take)
+            return chosen if metric is None else Centers(metric.inverse(chosen.rows), None)
+        return Centers.among(np.sort(places[chosen.indices]), source.take)
     if plan.how.ndim == 1:
         return Centers.among(check_indices(plan.how, n_samples), source.take)
     if plan.how.shape[1] != n_features:
@@ -173,6 +195,18 @@ def choose_centers(
             "Give the centres in the space of the samples.",
         )
     return Centers(plan.how.copy(), None)
+
+
+def _places(source: RowSource, codes: Ints, is_weighted: bool) -> Ints:
+    """Where to look for centres: of a few samples in memory, one of those that are equal.
+
+    Then, and where samples are weighted, they come in an order that no repetition changes.
+    """
+    n_samples = source.shape[0]
+    if n_samples > BLOCK_ROWS or not isinstance(source, ArrayRows):
+        return np.arange(n_samples)
+    first = distinct_rows(source.X, codes)[0]
+    return first if is_weighted or len(first) < n_samples else np.arange(n_samples)
 
 
 def _check_enough(plan: CenterPlan, m: int, n_components: int) -> None:

@@ -18,11 +18,13 @@ from nsse.kernels import check_distinct, median_distance, squared_distances
 Floats = NDArray[np.float64]
 
 
-def measured_distances(X: Any, length_unit: float | None) -> tuple[Floats, float]:
+def measured_distances(
+    X: Any, length_unit: float | None, weights: Floats | None = None
+) -> tuple[Floats, float]:
     """Squared distances in units of length, and the unit (None: the median distance)."""
     check_distinct(X)
     D2 = squared_distances(X)
-    unit = median_distance(D2) if length_unit is None else length_unit
+    unit = median_distance(D2, weights) if length_unit is None else length_unit
     D2 /= unit**2
     return D2, unit
 

@@ -32,6 +32,7 @@ from nsse.estimators._posing import (
 )
 from nsse.estimators._reading import Reading, SolvedRows, exact_temperature, reads_scores
 from nsse.estimators._settings import Settings
+from nsse.estimators._weights import check_reader, checked_weights, fitted_reader, with_classes
 from nsse.estimators._within_metric import WithinMetric, contraction_of, metric_from
 from nsse.extensions import Contraction, GaussianExpansion
 from nsse.landmarks import (
@@ -40,6 +41,7 @@ from nsse.landmarks import (
     DaskRows,
     RowSource,
     Sketch,
+    distinct_rows,
     fit_centers,
     gathered_labels,
     is_dask,
@@ -48,6 +50,7 @@ from nsse.landmarks import (
 )
 from nsse.solvers import SearchResult, Solution, Step, Trace
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Attributes = dict[str, Any]
 
@@ -109,6 +112,7 @@ class _Work:
     tasks: FitTasks
     metric: WithinMetric | None
     n_copies: int
+    weights: Floats | None = None
 
     @property
     def contraction(self) -> Contraction | None:
@@ -117,13 +121,22 @@ class _Work:
 
 
 def learn(
-    model: Any, source: Any, y: NDArray[Any], settings: Settings, given: tuple[Any, Any]
+    model: Any,
+    source: Any,
+    y: NDArray[Any],
+    settings: Settings,
+    given: tuple[Any, Any],
+    weights: Floats | None = None,
 ) -> Learned:
-    """Fit ``model`` to samples, and leave it alone; ``given`` are the arguments of its `fit`."""
+    """Fit ``model`` to samples, and leave it alone; ``given`` are the arguments of its `fit`.
+
+    ``weights`` say how many times every sample counts; its copies do as it does.
+    """
     n_copies = settings.n_copies(source.shape[1])
     y = np.repeat(y, 1 + n_copies)
+    weights = None if weights is None else np.repeat(weights, 1 + n_copies)
     classes, codes = encode_labels(y)
-    settings = settings.among(n_copies).weighted(len(codes), len(classes))
+    settings = settings.among(n_copies).weighted(_counted(codes, weights), len(classes))
     d = check_n_components(model.n_components, len(codes), len(classes), settings.normalization)
     tasks = FitTasks(model, *given)
     plan = settings.centers
@@ -133,22 +146,28 @@ def learn(
     if settings.invariances is not None:
         source = with_copies(source, settings.invariances, held=is_exact)
     with logged(model.verbose):
-        metric = learned_metric(source, codes, settings, model.random_state)
-        work = _Work(model, source, y, codes, d, settings, tasks, metric, n_copies)
+        metric = learned_metric(source, codes, settings, model.random_state, weights)
+        work = _Work(model, source, y, codes, d, settings, tasks, metric, n_copies, weights)
         attributes, verdict = _exact(work) if is_exact else _with_centers(work)
         _tell_result(attributes, len(classes))
     return Learned(attributes, verdict, tasks)
 
 
 def learned_metric(
-    source: RowSource, codes: Ints, settings: Settings, random_state: Any
+    source: RowSource, codes: Ints, settings: Settings, random_state: Any, weights: Floats | None = None
 ) -> WithinMetric | None:
     """The metric that the samples ask for, fitted; None is the Euclidean one."""
     if settings.metric == "euclidean":
         return None
     k, relevance = settings.n_neighbors, settings.relevance
-    scatter, weights = scatter_of_source(source, codes, k, relevance, _rng(random_state))
-    return metric_from(scatter, weights, settings.shrinkage, k, relevance)
+    rng = _rng(random_state)
+    scatter, of_features = scatter_of_source(source, codes, k, relevance, rng, weights)
+    return metric_from(scatter, of_features, settings.shrinkage, k, relevance)
+
+
+def _counted(codes: Ints, weights: Floats | None) -> float:
+    """N: as many samples as there are, or as they count."""
+    return len(codes) if weights is None else float(weights.sum())
 
 
 def _rng(random_state: Any) -> np.random.Generator:
@@ -161,12 +180,12 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
     contraction = work.contraction
     parts = None if contraction is None else contraction.parts(X)
     near = X if parts is None else parts[0]
-    posed = pose(X, y, work.codes, work.n_components, settings, near)
+    posed = pose(X, y, work.codes, work.n_components, settings, near, work.weights)
 
     def solved(solution: Solution, temperature: float | None = None) -> Attributes:
         coef, embedding = posed.signed(solution)
         sigma = solution.sigma * posed.unit
-        Y = SolvedRows(embedding.astype(X.dtype), y, solution.eigenvalues, temperature)
+        Y = SolvedRows(embedding.astype(X.dtype), y, solution.eigenvalues, temperature, work.weights)
         centers = X if work.n_copies else X.copy()  # copies are ours
         return _usable(work, centers, coef, sigma, posed.unit, Y, parts=parts)
 
@@ -179,7 +198,11 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
     solution = outcome.solution
     temperature = None
     if reads_scores(work.model.classifier, settings.mu1):
-        temperature = exact_temperature(posed.problem, solution.sigma)
+        # Copies go with their sample, and stand where it does.
+        every = 1 + work.n_copies
+        first, groups = distinct_rows(X[::every], work.codes[::every])
+        first, groups = first * every, np.repeat(groups, every)
+        temperature = exact_temperature(posed, solution.sigma, first, groups)
     return solved(solution, temperature) | _search_record(posed, outcome), Verdict.of_exact(outcome)
 
 
@@ -189,10 +212,19 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
     check_supported(model)
     assert settings.centers is not None
     rng = _rng(model.random_state)
-    centers = choose_centers(settings.centers, source, work.codes, rng, d, work.contraction)
+    centers = choose_centers(
+        settings.centers,
+        source,
+        work.codes,
+        rng,
+        d,
+        work.contraction,
+        is_weighted=work.weights is not None,
+    )
 
     def sketched(sketch: Sketch) -> Attributes:
-        Y = SolvedRows(sketch.embedding, work.y[sketch.rows], sketch.eigenvalues)
+        own = None if work.weights is None else work.weights[sketch.rows]
+        Y = SolvedRows(sketch.embedding, work.y[sketch.rows], sketch.eigenvalues, None, own)
         return _usable(work, sketch.centers, sketch.coef, sketch.scale, sketch.unit, Y, every=1)
 
     def listener(step: Step, unit: float, sketch: Callable[[], Sketch] | None) -> bool:
@@ -213,11 +245,12 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
         listener,
         work.contraction,
         leave_out=reads_scores(model.classifier, settings.mu1),
+        weights=work.weights,
     )
     embedding = fit.embedding.astype(floating(source.dtype), copy=False)
-    Y = SolvedRows(embedding, work.y, fit.eigenvalues, fit.temperature)
+    Y = SolvedRows(embedding, work.y, fit.eigenvalues, fit.temperature, work.weights)
     usable = _usable(work, centers.rows, fit.coef, fit.scale, fit.unit, Y)
-    shift = objective_of(settings, d).shift_of_one(len(work.y))
+    shift = objective_of(settings, d).shift_of_one(_counted(work.codes, work.weights))
     return usable | _center_record(fit, shift), Verdict.of_centers(fit)
 
 
@@ -237,7 +270,8 @@ def _usable(
     others are their copies). ``parts`` are those of the centres in the metric, where they are known.
     """
     own = slice(None, None, 1 + work.n_copies if every is None else every)
-    reading = Reading.of(work.model.classifier, work.settings, rows, np.bincount(work.codes))
+    sizes = np.bincount(work.codes, work.weights)
+    reading = Reading.of(work.model.classifier, work.settings, rows, sizes)
     coef, embedding = coef * reading.factors, reading.scaled(rows.embedding)
     return {
         "embedding_": embedding[own],
@@ -249,7 +283,7 @@ def _usable(
         "length_unit_": unit,
         "classes_": np.unique(work.y),
         "_codes": np.searchsorted(np.unique(work.y), rows.y[own]),
-        "classifier_": reading.reader.fit(embedding, rows.y),
+        "classifier_": fitted_reader(reading.reader, embedding, rows.y, rows.weights),
         "metric_": work.metric,
         "_expansion": GaussianExpansion.at(centers, coef, sigma, work.contraction, parts),
     }
@@ -332,6 +366,25 @@ def row_source(model: Any, X: Any, y: Any, settings: Settings) -> tuple[Any, NDA
         if settings.centers.is_exact_for(len(y) * (1 + settings.n_copies(X.shape[1]))):
             X = X.astype(floating(X.dtype), copy=False)
     return ArrayRows(X), y
+
+
+def weighted_rows(
+    model: Any, source: Any, y: NDArray[Any], sample_weight: Any
+) -> tuple[Any, NDArray[Any], Floats | None]:
+    """Samples of positive weight, their labels and weights; None where each counts once."""
+    weights = checked_weights(sample_weight, len(y))
+    if weights is not None and not weights.all():
+        if not isinstance(source, ArrayRows):
+            cure = "Leave such samples out of the source."
+            got = f"{int((weights == 0).sum())} weights of 0"
+            raise rule_error("sample_weight", "be positive where samples come in blocks", got, cure)
+        kept = np.flatnonzero(weights)
+        source, y, weights = ArrayRows(source.X[kept]), y[kept], weights[kept]
+    classes, codes = encode_labels(y)
+    weights = with_classes(weights, model.class_weight, classes, codes)
+    if weights is not None:
+        check_reader(model.classifier)
+    return source, y, weights
 
 
 def keep_width(model: Any, source: RowSource) -> None:

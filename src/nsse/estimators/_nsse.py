@@ -10,9 +10,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from nsse._compat import CallbackSupportMixin, with_callbacks
 from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier
-from nsse.estimators._learning import keep_width, learn, require_landmarks, row_source
+from nsse.estimators._learning import keep_width, learn, require_landmarks, row_source, weighted_rows
 from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory, expected_condition
 from nsse.estimators._posing import warn_about
+from nsse.estimators._reading import reads_scores
 from nsse.estimators._settings import RELEVANCE, SHRINKAGE, SIGMA, check_settings
 from nsse.landmarks import BLOCK_ROWS, read_blocks
 from nsse.solvers import Step
@@ -37,11 +38,26 @@ PUBLISHED: dict[str, Any] = {
     "embedding_scale": "orthonormal",
     "n_landmarks": None,
     "invariances": None,
+    "class_weight": None,
 }
 
 
 # Parameters that models of version 0.1 lack.
-LATER = ("metric", "shrinkage", "relevance", "normalization", "embedding_scale", "invariances")
+LATER = (
+    "metric",
+    "shrinkage",
+    "relevance",
+    "normalization",
+    "embedding_scale",
+    "invariances",
+    "class_weight",
+)
+
+
+def _reads_nearest(model: Any) -> bool:
+    """Whether labels are those of nearest neighbours, by name or where nothing is said."""
+    named = model.classifier is None or isinstance(model.classifier, str)
+    return named and not reads_scores(model.classifier, model.mu1)
 
 
 class NSSE(CallbackSupportMixin, GaussianMapClassifier):
@@ -150,6 +166,11 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         matter. It is NSSE fitted to the enlarged set, with as many times more neighbours; but copies are
         made inside `fit`, of the samples given to it, so that none of them gets from one side of a split
         to the other.
+    class_weight : {"balanced"}, dict or None, default=None
+        How many times the samples of a class count: "balanced" makes all classes weigh the same, N/M
+        each; a dict has weights by label, 1 where there is none. It multiplies `sample_weight`. Where
+        classes are of very different sizes, the separation of all pairs favours the large ones. The
+        labels of ``classifier="nearest"`` hardly follow: a sample is as near, however often it counts.
     callback : callable, default=None
         ``callback(step)`` is called after every evaluation of the objective with its terms, σ and
         seconds; returning True ends the search. With scikit-learn 1.9 or newer ``set_callbacks``
@@ -281,6 +302,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         n_landmarks: int | str | None = None,
         landmarks: Any = None,
         invariances: Any = None,
+        class_weight: Any = None,
         callback: Callable[[Step], Any] | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -309,6 +331,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.invariances = invariances
+        self.class_weight = class_weight
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -343,7 +366,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
 
     @all_or_nothing
     @with_callbacks
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the embedding, its map f and the kernel scale.
 
         Parameters
@@ -352,6 +375,10 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
             Training samples; a Dask array with landmarks only.
         y : array-like of shape (n_samples,)
             Labels, at least two different ones.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many times every sample counts: a sample of weight w is w equal ones, in the embedding,
+            its units and its metric; weights need not be whole. None counts each once. Samples of
+            weight 0 are left out, of `embedding_` too.
 
         Returns
         -------
@@ -360,14 +387,15 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         """
         settings = check_settings(self)
         source, y = row_source(self, X, y, settings)
-        learned = learn(self, source, y, settings, (X, y))
+        source, y, weights = weighted_rows(self, source, y, sample_weight)
+        learned = learn(self, source, y, settings, (X, y), weights)
         warn_about(learned.verdict, settings, learned.attributes["metric_"])
         learned.kept_by(self)
         return self
 
     @all_or_nothing
     @with_callbacks
-    def fit_blocks(self, blocks: Any) -> Self:
+    def fit_blocks(self, blocks: Any, sample_weight: Any = None) -> Self:
         """Learn from samples that come in blocks, from disk for instance; needs landmarks.
 
         The blocks are read once for the labels, once for the metric if it is not Euclidean, once for the
@@ -381,6 +409,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         blocks : iterable of (X, y), or function returning one
             Samples and labels of every block; the same blocks in the same order whenever it is read. A
             generator is used up after one reading: pass the function that makes it.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many times every sample counts, in the order in which they come; all positive.
 
         Returns
         -------
@@ -393,10 +423,19 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         source = read_blocks(blocks)
         check_classification_targets(source.y)
         keep_width(self, source)
-        learned = learn(self, source, source.y, settings, (blocks, None))
+        _, y, weights = weighted_rows(self, source, source.y, sample_weight)
+        learned = learn(self, source, y, settings, (blocks, None), weights)
         warn_about(learned.verdict, settings, learned.attributes["metric_"])
         learned.kept_by(self)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if _reads_nearest(self):
+            # Whom the nearest neighbour names does not depend on how many times a sample counts; of
+            # classifiers with `class_weight` scikit-learn expects that, unless it expects little.
+            tags.classifier_tags.poor_score = True
+        return tags
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Models of earlier versions lack the parameters that came later: they are as published.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -58,8 +59,11 @@ class Posed:
 
     def signed(self, solution: Solution) -> tuple[Floats, Floats]:
         """Coefficients and embedding in the user's order, with the signs of our rule."""
-        signs = fix_signs(solution.embedding, self.problem.graph.codes)
-        return self.unsorted(solution.coef * signs), self.unsorted(solution.embedding * signs)
+        graph, coef, Y = self.problem.graph, solution.coef, solution.embedding
+        if graph.roots is not None:  # samples that count w times have w coefficients, here added up
+            coef, Y = coef * graph.roots, Y / graph.roots
+        signs = fix_signs(Y, graph.codes, graph.weights)
+        return self.unsorted(coef * signs), self.unsorted(Y * signs)
 
 
 def encode_labels(y: Any) -> tuple[NDArray[Any], Ints]:
@@ -75,15 +79,24 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Ints]:
     return classes, codes.astype(np.intp)
 
 
-def pose(X: Any, y: Any, codes: Ints, n_components: int, settings: Settings, near: Any) -> Posed:
+def pose(
+    X: Any,
+    y: Any,
+    codes: Ints,
+    n_components: int,
+    settings: Settings,
+    near: Any,
+    weights: Floats | None = None,
+) -> Posed:
     """Sort by class, measure in units of length, build the graph.
 
-    ``near`` are the samples in the metric.
+    ``near`` are the samples in the metric, ``weights`` how many times they count.
     """
     order = np.argsort(codes, kind="stable").astype(np.intp)
-    D2, unit = measured_distances(near[order], settings.length_unit)
-    rule = affinity_rule(X, y, codes, order, settings)
-    problem = Problem.build(D2, codes[order], rule, objective_of(settings, n_components))
+    own = None if weights is None else weights[order]
+    D2, unit = measured_distances(near[order], settings.length_unit, own)
+    rule = affinity_rule(X, y, codes, order, settings, own)
+    problem = Problem.build(D2, codes[order], rule, objective_of(settings, n_components), own)
     return Posed(problem, order, unit)
 
 
@@ -110,12 +123,20 @@ def center_search(settings: Settings) -> Search:
     return Search(settings.sigma, settings.sigma_range, settings.tol, settings.max_iter)
 
 
-def affinity_rule(X: Any, y: Any, codes: Ints, order: Ints, settings: Settings) -> Affinity:
-    """W_w as a function of a subset of the (sorted) samples."""
+def affinity_rule(
+    X: Any, y: Any, codes: Ints, order: Ints, settings: Settings, weights: Floats | None = None
+) -> Affinity:
+    """W_w as a function of a subset of the (sorted) samples, which count as ``weights`` say."""
     if isinstance(settings.affinity, str):
-        return lambda D2, c, members: gaussian_affinity(D2, c, settings.n_neighbors, settings.beta)
+        k, beta = settings.n_neighbors, settings.beta
+        return lambda D2, c, members: gaussian_affinity(
+            D2, c, k, beta, None if weights is None else weights[members]
+        )
     given = settings.affinity(X, y) if callable(settings.affinity) else settings.affinity
     W = check_affinity(given, codes)[order][:, order]
+    if weights is not None:  # every copy is joined as the sample is
+        times = sparse.diags_array(weights)
+        W = sparse.csr_array(times @ W @ times)
     return lambda D2, c, members: W[members][:, members]
 
 

@@ -9,21 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.estimators._base import unfitted_classifier
+from nsse.estimators._posing import Posed
 from nsse.estimators._settings import Settings
 from nsse.extensions import ClassScores, fitted_temperature, total_scatters
 from nsse.kernels import gaussian
 from nsse.solvers.leave_one_out import regression_of_samples, some_of
-from nsse.solvers.problem import Problem, constant_price
+from nsse.solvers.problem import constant_price
+
+Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class SolvedRows:
-    """The embedding of some samples as it was solved for, their labels, the eigenvalues, and τ."""
+    """The embedding of some samples as it was solved for, their labels, eigenvalues, τ and weights."""
 
     embedding: Any
     y: NDArray[Any]
     eigenvalues: Any
     temperature: float | None = None
+    weights: Any = None
 
 
 def reads_scores(classifier: Any, mu1: float) -> bool:
@@ -31,13 +35,22 @@ def reads_scores(classifier: Any, mu1: float) -> bool:
     return mu1 > 0 if classifier is None else isinstance(classifier, str) and classifier == "scores"
 
 
-def exact_temperature(problem: Problem, sigma: float) -> float:
-    """τ of the scores of an exact fit, from those that its samples have where each is left out."""
-    objective, codes = problem.objective, problem.graph.codes
-    weights = np.ones(len(codes))
-    n_classes = int(codes.max()) + 1
+def exact_temperature(posed: Posed, sigma: float, first: Ints, groups: Ints) -> float:
+    """τ of the scores of an exact fit, from those that its samples have where each is left out.
+
+    Equal samples are left out together: ``first`` of every group, and the ``groups`` of the samples.
+    """
+    problem, place = posed.problem, np.argsort(posed.order)
+    objective, graph = problem.objective, problem.graph
+    own = np.ones(len(groups)) if graph.weights is None else graph.weights[place]
+    weights, some = np.bincount(groups, own).astype(np.float64), place[first]
+    codes, D2 = graph.codes[some], problem.D2
+    problem.workspace.clear()
+    if len(some) < len(D2) or np.any(np.diff(some) != 1):
+        D2 = D2[np.ix_(some, some)]
+    n_classes = graph.n_classes
     smoothness = objective.mu2 / (objective.mu1 * problem.n_samples / n_classes)
-    K, price = gaussian(problem.D2, sigma), constant_price(n_classes)
+    K, price = gaussian(D2, sigma), constant_price(n_classes)
     regression, features = regression_of_samples(K, codes, weights, smoothness, price)
     some = some_of(codes, regression.sizes, weights)
     scores = regression.left_out(features[some], codes[some], weights[some], some)
@@ -60,7 +73,7 @@ class Reading:
         mu1 = settings.mu1
         scatters = np.ones(rows.embedding.shape[1])
         if mu1 > 0:
-            scatters = total_scatters(rows.embedding, rows.y, sizes, rows.eigenvalues, mu1)
+            scatters = total_scatters(rows.embedding, rows.y, sizes, rows.eigenvalues, mu1, rows.weights)
         factors = _factors(settings, scatters, float(np.sum(sizes)))
         if reads_scores(classifier, mu1):
             price = constant_price(len(sizes))

@@ -20,6 +20,7 @@ from nsse.estimators._parameters import (
     check_optional_count,
     check_range,
 )
+from nsse.estimators._weights import check_class_weight
 from nsse.estimators._within_metric import check_relevance, check_shrinkage
 from nsse.invariances import check_invariances, n_copies_of
 
@@ -141,6 +142,7 @@ def _check_parts(model: Any) -> None:
     if model.callback is not None and not callable(model.callback):
         raise rule_error("callback", "be callable", model.callback, "It is called as `callback(step)`.")
     check_classifier(model.classifier, "scores", ("nearest", "scores"))
+    check_class_weight(model.class_weight)
     by_scores = isinstance(model.classifier, str) and model.classifier == "scores"
     if by_scores and isinstance(model.mu1, Real) and model.mu1 == 0:
         raise rule_error(

@@ -92,12 +92,12 @@ def nearest_rows(Z: NDArray[Any], Y: NDArray[Any]) -> Ints:
 
 def nearest_of_classes(Y: NDArray[Any], codes: Ints, Z: NDArray[Any], n_classes: int) -> Floats:
     """Distances (points × classes) from the rows of ``Z`` to the nearest row of ``Y`` of every class."""
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(n_classes))  # every class has a row
+    members = [np.flatnonzero(codes == c) for c in range(n_classes)]
     out = np.empty((len(Z), n_classes))
 
     def fill(block: slice, D2: Floats) -> None:
-        out[block] = np.sqrt(np.minimum.reduceat(D2[:, order], starts, axis=1))
+        for c, own in enumerate(members):
+            out[block, c] = _smallest(D2[:, own], Y[own], Z[block])
 
     _with_distances(fill, Z, Y)
     return out

@@ -67,14 +67,16 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         self.constant_price = constant_price
         self.temperature = temperature
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Take the class means of an embedding."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take the class means of an embedding, of samples that count as `sample_weight` says."""
         Y, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        sizes = np.bincount(codes) if self.sizes is None else self._checked("sizes", len(self.classes_))
-        means, N = class_means(Y, codes.astype(np.intp)), sizes.sum()
-        self.coef_ = sizes[:, np.newaxis] * centred_means(means, sizes) / self._scatters(Y)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        counted = np.bincount(codes, weights)
+        sizes = counted if self.sizes is None else self._checked("sizes", len(self.classes_))
+        means, N = class_means(Y, codes.astype(np.intp), weights), sizes.sum()
+        self.coef_ = sizes[:, np.newaxis] * centred_means(means, sizes) / self._scatters(Y, weights)
         taken_off = sizes @ means / (N + self.constant_price)  # N/(N + α) ȳ
         self.intercept_ = np.asarray(sizes / N - self.coef_ @ taken_off)
         return self
@@ -115,10 +117,13 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         # The same bits for a row alone and in any batch, so that equal scores tie everywhere.
         return row_products(Y.astype(np.float64, copy=False), self.coef_.T) + self.intercept_
 
-    def _scatters(self, Y: NDArray[Any]) -> Floats:
+    def _scatters(self, Y: NDArray[Any], weights: Floats | None) -> Floats:
         if self.scatters is not None:
             return self._checked("scatters", Y.shape[1])
-        spread = np.asarray(((Y - Y.mean(axis=0)) ** 2).sum(axis=0, dtype=np.float64))
+        if weights is None:
+            spread = np.asarray(((Y - Y.mean(axis=0)) ** 2).sum(axis=0, dtype=np.float64))
+        else:
+            spread = weights @ (Y - weights @ Y / weights.sum()) ** 2
         return np.where(spread > 0, spread, 1.0)  # of a constant coordinate nothing is left to divide
 
     def _checked(self, name: str, count: int) -> Floats:
@@ -130,9 +135,11 @@ class ClassScores(ClassifierMixin, BaseEstimator):
         return given
 
 
-def class_means(Y: NDArray[Any], codes: Ints) -> Floats:
+def class_means(Y: NDArray[Any], codes: Ints, weights: Floats | None = None) -> Floats:
     """The mean of every class, in double precision."""
-    return class_sums(Y.astype(np.float64, copy=False), codes) / np.bincount(codes)[:, np.newaxis]
+    Y = Y.astype(np.float64, copy=False)
+    counted = Y if weights is None else Y * weights[:, np.newaxis]
+    return class_sums(counted, codes) / np.bincount(codes, weights)[:, np.newaxis]
 
 
 def centred_means(means: Floats, sizes: NDArray[Any]) -> Floats:
@@ -141,12 +148,18 @@ def centred_means(means: Floats, sizes: NDArray[Any]) -> Floats:
 
 
 def total_scatters(
-    Y: NDArray[Any], y: NDArray[Any], sizes: NDArray[Any], eigenvalues: Floats, mu1: float
+    Y: NDArray[Any],
+    y: NDArray[Any],
+    sizes: NDArray[Any],
+    eigenvalues: Floats,
+    mu1: float,
+    weights: Floats | None = None,
 ) -> Floats:
     """t = b + λ/(μ1 n̄) of every coordinate, in the units of Y squared.
 
-    ``sizes`` are those of the classes among all samples that the rows of ``Y`` stand for.
+    ``sizes`` are those of the classes among all samples that the rows of ``Y`` stand for, ``weights``
+    how many times the rows count beside each other.
     """
     _, codes = np.unique(y, return_inverse=True)
-    b = sizes @ centred_means(class_means(Y, codes.astype(np.intp)), sizes) ** 2
+    b = sizes @ centred_means(class_means(Y, codes.astype(np.intp), weights), sizes) ** 2
     return np.asarray(b + eigenvalues / (mu1 * sizes.mean()))

@@ -13,6 +13,7 @@ from nsse.graphs.between_class import (
     class_sums,
     contrast_values,
 )
+from nsse.graphs.counted import CountedEdges, counted_laplacian
 from nsse.graphs.metric import ClassRows, ScatterSum, WithinScatter, class_neighbor_graph, within_scatter
 from nsse.graphs.neighbors import (
     first_of_tied,
@@ -29,6 +30,7 @@ from nsse.graphs.within_class import check_affinity, degrees, gaussian_affinity,
 
 __all__ = [
     "ClassRows",
+    "CountedEdges",
     "ScatterSum",
     "ShiftedGraph",
     "WithinScatter",
@@ -41,6 +43,7 @@ __all__ = [
     "class_slices",
     "class_sums",
     "contrast_values",
+    "counted_laplacian",
     "degrees",
     "first_of_tied",
     "gaussian_affinity",

@@ -25,17 +25,16 @@ def between_class_laplacian(codes: Ints) -> Floats:
     return np.diag(W_b.sum(axis=1)) - W_b
 
 
-def between_class_scatter(Y: Floats, codes: Ints, sizes: Floats | None = None) -> float:
+def between_class_scatter(
+    Y: Floats, codes: Ints, sizes: Floats | None = None, weights: Floats | None = None
+) -> float:
     """tr(Y'L_b Y), by the closed form: O(N d).
 
     ``sizes`` of the classes, where the rows stand for more samples than they are: then those of ``Y``
-    are times √w, w = n_c/(rows of c).
+    are times √w, w = n_c/(rows of c), or the ``weights`` of rows, which add up to these sizes.
     """
-    own = np.bincount(codes)
-    sums = class_sums(Y, codes)
-    counts = own if sizes is None else sizes
-    if sizes is not None:
-        sums *= np.sqrt(sizes / own)[:, np.newaxis]
+    counts = np.bincount(codes) if sizes is None else sizes
+    sums = _counted_sums(Y, codes, sizes, weights)
     weighted = (counts.sum() - counts[codes]) @ np.einsum("ij,ij->i", Y, Y)
     total = sums.sum(axis=0)
     return float(weighted - total @ total + np.einsum("ij,ij->", sums, sums))
@@ -53,13 +52,22 @@ def contrast_values(sizes: NDArray[Any]) -> Floats:
     return np.asarray(Q[:, 1:] / roots)
 
 
-def class_contrasts(Y: Floats, codes: Ints, sizes: Floats | None = None) -> Floats:
-    """G'Y; ``sizes`` as for `between_class_scatter`."""
-    own = np.bincount(codes)
+def class_contrasts(
+    Y: Floats, codes: Ints, sizes: Floats | None = None, weights: Floats | None = None
+) -> Floats:
+    """G'Y; ``sizes`` and ``weights`` as for `between_class_scatter`."""
+    sums = _counted_sums(Y, codes, sizes, weights)
+    return contrast_values(np.bincount(codes) if sizes is None else sizes).T @ sums
+
+
+def _counted_sums(Y: Floats, codes: Ints, sizes: Floats | None, weights: Floats | None) -> Floats:
+    """Sums over the samples of every class, from rows times √w."""
+    if weights is not None:
+        return class_sums(Y * np.sqrt(weights)[:, np.newaxis], codes)
     sums = class_sums(Y, codes)
     if sizes is not None:
-        sums *= np.sqrt(sizes / own)[:, np.newaxis]
-    return contrast_values(own if sizes is None else sizes).T @ sums
+        sums *= np.sqrt(sizes / np.bincount(codes))[:, np.newaxis]
+    return sums
 
 
 def class_sums(Y: Floats, codes: Ints) -> Floats:

@@ -27,6 +27,7 @@ from scipy import linalg, sparse
 
 from nsse._errors import rule_error
 from nsse._threads import one_blas_thread
+from nsse.graphs.counted import CountedEdges
 from nsse.graphs.neighbors import nearest, symmetric_graph
 from nsse.graphs.scatters import class_blocks, graph_pieces, graph_rank
 from nsse.graphs.within_class import laplacian
@@ -119,32 +120,35 @@ class ScatterSum:
     ----------
     matrix : ndarray of shape (n, n)
         The sum, over ``unit`` squared.
-    n_edges : int
+    n_edges : float
         Edges in it.
     unit : float
         In the units of the samples.
     """
 
     matrix: Floats
-    n_edges: int
+    n_edges: float
     unit: float
 
     @classmethod
     @one_blas_thread()
-    def of(cls, rows: ClassRows, W: Any) -> ScatterSum:
-        """X'LX of a block of rows and the 0/1 graph on them."""
+    def of(cls, rows: ClassRows, W: Any, n_edges: float | None = None) -> ScatterSum:
+        """X'LX of a block of rows and the 0/1 graph on them.
+
+        Where samples count several times, W says how many edges there are, and ``n_edges`` all of them.
+        """
         Z = rows.points
         _check_room(Z.shape[1], Z.shape[1])
         S: Any = Z.T @ (laplacian(W) @ Z)
         S = S if isinstance(S, np.ndarray) else S.toarray()
-        return cls((S + S.T) / 2, W.nnz // 2, rows.unit)
+        return cls((S + S.T) / 2, W.nnz // 2 if n_edges is None else n_edges, rows.unit)
 
     @classmethod
     @one_blas_thread()
-    def complete(cls, rows: ClassRows) -> ScatterSum:
+    def complete(cls, rows: ClassRows, counts: Floats | None = None) -> ScatterSum:
         """The same where all rows of a class are joined: no edge is listed."""
         _check_room(rows.points.shape[1], rows.points.shape[1])
-        half, n_edges = _complete_half(rows)
+        half, n_edges = _complete_half(rows, counts)
         return cls(half.T @ half, n_edges, rows.unit)
 
     def __add__(self, other: ScatterSum) -> ScatterSum:
@@ -179,47 +183,70 @@ def class_neighbor_graph(
     return symmetric_graph(starts, ends, np.ones(len(starts)), len(rows.codes))
 
 
-def within_scatter(rows: ClassRows, W: Any) -> WithinScatter:
+def counted_neighbor_graph(
+    rows: ClassRows, n_neighbors: int | None, distances: Callable[[Any], Floats], counts: Floats
+) -> tuple[sparse.csr_array, float]:
+    """The same of rows that count several times: edges between their copies, and how many in all."""
+    ends, values, n_edges = [], [], 0.0
+    for members in rows.members():
+        edges = CountedEdges.of(distances(rows.points[members]), counts[members], n_neighbors)
+        a, b = np.nonzero(edges.pairs)
+        ends.append((members[a], members[b]))
+        values.append(edges.pairs[a, b])
+        n_edges += edges.n_edges
+    places = tuple(np.concatenate(part) for part in zip(*ends, strict=True))
+    N = len(rows.codes)
+    return sparse.csr_array((np.concatenate(values), places), shape=(N, N)), n_edges
+
+
+def within_scatter(rows: ClassRows, W: Any, n_edges: float | None = None) -> WithinScatter:
     """S_w of a 0/1 graph that joins samples of the same class, decomposed on its shorter side.
 
     Memory: the axes, n · r · 8 bytes with r < N, and as much again while they are found. Nothing of
     size n × n is formed if n exceeds the rank of the graph clearly, and sparse rows stay sparse.
+    ``n_edges`` as for `ScatterSum.of`.
     """
     n, rank = rows.points.shape[1], graph_rank(W)
     if n <= WIDE * rank:
-        return ScatterSum.of(rows, W).decomposed()
+        return ScatterSum.of(rows, W, n_edges).decomposed()
     _check_room(n, rank)
-    return _from_few_rows(rows, W, rank)
+    return _from_few_rows(rows, W, rank, W.nnz // 2 if n_edges is None else n_edges)
 
 
-def complete_scatter(rows: ClassRows) -> WithinScatter:
+def complete_scatter(rows: ClassRows, counts: Floats | None = None) -> WithinScatter:
     """The same of the graph that joins all samples of a class: each class by itself, from its mean."""
     N, n = rows.points.shape
     if n <= WIDE * (N - len(np.unique(rows.codes))):
-        return ScatterSum.complete(rows).decomposed()
+        return ScatterSum.complete(rows, counts).decomposed()
     _check_room(n, N)
     with one_blas_thread():
-        half, n_edges = _complete_half(rows)
+        half, n_edges = _complete_half(rows, counts)
         V, squares = _principal(half.T)
         return _deviating(_orthonormal(V), squares, n_edges, rows.unit)
 
 
-def _complete_half(rows: ClassRows) -> tuple[Floats, int]:
+def _complete_half(rows: ClassRows, counts: Floats | None) -> tuple[Floats, float]:
     """L^½ X, N × n, with L = n_c I − 11' in every class; and the number of edges."""
-    half, n_edges = np.empty(rows.points.shape), 0
+    half, n_edges = np.empty(rows.points.shape), 0.0
     for members in rows.members():
         own: Any = rows.points[members]
         own = own if isinstance(own, np.ndarray) else own.toarray()
-        half[members] = math.sqrt(len(members)) * (own - own.mean(axis=0))
-        n_edges += len(members) * (len(members) - 1) // 2
+        size = float(len(members))
+        if counts is None:
+            half[members] = math.sqrt(size) * (own - own.mean(axis=0))
+        else:
+            w = counts[members]
+            size = float(w.sum())
+            half[members] = np.sqrt(size * w)[:, np.newaxis] * (own - w @ own / size)
+        n_edges += size * max(size - 1.0, 0.0) / 2.0
     return half, n_edges
 
 
 @one_blas_thread()
-def _from_few_rows(rows: ClassRows, W: Any, rank: int) -> WithinScatter:
+def _from_few_rows(rows: ClassRows, W: Any, rank: int, n_edges: float) -> WithinScatter:
     """S_w = BB'/(2 · edges) through the r × r matrix B'B."""
     V, squares = _principal(_half_scatter(rows, W, rank))
-    return _deviating(_orthonormal(V), squares, W.nnz // 2, rows.unit)
+    return _deviating(_orthonormal(V), squares, n_edges, rows.unit)
 
 
 def _half_scatter(rows: ClassRows, W: Any, rank: int) -> Floats:
@@ -258,8 +285,9 @@ def _falling(pairs: tuple[Any, Any]) -> tuple[Floats, Floats]:
     return values[::-1], vectors[:, ::-1]
 
 
-def _deviating(V: Floats, squares: Floats, n_edges: int, unit: float) -> WithinScatter:
-    return WithinScatter(np.ascontiguousarray(V), np.sqrt(squares / (2 * max(n_edges, 1))) * unit)
+def _deviating(V: Floats, squares: Floats, n_edges: float, unit: float) -> WithinScatter:
+    n_edges = n_edges if n_edges > 0 else 1.0
+    return WithinScatter(np.ascontiguousarray(V), np.sqrt(squares / (2 * n_edges)) * unit)
 
 
 def _check_room(n_features: int, n_axes: int) -> None:

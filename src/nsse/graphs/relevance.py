@@ -29,39 +29,65 @@ LEAST = 0.05
 BLOCK_VALUES = 8_000_000
 
 
-def feature_weights(X: Any, codes: Ints, relevance: float) -> Floats:
-    """w of every feature of samples, dense or sparse; 1 each where nothing can be said."""
+def feature_weights(X: Any, codes: Ints, relevance: float, counts: Floats | None = None) -> Floats:
+    """w of every feature of samples, dense or sparse; 1 each where nothing can be said.
+
+    ``counts`` say how many times every sample counts.
+    """
     n_samples, n_features = X.shape
     shares = np.zeros(n_features)
-    if relevance > 0 and n_samples > len(np.unique(codes)):
+    n_counted = n_samples if counts is None else float(counts.sum())
+    if relevance > 0 and n_counted > len(np.unique(codes)):
         width = max(1, BLOCK_VALUES // n_samples)
         for start in range(0, n_features, width):
             block: Any = X[:, start : start + width]
             dense = block.toarray() if hasattr(block, "toarray") else block
-            shares[start : start + width] = _shares(np.asarray(dense, dtype=np.float64), codes)
+            shares[start : start + width] = _shares(np.asarray(dense, dtype=np.float64), codes, counts)
     largest = shares.max(initial=0.0)
     if largest <= 0.0:
         return np.ones(n_features)
     return np.asarray(np.maximum(np.sqrt(shares / largest), LEAST) ** relevance)
 
 
-def _shares(X: Floats, codes: Ints) -> Floats:
+def _shares(X: Floats, codes: Ints, counts: Floats | None) -> Floats:
     """The larger share of every column, not below 0."""
-    deviations = X - np.median(X, axis=0)
+    deviations = X - (np.median(X, axis=0) if counts is None else counted_medians(X, counts))
     unit = np.max(np.abs(deviations), axis=0)  # so that squares neither overflow nor underflow
     deviations /= np.where(unit > 0, unit, 1.0)
-    both = [between_share(values, codes) for values in (deviations, np.abs(deviations))]
+    both = [between_share(values, codes, counts) for values in (deviations, np.abs(deviations))]
     return np.maximum(np.maximum(*both), 0.0)
 
 
-def between_share(X: Floats, codes: Ints) -> Floats:
+def counted_medians(X: Floats, counts: Floats) -> Floats:
+    """The median of every column, whose values count as often as ``counts`` says.
+
+    Where exactly half of the weight lies up to a value, the middle between it and the next one.
+    """
+    order = np.argsort(X, axis=0, kind="stable")
+    values = np.take_along_axis(X, order, axis=0)
+    reached, half = np.cumsum(counts[order], axis=0), counts.sum() / 2.0
+    near = 1e-12 * half
+    place = (reached < half - near).sum(axis=0)
+    columns = np.arange(X.shape[1])
+    following = np.minimum(place + 1, len(X) - 1)
+    between = np.abs(reached[place, columns] - half) <= near
+    low = values[place, columns]
+    return np.asarray(np.where(between, (low + values[following, columns]) / 2.0, low))
+
+
+def between_share(X: Floats, codes: Ints, counts: Floats | None = None) -> Floats:
     """r of every column; 0 for one that is constant."""
     classes, places = np.unique(codes, return_inverse=True)
-    n_samples, n_classes = len(X), len(classes)
-    E = np.eye(n_classes)[places]
-    means = (E.T @ X) / E.sum(axis=0)[:, np.newaxis]
-    within = np.sum((X - means[places]) ** 2, axis=0) / (n_samples - n_classes)
-    total = np.sum((X - X.mean(axis=0)) ** 2, axis=0) / (n_samples - 1)
+    n_classes, E = len(classes), np.eye(len(classes))[places]
+    if counts is None:
+        n_samples: float = len(X)
+        means, mean = (E.T @ X) / E.sum(axis=0)[:, np.newaxis], X.mean(axis=0)
+        within, total = ((X - means[places]) ** 2).sum(axis=0), ((X - mean) ** 2).sum(axis=0)
+    else:
+        n_samples, E = float(counts.sum()), E * counts[:, np.newaxis]
+        means, mean = (E.T @ X) / E.sum(axis=0)[:, np.newaxis], counts @ X / n_samples
+        within, total = counts @ (X - means[places]) ** 2, counts @ (X - mean) ** 2
+    within, total = within / (n_samples - n_classes), total / (n_samples - 1)
     # What rounding leaves of a constant column is no variance.
     varies = total > np.finfo(np.float64).eps ** 2 * n_samples
     return np.where(varies, 1.0 - within / np.where(varies, total, 1.0), 0.0)

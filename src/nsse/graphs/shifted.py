@@ -14,7 +14,8 @@ In rows times √w_c, sums of squares over rows are sums over samples, and
 
     S = L_w + μ1 ( diag(n_c) − E diag(w_c) E' + √w √w' ),
 
-which is the same with w = 1. Whoever uses such a graph gives it rows times √w_c.
+which is the same with w = 1. Whoever uses such a graph gives it rows times √w_c. Rows may also have
+weights w_i of their own: the same with EE' of √w_i, and L_w for such rows (`counted_laplacian`).
 
 Where class means are normalised nothing needs to be centred, and 11' has a factor ``centring`` below 1.
 """
@@ -32,7 +33,8 @@ from scipy import sparse
 
 from nsse._errors import rule_error
 from nsse._threads import in_parallel
-from nsse.graphs.between_class import between_class_scatter, class_contrasts, contrast_values
+from nsse.graphs.between_class import between_class_scatter, class_contrasts, class_sums, contrast_values
+from nsse.graphs.counted import counted_laplacian
 from nsse.graphs.within_class import laplacian
 
 Floats = NDArray[np.float64]
@@ -60,26 +62,43 @@ class ShiftedGraph:
     whole: Any = None
     sizes: Floats | None = None
     centring: float = 1.0
+    weights: Floats | None = None
 
     @classmethod
-    def from_affinity(cls, W: Any, codes: Ints, mu1: float, centring: float = 1.0) -> ShiftedGraph:
-        """Cut L_w into its class blocks."""
+    def from_affinity(
+        cls, W: Any, codes: Ints, mu1: float, centring: float = 1.0, weights: Floats | None = None
+    ) -> ShiftedGraph:
+        """Cut L_w into its class blocks; ``weights`` of rows that W was counted with."""
         if np.any(np.diff(codes) < 0):
             raise rule_error(
                 "codes", "be sorted, one class after another", codes, "Sort the samples by class."
             )
         L_w, slices = laplacian(W), class_slices(codes)
+        sizes = None
+        if weights is not None:
+            L_w = counted_laplacian(L_w, weights)
+            sizes = np.bincount(codes, weights).astype(np.float64)
         if len(codes) <= FEW_SAMPLES:
             whole = L_w.toarray()
-            return cls(codes, tuple(whole[s, s] for s in slices), float(mu1), whole, None, centring)
+            blocks = tuple(whole[s, s] for s in slices)
+            return cls(codes, blocks, float(mu1), whole, sizes, centring, weights)
         blocks = tuple(_dense_if_full(L_w[s, s]) for s in slices)
-        return cls(codes, blocks, float(mu1), None, None, centring)
+        return cls(codes, blocks, float(mu1), None, sizes, centring, weights)
 
     @classmethod
     def from_blocks(
-        cls, laplacians: Sequence[Any], codes: Ints, mu1: float, sizes: Floats, centring: float = 1.0
+        cls,
+        laplacians: Sequence[Any],
+        codes: Ints,
+        mu1: float,
+        sizes: Floats,
+        centring: float = 1.0,
+        weights: Floats | None = None,
     ) -> ShiftedGraph:
-        """From L_c of every class, for rows that stand for classes of these sizes."""
+        """From L_c of every class, for rows that stand for classes of these sizes.
+
+        Where rows have ``weights``, L_c is for rows that are times their roots.
+        """
         blocks = tuple(_dense_if_full(L_c) for L_c in laplacians)
         whole: Any = None
         if len(codes) <= FEW_SAMPLES:
@@ -88,6 +107,9 @@ class ShiftedGraph:
                 whole[rows, rows] = _dense(L_c)
         elif len(codes) <= FEW_ROWS and all(sparse.issparse(L_c) for L_c in laplacians):
             whole = sparse.csr_array(sparse.block_diag(laplacians))
+        if weights is not None:
+            weights = weights * (sizes / np.bincount(codes, weights))[codes]
+            return cls(codes, blocks, float(mu1), whole, sizes, centring, weights)
         themselves = np.array_equal(sizes, np.bincount(codes))
         return cls(codes, blocks, float(mu1), whole, None if themselves else sizes, centring)
 
@@ -95,7 +117,7 @@ class ShiftedGraph:
         """μ1 = 1 and no edges: S without its first term."""
         empty = tuple(sparse.csr_array(block.shape) for block in self.blocks)
         whole = None if self.whole is None else sparse.csr_array(self.whole.shape)
-        return ShiftedGraph(self.codes, empty, 1.0, whole, self.sizes, self.centring)
+        return ShiftedGraph(self.codes, empty, 1.0, whole, self.sizes, self.centring, self.weights)
 
     @property
     def n_rows(self) -> int:
@@ -103,13 +125,17 @@ class ShiftedGraph:
         return len(self.codes)
 
     @property
-    def n_samples(self) -> int:
+    def n_samples(self) -> float:
         """N: how many samples the rows stand for."""
+        if self.weights is not None and self.sizes is not None:
+            return float(self.sizes.sum())
         return self.n_rows if self.sizes is None else round(float(self.sizes.sum()))
 
     @cached_property
     def roots(self) -> Floats | None:
         """√w of every row, as a column; None where the rows are the samples."""
+        if self.weights is not None:
+            return np.sqrt(self.weights)[:, np.newaxis]
         if self.sizes is None:
             return None
         return np.sqrt(self.sizes / np.bincount(self.codes))[self.codes, np.newaxis]
@@ -161,6 +187,9 @@ class ShiftedGraph:
         if self.whole is not None:
             n = sizes[self.codes, np.newaxis]
             return [(slice(0, self.n_rows), self.whole, n, 1.0 if roots is None else roots)]
+        if self.weights is not None and roots is not None:
+            own_roots = [roots[rows] for rows in self.slices]
+            return list(zip(self.slices, self.blocks, sizes.tolist(), own_roots, strict=True))
         per_class = np.ones(len(own)) if self.sizes is None else np.sqrt(sizes / own)
         parts = zip(self.slices, self.blocks, sizes.tolist(), per_class.tolist(), strict=True)
         return list(parts)
@@ -171,7 +200,9 @@ class ShiftedGraph:
         return np.asarray(A.sum(axis=0) if roots is None else roots[:, 0] @ A)
 
     def _centred(self, A: Floats, rows: slice) -> Floats:
-        """The rows less the mean of their class."""
+        """The rows less the mean of their class, times √w as they are."""
+        if self.weights is not None:
+            return self._centred_by_weight(A, rows)
         if self.whole is None:
             return A[rows] - A[rows].mean(axis=0)
         starts, own = self._runs
@@ -182,8 +213,18 @@ class ShiftedGraph:
 
     def centred(self, A: Floats) -> Floats:
         """The rows less the means of their classes: what is orthogonal to the class indicators."""
+        if self.weights is not None:
+            return self._centred_by_weight(A, slice(0, self.n_rows))
         starts, own = self._runs
         return np.asarray(A - (np.add.reduceat(A, starts, axis=0) / own)[self.codes])
+
+    def _centred_by_weight(self, A: Floats, rows: slice) -> Floats:
+        assert self.roots is not None
+        assert self.sizes is not None
+        own, roots, codes = A[rows], self.roots[rows], self.codes[rows]
+        first = int(codes[0])
+        means = class_sums(roots * own, codes - first) / self.sizes[first : codes[-1] + 1, np.newaxis]
+        return own - roots * means[codes - first]
 
     @cached_property
     def _runs(self) -> tuple[list[int], Ints]:
@@ -196,7 +237,7 @@ class ShiftedGraph:
 
     def between(self, Y: Floats) -> float:
         """tr(Y'L_b Y), the second term of Eq. (11) without its weight."""
-        return between_class_scatter(Y, self.codes, self.sizes)
+        return between_class_scatter(Y, self.codes, self.sizes, self.weights)
 
     def pull(self, Y: Floats) -> float:
         """tr Y'(diag(n_c) − EE' + 11')Y, the part of S that μ1 weighs, with its centring."""
@@ -208,7 +249,7 @@ class ShiftedGraph:
 
     def contrasts(self, A: Floats) -> Floats:
         """G'A with the orthonormal centred class indicators G: what separates the class means."""
-        return class_contrasts(A, self.codes, self.sizes)
+        return class_contrasts(A, self.codes, self.sizes, self.weights)
 
     def from_contrasts(self, T: Floats) -> Floats:
         """G T: constant in every class."""
@@ -221,14 +262,15 @@ class ShiftedGraph:
         out = np.empty((self.n_rows + 1, K.shape[1]))
         sizes = np.bincount(self.codes) if self.sizes is None else self.sizes
         for rows, L_c, n_c in zip(self.slices, self.blocks, sizes, strict=True):
-            out[rows] = self._class_root(L_c, n_c).T @ K[rows]
+            out[rows] = self._class_root(L_c, n_c, rows).T @ K[rows]
         out[-1] = np.sqrt(self.mu1 * self.centring) * self._total(K)
         return out
 
-    def _class_root(self, L_c: Any, n_c: float) -> Floats:
+    def _class_root(self, L_c: Any, n_c: float, rows: slice) -> Floats:
         dense = _dense(L_c)
         r_c = len(dense)
-        block = dense + self.mu1 * (n_c * np.eye(r_c) - np.full((r_c, r_c), n_c / r_c))
+        root = np.full(r_c, np.sqrt(n_c / r_c)) if self.weights is None else np.sqrt(self.weights[rows])
+        block = dense + self.mu1 * (n_c * np.eye(r_c) - np.outer(root, root))
         values, vectors = np.linalg.eigh(block)
         # ⪰ 0 by construction: what is below zero is rounding
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from nsse._errors import rule_error
+from nsse.graphs.counted import counted_affinity
 from nsse.graphs.neighbors import nearest, symmetric_graph
 
 Floats = NDArray[np.float64]
@@ -21,7 +22,11 @@ Ints = NDArray[np.intp]
 
 
 def gaussian_affinity(
-    D2: Floats, codes: Ints, n_neighbors: int | None = None, beta: float | None = None
+    D2: Floats,
+    codes: Ints,
+    n_neighbors: int | None = None,
+    beta: float | None = None,
+    weights: Floats | None = None,
 ) -> sparse.csr_array:
     """W_w from squared distances, class codes and the neighbour rule above.
 
@@ -35,12 +40,17 @@ def gaussian_affinity(
         Nearest samples of the same class to join; None joins all same-class pairs.
     beta : float or None
         Width of the weights, in the units of ``D2``; None takes the mean squared length of the edges.
+    weights : ndarray of shape (N,) or None
+        How many times every sample counts: W_w is then that of the repeated samples, summed over the
+        copies of a pair (`counted_affinity`).
 
     Returns
     -------
     csr_array of shape (N, N)
         Symmetric, non-negative, zero between classes and on the diagonal.
     """
+    if weights is not None:
+        return counted_affinity(D2, codes, weights, n_neighbors, beta)
     rows, cols = _same_class_edges(D2, codes, n_neighbors)
     lengths = D2[rows, cols]
     width = _mean_length(lengths) if beta is None else beta

@@ -152,18 +152,38 @@ def _typical_square(X: Any) -> float:
     return float(np.quantile(squares[squares > 0], 0.8)) if squares.any() else np.inf
 
 
-def median_distance(D2: Floats) -> float:
+def median_distance(D2: Floats, weights: Floats | None = None) -> float:
     """Median distance over the pairs of distinct points: our unit of length.
+
+    With ``weights`` every point counts as so many, and every pair as their product.
 
     Pairs at distance zero are left out, so that duplicated samples do not change the unit much and
     never make it zero.
     """
     pairs = np.concatenate([D2[i, :i] for i in range(1, len(D2))])
     # Rounding leaves duplicates at a tiny positive distance; they are still no distance at all.
-    distinct = pairs[pairs > SAME_PLACE * pairs.max()]
+    apart = pairs > SAME_PLACE * pairs.max()
+    distinct = pairs[apart]
     if distinct.size == 0:
         raise _all_equal()
+    if weights is not None:
+        counts = np.concatenate([weights[i] * weights[:i] for i in range(1, len(D2))])
+        return float(np.sqrt(weighted_median(distinct, counts[apart])))
     return float(np.sqrt(_median(distinct)))
+
+
+def weighted_median(values: Floats, weights: Floats) -> float:
+    """Of values each of which counts as often as its weight says: half of the weight on either side.
+
+    Where it is exactly half up to a value, the middle between that and the next one.
+    """
+    order = np.argsort(values, kind="stable")
+    reached, half = np.cumsum(weights[order]), float(weights.sum()) / 2.0
+    near = 1e-12 * half
+    place = int(np.searchsorted(reached, half - near))
+    if abs(reached[place] - half) <= near and place + 1 < len(order):
+        return float((values[order[place]] + values[order[place + 1]]) / 2.0)
+    return float(values[order[place]])
 
 
 def _median(values: Floats) -> float:

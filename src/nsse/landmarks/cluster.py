@@ -21,8 +21,17 @@ from numpy.typing import NDArray
 
 from nsse._errors import rule_error
 from nsse.landmarks.moments import BLOCK_ROWS, Keep, Moments, Terms, block_moments
-from nsse.landmarks.sources import BlockSum, HeldRows, by_blocks, checked_rows, stacked, sum_of_blocks
+from nsse.landmarks.sources import (
+    BlockSum,
+    HeldRows,
+    by_blocks,
+    checked_rows,
+    cut,
+    stacked,
+    sum_of_blocks,
+)
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 # First row, number of rows, and the rows themselves as a task.
@@ -75,23 +84,30 @@ class DaskRows(HeldRows):
                 parts.append(self._delayed(_taken)(chunk, inside))
         return stacked(list(self._compute(*parts)))
 
-    def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
+    def moments(
+        self, terms: Terms, codes: Ints, keep: Keep | None = None, counts: Floats | None = None
+    ) -> Moments:
         """Sum over the blocks, two by two; nothing is kept."""
         terms = self._delayed(terms, pure=False)
         sums = [
-            self._delayed(block_moments)(terms, rows, codes[start : start + size])
+            self._delayed(block_moments)(
+                terms, rows, codes[start : start + size], counts=cut(counts, start, size)
+            )
             for start, size, rows in self._blocks()
         ]
         total = self._added(sums)
         # A result may be shared with the scheduler; ours is overwritten later.
         return Moments(*(np.array(part) for part in vars(total).values()))
 
-    def summed(self, function: BlockSum, codes: Ints) -> Any:
+    def summed(self, function: BlockSum, codes: Ints, counts: Floats | None = None) -> Any:
         """Sum over the blocks, two by two."""
         function = self._delayed(function, pure=False)
         block = self._delayed(sum_of_blocks)
         return self._added(
-            [block(function, rows, codes[start : start + size]) for start, size, rows in self._blocks()]
+            [
+                block(function, rows, codes[start : start + size], cut(counts, start, size))
+                for start, size, rows in self._blocks()
+            ]
         )
 
     def _added(self, sums: list[Any]) -> Any:

@@ -13,6 +13,7 @@ from nsse.extensions import Contraction, GaussianExpansion, SingleExpansion, fit
 from nsse.graphs import class_contrasts, class_slices, contrast_values
 from nsse.kernels import KernelRows, check_distinct, median_distance, precision_of, squared_distances
 from nsse.landmarks.centers import Centers
+from nsse.landmarks.duplicates import distinct_rows
 from nsse.landmarks.kept import KeptRows
 from nsse.landmarks.moments import GramMatrices, Terms, gram_matrices
 from nsse.landmarks.neighborhoods import Neighbors
@@ -130,14 +131,16 @@ def fit_centers(
     metric: Contraction | None = None,
     *,
     leave_out: bool = False,
+    weights: Floats | None = None,
 ) -> CenterFit:
     """Embed all rows of a source by a map with the given centres.
 
     ``length_unit`` None is the median distance between samples. Rows and centres are in the units of
     the user; in a metric, all distances are between what it makes of them. With ``leave_out`` the
-    temperature of scores is found, from some rows of the subsample.
+    temperature of scores is found, from some rows of the subsample. ``weights`` say how many times
+    every row counts.
     """
-    counts = np.bincount(codes).astype(np.float64)
+    counts = np.bincount(codes, weights).astype(np.float64)
     centers = chosen.rows if metric is None else metric(chosen.rows)
     n_centers = centers.shape[0]
     least = min(n_centers, 4 * (len(counts) + objective.n_components))
@@ -147,15 +150,17 @@ def fit_centers(
     taken = [rows if metric is None else metric(rows) for rows in _taken(source, parts)]
     sample, rows = parts[0], taken[0]
     check_distinct(rows)
-    unit = _median_of(rows, rng) if length_unit is None else length_unit
-    listener = _listener(watcher, sample, codes, chosen.rows, unit)
-    recorder = Recorder(objective, len(codes), listener)
+    own_weights = _some(weights, sample.rows)
+    unit = _median_of(rows, rng, own_weights) if length_unit is None else length_unit
+    listener = _listener(watcher, sample, codes, chosen.rows, unit, weights)
+    recorder = Recorder(objective, _total(codes, weights), listener)
     sigma, converged, at_bound = search.sigma, True, False
     if sigma is None:
 
         def posed(part: Subsample, its_rows: Any) -> Problem:
             own, some = codes[part.rows], centers[part.centers]
-            return pose_sample(its_rows, own, some, counts, objective, neighbors, unit)
+            its_weights = _some(weights, part.rows)
+            return pose_sample(its_rows, own, some, counts, objective, neighbors, unit, its_weights)
 
         is_thinner = parts[1].size * THINNER <= sample.size
         cheaper = Thinner(posed(parts[1], taken[1])) if is_thinner else None
@@ -168,16 +173,18 @@ def fit_centers(
     plain = KernelRows.at(centers, unit, precision)
     references = _references(plain, rows, codes[sample.rows], sigma)
     kernel = replace(plain, metric=metric)
-    kept_out = _LeftOut.of(sample, rows, codes, chosen) if leave_out else None
+    kept_out = _LeftOut.of(sample, rows, codes, counts, chosen, weights) if leave_out else None
     del rows, taken
     terms = Terms(kernel, sigma, objective.mu1 * counts, references, neighbors)
     kept = KeptRows.where_they_fit(source, terms)
-    solved = _solved(source, codes, terms, objective, kept)
+    solved = _solved(source, codes, terms, objective, kept, weights)
     if kept is not None:
         Y = kept.embedded(solved.found.coef)
     else:
         Y = source.mapped(_map(terms, chosen.rows, solved.found.coef, scale, metric))
-    finished = _finished(Y, codes, terms, scale, solved, objective, recorder, converged, at_bound)
+    finished = _finished(
+        Y, codes, terms, scale, solved, objective, recorder, converged, at_bound, weights
+    )
     if kept_out is None:
         return finished
     return replace(finished, temperature=kept_out.temperature(plain, sigma, solved, objective, counts))
@@ -189,19 +196,33 @@ class _LeftOut:
 
     rows: Any
     codes: Ints
+    weights: Floats
     own: Ints
 
     @classmethod
-    def of(cls, sample: Subsample, rows: Any, codes: Ints, chosen: Centers) -> _LeftOut:
-        """Some rows of the subsample."""
-        among = codes[sample.rows]
-        some = some_of(among, np.bincount(codes).astype(np.float64), np.ones(len(among)))
-        places = sample.rows[some]
-        own = np.full(len(some), -1, dtype=np.intp)
+    def of(
+        cls,
+        sample: Subsample,
+        rows: Any,
+        codes: Ints,
+        sizes: Floats,
+        chosen: Centers,
+        weights: Floats | None,
+    ) -> _LeftOut:
+        """Some rows of the subsample, equal ones together."""
+        among, w = codes[sample.rows], np.ones(len(sample.rows))
+        if weights is not None:
+            w = weights[sample.rows]
+        first, group = distinct_rows(rows, among)
+        own = np.full(len(first), -1, dtype=np.intp)
         if chosen.indices is not None:
-            found = np.minimum(np.searchsorted(chosen.indices, places), len(chosen.indices) - 1)
-            own = np.where(chosen.indices[found] == places, found, -1)
-        return cls(rows[some], among[some], own)
+            found = np.minimum(np.searchsorted(chosen.indices, sample.rows), len(chosen.indices) - 1)
+            is_centre = chosen.indices[found] == sample.rows
+            own[group[is_centre]] = found[is_centre]
+        together = np.bincount(group, w).astype(np.float64)
+        some = some_of(among[first], sizes, together)
+        places = first[some]
+        return cls(rows[places], among[places], together[some], own[some])
 
     def temperature(
         self, kernel: KernelRows, sigma: float, solved: Solved, objective: Objective, counts: Floats
@@ -213,28 +234,42 @@ class _LeftOut:
             smoothness += float(np.finfo(np.float32).eps * np.diag(B).mean())
         regression = IndicatorRegression(B, sums, counts, smoothness, constant_price(len(counts)))
         K = kernel.kernel(kernel.measured(self.rows), sigma).astype(np.float64)
-        ones = np.ones(len(self.codes))
-        scores = regression.left_out(K, self.codes, ones, self.own)
-        return fitted_temperature(scores, self.codes, ones)
+        scores = regression.left_out(K, self.codes, self.weights, self.own)
+        return fitted_temperature(scores, self.codes, self.weights)
 
 
-def _median_of(rows: Any, rng: np.random.Generator) -> float:
+def _some(weights: Floats | None, rows: Ints) -> Floats | None:
+    return None if weights is None else weights[rows]
+
+
+def _total(codes: Ints, weights: Floats | None) -> float:
+    """N: as many rows as there are, or as they count."""
+    return len(codes) if weights is None else float(weights.sum())
+
+
+def _median_of(rows: Any, rng: np.random.Generator, weights: Floats | None) -> float:
     if rows.shape[0] > UNIT_ROWS:
-        rows = rows[np.sort(rng.choice(rows.shape[0], UNIT_ROWS, replace=False))]
+        some = np.sort(rng.choice(rows.shape[0], UNIT_ROWS, replace=False))
+        rows, weights = rows[some], _some(weights, some)
         check_distinct(rows)
-    return median_distance(squared_distances(rows))
+    return median_distance(squared_distances(rows), weights)
 
 
-def _listener(watcher: Watcher, sample: Subsample, codes: Ints, centers: Any, unit: float) -> Listener:
+def _listener(
+    watcher: Watcher, sample: Subsample, codes: Ints, centers: Any, unit: float, weights: Floats | None
+) -> Listener:
     """Passes steps on with what makes a sketch of them: the rows of the search are sorted by class."""
     order = np.argsort(codes[sample.rows], kind="stable")
     rows = sample.rows[order]
-    shares = np.bincount(codes[rows]) / np.bincount(codes)
+    own = _some(weights, rows)
+    shares = (np.bincount(codes[rows], own) / np.bincount(codes, weights))[codes[rows]]
+    if own is not None:
+        shares = shares / own
 
     def told(step: Step, solution: Solution | None) -> bool:
         def sketch() -> Sketch:
             assert solution is not None
-            Y = solution.embedding * np.sqrt(shares)[codes[rows], np.newaxis]
+            Y = solution.embedding * np.sqrt(shares)[:, np.newaxis]
             some = centers[sample.centers]
             scale = solution.sigma * unit
             return Sketch(rows, some, solution.coef, Y, solution.eigenvalues, scale, unit)
@@ -283,7 +318,12 @@ def _references(kernel: KernelRows, rows: Any, codes: Ints, sigma: float) -> Flo
 
 
 def _solved(
-    source: RowSource, codes: Ints, terms: Terms, objective: Objective, kept: KeptRows | None
+    source: RowSource,
+    codes: Ints,
+    terms: Terms,
+    objective: Objective,
+    kept: KeptRows | None,
+    weights: Floats | None,
 ) -> Solved:
     """The coefficients from one pass over the rows.
 
@@ -291,12 +331,12 @@ def _solved(
     solution would look for them. ε times its mean diagonal entry is added to μ2, and taken off the
     eigenvalues again.
     """
-    moments = source.moments(terms, codes, None if kept is None else kept.keep)
+    moments = source.moments(terms, codes, None if kept is None else kept.keep, weights)
     rounding = float(np.finfo(terms.kernel.precision).eps)
     single = terms.kernel.precision == np.float32
     floor = rounding * float(np.diag(moments.spread).mean()) if single else 0.0
-    counts = np.bincount(codes)
-    centring = objective.centring(len(codes), len(counts))
+    counts = np.bincount(codes, weights)
+    centring = objective.centring(_total(codes, weights), len(counts))
     grams = gram_matrices(moments, terms.references, objective.mu1, objective.mu2 + floor, centring)
     start = grams.class_sums.T
     B = _constraint(grams, counts, objective)
@@ -332,20 +372,26 @@ def _finished(
     recorder: Recorder,
     converged: bool,
     at_bound: bool,
+    weights: Floats | None,
 ) -> CenterFit:
     """Signs of the embedding, and what there is to report."""
     kernel, sigma, solution = terms.kernel, terms.sigma, solved.found
-    frame = class_contrasts(Y, codes) if objective.is_of_classes else Y
+    counted = Y if weights is None else Y * np.sqrt(weights)[:, np.newaxis]
+    frame = counted
+    if objective.is_of_classes:
+        sizes = None if weights is None else np.bincount(codes, weights).astype(np.float64)
+        frame = class_contrasts(counted, codes, sizes, weights)
     deviation = frame.T @ frame - np.eye(Y.shape[1])
     noisy = np.abs(np.diag(deviation)) > ALL_NOISE
     if noisy.any():
         raise RankError(int(np.argmax(noisy)), len(noisy))
-    signs = fix_signs(Y, codes)
+    signs = fix_signs(Y, codes, weights)
     coef, Y = solution.coef * signs, Y * signs
     regularity = objective.mu2 * float((coef**2).sum())
     total = float(solved.eigenvalues.sum())
-    classes = objective.mu1 * _class_part(Y, codes, objective)
-    terms_of_step = total - regularity - classes, classes - objective.shift(len(codes)), regularity
+    classes = objective.mu1 * _class_part(Y, codes, objective, weights)
+    shift = objective.shift(_total(codes, weights))
+    terms_of_step = total - regularity - classes, classes - shift, regularity
     excess = total + objective.scale_term(sigma)
     recorder.add("centres", sigma, terms_of_step, excess)
     return CenterFit(
@@ -368,11 +414,13 @@ def _finished(
     )
 
 
-def _class_part(Y: Floats, codes: Ints, objective: Objective) -> float:
+def _class_part(Y: Floats, codes: Ints, objective: Objective, weights: Floats | None) -> float:
     """tr Y'(diag(n_c) − EE' + 11')Y = Σ_c n_c ‖Y_c − mean‖² + ‖1'Y‖², 11' times its centring."""
-    total = Y.sum(axis=0)
-    result = objective.centring(len(codes), int(codes.max()) + 1) * float(total @ total)
+    w = np.ones(len(codes)) if weights is None else weights
+    total = w @ Y
+    result = objective.centring(float(w.sum()), int(codes.max()) + 1) * float(total @ total)
     for c in range(int(codes.max()) + 1):
-        own = Y[codes == c]
-        result += len(own) * float(((own - own.mean(axis=0)) ** 2).sum())
+        own, its = Y[codes == c], w[codes == c]
+        size = float(its.sum())
+        result += size * float((its @ (own - its @ own / size) ** 2).sum())
     return result

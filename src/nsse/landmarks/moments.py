@@ -99,36 +99,53 @@ Keep = Callable[[Ints, Ints, NDArray[Any]], None]
 
 
 def block_moments(
-    terms: Terms, X: Any, codes: Ints, into: Moments | None = None, keep: Keep | None = None
+    terms: Terms,
+    X: Any,
+    codes: Ints,
+    into: Moments | None = None,
+    keep: Keep | None = None,
+    counts: Floats | None = None,
 ) -> Moments:
     """Add the rows of ``X`` to ``into`` (in place; None starts from zero) and return it.
 
-    ``keep`` is given the rows K̂ of every block.
+    ``keep`` is given the rows K̂ of every block; ``counts`` say how many times every row counts.
     """
     total = Moments.zero(*terms.references.shape) if into is None else into
     with one_blas_thread():
         for start in range(0, len(codes), BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
-            _add(terms, X[part], codes[part], total, keep)
+            own = None if counts is None else counts[part]
+            _add(terms, X[part], codes[part], total, keep, own)
     return total
 
 
-def _add(terms: Terms, X: Any, codes: Ints, total: Moments, keep: Keep | None) -> None:
+def _add(
+    terms: Terms, X: Any, codes: Ints, total: Moments, keep: Keep | None, counts: Floats | None
+) -> None:
     order = np.argsort(codes, kind="stable")
-    codes = codes[order]
+    codes, counts = codes[order], None if counts is None else counts[order]
     rows = terms.kernel.measured(X[order])
-    laplacians = within_class_laplacians(rows, codes, terms.neighbors)
+    laplacians = within_class_laplacians(rows, codes, terms.neighbors, counts)
     K = terms.kernel.kernel(rows, terms.sigma)
     spread = np.empty_like(K)
     references = terms.references.astype(K.dtype)
+    plain = K if counts is None or keep is None else np.empty_like(K)  # rows for `keep` have no √w
+    roots = None if counts is None else np.sqrt(counts)[:, np.newaxis].astype(K.dtype)
 
     def fill(part: tuple[slice, Any]) -> None:
         members, L_c = part
         c = codes[members.start]
         own = K[members]
         own -= references[c]
-        total.counts[c] += len(own)
-        total.sums[c] += own.sum(axis=0, dtype=np.float64)
+        if roots is None:
+            total.counts[c] += len(own)
+            total.sums[c] += own.sum(axis=0, dtype=np.float64)
+        else:
+            assert counts is not None
+            plain[members] = own
+            total.counts[c] += counts[members].sum()
+            own *= roots[members]
+            total.sums[c] += (own * roots[members]).sum(axis=0, dtype=np.float64)
         spread[members] = L_c.astype(K.dtype, copy=False) @ own
         spread[members] += terms.pull[c].astype(K.dtype) * own
 
@@ -136,7 +153,7 @@ def _add(terms: Terms, X: Any, codes: Ints, total: Moments, keep: Keep | None) -
     _add_products(K, K, total.scatter)
     _add_products(K, spread, total.spread)
     if keep is not None:
-        keep(order, codes, K)
+        keep(order, codes, plain)
 
 
 def _add_products(A: NDArray[Any], F: NDArray[Any], out: Floats) -> None:

@@ -12,9 +12,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from nsse._threads import in_parallel
-from nsse.graphs import class_slices, laplacian, nearest_columns, symmetric_graph
+from nsse.graphs import (
+    CountedEdges,
+    class_slices,
+    counted_laplacian,
+    laplacian,
+    nearest_columns,
+    symmetric_graph,
+)
 from nsse.kernels import squared_distances_between
 
 Floats = NDArray[np.float64]
@@ -31,9 +39,16 @@ class Neighbors:
     beta: float | None
 
 
-def within_class_laplacians(rows: Any, codes: Ints, neighbors: Neighbors) -> list[Any]:
-    """L_c of every class that is there, from rows sorted by class: sparse, or dense where complete."""
+def within_class_laplacians(
+    rows: Any, codes: Ints, neighbors: Neighbors, counts: Floats | None = None
+) -> list[Any]:
+    """L_c of every class that is there, from rows sorted by class: sparse, or dense where complete.
+
+    Of rows that count several times it is `counted_laplacian`: for rows times √w.
+    """
     runs = class_slices(codes)
+    if counts is not None:
+        return _counted(rows, runs, neighbors, counts)
     number = neighbors.number
     if number is None:
         return _complete(rows, runs, neighbors.beta)
@@ -52,6 +67,23 @@ def within_class_laplacians(rows: Any, codes: Ints, neighbors: Neighbors) -> lis
     width = _width(neighbors.beta, lengths.sum(), lengths.size)
     L = laplacian(symmetric_graph(origin, other, np.exp(-lengths / width), len(codes)))
     return [L[run, run] for run in runs]
+
+
+def _counted(rows: Any, runs: list[slice], neighbors: Neighbors, counts: Floats) -> list[Any]:
+    squares, edges = [], []
+    for run in runs:
+        own = rows[run]
+        D2 = squared_distances_between(own, own).astype(np.float64)
+        squares.append(D2)
+        edges.append(CountedEdges.of(D2, counts[run], neighbors.number))
+    total = sum(float((one.seen * D2).sum()) for one, D2 in zip(edges, squares, strict=True))
+    number = sum(float(one.seen.sum()) + one.directed_twins for one in edges)
+    width = _width(neighbors.beta, total, number)
+    found = []
+    for run, one, D2 in zip(runs, edges, squares, strict=True):
+        W = sparse.csr_array(one.pairs * np.exp(-D2 / width))
+        found.append(counted_laplacian(laplacian(W), counts[run]))
+    return found
 
 
 def _edges(rows: Any, members: slice, panel: slice, n_neighbors: int) -> tuple[Ints, Ints, Floats]:
@@ -87,7 +119,7 @@ def _complete(rows: Any, runs: list[slice], beta: float | None) -> list[NDArray[
     return squares
 
 
-def _width(beta: float | None, total: float, n_edges: int) -> float:
+def _width(beta: float | None, total: float, n_edges: float) -> float:
     """β: the one given, or the mean squared length of the edges."""
     if beta is not None:
         return beta

@@ -117,20 +117,24 @@ class MeasuredRows:
     codes: Ints
     sizes: Floats
     points: Any
+    counts: Floats | None = None
 
     @classmethod
-    def of(cls, rows: Any, codes: Ints, kernel: KernelRows, sizes: Floats) -> MeasuredRows:
-        """Sort and measure."""
+    def of(
+        cls, rows: Any, codes: Ints, kernel: KernelRows, sizes: Floats, counts: Floats | None = None
+    ) -> MeasuredRows:
+        """Sort and measure; ``counts`` are how many times the rows count, beside each other."""
         order = np.argsort(codes, kind="stable")
         points = kernel.measured(rows[order])
         with one_blas_thread():
-            return cls(kernel.squared_distances(points), codes[order], sizes, points)
+            own = None if counts is None else counts[order]
+            return cls(kernel.squared_distances(points), codes[order], sizes, points, own)
 
     def graph(self, neighbors: Neighbors, mu1: float, centring: float) -> ShiftedGraph:
         """S of the rows."""
         with one_blas_thread():
-            laplacians = within_class_laplacians(self.points, self.codes, neighbors)
-        return ShiftedGraph.from_blocks(laplacians, self.codes, mu1, self.sizes, centring)
+            laplacians = within_class_laplacians(self.points, self.codes, neighbors, self.counts)
+        return ShiftedGraph.from_blocks(laplacians, self.codes, mu1, self.sizes, centring, self.counts)
 
 
 def pose_sample(
@@ -141,9 +145,10 @@ def pose_sample(
     objective: Objective,
     neighbors: Neighbors,
     unit: float,
+    counts: Floats | None = None,
 ) -> Problem:
     """The problem of all samples, seen through some rows and some centres."""
-    measured = MeasuredRows.of(rows, codes, KernelRows.at(centers, unit, np.float64), sizes)
+    measured = MeasuredRows.of(rows, codes, KernelRows.at(centers, unit, np.float64), sizes, counts)
     centring = objective.centring(sizes.sum(), len(sizes))
     graph = measured.graph(neighbors, objective.mu1, centring)
     return Problem(measured.D2, graph, objective, is_exact=False)

@@ -19,6 +19,7 @@ from nsse.graphs.metric import (
     WithinScatter,
     class_neighbor_graph,
     complete_scatter,
+    counted_neighbor_graph,
     within_scatter,
 )
 from nsse.graphs.relevance import feature_weights
@@ -34,17 +35,32 @@ MOST_FEATURES = 4096
 
 
 def scatter_of(
-    X: Any, codes: Ints, n_neighbors: int | None, weights: Floats | None = None
+    X: Any,
+    codes: Ints,
+    n_neighbors: int | None,
+    weights: Floats | None = None,
+    counts: Floats | None = None,
 ) -> WithinScatter:
-    """The within-class scatter of samples in memory, their features weighted."""
+    """The within-class scatter of samples in memory, their features weighted.
+
+    ``counts`` say how many times every sample counts.
+    """
     rows = ClassRows.of(weighted(X, weights), codes)
     if n_neighbors is None:
-        return complete_scatter(rows)
+        return complete_scatter(rows, counts)
+    if counts is not None:
+        counted = counted_neighbor_graph(rows, n_neighbors, squared_distances, counts)
+        return within_scatter(rows, *counted)
     return within_scatter(rows, class_neighbor_graph(rows, n_neighbors, squared_distances))
 
 
 def scatter_of_source(
-    source: RowSource, codes: Ints, n_neighbors: int | None, relevance: float, rng: np.random.Generator
+    source: RowSource,
+    codes: Ints,
+    n_neighbors: int | None,
+    relevance: float,
+    rng: np.random.Generator,
+    counts: Floats | None = None,
 ) -> tuple[WithinScatter, Floats]:
     """The same of rows from anywhere, and the weights of their features.
 
@@ -58,11 +74,15 @@ def scatter_of_source(
         weights = np.ones(n_features)
     else:
         X = source.take(some)
-        weights = feature_weights(X, codes[some], relevance)
+        weights = feature_weights(X, codes[some], relevance, _some(counts, some))
     if not of_all:
-        return scatter_of(X, codes[some], n_neighbors, weights), weights
-    total: ScatterSum = source.summed(BlockScatter(n_neighbors, weights), codes)
+        return scatter_of(X, codes[some], n_neighbors, weights, _some(counts, some)), weights
+    total: ScatterSum = source.summed(BlockScatter(n_neighbors, weights), codes, counts)
     return total.decomposed(), weights
+
+
+def _some(counts: Floats | None, rows: Ints) -> Floats | None:
+    return None if counts is None else counts[rows]
 
 
 def weighted(X: Any, weights: Floats | None) -> Any:
@@ -83,9 +103,12 @@ class BlockScatter:
     n_neighbors: int | None
     weights: Floats | None = None
 
-    def __call__(self, X: Any, codes: Ints) -> ScatterSum:
+    def __call__(self, X: Any, codes: Ints, counts: Floats | None = None) -> ScatterSum:
         """Of the edges among these rows."""
         rows = ClassRows.of(weighted(X, self.weights), codes)
         if self.n_neighbors is None:
-            return ScatterSum.complete(rows)
+            return ScatterSum.complete(rows, counts)
+        if counts is not None:
+            counted = counted_neighbor_graph(rows, self.n_neighbors, squared_distances, counts)
+            return ScatterSum.of(rows, *counted)
         return ScatterSum.of(rows, class_neighbor_graph(rows, self.n_neighbors, squared_distances))

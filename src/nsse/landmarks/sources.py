@@ -20,9 +20,10 @@ from sklearn.utils.validation import check_array, column_or_1d
 from nsse._errors import rule_error, rule_message
 from nsse.landmarks.moments import BLOCK_ROWS, Keep, Moments, Terms, block_moments
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 RowMap = Callable[[Any], NDArray[Any]]
-BlockSum = Callable[[Any, Ints], Any]
+BlockSum = Callable[..., Any]  # of rows, their classes and, where they have any, their counts
 
 
 class RowSource(Protocol):
@@ -47,10 +48,15 @@ class RowSource(Protocol):
     def is_local(self) -> bool:
         """Whether the blocks are worked on here, so that something of them can be kept."""
 
-    def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
-        """Sum of `block_moments` over all rows, in their order where they are kept."""
+    def moments(
+        self, terms: Terms, codes: Ints, keep: Keep | None = None, counts: Floats | None = None
+    ) -> Moments:
+        """Sum of `block_moments` over all rows, in their order where they are kept.
 
-    def summed(self, function: BlockSum, codes: Ints) -> Any:
+        ``counts`` say how many times every row counts, here and below.
+        """
+
+    def summed(self, function: BlockSum, codes: Ints, counts: Floats | None = None) -> Any:
         """Sum of a function of rows and their classes over blocks of `BLOCK_ROWS`."""
 
     def mapped(self, function: RowMap) -> NDArray[Any]:
@@ -89,13 +95,15 @@ class ArrayRows(HeldRows):
         """Rows by their index."""
         return self.X[indices]
 
-    def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
+    def moments(
+        self, terms: Terms, codes: Ints, keep: Keep | None = None, counts: Floats | None = None
+    ) -> Moments:
         """Sum over blocks of rows."""
-        return block_moments(terms, self.X, codes, keep=keep)
+        return block_moments(terms, self.X, codes, keep=keep, counts=counts)
 
-    def summed(self, function: BlockSum, codes: Ints) -> Any:
+    def summed(self, function: BlockSum, codes: Ints, counts: Floats | None = None) -> Any:
         """Sum over blocks of rows."""
-        return sum_of_blocks(function, self.X, codes)
+        return sum_of_blocks(function, self.X, codes, counts)
 
     def mapped(self, function: RowMap) -> NDArray[Any]:
         """A function of all rows."""
@@ -129,19 +137,22 @@ class BlockRows:
                 parts.append(X[inside])
         return self._alike(stacked(parts))
 
-    def moments(self, terms: Terms, codes: Ints, keep: Keep | None = None) -> Moments:
+    def moments(
+        self, terms: Terms, codes: Ints, keep: Keep | None = None, counts: Floats | None = None
+    ) -> Moments:
         """Sum over the rows, in one pass."""
         total, start = Moments.zero(*terms.references.shape), 0
         for X in self._regrouped():
-            block_moments(terms, X, codes[start : start + X.shape[0]], into=total, keep=keep)
+            own = codes[start : start + X.shape[0]]
+            block_moments(terms, X, own, total, keep, cut(counts, start, X.shape[0]))
             start += X.shape[0]
         return total
 
-    def summed(self, function: BlockSum, codes: Ints) -> Any:
+    def summed(self, function: BlockSum, codes: Ints, counts: Floats | None = None) -> Any:
         """Sum over the rows, in one pass."""
         starts = range(0, len(codes), BLOCK_ROWS)
         pairs = zip(self._regrouped(), starts, strict=True)
-        return reduce(add, (function(X, codes[start : start + BLOCK_ROWS]) for X, start in pairs))
+        return reduce(add, (_told(function, X, codes, counts, start) for X, start in pairs))
 
     def mapped(self, function: RowMap) -> NDArray[Any]:
         """A function of all rows, in one pass."""
@@ -259,10 +270,22 @@ def by_blocks(function: RowMap, X: Any) -> NDArray[Any]:
     return np.concatenate([function(X[start : start + BLOCK_ROWS]) for start in starts])
 
 
-def sum_of_blocks(function: BlockSum, X: Any, codes: Ints) -> Any:
+def sum_of_blocks(function: BlockSum, X: Any, codes: Ints, counts: Floats | None = None) -> Any:
     """Σ of a function of rows and their classes, `BLOCK_ROWS` at a time."""
-    parts = (slice(start, start + BLOCK_ROWS) for start in range(0, len(codes), BLOCK_ROWS))
-    return reduce(add, (function(X[part], codes[part]) for part in parts))
+    starts = range(0, len(codes), BLOCK_ROWS)
+    blocks = ((X[start : start + BLOCK_ROWS], start) for start in starts)
+    return reduce(add, (_told(function, rows, codes, counts, start) for rows, start in blocks))
+
+
+def _told(function: BlockSum, X: Any, codes: Ints, counts: Floats | None, start: int) -> Any:
+    """A function of a block that begins at a row: told of counts where there are any."""
+    own = codes[start : start + BLOCK_ROWS]
+    return function(X, own) if counts is None else function(X, own, cut(counts, start, BLOCK_ROWS))
+
+
+def cut(counts: Floats | None, start: int, size: int) -> Floats | None:
+    """The counts of some rows; None stays None."""
+    return None if counts is None else counts[start : start + size]
 
 
 def stacked(parts: list[Any]) -> Any:

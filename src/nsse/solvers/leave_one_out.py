@@ -59,7 +59,7 @@ class IndicatorRegression:
 
     @one_blas_thread()
     def left_out(self, rows: Floats, codes: Ints, weights: Floats, own: Ints) -> Floats:
-        """Scores (rows × M) of rows that are among those summed, each without itself.
+        """Scores (rows × M) of rows that are among those summed, each without itself; once only.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class IndicatorRegression:
         """T, class sums and features, with a constant where its price is finite."""
         m = len(self.products)
         if math.isinf(self.constant_price):
-            T = self.products.copy()
+            T = self.products  # used up
             T[np.diag_indices(m)] += self.smoothness
             return T, self.class_sums, rows
         T = np.empty((m + 1, m + 1))
@@ -108,13 +108,14 @@ class IndicatorRegression:
 
 def _factor(T: Floats) -> tuple[Floats, bool]:
     """Cholesky's; where ν is less than the rounding of T, with as much added as that."""
-    added, largest = 0.0, float(np.trace(T))
+    diagonal = np.diag(T).copy()
+    added, largest = 0.0, float(diagonal.sum())
     while True:
         try:
-            moved = T + added * np.eye(len(T)) if added else T
-            return cho_factor(moved, lower=True, check_finite=False)
+            return cho_factor(T, lower=True, check_finite=False)
         except LinAlgError:
             added = max(10.0 * added, EPS * largest)
+            T[np.diag_indices(len(T))] = diagonal + added
 
 
 def some_of(codes: Ints, sizes: Floats, weights: Floats, most: int = MOST_ROWS) -> Ints:
@@ -134,9 +135,11 @@ def regression_of_samples(
     A sample of weight w stands for w equal ones, which share a coefficient; so the penalty of its own is
     divided by w.
     """
-    roots = np.sqrt(weights)
-    features = K * roots
-    weighted = features * roots[:, np.newaxis]  # symmetric
+    features = weighted = K
+    if np.any(weights != 1.0):
+        roots = np.sqrt(weights)
+        features = K * roots
+        weighted = features * roots[:, np.newaxis]  # symmetric
     n_classes = int(codes.max()) + 1
     E = np.eye(n_classes)[codes] * weights[:, np.newaxis]
     with one_blas_thread():

@@ -61,11 +61,11 @@ class Objective:
         """μ3/σ²."""
         return self.mu3 / sigma**2
 
-    def shift_of_one(self, n_samples: int) -> float:
+    def shift_of_one(self, n_samples: float) -> float:
         """μ1 N: what an eigenvalue of ours has more than the paper's; 0 where tr(Y'Y) is not given."""
         return 0.0 if self.is_of_classes else self.mu1 * n_samples
 
-    def shift(self, n_samples: int) -> float:
+    def shift(self, n_samples: float) -> float:
         """μ1 N d: what the shifted ("excess") objective has more than Eq. (11)."""
         return self.shift_of_one(n_samples) * self.n_components
 
@@ -81,6 +81,10 @@ class Workspace:
         self._arrays: dict[str, Floats] = {}
         # From this σ on K was found to be too near to a singular matrix for ``sample_space``.
         self.stiff_from = math.inf
+
+    def clear(self) -> None:
+        """Let go of all of them: nothing more is solved for."""
+        self._arrays.clear()
 
     def array(self, name: str, shape: tuple[int, ...]) -> Floats:
         """The one of this name; its shape must not change."""
@@ -119,15 +123,27 @@ class Problem:
     workspace: Workspace = field(default_factory=Workspace, repr=False, compare=False)
 
     @classmethod
-    def build(cls, D2: Floats, codes: Ints, affinity: Affinity, objective: Objective) -> Problem:
-        """Build the graph and join the parts."""
+    def build(
+        cls,
+        D2: Floats,
+        codes: Ints,
+        affinity: Affinity,
+        objective: Objective,
+        weights: Floats | None = None,
+    ) -> Problem:
+        """Build the graph and join the parts.
+
+        ``weights`` say how many times every sample counts, and ``affinity`` knows them. A sample that
+        counts w times is w rows and w centres: it has w equal coefficients, and ours is √w times each.
+        """
         W = affinity(D2, codes, np.arange(len(codes)))
-        centring = objective.centring(len(codes), int(codes.max()) + 1)
-        graph = ShiftedGraph.from_affinity(W, codes, objective.mu1, centring)
+        n_samples = len(codes) if weights is None else float(weights.sum())
+        centring = objective.centring(n_samples, int(codes.max()) + 1)
+        graph = ShiftedGraph.from_affinity(W, codes, objective.mu1, centring, weights)
         return cls(D2, graph, objective, affinity)
 
     @property
-    def n_samples(self) -> int:
+    def n_samples(self) -> float:
         """N: how many samples the rows stand for."""
         return self.graph.n_samples
 
@@ -137,10 +153,12 @@ class Problem:
         return self.objective.shift(self.n_samples)
 
     def kernel(self, sigma: float) -> HeldKernel:
-        """Ψ(σ), its rows times √w; overwrites the one before."""
+        """Ψ(σ), its rows times √w, and its columns if they are the rows; overwrites the one before."""
         K = gaussian(self.D2, sigma, out=self.workspace.array("K", self.D2.shape))
         if self.graph.roots is not None:
             K *= self.graph.roots
+            if self.is_exact:
+                K *= self.graph.roots.T
         return HeldKernel(K, K if self.is_exact else K.T)
 
     def constraint(self, kernel: HeldKernel) -> HeldKernel | ClassMeans:
@@ -170,7 +188,11 @@ class Problem:
         rebuild = self.affinity
         assert rebuild is not None
         D2 = self.D2[np.ix_(members, members)]
-        codes = self.graph.codes[members]
+        codes, weights = self.graph.codes[members], self.graph.weights
         return Problem.build(
-            D2, codes, lambda d2, c, local: rebuild(d2, c, members[local]), self.objective
+            D2,
+            codes,
+            lambda d2, c, local: rebuild(d2, c, members[local]),
+            self.objective,
+            None if weights is None else weights[members],
         )

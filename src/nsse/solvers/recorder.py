@@ -28,7 +28,7 @@ class Recorder:
     A listener that returns True ends the search: `record` raises `SearchStopped`.
     """
 
-    def __init__(self, objective: Objective, n_samples: int, listener: Listener | None = None) -> None:
+    def __init__(self, objective: Objective, n_samples: float, listener: Listener | None = None) -> None:
         self._objective = objective
         self._shift = objective.shift(n_samples)
         self._n_samples = n_samples

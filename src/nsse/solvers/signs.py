@@ -15,13 +15,15 @@ Ints = NDArray[np.intp]
 TIE = 0.9
 
 
-def fix_signs(Y: Floats, codes: Ints) -> Floats:
+def fix_signs(Y: Floats, codes: Ints, weights: Floats | None = None) -> Floats:
     """Sign (+1 or −1) for every column of ``Y``, whatever the order of the samples.
 
     The first class, in the order of the codes, whose mean is among the largest in magnitude gets a
     positive mean. A column whose class means all vanish is decided by the sum of its largest entries.
+    ``weights`` say how many times every sample counts.
     """
-    means = class_sums(Y, codes) / np.bincount(codes)[:, np.newaxis]
+    counted = Y if weights is None else Y * weights[:, np.newaxis]
+    means = class_sums(counted, codes) / np.bincount(codes, weights)[:, np.newaxis]
     by_class = np.abs(means).max(axis=0) > 1e-3 * np.abs(Y).max(axis=0)
     return np.where(by_class, _sign(_first_large(means)), _sign(_sum_of_large(Y)))
 
