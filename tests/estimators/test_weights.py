@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from nsse import NSSE
+from nsse import NSSE, NSSECV
 from nsse.graphs import gaussian_affinity
 from nsse.graphs.metric import ClassRows, class_neighbor_graph, counted_neighbor_graph
 from nsse.graphs.relevance import feature_weights
@@ -210,3 +210,35 @@ def test_units_and_relevance_are_those_of_repeated_rows():
         assert unit == pytest.approx(median_distance(squared_distances(X[many])), rel=1e-12)
         found = feature_weights(X, y, 0.5, w.astype(float))
         np.testing.assert_allclose(found, feature_weights(X[many], y[many], 0.5), rtol=1e-10)
+
+
+def test_a_search_fits_with_the_weights_of_classes():
+    X, y, _ = counted(n=60)
+    for search in (
+        NSSECV({"sigma": [0.5, 1.0], "class_weight": [None, "balanced"]}, n_repeats=2, n_voters=1),
+        NSSECV(estimator=NSSE(class_weight="balanced"), n_repeats=2, n_voters=2),
+    ):
+        search.fit(X, y)
+        best = search.best_estimator_
+        alone = NSSE(**best.get_params()).fit(X, y)
+        np.testing.assert_array_equal(best.transform(X), alone.transform(X))
+        if search.estimator is not None:
+            assert all(voter.class_weight == "balanced" for voter in search.voters_)
+
+
+def test_points_of_a_grid_are_scored_with_their_weights():
+    rng = np.random.default_rng(0)
+    y = (np.arange(300) % 10 == 0).astype(int)
+    X = rng.normal(size=(300, 5)) + y[:, np.newaxis]
+    grid = {"class_weight": [None, "balanced"]}
+    splits = [(np.arange(150), np.arange(150, 300)), (np.arange(150, 300), np.arange(150))]
+    search = NSSECV(grid, cv=splits, scoring="balanced_accuracy", n_voters=1).fit(X, y)
+    for params, score in zip(
+        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+    ):
+        expected = [
+            balanced_accuracy_score(y[test], NSSE(**params).fit(X[train], y[train]).predict(X[test]))
+            for train, test in splits
+        ]
+        assert score == pytest.approx(np.mean(expected))
+    assert search.best_params_ == {"class_weight": "balanced"}

@@ -85,7 +85,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         eigendecomposition serves all weights, and what falls behind is dropped. What `estimator` sets
         otherwise than NSSE's defaults is kept, and so is what `keep` names. "full" scores a whole grid
         by fits of NSSE. "sequential" is the rule of the paper: one parameter at a time, the others kept
-        at their best values so far. None is "quick" without a `param_grid` and "full" with one.
+        at their best values so far. None is "quick" without a `param_grid` and "full" with one. The
+        `class_weight` of `estimator` is that of all fits, but the closed form of "quick" chooses as if
+        there were none: for small classes take ``scoring="balanced_accuracy"``.
     invariances : sequence, default=None
         Quick search only: sets of invariances (`nsse.invariances`) to choose among, None for none. They
         are compared at the parameters of `estimator`, on the splits that are given or on as many as it

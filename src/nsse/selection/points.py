@@ -43,7 +43,9 @@ class GridPoint:
 
     @property
     def shares(self) -> bool:
-        """Whether it can be had from a sweep: Algorithm 1 goes its own way."""
+        """Whether it can be had from a sweep: Algorithm 1 and weighted classes go their own way."""
+        if self.model.class_weight is not None:
+            return False
         return self.settings.sigma is not None or self.settings.solver == "joint"
 
     def has_centers(self, n_samples: int) -> bool:
