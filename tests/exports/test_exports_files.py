@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import nsse
-from nsse.certificates import SelectivePredictor
+from nsse.certificates import ConformalClassifier, SelectivePredictor
 from nsse.exports import read_header
 from nsse.exports.files import FORMAT, HEADER
 
@@ -105,6 +105,15 @@ def test_a_predictor_that_selects_from_a_pipeline_comes_back(blobs, tmp_path):
     careful = SelectivePredictor(model, coverage=0.8, rejected=-1).fit(blobs.X)
     loaded = saved_and_loaded(careful, tmp_path)
     np.testing.assert_array_equal(loaded.predict(blobs.X + 0.5), careful.predict(blobs.X + 0.5))
+
+
+def test_sets_of_labels_come_back(blobs, tmp_path):
+    plain, scaled = nsse.NSSE(), make_pipeline(StandardScaler(), nsse.NSSE())
+    for model in (plain.fit(blobs.X, blobs.codes), scaled.fit(blobs.X, blobs.codes)):
+        sets = ConformalClassifier(model, alpha=0.2).fit(blobs.X + 0.5, blobs.codes)
+        loaded = saved_and_loaded(sets, tmp_path)
+        np.testing.assert_array_equal(loaded.predict_set(blobs.X), sets.predict_set(blobs.X))
+        np.testing.assert_array_equal(loaded.model.predict_proba(blobs.X), model.predict_proba(blobs.X))
 
 
 def test_what_a_fit_tells_comes_back(blobs, tmp_path):

@@ -7,7 +7,8 @@
 - ``asking``: embedding, label and radius from one evaluation of f;
 - ``jacobians``, ``lipschitz``: Proposition 1, tighter bounds, and the steepest place found;
 - ``theorem``: Theorem 1 of the paper, term by term;
-- ``generalization``, ``rejection``: what radii say on samples with labels, and what they buy.
+- ``generalization``, ``rejection``: what radii say on samples with labels, and what they buy;
+- ``conformal``: sets of labels with a guarantee, under any change below a radius too.
 
 It receives models and asks them for their map: any Gaussian expansion will do. Figures of what it
 returns are in `nsse.report`; the mathematics is in ``docs/certificates.md``.
@@ -29,6 +30,7 @@ from nsse.certificates.theorem import Theorem1, theorem_1
 __all__ = [
     "Answers",
     "Certificate",
+    "ConformalClassifier",
     "Decision",
     "FunctionSpace",
     "GeneralizationReport",
@@ -51,7 +53,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # It has a `fit`, and lives with what has one; here is its public name.
-    if name == "SelectivePredictor":
+    # They have a `fit`, and live with what has one; here are their public names.
+    if name in ("ConformalClassifier", "SelectivePredictor"):
         return getattr(import_module("nsse.estimators"), name)
     raise AttributeError(f"module 'nsse.certificates' has no attribute {name!r}")

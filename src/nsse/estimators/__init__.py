@@ -1,5 +1,6 @@
 """scikit-learn shells: one method, one file. The mathematics lives in the rooms to the left."""
 
+from nsse.estimators._conformal import ConformalClassifier
 from nsse.estimators._isokrr import IsoKRR
 from nsse.estimators._lde import LDE
 from nsse.estimators._lfda import LFDA
@@ -24,6 +25,7 @@ __all__ = [
     "SPE",
     "SUPLAP",
     "ConditioningWarning",
+    "ConformalClassifier",
     "DegenerateEmbeddingWarning",
     "IsoKRR",
     "MReg",

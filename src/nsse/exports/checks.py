@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from nsse.certificates import opened
-from nsse.estimators import NSSE, NYS, SPE, MReg, SelectivePredictor, WithinMetric
+from nsse.estimators import NSSE, NYS, SPE, ConformalClassifier, MReg, SelectivePredictor, WithinMetric
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._learning import Condition
@@ -42,7 +42,7 @@ ASKED = 256
 def check_model(model: Any) -> None:
     """Refuse a model of which a part cannot be what `fit` left; make search trees again."""
     parts = list(parts_of(model))
-    is_ours = isinstance(model, EmbeddingClassifier | SelectivePredictor)
+    is_ours = isinstance(model, EmbeddingClassifier | SelectivePredictor | ConformalClassifier)
     _require(not is_ours or _is_fitted(model), "nothing fitted")
     for part in parts:
         if isinstance(part, np.random.RandomState | np.random.Generator):
@@ -178,6 +178,15 @@ def _check_selective(model: SelectivePredictor) -> None:
     inner = opened(model.model)[1]
     _require(isinstance(inner, EmbeddingClassifier) and _is_fitted(inner), "no model to select from")
     _require(_is_number(model.radius_) and not np.isnan(model.radius_), "a radius that is no number")
+
+
+def _check_conformal(model: ConformalClassifier) -> None:
+    inner, levels = opened(model.model)[1], model.thresholds_
+    _require(isinstance(inner, EmbeddingClassifier) and _is_fitted(inner), "no model to make sets of")
+    fits = isinstance(levels, np.ndarray) and levels.shape == (len(inner.classes_),)
+    _require(fits and levels.dtype.kind == "f", "thresholds that are not one for each class")
+    _require(not np.isnan(levels).any(), "thresholds that are no numbers")
+    _require(np.array_equal(model.classes_, inner.classes_), "sets of other classes")
 
 
 def _check_shifted(points: Shifted) -> None:
@@ -359,6 +368,7 @@ OURS: dict[type, Callable[[Any], None]] = {
     WithinMetric: _check_metric,
     NSSECV: _check_search,
     SelectivePredictor: _check_selective,
+    ConformalClassifier: _check_conformal,
     ClassScores: _check_scores,
     Invariance: _check_invariance,
     NearestSample: _check_nothing,  # looked at as the KNeighborsClassifier that it is
