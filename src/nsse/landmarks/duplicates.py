@@ -10,11 +10,14 @@ from scipy import sparse
 
 Ints = NDArray[np.intp]
 
+SIGN = np.uint64(1) << np.uint64(63)
+
 
 def distinct_rows(X: Any, codes: Ints) -> tuple[Ints, Ints]:
     """The first of every group of equal rows of the same class, and the group of every row.
 
-    Groups come in an order that depends on the rows, not on their places.
+    Groups come in the order of their classes and then of their values, the first feature first, which
+    depends neither on the places of the rows nor on their unit.
     """
     if sparse.issparse(X):
         held: Any = X
@@ -22,11 +25,18 @@ def distinct_rows(X: Any, codes: Ints) -> tuple[Ints, Ints]:
         rows.sum_duplicates()
         rows.eliminate_zeros()
         parts = [slice(rows.indptr[i], rows.indptr[i + 1]) for i in range(len(codes))]
-        keys = [rows.indices[p].tobytes() + rows.data[p].tobytes() for p in parts]
+        keys = [rows.indices[p].astype(">u8").tobytes() + _ordered(rows.data[p]) for p in parts]
     else:
-        keys = [(row + row.dtype.type(0)).tobytes() for row in np.asarray(X)]  # −0 is 0
+        keys = [_ordered(row) for row in np.asarray(X)]
     pairs = list(zip(codes.tolist(), keys, strict=True))
     place = {pair: group for group, pair in enumerate(sorted(set(pairs)))}
     groups = np.array([place[pair] for pair in pairs], dtype=np.intp)
     first = np.unique(groups, return_index=True)[1]
     return first.astype(np.intp), groups
+
+
+def _ordered(values: NDArray[Any]) -> bytes:
+    """Bytes that are in the order of the numbers they stand for, one after another."""
+    bits = (values.astype(np.float64) + 0.0).view(np.uint64)  # −0 is 0
+    # Of negative numbers all bits are turned around, of the others the sign.
+    return np.where(bits & SIGN, ~bits, bits | SIGN).astype(">u8").tobytes()
