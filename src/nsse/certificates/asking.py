@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,8 @@ from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.models import check_certified, map_at, opened
 from nsse.certificates.radii import Certificate, check_bound
 from nsse.certificates.steps import NotAffineError, Passage, affine_of
-from nsse.certificates.votes import vote_radii, winners
+from nsse.certificates.votes import agreeing, vote_radii, winners
+from nsse.extensions import ClassScores, NearestSample
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +44,8 @@ class Answers:
     model_radius : ndarray of shape (n_samples,) or None
         Radii of changes to what the model takes, behind the steps of a pipeline: there even where one
         of these is not affine. Without steps the same as `radius`.
+    chances : callable
+        Gives `probabilities`.
     """
 
     embedding: NDArray[Any]
@@ -50,6 +54,12 @@ class Answers:
     unproved: str
     training: NDArray[Any]
     model_radius: Floats | None = None
+    chances: Callable[[], Floats | None] = field(default=lambda: None, repr=False, compare=False)
+
+    @cached_property
+    def probabilities(self) -> Floats | None:
+        """What `predict_proba` gives, computed when asked for; None where it would be 0 or 1."""
+        return self.chances()
 
     @cached_property
     def distance(self) -> Floats:
@@ -92,13 +102,24 @@ def answers_behind(before: list[Any], last: Any, X: Any, bound: str | None = "di
     if len(said) == 1:
         return best
     votes = np.column_stack([np.searchsorted(last.classes_, one.label) for one in said])
+    won = winners(votes)
+
+    def chances() -> Floats | None:
+        told = [one.probabilities for one in said]
+        known = [
+            p if p is not None else np.eye(len(last.classes_))[v]
+            for p, v in zip(told, votes.T, strict=True)
+        ]
+        return agreeing(np.mean(known, axis=0), won)
+
     return Answers(
         best.embedding,
-        last.classes_[winners(votes)],
+        last.classes_[won],
         _of_the_vote(votes, [one.radius for one in said]),
         next((one.unproved for one in said if one.unproved), ""),
         best.training,
         _of_the_vote(votes, [one.model_radius for one in said]),
+        chances,
     )
 
 
@@ -195,19 +216,39 @@ def _said(
         embedding = np.asarray(model.transform(X))
         unproved = f"Nothing is proved about the map of {type(model).__name__}."
         label = np.asarray(model.classifier_.predict(embedding))
-        return Answers(embedding, label, None, unproved, model.embedding_)
+        chances = _chances(model, embedding, label)
+        return Answers(embedding, label, None, unproved, model.embedding_, chances=chances)
     values, dtype = map_at(model, X)
     embedding = values.astype(dtype, copy=False)
     try:
         decision = decision_of(model)
     except ValueError as error:  # nothing is known of its classifier
         label = np.asarray(model.classifier_.predict(embedding))
-        return Answers(embedding, label, None, str(error), model.embedding_)
+        chances = _chances(model, embedding, label)
+        return Answers(embedding, label, None, str(error), model.embedding_, chances=chances)
     label = np.asarray(decision.labels(embedding))
+    chances = _chances(model, embedding, label)
     if bound is None:
-        return Answers(embedding, label, None, "No radii were asked for.", model.embedding_)
+        return Answers(
+            embedding, label, None, "No radii were asked for.", model.embedding_, chances=chances
+        )
     certificate = Certificate(FunctionSpace.of(model.expansion_), decision)
     there = certificate.radius_of(values, label, dtype, bound)
     seen = there if in_metric else certificate.in_units_of_samples(there)
     radius = seen if passage is None else passage.in_units_of_samples(there, model.expansion_.metric)
-    return Answers(embedding, label, radius, "", model.embedding_, seen)
+    return Answers(embedding, label, radius, "", model.embedding_, seen, chances)
+
+
+def _chances(model: Any, embedding: NDArray[Any], label: NDArray[Any]) -> Callable[[], Floats | None]:
+    """What asks the classifier for probabilities, if it has any that are more than the label."""
+    classifier = model.classifier_
+
+    def chances() -> Floats | None:
+        if not hasattr(classifier, "predict_proba") or isinstance(classifier, NearestSample):
+            return None
+        if isinstance(classifier, ClassScores) and classifier.temperature is None:
+            return None
+        codes = np.searchsorted(model.classes_, label).astype(np.intp)
+        return agreeing(np.asarray(classifier.predict_proba(embedding)), codes)
+
+    return chances

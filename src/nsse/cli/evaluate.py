@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from nsse.certificates import Answers
 
+# Edges of the reliability curve.
+PROBABILITIES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 REFUSED = (0.1, 0.2)  # shares of the predictions
 MOST = 10  # classes in a list
 
@@ -61,6 +63,7 @@ def evaluate(
         confusion = _confusion(opened.last.classes_, inputs.y, said.label)
         screen.result = _result(confusion)
         _tell(screen, confusion)
+        _tell_probabilities(screen, said, opened.last.classes_, inputs.y)
         _tell_coverage(screen, said, inputs.y)
 
 
@@ -144,6 +147,30 @@ def _mistakes(confusion: Confusion, worst: list[int]) -> Table:
 def _share(confusion: Confusion, i: int) -> str:
     total = confusion.totals[i]
     return f"{100 * confusion.wrong[i] / total:.1f} %" if total else "–"
+
+
+def _tell_probabilities(screen: Screen, said: Answers, classes: Any, y: Any) -> None:
+    """How good the probabilities are, and how often labels of some probability are right."""
+    import numpy as np
+
+    from nsse.certificates.reliability import log_loss, reliability_curve
+
+    P = said.probabilities
+    if P is None:
+        return
+    codes = np.searchsorted(classes, y)
+    curve = reliability_curve(P.max(axis=1), said.label == y, PROBABILITIES)
+    screen.result["log_loss"] = log_loss(P, codes)
+    screen.result["reliability"] = [
+        {"from": low, "to": high, "n_samples": n, "probability": mean, "right": right}
+        for low, high, n, mean, right in curve
+    ]
+    screen.say(f"Log-loss {screen.result['log_loss']:.3f}; how often labels of a probability are right:")
+    numbers = ("probability", "samples", "mean", "right")
+    table = plain_table(*numbers, right=numbers)
+    for low, high, n, mean, right in curve:
+        table.add_row(f"{low:g} to {high:g}", str(n), f"{100 * mean:.1f} %", f"{100 * right:.1f} %")
+    screen.show(table)
 
 
 def _tell_coverage(screen: Screen, said: Answers, y: Any) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nsse.datasets import Inputs
 
 SHOWN = 20  # rows on the screen
-OURS = ("label", "distance", "radius")  # columns of ours, whose names no other has
+OURS = ("label", "probability", "distance", "radius")  # columns of ours, whose names no other has
 
 Columns = dict[str, list[Any]]
 
@@ -34,11 +34,12 @@ def predict(
     skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
-    """Label new samples, with two measures of trust.
+    """Label new samples, with three measures of trust.
 
-    DISTANCE is that to the nearest training sample in the embedding. RADIUS is certified: no change of
-    the prepared sample by less than it changes the label. Of a model that scales columns it is in the
-    units of the columns as they are, and RADIUS_SCALED in those of the scaled ones.
+    PROBABILITY is that of the label, where the model knows more than the label. DISTANCE is that to the
+    nearest training sample in the embedding. RADIUS is certified: no change of the prepared sample by
+    less than it changes the label. Of a model that scales columns it is in the units of the columns as
+    they are, and RADIUS_SCALED in those of the scaled ones.
     """
     with running(as_json) as screen:
         if out is not None:
@@ -50,10 +51,10 @@ def predict(
 
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
             said = answers(opened.model, inputs.X)
-            columns = first_column(inputs) | {
-                "label": said.label.tolist(),
-                "distance": said.distance.tolist(),
-            }
+            columns = first_column(inputs) | {"label": said.label.tolist()}
+            if said.probabilities is not None:
+                columns["probability"] = said.probabilities.max(axis=1).tolist()
+            columns["distance"] = said.distance.tolist()
         if said.model_radius is not None:
             columns["radius"] = (said.model_radius if said.radius is None else said.radius).tolist()
         if opened.before and said.radius is not None and said.model_radius is not None:

@@ -43,7 +43,8 @@ def exact_temperature(posed: Posed, sigma: float, first: Ints, groups: Ints) -> 
     problem, place = posed.problem, np.argsort(posed.order)
     objective, graph = problem.objective, problem.graph
     own = np.ones(len(groups)) if graph.weights is None else graph.weights[place]
-    weights, some = np.bincount(groups, own).astype(np.float64), place[first]
+    order = np.argsort(place[first])  # as they lie in the problem: nothing is copied without need
+    weights, some = np.bincount(groups, own).astype(np.float64)[order], place[first[order]]
     codes, D2 = graph.codes[some], problem.D2
     problem.workspace.clear()
     if len(some) < len(D2) or np.any(np.diff(some) != 1):

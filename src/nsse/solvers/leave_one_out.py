@@ -31,6 +31,7 @@ Ints = NDArray[np.intp]
 EPS = float(np.finfo(np.float64).eps)
 # Samples that are left out: a temperature needs no more, and each costs two triangular solves.
 MOST_ROWS = 1000
+PANEL = 128  # of them at a time
 
 
 @dataclass(frozen=True)
@@ -70,19 +71,35 @@ class IndicatorRegression:
         own : ndarray of int, shape (r,)
             Which feature is a row's own and goes with it; −1 where none is.
         """
-        T, sums, features = self._with_constant(rows)
+        T, sums = self._with_constant()
         factor = _factor(T)
         c = cho_solve(factor, sums.T, check_finite=False)  # features × M
-        half = solve_triangular(factor[0], features.T, lower=True, check_finite=False)
+        found = [
+            self._some_left_out(factor, c, rows[part], codes[part], weights[part], own[part])
+            for part in (slice(start, start + PANEL) for start in range(0, len(codes), PANEL))
+        ]
+        return np.concatenate(found) if found else np.empty((0, len(self.sizes)))
+
+    def _some_left_out(
+        self,
+        factor: tuple[Floats, bool],
+        c: Floats,
+        rows: Floats,
+        codes: Ints,
+        weights: Floats,
+        own: Ints,
+    ) -> Floats:
+        features = rows if len(c) == rows.shape[1] else np.c_[rows, np.ones(len(rows))]
+        half = _solved(factor, features.T)
         targets, w = np.eye(len(self.sizes))[codes], weights[:, np.newaxis]
         h = np.einsum("ij,ij->j", half, half)[:, np.newaxis]
         rest = np.maximum(1.0 - w * h, EPS)  # positive but for rounding
         p = (features @ c - w * h * targets) / rest
         centres = np.flatnonzero(own >= 0)
         if centres.size:
-            unit = np.zeros((len(T), len(centres)))
+            unit = np.zeros((len(c), len(centres)))
             unit[own[centres], np.arange(len(centres))] = 1.0
-            unit = solve_triangular(factor[0], unit, lower=True, overwrite_b=True, check_finite=False)
+            unit = _solved(factor, unit)
             a = np.einsum("ij,ij->j", unit, unit)[:, np.newaxis]
             F = np.einsum("ij,ij->j", unit, half[:, centres])[:, np.newaxis]
             v, left = w[centres], rest[centres]
@@ -91,31 +108,38 @@ class IndicatorRegression:
         shares = (self.sizes - w * targets) / (self.sizes.sum() - w)
         return np.asarray(shares + p - p.sum(axis=1, keepdims=True) * shares)
 
-    def _with_constant(self, rows: Floats) -> tuple[Floats, Floats, Floats]:
-        """T, class sums and features, with a constant where its price is finite."""
+    def _with_constant(self) -> tuple[Floats, Floats]:
+        """T and class sums, with a constant where its price is finite."""
         m = len(self.products)
         if math.isinf(self.constant_price):
             T = self.products  # used up
             T[np.diag_indices(m)] += self.smoothness
-            return T, self.class_sums, rows
+            return T, self.class_sums
         T = np.empty((m + 1, m + 1))
         T[:m, :m] = self.products
         T[m, :m] = T[:m, m] = self.class_sums.sum(axis=0)
         T[m, m] = self.sizes.sum() + self.constant_price
         T[np.arange(m), np.arange(m)] += self.smoothness
-        return T, np.c_[self.class_sums, self.sizes], np.c_[rows, np.ones(len(rows))]
+        return T, np.c_[self.class_sums, self.sizes]
 
 
 def _factor(T: Floats) -> tuple[Floats, bool]:
-    """Cholesky's; where ν is less than the rounding of T, with as much added as that."""
+    """Cholesky's, in the place of T; where ν is less than the rounding of T, with as much added."""
     diagonal = np.diag(T).copy()
     added, largest = 0.0, float(diagonal.sum())
     while True:
         try:
-            return cho_factor(T, lower=True, check_finite=False)
+            # Its transpose, stored by columns, is taken as it is, and one half of it overwritten.
+            return cho_factor(T.T, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             added = max(10.0 * added, EPS * largest)
+            for i in range(1, len(T)):
+                T[:i, i] = T[i, :i]  # from the other half
             T[np.diag_indices(len(T))] = diagonal + added
+
+
+def _solved(factor: tuple[Floats, bool], A: Floats) -> Floats:
+    return np.asarray(solve_triangular(factor[0], A, lower=True, check_finite=False))
 
 
 def some_of(codes: Ints, sizes: Floats, weights: Floats, most: int = MOST_ROWS) -> Ints:
