@@ -128,3 +128,17 @@ def test_probabilities_survive_a_pickle_and_an_older_state():
     older = type(model.classifier_).__new__(type(model.classifier_))
     older.__setstate__({name: value for name, value in state.items() if name != "temperature"})
     assert set(np.unique(older.predict_proba(model.embedding_))) == {0.0, 1.0}
+
+
+def test_copies_are_left_out_with_their_sample():
+    """A copy that stays would tell the label of its original, and nothing would be in doubt."""
+    X, y = load_digits(return_X_y=True)
+    plain = NSSE().fit(X[:150], y[:150]).classifier_.temperature
+    copied = NSSE(invariances=nearly_equal).fit(X[:150], y[:150]).classifier_.temperature
+    repeated = NSSE().fit(np.repeat(X[:150], 2, axis=0), np.repeat(y[:150], 2)).classifier_.temperature
+    assert copied == pytest.approx(plain, rel=0.3)
+    assert repeated == pytest.approx(plain, rel=0.3)
+
+
+def nearly_equal(X):
+    return [X + 0.01]
