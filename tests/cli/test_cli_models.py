@@ -10,6 +10,7 @@ import numpy as np
 import polars
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.metrics import log_loss
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -231,15 +232,33 @@ def test_predict_writes_labels_distances_and_radii(ending, iris, fitted, tmp_pat
     out = tmp_path / f"labels.{ending}"
     result = run("predict", fitted[0], folder / "test.csv", "--out", out)
     frame = getattr(polars, f"read_{ending}")(out)
-    assert frame.columns == ["row", "label", "distance", "radius"]
+    assert frame.columns == ["row", "label", "probability", "distance", "radius"]
     model = nsse.NSSE().fit(X, y)
     embedded = model.transform(X_new)
     brute = np.sqrt(((embedded[:, None] - model.embedding_) ** 2).sum(axis=2)).min(axis=1)
     assert frame["row"].to_list() == list(range(1, 76))
     assert frame["label"].to_list() == model.predict(X_new).tolist()
     np.testing.assert_allclose(frame["distance"], brute, rtol=1e-9)
+    np.testing.assert_allclose(frame["probability"], model.predict_proba(X_new).max(axis=1), rtol=1e-9)
     np.testing.assert_allclose(frame["radius"], model.certified_radius(X_new), rtol=1e-12)
     assert f"Wrote {out}: 75 rows." in result.stdout
+
+
+def test_evaluate_tells_how_good_probabilities_are(iris, fitted):
+    folder, X, y, X_new, y_new = iris
+    result = told("evaluate", fitted[0], folder / "test.csv")
+    model = nsse.NSSE().fit(X, y)
+    assert result["log_loss"] == pytest.approx(log_loss(y_new, model.predict_proba(X_new)), rel=1e-9)
+    parts = result["reliability"]
+    assert sum(part["n_samples"] for part in parts) == len(y_new)
+    right = sum(part["n_samples"] * part["right"] for part in parts)
+    assert right == pytest.approx((model.predict(X_new) == y_new).sum())
+    for part in parts:
+        assert part["from"] <= part["probability"] <= part["to"]
+    assert (
+        "how often labels of a probability are right"
+        in run("evaluate", fitted[0], folder / "test.csv").stdout
+    )
 
 
 def test_predict_shows_or_tells_what_it_does_not_write(iris, fitted):
@@ -249,7 +268,7 @@ def test_predict_shows_or_tells_what_it_does_not_write(iris, fitted):
     result = told("predict", fitted[0], folder / "test.csv")
     assert len(result["predictions"]) == 75
     assert sum(result["labels"].values()) == 75
-    assert set(result["predictions"][0]) == {"row", "label", "distance", "radius"}
+    assert set(result["predictions"][0]) == {"row", "label", "probability", "distance", "radius"}
 
 
 def test_radii_of_a_pipeline_hold_for_the_columns_as_they_are(iris, tmp_path):
@@ -377,6 +396,7 @@ def test_images_go_all_the_way(photos, tmp_path):
             "name": mugs[0]["name"],
             "label": mugs[0]["label"],
             # Alone, a point is the same up to rounding.
+            "probability": pytest.approx(float(mugs[0]["probability"]), rel=1e-9),
             "distance": pytest.approx(float(mugs[0]["distance"]), rel=1e-9),
             "radius": pytest.approx(float(mugs[0]["radius"]), rel=1e-9),
         }

@@ -205,7 +205,7 @@ def test_from_a_spreadsheet_to_a_report(plants, tmp_path):
     run("predict", model, plants / "new.csv", "--out", labels)
     rows = rows_of(labels)
     assert [row["Pflanze_ID"] for row in rows] == [str(500 + k) for k in range(15)]
-    assert list(rows[0]) == ["Pflanze_ID", "label", "distance", "radius", "radius_scaled"]
+    assert list(rows[0]) == ["Pflanze_ID", "label", "probability", "distance", "radius", "radius_scaled"]
     found = told("evaluate", model, plants / "new.csv")
     assert (found["n_samples"], found["n_wrong"]) == (
         15,
