@@ -216,6 +216,8 @@ def test_the_best_few_vote():
         expected.append(next(label for label in row if counts[label] == max(counts.values())))
     np.testing.assert_array_equal(search.predict(NEW), expected)
     shares = np.mean([[b == c for c in search.classes_] for b in np.transpose(ballots)], axis=-1)
+    n_voters, n_classes = len(ballots), len(search.classes_)
+    shares = (n_voters * shares + 1 / n_classes) / (n_voters + 1)  # nearest neighbours may all err
     np.testing.assert_allclose(search.predict_proba(NEW), shares)
     assert any(len(set(row)) > 1 for row in np.transpose(ballots)), "they never disagree: nothing tested"
 

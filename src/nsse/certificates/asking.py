@@ -18,8 +18,8 @@ from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.models import check_certified, map_at, opened
 from nsse.certificates.radii import Certificate, check_bound
 from nsse.certificates.steps import NotAffineError, Passage, affine_of
-from nsse.certificates.votes import agreeing, vote_radii, winners
-from nsse.extensions import ClassScores, NearestSample
+from nsse.certificates.votes import agreeing, vote_chances, vote_radii, winners
+from nsse.extensions import knows_more
 
 Floats = NDArray[np.float64]
 
@@ -105,12 +105,7 @@ def answers_behind(before: list[Any], last: Any, X: Any, bound: str | None = "di
     won = winners(votes)
 
     def chances() -> Floats | None:
-        told = [one.probabilities for one in said]
-        known = [
-            p if p is not None else np.eye(len(last.classes_))[v]
-            for p, v in zip(told, votes.T, strict=True)
-        ]
-        return agreeing(np.mean(known, axis=0), won)
+        return vote_chances([one.probabilities for one in said], votes, len(last.classes_))
 
     return Answers(
         best.embedding,
@@ -244,9 +239,7 @@ def _chances(model: Any, embedding: NDArray[Any], label: NDArray[Any]) -> Callab
     classifier = model.classifier_
 
     def chances() -> Floats | None:
-        if not hasattr(classifier, "predict_proba") or isinstance(classifier, NearestSample):
-            return None
-        if isinstance(classifier, ClassScores) and classifier.temperature is None:
+        if not knows_more(classifier):
             return None
         codes = np.searchsorted(model.classes_, label).astype(np.intp)
         return agreeing(np.asarray(classifier.predict_proba(embedding)), codes)

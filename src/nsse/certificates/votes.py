@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,6 +41,27 @@ def agreeing(shares: Floats, won: Ints) -> Floats:
     raised[off, won[off]] = raised[off].max(axis=1) * (1.0 + CASTING)
     raised[off] /= raised[off].sum(axis=1, keepdims=True)
     return raised
+
+
+def vote_chances(told: Sequence[Floats | None], votes: Ints, n_classes: int) -> Floats:
+    """The mean of the probabilities of voters, the winner's not below the others'.
+
+    Parameters
+    ----------
+    told : sequence of ndarrays of shape (n_samples, n_classes), or None
+        Of every voter; None of one that knows its label alone. Of V voters, such a one is sure of it to
+        V/(V + 1), and for the rest of nothing: all of them together may err.
+    votes : ndarray of shape (n_samples, n_voters)
+        Codes of labels; voters in the order of their rank.
+    n_classes : int
+        Number of codes.
+    """
+    sure = len(told) / (len(told) + 1.0)
+    known = [
+        sure * np.eye(n_classes)[codes] + (1.0 - sure) / n_classes if P is None else P
+        for P, codes in zip(told, votes.T, strict=True)
+    ]
+    return agreeing(np.mean(known, axis=0), winners(votes))
 
 
 def vote_radii(votes: Ints, radii: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """Maps a new x: the out-of-sample extensions of embeddings, and what reads its class there."""
 
 from nsse.extensions.linear import Contraction, linear_map, shorten
-from nsse.extensions.margins import class_margins, has_margins
+from nsse.extensions.margins import class_margins, has_margins, knows_more
 from nsse.extensions.nearest import (
     NearestSample,
     nearest_labels,
@@ -36,6 +36,7 @@ __all__ = [
     "has_margins",
     "interpolate",
     "kernel_ridge",
+    "knows_more",
     "linear_map",
     "nearest_labels",
     "nearest_own_and_other",

@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 
 from nsse._compat import remembered_neighbors
 from nsse.extensions.nearest import NearestSample, nearest_of_classes
+from nsse.extensions.scores import ClassScores
 from nsse.extensions.temperature import as_columns
 from nsse.kernels import Shifted
 
@@ -25,6 +26,13 @@ def has_margins(classifier: Any) -> bool:
     if classifier is None or isinstance(classifier, str | NearestCentroid):
         return True
     return hasattr(classifier, "decision_function") or hasattr(classifier, "predict_proba")
+
+
+def knows_more(classifier: Any) -> bool:
+    """Whether a fitted classifier has probabilities other than 0 and 1."""
+    if isinstance(classifier, ClassScores):
+        return classifier.temperature is not None
+    return hasattr(classifier, "predict_proba") and not isinstance(classifier, NearestSample)
 
 
 def class_margins(classifier: Any, Y: NDArray[Any]) -> Any:

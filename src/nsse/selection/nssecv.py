@@ -398,9 +398,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes: the mean of those of the voters, so that `predict` agrees.
 
-        Voters that know only 0 and 1, as the nearest neighbour, make it the shares of votes. Where the
-        majority is for another class than the mean, its probability is raised above the largest by a
-        part in a billion, and all are divided by their sum. A single voter gives its own.
+        A voter by the nearest neighbour, one of V, gives its label V/(V + 1) and the rest to all classes
+        alike. Where the majority is for another class than the mean, its probability is raised above the
+        largest by a part in a billion, and all are divided by their sum. A single voter gives its own.
 
         Parameters
         ----------

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
-from nsse.certificates.votes import agreeing, winners
-from nsse.extensions import as_columns
+from nsse.certificates.votes import vote_chances
+from nsse.extensions import as_columns, knows_more
 from nsse.selection.points import with_params
 from nsse.selection.search import Scores
 
@@ -43,23 +43,17 @@ def share_centers(voting: Sequence[Any]) -> None:
 def vote_probabilities(voting: Sequence[Any], classes: NDArray[Any], X: Any) -> NDArray[np.float64]:
     """The mean of the voters' probabilities, the winner's not below the others'.
 
-    A voter that has none, or only 0 and 1, gives its vote: where all do, it is their shares. A single
-    voter gives its own probabilities.
+    A voter that has none gives its vote (`vote_chances`). A single voter gives its own probabilities.
     """
     if len(voting) == 1:
         return np.asarray(voting[0].predict_proba(X))
     votes, told = [], []
     for model in voting:
         embedded = model._embed(X)  # the map once for both
-        codes = np.searchsorted(classes, model.classifier_.predict(embedded))
-        votes.append(codes)
-        told.append(
-            model.classifier_.predict_proba(embedded)
-            if hasattr(model.classifier_, "predict_proba")
-            else np.eye(len(classes))[codes]
-        )
-    won = winners(np.column_stack(votes))
-    return agreeing(np.mean(told, axis=0), won)
+        reader = model.classifier_
+        votes.append(np.searchsorted(classes, reader.predict(embedded)))
+        told.append(reader.predict_proba(embedded) if knows_more(reader) else None)
+    return vote_chances(told, np.column_stack(votes), len(classes))
 
 
 def vote_margins(voting: Sequence[Any], classes: NDArray[Any], X: Any) -> Any:
