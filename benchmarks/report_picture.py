@@ -31,7 +31,7 @@ COLORS = 256  # enough for a page of few hues, and a third of the bytes
 
 COMMANDS = (
     "datasets objects --out photos",
-    "fit photos/train --out photos.nsse",
+    "fit photos/train --augment rotate,mirror --out photos.nsse",
     "report photos.nsse photos/test --out photos.html",
 )
 
