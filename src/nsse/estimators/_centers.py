@@ -203,8 +203,10 @@ def _places(source: RowSource, codes: Ints, is_weighted: bool) -> Ints:
     Then, and where samples are weighted, they come in an order that no repetition changes.
     """
     n_samples = source.shape[0]
-    if n_samples > BLOCK_ROWS or not isinstance(source, ArrayRows):
+    held = isinstance(source, ArrayRows) and (source.is_sparse or isinstance(source.X, np.ndarray))
+    if n_samples > BLOCK_ROWS or not held:
         return np.arange(n_samples)
+    assert isinstance(source, ArrayRows)
     first = distinct_rows(source.X, codes)[0]
     return first if is_weighted or len(first) < n_samples else np.arange(n_samples)
 
