@@ -13,7 +13,7 @@ from nsse.estimators._posing import Posed
 from nsse.estimators._settings import Settings
 from nsse.extensions import ClassScores, fitted_temperature, total_scatters
 from nsse.kernels import gaussian
-from nsse.solvers.leave_one_out import regression_of_samples, some_of
+from nsse.solvers.leave_one_out import MOST_SAMPLES, regression_of_samples, some_of
 from nsse.solvers.problem import constant_price
 
 Ints = NDArray[np.intp]
@@ -39,12 +39,17 @@ def exact_temperature(posed: Posed, sigma: float, first: Ints, groups: Ints) -> 
     """τ of the scores of an exact fit, from those that its samples have where each is left out.
 
     Equal samples are left out together: ``first`` of every group, and the ``groups`` of the samples.
+    Of many samples the regression has a part, of all classes alike: a temperature needs no more, and
+    the whole one would take as long as the fit.
     """
     problem, place = posed.problem, np.argsort(posed.order)
     objective, graph = problem.objective, problem.graph
     own = np.ones(len(groups)) if graph.weights is None else graph.weights[place]
     order = np.argsort(place[first])  # as they lie in the problem: nothing is copied without need
     weights, some = np.bincount(groups, own).astype(np.float64)[order], place[first[order]]
+    if len(some) > MOST_SAMPLES:  # they lie class by class
+        part = np.linspace(0, len(some) - 1, MOST_SAMPLES).astype(np.intp)
+        weights, some = weights[part], some[part]
     codes, D2 = graph.codes[some], problem.D2
     problem.workspace.clear()
     if len(some) < len(D2) or np.any(np.diff(some) != 1):

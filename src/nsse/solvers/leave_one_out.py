@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+from scipy.linalg.blas import dsyrk
 
 from nsse._threads import one_blas_thread
 
@@ -29,8 +30,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 EPS = float(np.finfo(np.float64).eps)
-# Samples that are left out: a temperature needs no more, and each costs two triangular solves.
-MOST_ROWS = 1000
+# Samples of an exact fit that the regression is made of, and those that are left out: a temperature
+# needs no more, and each costs two triangular solves.
+MOST_SAMPLES, MOST_ROWS = 1000, 500
 PANEL = 128  # of them at a time
 
 
@@ -151,6 +153,13 @@ def some_of(codes: Ints, sizes: Floats, weights: Floats, most: int = MOST_ROWS) 
     return np.sort(order).astype(np.intp)
 
 
+def _gram(A: Floats) -> Floats:
+    """A'A, both halves, for the work of one."""
+    half = np.asarray(dsyrk(1.0, A.T, lower=1))  # by columns: its transpose is stored by rows
+    half += np.tril(half, -1).T
+    return half.T
+
+
 def regression_of_samples(
     K: Floats, codes: Ints, weights: Floats, smoothness: float, constant_price: float
 ) -> tuple[IndicatorRegression, Floats]:
@@ -167,7 +176,7 @@ def regression_of_samples(
     n_classes = int(codes.max()) + 1
     E = np.eye(n_classes)[codes] * weights[:, np.newaxis]
     with one_blas_thread():
-        products = weighted.T @ weighted
+        products = _gram(weighted)
         sums = E.T @ features
     sizes = E.sum(axis=0)
     return IndicatorRegression(products, sums, sizes, smoothness, constant_price), features
