@@ -20,7 +20,9 @@ def literal_scores(K, K_new, codes, n_classes, nu, price):
         A, A_new = np.c_[K, np.ones(N)], np.c_[K_new, np.ones(len(K_new))]
         penalty = np.diag(np.append(np.full(K.shape[1], np.sqrt(nu)), np.sqrt(price)))
     stacked = np.vstack([A, penalty])
-    coef = np.linalg.lstsq(stacked, np.vstack([targets, np.zeros((len(penalty), n_classes))]))[0]
+    coef = np.linalg.lstsq(
+        stacked, np.vstack([targets, np.zeros((len(penalty), n_classes))]), rcond=None
+    )[0]
     return shares + A_new @ coef
 
 
