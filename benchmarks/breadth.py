@@ -44,16 +44,8 @@ from nsse.datasets import load_dataset
 from nsse.evaluation import per_class_split
 from nsse.kernels import gaussian, median_distance, squared_distances
 from nsse.kernels.distances import Shifted
-from nsse.selection.quick import (
-    HELD_OUT,
-    READERS,
-    VOTERS,
-    QuickGrid,
-    QuickResult,
-    Trained,
-    n_splits_for,
-    quick_search,
-)
+from nsse.selection.quick import HELD_OUT, Trained, n_splits_for, quick_search
+from nsse.selection.quick_grid import READERS, VOTERS, QuickGrid, QuickResult
 from nsse.selection.rulers import Rulers
 from nsse.selection.splits import BalancedSplits
 from nsse.solvers.closed_form import ClassTargets, KernelSpectrum

@@ -32,7 +32,8 @@ from common import HERE, RESULTS, append_records, read_records, text_table
 from nsse import NSSE, NSSECV, WithinMetric
 from nsse.datasets import load_dataset
 from nsse.evaluation import per_class_split
-from nsse.selection.quick import HELD_OUT, QuickGrid, n_splits_for
+from nsse.selection.quick import HELD_OUT, n_splits_for
+from nsse.selection.quick_grid import QuickGrid
 from nsse.selection.splits import BalancedSplits
 
 CELLS = {"yale": (6, 10, 15, 20, 30), "orl": (2, 3, 5), "coil20": (7, 10, 15, 20, 30)}

@@ -1,12 +1,12 @@
 """The command line: what ``nsse demo`` leaves behind, and how it fails."""
 
 import builtins
-import csv
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from commands import rows_of
 from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
@@ -27,11 +27,6 @@ def run(*arguments):
 def demo(tmp_path_factory):
     out = tmp_path_factory.mktemp("demo") / "made" / "here"
     return run("demo", "--out", str(out), "--splits", "1"), out
-
-
-def rows_of(path):
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.mark.slow

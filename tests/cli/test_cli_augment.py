@@ -6,23 +6,16 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import run
 
 import nsse
 from nsse import NSSE, NSSECV
-from nsse.cli.app import app
 from nsse.datasets import load_dataset, load_inputs, write_images
 from nsse.invariances import named_images, usual_sets
 from nsse.selection import choose_invariances
 
 pytest.importorskip("skops.io")
 pytest.importorskip("PIL")
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture(scope="module")

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 import inspect
 import json
 
 import numpy as np
 import polars
 import pytest
+from commands import rows_of, run, told
 from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from typer.testing import CliRunner
 
 import nsse
 from nsse.certificates import risk_coverage
-from nsse.cli.app import app
 from nsse.datasets import load_dataset, load_inputs, write_images
 from nsse.exports import read_header
 
 COLUMNS = ["sepal length", "sepal width", "petal length", "petal width"]
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def told(*arguments):
-    """What a command prints for machines; nothing else may be on stdout."""
-    return json.loads(run(*arguments, "--json").stdout)
-
-
-def rows_of(path):
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture(scope="module")

@@ -9,19 +9,12 @@ import threading
 
 import numpy as np
 import pytest
+from commands import run
 from sklearn.datasets import load_iris
-from typer.testing import CliRunner
 
 import nsse
-from nsse.cli.app import app
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, modes and pipes of POSIX")
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
-    assert result.exit_code == code, result.output
-    return result
 
 
 @pytest.fixture(scope="module")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import rows_of, run, told
 
 import nsse
-from nsse.cli.app import app
 from nsse.exports import read_header
 
 Image = pytest.importorskip("PIL.Image", reason="images need Pillow: pip install 'nsse[images]'")
@@ -19,21 +17,6 @@ pytest.importorskip("polars", reason="tables need Polars: pip install 'nsse[tabl
 
 THUMBS = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)  # as Windows leaves it
 HUES = {"apple": (230, 40, 30), "lime": (40, 138, 30)}  # as bright as each other
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
-    assert result.exit_code == code, result.output
-    return result
-
-
-def told(*arguments):
-    return json.loads(run(*arguments, "--json").stdout)
-
-
-def rows_of(path):
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def photograph(hue, lit, rng):

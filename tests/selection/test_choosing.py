@@ -12,7 +12,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from nsse import NSSE, NSSECV
 from nsse.selection import choosing
-from nsse.selection.quick import QuickGrid
+from nsse.selection.quick_grid import QuickGrid
 from nsse.selection.splits import BalancedSplits
 
 

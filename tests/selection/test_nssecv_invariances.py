@@ -13,7 +13,8 @@ from nsse import NSSE, NSSECV
 from nsse.invariances import Images, Noise, enlarged, usual_sets
 from nsse.kernels import squared_distances
 from nsse.selection import InvarianceChoice, choose_invariances
-from nsse.selection.quick import COPIED_ROWS, QuickGrid, Trained, quick_search, training_rows
+from nsse.selection.quick import COPIED_ROWS, Trained, quick_search, training_rows
+from nsse.selection.quick_grid import QuickGrid
 from nsse.selection.rulers import Rulers
 
 

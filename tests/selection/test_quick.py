@@ -8,7 +8,8 @@ from sklearn.preprocessing import scale
 
 from nsse import WithinMetric
 from nsse.selection import quick
-from nsse.selection.quick import QuickGrid, n_splits_for, quick_search
+from nsse.selection.quick import n_splits_for, quick_search
+from nsse.selection.quick_grid import QuickGrid
 from nsse.selection.splits import BalancedSplits
 
 SMALL = QuickGrid((0.0, 1.0), (np.inf, 1.0), (0.5, 2.0), (1e-3, 1.0))

@@ -15,7 +15,8 @@ from sklearn.datasets import load_digits
 from nsse import NSSE, NSSECV
 from nsse._progress import progress_bar
 from nsse.selection import costs, nssecv
-from nsse.selection.quick import QuickGrid, Round, planned_rounds
+from nsse.selection.quick import Round, planned_rounds
+from nsse.selection.quick_grid import QuickGrid
 from searches import AT_A_SCALE, SPLITS, X, Y
 
 

@@ -10,10 +10,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from nsse._compat import CallbackSupportMixin, with_callbacks
 from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier
-from nsse.estimators._learning import keep_width, learn, require_landmarks, row_source, weighted_rows
+from nsse.estimators._learning import learn
 from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory, expected_condition
 from nsse.estimators._posing import warn_about
 from nsse.estimators._reading import reads_scores
+from nsse.estimators._rows import keep_width, require_landmarks, row_source, weighted_rows
 from nsse.estimators._settings import RELEVANCE, SHRINKAGE, SIGMA, check_settings
 from nsse.landmarks import BLOCK_ROWS, read_blocks
 from nsse.solvers import Step

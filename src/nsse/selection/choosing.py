@@ -15,7 +15,8 @@ from sklearn.base import clone
 from nsse._errors import listed, rule_error
 from nsse._progress import progress_bar
 from nsse.invariances import n_copies_of
-from nsse.selection.quick import QuickGrid, planned_rounds, quick_search, training_rows
+from nsse.selection.quick import planned_rounds, quick_search, training_rows
+from nsse.selection.quick_grid import QuickGrid
 from nsse.selection.scoring import code_scorer
 from nsse.selection.search import NoPointError, Scores, run_search
 from nsse.selection.subsample import Searched

@@ -17,7 +17,8 @@ import numpy as np
 
 from nsse._threads import one_blas_thread
 from nsse.estimators._memory import NODES
-from nsse.selection.quick import QuickGrid, Round
+from nsse.selection.quick import Round
+from nsse.selection.quick_grid import QuickGrid
 
 # Side of the matrix whose decomposition is timed, and how often: a few milliseconds each.
 TIMED, TIMES = 200, 3

@@ -16,7 +16,8 @@ from nsse.estimators._memory import FLOAT, sweep_memory
 from nsse.estimators._settings import Settings
 from nsse.selection.choosing import CLOSED_FORM
 from nsse.selection.costs import Sizes, Work, fit_work, quick_work, sweep_work
-from nsse.selection.quick import QuickGrid, Round, planned_rounds, training_rows
+from nsse.selection.quick import Round, planned_rounds, training_rows
+from nsse.selection.quick_grid import QuickGrid
 
 # N × N arrays of the quick search on a split: distances, those outside the axes of the metric, those in
 # it, and the vectors of the kernel, beside what readers make of them; or its decomposition in their

@@ -18,11 +18,11 @@ from nsse._progress import progress_bar, watched
 from nsse.certificates.asking import answers, certified_labels
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.estimators._fitting import LOGGER, all_or_nothing, in_search, logged
-from nsse.estimators._learning import keep_width, require_landmarks, row_source
 from nsse.estimators._memory import check_room
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._parameters import check_choice, check_count
 from nsse.estimators._posing import encode_labels
+from nsse.estimators._rows import keep_width, require_landmarks, row_source
 from nsse.estimators._settings import Settings, check_settings
 from nsse.invariances import n_copies_of
 from nsse.kernels import check_distinct, squared_distances
@@ -45,8 +45,9 @@ from nsse.selection.invariant import (
     enough_splits,
 )
 from nsse.selection.points import with_params
-from nsse.selection.quick import HELD_OUT, QuickGrid, n_splits_for
-from nsse.selection.quick import VOTERS as QUICK_VOTERS
+from nsse.selection.quick import HELD_OUT, n_splits_for
+from nsse.selection.quick_grid import VOTERS as QUICK_VOTERS
+from nsse.selection.quick_grid import QuickGrid
 from nsse.selection.scoring import code_scorer, label_scorer
 from nsse.selection.search import cv_results
 from nsse.selection.splits import drawn_splits
@@ -112,7 +113,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     cv : int, splitter or iterable, default=None
         Splits in any form that scikit-learn takes, instead of the two parameters above.
     scoring : str or callable, default=None
-        As in ``GridSearchCV``, for scores made of predicted labels; None is the accuracy.
+        As in ``GridSearchCV``, for scores made of predicted labels; None is the accuracy, in the quick
+        search with every class counting by its share of all samples, however many were held out.
     n_subsample : int, default=2000
         Where `estimator` has landmarks and there are more samples than this, the search runs on a
         stratified subsample of so many, each of which stands for as many as it represents; the model

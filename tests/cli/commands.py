@@ -1,0 +1,28 @@
+"""Commands as a person types them, and what they leave."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+from typer.testing import CliRunner
+
+from nsse.cli.app import app
+
+
+def run(*arguments, code=0):
+    """The result of a command that ends with a code."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def told(*arguments):
+    """What a command prints for machines; nothing else may be on stdout."""
+    return json.loads(run(*arguments, "--json").stdout)
+
+
+def rows_of(path):
+    """The rows of a CSV file."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
