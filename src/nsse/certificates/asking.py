@@ -86,6 +86,21 @@ def answers(model: Any, X: Any, *, bound: str | None = "directional") -> Answers
     -------
     Answers
         As arrays.
+
+    See Also
+    --------
+    nsse.certificates.certified_radius : The radii alone.
+
+    Examples
+    --------
+    >>> from nsse.certificates import answers
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> found = answers(model, X[:4])
+    >>> found.label, found.embedding.shape
+    (array([0, 0, 0, 0]), (4, 2))
     """
     return answers_behind(*opened(model), X, bound)
 
@@ -165,6 +180,30 @@ def certified_radius(
     -------
     ndarray of shape (n_samples,)
         Radii: 0 where nothing is certain, ``inf`` where no change of x can change the label.
+
+    See Also
+    --------
+    nsse.NSSE.certified_radius : The same of one model.
+    nsse.certificates.answers : Embedding, label and radius at once.
+    nsse.plot.radii : Draws them.
+
+    Examples
+    --------
+    >>> from nsse.certificates import certified_radius
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> radius = certified_radius(model, X[:4])
+    >>> bool((radius > 0).all())
+    True
+
+    No change of the sample shorter than its radius changes the label:
+
+    >>> moved = X[:4].copy()
+    >>> moved[:, 0] += 0.99 * radius
+    >>> bool((model.predict(moved) == model.predict(X[:4])).all())
+    True
     """
     return certified_labels(model, X, bound, units)[1]
 

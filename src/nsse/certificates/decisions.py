@@ -97,6 +97,20 @@ def decision_of(model: Any) -> Decision:
     -------
     Decision
         Its scores.
+
+    See Also
+    --------
+    nsse.certificates.expansion_of : The map that the rule reads.
+
+    Examples
+    --------
+    >>> from nsse.certificates import decision_of
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> type(decision_of(model)).__name__
+    'Decision'
     """
     classifier = model.classifier_
     if classifier is None:

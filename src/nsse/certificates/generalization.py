@@ -134,6 +134,22 @@ def generalization_report(
     -------
     GeneralizationReport
         `nsse.report.generalization_figure` draws it.
+
+    See Also
+    --------
+    nsse.report.generalization_figure : Draws it.
+    nsse.certificates.theorem_1 : The bound of the paper.
+
+    Examples
+    --------
+    >>> from nsse.certificates import generalization_report
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> report = generalization_report(model, X[1::3], y[1::3], X[::3], y[::3], n_permutations=3)
+    >>> 0 <= report.test_error <= 1
+    True
     """
     count = n_permutations
     if not isinstance(count, Integral) or isinstance(count, bool) or count < 0:

@@ -79,6 +79,22 @@ def lipschitz_bounds(
     LipschitzBounds
         ``empirical <= L <= rkhs, row_sum <= proposition_1`` for the best constant L; of the two in the
         middle either may be smaller.
+
+    See Also
+    --------
+    nsse.certificates.theorem_1 : What the bounds are for.
+    nsse.certificates.certified_radius : The bound at a sample.
+
+    Examples
+    --------
+    >>> from nsse.certificates import lipschitz_bounds
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> bounds = lipschitz_bounds(model)
+    >>> bool(bounds.empirical <= min(bounds.rkhs, bounds.row_sum) <= bounds.proposition_1)
+    True
     """
     if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 0:
         raise rule_error("max_iter", "be a whole number, 0 or more", max_iter, "0 does not climb.")

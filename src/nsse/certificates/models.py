@@ -29,6 +29,20 @@ def expansion_of(model: Any) -> GaussianExpansion:
     -------
     GaussianExpansion
         Centres, coefficients and scale.
+
+    See Also
+    --------
+    nsse.certificates.lipschitz_bounds : Bounds of the expansion.
+
+    Examples
+    --------
+    >>> from nsse.certificates import expansion_of
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> expansion_of(model).coef.shape
+    (50, 2)
     """
     if not hasattr(type(model), "expansion_"):
         raise _uncertified(model)

@@ -83,6 +83,22 @@ def risk_coverage(model: Any, X: Any, y: Any) -> RiskCoverage:
     -------
     RiskCoverage
         The curve.
+
+    See Also
+    --------
+    nsse.plot.risk_coverage : Draws the curve.
+    nsse.certificates.SelectivePredictor : Answers above a radius only.
+
+    Examples
+    --------
+    >>> from nsse.certificates import risk_coverage
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> curve = risk_coverage(model, X[1::3], y[1::3])
+    >>> float(curve.coverage[-1])
+    1.0
     """
     labels, radius = certified_labels(model, X)
     y = column_or_1d(y)

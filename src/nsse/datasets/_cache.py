@@ -32,6 +32,16 @@ def cache_home() -> Path:
 
     The user's cache folder is ``XDG_CACHE_HOME``, or ``~/.cache``. Everything in it can be deleted
     at any time.
+
+    See Also
+    --------
+    nsse.datasets.load_dataset : Keeps there what it downloads.
+
+    Examples
+    --------
+    >>> from nsse.datasets import cache_home
+    >>> cache_home().is_absolute()
+    True
     """
     chosen = os.environ.get(ENVIRONMENT_VARIABLE)
     if chosen:

@@ -189,6 +189,17 @@ def area_average(image: Floats, size: tuple[int, int]) -> Floats:
     -------
     ndarray of shape size or (*size, n_channels)
         Means.
+
+    See Also
+    --------
+    nsse.datasets.load_image_folder : Brings pictures to one size by it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.datasets import area_average
+    >>> area_average(np.array([[0.0, 1.0], [2.0, 3.0]]), (1, 2))
+    array([[1., 2.]])
     """
     if image.ndim == 3:
         return np.stack([area_average(channel, size) for channel in np.moveaxis(image, 2, 0)], axis=2)

@@ -77,7 +77,7 @@ def load_inputs(
     category: Iterable[str] = (),
     feature: Iterable[str] = (),
 ) -> Inputs:
-    """Load labelled samples to learn from.
+    r"""Load labelled samples to learn from.
 
     Parameters
     ----------
@@ -117,6 +117,20 @@ def load_inputs(
     -------
     Inputs
         Samples, labels, names and how they were prepared.
+
+    See Also
+    --------
+    nsse.datasets.load_inputs_like : More samples, prepared alike.
+    nsse.datasets.load_image_folder : Folders of pictures only.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from nsse.datasets import load_inputs
+    >>> _ = Path("seeds.csv").write_text("length,width,kind\n1.5,2,a\n1.4,2.1,a\n3,4.5,b\n3.2,4,b\n")
+    >>> inputs = load_inputs("seeds.csv", label="kind")
+    >>> inputs.X.shape, inputs.y
+    ((4, 2), array(['a', 'a', 'b', 'b'], dtype='<U1'))
     """
     if impute not in (None, "median"):
         raise rule_error("impute", "be None or median", impute, "Leave it out to refuse missing values.")
@@ -150,7 +164,7 @@ def load_inputs_like(
     id: str | None = None,
     skip_broken: bool = False,
 ) -> Inputs:
-    """Load more samples, prepared as those that a model was fitted to.
+    r"""Load more samples, prepared as those that a model was fitted to.
 
     Parameters
     ----------
@@ -175,6 +189,20 @@ def load_inputs_like(
     -------
     Inputs
         Samples, and labels if they were asked for.
+
+    See Also
+    --------
+    nsse.datasets.load_inputs : The samples to learn from.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from nsse.datasets import load_inputs, load_inputs_like
+    >>> _ = Path("seeds.csv").write_text("length,width,kind\n1.5,2,a\n1.4,2.1,a\n3,4.5,b\n3.2,4,b\n")
+    >>> learnt = load_inputs("seeds.csv", label="kind")
+    >>> _ = Path("new.csv").write_text("width,length\n2,1.6\n")
+    >>> load_inputs_like("new.csv", learnt.preparation).X
+    array([[1.6, 2. ]])
     """
     source, kind = _source(path)
     known, cure = Preparation.from_dict(preparation), "Take data of the same kind."

@@ -44,7 +44,18 @@ class KnownDataset:
 
 
 def known_datasets(data_home: DataHome = None) -> list[KnownDataset]:
-    """Every name with the folder in which it is found; the files in it are not looked at."""
+    """Every name with the folder in which it is found; the files in it are not looked at.
+
+    See Also
+    --------
+    nsse.datasets.load_dataset : Loads one.
+
+    Examples
+    --------
+    >>> from nsse.datasets import known_datasets
+    >>> "objects" in [known.name for known in known_datasets()]
+    True
+    """
     known = [KnownDataset(name, title, "", "") for name, title in WITHOUT_FILES.items()]
     for name, place in PLACES.items():
         try:

@@ -203,6 +203,21 @@ def load_image_folder(
         If a file cannot be read as an image.
     ValueError
         If there are fewer than two classes, or fewer than two images in one of them.
+
+    See Also
+    --------
+    nsse.datasets.load_inputs : Folders and tables alike.
+    nsse.datasets.load_dataset : Data sets by name.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from nsse.datasets import load_dataset, load_image_folder, write_images
+    >>> objects = load_dataset("objects")
+    >>> write_images(objects, range(0, len(objects.y), 30), Path("pictures"))
+    48
+    >>> load_image_folder("pictures", size=(16, 16)).X.shape
+    (48, 256)
     """
     folder = Path(path).expanduser()
     found = read_folder(folder, checked_size(size), colour=colour, skip_broken=skip_broken)

@@ -16,6 +16,17 @@ def write_images(dataset: Dataset, samples: Sequence[int], folder: Path) -> int:
 
     The data set is one loaded without unit norms. Existing files are not looked at: the caller gives a
     folder that is new.
+
+    See Also
+    --------
+    nsse.datasets.load_image_folder : Reads such a folder.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from nsse.datasets import load_dataset, write_images
+    >>> write_images(load_dataset("objects"), range(3), Path("pictures"))
+    3
     """
     pillow = import_pillow()
     classes, codes = np.unique(dataset.y, return_inverse=True)

@@ -84,6 +84,10 @@ class IsoKRR(DirectClassifier, GaussianMapClassifier):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
+    See Also
+    --------
+    MReg : Regression with a term of the manifold.
+
     Notes
     -----
     O(N³) time and O(N²) memory in the number N of samples; the number n of features enters through

@@ -87,6 +87,10 @@ class LDE(DirectClassifier, LinearEmbeddingClassifier):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
+    See Also
+    --------
+    LFDA : Its local relative.
+
     Notes
     -----
     O(N²) memory for the distances. Sparse samples are accepted and made dense. The order of the samples

@@ -79,6 +79,10 @@ class LFDA(DirectClassifier, LinearEmbeddingClassifier):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
+    See Also
+    --------
+    LDE : Its relative by neighbours.
+
     Notes
     -----
     O(N²) memory for the distances. Sparse samples are accepted and made dense. The result does not

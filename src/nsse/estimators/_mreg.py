@@ -84,6 +84,10 @@ class MReg(GaussianMapClassifier):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
+    See Also
+    --------
+    IsoKRR : Regression onto given coordinates.
+
     Notes
     -----
     O(N³) time and O(N²) memory in the number N of samples; the number n of features enters through

@@ -223,6 +223,13 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
+    See Also
+    --------
+    NSSECV : Chooses the parameters in seconds.
+    WithinMetric : The metric alone, for other methods.
+    nsse.certificates.certified_radius : How far a sample may move.
+    nsse.save : Keeps a fitted model.
+
     Notes
     -----
     Exact NSSE takes O(N³) time and about 40 N² bytes, or 90 N² where an ill-conditioned problem needs a

@@ -75,6 +75,10 @@ class NYS(DirectClassifier):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
+    See Also
+    --------
+    SUPLAP : The embedding that it extends.
+
     Notes
     -----
     Columns of the eigenmap have unit length. The number of features enters through distances only, so

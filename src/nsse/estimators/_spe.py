@@ -71,6 +71,10 @@ class SPE(DirectClassifier):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
+    See Also
+    --------
+    NYS : The other extension of an embedding.
+
     Notes
     -----
     Samples are coded as they are, without centring, over training samples of unit length: what

@@ -81,6 +81,10 @@ class SUPLAP(DirectClassifier, GaussianMapClassifier):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
+    See Also
+    --------
+    NSSE : Embedding and map learnt together.
+
     Notes
     -----
     [1]_ trades the two terms off in another form (largest eigenvectors under Y'D_w Y = I); this is the

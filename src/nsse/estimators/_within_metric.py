@@ -78,6 +78,10 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     UserWarning
         If no two different samples of a class are joined: S_w = 0, and A = I.
 
+    See Also
+    --------
+    NSSE : Has it inside: ``metric="within"``.
+
     Notes
     -----
     `transform` gives Z − (Z axes_) (1 − factors_) axes_' with Z = X * weights_, in the floating-point

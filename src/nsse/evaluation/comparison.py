@@ -69,6 +69,25 @@ def compare(
     iterator of Fit
         In the order of seeds, then sizes, then estimators. A size that cannot be drawn is an error
         at the call, before anything is fitted.
+
+    See Also
+    --------
+    nsse.evaluation.summarize : Means and standard errors of the rows.
+    nsse.evaluation.run_tasks : Large studies that can be stopped.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from nsse import NSSE
+    >>> from nsse.evaluation import compare, summarize
+    >>> X, y = load_iris(return_X_y=True)
+    >>> methods = {"NSSE": NSSE(), "1-NN": KNeighborsClassifier(1)}
+    >>> rows = list(compare(methods, X, y, sizes=[5], seeds=range(3)))
+    >>> len(rows)
+    6
+    >>> [line.method for line in summarize(rows)]
+    ['NSSE', '1-NN']
     """
     y, sizes = np.asarray(y), tuple(sizes)
     splits = [(size, seed, *per_class_split(y, size, seed)) for seed in seeds for size in sizes]
@@ -92,7 +111,23 @@ def _measure(model: Any, X: Any, y: Any, train: Indices, test: Indices) -> tuple
 
 
 def summarize(fits: Iterable[Fit]) -> list[Summary]:
-    """Mean and standard error over the splits of every method and size, in order of appearance."""
+    """Mean and standard error over the splits of every method and size, in order of appearance.
+
+    See Also
+    --------
+    nsse.evaluation.compare : Makes the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from nsse import NSSE
+    >>> from nsse.evaluation import compare, summarize
+    >>> X, y = load_iris(return_X_y=True)
+    >>> (line,) = summarize(compare({"1-NN": KNeighborsClassifier(1)}, X, y, sizes=[5], seeds=range(3)))
+    >>> line.method, line.n_per_class
+    ('1-NN', 5)
+    """
     groups: dict[tuple[str, int], list[Fit]] = {}
     for fit in fits:
         groups.setdefault((fit.method, fit.n_per_class), []).append(fit)

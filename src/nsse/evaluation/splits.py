@@ -36,6 +36,17 @@ def per_class_split(y: ArrayLike, n_per_class: int, seed: int) -> tuple[Indices,
     -------
     train, test : ndarray of int
         Indices, ascending.
+
+    See Also
+    --------
+    nsse.evaluation.compare : Fits on such splits.
+
+    Examples
+    --------
+    >>> from nsse.evaluation import per_class_split
+    >>> train, test = per_class_split(["a", "b", "a", "b", "b"], n_per_class=1, seed=0)
+    >>> len(train), len(test)
+    (2, 3)
     """
     labels = np.asarray(y)
     classes, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)

@@ -120,7 +120,14 @@ class Row:
 
 
 def software_versions() -> dict[str, str]:
-    """Versions of Python and of the packages that decide a result."""
+    """Versions of Python and of the packages that decide a result.
+
+    Examples
+    --------
+    >>> from nsse.evaluation import software_versions
+    >>> "numpy" in software_versions()
+    True
+    """
     return {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
 
 

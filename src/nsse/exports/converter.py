@@ -73,6 +73,25 @@ def to_onnx(
         If a part of the model cannot be exported; the message names it.
     ValueError
         If the classifier of a model of ours cannot be exported; the message says what to do.
+
+    See Also
+    --------
+    save : A file for this library, to the last bit.
+    nsse.exports.register_converters : The same through skl2onnx's own function.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> import onnxruntime
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> graph = nsse.to_onnx(model)
+    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+    >>> (label,) = session.run(["label"], {"X": X.astype("float32")})
+    >>> bool((label == model.predict(X)).all())
+    True
     """
     check_is_fitted(model)
     chosen = np.dtype(dtype)
@@ -101,6 +120,15 @@ def register_converters() -> None:
     """Teach skl2onnx our models, so that its own ``to_onnx`` converts pipelines with them.
 
     There a model of ours gives its embedding; the option ``{"label": True}`` adds the label.
+
+    See Also
+    --------
+    nsse.to_onnx : Ours, which registers by itself.
+
+    Examples
+    --------
+    >>> from nsse.exports import register_converters
+    >>> register_converters()
     """
     update = _skl2onnx().update_registered_converter
     options = {"label": [False, True], "zipmap": [False, True, "columns"]}

@@ -74,6 +74,23 @@ def save(
         If the model holds a type that `load` would refuse; the message names it.
     ImportError
         If skops is missing.
+
+    See Also
+    --------
+    load : Read the file again.
+    nsse.exports.read_header : What a file says of itself.
+    to_onnx : A graph that runs without this library.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> nsse.save(model, "iris.nsse", metadata={"flowers": "iris"})
+    >>> bool((nsse.load("iris.nsse").predict(X) == model.predict(X)).all())
+    True
     """
     check_is_fitted(model)
     target, told = checked_target(Path(path)), checked_metadata(metadata)
@@ -109,6 +126,22 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
         If there is no such file.
     ImportError
         If skops is missing.
+
+    See Also
+    --------
+    save : Write such a file.
+    nsse.exports.read_header : What a file says of itself, without loading it.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> nsse.save(model, "iris.nsse")
+    >>> nsse.load("iris.nsse").classes_
+    array([0, 1, 2])
     """
     source, names, io_of_skops = Path(path), trusted_types(trusted), _skops()
     header = read_header(source)

@@ -57,6 +57,23 @@ def read_header(path: str | os.PathLike[str]) -> Header:
     -------
     Header
         Versions, class, metadata and facts.
+
+    See Also
+    --------
+    nsse.save : Writes the header.
+    nsse.load : Reads the model.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from nsse.exports import read_header
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> nsse.save(model, "iris.nsse", metadata={"flowers": "iris"})
+    >>> read_header("iris.nsse").metadata
+    {'flowers': 'iris'}
     """
     source = Path(path)
     if not source.exists():

@@ -43,6 +43,17 @@ def named_images(names: Sequence[str], shape: Any) -> Images | None:
     -------
     Images or None
         With these and no others.
+
+    See Also
+    --------
+    nsse.invariances.Images : Amounts of your own.
+    nsse.invariances.usual_sets : Sets to choose among.
+
+    Examples
+    --------
+    >>> from nsse.invariances import named_images
+    >>> named_images(["shift", "mirror"], (8, 8))
+    Images(mirror=True, rotate=None, shape=(8, 8))
     """
     unknown = [name for name in names if name not in AMOUNTS]
     if unknown:
@@ -55,7 +66,19 @@ def named_images(names: Sequence[str], shape: Any) -> Images | None:
 
 
 def usual_sets(shape: Any) -> list[Images | None]:
-    """Sets of invariances of pictures to choose among, none at all first."""
+    """Sets of invariances of pictures to choose among, none at all first.
+
+    See Also
+    --------
+    nsse.selection.choose_invariances : Chooses among them.
+    nsse.invariances.named_images : One set by names.
+
+    Examples
+    --------
+    >>> from nsse.invariances import usual_sets
+    >>> usual_sets((8, 8))[0] is None
+    True
+    """
     return [named_images(names, shape) for names in SETS]
 
 

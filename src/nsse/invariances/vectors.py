@@ -73,6 +73,20 @@ class Noise(Invariance):
     random_state : int, default=0
         Draws the noise, together with the sample itself: the same sample has the same copies, alone or
         in any block, and other samples have other noise.
+
+    See Also
+    --------
+    Signals : Signals that shift.
+    Images : Pictures.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse import NSSE
+    >>> from nsse.invariances import Noise
+    >>> X = np.array([[0.0, 0.0], [0.2, 0.1], [1.0, 1.0], [1.1, 0.9]])
+    >>> NSSE(invariances=Noise(0.05, copies=2)).fit(X, [0, 0, 1, 1]).n_copies_
+    2
     """
 
     def __init__(self, scale: Any, copies: int = 4, random_state: int = 0) -> None:

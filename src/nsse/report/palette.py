@@ -40,6 +40,12 @@ def class_colors(n_classes: int) -> list[str]:
     -------
     list of str
         All different.
+
+    Examples
+    --------
+    >>> from nsse.report import class_colors
+    >>> len(class_colors(40))
+    40
     """
     rounds = -(-n_classes // len(_TEN))
     return [_mix(hue, INK, turn / rounds) for turn in range(rounds) for hue in _TEN][:n_classes]

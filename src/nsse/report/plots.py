@@ -55,6 +55,22 @@ def embedding(model: Any, X: Any = None, y: Any = None, *, ax: Any = None) -> Pl
         The figure: write it with ``figure.savefig`` or ``nsse.report.save_figure``. The frame has one
         entry per sample: ``set`` ("train" or "test"), ``label`` (None where it is not known),
         ``predicted``, the place in the figure ``x``, ``y``, and the coordinates ``y1`` ... ``yd``.
+
+    See Also
+    --------
+    nsse.plot.radii : Certified radii.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> drawn = nsse.plot.embedding(model, X[1::3], y[1::3])
+    >>> drawn.figure.savefig("embedding.png")
+    >>> len(drawn.frame) > 0
+    True
     """
     findings = find(model, Samples(X, y))
     view = _view(findings)
@@ -94,6 +110,22 @@ def trace(model: Any, *, ax: Any = None) -> Plot:
     Plot
         One dot for every step, the smallest in red. The frame is ``trace_.to_dict()``: σ, the terms of
         the objective and seconds of every step.
+
+    See Also
+    --------
+    nsse.plot.embedding : Samples in the embedding.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> drawn = nsse.plot.trace(model)
+    >>> drawn.figure.savefig("trace.png")
+    >>> len(drawn.frame) > 0
+    True
     """
     findings = find(model, Samples(None))
     if not findings.trace:
@@ -122,6 +154,22 @@ def confusion(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     Plot
         Classes down, predictions across. The frame has ``label``, ``predicted`` and ``count`` of every
         pair that occurs.
+
+    See Also
+    --------
+    nsse.plot.embedding : Samples in the embedding.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> drawn = nsse.plot.confusion(model, X[1::3], y[1::3])
+    >>> drawn.figure.savefig("confusion.png")
+    >>> len(drawn.frame) > 0
+    True
     """
     findings = _labelled(model, X, y)
     counts = _counts(findings)
@@ -165,6 +213,22 @@ def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
         A histogram; infinite radii are counted in a note. The frame has ``radius``, in the units of X
         where the steps before the model are affine, ``predicted`` and, with labels, ``wrong`` of every
         sample.
+
+    See Also
+    --------
+    nsse.plot.risk_coverage : Mistakes among accepted predictions.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> drawn = nsse.plot.radii(model, X[1::3], y[1::3])
+    >>> drawn.figure.savefig("radii.png")
+    >>> len(drawn.frame) > 0
+    True
     """
     findings = _certified(model, X, y)
     axes = _chart(ax, "Certified radii")
@@ -196,6 +260,22 @@ def risk_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     -------
     Plot
         The curve. The frame has ``radius``, ``coverage`` and ``risk``.
+
+    See Also
+    --------
+    nsse.plot.radii : Certified radii.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> drawn = nsse.plot.risk_coverage(model, X[1::3], y[1::3])
+    >>> drawn.figure.savefig("risk_coverage.png")
+    >>> len(drawn.frame) > 0
+    True
     """
     findings = _certified(model, X, y)
     if not findings.has_labels:

@@ -52,6 +52,16 @@ def default_param_grid(n_classes: int) -> dict[str, list[Any]]:
     -------
     dict
         Values of mu1, mu2, mu3, n_components and n_neighbors.
+
+    See Also
+    --------
+    nsse.NSSECV : Searches it with ``search="full"``.
+
+    Examples
+    --------
+    >>> from nsse.selection import default_param_grid
+    >>> sorted(default_param_grid(3))
+    ['mu1', 'mu2', 'mu3', 'n_components', 'n_neighbors']
     """
     return {
         "mu1": [0.1, 1.0],

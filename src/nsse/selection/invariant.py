@@ -111,6 +111,22 @@ def choose_invariances(
     -------
     InvarianceChoice
         Scores, and which set to take.
+
+    See Also
+    --------
+    nsse.NSSECV : Chooses with ``invariances=[...]``.
+    nsse.invariances.usual_sets : Sets to try.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from nsse import NSSE
+    >>> from nsse.invariances import Images
+    >>> from nsse.selection import choose_invariances
+    >>> X, y = load_digits(return_X_y=True)
+    >>> choice = choose_invariances(NSSE(), X[:60] / 16, y[:60], [None, Images((8, 8), shift=1)])
+    >>> len(choice.scores)
+    2
     """
     check_candidates(candidates)
     n_copies = [n_copies_of(candidate, X.shape[1]) for candidate in candidates]

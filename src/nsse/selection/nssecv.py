@@ -173,6 +173,11 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
+    See Also
+    --------
+    NSSE : The model that it fits.
+    nsse.selection.choose_invariances : Sets of copies alone.
+
     Notes
     -----
     Where σ is given, scores are those of ``GridSearchCV``. Where it is found, the embedding at the best

@@ -35,6 +35,18 @@ class BalancedSplits:
         Share of every class that is held out, rounded, within the limits above.
     random_state : int, RandomState instance or None
         Shuffles the decks.
+
+    See Also
+    --------
+    nsse.NSSECV : Validates on such splits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.selection import BalancedSplits
+    >>> y = np.repeat([0, 1], 5)
+    >>> [len(held) for _, held in BalancedSplits(3, 0.2, 0).split(y[:, None], y)]
+    [2, 2, 2]
     """
 
     def __init__(self, n_repeats: int, validation_fraction: float, random_state: Any = None) -> None:

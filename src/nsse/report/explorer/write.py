@@ -87,6 +87,21 @@ def write_report(
     WrittenReport
         Training points, other samples shown, bytes of the file, whether the map is inside, and where it
         is. At the end of a cell a notebook shows the report.
+
+    See Also
+    --------
+    nsse.plot.embedding : The map as a picture.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> from nsse.report import Samples, write_report
+    >>> written = write_report("iris.html", model, Samples(X[1::3], y[1::3]), title="Flowers")
+    >>> written.path.name
+    'iris.html'
     """
     path, title = Path(path), written(title)
     if path.suffix.lower() not in SUFFIXES:

@@ -1,0 +1,36 @@
+"""The examples of the docstrings run, each in a namespace of its own, from any folder."""
+
+from __future__ import annotations
+
+import doctest
+import pkgutil
+from importlib import import_module
+
+import pytest
+
+import nsse
+
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def examples() -> list[doctest.DocTest]:
+    """Every docstring of the package that has an example, public or not."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    names = ["nsse", *(found.name for found in pkgutil.walk_packages(nsse.__path__, "nsse."))]
+    modules = [import_module(name) for name in names if not name.endswith("__main__")]
+    return [example for module in modules for example in finder.find(module) if example.examples]
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+def test_examples_run(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said: list[str] = []
+    failed = doctest.DocTestRunner(optionflags=FLAGS).run(example, out=said.append).failed
+    assert not failed, "".join(said)
+
+
+@pytest.mark.parametrize("name", [name for name in nsse.__all__ if name != "__version__"])
+def test_what_people_import_shows_an_example_and_its_relatives(name):
+    told = getattr(nsse, name).__doc__
+    assert ">>>" in told
+    assert "See Also\n" in told
