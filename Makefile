@@ -7,7 +7,7 @@ RUN    := $(VENV)/bin
 NEWEST_ONLY := benchmarks cli report paper/test_reproduce.py test_examples.py test_names.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint lint-report types check test-oldest bench methods selection study breadth certificates reproduce clean
+.PHONY: help demo test quick lint lint-report types check test-oldest bench methods selection study breadth certificates reproduce dist check-dist clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -23,6 +23,10 @@ $(VENV)/.demo: pyproject.toml constraints/newest.txt | $(VENV)/bin/python
 $(VENV)/.test: pyproject.toml constraints/newest.txt | $(VENV)/bin/python
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[test]'
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.release: $(VENV)/.test
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[release]'
+	@touch $@
 
 $(OLDEST)/.test: pyproject.toml constraints/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
@@ -97,5 +101,13 @@ study: $(VENV)/.test ## The studies behind the defaults (set NSSE_DATA for the i
 certificates: $(VENV)/.test ## Bounds, attacks inside the certified radii, radii beside errors (needs NSSE_DATA).
 	$(RUN)/python benchmarks/certificates.py
 
+dist: $(VENV)/.release ## Wheel and sdist in dist/, their metadata checked.
+	rm -rf dist
+	$(RUN)/python -m build --no-isolation --outdir dist .
+	$(RUN)/python -m twine check --strict dist/*
+
+check-dist: $(VENV)/.release ## What dist/ gives in empty environments: library, parts, commands, types, Pythons, sdist.
+	$(RUN)/python release/check.py dist
+
 clean: ## Remove the environments and what the commands left behind.
-	rm -rf $(VENV) $(OLDEST) demo reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis node_modules
+	rm -rf $(VENV) $(OLDEST) demo dist reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis node_modules

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import pickle
 import warnings
 
@@ -234,12 +233,6 @@ def test_untuned_it_beats_nearest_neighbour_and_svm():
             errors[name].append(1 - model.fit(X, y).score(X_new, y_new))
     mean = {name: np.mean(values) for name, values in errors.items()}
     assert mean["nsse"] < min(mean["1-nn"], mean["svm"])
-
-
-def test_docstring_example_runs():
-    (example,) = (t for t in doctest.DocTestFinder().find(module.NSSE, "NSSE") if t.name == "NSSE")
-    assert len(example.examples) >= 6
-    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 # ------------------------------------------------------------------------------ scikit-learn's API

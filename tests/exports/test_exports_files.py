@@ -350,11 +350,16 @@ class First(ClassifierMixin, BaseEstimator):
         return np.full(len(X), self.classes_[0])
 
 
-def test_without_skops_the_extra_is_named(good, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "skops.io", None)
+def test_without_skops_the_extra_is_named(good, blobs, tmp_path, monkeypatch):
+    model = nsse.NSSE.as_published(2).fit(blobs.X, blobs.codes)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "skops"]:
+        monkeypatch.setitem(sys.modules, name, None)
     (tmp_path / "model.nsse").write_bytes(good)
     with pytest.raises(ImportError, match=r"pip install 'nsse\[files\]'"):
         nsse.load(tmp_path / "model.nsse")
+    with pytest.raises(ImportError, match=r"pip install 'nsse\[files\]'"):
+        nsse.save(model, tmp_path / "other.nsse")
+    assert not (tmp_path / "other.nsse").exists()
 
 
 # Files of releases.

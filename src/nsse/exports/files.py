@@ -184,10 +184,11 @@ def _audited(content: bytes, names: list[str]) -> tuple[bytes, list[str]]:
 
 
 def _packed(model: Any, names: list[str], metadata: dict[str, Any] | None) -> bytes:
+    io_of_skops = _skops()
     from skops.io.exceptions import UnsupportedTypeException
 
     try:
-        archive = Archive(_skops().dumps(without_search_trees(model)))
+        archive = Archive(io_of_skops.dumps(without_search_trees(model)))
     except UnsupportedTypeException as error:
         message = rule_message(
             "model", "be made of types that skops can write", str(error), "Replace that part of it."

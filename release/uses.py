@@ -1,0 +1,74 @@
+"""What each optional part is for, as programs that are run where only that part is installed.
+
+Every program has `model`, a fitted NSSE, and the samples `X` and `y` before it.
+"""
+
+BEFORE = """
+from pathlib import Path
+import numpy as np
+import nsse
+from sklearn.datasets import load_iris
+X, y = load_iris(return_X_y=True)
+model = nsse.NSSE().fit(X[::3], y[::3])
+"""
+
+WITHOUT_PARTS = """
+assert model.score(X, y) > 0.9
+assert nsse.NSSECV().fit(X[::3], y[::3]).score(X, y) > 0.9
+assert (nsse.certificates.certified_radius(model, X) >= 0).all()
+assert model.predict_proba(X).shape == (150, 3)
+assert nsse.datasets.load_dataset("objects").X.shape[0] == 1440
+for room in ("estimators", "evaluation", "exports", "invariances", "report", "selection"):
+    getattr(nsse, room)
+"""
+
+OF_PART = {
+    "plot": """
+nsse.plot.embedding(model, X, y).figure.savefig("map.png")
+assert Path("map.png").stat().st_size > 5000
+""",
+    "images": """
+objects = nsse.datasets.load_dataset("objects")
+nsse.datasets.write_images(objects, range(0, 1440, 30), Path("pictures"))
+assert nsse.datasets.load_image_folder("pictures").X.shape == (48, 625)
+""",
+    # No file is fetched: a proxy that is not there answers for all addresses.
+    "download": """
+try:
+    nsse.datasets.load_dataset("mnist", data_home="nowhere", download=True)
+except OSError as error:
+    assert "SHA-256" in str(error), error
+else:
+    raise AssertionError("a download from nowhere")
+""",
+    "dask": """
+import dask.array
+blocks = nsse.NSSE(landmarks=20, random_state=0).fit(dask.array.from_array(X, chunks=(50, 4)), y)
+assert blocks.score(X, y) > 0.9
+""",
+    "files": """
+nsse.save(model, "model.nsse")
+assert (nsse.load("model.nsse").predict(X) == model.predict(X)).all()
+""",
+    "tables": """
+Path("table.csv").write_text("a,b,kind\\n" + "".join(f"{i},{i % 3},{'xy'[i % 2]}\\n" for i in range(20)))
+assert nsse.datasets.load_inputs("table.csv", label="kind").X.shape == (20, 2)
+""",
+    "onnx": """
+graph = nsse.to_onnx(model).SerializeToString()
+import onnxruntime
+session = onnxruntime.InferenceSession(graph)
+(label,) = session.run(["label"], {"X": X.astype(np.float32)})
+assert (label == model.predict(X)).mean() > 0.99
+""",
+}
+
+CONSUMER = """
+import numpy as np
+import nsse
+
+model: nsse.NSSE = nsse.NSSE(n_components=2).fit(np.eye(4), [0, 0, 1, 1])
+nsse.save(model, "model.nsse")
+"""
+# The argument that no annotation of ours lets pass.
+MISTAKEN_CONSUMER = "import nsse\n\nnsse.load(3)\n"
