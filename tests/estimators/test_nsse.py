@@ -20,7 +20,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from nsse import NSSE
-from nsse.estimators import _nsse as module
 
 
 def digits_split(per_class: int = 20, seed: int = 0):
