@@ -43,7 +43,7 @@ else:
 """,
     "dask": """
 import dask.array
-blocks = nsse.NSSE(landmarks=20, random_state=0).fit(dask.array.from_array(X, chunks=(50, 4)), y)
+blocks = nsse.NSSE(landmarks="kmeans++", n_landmarks=20, random_state=0).fit(dask.array.from_array(X, chunks=(50, 4)), y)
 assert blocks.score(X, y) > 0.9
 """,
     "files": """
