@@ -12,6 +12,7 @@ from scipy.spatial.distance import pdist
 from nsse.graphs import ShiftedGraph, gaussian_affinity
 from nsse.kernels import median_distance, squared_distances
 from nsse.solvers import Objective, Problem, scale_curve, solve_joint, solve_pencil
+from nsse.solvers import sweep as sweep_module
 from nsse.solvers.many import embed_all
 from nsse.solvers.scale_curve import NoScaleError, ScaleCurve, ScaleGrid
 from nsse.solvers.sweep import Sweep, Wanted
@@ -171,6 +172,36 @@ def test_weights_do_not_disturb_each_other(on_digits):
         np.testing.assert_array_equal(node.Y, alone.Y)
 
 
+@pytest.mark.parametrize("sigma", [0.3, 2.0])
+def test_nodes_solved_together_are_those_solved_one_by_one(on_digits, sigma, monkeypatch):
+    together = on_digits.sweep(9).solve(sigma, WEIGHTS)
+    monkeypatch.setattr(sweep_module, "STACKED_UP_TO", 0)
+    alone = on_digits.sweep(9).solve(sigma, WEIGHTS)
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_allclose(one.eigenvalues, other.eigenvalues, rtol=1e-9)
+        np.testing.assert_allclose(one.slopes, other.slopes, rtol=1e-5, atol=1e-6)
+        assert span_cosine(one.Y[:, :9], other.Y[:, :9]) > 1 - 1e-9
+        np.testing.assert_allclose(pdist(one.Z), pdist(other.Z), rtol=1e-5, atol=1e-8)
+
+
+def test_a_layer_that_needs_care_is_solved_on_its_own(make_blobs, monkeypatch):
+    """An ill-conditioned P: what holds of the other weights is kept, to the bit."""
+    data = make_blobs((12, 10), n_features=2)
+    setting = Setting(data.X, data.codes, data.X[:3])
+    singles = []
+    node_alone = Sweep._node
+    monkeypatch.setattr(
+        Sweep, "_node", lambda self, *rest: singles.append(rest[-2]) or node_alone(self, *rest)
+    )
+    hard, easy = of_weights(0, 1.0, 1e-9), of_weights(0, 1.0, 10.0)
+    first, second = setting.sweep(6).solve(2.0, [hard, easy])
+    assert hard in singles
+    assert easy not in singles
+    assert first.rank == 6 + SPARE  # by QR
+    (same,) = setting.sweep(6).solve(2.0, [easy])
+    np.testing.assert_array_equal(second.Y, same.Y)
+
+
 def test_what_memory_held_before_does_no_harm(make_blobs, monkeypatch):
     """Only one half of a Gram matrix is written: the other one must not overflow."""
     data = make_blobs((200, 150))
@@ -265,9 +296,20 @@ def test_any_cell_may_be_solved_instead_of_interpolated(on_digits, monkeypatch):
 
 def test_a_bend_finer_than_the_grid_is_left_to_a_fit_of_its_own(on_blobs):
     """λ_d and λ_{d+1} cross: a node of the grid lies below the valley that slopes lead to."""
-    candidate = wanted(of_weights(0, 1.0, 0.01), 2, 20.0)
+    candidate = wanted(of_weights(0, 1.0, 0.01), 2, 7.318)
     sweep = on_blobs.sweep(2)
     assert only(embed_all(sweep, BOUNDS, [candidate])) is None
+
+
+def test_the_scan_ends_where_g_is_far_above_its_least(on_digits):
+    """Up as well: a hundred rows or more are not looked at where a fit would not look."""
+    candidate = wanted(WEIGHTS[0], 9, 0.1)
+    sweep, tried = on_digits.sweep(9), []
+    solve_there = sweep.solve
+    sweep.solve = lambda sigma, wanted: tried.append(sigma) or solve_there(sigma, wanted)
+    embedded = only(embed_all(sweep, BOUNDS, [candidate]))
+    assert embedded.sigma == pytest.approx(on_digits.joint(candidate).sigma, rel=1e-3)
+    assert max(tried) < BOUNDS[1] / 2
 
 
 def test_a_curve_that_ends_falling_is_left_to_a_fit_of_its_own(make_blobs):
@@ -372,7 +414,7 @@ def test_mu3_and_dimensions_that_lie_in_the_same_cells_cost_nothing(on_digits):
 
 
 def test_no_sigma_is_tried_below_which_no_minimum_can_be(on_digits):
-    """g ≥ μ3/σ²: the scan ends one node below where that exceeds a value of g, and loses nothing."""
+    """g ≥ μ3/σ²: the scan ends at the node where that exceeds a value of g, and loses nothing."""
     candidates = [wanted(WEIGHTS[0], d, mu3) for d in (3, 9) for mu3 in (30.0, 300.0)]
     sweep = on_digits.sweep(9)
     tried = []

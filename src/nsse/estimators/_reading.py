@@ -76,12 +76,12 @@ class Reading:
     @classmethod
     def of(cls, classifier: Any, settings: Settings, rows: SolvedRows, sizes: Any) -> Reading:
         """``sizes`` are those of the classes among all samples that the rows stand for."""
-        mu1 = settings.mu1
+        mu1, by_scores = settings.mu1, reads_scores(classifier, settings.mu1)
         scatters = np.ones(rows.embedding.shape[1])
-        if mu1 > 0:
+        if mu1 > 0 and (by_scores or settings.normalization == "classes"):
             scatters = total_scatters(rows.embedding, rows.y, sizes, rows.eigenvalues, mu1, rows.weights)
         factors = _factors(settings, scatters, float(np.sum(sizes)))
-        if reads_scores(classifier, mu1):
+        if by_scores:
             price = constant_price(len(sizes))
             counts = np.asarray(sizes, dtype=np.float64)
             return cls(factors, ClassScores(scatters * factors**2, counts, price, rows.temperature))

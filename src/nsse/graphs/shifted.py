@@ -119,6 +119,11 @@ class ShiftedGraph:
         whole = None if self.whole is None else sparse.csr_array(self.whole.shape)
         return ShiftedGraph(self.codes, empty, 1.0, whole, self.sizes, self.centring, self.weights)
 
+    @cached_property
+    def edges(self) -> Any:
+        """L_w as one matrix."""
+        return sparse.csr_array(sparse.block_diag(self.blocks)) if self.whole is None else self.whole
+
     @property
     def n_rows(self) -> int:
         """How many rows there are."""

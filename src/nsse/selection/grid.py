@@ -154,14 +154,15 @@ def _share(
     result: SplitScores,
 ) -> list[int]:
     """Score points from one sweep; returns the places of those that must be fitted on their own."""
-    left = []
+    left, y = [], split.y[split.train]
+    sizes = split.sizes(np.unique(y))
     for index, embedded in _sweep(split, rulers, members, result.counts):
         place = places[index]
         if embedded is None:
             left.append(place)
             continue
         try:
-            labels = _labels(members[index], embedded, split)
+            labels = _labels(members[index], embedded, y, sizes, split.X.dtype)
             result.scores[place] = score(labels, split)
             result.sigmas[place] = embedded.sigma
         except ValueError as error:  # a classifier may refuse some embeddings and take others
@@ -314,14 +315,17 @@ def _affinity(split: Split, settings: Settings) -> Any:
     return check_affinity(settings.affinity, codes)[split.train][:, split.train]
 
 
-def _labels(point: GridPoint, embedded: Embedded, split: Split) -> NDArray[Any]:
-    """Labels of the validation samples; the embedding is rounded as `NSSE` rounds it."""
+def _labels(
+    point: GridPoint, embedded: Embedded, y: NDArray[Any], sizes: Floats, dtype: Any
+) -> NDArray[Any]:
+    """Labels of the validation samples; the embedding is rounded as `NSSE` rounds it.
+
+    ``y`` are those of the training samples, ``sizes`` those of their classes.
+    """
     classifier, settings = point.model.classifier, point.settings
-    y = split.y[split.train]
-    sizes = split.sizes(np.unique(y))
     solved = SolvedRows(embedded.Y, y, embedded.eigenvalues)
     reading = Reading.of(classifier, settings, solved, sizes)
-    Y, Z = (reading.scaled(A).astype(split.X.dtype) for A in (embedded.Y, embedded.Z))
+    Y, Z = (reading.scaled(A).astype(dtype, copy=False) for A in (embedded.Y, embedded.Z))
     if isinstance(reading.reader, NearestSample):
         return nearest_labels(Y, y, Z)
     return np.asarray(reading.reader.fit(Y, y).predict(Z))

@@ -3,7 +3,8 @@
 - ``problem``: what stays fixed while σ moves (distances, graph, weights).
 - ``constraint``: B, from the kernel matrix at one σ or as a sum over the samples.
 - ``factors``: a triangular factor of P, and the policy for ill-conditioned ones.
-- ``krylov``: the leading eigenpairs of P⁻¹B; ``sample_space``: the same from a factor of K.
+- ``krylov``: the leading eigenpairs of P⁻¹B; ``sample_space``: the same from a factor of K;
+  ``symmetric``: those of a small matrix.
 - ``pencil``: one embedding for one σ (Eq. 12), with the slope of the objective.
 - ``gram_pencil``: the same from sums over the samples.
 - ``joint``: Eq. (11) minimised over σ; ``survey``, ``valleys``, ``descent``: how the minimum is found;

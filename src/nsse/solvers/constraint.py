@@ -98,14 +98,14 @@ class HeldKernel:
         return SummedMatrix(np.tril(B) + np.tril(B, -1).T)
 
     def whole(self, factor: Factor) -> Floats | tuple[Floats, Floats]:
-        """M = R⁻ᵀBR⁻¹, upper half; of a QR factor, which M would square, the eigenpairs by an SVD."""
+        """M = R⁻ᵀBR⁻¹, lower half; of a QR factor, which M would square, the eigenpairs by an SVD."""
         if factor.method == "cholesky" and not self.is_symmetric:
             return self._summed.whole(factor)
         G = factor.solve_transposed(self.transposed)
         if factor.method == "qr":
             U, root_theta, _ = svd(G, full_matrices=False, check_finite=False)
             return root_theta**2, U
-        return dsyrk(1.0, G)
+        return dsyrk(1.0, G, lower=1)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -78,12 +79,12 @@ class Point(Generic[E]):
         """Place a solution on the axis."""
         return cls(float(np.log(solution.sigma)), solution)
 
-    @property
+    @cached_property
     def value(self) -> float:
         """log g."""
         return math.log(self.solution.excess)
 
-    @property
+    @cached_property
     def slope(self) -> float:
         """d log g/d log σ."""
         return self.solution.slope / self.solution.excess

@@ -16,11 +16,10 @@ from scipy.linalg import eigh, qr
 
 from nsse.solvers.constraint import ClassMeans, Constraint
 from nsse.solvers.factors import Factor
+from nsse.solvers.symmetric import largest_eigenpairs
 
 Floats = NDArray[np.float64]
 
-# Up to so many centres LAPACK's routine for all eigenvectors is faster than the one for some.
-ALL_UP_TO = 200
 # Guard vectors beyond those wanted: they carry the convergence of the last wanted one.
 GUARD = 8
 
@@ -36,7 +35,12 @@ class Pairs:
 
 
 def leading_pairs(
-    B: Constraint | ClassMeans, factor: Factor, n_wanted: int, start: Floats, tol: float
+    B: Constraint | ClassMeans,
+    factor: Factor,
+    n_wanted: int,
+    start: Floats,
+    tol: float,
+    n_guard: int = GUARD,
 ) -> Pairs:
     """Find the ``n_wanted`` leading pairs, and the guard vectors beside them where there are any.
 
@@ -49,7 +53,7 @@ def leading_pairs(
         return Pairs(theta, C, B.image(C), "class means")
     most = B.most_blocks(start.shape[1], tol)
     pairs = _block_krylov(B, factor, n_wanted, start, tol, most) if most else None
-    return pairs or _dense(B, factor, min(B.n_centers, n_wanted + GUARD))
+    return pairs or _dense(B, factor, min(B.n_centers, n_wanted + n_guard))
 
 
 def _block_krylov(
@@ -84,12 +88,7 @@ def _dense(B: Constraint, factor: Factor, n_pairs: int) -> Pairs:
     if isinstance(found, tuple):
         theta, U = found
     else:
-        last = len(found) - 1
-        some = (
-            {"subset_by_index": (last + 1 - n_pairs, last)} if last >= ALL_UP_TO else {"driver": "evd"}
-        )
-        theta, U = eigh(found, lower=False, overwrite_a=True, check_finite=False, **some)
-        theta, U = theta[::-1], U[:, ::-1]
+        theta, U = largest_eigenpairs(found, n_pairs)
     C = factor.solve(U[:, :n_pairs])
     return Pairs(theta[:n_pairs], C, B.image(C), "full")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nsse.solvers.joint import FAR_ABOVE, FEW_ROWS
 from nsse.solvers.problem import Objective
 from nsse.solvers.scale_curve import MissingNodesError, NoScaleError, Place, ScaleCurve, ScaleGrid
 from nsse.solvers.sweep import Node, Sweep, Wanted
@@ -59,7 +61,7 @@ def _at_best_scales(
     members: dict[Wanted, list[Objective]] = defaultdict(list)
     for i in pending:
         members[shared[i]].append(tasks[i].objective)
-    curves = {one: ScaleCurve(grid) for one in members}
+    curves = {one: ScaleCurve(grid, _far_above(sweep)) for one in members}
     _scan(sweep, grid, curves, members)
     while pending:
         missing, waiting = defaultdict(set), []
@@ -86,13 +88,23 @@ def _scan(
     curves: dict[Wanted, ScaleCurve],
     members: dict[Wanted, list[Objective]],
 ) -> None:
-    """Solve at the nodes of the joint search, from the largest σ down to where no minimum can be."""
-    going = set(curves)
-    for index in reversed(grid.coarse):
-        if not going:
-            return
-        _solve_nodes(sweep, grid, curves, index, going)
-        going = {w for w in going if not curves[w].ends_below(index, _pairs(members[w]))}
+    """Solve at the nodes of the joint search, from the middle up and down to where no minimum can be."""
+    middle, wanted = len(grid.coarse) // 2, {one: _pairs(own) for one, own in members.items()}
+    for indices, is_end in (
+        (grid.coarse[middle:], ScaleCurve.ends_above),
+        (grid.coarse[:middle][::-1], ScaleCurve.ends_below),
+    ):
+        going = set(curves)
+        for index in indices:
+            if not going:
+                break
+            _solve_nodes(sweep, grid, curves, index, going)
+            going = {one for one in going if not is_end(curves[one], index, wanted[one])}
+
+
+def _far_above(sweep: Sweep) -> float:
+    """As far up as a fit on these rows would look."""
+    return FAR_ABOVE if sweep.is_exact and len(sweep.D2) >= FEW_ROWS else math.inf
 
 
 def _pairs(members: list[Objective]) -> set[tuple[int, float]]:

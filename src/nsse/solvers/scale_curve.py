@@ -9,12 +9,13 @@ compares both with the joint search.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh, svd
 
 from nsse.solvers.descent import Point, cubic_minimum
 from nsse.solvers.survey import NEARLY_AS_DEEP, log_grid
@@ -63,6 +64,15 @@ class ScaleGrid:
         """σ of a node."""
         return float(np.exp(self.log_sigmas[index]))
 
+    def around(self, index: int) -> list[int]:
+        """The nodes between which to interpolate from one node to the next."""
+        return [i for i in range(index - 1, index + 3) if 0 <= i < len(self.log_sigmas)]
+
+    def cell(self, low: int, high: int, log_sigma: float) -> int:
+        """The node below log σ, of those from ``low`` to ``high``."""
+        step = self.log_sigmas[1] - self.log_sigmas[0]
+        return min(max(int((log_sigma - self.log_sigmas[0]) // step), low), high - 1)
+
 
 @dataclass(frozen=True)
 class Place:
@@ -108,33 +118,38 @@ class TurnedNodes:
     def between(
         cls, grid: ScaleGrid, nodes: Mapping[int, Node], around: list[int], width: int
     ) -> TurnedNodes | None:
-        """Turn the solutions at some nodes to the first one's; None where they are too far apart."""
-        onto = nodes[around[0]].frame[:, :width]
-        turned: list[tuple[Floats, Floats, Floats]] = []
-        for node in (nodes[i] for i in around):
-            Q = _turn(node.frame[:, :width], onto) if turned else np.eye(width)
-            if Q is None:
-                return None
-            reduced = (Q.T * node.eigenvalues[:width]) @ Q
-            turned.append((node.Y[:, :width] @ Q, node.Z[:, :width] @ Q, reduced))
-        Y, Z, reduced = (np.array(parts) for parts in zip(*turned, strict=True))
+        """Turn the solutions at some nodes to that in the middle; None where they are too far apart."""
+        parts = [nodes[i] for i in around]
+        turns = _turns([node.frame[:, :width] for node in parts])
+        if turns is None:
+            return None
+        Y = np.array([node.Y[:, :width] @ Q for node, Q in zip(parts, turns, strict=True)])
+        Z = np.array([node.Z[:, :width] @ Q for node, Q in zip(parts, turns, strict=True)])
+        reduced = np.array(
+            [(Q.T * node.eigenvalues[:width]) @ Q for node, Q in zip(parts, turns, strict=True)]
+        )
         return cls(grid.log_sigmas[around], Y, Z, reduced)
 
     def at(self, log_sigma: float, d: int) -> tuple[Floats, Floats, Floats]:
         """The first d coordinates of the samples and the new samples, and their eigenvalues."""
         weights = _lagrange(self.x, log_sigma)
-        Y, Z, reduced = (np.tensordot(weights, A, axes=1) for A in (self.Y, self.Z, self.reduced))
-        eigenvalues, Q = eigh(reduced, check_finite=False)
+        Y, Z, reduced = (_combined(weights, A) for A in (self.Y, self.Z, self.reduced))
+        eigenvalues, Q = np.linalg.eigh(reduced)
         return Y @ Q[:, :d], Z @ Q[:, :d], eigenvalues[:d]
 
 
 @dataclass(frozen=True)
 class ScaleCurve:
-    """Solutions for one set of weights along the grid; grows as nodes are asked for."""
+    """Solutions for one set of weights along the grid; grows as nodes are asked for.
+
+    A scan upwards ends where g has risen to ``far_above`` times its least value.
+    """
 
     grid: ScaleGrid
+    far_above: float = math.inf
     nodes: dict[int, Node] = field(default_factory=dict)
-    cells: dict[tuple[int, int], TurnedNodes | None] = field(default_factory=dict, repr=False)
+    cells: dict[tuple[int, ...], TurnedNodes | None] = field(default_factory=dict, repr=False)
+    _carried: dict[int, Any] = field(default_factory=dict, repr=False)
 
     def minimum(self, d: int, mu3: float) -> Place:
         """The global minimum of g; `MissingNodesError` where the curve is not known well enough."""
@@ -144,7 +159,7 @@ class ScaleCurve:
             if len(valley.known) == 1:
                 end = valley.known[0]
                 x = float(self.grid.log_sigmas[end.index])
-                places.append(Place(end.index, x, float(np.log(end.excess)), at_node=True))
+                places.append(Place(end.index, x, math.log(end.excess), at_node=True))
             else:
                 places.append(self._bottom(valley.known[0], valley.known[1], d, mu3))
         deepest = min(places, key=lambda place: place.depth)
@@ -161,8 +176,7 @@ class ScaleCurve:
         cut = scanned[-1].index != self.grid.coarse[-1]
         if place.at_node and cut and place.index == scanned[-1].index:
             raise NoScaleError(d)
-        carried = (node for node in self.nodes.values() if node.rank >= d)
-        if np.log(min(node.excess(d, mu3) for node in carried)) < place.depth - 1e-9:
+        if math.log(self._least(d, mu3)) < place.depth - 1e-9:
             raise NoScaleError(d)
 
     def ends_below(self, index: int, wanted: Iterable[tuple[int, float]]) -> bool:
@@ -174,17 +188,36 @@ class ScaleCurve:
         sigma = self.grid.sigma(index)
         return all(mu3 / sigma**2 > self._least(d, mu3) for d, mu3 in wanted)
 
+    def ends_above(self, index: int, wanted: Iterable[tuple[int, float]]) -> bool:
+        """Whether for every (d, μ3) the scan ends at this node, the highest known."""
+        node = self.nodes[index]
+        return all(
+            node.rank < d or self._is_far_above(node.excess(d, mu3), node.slope(d, mu3), d, mu3)
+            for d, mu3 in wanted
+        )
+
+    def _is_far_above(self, excess: float, slope: float, d: int, mu3: float) -> bool:
+        """Whether g rises from here, many times above its least value: as the joint search ends."""
+        return slope > 0 and excess > self.far_above * self._least(d, mu3)
+
     def _least(self, d: int, mu3: float) -> float:
-        return min((n.excess(d, mu3) for n in self.nodes.values() if n.rank >= d), default=np.inf)
+        """The least g of the nodes that carry d coordinates; each is asked for by many μ3."""
+        n_nodes, sums, inverse_squares = self._carried.get(d, (0, None, None))
+        if n_nodes != len(self.nodes):
+            carried = [node for node in self.nodes.values() if node.rank >= d]
+            sums = np.array([node.excess(d, 0.0) for node in carried])
+            inverse_squares = np.array([node.sigma**-2 for node in carried])
+            self._carried[d] = len(self.nodes), sums, inverse_squares
+        return float((sums + mu3 * inverse_squares).min(initial=np.inf))
 
     def embedding(self, place: Place, d: int) -> tuple[Floats, Floats, Floats] | None:
         """Embedding, new samples and eigenvalues at the minimum; None where it must be solved for."""
         here = self.nodes[place.index]
         if place.at_node:
             return here.Y[:, :d], here.Z[:, :d], here.eigenvalues[:d]
-        around = self._around(place.index, d)
+        around = [i for i in self.grid.around(place.index) if self.nodes[i].rank >= d]
         width = self._width(around, d)
-        key = (place.index, width)
+        key = (*around, width)
         if key not in self.cells:
             self.cells[key] = TurnedNodes.between(self.grid, self.nodes, around, width)
         cell = self.cells[key]
@@ -201,8 +234,11 @@ class ScaleCurve:
         """The nodes of the joint search up to where the kernel no longer carries d coordinates."""
         scanned: list[_Seen] = []
         for index in self.grid.coarse:
-            if index not in self.nodes and not scanned:
-                continue  # below the last node where a minimum can be
+            if index not in self.nodes:
+                if not scanned:
+                    continue  # below the last node where a minimum can be
+                if self._is_far_above(scanned[-1].excess, scanned[-1].slope, d, mu3):
+                    break
             seen = self._seen(index, d, mu3)
             if seen is None:
                 break
@@ -220,16 +256,21 @@ class ScaleCurve:
         return _Seen(index, node.sigma, node.excess(d, mu3), node.slope(d, mu3))
 
     def _bottom(self, low: _Seen, high: _Seen, d: int, mu3: float) -> Place:
-        """Narrow a bracket of slopes to one cell."""
+        """Narrow a bracket of slopes to one cell, and ask for the nodes around that."""
         while True:
             cubic = cubic_minimum(Point.of(low), Point.of(high))
-            x = (np.log(low.sigma) + np.log(high.sigma)) / 2 if cubic is None else cubic[0]
-            if high.index - low.index == 1:
-                depth = np.log(min(low.excess, high.excess)) if cubic is None else cubic[1]
-                self._around(low.index, d)
+            x = (math.log(low.sigma) + math.log(high.sigma)) / 2 if cubic is None else cubic[0]
+            cell = self.grid.cell(low.index, high.index, x)
+            is_found = high.index - low.index == 1
+            needed = self.grid.around(cell) if is_found else (cell, cell + 1)
+            missing = {i for i in needed if i not in self.nodes}
+            if missing:
+                raise MissingNodesError(missing)
+            if is_found:
+                depth = math.log(min(low.excess, high.excess)) if cubic is None else cubic[1]
                 return Place(low.index, float(x), float(depth), at_node=False)
-            nearest = int(np.argmin(np.abs(self.grid.log_sigmas - x)))
-            middle = self._seen(min(max(nearest, low.index + 1), high.index - 1), d, mu3)
+            inside = cell if cell > low.index else cell + 1
+            middle = self._seen(inside, d, mu3)
             if middle is None:
                 raise NoScaleError(d)  # carried at both ends, not between them: rounding rules here
             if middle.slope < 0:
@@ -237,13 +278,9 @@ class ScaleCurve:
             else:
                 high = middle
 
-    def _around(self, index: int, d: int) -> list[int]:
-        """The nodes around a cell between which to interpolate."""
-        wanted = [i for i in range(index - 1, index + 3) if 0 <= i < len(self.grid.log_sigmas)]
-        missing = {i for i in wanted if i not in self.nodes}
-        if missing:
-            raise MissingNodesError(missing)
-        return [i for i in wanted if self.nodes[i].rank >= d]
+
+def _combined(weights: Floats, layers: Floats) -> Floats:
+    return np.asarray(weights @ layers.reshape(len(layers), -1)).reshape(layers.shape[1:])
 
 
 def _lagrange(x: Floats, at: float) -> Floats:
@@ -256,7 +293,11 @@ def _lagrange(x: Floats, at: float) -> Floats:
     return weights
 
 
-def _turn(frame: Floats, onto: Floats) -> Floats | None:
-    """The rotation that brings orthonormal columns nearest to others (Procrustes), if they are near."""
-    U, cosines, Vt = svd(frame.T @ onto, check_finite=False)
-    return None if cosines[-1] < LEAST_COSINE else U @ Vt
+def _turns(frames: list[Floats]) -> Floats | None:
+    """Rotations that bring orthonormal columns nearest to those in the middle (Procrustes).
+
+    None where some of them are far from these.
+    """
+    onto = frames[(len(frames) - 1) // 2]
+    U, cosines, Vt = np.linalg.svd(np.array([frame.T @ onto for frame in frames]))
+    return None if cosines[:, -1].min() < LEAST_COSINE else np.asarray(U @ Vt)

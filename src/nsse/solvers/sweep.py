@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -20,12 +22,16 @@ from nsse._threads import one_blas_thread
 from nsse.graphs import ShiftedGraph
 from nsse.kernels import gaussian
 from nsse.solvers.constraint import HeldKernel
-from nsse.solvers.factors import factorize_gram, gram
-from nsse.solvers.pencil import class_start, trusted_coordinates
+from nsse.solvers.factors import LARGEST_CONDITION, Factor, cholesky, factorize_gram, gram
+from nsse.solvers.krylov import Pairs, leading_pairs
+from nsse.solvers.pencil import RESIDUAL, class_start, trusted_coordinates
 from nsse.solvers.problem import Objective, Problem, Workspace
+from nsse.solvers.stack import refined
 
 Floats = NDArray[np.float64]
 
+# Up to so many samples several weights are worked on together, so many at a time.
+STACKED_UP_TO, MOST_LAYERS = 400, 12
 # Share of a coordinate that may be rounding noise. Stricter than for a fit of its own, where only the
 # coordinates asked for are computed: here a noisy one would spoil the cleaner ones before it.
 LARGEST_NOISE = 1e-6
@@ -88,6 +94,9 @@ class Node:
         return self._slope_sums[d] - 2.0 * mu3 / self.sigma**2
 
 
+_Task = tuple[Wanted, Problem]
+
+
 @dataclass
 class Sweep:
     """Rows, sorted by class, on which many weights are tried, and new samples to embed.
@@ -113,11 +122,14 @@ class Sweep:
     counts: Counter[str] = field(default_factory=Counter)
     is_exact: bool = True
     _classes: ShiftedGraph = field(init=False, repr=False)
+    _edges: list[Any] = field(init=False, repr=False)
     _workspace: Workspace = field(default_factory=Workspace, repr=False)
     _problems: dict[Wanted, Problem] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._classes = self.graphs[0].classes_only()
+        if len(self.D2) <= STACKED_UP_TO:
+            self._edges = [graph.edges for graph in self.graphs]
 
     def solve(self, sigma: float, wanted: Sequence[Wanted]) -> list[Node]:
         """Embed with each of the weights at one σ, whatever their own σ and d.
@@ -130,10 +142,56 @@ class Sweep:
             K_new = gaussian(self.D2_new, sigma)
             self.counts["kernel matrices"] += 1
             grams = _Grams(self, kernel)
-            return [
-                self._node(sigma, kernel, K_new, grams.of(one.graph, problem), problem)
-                for one, problem in zip(wanted, problems, strict=True)
-            ]
+            tasks = list(zip(wanted, problems, strict=True))
+            if not self._stacks:
+                return [self._node(sigma, kernel, K_new, grams, *task) for task in tasks]
+            nodes = []
+            for start in range(0, len(tasks), MOST_LAYERS):
+                nodes += self._nodes(sigma, kernel, K_new, grams, tasks[start : start + MOST_LAYERS])
+            return nodes
+
+    @property
+    def _stacks(self) -> bool:
+        """Whether several problems are worked on together: few samples that stand for themselves."""
+        graph, n_rows = self.graphs[0], len(self.D2)
+        return (
+            self.is_exact
+            and self.n_components < n_rows <= STACKED_UP_TO
+            and graph.roots is None
+            and not next(iter(self._problems)).objective.is_of_classes
+        )
+
+    def _nodes(
+        self, sigma: float, kernel: HeldKernel, K_new: Floats, grams: _Grams, tasks: Sequence[_Task]
+    ) -> list[Node]:
+        """The same for several weights together; those that need care are solved on their own."""
+        nodes: dict[int, Node] = {}
+        solved: dict[int, tuple[Factor, Pairs]] = {}
+        for place, (one, problem) in enumerate(tasks):
+            P = grams.of(one.graph, problem, place)
+            P[np.diag_indices(len(P))] += problem.objective.mu2
+            factor = cholesky(P) if np.isfinite(np.trace(P)) else None
+            if factor is not None and factor.condition <= LARGEST_CONDITION:
+                pairs = leading_pairs(kernel, factor, self.n_components, self._start, RESIDUAL, 1)
+                solved[place] = factor, pairs
+        if solved:
+            problems = [tasks[place][1] for place in solved]
+            edges = [self._edges[tasks[place][0].graph] for place in solved]
+            factors, pairs_of = zip(*solved.values(), strict=True)
+            with suppress(LinAlgError):
+                found = refined(problems, edges, kernel, factors, pairs_of, sigma, LARGEST_NOISE)
+                Z = K_new @ found.C
+                for layer, place in enumerate(solved):
+                    if found.holds[layer]:
+                        self.counts["factorisations"] += 1
+                        Y = found.Y[layer]
+                        nodes[place] = Node(
+                            sigma, found.eigenvalues[layer], found.slopes[layer], Y, Z[layer], Y
+                        )
+        return [
+            nodes[place] if place in nodes else self._node(sigma, kernel, K_new, grams, *task)
+            for place, task in enumerate(tasks)
+        ]
 
     def _problem(self, wanted: Wanted) -> Problem:
         if wanted not in self._problems:
@@ -150,9 +208,16 @@ class Sweep:
         return class_start(next(iter(self._problems.values())))
 
     def _node(
-        self, sigma: float, kernel: HeldKernel, K_new: Floats, P: Floats, problem: Problem
+        self,
+        sigma: float,
+        kernel: HeldKernel,
+        K_new: Floats,
+        grams: _Grams,
+        wanted: Wanted,
+        problem: Problem,
     ) -> Node:
         self.counts["factorisations"] += 1
+        P = grams.of(wanted.graph, problem)
         try:
             if not np.isfinite(np.trace(P)):
                 raise LinAlgError("P is not finite")
@@ -171,9 +236,11 @@ class _Grams:
         self._sweep, self._kernel = sweep, kernel
         self._made: set[str] = set()
 
-    def of(self, graph: int, problem: Problem) -> Floats:
-        """K'SK, written over the one before."""
+    def of(self, graph: int, problem: Problem, layer: int = 0) -> Floats:
+        """K'SK, written over the one before of this layer."""
         _, P = problem.gram_arrays()
+        if layer:
+            P = problem.workspace.array(f"P{layer}", P.shape)
         np.multiply(self._get("K'JK", self._sweep._classes, problem), problem.objective.mu1, out=P)
         P += self._get(f"K'L{graph}K", self._sweep.graphs[graph], problem)
         return P

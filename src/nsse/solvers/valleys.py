@@ -30,15 +30,15 @@ def valleys(scanned: list[E], nearly_as_deep: float) -> list[Valley[E]]:
     Between two points a bottom lies for certain if the slope of the lower one points to the other; the
     cubic through both predicts its depth. An end of the scan is one if the slope points out of it.
     """
-    points = [Point.of(solution) for solution in scanned]
     found: list[tuple[float, Valley[E]]] = []
-    for a, b in pairwise(points):
-        if holds_valley(a, b):
-            found.append((depth(a, b), Valley([a.solution, b.solution])))
-    if points[0].slope >= 0:
-        found.append((points[0].value, Valley([points[0].solution])))
-    if points[-1].slope < 0:
-        found.append((points[-1].value, Valley([points[-1].solution])))
+    for a, b in pairwise(scanned):
+        # As `holds_valley`; a scan of a sweep is looked at thousands of times.
+        if a.slope < 0 if a.excess <= b.excess else b.slope >= 0:
+            found.append((depth(Point.of(a), Point.of(b)), Valley([a, b])))
+    if scanned[0].slope >= 0:
+        found.append((Point.of(scanned[0]).value, Valley([scanned[0]])))
+    if scanned[-1].slope < 0:
+        found.append((Point.of(scanned[-1]).value, Valley([scanned[-1]])))
     found.sort(key=lambda pair: pair[0])
     limit = found[0][0] + math.log(nearly_as_deep)
     return [valley for bottom, valley in found if bottom <= limit]
