@@ -22,8 +22,9 @@ LONGEST_STEP = 0.7
 CURVATURE = 5.0
 # So many steps must halve the slope, or the next one halves the bracket.
 PATIENCE = 3
-# What a step may gain is told so many times too small where one of two points is rough.
-DOUBT = 10.0
+# What a step may gain is told so many times too small where one of two points is rough, and where they
+# are so far apart that its slope is known well enough.
+DOUBT, LITTLE_DOUBT = 10.0, 1.5
 # Nearer than this in log σ the difference of a rough value and another one says nothing.
 NEAR = 0.05
 # A minimum between two σ that agree to this is found: g is not known more finely.
@@ -119,7 +120,7 @@ def descend(
         gain = abs(best.slope) * abs(target - best.x) / 2
         is_there = (
             target == best.x  # at the end of the interval, and the slope points out of it
-            or gain * (DOUBT if _is_mixed(points) else 1.0) <= tol
+            or gain * _doubt(points) <= tol
             or (end is not None and abs(end - best.x) <= RESOLUTION)
         )
         if is_there and not best.solution.is_rough:
@@ -180,6 +181,12 @@ def _next(points: list[Point[E]], curvature: float) -> float:
         return cubic[0]
     step = -best.slope / curvature
     return best.x + min(max(step, -LONGEST_STEP), LONGEST_STEP)
+
+
+def _doubt(points: list[Point[E]]) -> float:
+    if not _is_mixed(points):
+        return 1.0
+    return DOUBT if _is_mixed(points, NEAR) else LITTLE_DOUBT
 
 
 def _is_mixed(points: list[Point[E]], within: float = math.inf) -> bool:

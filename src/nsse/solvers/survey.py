@@ -34,6 +34,8 @@ WIDEST_CELL = 0.4
 NEARLY_AS_DEEP = 1.05
 # Cells narrower than this hide nothing.
 FINEST = 0.012
+# Where g rises faster than this power of σ, a scan upwards ends so many times above its least value.
+STEEP, STEEPLY_ABOVE = 2.0, 3.0
 # Where the secant of a convex function lies between the slopes at both ends: halfway for a parabola.
 BALANCED = (0.25, 0.75)
 
@@ -85,7 +87,7 @@ def scan(look: Look[E], grid: list[float]) -> tuple[list[E], Bounds]:
             found.append(look.evaluate(log_sigma, found[-1].basis))
         except RankError:
             break
-        if found[-1].slope > 0 and found[-1].excess > look.far_above * _least(found):
+        if _has_risen(look, found):
             end = grid[-1]
             break
     highest = float(np.log(found[-1].sigma)) if end is None else end
@@ -95,6 +97,17 @@ def scan(look: Look[E], grid: list[float]) -> tuple[list[E], Bounds]:
         found.insert(0, look.evaluate(log_sigma, found[0].basis))
     # As the point itself says where it is: an end is recognised by its exact place.
     return found, (float(np.log(found[0].sigma)), highest)
+
+
+def _has_risen(look: Look[E], found: list[E]) -> bool:
+    """Whether g has risen so far that a scan upwards ends: sooner where it rises steeply."""
+    last = found[-1]
+    if last.slope <= 0 or np.isinf(look.far_above):
+        return False
+    far_above = (
+        min(STEEPLY_ABOVE, look.far_above) if last.slope > STEEP * last.excess else look.far_above
+    )
+    return last.excess > far_above * _least(found)
 
 
 def _nothing_below(look: Look[E], found: list[E], following: float) -> bool:
