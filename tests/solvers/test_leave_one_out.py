@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from nsse.kernels import gaussian, squared_distances
-from nsse.solvers.leave_one_out import IndicatorRegression, regression_of_samples, some_of
+from nsse.solvers.leave_one_out import (
+    IndicatorRegression,
+    left_out_of_samples,
+    regression_of_samples,
+    some_of,
+)
 
 SIZES = {"equal": (6, 6, 6), "unequal": (3, 11, 5, 2), "two": (4, 13)}
 
@@ -50,6 +55,21 @@ def test_a_sample_left_out_is_one_never_seen(sizes, price, nu):
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES.keys())
+@pytest.mark.parametrize("nu", [1e-3, 0.1, 10.0])
+def test_one_inverse_leaves_out_what_was_never_seen(sizes, nu):
+    X, codes = samples_of(sizes)
+    K, everyone = gaussian(squared_distances(X), 1.5), np.arange(len(codes))
+    given, some = K.copy(), everyone[::2]
+    found = left_out_of_samples(K, codes, nu, some)
+    np.testing.assert_array_equal(K, given)
+    for place, i in enumerate(some):
+        rest = np.delete(everyone, i)
+        K_rest = K[np.ix_(rest, rest)]
+        expected = literal_scores(K_rest, K[[i]][:, rest], codes[rest], len(sizes), nu, np.inf)
+        np.testing.assert_allclose(found[place], expected[0], atol=1e-8)
+
+
 @pytest.mark.parametrize("price", [1.0, np.inf])
 def test_weights_are_repeated_samples_left_out_together(price):
     X, codes = samples_of((5, 7))
@@ -86,7 +106,9 @@ def test_less_smoothness_than_rounding_is_made_as_much():
     X, codes = samples_of((20, 20))
     K, ones = gaussian(squared_distances(X), 50.0), np.ones(40)
     regression, features = regression_of_samples(K, codes, ones, 1e-30, np.inf)
-    assert np.isfinite(regression.left_out(features, codes, ones, np.arange(40))).all()
+    by_rows = regression.left_out(features, codes, ones, np.arange(40))
+    assert np.isfinite(by_rows).all()
+    assert np.isfinite(left_out_of_samples(K, codes, 1e-30, np.arange(40))).all()
 
 
 def test_no_class_is_left_out_whole_and_all_are_among_the_some():

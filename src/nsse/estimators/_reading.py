@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from nsse.estimators._posing import Posed
 from nsse.estimators._settings import Settings
 from nsse.extensions import ClassScores, fitted_temperature, total_scatters
 from nsse.kernels import gaussian
-from nsse.solvers.leave_one_out import MOST_SAMPLES, regression_of_samples, some_of
+from nsse.solvers.leave_one_out import MOST_SAMPLES, left_out_of_samples, regression_of_samples, some_of
 from nsse.solvers.problem import constant_price
 
 Ints = NDArray[np.intp]
@@ -57,9 +58,12 @@ def exact_temperature(posed: Posed, sigma: float, first: Ints, groups: Ints) -> 
     n_classes = graph.n_classes
     smoothness = objective.mu2 / (objective.mu1 * problem.n_samples / n_classes)
     K, price = gaussian(D2, sigma), constant_price(n_classes)
-    regression, features = regression_of_samples(K, codes, weights, smoothness, price)
-    some = some_of(codes, regression.sizes, weights)
-    scores = regression.left_out(features[some], codes[some], weights[some], some)
+    some = some_of(codes, np.bincount(codes, weights).astype(np.float64), weights)
+    if math.isinf(price) and np.all(weights == 1.0):
+        scores = left_out_of_samples(K, codes, smoothness, some)
+    else:
+        regression, features = regression_of_samples(K, codes, weights, smoothness, price)
+        scores = regression.left_out(features[some], codes[some], weights[some], some)
     return fitted_temperature(scores, codes[some], weights[some])
 
 

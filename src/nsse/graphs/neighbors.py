@@ -11,6 +11,7 @@ one rule, for the neighbours of a graph here and for those of a new point (`nsse
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -141,9 +142,15 @@ def _squared_sizes(D2: Floats, rows: Ints) -> Floats:
 
     The rounding of an expansion goes with the distance to the mean, not with the small ones in a class.
     """
-    some = np.unique(np.linspace(0, D2.shape[1] - 1, REFERENCES).astype(np.intp))
+    some = _references(D2.shape[1])
     middle = len(some) // 2
     return np.asarray(np.partition(D2[np.ix_(rows, some)], middle, axis=1)[:, middle])
+
+
+@lru_cache(maxsize=16)
+def _references(n_samples: int) -> Ints:
+    """Places of samples from everywhere: asked for once by every class."""
+    return np.unique(np.linspace(0, n_samples - 1, REFERENCES).astype(np.intp))
 
 
 def symmetric_graph(rows: Ints, cols: Ints, weights: Floats, n_samples: int) -> sparse.csr_array:

@@ -10,6 +10,9 @@ takes its feature with it, which a new sample has none of: with its coefficient 
 
     p − F q/(a (1 − w h) + w F²),   a = A_ii,   F = (Aφ_i)_i,   q = c_i − w F (e_i − p).
 
+Where all samples are centres and count once, T = K² + νI commutes with K: h = 1 − ν A_ii, and F is the
+sum of a row of A times K, value by value. One inverse serves all rows (`left_out_of_samples`).
+
 Targets are centred by the shares π of the samples that are left, s = π + p − (p1)π: all is linear.
 Exact for the regression that it is, that of class means without L_w where classes have equal sizes.
 """
@@ -21,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack, solve_triangular
 from scipy.linalg.blas import dsyrk
 
 from nsse._threads import one_blas_thread
@@ -74,7 +77,7 @@ class IndicatorRegression:
             Which feature is a row's own and goes with it; −1 where none is.
         """
         T, sums = self._with_constant()
-        factor = _factor(T)
+        factor, _ = _factor(T)
         c = cho_solve(factor, sums.T, check_finite=False)  # features × M
         found = [
             self._some_left_out(factor, c, rows[part], codes[part], weights[part], own[part])
@@ -107,8 +110,7 @@ class IndicatorRegression:
             v, left = w[centres], rest[centres]
             q = c[own[centres]] - v * F * (targets[centres] - p[centres])
             p[centres] -= F * q / (a * left + v * F**2)
-        shares = (self.sizes - w * targets) / (self.sizes.sum() - w)
-        return np.asarray(shares + p - p.sum(axis=1, keepdims=True) * shares)
+        return _centred(p, targets, w, self.sizes)
 
     def _with_constant(self) -> tuple[Floats, Floats]:
         """T and class sums, with a constant where its price is finite."""
@@ -125,14 +127,38 @@ class IndicatorRegression:
         return T, np.c_[self.class_sums, self.sizes]
 
 
-def _factor(T: Floats) -> tuple[Floats, bool]:
+@one_blas_thread()
+def left_out_of_samples(K: Floats, codes: Ints, smoothness: float, some: Ints) -> Floats:
+    """Scores of ``some`` samples, each without itself, where all are centres and there is no constant."""
+    T, E = _gram(K), np.eye(int(codes.max()) + 1)[codes]
+    T[np.diag_indices(len(T))] += smoothness
+    factor, added = _factor(T)
+    c = cho_solve(factor, K @ E, check_finite=False)
+    inverse, _ = lapack.dpotri(factor[0], lower=1, overwrite_c=1)  # one half of it
+    a = np.diag(inverse)[some, np.newaxis]
+    products = np.tril(inverse) * K
+    F = products.sum(axis=1) + products.sum(axis=0) - np.diag(products)
+    F, targets = F[some, np.newaxis], E[some]
+    rest = np.maximum((smoothness + added) * a, EPS)
+    p = (K[some] @ c - (1.0 - rest) * targets) / rest
+    p -= F * (c[some] - F * (targets - p)) / (a * rest + F**2)
+    return _centred(p, targets, 1.0, E.sum(axis=0))
+
+
+def _centred(p: Floats, targets: Floats, weights: Floats | float, sizes: Floats) -> Floats:
+    """Scores from the regression of indicators: those of targets less the shares of what is left."""
+    shares = (sizes - weights * targets) / (sizes.sum() - weights)
+    return np.asarray(shares + p - p.sum(axis=1, keepdims=True) * shares)
+
+
+def _factor(T: Floats) -> tuple[tuple[Floats, bool], float]:
     """Cholesky's, in the place of T; where ν is less than the rounding of T, with as much added."""
     diagonal = np.diag(T).copy()
     added, largest = 0.0, float(diagonal.sum())
     while True:
         try:
             # Its transpose, stored by columns, is taken as it is, and one half of it overwritten.
-            return cho_factor(T.T, lower=True, overwrite_a=True, check_finite=False)
+            return cho_factor(T.T, lower=True, overwrite_a=True, check_finite=False), added
         except LinAlgError:
             added = max(10.0 * added, EPS * largest)
             for i in range(1, len(T)):
