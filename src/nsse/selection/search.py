@@ -181,11 +181,14 @@ def cv_results(table: Scores) -> dict[str, Any]:
     """The table in the form of ``GridSearchCV``."""
     results: dict[str, Any] = {}
     for name in sorted({name for point in table.points for name in point}):
-        values = np.ma.masked_all(len(table.points), dtype=object)
+        values, absent = (
+            np.empty(len(table.points), dtype=object),
+            np.ones(len(table.points), dtype=bool),
+        )
         for place, point in enumerate(table.points):
             if name in point:
-                values[place] = point[name]
-        results[f"param_{name}"] = values
+                values[place], absent[place] = point[name], False
+        results[f"param_{name}"] = np.ma.MaskedArray(values, mask=absent)
     results["params"] = [dict(point) for point in table.points]
     for split, column in enumerate(table.scores.T):
         results[f"split{split}_test_score"] = column.copy()

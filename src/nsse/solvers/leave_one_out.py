@@ -129,7 +129,7 @@ class IndicatorRegression:
 
 @one_blas_thread()
 def left_out_of_samples(K: Floats, codes: Ints, smoothness: float, some: Ints) -> Floats:
-    """Scores of ``some`` samples, each without itself, where all are centres and there is no constant."""
+    """Scores of ``some`` samples, each without itself: all are centres, and f has no constant."""
     T, E = _gram(K), np.eye(int(codes.max()) + 1)[codes]
     T[np.diag_indices(len(T))] += smoothness
     factor, added = _factor(T)
