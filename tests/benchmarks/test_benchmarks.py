@@ -49,6 +49,30 @@ def test_exact_beside_literal(script, tmp_path):
     assert all(row["excess"] == pytest.approx(ours["excess"], rel=0.05) for row in literal)
 
 
+def test_two_checkouts_of_the_same_end_alike(script):
+    facts = script("two_checkouts").main([str(BENCHMARKS.parent), "--problems", "3"])
+    assert facts["problems"] == 3
+    assert facts["higher"] == facts["lower"] == facts["same objective, sigma apart"] == []
+    assert facts["evaluations"][0] == facts["evaluations"][1] > 0
+
+
+def test_two_checkouts_tell_which_ends_higher(script):
+    end = {"sigma": 1.0, "evaluations": 5, "seconds": 0.1}
+    before = [end | {"problem": i, "excess": 2.0} for i in range(4)] + [{"problem": 4, "error": "no"}]
+    after = [
+        end | {"problem": 0, "excess": 2.0 * (1 + 1e-9), "sigma": 1.01},
+        end | {"problem": 1, "excess": 2.0 * (1 + 1e-6)},
+        end | {"problem": 2, "excess": 1.0},
+        end | {"problem": 3, "excess": 2.0},
+        end | {"problem": 4, "excess": 2.0},
+    ]
+    facts = script("two_checkouts").compared(before, after)
+    assert facts["higher"] == [1]
+    assert facts["lower"] == [2]
+    assert facts["same objective, sigma apart"] == [0]
+    assert facts["solved by one only"] == [4]
+
+
 def test_small_fits(script, tmp_path):
     out = tmp_path / "small.json"
     record = script("small_fits").main(["--quick", "--turns", "1", "--out", str(out)])

@@ -177,12 +177,19 @@ def test_an_end_of_the_interval_is_not_taken_from_a_rough_point():
     assert end.solution.sigma == pytest.approx(np.e)
 
 
-def test_a_scan_upwards_ends_far_above_the_least_value():
-    evaluate, seen = counted(envelope((-0.5, 0.0, 5.0)))
-    scan(Look(evaluate, lambda sigma: 0.0, far_above=10.0), log_grid(BOUNDS))
-    least, highest = min(p.excess for p in seen), max(seen, key=lambda p: p.sigma)
-    assert highest.sigma < 10.0
-    assert highest.excess > 10.0 * least
+@pytest.mark.parametrize("curvature", [0.7, 5.0])
+def test_a_scan_upwards_ends_far_above_the_least_value(curvature):
+    """Sooner where g rises faster than σ², as it does there with the larger curvature only."""
+    evaluate, seen = counted(envelope((0.0, 0.0, curvature)))
+    look = Look(evaluate, lambda sigma: 0.0, far_above=10.0, steeply_above=3.0)
+    scan(look, log_grid((0.01, 100.0)))
+    least = min(p.excess for p in seen)
+    *others, highest = sorted((p for p in seen if p.sigma > 0.99), key=lambda p: p.sigma)
+    is_steep = highest.slope > 2.0 * highest.excess
+    assert is_steep == (curvature == 5.0)
+    assert highest.sigma < 50.0
+    assert highest.excess > (3.0 if is_steep else 10.0) * least
+    assert all(p.excess <= (3.0 if p.slope > 2.0 * p.excess else 10.0) * least for p in others)
 
 
 def test_a_search_of_many_rows_scans_roughly_and_ends_sharply(make_blobs, make_problem):

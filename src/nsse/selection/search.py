@@ -181,10 +181,8 @@ def cv_results(table: Scores) -> dict[str, Any]:
     """The table in the form of ``GridSearchCV``."""
     results: dict[str, Any] = {}
     for name in sorted({name for point in table.points for name in point}):
-        values, absent = (
-            np.empty(len(table.points), dtype=object),
-            np.ones(len(table.points), dtype=bool),
-        )
+        values = np.empty(len(table.points), dtype=object)
+        absent = np.ones(len(table.points), dtype=bool)
         for place, point in enumerate(table.points):
             if name in point:
                 values[place], absent[place] = point[name], False

@@ -123,7 +123,9 @@ def seen_from_afar(
     evaluate: Evaluate[E], floor: Callable[[float], float], bounds: Bounds
 ) -> tuple[list[E], Bounds]:
     """A scan of a cheaper g, and how far σ can go there; its floor is not quite that of g itself."""
-    look = Look(evaluate, lambda sigma: floor(sigma) / FAR_ABOVE, far_above=FAR_ABOVE)
+    look = Look(
+        evaluate, lambda sigma: floor(sigma) / FAR_ABOVE, far_above=FAR_ABOVE, steeply_above=FAR_ABOVE
+    )
     scanned, reach = scan(look, log_grid(bounds))
     return refine(look, scanned), reach
 

@@ -30,8 +30,8 @@ from nsse.solvers.valleys import Valley
 # With fewer rows than this every cell wider than that is looked into: it costs next to nothing.
 FEW_ROWS = 100
 CELL_OF_FEW = 0.13
-# With more a scan upwards ends where g has risen to so many times its least value.
-FAR_ABOVE = 10.0
+# With more a scan upwards ends where g has risen to so many times its least value, or so many steeply.
+FAR_ABOVE, STEEPLY_ABOVE = 10.0, 3.0
 # Residual of the eigenpairs of a scan: g to about six digits, which is enough to see its valleys.
 ROUGHLY = 1e-3
 
@@ -96,10 +96,12 @@ def search_scale(
 
     go = at_stage(stages[1], RESIDUAL)
     few = problem.graph.n_rows < FEW_ROWS
-    if far_above is None:
-        far_above = np.inf if few else FAR_ABOVE
+    steeply_above = far_above
+    if far_above is None or steeply_above is None:
+        far_above, steeply_above = (np.inf, np.inf) if few else (FAR_ABOVE, STEEPLY_ABOVE)
     widest = CELL_OF_FEW if few else np.inf
-    look = Look(at_stage(stages[0], ROUGHLY), problem.objective.scale_term, widest, far_above)
+    rough, floor = at_stage(stages[0], ROUGHLY), problem.objective.scale_term
+    look = Look(rough, floor, widest, far_above, steeply_above)
     try:
         end = find_scale(look, go, bounds, tol, max_iter, cheaper)
         if end.solution.is_rough:  # where a descent failed

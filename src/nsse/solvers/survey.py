@@ -34,8 +34,8 @@ WIDEST_CELL = 0.4
 NEARLY_AS_DEEP = 1.05
 # Cells narrower than this hide nothing.
 FINEST = 0.012
-# Where g rises faster than this power of σ, a scan upwards ends so many times above its least value.
-STEEP, STEEPLY_ABOVE = 2.0, 3.0
+# The power of σ that g rises faster than where it is steep.
+STEEP = 2.0
 # Where the secant of a convex function lies between the slopes at both ends: halfway for a parabola.
 BALANCED = (0.25, 0.75)
 
@@ -59,8 +59,9 @@ class Look(Generic[E]):
         ``floor(sigma)`` is a lower bound of g at this and every smaller σ.
     widest : float
         Cells wider than this are looked into wherever the floor allows a minimum.
-    far_above : float
-        A scan upwards ends where g has risen to so many times its least value.
+    far_above, steeply_above : float
+        A scan upwards ends where g has risen to so many times its least value, and where it rises faster
+        than σ².
     unsolvable : list of float
         log σ between solvable ones where the problem could not be solved: rounding rules there.
     """
@@ -69,6 +70,7 @@ class Look(Generic[E]):
     floor: Callable[[float], float]
     widest: float = np.inf
     far_above: float = np.inf
+    steeply_above: float = np.inf
     unsolvable: list[float] = field(default_factory=list)
 
 
@@ -102,12 +104,8 @@ def scan(look: Look[E], grid: list[float]) -> tuple[list[E], Bounds]:
 def _has_risen(look: Look[E], found: list[E]) -> bool:
     """Whether g has risen so far that a scan upwards ends: sooner where it rises steeply."""
     last = found[-1]
-    if last.slope <= 0 or np.isinf(look.far_above):
-        return False
-    far_above = (
-        min(STEEPLY_ABOVE, look.far_above) if last.slope > STEEP * last.excess else look.far_above
-    )
-    return last.excess > far_above * _least(found)
+    far_above = look.steeply_above if last.slope > STEEP * last.excess else look.far_above
+    return last.slope > 0 and last.excess > far_above * _least(found)
 
 
 def _nothing_below(look: Look[E], found: list[E], following: float) -> bool:
