@@ -43,8 +43,8 @@ else:
 """,
     "dask": """
 import dask.array
-blocks = nsse.NSSE(landmarks="kmeans++", n_landmarks=20, random_state=0).fit(dask.array.from_array(X, chunks=(50, 4)), y)
-assert blocks.score(X, y) > 0.9
+blocks = dask.array.from_array(X, chunks=(50, 4))
+assert nsse.NSSE(n_landmarks=20, random_state=0).fit(blocks, y).score(X, y) > 0.9
 """,
     "files": """
 nsse.save(model, "model.nsse")
