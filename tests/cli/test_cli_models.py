@@ -426,9 +426,9 @@ def test_export_writes_a_graph_that_agrees(iris, fitted, tmp_path):
     pytest.importorskip("skl2onnx", reason="ONNX: pip install 'nsse[onnx]'")
     _, _, _, X_new, _ = iris
     result = told("export", fitted[0], "--onnx", tmp_path / "m.onnx", "--dtype", "float64")
-    assert (result["outputs"], result["opset"]) == (["embedding", "label"], 17)
+    assert (result["outputs"], result["opset"]) == (["embedding", "label", "probabilities"], 17)
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx", providers=["CPUExecutionProvider"])
-    embedding, label = session.run(None, {"X": X_new})
+    embedding, label, _ = session.run(None, {"X": X_new})
     model = nsse.load(fitted[0])
     np.testing.assert_allclose(embedding, model.transform(X_new), atol=1e-9)
     assert label.tolist() == model.predict(X_new).tolist()

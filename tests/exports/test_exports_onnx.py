@@ -8,9 +8,10 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
@@ -32,18 +33,24 @@ PLAIN = {
     "ArgMax",
     "Cast",
     "Concat",
+    "Div",
+    "Equal",
     "Exp",
     "Gather",
     "GatherElements",
     "Identity",
     "MatMul",
+    "Max",
     "Min",
     "Mul",
     "OneHot",
     "ReduceSum",
+    "Softmax",
     "Sub",
     "TopK",
 }
+OUTPUTS = ["embedding", "label", "probabilities"]
+PROBABLE = {np.float32: 1e-5, np.float64: 1e-8}  # a vote's winner is raised by a part in a billion
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 
 
@@ -59,10 +66,23 @@ def relative_error(found, expected):
 
 def assert_agrees(graph, model, X, dtype):
     out = run(graph, X, dtype)
-    assert list(out) == ["embedding", "label"]
+    speaks = hasattr(model, "predict_proba")
+    assert list(out) == OUTPUTS[: 3 if speaks else 2]
     assert out["embedding"].dtype == dtype
     assert relative_error(out["embedding"], model.transform(X)) < TOLERANCE[dtype]
     assert out["label"].tolist() == model.predict(X).tolist()
+    if speaks:
+        assert_speaks_alike(out, model, X, dtype)
+
+
+def assert_speaks_alike(out, model, X, dtype):
+    P = out["probabilities"]
+    assert P.dtype == dtype
+    # Where a class has collapsed these divide by its spread: logarithms of hundreds, in seven digits.
+    steep = isinstance(getattr(model, "classifier_", None), LinearDiscriminantAnalysis | NearestCentroid)
+    atol = 1e-4 if steep and dtype == np.float32 else PROBABLE[dtype]
+    np.testing.assert_allclose(P, model.predict_proba(X), rtol=0, atol=atol)
+    assert model.classes_[P.argmax(axis=1)].tolist() == out["label"].tolist()
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +176,67 @@ def test_a_vote_is_counted_in_the_graph(dtype, apart):
     assert {node.op_type for node in graph.graph.node} <= PLAIN
 
 
+# The same without one that has no probabilities; the nearest neighbour's and its rivals' are many.
+SPEAKING = (
+    nsse.NSSE(),
+    nsse.NSSE(1, sigma=0.5, classifier="nearest"),
+    nsse.NSSE(1, sigma=1.0, classifier=KNeighborsClassifier(5)),
+    nsse.NSSE(1, sigma=1.5, classifier=LogisticRegression()),
+    nsse.NSSE(2, sigma=0.8, classifier=NearestCentroid()),
+)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_probabilities_of_a_vote_are_those_of_python(dtype, apart):
+    X, codes, new = apart
+    search = voting(X, np.array(list("zyxwvutsrq"))[codes], *SPEAKING)
+    mean = np.mean([voter.predict_proba(new) for voter in search.voters_], axis=0)
+    raised = search.classes_[mean.argmax(axis=1)] != search.predict(new)
+    assert raised.any()  # the majority is for another class than the mean
+    graph = nsse.to_onnx(search, dtype)
+    assert_agrees(graph, search, new, dtype)
+    assert {node.op_type for node in graph.graph.node} <= PLAIN
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize(
+    "model",
+    [
+        nsse.NSSE(),
+        nsse.NSSE(n_landmarks=15),
+        nsse.NSSE(classifier="nearest"),
+        nsse.NSSE(classifier=LinearDiscriminantAnalysis()),
+        nsse.NSSE(classifier=SGDClassifier(loss="log_loss", random_state=0)),
+        nsse.NSSECV(n_repeats=2),
+        nsse.LFDA(2, classifier=LogisticRegression()),
+        nsse.MReg(classifier=LogisticRegression()),
+    ],
+    ids=str,
+)
+def test_probabilities_are_those_of_python(model, n_classes, dtype, apart):
+    X, codes, new = apart
+    some = codes < n_classes
+    model = clone(model).fit(X[some], codes[some])
+    P = model.predict_proba(new)
+    graph = nsse.to_onnx(model, dtype)
+    assert_agrees(graph, model, new, dtype)
+    shapes = {o.name: [d.dim_value for d in o.type.tensor_type.shape.dim] for o in graph.graph.output}
+    assert shapes["probabilities"][1] == P.shape[1] == n_classes
+    assert shapes["embedding"][1] == model.embedding_.shape[1]
+
+
+def test_probabilities_that_no_graph_has_are_left_out_or_refused(apart):
+    X, codes, new = apart
+    for classifier in (SGDClassifier(loss="modified_huber", random_state=0), LinearSVC()):
+        model = nsse.NSSE(classifier=classifier).fit(X, codes)
+        assert list(run(nsse.to_onnx(model), new)) == ["embedding", "label"]
+        register_converters()
+        options = {id(model): {"label": True, "probabilities": True}}
+        with pytest.raises(ValueError, match=r"`classifier` must give probabilities that a graph can"):
+            skl2onnx.to_onnx(model, X[:1], options=options, target_opset=17)
+
+
 def test_voters_with_the_same_centres_measure_distances_once(apart):
     X, codes, _ = apart
     same = [nsse.NSSE(sigma=s, metric="euclidean") for s in (0.5, 0.7, 1.0)]
@@ -176,7 +257,7 @@ def test_a_vote_on_labels_of_every_kind(names, apart):
     graph = nsse.to_onnx(pipeline, np.float64)
     assert_agrees(graph, pipeline, new, np.float64)
     register_converters()
-    options = {id(pipeline[-1]): {"label": True}}
+    options = {id(pipeline[-1]): {"label": True, "probabilities": True}}
     theirs = skl2onnx.to_onnx(pipeline, X[:1], options=options, target_opset=17)
     assert_agrees(theirs, pipeline, new, np.float64)
 
@@ -424,4 +505,4 @@ def test_the_page_on_deployment_runs(run_page):
     pytest.importorskip("skops", reason="the page saves a model: pip install 'nsse[files]'")
     names = run_page("deploy.md")
     assert names["n_blocks"] == 5
-    assert [output.name for output in names["graph"].graph.output] == ["embedding", "label"]
+    assert [output.name for output in names["graph"].graph.output] == OUTPUTS

@@ -16,8 +16,16 @@ from nsse.certificates import Decision, decision_of, opened
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._linear import LinearEmbeddingClassifier
+from nsse.exports.chances import rules_of, write_chances
 from nsse.exports.names import WRITTEN
-from nsse.exports.operations import GaussianGraph, Graph, LinearGraph, write_label, write_maps
+from nsse.exports.operations import (
+    GaussianGraph,
+    Graph,
+    LinearGraph,
+    write_label,
+    write_maps,
+    write_read,
+)
 from nsse.exports.precision import warn_if_lossy
 from nsse.selection import NSSECV
 
@@ -34,8 +42,9 @@ def to_onnx(
     """Write a fitted model, or a pipeline with one of ours in it, as an ONNX graph.
 
     The graph has one input, ``X``. For a model of ours, and a pipeline that ends in one, its outputs
-    are ``embedding`` (what `transform` gives) and ``label`` (what `predict` gives, of an `NSSECV` the
-    vote of all its `voters_`); a pipeline that ends in a classifier of scikit-learn has ``label`` and
+    are ``embedding`` (what `transform` gives), ``label`` (what `predict` gives, of an `NSSECV` the vote
+    of all its `voters_`) and, where the model has them, ``probabilities`` (what `predict_proba` gives,
+    the largest the label's); a pipeline that ends in a classifier of scikit-learn has ``label`` and
     ``probabilities``.
 
     A graph cannot refuse a row as Python does. Where a feature is NaN or infinite, a model of ours gives
@@ -50,8 +59,10 @@ def to_onnx(
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the input, of the arithmetic and of the embedding.
     predict : bool, default=True
-        Whether a model of ours at the end also gives labels. They are exported for the classifiers k
-        nearest neighbours, class scores, nearest centroid and scikit-learn's linear ones.
+        Whether a model of ours at the end also gives labels, and probabilities if it has any. Labels
+        are exported for the classifiers k nearest neighbours, class scores, nearest centroid and
+        scikit-learn's linear ones; probabilities for those of them that give some, but for
+        ``SGDClassifier(loss="modified_huber")``, whose graph has the label alone.
     target_opset : int or dict, default=None
         Versions of the operator sets, as in skl2onnx; None is opset 17, which older runtimes know too.
 
@@ -119,7 +130,8 @@ def to_onnx(
 def register_converters() -> None:
     """Teach skl2onnx our models, so that its own ``to_onnx`` converts pipelines with them.
 
-    There a model of ours gives its embedding; the option ``{"label": True}`` adds the label.
+    There a model of ours gives its embedding; the options ``{"label": True, "probabilities": True}`` add
+    the others.
 
     See Also
     --------
@@ -131,7 +143,8 @@ def register_converters() -> None:
     >>> register_converters()
     """
     update = _skl2onnx().update_registered_converter
-    options = {"label": [False, True], "zipmap": [False, True, "columns"]}
+    options = dict.fromkeys(("label", "probabilities"), [False, True])
+    options["zipmap"] = [False, True, "columns"]
     for kind in OURS:
         update(kind, f"Nsse{kind.__name__}", _shapes, _convert, parser=_parse, options=options)
 
@@ -179,9 +192,21 @@ def _options(model: Any, predict: bool) -> dict[int, dict[str, Any]]:
     """Labels of a model of ours at the end; probabilities of others as a matrix, not as a dict."""
     _, last = opened(model)
     if isinstance(last, EmbeddingClassifier):
-        return {id(last): {"label": predict}}
+        return {id(last): {"label": predict, "probabilities": predict and _has_chances(last)}}
     sklearns_own = isinstance(last, BaseEstimator) and is_classifier(last)
     return {id(last): {"zipmap": False}} if sklearns_own else {}
+
+
+def _voters(model: Any) -> list[Any]:
+    """Those whose labels count, the one whose embedding it is first."""
+    return list(getattr(model, "voters_", [model]))
+
+
+def _has_chances(model: Any) -> bool:
+    """Whether a model gives probabilities, and a graph can."""
+    if not hasattr(model, "predict_proba"):
+        return False
+    return rules_of([voter.classifier_ for voter in _voters(model)]) is not None
 
 
 def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None) -> list[Any]:
@@ -197,33 +222,49 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
     operator = scope.declare_local_operator(f"Nsse{type(model).__name__}", model)
     operator.inputs = inputs
     operator.outputs.append(scope.declare_local_variable("embedding", floats))
-    if scope.get_options(model, {}).get("label"):
+    options = scope.get_options(model, {})
+    if options.get("label"):
         operator.outputs.append(scope.declare_local_variable("label", _label_type(model)))
+    if options.get("probabilities"):
+        if not _has_chances(model):
+            cure = "Leave the option out, or choose a classifier that has probabilities."
+            rule = "give probabilities that a graph can express"
+            raise rule_error("classifier", rule, model.classifier_, cure)
+        operator.outputs.append(
+            scope.declare_local_variable("probabilities", guess_tensor_type(inputs[0].type))
+        )
     return list(operator.outputs)
 
 
 def _shapes(operator: Any) -> None:
     model, n_rows = operator.raw_operator, operator.inputs[0].get_first_dimension()
-    operator.outputs[0].type.shape = [n_rows, model.embedding_.shape[1]]
-    if len(operator.outputs) > 1:
-        operator.outputs[1].type.shape = [n_rows]
+    widths = {"embedding": [model.embedding_.shape[1]], "probabilities": [len(model.classes_)]}
+    for output in operator.outputs:
+        output.type.shape = [n_rows, *widths.get(output.raw_name, [])]
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    model, outputs = operator.raw_operator, operator.outputs
-    told = _InGraph(scope, container, outputs[0].type)
-    labelled = len(outputs) > 1
-    # Those whose labels count, the one whose embedding it is first.
-    asked = getattr(model, "voters_", [model]) if labelled else [model]
-    decisions = [_decision(voter) for voter in asked] if labelled else []
+    model = operator.raw_operator
+    wanted = {output.raw_name: output.full_name for output in operator.outputs}
+    told = _InGraph(scope, container, operator.outputs[0].type)
+    reads = len(wanted) > 1
+    asked = _voters(model) if reads else [model]
+    decisions = [_decision(voter) for voter in asked] if reads else []
     graphs = [graph_of(voter) for voter in asked]
     if told.dtype == np.float32:
         warn_if_lossy(graphs, type(model).__name__)
     X = told("Cast", operator.inputs[0].full_name, to=told.proto_type)
     embeddings = write_maps(told, X, graphs)
-    told.name_output(embeddings[0], outputs[0].full_name)
-    if labelled:
-        told.name_output(write_label(told, embeddings, decisions), outputs[1].full_name)
+    told.name_output(embeddings[0], wanted["embedding"])
+    if not reads:
+        return
+    read, code = write_read(told, embeddings, decisions)
+    if "label" in wanted:
+        told.name_output(write_label(told, code, decisions[0].classes), wanted["label"])
+    if "probabilities" in wanted:
+        rules = rules_of([voter.classifier_ for voter in asked])
+        assert rules is not None  # `_parse` has seen to it
+        told.name_output(write_chances(told, read, rules, code), wanted["probabilities"])
 
 
 class _InGraph:

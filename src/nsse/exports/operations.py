@@ -31,6 +31,7 @@ class Interpreter(Protocol):
     """Takes operations one after another; what it passes on between them is its own affair."""
 
     dtype: Any
+    proto_type: Any
 
     def constant(self, values: Array, *, exact: bool = False) -> Any:
         """A constant: floats in `dtype`, or as they are if ``exact``; all else as it is."""
@@ -43,7 +44,7 @@ class InNumpy:
     """Computes the operations of a map at once."""
 
     def __init__(self, dtype: Any) -> None:
-        self.dtype = np.dtype(dtype)
+        self.dtype = self.proto_type = np.dtype(dtype)
 
     def constant(self, values: Array, *, exact: bool = False) -> Array:
         """The values in the floating-point type of this interpreter."""
@@ -177,35 +178,58 @@ def write_maps(told: Interpreter, X: Any, graphs: Sequence[Graph]) -> list[Any]:
     return embeddings
 
 
-def write_label(told: Interpreter, embeddings: Sequence[Any], decisions: Sequence[Decision]) -> Any:
-    """Labels of the rows by the decision of one model, or by a vote of several, the best one first."""
-    votes = [_codes(told, Y, decision) for Y, decision in zip(embeddings, decisions, strict=True)]
-    classes = decisions[0].classes
-    code = votes[0] if len(votes) == 1 else _majority(told, votes, len(classes))
-    # One code a row: the sum takes away the axis of length one.
+@dataclass(frozen=True)
+class Read:
+    """What a decision finds on its way to a label.
+
+    ``values`` are the scores that it compares, before ties are settled, or, of several neighbours, how
+    many of each class there are; ``code`` is the place of the label, as a column.
+    """
+
+    embedding: Any
+    values: Any
+    code: Any
+    n_classes: int
+
+
+def write_read(
+    told: Interpreter, embeddings: Sequence[Any], decisions: Sequence[Decision]
+) -> tuple[list[Read], Any]:
+    """What every model reads off its map, and the label of one, or of a vote, as a column of codes.
+
+    Of several the best one is first.
+    """
+    read = [_read(told, Y, decision) for Y, decision in zip(embeddings, decisions, strict=True)]
+    votes, n_classes = [one.code for one in read], len(decisions[0].classes)
+    return read, votes[0] if len(votes) == 1 else _majority(told, votes, n_classes)
+
+
+def write_label(told: Interpreter, code: Any, classes: Array) -> Any:
+    """The labels of a column of codes: the sum takes away its axis of length one."""
     code = told("ReduceSum", code, axes=[1], keepdims=0)
     return told("Gather", told.constant(classes, exact=True), code)
 
 
-def _codes(told: Interpreter, Y: Any, decision: Decision) -> Any:
-    """Codes of the rows, as a column: the largest of their affine scores, or a vote of the k largest."""
-    weights, offsets = decision.weights, decision.offsets
+def _read(told: Interpreter, Y: Any, decision: Decision) -> Read:
+    """The largest of the affine scores of the rows, or a vote of the k largest."""
+    weights, offsets, moved, n_classes = decision.weights, decision.offsets, Y, len(decision.classes)
     if decision.by_distance:
         # 2z'g − ‖z‖² with z = y_i − m, g = f − m: the same order with fewer digits lost.
         points = weights / 2.0
         mean = _in(told.dtype, points.mean(axis=0))
         Z = points - mean
-        Y, weights, offsets = told("Sub", Y, told.constant(mean)), 2.0 * Z, -np.einsum("ij,ij->i", Z, Z)
-    scores = told("Add", told("MatMul", Y, told.constant(weights.T)), told.constant(offsets))
+        weights, offsets = 2.0 * Z, -np.einsum("ij,ij->i", Z, Z)
+        moved = told("Sub", Y, told.constant(mean))
+    scores = told("Add", told("MatMul", moved, told.constant(weights.T)), told.constant(offsets))
     codes = told.constant(decision.codes.astype(np.int64))
     if decision.n_votes == 1:
-        if decision.tie is not None:
-            scores = _tied(told, scores, Y, decision.tie)
-        return told("Gather", codes, told("ArgMax", scores, axis=1, keepdims=1))
+        compared = scores if decision.tie is None else _tied(told, scores, moved, decision.tie)
+        code = told("Gather", codes, told("ArgMax", compared, axis=1, keepdims=1))
+        return Read(Y, scores, code, n_classes)
     k = told.constant(np.array([decision.n_votes], dtype=np.int64))
-    voters = told("Gather", codes, told("TopK", scores, k, axis=1))
+    counts = _counts(told, told("Gather", codes, told("TopK", scores, k, axis=1)), n_classes)
     # Of as many votes the first class wins, as in scikit-learn.
-    return _largest(told, _counts(told, voters, len(decision.classes)))
+    return Read(Y, counts, _largest(told, counts), n_classes)
 
 
 def _majority(told: Interpreter, votes: Sequence[Any], n_classes: int) -> Any:
@@ -220,6 +244,11 @@ def _counts(told: Interpreter, ballots: Any, n_classes: int) -> Any:
     depth = told.constant(np.array([n_classes], dtype=np.int64))
     marks = told("OneHot", ballots, depth, told.constant(np.array([0, 1], dtype=np.int64)), axis=-1)
     return told("ReduceSum", marks, axes=[1], keepdims=0)
+
+
+def one_hot(told: Interpreter, code: Any, n_classes: int) -> Any:
+    """A row for each code of a column, 1 in its place, as floats."""
+    return told("Cast", _counts(told, code, n_classes), to=told.proto_type)
 
 
 def _largest(told: Interpreter, counts: Any) -> Any:
