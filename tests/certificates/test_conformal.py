@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from nsse import NSSE, NSSECV
 from nsse.certificates import ConformalClassifier
-from nsse.certificates.conformal import strangeness, threshold
+from nsse.certificates.conformal import sets_by_the_others, strangeness, threshold
 
 DRAWS, CALIBRATED = 100, 150
 
@@ -34,6 +34,20 @@ def test_the_threshold_by_hand():
     assert threshold(values, 0.05) == 19.0
     assert threshold(values, 0.04) == np.inf
     assert threshold(np.array([]), 0.5) == np.inf
+
+
+@pytest.mark.parametrize("n_fair", [0, 1, 9, 10, 19, 40])
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.5])
+def test_sets_by_the_others_are_those_of_calibrating_again(n_fair, alpha):
+    rng = np.random.default_rng(n_fair)
+    strange = np.round(rng.normal(size=(45, 3)), 1)  # many are equal
+    codes, fair = rng.integers(0, 3, 45), np.arange(45) < n_fair
+    sets, q = sets_by_the_others(strange, codes, fair, alpha)
+    for i in range(45):
+        others = np.flatnonzero(fair & (np.arange(45) != i))
+        own = threshold(strange[others, codes[others]], alpha)
+        np.testing.assert_array_equal(sets[i], strange[i] <= own)
+    assert q == threshold(strange[fair, codes[fair]], alpha)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 0.2])

@@ -6,7 +6,8 @@ import base64
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
@@ -14,7 +15,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from browser import Page
 from nsse import NSSE, NSSECV, SUPLAP, IsoKRR, MReg
-from nsse.certificates import certified_radius
+from nsse.certificates import answers, certified_radius
+from nsse.certificates.conformal import class_scores, strangeness
 from nsse.datasets import area_average, load_dataset
 from nsse.report import Samples, write_report
 from nsse.report.explorer.models import steps_and_judge, voters_of
@@ -37,6 +39,11 @@ MODELS = {
     "MReg": MReg(),
     "large coefficients": IsoKRR(n_components=5, sigma=6.0, alpha=1e-9),
     "wide kernel": SUPLAP(sigma=8.0, ridge=1e-10),
+    "with a temperature": NSSE(),
+    "two votes": NSSE(classifier=KNeighborsClassifier(2)),
+    "LDA": NSSE(classifier=LinearDiscriminantAnalysis()),
+    "by stochastic gradients": NSSE(classifier=SGDClassifier(loss="log_loss", random_state=0)),
+    "quick vote": NSSECV(n_repeats=2),
     "cross-validated": NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2, n_voters=1),
     "vote": NSSECV(MANY, n_repeats=4, n_voters=7),
     "vote in metrics": NSSECV(
@@ -97,10 +104,37 @@ def test_agrees_with_python(browser, tmp_path, digits_split, name):
     certified = certified_radius(model, rows)
     largest = max(voter.expansion_.sigma for voter in voters_of(core))
     np.testing.assert_allclose(radius, certified, rtol=TOLERANCE, atol=1e-5 * largest)
+    check_chances(page, model, core, rows, Z)
     if name.startswith("vote"):
         assert len(core.voters_) > 1
         assert (core.best_estimator_.predict(Z) != core.predict(Z)).any(), "they never disagree"
     assert page.complaints() == []
+
+
+def check_chances(page, model, core, rows, Z):
+    """Probabilities and sets of labels, by the functions that the page itself uses."""
+    found = page.js(
+        "const { live } = window.nsse; return arguments[0].map((x) => {"
+        " const { chances, strange } = live.model.tell(x); return [chances, live.setOf(strange)]; })",
+        np.asarray(rows).tolist(),
+    )
+    told = answers(model, rows).probabilities
+    speaks = page.js("return Boolean(window.nsse.points.data.chances.said)")
+    assert speaks == (told is not None)
+    if told is not None:
+        chances = np.array([row for row, _ in found])
+        # Densities around collapsed classes are steep, and centres in single precision.
+        steep = isinstance(core.classifier_, LinearDiscriminantAnalysis | NearestCentroid)
+        np.testing.assert_allclose(chances, told, atol=0.02 if steep else 1e-3)
+        np.testing.assert_array_equal(core.classes_[chances.argmax(axis=1)], core.predict(Z))
+    q = page.js("return window.nsse.points.data.chances.sets.threshold")
+    strange = strangeness(class_scores(core, Z))
+    shares = type(core.classifier_) is KNeighborsClassifier and len(voters_of(core)) == 1
+    # Shares of votes are few numbers, the same to the bit, and q is one of them.
+    clear = (np.abs(strange - q) > 1e-3 * np.abs(strange).max()) | shares
+    sets = np.array([np.isin(np.arange(len(core.classes_)), labels) for _, labels in found])
+    np.testing.assert_array_equal(sets[clear], (strange <= q)[clear])
+    assert clear.mean() > 0.5
 
 
 def test_the_first_of_equal_samples_gives_its_label(browser, tmp_path):

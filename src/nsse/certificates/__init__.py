@@ -2,6 +2,7 @@
 
 - ``function_space``: the map f = Σ c_i exp(−‖x − z_i‖²/σ²) in the space of its kernel, and its rounding;
 - ``decisions``: what classifiers do with f(x), as affine scores;
+- ``chances``: how probabilities follow from these, for those who compute them elsewhere;
 - ``radii``: the distance within which no change of x changes its label;
 - ``steps``: radii through the affine steps of a pipeline, in the units of the samples;
 - ``asking``: embedding, label and radius from one evaluation of f;

@@ -38,9 +38,12 @@ def strangeness(scores: Floats) -> Floats:
 
 def threshold(values: Floats, alpha: float) -> float:
     """q: the ⌈(n + 1)(1 − α)⌉-th smallest value; infinite where there are not so many."""
-    n = len(values)
-    rank = int(np.ceil((n + 1) * (1.0 - alpha) - 1e-9))
-    return float(np.sort(values)[rank - 1]) if rank <= n else np.inf
+    rank = _rank(len(values), alpha)
+    return float(np.sort(values)[rank - 1]) if rank <= len(values) else np.inf
+
+
+def _rank(n: int, alpha: float) -> int:
+    return int(np.ceil((n + 1) * (1.0 - alpha) - 1e-9))
 
 
 def thresholds(strange: Floats, codes: Ints, alpha: float, per_class: bool) -> Floats:
@@ -50,6 +53,36 @@ def thresholds(strange: Floats, codes: Ints, alpha: float, per_class: bool) -> F
     if not per_class:
         return np.full(n_classes, threshold(own, alpha))
     return np.array([threshold(own[codes == c], alpha) for c in range(n_classes)])
+
+
+def sets_by_the_others(
+    strange: Floats, codes: Ints, fair: NDArray[np.bool_], alpha: float
+) -> tuple[NDArray[np.bool_], float]:
+    """Sets for samples by what all the others tell, and q for one that is not among them.
+
+    The model being what it is, samples that it has not seen are exchangeable: the set of each, with a q
+    from all the others, holds its label with a chance of at least 1 − α.
+
+    Parameters
+    ----------
+    strange : ndarray of shape (n_samples, n_classes)
+        a of every class.
+    codes : ndarray of shape (n_samples,)
+        Their labels; any number where a sample is not `fair`.
+    fair : ndarray of bool, shape (n_samples,)
+        Which samples tell: those unseen by the model, with a label that it knows.
+    alpha : float
+        α.
+    """
+    places = np.flatnonzero(fair)
+    own = strange[places, codes[places]]
+    q = np.full(len(strange), threshold(own, alpha))
+    if len(own):
+        rank, values = _rank(len(own) - 1, alpha), np.append(np.sort(own), np.inf)
+        at, after = values[min(rank - 1, len(own))], values[min(rank, len(own))]
+        # Without one that is not above the rank-th smallest, the next one has that rank.
+        q[places] = np.where(own <= at, after, at)
+    return np.asarray(strange <= q[:, np.newaxis]), threshold(own, alpha)
 
 
 def class_scores(model: Any, X: Any) -> Floats:

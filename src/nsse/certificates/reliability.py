@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+# Edges of the probabilities that are counted together: most labels are nearly certain.
+EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 Bin = tuple[float, float, int, float, float]
 
 

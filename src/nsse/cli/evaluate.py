@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from nsse.certificates import Answers
 
-# Edges of the reliability curve.
-PROBABILITIES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 REFUSED = (0.1, 0.2)  # shares of the predictions
 MOST = 10  # classes in a list
 
@@ -153,13 +151,13 @@ def _tell_probabilities(screen: Screen, said: Answers, classes: Any, y: Any) -> 
     """How good the probabilities are, and how often labels of some probability are right."""
     import numpy as np
 
-    from nsse.certificates.reliability import log_loss, reliability_curve
+    from nsse.certificates.reliability import EDGES, log_loss, reliability_curve
 
     P = said.probabilities
     if P is None:
         return
     codes = np.searchsorted(classes, y)
-    curve = reliability_curve(P.max(axis=1), said.label == y, PROBABILITIES)
+    curve = reliability_curve(P.max(axis=1), said.label == y, EDGES)
     screen.result["log_loss"] = log_loss(P, codes)
     screen.result["reliability"] = [
         {"from": low, "to": high, "n_samples": n, "probability": mean, "right": right}

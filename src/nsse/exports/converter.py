@@ -143,8 +143,8 @@ def register_converters() -> None:
     >>> register_converters()
     """
     update = _skl2onnx().update_registered_converter
-    options = dict.fromkeys(("label", "probabilities"), [False, True])
-    options["zipmap"] = [False, True, "columns"]
+    either = [False, True]
+    options = {"label": either, "probabilities": either, "zipmap": [*either, "columns"]}
     for kind in OURS:
         update(kind, f"Nsse{kind.__name__}", _shapes, _convert, parser=_parse, options=options)
 

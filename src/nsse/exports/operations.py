@@ -190,6 +190,7 @@ class Read:
     values: Any
     code: Any
     n_classes: int
+    n_votes: int = 1
 
 
 def write_read(
@@ -229,7 +230,7 @@ def _read(told: Interpreter, Y: Any, decision: Decision) -> Read:
     k = told.constant(np.array([decision.n_votes], dtype=np.int64))
     counts = _counts(told, told("Gather", codes, told("TopK", scores, k, axis=1)), n_classes)
     # Of as many votes the first class wins, as in scikit-learn.
-    return Read(Y, counts, _largest(told, counts), n_classes)
+    return Read(Y, counts, _largest(told, counts), n_classes, decision.n_votes)
 
 
 def _majority(told: Interpreter, votes: Sequence[Any], n_classes: int) -> Any:

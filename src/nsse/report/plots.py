@@ -317,6 +317,8 @@ def _lower_charts(findings: Findings) -> list[tuple[str, Any]]:
         if findings.has_labels:
             curve = _curve(findings)
             charts.append(("Mistakes among accepted", lambda axes: draw_curve(axes, curve, 0.8)))
+    if findings.chances.curve:
+        charts.append(("Probabilities", lambda axes: _draw_reliability(axes, findings)))
     return charts
 
 
@@ -402,6 +404,15 @@ def _draw_trace(axes: Any, frame: Frame) -> None:
     if values.min() > 0:
         axes.set_yscale("log")
     label_axes(axes, "kernel scale σ (red: the smallest objective)", "objective, above its floor")
+
+
+def _draw_reliability(axes: Any, findings: Findings) -> None:
+    mean, right = 100.0 * np.array([each[3:] for each in findings.chances.curve]).T
+    low = 10.0 * np.floor(min(mean.min(), right.min()) / 10.0)
+    axes.plot([low, 100.0], [low, 100.0], "--", color=MUTED_INK, linewidth=0.8)
+    axes.plot(mean, right, "o-", color=_BLUE, markersize=3.5, linewidth=1.4, gid="reliability")
+    auto_ticks(axes)
+    label_axes(axes, "mean probability of the label (%)", "labels that are right (%)")
 
 
 def _draw_radii(axes: Any, findings: Findings) -> None:

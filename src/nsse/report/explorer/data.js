@@ -37,6 +37,8 @@ export class Points {
     this.embedding = joined(new Float32Array(this.n * this.d), train.embedding, test.embedding);
     this.codes = joined(new Uint16Array(this.n), train.codes, test.codes);
     this.predicted = joined(new Uint16Array(this.n), train.predicted, test.predicted);
+    /** @type {number[] | null} */
+    this.starts = null;
     // What a point is coloured by: its label, or what is predicted where there is none.
     this.shown = this.codes.map((code, i) => (code === UNKNOWN ? this.predicted[i] : code));
   }
@@ -78,6 +80,35 @@ export class Points {
   radius(i) {
     const radii = this.data.radii.values;
     return radii && this.isTest(i) ? radii.values[this.row(i)] : null;
+  }
+
+  // How probable what is predicted for a test sample is, and its label; null where nothing is known.
+  /** @type {(i: number) => { said: number, own: number } | null} */
+  chances(i) {
+    const { said, own } = this.data.chances;
+    return said && own && this.isTest(i)
+      ? { said: said.values[this.row(i)], own: own.values[this.row(i)] } : null;
+  }
+
+  // The labels that a test sample may have; null where the page has no such sets.
+  /** @type {(i: number) => number[] | null} */
+  setOf(i) {
+    const { sets } = this.data.chances;
+    if (!sets || !this.isTest(i)) return null;
+    if (!this.starts) {
+      let sum = 0;
+      this.starts = Array.from(sets.sizes.values, (size) => (sum += size) - size);
+    }
+    const row = this.row(i), start = this.starts[row];
+    return [...sets.members.values.subarray(start, start + sets.sizes.values[row])];
+  }
+
+  // In words, for these labels of a test sample or of a new one.
+  /** @param {number[]} codes */
+  setWords(codes) {
+    const { sets } = this.data.chances, names = codes.map((code) => this.className(code));
+    const last = names.pop() ?? "empty, for it is unlike the test samples of every class";
+    return `Set at ${sets?.sure}: ${names.length ? `${names.join(", ")} or ` : ""}${last}`;
   }
 
   // Of all training samples and their copies, the nearest one to a test sample; null where there are none.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from nsse.report.explorer.chances import ALPHA
 from nsse.report.explorer.models import Findings
+
+SURE = f"{100 * (1 - ALPHA):.0f} %"
 
 
 def finding(findings: Findings) -> str:
@@ -107,6 +110,40 @@ def radius_sentence(findings: Findings) -> str:
         assert findings.model_radius is not None
         text += f"; measured behind these steps, {np.median(findings.model_radius):.3g}"
     return text + "."
+
+
+def probability_sentence(findings: Findings) -> str:
+    """Where probabilities come from, and how good they are on samples that the model has not seen."""
+    chances = findings.chances
+    if chances.probabilities is None:
+        return "The classifier in use knows no probabilities but 0 and 1."
+    found = _source_of_probabilities(findings)
+    if not chances.curve:
+        return f"{found} No labelled sample that the model has not seen shows how good they are."
+    return f"{found} Log-loss {chances.log_loss:.3f} over {_count(chances.n_samples, 'test sample')}."
+
+
+def set_sentence(findings: Findings) -> str:
+    """Where the sets of labels come from, and what they came to."""
+    sets = findings.chances.sets
+    if sets is None:
+        return f"No sets of labels at {SURE} here. {findings.chances.no_sets}"
+    return (
+        f"Sets of labels at {SURE}: the true one is among them with a chance of {SURE}, for samples "
+        f"that come like the test samples of this report. Each of these has its set from the labels of "
+        f"all the others ({_count(sets.n_samples, 'sample')} that the model has not seen), a new one "
+        f"from theirs: {100 * sets.coverage:.1f} % of the sets hold the true label, and a set has "
+        f"{sets.size:.2f} labels in the mean."
+    )
+
+
+def _source_of_probabilities(findings: Findings) -> str:
+    if len(findings.voters) > 1:
+        return "Probabilities are the mean of what the voters say."
+    classifier = findings.core.classifier_
+    if getattr(classifier, "temperature", None) is None:
+        return f"Probabilities are those of {type(classifier).__name__}."
+    return "Probabilities come from the fit: from its scores of training samples that it leaves out."
 
 
 def _count(n: int, one: str, many: str = "") -> str:

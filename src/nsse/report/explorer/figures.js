@@ -1,4 +1,4 @@
-// Figures below the stage: radii and what they buy, and how the map was found.
+// Figures below the stage: probabilities, radii and what they buy, and how the map was found.
 
 import { chart, dot, line, rangeOf, ticks } from "./charts.js";
 import { draw, get, make, paragraph } from "./elements.js";
@@ -16,6 +16,30 @@ export function buildRadii(points) {
   body.replaceChildren(paragraph(intro), make("div", { class: "pair" },
     make("div", {}, ...radiusHistogram(points, [...radii.values.values])),
     ...(radii.risk ? [make("div", {}, ...riskCoverage(radii.risk))] : [])));
+}
+
+// How often labels of a probability are right, and where sets of labels come from.
+/** @param {Points} points */
+export function buildChances({ data: { chances } }) {
+  const { curve, sentence, sets, set_sentence: aboutSets } = chances;
+  if (!curve.length && !sets) return;
+  get("chances").hidden = false;
+  const figure = curve.length ? [reliability(curve)] : [];
+  get("chances-body").replaceChildren(paragraph(sentence), ...figure, paragraph(aboutSets));
+}
+
+/** @param {ChancesEntry["curve"]} curve */
+function reliability(curve) {
+  const mean = curve.map((bin) => 100 * bin.mean), right = curve.map((bin) => 100 * bin.right);
+  const low = Math.floor(Math.min(...mean, ...right) / 10) * 10;
+  const axes = { x: [low, 100], y: [low, 100], xLabel: "mean probability of the label (%)",
+    yLabel: "labels that are right (%)" };
+  return chart("How often labels of a probability are right", axes, (svg, toX, toY) => {
+    line(svg, [toX(low), toX(100)], [toY(low), toY(100)], "reference");
+    line(svg, mean.map(toX), right.map(toY));
+    curve.forEach((bin, k) => dot(svg, toX(mean[k]), toY(right[k]), `${bin.n} labels of ${percent(bin.low)} `
+      + `to ${percent(bin.high)}: mean ${percent(bin.mean)}, right ${percent(bin.right)}`));
+  });
 }
 
 // Samples by radius, those with a right and those with a wrong label.

@@ -2,7 +2,7 @@
 
 import { get, make, makeButton, paragraph } from "./elements.js";
 import { LiveModel } from "./map.js";
-import { clipped, greatest, number } from "./numbers.js";
+import { allOf, clipped, greatest, number, percent } from "./numbers.js";
 import { Pad } from "./pad.js";
 import { alikeList, neighborList, swatch } from "./panels.js";
 import { normed } from "./pictures.js";
@@ -153,19 +153,46 @@ export class Live {
   /** @type {(x: Float64Array, source?: string) => void} */
   show(x, source = "") {
     const { stage, stage: { points } } = this;
-    const { place, squares, votes, code, radius, modelRadius } = this.model.tell(x);
-    const neighbors = points.neighbors(place, 8);
-    this.last = { x: Array.from(x), place: Array.from(place), code, radius, modelRadius, neighbors };
+    const { place, squares, votes, code, radius, modelRadius, chances, strange } = this.model.tell(x);
+    const neighbors = points.neighbors(place, 8), set = this.setOf(strange);
+    this.last = { x: Array.from(x), place: Array.from(place), code, radius, modelRadius, chances, set,
+      neighbors };
     stage.live = { place, code, neighbors: neighbors.slice(0, 4) };
     stage.refresh();
     const told = code === null
       ? [paragraph("This classifier is not computed in the page; see where the sample lands.")]
-      : prediction(stage, votes, code, this.radiusWords(radius, modelRadius));
+      : prediction(stage, votes, code, [...this.chanceWords(chances, code), ...this.setWords(set),
+        this.radiusWords(radius, modelRadius)]);
     const alike = code === null || !points.data.alike ? []
       : alikeList(stage, code, points.alikeBy(squares, code, 8));
     this.result.hidden = false;
     this.result.replaceChildren(...(source ? [paragraph(source)] : []), ...told,
       ...neighborList(stage, neighbors), ...alike);
+  }
+
+  // The labels that a sample may have, by what the labels of the test samples tell.
+  /** @type {(strange: number[] | null) => number[] | null} */
+  setOf(strange) {
+    const { sets } = this.stage.points.data.chances;
+    if (!sets || !strange) return null;
+    const most = sets.threshold === null ? Infinity : sets.threshold;
+    return allOf(strange.length).filter((c) => strange[c] <= most);
+  }
+
+  /** @type {(set: number[] | null) => string[]} */
+  setWords(set) {
+    const { points } = this.stage, { sets } = points.data.chances;
+    return set && sets ? [`${points.setWords(set)} (by the labels of ${sets.n_samples} test samples).`] : [];
+  }
+
+  /** @type {(chances: number[] | null, code: number) => string[]} */
+  chanceWords(chances, code) {
+    const { points } = this.stage;
+    if (!chances || !points.data.chances.said) return [];
+    const next = allOf(chances.length).filter((c) => c !== code && chances[c] >= 0.005)
+      .sort((a, b) => chances[b] - chances[a]).slice(0, 2)
+      .map((c) => `${points.className(c)} (${percent(chances[c])})`);
+    return [`Probability ${percent(chances[code])}${next.length ? `; then ${next.join(", ")}` : ""}.`];
   }
 
   /** @type {(radius: number, modelRadius: number) => string} */
@@ -180,11 +207,12 @@ export class Live {
   }
 }
 
-/** @type {(stage: Stage, votes: number[], code: number, certain: string) => HTMLElement[]} */
-function prediction(stage, votes, code, certain) {
+/** @type {(stage: Stage, votes: number[], code: number, words: string[]) => HTMLElement[]} */
+function prediction(stage, votes, code, words) {
   const name = make("strong", {}, `Predicted ${stage.points.className(code)}`);
   const voted = votes.length > 1 ? [paragraph(voteWords(votes, code, stage.points))] : [];
-  return [make("p", { class: "row" }, swatch(stage, code), name), ...voted, paragraph(certain)];
+  return [make("p", { class: "row" }, swatch(stage, code), name), ...voted,
+    ...words.map((text) => paragraph(text))];
 }
 
 /** @type {(votes: number[], code: number, points: Points) => string} */

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from nsse._errors import rule_error
 from nsse.certificates import Certificate, Decision, FunctionSpace, decision_of
+from nsse.certificates.chances import Chances, chances_of, margin_kind
 from nsse.certificates.radii import OWN
 from nsse.certificates.steps import Affine, as_floats, growth_of, stretch_of
 from nsse.datasets import ImagePreparation, Preparation
@@ -51,6 +52,8 @@ class Voter:
     expansion: Any
     largest: float
     decision: Decision | None
+    chances: Chances | None = None
+    margins: str = "scores"
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,8 @@ def _voters(findings: Findings) -> list[Voter]:
             model.expansion_,
             float(np.abs(model.embedding_).max()),
             decision_of(model) if proved else None,
+            chances_of(model.classifier_, len(models)) if proved else None,
+            margin_kind(model.classifier_),
         )
         for model in models
     ]
@@ -164,7 +169,7 @@ def _entries(voters: list[Voter], stored: list[StoredCenters], findings: Finding
         own = voter is voters[0] or not _shares_centers(voter, voters[0])
         at = _centers_entry(voter.expansion, centers, findings.scaling) if own else {}
         entries.append(at | _map_entry(voter, centers.loss, findings.scaling))
-    return entries[0] | {"voters": entries[1:]}
+    return entries[0] | {"voters": entries[1:], "n_classes": len(findings.core.classes_)}
 
 
 def _centers_entry(expansion: Any, centers: StoredCenters, scaling: Affine) -> dict[str, Any]:
@@ -197,12 +202,12 @@ def _map_entry(voter: Voter, loss: float, scaling: Affine) -> dict[str, Any]:
         # What a change may grow by until it reaches the kernel: from the row as it is, or once scaled.
         "stretch": widest if scaling.is_identity else stretch_of(scaling, expansion.metric) + growth,
         "widest": widest,
-        "decision": None if decision is None else _decision_entry(expansion, decision, loss),
+        "decision": None if decision is None else _decision_entry(voter, decision, loss),
     }
 
 
-def _decision_entry(expansion: Any, decision: Decision, loss: float) -> dict[str, Any]:
-    space = FunctionSpace.of(expansion)
+def _decision_entry(voter: Voter, decision: Decision, loss: float) -> dict[str, Any]:
+    space = FunctionSpace.of(voter.expansion)
     doubtful = replace(space, rounding=space.rounding + loss)
     return {
         "weights": block(decision.weights, "f8"),
@@ -213,4 +218,16 @@ def _decision_entry(expansion: Any, decision: Decision, loss: float) -> dict[str
         "own": OWN,
         "factor": block(space.factor, "f8"),
         "doubt": Certificate(doubtful, decision).doubt(np.float64),
+        "margins": voter.margins,
+        "chances": None if voter.chances is None else _chances_entry(voter.chances),
+    }
+
+
+def _chances_entry(chances: Chances) -> dict[str, Any]:
+    weights, offsets = chances.weights, chances.offsets
+    return {
+        "rule": chances.rule,
+        "sharpness": chances.sharpness,
+        "weights": None if weights is None else block(weights, "f8"),
+        "offsets": None if offsets is None else block(offsets, "f8"),
     }

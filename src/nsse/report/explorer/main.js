@@ -3,7 +3,7 @@
 import { buildConfusion } from "./confusion.js";
 import { Points, decoded } from "./data.js";
 import { get, make } from "./elements.js";
-import { buildRadii, buildTrace } from "./figures.js";
+import { buildChances, buildRadii, buildTrace } from "./figures.js";
 import { Live } from "./live.js";
 import { allOf } from "./numbers.js";
 import { buildLegend, search, showSample, tipOf } from "./panels.js";
@@ -118,6 +118,7 @@ async function main() {
   bindSearch(stage);
   showSample(stage, -1, []);
   buildConfusion(stage);
+  buildChances(points);
   buildRadii(points);
   buildTrace(points);
   const live = data.live ? new Live(stage, data.live) : null;

@@ -1,7 +1,8 @@
 // The map f, its classifier and its certified radius, in double precision.
 // The formulas and their names are those of nsse.extensions.rbf and nsse.certificates.radii.
 
-import { allOf, smallest } from "./numbers.js";
+import { allOf, greatest, smallest } from "./numbers.js";
+import { meanChances, overTheirSum, strangeness, voteRadius, winner } from "./votes.js";
 
 const EPS = Number.EPSILON;
 
@@ -97,11 +98,45 @@ class Decider {
 
   /** @param {Float64Array} y */
   scores(y) {
-    const { weights, offsets } = this.decision, d = this.d;
-    return Float64Array.from(offsets.values, (b, r) => {
-      for (let k = 0; k < d; k++) b += weights.values[r * d + k] * y[k];
-      return b;
+    return affine(this.decision.weights, this.decision.offsets, y);
+  }
+
+  // Probabilities of the classes, by the rules of nsse.certificates.chances; null where none is known.
+  /** @type {(y: Float64Array, label: number, nClasses: number) => number[] | null} */
+  chances(y, label, nClasses) {
+    const { chances } = this.decision;
+    if (!chances) return null;
+    const { rule, sharpness, weights, offsets } = chances;
+    if (rule === "label")
+      return allOf(nClasses).map((c) => (c === label ? sharpness : 0) + (1 - sharpness) / nClasses);
+    if (rule === "shares") return this.shares(y, nClasses);
+    const scores = [...(weights && offsets ? affine(weights, offsets, y) : this.scores(y))];
+    if (rule === "sigmoids") return overTheirSum(scores.map((s) => 1 / (1 + Math.exp(-s))));
+    const top = greatest(scores);
+    return overTheirSum(scores.map((s) => Math.exp(sharpness * (s - top))));
+  }
+
+  // The classes among the n_votes largest scores.
+  /** @type {(y: Float64Array, nClasses: number) => number[]} */
+  shares(y, nClasses) {
+    const scores = this.scores(y), count = this.decision.n_votes, votes = new Array(nClasses).fill(0);
+    for (const r of largest(scores, allOf(scores.length), count)) votes[this.codes[r]]++;
+    return votes.map((n) => n / count);
+  }
+
+  // What the decision function of the model says of every class.
+  /** @type {(y: Float64Array, nClasses: number) => number[]} */
+  margins(y, nClasses) {
+    const { margins, weights } = this.decision, { d, codes } = this;
+    if (margins === "shares") return this.shares(y, nClasses);
+    if (margins === "scores") return [...this.scores(y)];
+    const least = new Array(nClasses).fill(Infinity);
+    codes.forEach((code, r) => {
+      let squared = 0;
+      for (let k = 0; k < d; k++) squared += (y[k] - weights.values[r * d + k] / 2) ** 2;
+      least[code] = Math.min(least[code], squared);
     });
+    return least.map((squared) => -Math.sqrt(squared));
   }
 
   // The class of the largest score, or of most of the n_votes largest; the first one wins a tie.
@@ -165,6 +200,15 @@ class Decider {
   }
 }
 
+/** @type {(weights: Block, offsets: Block, y: Float64Array) => Float64Array} */
+function affine(weights, offsets, y) {
+  const d = y.length;
+  return Float64Array.from(offsets.values, (b, r) => {
+    for (let k = 0; k < d; k++) b += weights.values[r * d + k] * y[k];
+    return b;
+  });
+}
+
 // The first score that ties with the largest; the least squared distance is |y|^2 less that one.
 /** @type {(scores: Float64Array, y: Float64Array, tie: { size2: number, share: number }) => number} */
 function firstOfTied(scores, y, { size2, share }) {
@@ -180,9 +224,11 @@ export class LiveModel {
     this.maps = [entry, ...entry.voters].map((voter) => new LiveMap({ ...entry, ...voter }));
     this.map = this.maps[0];
     this.deciders = this.maps.flatMap((map) => map.decider || []);
+    this.nClasses = entry.n_classes;
   }
 
-  // Where x lands in the map that is shown; the label that most maps give, and how far it holds.
+  // Where x lands in the map that is shown; the label that most maps give, how far it holds, how probable
+  // each class is, and by how much the best of the others leads it.
   /** @param {Float64Array} x */
   tell(x) {
     const squares = new Map(), places = this.maps.map((map) => {
@@ -191,39 +237,16 @@ export class LiveModel {
     });
     const votes = this.deciders.map((decider, k) => decider.label(places[k]));
     const seen = { place: places[0], squares: squares.get(this.map.centers), votes };
-    if (!votes.length) return { ...seen, code: null, radius: null, modelRadius: null };
+    if (!votes.length)
+      return { ...seen, code: null, radius: null, modelRadius: null, chances: null, strange: null };
     const radii = this.deciders.map((decider, k) =>
       this.maps[k].radii(x, decider.radius(places[k], votes[k])));
     const [radius, modelRadius] = [0, 1].map((unit) => voteRadius(votes, radii.map((pair) => pair[unit])));
-    return { ...seen, code: winner(votes), radius, modelRadius };
+    const code = winner(votes), chances = meanChances(this.deciders.map((decider, k) =>
+      decider.chances(places[k], votes[k], this.nClasses)), code);
+    const margins = votes.length > 1 ? chances : this.deciders[0].margins(places[0], this.nClasses);
+    return { ...seen, code, radius, modelRadius, chances, strange: margins && strangeness(margins) };
   }
-}
-
-// The formulas of nsse.certificates.votes: of equal ones, the first voter's label wins.
-/** @type {(votes: number[]) => number[]} */
-const supporters = (votes) => votes.map((vote) => votes.filter((other) => other === vote).length);
-
-/** @type {(votes: number[]) => number} */
-function winner(votes) {
-  const counts = supporters(votes);
-  return votes[counts.indexOf(Math.max(...counts))];
-}
-
-// Within the radius too few voters can turn to change the majority.
-/** @type {(votes: number[], radii: number[]) => number} */
-function voteRadius(votes, radii) {
-  // Not by differences: those of infinite radii are no numbers.
-  const order = allOf(votes.length).sort((a, b) => (radii[a] < radii[b] ? -1 : radii[a] > radii[b] ? 1 : 0));
-  const won = winner(votes);
-  let certified = radii[order[0]];
-  for (let turned = 1; turned < votes.length; turned++) {
-    const kept = order.slice(turned).map((j) => votes[j]), counts = supporters(kept);
-    const loyal = kept.filter((vote) => vote === won).length;
-    const rivals = Math.max(0, ...counts.filter((_, j) => kept[j] !== won));
-    if (loyal <= rivals + turned) break;
-    certified = radii[order[turned]];
-  }
-  return certified;
 }
 
 /** @type {(left: Block, right: Block) => Float64Array} */

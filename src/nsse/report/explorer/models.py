@@ -25,6 +25,7 @@ from nsse.certificates.models import centers_of_samples, training_labels
 from nsse.certificates.steps import Affine, scaling_of
 from nsse.certificates.votes import winners
 from nsse.invariances import copy_names
+from nsse.report.explorer.chances import NO_CHANCES, TestChances, find_chances
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -90,7 +91,8 @@ class Findings:
     those of what the model takes, as ``model_radius`` always is. ``n_seen`` counts the samples that are
     centres of the map, that is training samples; ``keeps_samples`` says whether the centres are all of
     these, with their copies, and ``seen`` is what the model saw of the samples. ``nearest`` is None
-    where the model has no copies of its training samples, or does not keep them.
+    where the model has no copies of its training samples, or does not keep them. ``chances`` are the
+    probabilities and sets of labels of the samples.
     """
 
     judge: Any
@@ -110,6 +112,7 @@ class Findings:
     keeps_samples: bool
     seen: Any
     nearest: NearestCopies | None = None
+    chances: TestChances = NO_CHANCES
 
     @property
     def name(self) -> str:
@@ -163,6 +166,7 @@ def find(model: Any, samples: Samples) -> Findings:
     said = None if samples.X is None else answers_behind(before, judge, samples.X)
     radius = None if said is None or said.model_radius is None else said.model_radius
     test = _no_points(train) if said is None else _test_points(said, samples, labels, place)
+    seen = _seen_rows(core, X, n_samples)
     return Findings(
         judge,
         core,
@@ -176,11 +180,12 @@ def find(model: Any, samples: Samples) -> Findings:
         "No samples came with the model." if said is None else _why_unproved(judge, said),
         beyond=said.unproved if said is not None and radius is not None else "",
         has_labels=said is not None and samples.y is not None,
-        n_seen=0 if X is None else _n_seen(core, X),
+        n_seen=int(seen.sum()),
         n_otherwise=0 if said is None or core is judge else _n_otherwise(core, said),
         keeps_samples=keeps,
         seen=X,
         nearest=None if said is None else _nearest_copies(core, said.embedding),
+        chances=NO_CHANCES if said is None else find_chances(judge, said, X, test.codes, seen),
     )
 
 
@@ -277,14 +282,14 @@ def _nearest_copies(core: Any, embedding: NDArray[Any]) -> NearestCopies | None:
     return NearestCopies(places // (1 + n_copies), places % (1 + n_copies), ("as it is", *names))
 
 
-def _n_seen(core: Any, X: Any) -> int:
-    """How many samples are, to the bit, centres of the map."""
+def _seen_rows(core: Any, X: Any, n_samples: int) -> NDArray[np.bool_]:
+    """Which samples are, to the bit, centres of the map."""
     centers = getattr(core, "centers_", None)
-    if centers is None:
-        return 0
+    if centers is None or X is None:
+        return np.zeros(n_samples, dtype=bool)
     either_sparse = sparse.issparse(centers) or sparse.issparse(X)
     known = set(_row_keys(centers, either_sparse))
-    return sum(key in known for key in _row_keys(X, either_sparse))
+    return np.array([key in known for key in _row_keys(X, either_sparse)], dtype=bool)
 
 
 def _row_keys(X: Any, as_sparse: bool) -> Iterator[bytes | tuple[bytes, bytes]]:

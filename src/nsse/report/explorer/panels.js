@@ -1,7 +1,7 @@
 // Panels beside the stage: legend, search, the sample in view.
 
 import { draw, get, make, makeButton, paragraph } from "./elements.js";
-import { number } from "./numbers.js";
+import { number, percent } from "./numbers.js";
 import { pictureCanvas } from "./pictures.js";
 import { KINDS, N_HUES, N_SHAPES } from "./scatter.js";
 
@@ -91,10 +91,20 @@ function verdict(points, i) {
   const lines = [make("p", {}, points.isLabelled(i) ? `Class ${points.className(points.codes[i])}` : said)];
   if (points.isWrong(i)) lines.push(paragraph(said, "wrong"));
   else if (points.isTest(i) && points.isLabelled(i)) lines.push(paragraph("Predicted right"));
+  const chances = points.chances(i), set = points.setOf(i);
+  if (chances) lines.push(paragraph(chanceWords(points, i, chances), "quiet chance"));
+  if (set) lines.push(paragraph(points.setWords(set), "quiet set"));
   if (radius !== null) lines.push(paragraph(`Certified radius ${number(radius)}`));
   const nearest = points.nearestCopy(i);
   if (nearest) lines.push(paragraph(`Nearest: ${points.title(nearest.i)}, ${nearest.copy}`, "nearest"));
   return lines;
+}
+
+/** @type {(points: Points, i: number, chances: { said: number, own: number }) => string} */
+function chanceWords(points, i, { said, own }) {
+  const label = points.className(points.codes[i]);
+  const right = points.isWrong(i) ? `; of ${label}, the label, ${percent(own)}` : "";
+  return `Probability ${percent(said)}${right}`;
 }
 
 // Picture (or the first columns) and what is said about a sample.

@@ -23,6 +23,7 @@ interface PageData {
   columns: string[];
   trace: { stage: string[]; sigma: number[]; excess: number[] } | null;
   radii: RadiiEntry | { values: null; reason: string };
+  chances: ChancesEntry;
   alike: Block<Uint32Array> | null;
   nearest: { sample: Block<Float64Array>; copy: Block<Uint16Array>; names: string[] } | null;
   live: LiveEntry | null;
@@ -43,6 +44,24 @@ interface PointsEntry {
 
 type RadiiEntry = { values: Block<Float32Array>; unit: string; sentence: string; risk: Risk | null };
 type Risk = { coverage: number[]; risk: number[]; error: number; at_80: number };
+
+// Probabilities of what was predicted and of the labels; sets of labels, all members in one list.
+interface ChancesEntry {
+  said: Block<Float32Array> | null;
+  own: Block<Float32Array> | null;
+  curve: { low: number; high: number; n: number; mean: number; right: number }[];
+  sentence: string;
+  sets: SetsEntry | null;
+  set_sentence: string;
+}
+
+interface SetsEntry {
+  sure: string;
+  sizes: Block<Uint16Array>;
+  members: Block<Uint16Array>;
+  threshold: number | null;
+  n_samples: number;
+}
 
 interface MapEntry {
   factor: Block<Float64Array>;
@@ -69,10 +88,20 @@ interface Decision {
   own: number;
   factor: Block<Float64Array>;
   doubt: number;
+  margins: "distances" | "shares" | "scores";
+  chances: Chances | null;
+}
+
+interface Chances {
+  rule: "label" | "softmax" | "sigmoids" | "shares";
+  sharpness: number;
+  weights: Block<Float64Array> | null;
+  offsets: Block<Float64Array> | null;
 }
 
 type Images = { kind: "images"; size: [number, number]; unit_norm: boolean; colour?: boolean };
-type LiveEntry = MapEntry & { voters: Partial<MapEntry>[]; preparation: Images | { kind: "array" } };
+type LiveEntry =
+  MapEntry & { voters: Partial<MapEntry>[]; n_classes: number; preparation: Images | { kind: "array" } };
 
 // One picture of all points: the camera in pixels, sizes and colours, and one point in `every`.
 interface Look {

@@ -31,6 +31,8 @@ from nsse.report.shown import report_in_notebook
 SUFFIXES = (".html", ".png", ".svg")
 # Points of a curve in the page: more are not told apart.
 CURVE_POINTS = 400
+# What is told of labels with a probability between two edges.
+BIN = ("low", "high", "n", "mean", "right")
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ def page_data(findings: Findings, preparation: Preparation, live: LiveMap) -> di
         "columns": column_names(preparation, findings),
         "trace": _trace_entry(findings),
         "radii": _radii_entry(findings),
+        "chances": _chances_entry(findings),
         "alike": _alike_entry(findings),
         "nearest": _nearest_entry(findings),
         "live": live.entry,
@@ -196,6 +199,35 @@ def _trace_entry(findings: Findings) -> dict[str, Any] | None:
     if not trace:
         return None
     return {name: trace[name] for name in ("stage", "sigma", "excess")}
+
+
+def _chances_entry(findings: Findings) -> dict[str, Any]:
+    chances, test = findings.chances, findings.test
+    entry: dict[str, Any] = {
+        "said": None,
+        "own": None,
+        "curve": [dict(zip(BIN, each, strict=True)) for each in chances.curve],
+        "sentence": facts.probability_sentence(findings),
+        "sets": None,
+        "set_sentence": facts.set_sentence(findings),
+    }
+    P, sets = chances.probabilities, chances.sets
+    if P is not None:
+        rows = np.arange(len(P))
+        entry["said"] = block(P[rows, test.predicted], "f4")
+        known = (test.codes >= 0) & (test.codes < P.shape[1])
+        # A class that the model does not know has no chance; of a label that is not known nothing is.
+        own = P[rows, np.where(known, test.codes, 0)]
+        entry["own"] = block(np.where(known, own, 0.0), "f4")
+    if sets is not None:
+        entry["sets"] = {
+            "sure": facts.SURE,
+            "sizes": block(sets.members.sum(axis=1), "u2"),
+            "members": block(np.nonzero(sets.members)[1], "u2"),
+            "threshold": sets.threshold if np.isfinite(sets.threshold) else None,
+            "n_samples": sets.n_samples,
+        }
+    return entry
 
 
 def _alike_entry(findings: Findings) -> dict[str, Any] | None:
