@@ -44,18 +44,26 @@ def weighted_rows(
 ) -> tuple[Any, NDArray[Any], Floats | None]:
     """Samples of positive weight, their labels and weights; None where each counts once."""
     weights = checked_weights(sample_weight, len(y))
-    if weights is not None and not weights.all():
-        if not isinstance(source, ArrayRows):
-            cure = "Leave such samples out of the source."
-            got = f"{int((weights == 0).sum())} weights of 0"
-            raise rule_error("sample_weight", "be positive where samples come in blocks", got, cure)
-        kept = np.flatnonzero(weights)
-        source, y, weights = ArrayRows(source.X[kept]), y[kept], weights[kept]
+    source, y, weights, _ = counted_rows(source, y, weights)
     classes, codes = encode_labels(y)
     weights = with_classes(weights, model.class_weight, classes, codes)
     if weights is not None:
         check_reader(model.classifier)
     return source, y, weights
+
+
+def counted_rows(
+    source: Any, y: NDArray[Any], weights: Floats | None
+) -> tuple[Any, NDArray[Any], Floats | None, NDArray[np.intp] | None]:
+    """Without samples of weight 0; last, which are left, None for all of them."""
+    if weights is None or weights.all():
+        return source, y, weights, None
+    if not isinstance(source, ArrayRows):
+        cure = "Leave such samples out of the source."
+        got = f"{int((weights == 0).sum())} weights of 0"
+        raise rule_error("sample_weight", "be positive where samples come in blocks", got, cure)
+    kept = np.flatnonzero(weights)
+    return ArrayRows(source.X[kept]), y[kept], weights[kept], kept
 
 
 def keep_width(model: Any, source: RowSource) -> None:

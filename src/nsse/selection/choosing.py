@@ -79,7 +79,7 @@ def quick_choice(
     classes, codes = np.unique(searched.y, return_inverse=True)
     _check_dimension(base.n_components, len(classes))
     fixed = _fixed(base, model.keep)
-    n_samples = len(searched.y) if searched.whole is None else float(searched.whole.sum())
+    n_samples = searched.n_counted
     per_sample = 1 + n_copies_of(base.invariances, searched.X.shape[1])
     mean_class_size = per_sample * n_samples / len(classes)
     grid = quick_grid(base, model.keep, mean_class_size)
@@ -96,6 +96,7 @@ def quick_choice(
                 score=code_scorer(model.scoring, classes),
                 advance=advance,
                 invariances=base.invariances,
+                counted=searched.counted,
             )
         except KeyboardInterrupt:
             raise KeyboardInterrupt(NOTHING_YET.format(n_rounds)) from None

@@ -20,6 +20,7 @@ from nsse.extensions import NearestSample, nearest_labels
 from nsse.graphs import ShiftedGraph, check_affinity
 from nsse.kernels import median_distance
 from nsse.selection.center_grid import Fold, sweep_with_centers
+from nsse.selection.counting import ONCE, Counted
 from nsse.selection.points import GridPoint, Params, dimensions_below, with_params
 from nsse.selection.rulers import Rulers
 from nsse.solvers import fix_signs
@@ -87,7 +88,7 @@ class Split:
     """Samples, their squared distances, and which of them train and which validate.
 
     Where these are a subsample, ``whole`` has the class sizes of all samples and ``places`` says which
-    of them these are.
+    of them these are. ``counted`` says how many times samples count.
     """
 
     X: Any
@@ -97,6 +98,17 @@ class Split:
     valid: Ints
     whole: Floats | None = None
     places: Ints | None = None
+    counted: Counted = ONCE
+
+    @property
+    def judging(self) -> Floats | None:
+        """How many times each of those held out counts."""
+        return None if self.counted.judging is None else self.counted.judging[self.valid]
+
+    @property
+    def weights(self) -> Floats | None:
+        """How many times each of those that train counts, its class aside, which a fit looks after."""
+        return None if self.counted.weights is None else self.counted.weights[self.train]
 
     def plan(self, point: GridPoint, n_represented: int) -> CenterPlan | None:
         """The landmarks of a point on this split."""
@@ -124,13 +136,14 @@ def score_points(split: Split, points: Sequence[GridPoint], score: Scorer) -> Sp
     result = SplitScores(np.full(len(points), np.nan), np.full(len(points), np.nan))
     rulers = _rulers(split)
     families: dict[Any, list[int]] = defaultdict(list)
+    alike = split.weights is None  # a sweep counts every sample once
     for place, point in enumerate(points):
-        families[point.family if point.shares else ("alone", place)].append(place)
+        families[point.family if alike and point.shares else ("alone", place)].append(place)
     for places in families.values():
         members = [points[place] for place in places]
         try:
             left = places
-            if members[0].shares:
+            if alike and members[0].shares:
                 left = _share(split, rulers, members, places, score, result)
         except (ValueError, np.linalg.LinAlgError) as error:
             left = []
@@ -179,7 +192,7 @@ def _fit_alone(split: Split, point: GridPoint, place: int, score: Scorer, result
     try:
         model = with_params(point.model, _params_on(split, point))
         with in_search():
-            model.fit(split.X[split.train], split.y[split.train])
+            model.fit(split.X[split.train], split.y[split.train], sample_weight=split.weights)
         result.scores[place] = score(model.predict(split.X[split.valid]), split)
     except (ValueError, np.linalg.LinAlgError) as error:
         result.failures[place] = str(error)

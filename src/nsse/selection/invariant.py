@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from nsse._errors import rule_error
 from nsse.invariances import check_invariances, n_copies_of
 from nsse.landmarks import stratified
+from nsse.selection.counting import Counted
 from nsse.selection.quick import HELD_OUT, n_splits_for
 from nsse.selection.scoring import CodeScorer
 from nsse.selection.splits import BalancedSplits
@@ -83,6 +84,7 @@ def choose_invariances(
     advance: Callable[[], None] | None = None,
     random_state: Any = 0,
     n_subsample: int = 2000,
+    counted: Counted | None = None,
 ) -> InvarianceChoice:
     """Try sets of invariances on splits of the training samples.
 
@@ -98,7 +100,7 @@ def choose_invariances(
         Indices; None draws random splits that hold out a fifth of every class, as many as it takes to
         hold out some hundred samples.
     score : callable, default=None
-        ``score(labels, truth)`` of places among the classes; None is the accuracy.
+        ``score(labels, truth, weights)`` of places among the classes; None is the accuracy.
     advance : callable, default=None
         Called after every split.
     random_state : int, RandomState instance or None, default=0
@@ -106,6 +108,8 @@ def choose_invariances(
     n_subsample : int, default=2000
         Where `estimator` has landmarks and no `splits` are given, the samples are a stratified part: so
         many with the copies of the largest set.
+    counted : Counted, default=None
+        How many times samples count, where `splits` are given.
 
     Returns
     -------
@@ -140,13 +144,16 @@ def choose_invariances(
     models = [clone(estimator).set_params(invariances=candidate) for candidate in candidates]
     scores = np.full((len(models), len(splits)), np.nan)
     alive = list(range(len(models)))
+    own, judging = (None, None) if counted is None else (counted.weights, counted.judging)
     for place, (train, valid) in enumerate(splits):
         for k in alive:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of a trial; the fit that follows says its own
-                models[k].fit(X[train], y[train])
+                models[k].fit(X[train], y[train], sample_weight=None if own is None else own[train])
             said, truth = np.searchsorted(classes, models[k].predict(X[valid])), codes[valid]
-            scores[k, place] = np.mean(said == truth) if score is None else score(said, truth)
+            counts = None if judging is None else judging[valid]
+            right = float(np.average(said == truth, weights=counts))
+            scores[k, place] = right if score is None else score(said, truth, counts)
         if advance is not None:
             advance()
         if (place + 1) % RACED == 0:

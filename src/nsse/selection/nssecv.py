@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,9 @@ from nsse.estimators._memory import check_room
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._parameters import check_choice, check_count
 from nsse.estimators._posing import encode_labels
-from nsse.estimators._rows import keep_width, require_landmarks, row_source
+from nsse.estimators._rows import counted_rows, keep_width, require_landmarks, row_source
 from nsse.estimators._settings import Settings, check_settings
+from nsse.estimators._weights import check_reader, checked_weights
 from nsse.invariances import n_copies_of
 from nsse.kernels import check_distinct, squared_distances
 from nsse.landmarks import read_blocks
@@ -36,6 +38,7 @@ from nsse.selection.choosing import (
     quick_choice,
     quick_grid,
 )
+from nsse.selection.counting import Counted, without
 from nsse.selection.forecast import Forecast, sequential_points, split_plan
 from nsse.selection.grid import Split, default_param_grid
 from nsse.selection.invariant import (
@@ -50,10 +53,12 @@ from nsse.selection.quick_grid import VOTERS as QUICK_VOTERS
 from nsse.selection.quick_grid import QuickGrid
 from nsse.selection.scoring import code_scorer, label_scorer
 from nsse.selection.search import cv_results
-from nsse.selection.splits import drawn_splits
+from nsse.selection.splits import checked_splits, drawn_splits
 from nsse.selection.subsample import Searched, searched_samples
 from nsse.selection.trial import Trial
 from nsse.selection.voting import share_centers, vote_margins, vote_probabilities, voters
+
+Floats = NDArray[np.float64]
 
 # How many points vote where it is left to us; docs/model_selection.md compares.
 VOTERS = 20
@@ -87,13 +92,16 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         otherwise than NSSE's defaults is kept, and so is what `keep` names. "full" scores a whole grid
         by fits of NSSE. "sequential" is the rule of the paper: one parameter at a time, the others kept
         at their best values so far. None is "quick" without a `param_grid` and "full" with one. The
-        `class_weight` of `estimator` is that of all fits, but the closed form of "quick" chooses as if
-        there were none: for small classes take ``scoring="balanced_accuracy"``.
+        `class_weight` of `estimator` is that of all fits and of the closed form.
     invariances : sequence, default=None
         Quick search only: sets of invariances (`nsse.invariances`) to choose among, None for none. They
         are compared at the parameters of `estimator`, on the splits that are given or on as many as it
         takes; copies are made of training samples alone, and none at all are taken where the gain is
         within its standard error. None leaves it to what `estimator` has.
+    class_weight : {"balanced"}, dict or None, default=None
+        That of all fits, as in `NSSE`, and of the samples held out where `scoring` is None: "balanced"
+        then chooses by the balanced accuracy. None leaves it to what `estimator` has, and samples held
+        out count alike. The searches by fits fit every point on its own where samples are weighted.
     keep : sequence of str, default=()
         Quick search only: which of these parameters `estimator` has right, default or not.
     start : dict, default=None
@@ -229,6 +237,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         estimator: NSSE | None = None,
         search: str | None = None,
         invariances: Sequence[Any] | None = None,
+        class_weight: Any = None,
         keep: Sequence[str] = (),
         start: Mapping[str, Any] | None = None,
         order: Sequence[str] | None = None,
@@ -249,6 +258,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         self.estimator = estimator
         self.search = search
         self.invariances = invariances
+        self.class_weight = class_weight
         self.keep = keep
         self.start = start
         self.order = order
@@ -271,7 +281,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return getattr(getattr(self, "best_estimator_", self.estimator), "classifier", None)
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> NSSECV:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NSSECV:
         """Choose the parameters and fit NSSE with them.
 
         Parameters
@@ -280,6 +290,10 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             Training samples; where `estimator` has landmarks, a Dask array as well.
         y : array-like of shape (n_samples,)
             Labels, at least two different ones.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many times each sample counts, where it trains and where it is held out; 0 leaves it
+            out. Splits are drawn among samples, whatever they weigh: the search is that of repeated
+            rows on splits which keep the copies of a row together. None counts each once.
 
         Returns
         -------
@@ -288,16 +302,23 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         """
         base, settings = self._checked()
         source, labels = row_source(self, X, y, settings)
-        return self._fit(base, settings, source, labels, lambda best: best.fit(X, y))
+        weights = checked_weights(sample_weight, len(labels))
+
+        def refit(best: NSSE) -> NSSE:
+            return best.fit(X, y, sample_weight=weights)
+
+        return self._fit(base, settings, source, labels, refit, weights)
 
     @all_or_nothing
-    def fit_blocks(self, blocks: Any) -> NSSECV:
+    def fit_blocks(self, blocks: Any, sample_weight: Any = None) -> NSSECV:
         """Choose the parameters on a subsample and fit NSSE to samples that come in blocks.
 
         Parameters
         ----------
         blocks : iterable of (X, y), or function returning one
             As for `NSSE.fit_blocks`; `estimator` must have landmarks.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`, of the samples of all blocks one after another; none may be 0.
 
         Returns
         -------
@@ -308,7 +329,12 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         require_landmarks(settings, "blocks of samples")
         source = read_blocks(blocks)
         keep_width(self, source)
-        return self._fit(base, settings, source, source.y, lambda best: best.fit_blocks(blocks))
+        weights = checked_weights(sample_weight, len(source.y))
+
+        def refit(best: NSSE) -> NSSE:
+            return best.fit_blocks(blocks, sample_weight=weights)
+
+        return self._fit(base, settings, source, source.y, refit, weights)
 
     def _checked(self) -> tuple[NSSE, Settings]:
         if self.search is not None:
@@ -319,6 +345,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         base = _checked_estimator(self.estimator)
         if self.estimator is None and self.param_grid is None and not self._is_quick:
             base = NSSE.as_published()  # whose parameters the default grid has
+        if self.class_weight is not None:
+            base = clone(base).set_params(class_weight=self.class_weight)
         settings = check_settings(base)
         if self._is_quick:
             check_quick(base, self.keep)
@@ -329,9 +357,19 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return base, settings
 
     def _fit(
-        self, base: NSSE, settings: Settings, source: Any, y: NDArray[Any], refit: Callable[[NSSE], NSSE]
+        self,
+        base: NSSE,
+        settings: Settings,
+        source: Any,
+        y: NDArray[Any],
+        refit: Callable[[NSSE], NSSE],
+        weights: Floats | None,
     ) -> NSSECV:
+        given = y
+        source, y, weights, kept = counted_rows(source, y, weights)
         classes, _ = encode_labels(y)
+        if weights is not None or base.class_weight is not None:
+            check_reader(base.classifier)
         n_rows = check_count("n_subsample", self.n_subsample, cure="2000 is a fair number.")
         most = self._rows_per_sample(base, source.shape[1])
         if settings.centers is None or settings.centers.is_exact_for(len(y)):
@@ -340,7 +378,13 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             # Which metric, and which copies, the search will tell.
             check_room(source.X, d, len(classes), in_metric=False)
         searched = searched_samples(source, y, settings, n_rows, self.random_state, most)
-        splits = drawn_splits(self, searched.X, searched.y, *self._plan_of_splits(len(searched.y)))
+        searched = self._counted(searched, weights, base.class_weight)
+        plan = self._plan_of_splits(len(searched.y))
+        if self.cv is None or kept is None:
+            splits = drawn_splits(self, searched.X, searched.y, *plan)
+        else:  # they speak of all samples, those of no weight among them
+            splits = drawn_splits(self, np.zeros((len(given), 1)), given, *plan)
+            splits = checked_splits(without(splits, kept, len(given)), len(y))
         n_voters = self._n_voters(settings)
         with logged(self.verbose):
             shown = self._shown((*source.shape, len(classes)), splits)
@@ -357,6 +401,20 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             setattr(self, name, value)
         share_centers(self.voters_)
         return self
+
+    def _counted(self, searched: Searched, weights: Floats | None, class_weight: Any) -> Searched:
+        """The samples of a search, as many times as they count."""
+        if weights is None and class_weight is None:
+            return searched
+        if searched.places is not None:
+            weights = None if weights is None else weights[searched.places]
+            if not self._is_quick:
+                rule = "count every sample once where the search is on a subsample"
+                cure = 'Raise `n_subsample`, or take search="quick".'
+                got = "weights of samples or classes"
+                raise rule_error("sample_weight", rule, got, cure)
+        judges = self.class_weight if self.scoring is None else None
+        return replace(searched, counted=Counted.of(searched.y, weights, class_weight, judges))
 
     def _tried_copies(
         self, base: NSSE, searched: Searched, splits: Sequence[Any], shown: bool | None
@@ -379,6 +437,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
                 splits=splits,
                 score=score,
                 advance=advance,
+                counted=searched.counted,
             )
 
     def _rows_per_sample(self, base: NSSE, n_features: int) -> int:
@@ -440,7 +499,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Models of earlier versions lack these.
-        super().__setstate__({"keep": (), "invariances": None} | state)
+        super().__setstate__({"keep": (), "invariances": None, "class_weight": None} | state)
         share_centers(getattr(self, "voters_", []))
 
     def _map(self, X: Any) -> NDArray[Any]:
@@ -574,7 +633,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         X, y = searched.X, searched.y
         check_distinct(X)
         D2 = squared_distances(X)
-        cut = [Split(X, y, D2, *parts, searched.whole, searched.places) for parts in splits]
+        whole, places, counted = searched.whole, searched.places, searched.counted
+        cut = [Split(X, y, D2, *parts, whole, places, counted) for parts in splits]
         return Trial(base, cut, score, settled=searched.settled, n_jobs=self.n_jobs, progress=shown)
 
 

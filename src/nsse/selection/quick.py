@@ -23,6 +23,7 @@ from nsse._threads import one_blas_thread
 from nsse.invariances import enlarged, n_copies_of
 from nsse.kernels import gaussian, median_distance, squared_distances
 from nsse.landmarks import stratified
+from nsse.selection.counting import Counted
 from nsse.selection.quick_grid import READERS, Kernel, QuickGrid, QuickResult
 from nsse.selection.rulers import Rulers
 from nsse.solvers.closed_form import ClassTargets, KernelSpectrum
@@ -30,7 +31,7 @@ from nsse.solvers.problem import constant_price
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Score = Callable[[Ints, Ints], float]
+Score = Callable[[Ints, Ints, Floats | None], float]
 Few = Callable[[Ints], Ints | None]
 
 # How many kernels go on after so many splits.
@@ -96,6 +97,7 @@ def quick_search(
     advance: Callable[[], None] | None = None,
     seed: int = 0,
     invariances: Any = None,
+    counted: Counted | None = None,
 ) -> QuickResult:
     """Score every point of a grid on splits, by the closed form.
 
@@ -112,14 +114,16 @@ def quick_search(
     n_neighbors : int or None, default=5
         Of the within-class graph that the metric is learned from.
     score : callable, default=None
-        ``score(labels, truth)`` of the samples held out; None is the accuracy, every class counting by
-        its share of all samples.
+        ``score(labels, truth, weights)`` of the samples held out; None is the accuracy, every class
+        counting by its share of all samples.
     advance : callable, default=None
         Called after every split, heats among them (`planned_rounds`).
     seed : int, default=0
         Draws the part of the samples that the first rounds train on.
     invariances : callable, default=None
         Gives copies of the training samples of a split, which train as well; heats draw from all.
+    counted : Counted, default=None
+        How many times samples count; None counts each once.
 
     Returns
     -------
@@ -130,7 +134,8 @@ def quick_search(
     unknown = [reader for reader in grid.readers if reader not in READERS]
     if unknown:
         raise rule_error("readers", f"be among {READERS}", unknown, 'Take "scores".')
-    rows = _Rows(X, codes, None if invariances is not None else squared_distances(X), invariances)
+    D2 = None if invariances is not None else squared_distances(X)
+    rows = _Rows(X, codes, D2, invariances, Counted() if counted is None else counted)
     search = _Search(rows, grid, n_neighbors, score, np.random.default_rng(seed))
     with one_blas_thread():
         return search.run(list(splits), advance or (lambda: None))
@@ -146,6 +151,7 @@ class _Part:
     D2: Floats
     D2_new: Floats
     copies: float = 1.0  # rows of a training sample, itself among them
+    weights: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -156,6 +162,7 @@ class _Rows:
     codes: Ints
     D2: Floats | None
     invariances: Any
+    counted: Counted
 
     @property
     def per_sample(self) -> int:
@@ -168,15 +175,17 @@ class _Rows:
             some = few(self.codes[train])
             train = train if some is None else train[some]
             D2, D2_new = self.D2[np.ix_(train, train)], self.D2[np.ix_(valid, train)]
-            return _Part(self.X[train], self.codes[train], self.X[valid], D2, D2_new)
+            weights = self.counted.training(train, self.codes[train])
+            return _Part(self.X[train], self.codes[train], self.X[valid], D2, D2_new, weights=weights)
         rows, codes = enlarged(self.invariances, self.X[train]), self.codes[train]
         codes, new = np.repeat(codes, self.per_sample), self.X[valid]
-        some = few(codes)
+        places, some = np.repeat(train, self.per_sample), few(codes)
         if some is not None:
-            rows, codes = rows[some], codes[some]
+            rows, codes, places = rows[some], codes[some], places[some]
         D2 = squared_distances(np.concatenate([rows, new]))
         n = len(rows)
-        return _Part(rows, codes, new, D2[:n, :n], D2[n:, :n], n / len(train))
+        weights = self.counted.training(places, codes)
+        return _Part(rows, codes, new, D2[:n, :n], D2[n:, :n], n / len(train), weights)
 
 
 @dataclass
@@ -220,7 +229,7 @@ class _Search:
     ) -> list[Kernel]:
         """Add the scores of the splits, one after another; the kernels that are left."""
         for train, valid in splits:
-            scores.append(self._scored(self.rows.part(train, valid, few), self.rows.codes[valid], alive))
+            scores.append(self._scored(self.rows.part(train, valid, few), valid, alive))
             advance()
             alive = self._left(scores, alive)
         return alive
@@ -242,36 +251,42 @@ class _Search:
         means = np.mean(scores, axis=0)
 
         def standing(kernel: Kernel) -> tuple[float, float]:
-            return round(float(means[kernel].max()), 12), float(means[kernel].mean())
+            return round(float(means[kernel].max()), 12), round(float(means[kernel].mean()), 12)
 
         return sorted(sorted(alive, key=standing, reverse=True)[:number])
 
-    def _scored(self, part: _Part, truth: Ints, alive: list[Kernel]) -> Floats:
+    def _scored(self, part: _Part, valid: Ints, alive: list[Kernel]) -> Floats:
         scores = np.full(self.grid.shape, np.nan)
         n_neighbors = self.n_neighbors
         if n_neighbors is not None:
             n_neighbors = max(n_neighbors, round(n_neighbors * part.copies))
-        rulers = Rulers(part.X, part.codes, part.X_new, part.D2, part.D2_new)
+        rulers = Rulers(part.X, part.codes, part.X_new, part.D2, part.D2_new, part.weights)
         for kernel, labels in Trained.on(part.codes, rulers, n_neighbors).labels(self.grid, alive):
             self.n_decompositions += 1
-            scores[kernel] = self._judged(labels, truth)
+            scores[kernel] = self._judged(labels, valid)
         return scores
 
-    def _judged(self, labels: Ints, truth: Ints) -> Floats:
+    def _judged(self, labels: Ints, valid: Ints) -> Floats:
+        truth, judging = self.rows.codes[valid], self.rows.counted.judging
         if self.score is None:
-            weights = self._weights(truth)
+            weights = self._weights(valid)
             return np.asarray((labels == truth) @ weights / weights.sum())
-        flat = [self.score(row, truth) for row in labels.reshape(-1, len(truth))]
+        counts = None if judging is None else judging[valid]
+        flat = [self.score(row, truth, counts) for row in labels.reshape(-1, len(truth))]
         return np.reshape(flat, labels.shape[:-1])
 
-    def _weights(self, truth: Ints) -> Floats:
+    def _weights(self, valid: Ints) -> Floats:
         """How much each of the samples held out counts.
 
         One sample at least is held out of every class, of a small one hence too many: classes count as
         they occur among all samples.
         """
-        sizes, held_out = np.bincount(self.rows.codes), np.bincount(truth)
+        truth, judging = self.rows.codes[valid], self.rows.counted.judging
+        own = None if judging is None else judging[valid]
+        sizes, held_out = np.bincount(self.rows.codes, judging), np.bincount(truth, own)
         weights = sizes[truth] / held_out[truth]
+        if own is not None:
+            weights = weights * own
         return np.asarray(weights / weights[0])  # ones, to the bit, where classes are of equal size
 
 
@@ -295,12 +310,12 @@ class Trained:
 
     def labels(self, grid: QuickGrid, kernels: Sequence[Kernel]) -> Iterator[tuple[Kernel, Ints]]:
         """Labels of the new samples, (ν, readers, samples), for kernels of the grid."""
-        targets = ClassTargets.of(self.codes, len(self.classes))
+        targets = ClassTargets.of(self.codes, len(self.classes), self.rulers.counts)
         price = constant_price(len(self.classes))
         for (r, s), members in groupby(sorted(kernels), key=lambda kernel: kernel[:2]):
             ruler = self.rulers.ruler(self.n_neighbors, grid.relevances[r])
             D2, D2_new = ruler.distances(grid.shrinkages[s])
-            unit = median_distance(D2) if D2.any() else 1.0
+            unit = median_distance(D2, self.rulers.counts) if D2.any() else 1.0
             for kernel in members:
                 sigma = grid.sigmas[kernel[2]] * unit
                 spectrum = KernelSpectrum.of(gaussian(D2, sigma), targets, price)

@@ -27,7 +27,7 @@ class Ruler:
     """Squared distances among samples and from new ones to them, in the metric of every shrinkage.
 
     ``weights`` are those of the features, ``D2`` and ``D2_new`` the distances of what they make of the
-    samples; ``scatter`` is that of the same.
+    samples; ``scatter`` is that of the same. ``counts`` say how many times every sample counts.
     """
 
     X: Any
@@ -37,11 +37,12 @@ class Ruler:
     weights: Floats | None
     D2: Floats
     D2_new: Floats
+    counts: Floats | None = None
 
     @cached_property
     def scatter(self) -> WithinScatter:
         """What the metrics are made of."""
-        return scatter_of(self.X, self.codes, self.n_neighbors, self.weights)
+        return scatter_of(self.X, self.codes, self.n_neighbors, self.weights, self.counts)
 
     @cached_property
     def _cuts(self) -> tuple[SplitDistances, SplitDistances]:
@@ -70,8 +71,10 @@ class Ruler:
 class Rulers:
     """What the training samples of a split measure distances with, by neighbours and relevance."""
 
-    def __init__(self, X: Any, codes: Ints, X_new: Any, D2: Floats, D2_new: Floats) -> None:
-        self._X, self._codes, self._X_new = X, codes, X_new
+    def __init__(
+        self, X: Any, codes: Ints, X_new: Any, D2: Floats, D2_new: Floats, counts: Floats | None = None
+    ) -> None:
+        self._X, self._codes, self._X_new, self.counts = X, codes, X_new, counts
         self._D2, self._D2_new = D2, D2_new
         self._made: dict[tuple[int | None, float], Ruler] = {}
 
@@ -103,8 +106,8 @@ class Rulers:
     def _weighted(self, n_neighbors: int | None, relevance: float) -> Ruler:
         X, new, codes = self._X, self._X_new, self._codes
         if relevance == 0:
-            return Ruler(X, new, codes, n_neighbors, None, self._D2, self._D2_new)
-        weights = feature_weights(X, codes, relevance)
+            return Ruler(X, new, codes, n_neighbors, None, self._D2, self._D2_new, self.counts)
+        weights = feature_weights(X, codes, relevance, self.counts)
         near, near_new = weighted(X, weights), weighted(new, weights)
         D2, D2_new = squared_distances(near), Shifted.of(near).squared_distances_from(near_new)
-        return Ruler(X, new, codes, n_neighbors, weights, D2, D2_new)
+        return Ruler(X, new, codes, n_neighbors, weights, D2, D2_new, self.counts)

@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer
 from nsse._errors import rule_message
 from nsse.selection.grid import Scorer, Split
 
-CodeScorer = Callable[[NDArray[Any], NDArray[Any]], float]
+CodeScorer = Callable[..., float]
 
 
 def label_scorer(scoring: Any) -> Scorer:
@@ -24,21 +24,23 @@ def label_scorer(scoring: Any) -> Scorer:
 
 
 def code_scorer(scoring: Any, classes: NDArray[Any]) -> CodeScorer | None:
-    """``score(labels, truth)`` of codes of the classes; None for the accuracy."""
+    """``score(labels, truth, weights)`` of codes of the classes; None for the accuracy."""
     if scoring is None or scoring == "accuracy":
         return None
     scorer = get_scorer(scoring)
 
-    def score(labels: NDArray[Any], truth: NDArray[Any]) -> float:
+    def score(labels: NDArray[Any], truth: NDArray[Any], weights: Any = None) -> float:
         # A scorer of labels does not look at samples; that of another kind is refused there.
-        return _asked(scorer, classes[labels], classes, np.zeros((len(truth), 1)), classes[truth])
+        X = np.zeros((len(truth), 1))
+        return _asked(scorer, classes[labels], classes, X, classes[truth], weights)
 
     return score
 
 
 def accuracy(labels: NDArray[Any], split: Split) -> float:
     """Share of the validation samples whose label is right."""
-    return float(np.mean(labels == split.y[split.valid]))
+    right = labels == split.y[split.valid]
+    return float(np.mean(right) if split.judging is None else np.average(right, weights=split.judging))
 
 
 class _LabelScorer:
@@ -49,12 +51,13 @@ class _LabelScorer:
 
     def __call__(self, labels: NDArray[Any], split: Split) -> float:
         X, y = split.X[split.valid], split.y[split.valid]
-        return _asked(self._scorer, labels, np.unique(split.y), X, y)
+        return _asked(self._scorer, labels, np.unique(split.y), X, y, split.judging)
 
 
-def _asked(scorer: Any, labels: Any, classes: Any, X: Any, y: Any) -> float:
+def _asked(scorer: Any, labels: Any, classes: Any, X: Any, y: Any, weights: Any = None) -> float:
+    counted = {} if weights is None else {"sample_weight": weights}
     try:
-        return float(scorer(_Answers(labels, classes), X, y))
+        return float(scorer(_Answers(labels, classes), X, y, **counted))
     except AttributeError as error:
         message = rule_message(
             "scoring",

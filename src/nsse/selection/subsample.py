@@ -13,6 +13,7 @@ from nsse.certificates.models import floating
 from nsse.estimators._centers import check_indices
 from nsse.estimators._settings import Settings
 from nsse.landmarks import ArrayRows, RowSource, stratified
+from nsse.selection.counting import ONCE, Counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -23,7 +24,7 @@ class Searched:
     """Samples and labels.
 
     Of a subsample, ``whole`` has the class sizes of all samples, ``places`` says which of them these
-    are, and ``source`` gives others: landmarks may be any.
+    are, and ``source`` gives others: landmarks may be any. ``counted`` says how many times they count.
     """
 
     X: Any
@@ -31,7 +32,16 @@ class Searched:
     whole: Floats | None = None
     places: Ints | None = None
     source: RowSource | None = None
+    counted: Counted = ONCE
     _landmarks: dict[bytes, Any] = field(default_factory=dict)
+
+    @property
+    def n_counted(self) -> float:
+        """All samples, each as many times as it counts in a fit."""
+        n = len(self.y) if self.whole is None else float(self.whole.sum())
+        codes = np.unique(self.y, return_inverse=True)[1].astype(np.intp)
+        weights = self.counted.training(np.arange(len(self.y)), codes)
+        return n if weights is None else n * float(weights.mean())
 
     def settled(self, settings: Settings) -> Settings:
         """Settings that do without the other samples: landmarks that are indices have their rows."""
