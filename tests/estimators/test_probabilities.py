@@ -14,7 +14,9 @@ from sklearn.svm import SVC, LinearSVC
 
 import nsse
 from nsse import NSSE, NSSECV
-from nsse.extensions import softmax
+from nsse.extensions import fitted_temperature, softmax
+from nsse.invariances import enlarged
+from nsse.solvers.problem import constant_price
 
 CLASSIFIERS = {
     "scores": "scores",
@@ -143,6 +145,41 @@ def test_copies_are_left_out_with_their_sample():
     repeated = NSSE().fit(np.repeat(X[:150], 2, axis=0), np.repeat(y[:150], 2)).classifier_.temperature
     assert copied == pytest.approx(plain, rel=0.3)
     assert repeated == pytest.approx(plain, rel=0.3)
+
+
+@pytest.mark.parametrize("landmarks", ["random", "kmeans"])
+def test_with_landmarks_too(landmarks):
+    """The temperature of scores of regressions that never saw a sample, its copies and its centres."""
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:60] / 16.0, y[:60]
+    model = NSSE(
+        invariances=shifted, n_landmarks=70, landmarks=landmarks, metric="euclidean", mu2=0.3
+    ).fit(X, y)
+    rows, codes = enlarged(shifted, X), np.repeat(y, 2)
+    K = np.exp(-((rows[:, np.newaxis] - model.centers_) ** 2).sum(axis=2) / model.sigma_**2)
+    is_centre = (rows[:, np.newaxis] == model.centers_).all(axis=2)
+    is_centre &= landmarks == "random"  # a mean is nobody's
+    assert is_centre.sum() == (70 if landmarks == "random" else 0)
+    nu = 0.3 / (model.mu1 * len(rows) / 10)
+    scores = []
+    for i in range(len(X)):
+        gone = np.arange(len(rows)) // 2 == i
+        kept = ~is_centre[gone].any(axis=0)
+        scores.append(regressed(K[~gone][:, kept], codes[~gone], K[2 * i, kept], nu))
+    expected = fitted_temperature(np.array(scores), y, np.ones(len(y)))
+    assert model.classifier_.temperature == pytest.approx(expected, rel=1e-6)
+
+
+def regressed(K, codes, k, nu):
+    """Class indicators less their shares on kernel values alone, at a new sample."""
+    assert np.isinf(constant_price(10))
+    E = np.eye(10)[codes]
+    shares = E.mean(axis=0)
+    return shares + k @ np.linalg.solve(K.T @ K + nu * np.eye(len(k)), K.T @ (E - shares))
+
+
+def shifted(X):
+    return [X + 0.05]
 
 
 def nearly_equal(X):

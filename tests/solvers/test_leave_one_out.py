@@ -86,6 +86,30 @@ def test_weights_are_repeated_samples_left_out_together(price):
 
 
 @pytest.mark.parametrize("price", [1.0, np.inf])
+@pytest.mark.parametrize("nu", [1e-2, 1.0])
+def test_a_sample_goes_with_its_copies_and_their_centres(price, nu):
+    X, codes = samples_of((5, 7, 6))
+    rng, k = np.random.default_rng(5), 3
+    many = np.repeat(X, k, axis=0) + 0.2 * rng.normal(size=(len(X) * k, 3))
+    labels = np.repeat(codes, k)
+    chosen = np.sort(rng.permutation(len(many))[:20])  # some rows are centres
+    centers = np.r_[many[chosen], X[:2] + 0.5]  # and some centres are no rows
+    K = np.exp(-((many[:, np.newaxis] - centers) ** 2).sum(axis=2) / 1.5**2)
+    E = np.eye(3)[labels]
+    regression = IndicatorRegression(K.T @ K, E.T @ K, E.sum(axis=0), nu, price)
+    own = np.full(len(many), -1)
+    own[chosen] = np.arange(len(chosen))
+    groups = K.reshape(len(X), k, -1), codes, np.ones((len(X), k)), own.reshape(len(X), k)
+    found = regression.left_out_together(*groups)
+    for i in range(len(X)):
+        gone = np.arange(i * k, i * k + k)
+        rest = np.delete(np.arange(len(many)), gone)
+        kept = np.delete(np.arange(K.shape[1]), own[gone][own[gone] >= 0])
+        expected = literal_scores(K[np.ix_(rest, kept)], K[[i * k]][:, kept], labels[rest], 3, nu, price)
+        np.testing.assert_allclose(found[i], expected[0], atol=1e-8)
+
+
+@pytest.mark.parametrize("price", [1.0, np.inf])
 def test_centres_that_are_no_samples_stay(price):
     X, codes = samples_of((9, 6, 8))
     centers = np.r_[X[:4], X[10:12] + 0.1]

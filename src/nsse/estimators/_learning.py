@@ -239,6 +239,7 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
         work.contraction,
         leave_out=reads_scores(model.classifier, settings.mu1),
         weights=work.weights,
+        per_sample=1 + work.n_copies,
     )
     embedding = fit.embedding.astype(floating(source.dtype), copy=False)
     Y = SolvedRows(embedding, work.y, fit.eigenvalues, fit.temperature, work.weights)

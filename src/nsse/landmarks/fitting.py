@@ -33,7 +33,7 @@ from nsse.solvers.descent import DescentEnd
 from nsse.solvers.extrapolation import FAR_ABOVE, SUBSAMPLE_TOL
 from nsse.solvers.gram_pencil import GramSolution, solve_gram
 from nsse.solvers.joint import search_scale
-from nsse.solvers.leave_one_out import IndicatorRegression, some_of
+from nsse.solvers.leave_one_out import MOST_ROWS, IndicatorRegression, some_of
 from nsse.solvers.pencil import RankError
 from nsse.solvers.problem import constant_price
 from nsse.solvers.recorder import Listener, Recorder
@@ -47,6 +47,8 @@ UNIT_ROWS = 2000
 REFERENCE_ROWS = 50
 # A coordinate whose length is wrong by this is made of rounding.
 ALL_NOISE = 0.5
+# Samples that are left out with their copies, however many these are.
+FEWEST_COPIED = 100
 
 
 @dataclass(frozen=True)
@@ -132,13 +134,14 @@ def fit_centers(
     *,
     leave_out: bool = False,
     weights: Floats | None = None,
+    per_sample: int = 1,
 ) -> CenterFit:
     """Embed all rows of a source by a map with the given centres.
 
     ``length_unit`` None is the median distance between samples. Rows and centres are in the units of
     the user; in a metric, all distances are between what it makes of them. With ``leave_out`` the
     temperature of scores is found, from some rows of the subsample. ``weights`` say how many times
-    every row counts.
+    every row counts; ``per_sample`` rows, one after another, are a sample and its copies.
     """
     counts = np.bincount(codes, weights).astype(np.float64)
     centers = chosen.rows if metric is None else metric(chosen.rows)
@@ -147,8 +150,11 @@ def fit_centers(
     parts = [
         draw_subsample(codes, chosen.indices, n_centers, least, rng, most) for most in search.most_rows
     ]
-    taken = [rows if metric is None else metric(rows) for rows in _taken(source, parts)]
-    sample, rows = parts[0], taken[0]
+    sample = parts[0]
+    copied = _some_with_copies(sample, codes, weights, per_sample) if leave_out else None
+    wanted = [part.rows for part in parts] + ([] if copied is None else [copied])
+    taken = [rows if metric is None else metric(rows) for rows in _taken(source, wanted)]
+    rows = taken[0]
     check_distinct(rows)
     own_weights = _some(weights, sample.rows)
     unit = _median_of(rows, rng, own_weights) if length_unit is None else length_unit
@@ -173,7 +179,11 @@ def fit_centers(
     plain = KernelRows.at(centers, unit, precision)
     references = _references(plain, rows, codes[sample.rows], sigma)
     kernel = replace(plain, metric=metric)
-    kept_out = _LeftOut.of(sample, rows, codes, counts, chosen, weights) if leave_out else None
+    kept_out: _LeftOut | _LeftOutWithCopies | None = None
+    if copied is not None:
+        kept_out = _LeftOutWithCopies.of(copied, taken[-1], codes, chosen, weights, per_sample)
+    elif leave_out:
+        kept_out = _LeftOut.of(sample, rows, codes, counts, chosen, weights)
     del rows, taken
     terms = Terms(kernel, sigma, objective.mu1 * counts, references, neighbors)
     kept = KeptRows.where_they_fit(source, terms)
@@ -227,15 +237,86 @@ class _LeftOut:
     def temperature(
         self, kernel: KernelRows, sigma: float, solved: Solved, objective: Objective, counts: Floats
     ) -> float:
-        """τ of the scores that they have without themselves; ν as in the fit."""
-        B, sums = solved.grams.B, solved.grams.class_sums
-        smoothness = (objective.mu2 + solved.added) / (objective.mu1 * counts.mean())
-        if kernel.precision == np.float32:  # the rounding of products in B
-            smoothness += float(np.finfo(np.float32).eps * np.diag(B).mean())
-        regression = IndicatorRegression(B, sums, counts, smoothness, constant_price(len(counts)))
+        """τ of the scores that they have without themselves."""
+        regression = _regression(kernel, solved, objective, counts)
         K = kernel.kernel(kernel.measured(self.rows), sigma).astype(np.float64)
         scores = regression.left_out(K, self.codes, self.weights, self.own)
         return fitted_temperature(scores, self.codes, self.weights)
+
+
+@dataclass(frozen=True)
+class _LeftOutWithCopies:
+    """Samples that are left out with their copies, one after another, and the centres that these are.
+
+    A copy that stayed would tell the label of its sample. What is asked about are the samples, as new
+    ones come.
+    """
+
+    rows: Any
+    codes: Ints
+    weights: Floats  # samples × rows of each
+    own: Ints
+
+    @classmethod
+    def of(
+        cls,
+        places: Ints,
+        rows: Any,
+        codes: Ints,
+        chosen: Centers,
+        weights: Floats | None,
+        per_sample: int,
+    ) -> _LeftOutWithCopies:
+        """Of rows at these places, whole samples; those that are equal go together."""
+        first, group = distinct_rows(rows[::per_sample], codes[places[::per_sample]])
+        w = np.ones(len(places)) if weights is None else weights[places]
+        together = np.zeros((len(first), per_sample))
+        np.add.at(together, group, w.reshape(-1, per_sample))
+        own = np.full(len(places), -1, dtype=np.intp)
+        if chosen.indices is not None:
+            found = np.minimum(np.searchsorted(chosen.indices, places), len(chosen.indices) - 1)
+            own = np.where(chosen.indices[found] == places, found, -1)
+        kept = (first[:, np.newaxis] * per_sample + np.arange(per_sample)).ravel()
+        shaped = own[kept].reshape(-1, per_sample).astype(np.intp)
+        return cls(rows[kept], codes[places[::per_sample]][first], together, shaped)
+
+    def temperature(
+        self, kernel: KernelRows, sigma: float, solved: Solved, objective: Objective, counts: Floats
+    ) -> float:
+        """τ of the scores that the samples have without themselves and their copies."""
+        regression = _regression(kernel, solved, objective, counts)
+        K = kernel.kernel(kernel.measured(self.rows), sigma).astype(np.float64)
+        K = K.reshape(*self.weights.shape, -1)
+        scores = regression.left_out_together(K, self.codes, self.weights, self.own)
+        return fitted_temperature(scores, self.codes, self.weights[:, 0])
+
+
+def _some_with_copies(
+    sample: Subsample, codes: Ints, weights: Floats | None, per_sample: int
+) -> Ints | None:
+    """Places of samples of which the subsample has a row, and of all their copies; None without copies.
+
+    As many rows in all as are left out one by one, but a hundred samples at least.
+    """
+    if per_sample == 1:
+        return None
+    firsts = np.unique(sample.rows // per_sample) * per_sample
+    own = np.ones(len(codes)) if weights is None else weights
+    w = per_sample * own[firsts]
+    sizes = np.bincount(codes, own).astype(np.float64)
+    some = some_of(codes[firsts], sizes, w, max(FEWEST_COPIED, MOST_ROWS // per_sample))
+    return np.asarray((firsts[some, np.newaxis] + np.arange(per_sample)).ravel())
+
+
+def _regression(
+    kernel: KernelRows, solved: Solved, objective: Objective, counts: Floats
+) -> IndicatorRegression:
+    """The regression of all rows, ν as in the fit."""
+    B, sums = solved.grams.B, solved.grams.class_sums
+    smoothness = (objective.mu2 + solved.added) / (objective.mu1 * counts.mean())
+    if kernel.precision == np.float32:  # the rounding of products in B
+        smoothness += float(np.finfo(np.float32).eps * np.diag(B).mean())
+    return IndicatorRegression(B, sums, counts, smoothness, constant_price(len(counts)))
 
 
 def _some(weights: Floats | None, rows: Ints) -> Floats | None:
@@ -279,13 +360,13 @@ def _listener(
     return told
 
 
-def _taken(source: RowSource, parts: list[Subsample]) -> list[Any]:
+def _taken(source: RowSource, parts: list[Ints]) -> list[Any]:
     """The rows of several subsamples, from one pass over the source."""
     if len(parts) == 1:
-        return [source.take(parts[0].rows)]
-    together = np.unique(np.concatenate([part.rows for part in parts]))
+        return [source.take(parts[0])]
+    together = np.unique(np.concatenate(parts))
     rows = source.take(together)
-    return [rows[np.searchsorted(together, part.rows)] for part in parts]
+    return [rows[np.searchsorted(together, part)] for part in parts]
 
 
 def _searched(

@@ -13,6 +13,11 @@ takes its feature with it, which a new sample has none of: with its coefficient 
 Where all samples are centres and count once, T = K² + νI commutes with K: h = 1 − ν A_ii, and F is the
 sum of a row of A times K, value by value. One inverse serves all rows (`left_out_of_samples`).
 
+Rows that go together, a sample and its copies Φ with the centres S that they are: with
+z = √WΦc of the coefficients without them, M = (√WΦ; I_S), (g, h) = (MAM', MA Σ w φ e' of the others),
+
+    (I − g_11) z + g_12 λ = h_1,   −g_21 z + g_22 λ = h_2.
+
 Targets are centred by the shares π of the samples that are left, s = π + p − (p1)π: all is linear.
 Exact for the regression that it is, that of class means without L_w where classes have equal sizes.
 """
@@ -111,6 +116,46 @@ class IndicatorRegression:
             q = c[own[centres]] - v * F * (targets[centres] - p[centres])
             p[centres] -= F * q / (a * left + v * F**2)
         return _centred(p, targets, w, self.sizes)
+
+    @one_blas_thread()
+    def left_out_together(self, rows: Floats, codes: Ints, weights: Floats, own: Ints) -> Floats:
+        """Scores (groups × M) of the first row of every group, without all rows of it; once only.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (g, k, m)
+            φ of the rows of groups.
+        codes : ndarray of shape (g,)
+            Classes, one for all rows of a group.
+        weights : ndarray of shape (g, k)
+            w of the rows.
+        own : ndarray of int, shape (g, k)
+            Which feature is a row's own and goes with it; −1 where none is.
+        """
+        T, sums = self._with_constant()
+        factor, _ = _factor(T)
+        c = cho_solve(factor, sums.T, check_finite=False)  # features × M
+        targets = np.eye(len(self.sizes))[codes]
+        found = [
+            self._group_left_out(factor, c, *each)
+            for each in zip(rows, targets, weights, own, strict=True)
+        ]
+        p = np.array(found).reshape(len(codes), len(self.sizes))
+        return _centred(p, targets, weights.sum(axis=1, keepdims=True), self.sizes)
+
+    def _group_left_out(
+        self, factor: tuple[Floats, bool], c: Floats, rows: Floats, e: Floats, w: Floats, own: Ints
+    ) -> Floats:
+        features = rows if len(c) == rows.shape[1] else np.c_[rows, np.ones(len(rows))]
+        centres, roots, k = np.unique(own[own >= 0]), np.sqrt(w), len(rows)
+        M = np.zeros((k + len(centres), len(c)))
+        M[:k] = features * roots[:, np.newaxis]
+        M[k + np.arange(len(centres)), centres] = 1.0
+        half = _solved(factor, M.T)
+        G = half.T @ half
+        h = M @ c - G[:, :k] @ (roots[:, np.newaxis] * e)
+        system = np.block([[np.eye(k) - G[:k, :k], G[:k, k:]], [-G[k:, :k], G[k:, k:]]])
+        return np.asarray(np.linalg.lstsq(system, h, rcond=EPS)[0][0] / roots[0])
 
     def _with_constant(self) -> tuple[Floats, Floats]:
         """T and class sums, with a constant where its price is finite."""
