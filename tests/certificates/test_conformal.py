@@ -67,8 +67,10 @@ def test_coverage_over_draws(told, alpha, per_class):
         covered.append([holds[y[rest] == c].mean() for c in range(10)] if per_class else [holds.mean()])
     mean, error = np.mean(covered, axis=0), np.std(covered, axis=0) / np.sqrt(DRAWS)
     smallest = np.bincount(y).min() * n / len(y) * 0.7 if per_class else n
-    assert (mean > 1 - alpha - 2.5 * error).all()
-    assert (mean < 1 - alpha + 1 / smallest + 2.5 * error).all()
+    # Two standard errors; of ten classes one or another may be beyond.
+    times = 2.5 if per_class else 2.0
+    assert (mean > 1 - alpha - times * error).all()
+    assert (mean < 1 - alpha + 1 / smallest + times * error).all()
 
 
 class Known(BaseEstimator):

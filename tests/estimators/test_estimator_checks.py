@@ -1,8 +1,13 @@
 """scikit-learn's contract: every check passes for every public estimator, none is expected to fail."""
 
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_class_weight_classifiers,
+    check_classifiers_train,
+    parametrize_with_checks,
+)
 
 import nsse
 
@@ -40,6 +45,26 @@ ESTIMATORS = [
 @parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+class Promising(nsse.NSSE):
+    """Without the tag that excuses the nearest neighbour from following the weights of classes."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = False
+        return tags
+
+
+def test_the_nearest_neighbour_is_excused_from_weights_of_classes_alone():
+    """`poor_score` excuses it from more than that; all else it is asked for is met."""
+    nearest = Promising(classifier="nearest")
+    assert nsse.NSSE(classifier="nearest").__sklearn_tags__().classifier_tags.poor_score
+    assert not nsse.NSSE().__sklearn_tags__().classifier_tags.poor_score
+    check_classifiers_train("NSSE", clone(nearest))
+    check_classifiers_train("NSSE", clone(nearest), readonly_memmap=True)
+    with pytest.raises(AssertionError):  # whom it names does not depend on how often a sample counts
+        check_class_weight_classifiers("NSSE", clone(nearest))
 
 
 def test_every_public_estimator_is_checked():

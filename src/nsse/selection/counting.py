@@ -63,6 +63,11 @@ class Counted:
 ONCE = Counted()
 
 
+def as_argument(weights: Floats | None) -> dict[str, Any]:
+    """Of a `fit` or a scorer: nothing where there are none, for not all of them know weights."""
+    return {} if weights is None else {"sample_weight": weights}
+
+
 def without(splits: Sequence[tuple[Ints, Ints]], kept: Ints, n_samples: int) -> list[tuple[Ints, Ints]]:
     """Splits of samples as splits of those of them that are kept, which count from 0 again."""
     place = np.full(n_samples, -1, dtype=np.intp)

@@ -20,7 +20,7 @@ from nsse.extensions import NearestSample, nearest_labels
 from nsse.graphs import ShiftedGraph, check_affinity
 from nsse.kernels import median_distance
 from nsse.selection.center_grid import Fold, sweep_with_centers
-from nsse.selection.counting import ONCE, Counted
+from nsse.selection.counting import ONCE, Counted, as_argument
 from nsse.selection.points import GridPoint, Params, dimensions_below, with_params
 from nsse.selection.rulers import Rulers
 from nsse.solvers import fix_signs
@@ -192,7 +192,7 @@ def _fit_alone(split: Split, point: GridPoint, place: int, score: Scorer, result
     try:
         model = with_params(point.model, _params_on(split, point))
         with in_search():
-            model.fit(split.X[split.train], split.y[split.train], sample_weight=split.weights)
+            model.fit(split.X[split.train], split.y[split.train], **as_argument(split.weights))
         result.scores[place] = score(model.predict(split.X[split.valid]), split)
     except (ValueError, np.linalg.LinAlgError) as error:
         result.failures[place] = str(error)

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from nsse._errors import rule_error
 from nsse.invariances import check_invariances, n_copies_of
 from nsse.landmarks import stratified
-from nsse.selection.counting import Counted
+from nsse.selection.counting import Counted, as_argument
 from nsse.selection.quick import HELD_OUT, n_splits_for
 from nsse.selection.scoring import CodeScorer
 from nsse.selection.splits import BalancedSplits
@@ -149,7 +149,7 @@ def choose_invariances(
         for k in alive:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of a trial; the fit that follows says its own
-                models[k].fit(X[train], y[train], sample_weight=None if own is None else own[train])
+                models[k].fit(X[train], y[train], **as_argument(None if own is None else own[train]))
             said, truth = np.searchsorted(classes, models[k].predict(X[valid])), codes[valid]
             counts = None if judging is None else judging[valid]
             right = float(np.average(said == truth, weights=counts))

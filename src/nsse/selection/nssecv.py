@@ -38,7 +38,7 @@ from nsse.selection.choosing import (
     quick_choice,
     quick_grid,
 )
-from nsse.selection.counting import Counted, without
+from nsse.selection.counting import Counted, as_argument, without
 from nsse.selection.forecast import Forecast, sequential_points, split_plan
 from nsse.selection.grid import Split, default_param_grid
 from nsse.selection.invariant import (
@@ -305,7 +305,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         weights = checked_weights(sample_weight, len(labels))
 
         def refit(best: NSSE) -> NSSE:
-            return best.fit(X, y, sample_weight=weights)
+            return best.fit(X, y, **as_argument(weights))
 
         return self._fit(base, settings, source, labels, refit, weights)
 
@@ -332,7 +332,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         weights = checked_weights(sample_weight, len(source.y))
 
         def refit(best: NSSE) -> NSSE:
-            return best.fit_blocks(blocks, sample_weight=weights)
+            return best.fit_blocks(blocks, **as_argument(weights))
 
         return self._fit(base, settings, source, source.y, refit, weights)
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
 from nsse._errors import rule_message
+from nsse.selection.counting import as_argument
 from nsse.selection.grid import Scorer, Split
 
 CodeScorer = Callable[..., float]
@@ -55,9 +56,8 @@ class _LabelScorer:
 
 
 def _asked(scorer: Any, labels: Any, classes: Any, X: Any, y: Any, weights: Any = None) -> float:
-    counted = {} if weights is None else {"sample_weight": weights}
     try:
-        return float(scorer(_Answers(labels, classes), X, y, **counted))
+        return float(scorer(_Answers(labels, classes), X, y, **as_argument(weights)))
     except AttributeError as error:
         message = rule_message(
             "scoring",
