@@ -490,7 +490,7 @@ def _covered(
         what: _means(rows, "draws", f"{way}{what} {alpha}") for what in ("coverage", "squared", "step")
     }
     n_splits = len({row.seed for row in rows if row.part == "draws"})
-    for name in told["coverage"]:
+    for name in (name for name, found in told["coverage"].items() if method in found):
         mean, squared, step = (told[what][name][method] for what in ("coverage", "squared", "step"))
         count = n_splits * DRAWS
         yield name, mean, float(np.sqrt(max(squared - mean**2, 0.0) / count)), step, count
