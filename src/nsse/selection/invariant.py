@@ -100,7 +100,8 @@ def choose_invariances(
         Indices; None draws random splits that hold out a fifth of every class, as many as it takes to
         hold out some hundred samples.
     score : callable, default=None
-        ``score(labels, truth, weights)`` of places among the classes; None is the accuracy.
+        ``score(labels, truth)`` of places among the classes, with weights as a third argument where
+        there are any; None is the accuracy.
     advance : callable, default=None
         Called after every split.
     random_state : int, RandomState instance or None, default=0
@@ -153,12 +154,16 @@ def choose_invariances(
             said, truth = np.searchsorted(classes, models[k].predict(X[valid])), codes[valid]
             counts = None if judging is None else judging[valid]
             right = float(np.average(said == truth, weights=counts))
-            scores[k, place] = right if score is None else score(said, truth, counts)
+            scores[k, place] = right if score is None else score(said, truth, *_given(counts))
         if advance is not None:
             advance()
         if (place + 1) % RACED == 0:
             alive = _still_good(candidates, n_copies, scores[:, : place + 1], alive)
     return InvarianceChoice(tuple(candidates), scores, _taken(candidates, scores, alive, n_copies))
+
+
+def _given(counts: Floats | None) -> tuple[Floats, ...]:
+    return () if counts is None else (counts,)
 
 
 def enough_splits(X: Any, codes: NDArray[Any], random_state: Any) -> list[tuple[Any, Any]]:

@@ -31,7 +31,7 @@ from nsse.solvers.problem import constant_price
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Score = Callable[[Ints, Ints, Floats | None], float]
+Score = Callable[..., float]
 Few = Callable[[Ints], Ints | None]
 
 # How many kernels go on after so many splits.
@@ -114,8 +114,8 @@ def quick_search(
     n_neighbors : int or None, default=5
         Of the within-class graph that the metric is learned from.
     score : callable, default=None
-        ``score(labels, truth, weights)`` of the samples held out; None is the accuracy, every class
-        counting by its share of all samples.
+        ``score(labels, truth)`` of the samples held out, with their weights as a third argument where
+        there are any; None is the accuracy, every class counting by its share of all samples.
     advance : callable, default=None
         Called after every split, heats among them (`planned_rounds`).
     seed : int, default=0
@@ -271,8 +271,8 @@ class _Search:
         if self.score is None:
             weights = self._weights(valid)
             return np.asarray((labels == truth) @ weights / weights.sum())
-        counts = None if judging is None else judging[valid]
-        flat = [self.score(row, truth, counts) for row in labels.reshape(-1, len(truth))]
+        counts = () if judging is None else (judging[valid],)
+        flat = [self.score(row, truth, *counts) for row in labels.reshape(-1, len(truth))]
         return np.reshape(flat, labels.shape[:-1])
 
     def _weights(self, valid: Ints) -> Floats:
