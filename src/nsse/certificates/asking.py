@@ -19,7 +19,7 @@ from nsse.certificates.models import check_certified, map_at, opened
 from nsse.certificates.radii import Certificate, check_bound
 from nsse.certificates.steps import NotAffineError, Passage, affine_of
 from nsse.certificates.votes import agreeing, vote_chances, vote_radii, winners
-from nsse.extensions import knows_more
+from nsse.extensions import as_columns, class_margins, knows_more
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +46,8 @@ class Answers:
         of these is not affine. Without steps the same as `radius`.
     chances : callable
         Gives `probabilities`.
+    margins : callable or None
+        Gives what `decision_function` does; None where the classifier says no more than a label.
     """
 
     embedding: NDArray[Any]
@@ -55,6 +57,7 @@ class Answers:
     training: NDArray[Any]
     model_radius: Floats | None = None
     chances: Callable[[], Floats | None] = field(default=lambda: None, repr=False, compare=False)
+    margins: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def probabilities(self) -> Floats | None:
@@ -122,6 +125,11 @@ def answers_behind(before: list[Any], last: Any, X: Any, bound: str | None = "di
     def chances() -> Floats | None:
         return vote_chances([one.probabilities for one in said], votes, len(last.classes_))
 
+    def margins() -> Floats:
+        shares = chances()
+        assert shares is not None
+        return np.asarray(as_columns(shares, won))
+
     return Answers(
         best.embedding,
         last.classes_[won],
@@ -130,6 +138,7 @@ def answers_behind(before: list[Any], last: Any, X: Any, bound: str | None = "di
         best.training,
         _of_the_vote(votes, [one.model_radius for one in said]),
         chances,
+        margins,
     )
 
 
@@ -246,6 +255,11 @@ def _said(
     model: Any, X: Any, bound: str | None, passage: Passage | None = None, in_metric: bool = False
 ) -> Answers:
     """The answers of a single model, behind steps that were passed."""
+    said = _read(model, X, bound, passage, in_metric)
+    return replace(said, margins=_margins(model, said.embedding))
+
+
+def _read(model: Any, X: Any, bound: str | None, passage: Passage | None, in_metric: bool) -> Answers:
     if not hasattr(type(model), "expansion_"):
         embedding = np.asarray(model.transform(X))
         unproved = f"Nothing is proved about the map of {type(model).__name__}."
@@ -271,6 +285,21 @@ def _said(
     seen = there if in_metric else certificate.in_units_of_samples(there)
     radius = seen if passage is None else passage.in_units_of_samples(there, model.expansion_.metric)
     return Answers(embedding, label, radius, "", model.embedding_, seen, chances)
+
+
+def _margins(model: Any, embedding: NDArray[Any]) -> Callable[[], Floats] | None:
+    """What asks the classifier how clearly it speaks for each class."""
+    classifier = model.classifier_
+    if not hasattr(model, "decision_function"):
+        return None
+
+    def margins() -> Floats:
+        if classifier is None:  # the largest coordinate decides
+            values = embedding.astype(np.float64, copy=False)
+            return np.asarray(as_columns(values, values.argmax(axis=1)))
+        return np.asarray(class_margins(classifier, embedding))
+
+    return margins
 
 
 def _chances(model: Any, embedding: NDArray[Any], label: NDArray[Any]) -> Callable[[], Floats | None]:

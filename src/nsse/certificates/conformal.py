@@ -87,7 +87,12 @@ def sets_by_the_others(
 
 def class_scores(model: Any, X: Any) -> Floats:
     """A column for each class; of the one column of two classes, half of it on either side."""
-    values = np.asarray(model.decision_function(X), dtype=np.float64)
+    return as_scores(model.decision_function(X))
+
+
+def as_scores(margins: Any) -> Floats:
+    """A decision function with a column for each class."""
+    values = np.asarray(margins, dtype=np.float64)
     return np.c_[-values / 2, values / 2] if values.ndim == 1 else values
 
 

@@ -26,7 +26,7 @@ from nsse.landmarks.scale import (
     draw_subsample,
     pose_sample,
 )
-from nsse.landmarks.sources import RowMap, RowSource
+from nsse.landmarks.sources import ArrayRows, RowMap, RowSource
 from nsse.solvers import Objective, Problem, Solution, Step, Trace, fix_signs
 from nsse.solvers.constraint import ClassMeans, SummedMatrix
 from nsse.solvers.descent import DescentEnd
@@ -362,8 +362,8 @@ def _listener(
 
 def _taken(source: RowSource, parts: list[Ints]) -> list[Any]:
     """The rows of several subsamples, from one pass over the source."""
-    if len(parts) == 1:
-        return [source.take(parts[0])]
+    if len(parts) == 1 or isinstance(source, ArrayRows):  # rows in memory need no pass
+        return [source.take(part) for part in parts]
     together = np.unique(np.concatenate(parts))
     rows = source.take(together)
     return [rows[np.searchsorted(together, part)] for part in parts]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse.certificates import Answers
-from nsse.certificates.conformal import class_scores, sets_by_the_others, strangeness
+from nsse.certificates.conformal import as_scores, sets_by_the_others, strangeness
 from nsse.certificates.reliability import EDGES, Bin, log_loss, reliability_curve
 
 Floats = NDArray[np.float64]
@@ -63,11 +63,11 @@ class TestChances:
 NO_CHANCES = TestChances(None, no_sets="No samples came with the model.")
 
 
-def find_chances(judge: Any, said: Answers, Z: Any, codes: Codes, seen: Bools) -> TestChances:
-    """Of samples as the model takes them, ``Z``; ``codes`` are those of their labels, −1 if unknown."""
+def find_chances(judge: Any, said: Answers, codes: Codes, seen: Bools) -> TestChances:
+    """Of samples of which a model has said this; ``codes`` are those of their labels, −1 if unknown."""
     P = said.probabilities
     fair = (codes >= 0) & (codes < len(judge.classes_)) & ~seen
-    sets, no_sets = _sets(judge, Z, codes, fair)
+    sets, no_sets = _sets(said, codes, fair)
     if P is None or not fair.any():
         return TestChances(P, sets=sets, no_sets=no_sets)
     right = said.label[fair] == judge.classes_[codes[fair]]
@@ -76,13 +76,13 @@ def find_chances(judge: Any, said: Answers, Z: Any, codes: Codes, seen: Bools) -
     return TestChances(P, tuple(curve), loss, int(fair.sum()), sets, no_sets)
 
 
-def _sets(judge: Any, Z: Any, codes: Codes, fair: Bools) -> tuple[Sets | None, str]:
+def _sets(said: Answers, codes: Codes, fair: Bools) -> tuple[Sets | None, str]:
     n = int(fair.sum())
     if n < LEAST:
         return None, f"They need {LEAST} labelled samples that the model has not seen; here are {n}."
-    if not hasattr(judge, "decision_function"):
+    if said.margins is None:
         return None, "The classifier says no more than a label."
-    strange = strangeness(class_scores(judge, Z))
+    strange = strangeness(as_scores(said.margins()))
     members, q = sets_by_the_others(strange, codes, fair, ALPHA)
     held = members[fair, codes[fair]]
     return Sets(members, q, n, float(held.mean()), float(members[fair].sum(axis=1).mean())), ""

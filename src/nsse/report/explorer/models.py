@@ -185,7 +185,7 @@ def find(model: Any, samples: Samples) -> Findings:
         keeps_samples=keeps,
         seen=X,
         nearest=None if said is None else _nearest_copies(core, said.embedding),
-        chances=NO_CHANCES if said is None else find_chances(judge, said, X, test.codes, seen),
+        chances=NO_CHANCES if said is None else find_chances(judge, said, test.codes, seen),
     )
 
 
