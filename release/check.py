@@ -158,7 +158,7 @@ def check_commands(wheel: Path, core: Environment, folder: Path) -> None:
         "predict model.nsse pictures --out labels.csv",
         "evaluate model.nsse pictures",
         "report model.nsse pictures --out report.html",
-        "export model.nsse --out model.onnx",
+        "export model.nsse --onnx model.onnx",
         "info model.nsse",
     ):
         whole.command(line, place)
