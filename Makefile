@@ -7,7 +7,7 @@ RUN    := $(VENV)/bin
 NEWEST_ONLY := benchmarks cli report paper/test_reproduce.py test_examples.py test_names.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint lint-report types check test-oldest bench methods selection study breadth certificates reproduce dist check-dist clean
+.PHONY: help demo test quick lint lint-report types check test-oldest bench methods selection study breadth certificates reproduce docs dist check-dist clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -26,6 +26,12 @@ $(VENV)/.test: pyproject.toml constraints/newest.txt | $(VENV)/bin/python
 
 $(VENV)/.release: $(VENV)/.test
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[release]'
+	@touch $@
+
+# UMAP, in the gallery, compiles its code where it has not run before: that is part of installing it.
+$(VENV)/.docs: pyproject.toml constraints/newest.txt $(VENV)/.test
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[docs]'
+	$(RUN)/python -W ignore -c 'import umap'
 	@touch $@
 
 $(OLDEST)/.test: pyproject.toml constraints/oldest.txt
@@ -101,6 +107,11 @@ study: $(VENV)/.test ## The studies behind the defaults (set NSSE_DATA for the i
 certificates: $(VENV)/.test ## Bounds, attacks inside the certified radii, radii beside errors (needs NSSE_DATA).
 	$(RUN)/python benchmarks/certificates.py
 
+# The site is looked at when it is there: a page for every name and command, links, the report in a browser.
+docs: $(VENV)/.docs ## The site in docs/_build/html: guide, gallery (its examples run), reference; no warnings.
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN)/python -m pytest -q tests/site
+
 dist: $(VENV)/.release ## Wheel and sdist in dist/, their metadata checked.
 	rm -rf dist
 	$(RUN)/python -m build --no-isolation --outdir dist .
@@ -110,4 +121,4 @@ check-dist: $(VENV)/.release ## What dist/ gives in empty environments: library,
 	$(RUN)/python release/check.py dist
 
 clean: ## Remove the environments and what the commands left behind.
-	rm -rf $(VENV) $(OLDEST) demo dist reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis node_modules
+	rm -rf $(VENV) $(OLDEST) demo dist reproduction-quick docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis node_modules

@@ -187,7 +187,7 @@ def area_average(image: Floats, size: tuple[int, int]) -> Floats:
 
     Returns
     -------
-    ndarray of shape size or (*size, n_channels)
+    ndarray of shape `size` or `size` and n_channels
         Means.
 
     See Also

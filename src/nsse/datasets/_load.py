@@ -79,21 +79,21 @@ def load_dataset(
 ) -> Dataset:
     """Load a data set by name, or a folder of images.
 
-    ============ ============================================ ======= ======= ==================
-    name         what, folder under `data_home`               images  classes labels
-    ============ ============================================ ======= ======= ==================
-    ``digits``   scikit-learn's digits, 8 x 8, no folder         1797      10 0 ... 9
-    ``objects``  solids rendered on a turning table, no folder   1440      20 solids 1 ... 20
-    ``coil20``   COIL-20 (processed), ``coil-20-proc``           1440      20 objects 1 ... 20
-    ``orl``      ORL (AT&T) faces, ``orl_faces``                  400      40 subjects 1 ... 40
-    ``yale``     Extended Yale B (cropped), ``CroppedYale``      2242      38 subjects 1 ... 39,
-                                                                              without 14
-    ``fei``      FEI faces, ``FEI``                               700      50 subjects 1 ... 50
-    ``csie``     ROBOTICS-CSIE faces, ``CSIE``                   1480      40 subjects 1 ... 40
-    ``mit_cbcl`` MIT-CBCL faces,                                 5240      10 subjects as the
-                 ``MIT-CBCL-facerec-database``                                files name them
-    ``mnist``    MNIST, 28 x 28, ``mnist``                      70000      10 0 ... 9
-    ============ ============================================ ======= ======= ==================
+    ============ ============================================== ======= ======= ==================
+    name         what, folder under `data_home`                 images  classes labels
+    ============ ============================================== ======= ======= ==================
+    ``digits``   scikit-learn's digits, 8 x 8, no folder           1797      10 0 ... 9
+    ``objects``  solids rendered on a turning table, no folder     1440      20 solids 1 ... 20
+    ``coil20``   COIL-20 (processed), ``coil-20-proc``             1440      20 objects 1 ... 20
+    ``orl``      ORL (AT&T) faces, ``orl_faces``                    400      40 subjects 1 ... 40
+    ``yale``     Extended Yale B (cropped), ``CroppedYale``        2242      38 subjects 1 ... 39,
+                                                                                without 14
+    ``fei``      FEI faces, ``FEI``                                 700      50 subjects 1 ... 50
+    ``csie``     ROBOTICS-CSIE faces, ``CSIE``                     1480      40 subjects 1 ... 40
+    ``mit_cbcl`` MIT-CBCL faces,                                   5240      10 subjects as the
+                 ``MIT-CBCL-facerec-database``                                  files name them
+    ``mnist``    MNIST, 28 x 28, ``mnist``                        70000      10 0 ... 9
+    ============ ============================================== ======= ======= ==================
 
     Parameters
     ----------

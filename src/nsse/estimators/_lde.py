@@ -53,7 +53,7 @@ class LDE(DirectClassifier, LinearEmbeddingClassifier):
         the number of connected pieces of W, one per class or more), the fewest that hold 95 % of the
         variance, and no more than that rank.
     reg : {"auto"}, float or None, default="auto"
-        A ridge ρ = reg · tr(S)/n_pca_components_ is added to the scatter S of W, S + ρI. "auto" is 0.3
+        A ridge ρ = reg · tr(S)/`n_pca_components_` is added to the scatter S of W, S + ρI. "auto" is 0.3
         where samples are few, that is where S can have a rank less than three times the number of axes,
         as for images; else None. None adds none, or 1e-3 if S is singular on those axes (its smallest
         eigenvalue, relative to the scatter of all samples, below 1e-10 of its largest). With 0 a
@@ -64,7 +64,7 @@ class LDE(DirectClassifier, LinearEmbeddingClassifier):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The map V': transform gives (X − mean_) @ components_.T.
+        The map V': transform gives ``(X − mean_) @ components_.T``.
     mean_ : ndarray of shape (n_features,)
         Mean of the training samples.
     embedding_ : ndarray of shape (n_samples, n_components)

@@ -50,7 +50,7 @@ class LFDA(DirectClassifier, LinearEmbeddingClassifier):
         all, but where these are more than S_lw can have rank (the number of samples minus the number of
         classes), the fewest that hold 95 % of the variance, and no more than that rank.
     reg : {"auto"}, float or None, default="auto"
-        A ridge ρ = reg · tr(S_lw)/n_pca_components_ is added to S_lw, S_lw + ρI. "auto" means 0.3 where
+        A ridge ρ = reg · tr(S_lw)/`n_pca_components_` is added to S_lw, S_lw + ρI. "auto" is 0.3 where
         samples are few, that is where S_lw can have a rank less than three times the number of axes, as
         for images; else None. None adds none, or 1e-3 if S_lw is singular on those axes (its smallest
         eigenvalue, relative to the scatter of all samples, below 1e-10 of its largest). With 0 a
@@ -61,7 +61,7 @@ class LFDA(DirectClassifier, LinearEmbeddingClassifier):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The map: transform gives (X − mean_) @ components_.T.
+        The map: transform gives ``(X − mean_) @ components_.T``.
     mean_ : ndarray of shape (n_features,)
         Mean of the training samples.
     embedding_ : ndarray of shape (n_samples, n_components)

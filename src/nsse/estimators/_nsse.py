@@ -187,9 +187,9 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         f at the training samples.
-    coef_ : ndarray of shape (n_landmarks_, n_components)
+    coef_ : ndarray of shape (`n_landmarks_`, n_components)
         Coefficients C of f.
-    centers_ : ndarray or sparse matrix of shape (n_landmarks_, n_features)
+    centers_ : ndarray or sparse matrix of shape (`n_landmarks_`, n_features)
         Kernel centres: the training samples, each followed by its copies, or the landmarks; in the
         units of X.
     metric_ : WithinMetric or None

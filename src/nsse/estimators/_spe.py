@@ -30,7 +30,7 @@ class SPE(DirectClassifier):
     Laplacian L = D − W of a Gaussian neighbour graph [2]_. A new sample is written as a sparse
     combination of the training samples, and embedded where its code is [1]_,
 
-        a = argmin ½‖x − Σ a_i u_i‖² + α ‖a‖₁,     y = Σ |a_i| y_i / Σ |a_i|,     u_i = x_i/‖x_i‖.
+        ``a = argmin ½‖x − Σ a_i u_i‖² + α ‖a‖₁,     y = Σ |a_i| y_i / Σ |a_i|,     u_i = x_i/‖x_i‖.``
 
     The embedding does not look at labels; the classifier fitted on it does.
 
@@ -41,7 +41,7 @@ class SPE(DirectClassifier):
         ``n_classes - 1``.
     alpha : float, default=0.95
         Penalty of the code, between 0 and 1: relative to the smallest one at which the code of the
-        sample vanishes, max |u_i'x|. Larger values give sparser codes; at 1 the most similar sample
+        sample vanishes, ``max |u_i'x|``. Larger values give sparser codes; at 1 the most similar sample
         would be left alone. The default of version 0.1 was 0.5; ``benchmarks/fair_defaults.py`` compares
         the errors.
     n_neighbors : int, default=None

@@ -84,8 +84,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    `transform` gives Z − (Z axes_) (1 − factors_) axes_' with Z = X * weights_, in the floating-point
-    type of X. Rescaling X leaves A as it is; a feature in another unit does not.
+    `transform` gives ``Z − (Z axes_) (1 − factors_) axes_'`` with ``Z = X * weights_``, in the
+    floating-point type of X. Rescaling X leaves A as it is; a feature in another unit does not.
 
     Memory: the squared distances of the largest class, and twice n_features × n_axes numbers, n_axes
     being less than the number of samples; no more than 2 GiB of `axes_` are accepted. Sparse samples

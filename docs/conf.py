@@ -1,0 +1,91 @@
+"""The site: ``make docs`` builds it, without network, and stops at the first warning."""
+
+import sys
+from pathlib import Path
+
+import nsse
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "extensions"))
+from inventories import packed  # noqa: E402
+
+project, author, copyright = "nsse", "the nsse developers", "the nsse developers"
+version = release = nsse.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "commands",
+    "live_report",
+]
+exclude_patterns = ["_build", "templates", "gallery/*.ipynb", "gallery/*.py", "**/GALLERY_HEADER.rst"]
+templates_path = ["templates"]
+# A name in single backticks is a link where it has a page, and plain where it is a parameter or private.
+default_role = "autolink"
+nitpicky = True
+nitpick_ignore_regex = [("py:obj", r"\w+")]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autosummary_imported_members = True
+autosummary_ignore_module_all = False
+autosummary_context = {"top_names": [name for name in nsse.__all__ if name != "__version__"]}
+autodoc_typehints = "none"
+numpydoc_class_members_toctree = False
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"  # but for these
+numpydoc_xref_aliases = {
+    "DataFrame": "pandas.DataFrame",
+    "NSSE": "nsse.NSSE",
+    "NSSECV": "nsse.NSSECV",
+    "Path": "pathlib.Path",
+    "Samples": "nsse.report.Samples",
+    "WithinMetric": "nsse.WithinMetric",
+    "matplotlib.figure.Figure": "matplotlib.figure.Figure",
+    "ndarray": "numpy.ndarray",
+}
+
+intersphinx_mapping = packed(HERE / "inventories", HERE / "_build" / "inventories")
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "reset_modules": ("matplotlib", "house_style.reset"),
+    "doc_module": ("nsse",),
+    "reference_url": {"nsse": None},
+    "backreferences_dir": "gallery/backreferences",
+    "image_scrapers": ("matplotlib", "house_style.plots"),
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1,
+    "plot_gallery": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "nsse"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_sidebars = {"index": [], "install": [], "tour": [], "changelog": []}
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    "navigation_with_keys": False,
+    "show_nav_level": 1,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}

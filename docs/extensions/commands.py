@@ -1,0 +1,125 @@
+"""Pages of the commands: their options as they know them, and examples that are typed in at every build.
+
+``{command} fit`` says what a command does and which options it has; ``{typed}`` runs the commands of its
+body, in a folder that holds `digits/train`, `digits/test` and `digits.nsse`, and shows what they print.
+"""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import chdir
+from functools import cache
+from tempfile import mkdtemp
+from typing import Any
+
+import typer
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+from typer.testing import CliRunner
+
+from nsse.cli.app import app
+
+PREPARED = ("nsse datasets digits --out digits", "nsse fit digits/train --size 8x8 --out digits.nsse")
+
+
+def command_named(words: list[str]) -> Any:
+    """The command that these words call: ``["reproduce", "tables"]``."""
+    found = typer.main.get_command(app)
+    for word in words:
+        found = found.commands[word]
+    return found
+
+
+class Command(SphinxDirective):
+    """Usage, purpose, arguments and options of the command that is named."""
+
+    required_arguments, final_argument_whitespace = 1, True
+
+    def run(self) -> list[nodes.Node]:
+        """Called for every use."""
+        words = self.arguments[0].split()
+        command = command_named(words)
+        paragraphs = (command.help or "").split("\n\n")
+        told = [nodes.paragraph("", " ".join(text.split())) for text in paragraphs]
+        return [_usage(words, command), *told, _options(command.params)]
+
+
+class Typed(SphinxDirective):
+    """Commands, each with what it prints."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Called for every use."""
+        folder = prepared_folder()
+        text = "\n".join(f"$ {line}\n{printed(line, folder)}" for line in self.content).rstrip()
+        return [nodes.literal_block(text, text, language="console")]
+
+
+@cache
+def prepared_folder() -> str:
+    """The folder in which examples are typed, made once."""
+    folder = mkdtemp(prefix="nsse-site-")
+    for line in PREPARED:
+        printed(line, folder)
+    return folder
+
+
+def printed(line: str, folder: str) -> str:
+    """What a command prints, 80 columns wide and without colours; one that fails stops the build."""
+    program, *arguments = shlex.split(line)
+    assert program == "nsse", line
+    with chdir(folder):
+        result = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(app, arguments)
+    if result.exit_code:
+        raise RuntimeError(f"{line}: {result.output}") from result.exception
+    return "".join(f"{row.rstrip()}\n" for row in result.stdout.splitlines())
+
+
+def _usage(words: list[str], command: Any) -> nodes.literal_block:
+    given = [_spelled(p) for p in command.params if _is_argument(p) or p.required]
+    text = " ".join(["nsse", *words, *given, "[OPTIONS]"])
+    return nodes.literal_block(text, text, language="none")
+
+
+def _spelled(parameter: Any) -> str:
+    if _is_argument(parameter):
+        name = parameter.metavar or parameter.name.upper()
+        return name if parameter.required else f"[{name}]"
+    value = "" if parameter.is_flag else f" {parameter.metavar or parameter.name.upper()}"
+    return " / ".join([*parameter.opts, *parameter.secondary_opts]) + value
+
+
+def _is_argument(parameter: Any) -> bool:
+    return not parameter.opts[0].startswith("-")
+
+
+def _options(parameters: list[Any]) -> nodes.table:
+    """A row for each: how it is typed, and what it does."""
+    body = nodes.tbody()
+    for parameter in parameters:
+        body += _row(nodes.literal(text=_spelled(parameter)), nodes.Text(_meaning(parameter)))
+    group = nodes.tgroup("", nodes.colspec(colwidth=35), nodes.colspec(colwidth=65), cols=2)
+    group += nodes.thead("", _row(nodes.Text("option"), nodes.Text("what it does")))
+    group += body
+    return nodes.table("", group, classes=["options"])
+
+
+def _row(*cells: nodes.Node) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
+
+
+def _meaning(parameter: Any) -> str:
+    said, default = parameter.help or "", parameter.default
+    if parameter.required or default in (None, False, "") or "(default:" in said:
+        return said + (" Required." if parameter.required and not _is_argument(parameter) else "")
+    shown = parameter.opts[0] if default is True else default
+    return f"{said} (default: {shown})"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.add_directive("command", Command)
+    app.add_directive("typed", Typed)
+    return {"parallel_read_safe": True}

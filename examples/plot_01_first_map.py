@@ -1,0 +1,24 @@
+"""
+A first map
+===========
+
+Thirty of each handwritten digit to learn from, and 1497 that the map has never seen.
+"""
+
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from nsse import NSSE
+
+X, y = load_digits(return_X_y=True)
+X_train, X_new, y_train, y_new = train_test_split(X, y, train_size=300, stratify=y, random_state=0)
+
+model = NSSE().fit(X_train, y_train)
+print(f"{model.transform(X_new).shape[1]} dimensions, accuracy {model.score(X_new, y_new):.1%}")
+
+# %%
+# Nine dimensions in one plane: each class has a corner, and a sample lies the nearer to a corner
+# the more it belongs there. Training samples are outlined; new ones that get a wrong label are
+# ringed.
+
+model.plot(X_new, y_new)
