@@ -96,6 +96,15 @@ def test_radii_and_risk_are_those_of_the_certificates(fitted, unseen):
     assert frame == risk_coverage(fitted, X, y).to_dict()
 
 
+@pytest.mark.parametrize("draw", [nsse.plot.confusion, nsse.plot.risk_coverage])
+def test_titles_end_before_the_page_does(draw, digits):
+    few = digits.codes < 2  # two classes make the narrowest page
+    figure, _ = draw(NSSE().fit(digits.X[few], digits.codes[few]), digits.X[few], digits.codes[few])
+    width = figure.get_window_extent().width
+    assert figure.texts
+    assert all(text.get_window_extent().x1 < width for text in figure.texts)
+
+
 def test_pipelines_are_drawn_too(digits, unseen):
     model = make_pipeline(StandardScaler(), NSSE.as_published(n_components=4)).fit(
         digits.X[::2], digits.codes[::2]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nsse._errors import rule_error
-from nsse.report.page import new_figure, place_axes, write
+from nsse.report.page import new_figure, place_axes, write, write_title
 from nsse.report.palette import FAINT, INK, MUTED_INK, PAPER, class_colors
 
 _BLUE, _ORANGE, _RED = class_colors(3)
@@ -78,8 +78,7 @@ def generalization_figure(report: Any, *, title: str = "", caption: str = "") ->
 def _page(n_panels: int, title: str, caption: str) -> Any:
     width = 2 * _MARGIN + n_panels * _PANEL + (n_panels - 1) * _GAP
     figure = new_figure(width, _FLOOR + _CHART + _TITLES)
-    top = figure.get_size_inches()[1]
-    write(figure, _MARGIN, top - 0.3, title, fontsize=14, weight="bold", color=INK, va="top")
+    write_title(figure, _MARGIN, title)
     write(figure, _MARGIN, 0.14, caption, fontsize=7.8, color=MUTED_INK, va="bottom")
     return figure
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from nsse._errors import optional
 from nsse._files import replacing
-from nsse.report.palette import PAPER
+from nsse.report.palette import INK, PAPER
 
 
 def require_matplotlib() -> None:
@@ -38,6 +38,15 @@ def strip_axes(axes: Any) -> None:
     """Take ticks and frame away."""
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
+
+
+def write_title(figure: Any, left: float, text: str) -> None:
+    """What a page is about, at its top; in smaller letters where the page is narrow."""
+    across, up = figure.get_size_inches()
+    style = {"fontsize": 14, "weight": "bold", "color": INK, "va": "top", "parse_math": False}
+    title = figure.text(left / across, 1 - 0.3 / up, text, **style)
+    room = (across - 1.3 * left) * figure.dpi
+    title.set_fontsize(14 * min(1.0, room / title.get_window_extent().width))
 
 
 def write(figure: Any, left: float, bottom: float, text: str, **style: Any) -> None:

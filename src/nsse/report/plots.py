@@ -26,7 +26,7 @@ from nsse.report.certificate_plots import (
 from nsse.report.embedding_plot import add_key, draw_view, embedding_figure, how_made, title_of
 from nsse.report.explorer.facts import about_labels, finding, made_of, notes
 from nsse.report.explorer.models import Findings, Samples, find
-from nsse.report.page import new_figure, place_axes, strip_axes, write
+from nsse.report.page import new_figure, place_axes, strip_axes, write, write_title
 from nsse.report.palette import INK, MUTED_INK, PAPER, class_colors
 from nsse.report.polygon import PolygonView, polygon_view
 from nsse.report.shown import Frame, Plot, check_axes
@@ -324,7 +324,7 @@ def _lower_charts(findings: Findings) -> list[tuple[str, Any]]:
 
 def _sheet(width: float, height: float, title: str) -> Any:
     figure = new_figure(width, height)
-    write(figure, 0.55, height - 0.3, title, fontsize=14, weight="bold", color=INK, va="top")
+    write_title(figure, 0.55, title)
     return figure
 
 
