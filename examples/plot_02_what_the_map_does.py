@@ -45,6 +45,6 @@ for k in range(2):
     axes[1 + k].scatter(*X.T, s=4, color="white")
 titles = "Samples", "First coordinate", "Second coordinate", "The embedding"
 for axis, title in zip(axes, titles, strict=True):
-    axis.set(title=title, xticks=[], yticks=[], aspect="equal")
+    axis.set(title=title, xticks=[], yticks=[], box_aspect=1)
     axis.spines[:].set_visible(False)
 plt.show()

@@ -27,14 +27,16 @@ sizes = 3, 5, 8, 12, 20
 summaries = summarize(compare(methods, data.X, data.y, sizes, seeds=range(3)))
 
 # %%
-# Means over three random splits.
+# Means over three random splits. NSSE and an SVM with the usual parameters are close, and either may be
+# ahead; what NSSE has beside the label is the map. Where you know what may be done to a picture,
+# :ref:`copies <sphx_glr_gallery_plot_07_invariances.py>` do more than any choice between the two.
 
 figure, axis = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for name in methods:
     errors = [100 * s.mean for s in summaries if s.method == name]
-    axis.plot(sizes, errors, marker="o", ms=4, lw=2.6 if name == "NSSE()" else 1.5)
-    axis.annotate(name, (sizes[0], errors[0]), xytext=(-6, 0), textcoords="offset points", ha="right")
-axis.set(xlabel="training samples per class", ylabel="error, %", xlim=(-1.5, 21), ylim=(0, None))
+    axis.plot(sizes, errors, marker="o", ms=4, lw=2.6 if name == "NSSE()" else 1.5, label=name)
+axis.set(xlabel="training samples per class", ylabel="error, %", ylim=(0, None))
+axis.legend()
 axis.set_xticks(sizes)
 axis.grid(axis="y")
 plt.show()

@@ -17,14 +17,14 @@ from nsse.datasets import load_dataset
 from nsse.evaluation import per_class_split
 
 # %%
-# Two classes side by side, stretched by something that has nothing to do with them. By the
-# Euclidean ruler the nearest neighbour is often of the wrong class; in the metric it is not. A
-# circle is what is near to the point in its middle.
+# Two classes side by side, stretched by something that has nothing to do with them. By the Euclidean
+# ruler the nearest neighbour is often of the wrong class; in the metric it is not.
 
 rng = np.random.default_rng(0)
-y = np.repeat([0, 1], 60)
-X = np.c_[4 * rng.normal(size=120), y + 0.22 * rng.normal(size=120)] @ np.array([[1, 0.6], [-0.5, 1]])
-metric = WithinMetric(shrinkage=0.1).fit(X, y)
+y = np.repeat([0, 1], 40)
+nuisance, difference = 8 * rng.normal(size=80), y + 0.18 * rng.normal(size=80)
+X = np.c_[nuisance, difference] @ np.array([[1, 0.5], [-0.5, 1]])
+metric = WithinMetric(shrinkage=0.01, n_neighbors=None).fit(X, y)
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 for axis, Z, name in zip(axes, (X, metric.transform(X)), ("Before", "After"), strict=True):

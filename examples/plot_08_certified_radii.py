@@ -24,11 +24,11 @@ radius = model.certified_radius(X_new)
 # less than what is true.
 
 across, up = np.meshgrid(np.linspace(-1.8, 2.8, 300), np.linspace(-1.3, 1.8, 200))
-labels = model.predict(np.c_[across.ravel(), up.ravel()]).reshape(across.shape)
+score = model.decision_function(np.c_[across.ravel(), up.ravel()]).reshape(across.shape)
 
 figure, axis = plt.subplots(figsize=(8, 5), layout="constrained")
-axis.contourf(across, up, labels, levels=[-0.5, 0.5, 1.5], colors=["C0", "C1"], alpha=0.13)
-axis.contour(across, up, labels, levels=[0.5], colors="0.3", linewidths=1)
+axis.contourf(across, up, score, levels=[-np.inf, 0, np.inf], colors=["C0", "C1"], alpha=0.13)
+axis.contour(across, up, score, levels=[0], colors="0.3", linewidths=1)
 for point, r, label in zip(X_new, radius, model.predict(X_new), strict=True):
     axis.add_patch(Circle(point, r, facecolor="none", edgecolor=f"C{label}", lw=1.1))
     axis.scatter(*point, s=9, color=f"C{label}")

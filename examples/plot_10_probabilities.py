@@ -24,7 +24,7 @@ probability = model.predict_proba(X_test).max(axis=1)
 right = model.predict(X_test) == y_test
 
 # %%
-# Of the labels that are given with 70 %, about 70 % should be right. Left of the line: too modest.
+# Of the labels that are given with 70 %, about 70 % should be right. Above the line: too modest.
 
 edges = np.array([0, 0.4, 0.55, 0.7, 0.8, 0.9, 0.96, 1])
 bins = np.digitize(probability, edges[1:-1])

@@ -13,7 +13,6 @@ STYLE = {
     "savefig.dpi": 150,
     "font.size": 10,
     "text.color": INK,
-    "text.parse_math": False,
     "axes.titlesize": 10.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
