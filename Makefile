@@ -4,7 +4,7 @@ VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
 # What needs the optional parts is tested with the newest versions of them only.
-NEWEST_ONLY := benchmarks cli report paper/test_reproduce.py test_examples.py test_names.py
+NEWEST_ONLY := benchmarks cli report site paper/test_reproduce.py test_examples.py test_names.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint lint-report types check test-oldest bench methods selection study breadth certificates reproduce docs dist check-dist clean

@@ -28,6 +28,7 @@ templates_path = ["templates"]
 # A name in single backticks is a link where it has a page, and plain where it is a parameter or private.
 default_role = "autolink"
 nitpicky = True
+smartquotes = False  # two hyphens are an option, not a dash
 nitpick_ignore_regex = [("py:obj", r"\w+")]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -78,9 +79,11 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": [], "install": [], "tour": [], "changelog": []}
+# Pages that have no pages below them need no list of these.
+html_sidebars = dict.fromkeys(("index", "install", "tour", "coming_from", "changelog"), [])
 html_theme_options = {
     "header_links_before_dropdown": 7,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "coming_from": [], "gallery/index": []},
     "navigation_with_keys": False,
     "show_nav_level": 1,
     "show_toc_level": 2,
