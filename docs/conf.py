@@ -80,7 +80,7 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 # Pages that have no pages below them need no list of these.
-html_sidebars = dict.fromkeys(("index", "install", "tour", "coming_from", "changelog"), [])
+html_sidebars = {page: [] for page in ("index", "install", "tour", "coming_from", "changelog")}
 html_theme_options = {
     "header_links_before_dropdown": 7,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "coming_from": [], "gallery/index": []},
