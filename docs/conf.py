@@ -69,8 +69,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 1,
-    "plot_gallery": True,
+    "write_computation_times": False,  # their table asks the network for a script
 }
 
 html_theme = "pydata_sphinx_theme"

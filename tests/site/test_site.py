@@ -44,7 +44,7 @@ class Anchors(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.targets, self.names = [], set()
+        self.targets, self.parts, self.names = [], [], set()
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -53,6 +53,8 @@ class Anchors(HTMLParser):
         target = given.get("href") if tag in ("a", "link") else given.get("src")
         if target:
             self.targets.append(target)
+        if target and tag != "a":
+            self.parts.append(target)
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +83,12 @@ def test_no_link_is_dead(pages):
                 dead.append(f"{path.relative_to(SITE)} -> {place.name}#{anchor}")
     assert dead == []
     assert sum(len(page.targets) for page in pages.values()) > 1000
+
+
+def test_pages_need_no_network(pages):
+    parts = [part for page in pages.values() for part in page.parts]
+    assert len(parts) > 100
+    assert [part for part in parts if urlsplit(part).netloc] == []
 
 
 def public_names():
