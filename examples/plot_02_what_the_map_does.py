@@ -2,9 +2,9 @@
 What the map does
 =================
 
-Three arcs that no straight line parts. `NSSE` learns two smooth functions of the plane, its
-coordinates, in which the arcs become three separate heaps. What it learned is the functions: a new
-point has a place at once.
+Three arcs that no straight line parts. :class:`~nsse.NSSE` learns two smooth functions of the
+plane, its coordinates, in which the arcs become three separate heaps. What it learned is the
+functions: a new point has a place at once.
 """
 
 import matplotlib.pyplot as plt

@@ -37,7 +37,8 @@ wrong = KNeighborsClassifier(1).fit(seen, y_train).predict(new) != y_new
 # %%
 # On the left the nine dimensions of NSSE in one linear view; on the right the plane of UMAP, labels
 # by the nearest training sample. Wrong ones are ringed. Those of NSSE lie between the corners; of
-# those of UMAP many lie inside an island of another class, with nothing to tell them from the others.
+# those of UMAP many lie inside an island of another class, with nothing to tell them from the
+# others.
 
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 5), layout="constrained")
 nsse.plot.embedding(model, X_new, y_new, ax=axes[0])

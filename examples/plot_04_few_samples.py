@@ -27,9 +27,10 @@ sizes = 3, 5, 8, 12, 20
 summaries = summarize(compare(methods, data.X, data.y, sizes, seeds=range(3)))
 
 # %%
-# Means over three random splits. NSSE and an SVM with the usual parameters are close, and either may be
-# ahead; what NSSE has beside the label is the map. Where you know what may be done to a picture,
-# :ref:`copies <sphx_glr_gallery_plot_07_invariances.py>` do more than any choice between the two.
+# Means over three random splits. NSSE and an SVM with the usual parameters are close, and either
+# may be ahead; what NSSE has beside the label is the map. Where you know what may be done to a
+# picture, :ref:`copies <sphx_glr_gallery_plot_07_invariances.py>` do more than any choice between
+# the two.
 
 figure, axis = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for name in methods:

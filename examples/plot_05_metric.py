@@ -2,9 +2,9 @@
 A metric that knows the classes
 ===============================
 
-`WithinMetric` makes distances short in the directions in which neighbours of one class differ. It
-is the ruler inside `NSSE`, and a transformer of its own, to be put before anything that measures
-distances.
+:class:`~nsse.WithinMetric` makes distances short in the directions in which neighbours of one class
+differ. It is the ruler inside :class:`~nsse.NSSE`, and a transformer of its own, to be put before
+anything that measures distances.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,8 @@ from nsse.datasets import load_dataset
 from nsse.evaluation import per_class_split
 
 # %%
-# Two classes side by side, stretched by something that has nothing to do with them. By the Euclidean
-# ruler the nearest neighbour is often of the wrong class; in the metric it is not.
+# Two classes side by side, stretched by something that has nothing to do with them. By the
+# Euclidean ruler the nearest neighbour is often of the wrong class; in the metric it is not.
 
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1], 40)

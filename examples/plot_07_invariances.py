@@ -2,8 +2,9 @@
 What does not change a class
 ============================
 
-A picture that is turned a little or mirrored shows the same solid. `NSSE` takes such copies as more
-samples, made inside ``fit``, so that none of them gets from one side of a split to the other.
+A picture that is turned a little or mirrored shows the same solid. :class:`~nsse.NSSE` takes such
+copies as more samples, made inside ``fit``, so that none of them gets from one side of a split to
+the other.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Rejecting what is uncertain
 ===========================
 
-A radius does not know the right label, but mistakes have small ones. `SelectivePredictor` refuses
-the least certain share of samples, and is right more often on the others.
+A radius does not know the right label, but mistakes have small ones.
+:class:`~nsse.certificates.SelectivePredictor` refuses the least certain share of samples, and is
+right more often on the others.
 """
 
 import nsse

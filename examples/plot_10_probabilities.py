@@ -2,8 +2,8 @@
 Probabilities, and sets with a guarantee
 ========================================
 
-``predict_proba`` says how likely each class is; a `ConformalClassifier` gives as many labels as are
-needed to hold the true one nine times in ten, whatever the model is.
+``predict_proba`` says how likely each class is; a :class:`~nsse.certificates.ConformalClassifier`
+gives as many labels as are needed to hold the true one nine times in ten, whatever the model is.
 """
 
 import matplotlib.pyplot as plt

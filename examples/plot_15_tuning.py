@@ -2,8 +2,8 @@
 Parameters, chosen for you
 ==========================
 
-`NSSECV` chooses metric, kernel scale, smoothness and reader by cross-validation, in seconds: one
-eigendecomposition serves every weight. The best few points vote.
+:class:`~nsse.NSSECV` chooses metric, kernel scale, smoothness and reader by cross-validation, in
+seconds: one eigendecomposition serves every weight. The best few points vote.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,8 @@ print({name: value for name, value in search.best_params_.items() if name != "cl
 print(f"{len(search.cv_results_['params'])} points tried, {len(search.voters_)} vote")
 
 # %%
-# With a grid of your own it scores what ``GridSearchCV(NSSE(), ...)`` would score on the same splits,
-# and shares the work among the points. ``cv_results_`` is laid out alike.
+# With a grid of your own it scores what ``GridSearchCV(NSSE(), ...)`` would score on the same
+# splits, and shares the work among the points. ``cv_results_`` is laid out alike.
 
 grid = {"sigma": [0.3, 0.65, 1.0, 2.0, 4.0], "mu2": [0.01, 0.1, 1.0, 10.0, 100.0]}
 scaled = make_pipeline(StandardScaler(), NSSECV(param_grid=grid, random_state=0))
