@@ -117,7 +117,7 @@ def test_every_command_has_a_page_with_an_example():
         text = re.sub(r"<[^>]+>", "", page)
         assert f"$ nsse {name} " in text, name
         for word in getattr(command, "commands", {}):
-            assert f"nsse {name} {word} [OPTIONS]" in text, word
+            assert f"nsse {name} {word} " in text, word
 
 
 def test_questions_are_answered_within_two_clicks(pages):
