@@ -93,7 +93,7 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class _Work:
+class Work:
     """All that a fit starts from: the model with its parameters, the samples, whom to tell."""
 
     model: Any
@@ -129,7 +129,7 @@ def learn(
     y = np.repeat(y, 1 + n_copies)
     weights = None if weights is None else np.repeat(weights, 1 + n_copies)
     classes, codes = encode_labels(y)
-    settings = settings.among(n_copies).weighted(_counted(codes, weights), len(classes))
+    settings = settings.among(n_copies).weighted(counted(codes, weights), len(classes))
     d = check_n_components(model.n_components, len(codes), len(classes), settings.normalization)
     tasks = FitTasks(model, *given)
     plan = settings.centers
@@ -140,9 +140,9 @@ def learn(
         source = with_copies(source, settings.invariances, held=is_exact)
     with logged(model.verbose):
         metric = learned_metric(source, codes, settings, model.random_state, weights)
-        work = _Work(model, source, y, codes, d, settings, tasks, metric, n_copies, weights)
+        work = Work(model, source, y, codes, d, settings, tasks, metric, n_copies, weights)
         attributes, verdict = _exact(work) if is_exact else _with_centers(work)
-        _tell_result(attributes, len(classes))
+        tell_result(attributes, len(classes))
     return Learned(attributes, verdict, tasks)
 
 
@@ -153,21 +153,22 @@ def learned_metric(
     if settings.metric == "euclidean":
         return None
     k, relevance = settings.n_neighbors, settings.relevance
-    rng = _rng(random_state)
+    rng = generator_of(random_state)
     scatter, of_features = scatter_of_source(source, codes, k, relevance, rng, weights)
     return metric_from(scatter, of_features, settings.shrinkage, k, relevance)
 
 
-def _counted(codes: Ints, weights: Floats | None) -> float:
+def counted(codes: Ints, weights: Floats | None) -> float:
     """N: as many samples as there are, or as they count."""
     return len(codes) if weights is None else float(weights.sum())
 
 
-def _rng(random_state: Any) -> np.random.Generator:
+def generator_of(random_state: Any) -> np.random.Generator:
+    """One that a random state gives, the same whenever it is asked for."""
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _exact(work: _Work) -> tuple[Attributes, Verdict]:
+def _exact(work: Work) -> tuple[Attributes, Verdict]:
     """All samples are centres."""
     X, y, settings = work.source.X, work.y, work.settings
     contraction = work.contraction
@@ -180,7 +181,7 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
         sigma = solution.sigma * posed.unit
         Y = SolvedRows(embedding.astype(X.dtype), y, solution.eigenvalues, temperature, work.weights)
         centers = X if work.n_copies else X.copy()  # copies are ours
-        return _usable(work, centers, coef, sigma, posed.unit, Y, parts=parts)
+        return usable(work, centers, coef, sigma, posed.unit, Y, parts=parts)
 
     def listener(step: Step, solution: Solution | None) -> bool:
         assert solution is not None
@@ -196,15 +197,15 @@ def _exact(work: _Work) -> tuple[Attributes, Verdict]:
         first, groups = distinct_rows(X[::every], work.codes[::every])
         first, groups = first * every, np.repeat(groups, every)
         temperature = exact_temperature(posed, solution.sigma, first, groups)
-    return solved(solution, temperature) | _search_record(posed, outcome), Verdict.of_exact(outcome)
+    return solved(solution, temperature) | search_record(posed, outcome), Verdict.of_exact(outcome)
 
 
-def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
+def _with_centers(work: Work) -> tuple[Attributes, Verdict]:
     """Few centres, and the samples in blocks."""
     model, source, settings, d = work.model, work.source, work.settings, work.n_components
     check_supported(model)
     assert settings.centers is not None
-    rng = _rng(model.random_state)
+    rng = generator_of(model.random_state)
     centers = choose_centers(
         settings.centers,
         source,
@@ -218,7 +219,7 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
     def sketched(sketch: Sketch) -> Attributes:
         own = None if work.weights is None else work.weights[sketch.rows]
         Y = SolvedRows(sketch.embedding, work.y[sketch.rows], sketch.eigenvalues, None, own)
-        return _usable(work, sketch.centers, sketch.coef, sketch.scale, sketch.unit, Y, every=1)
+        return usable(work, sketch.centers, sketch.coef, sketch.scale, sketch.unit, Y, every=1)
 
     def listener(step: Step, unit: float, sketch: Callable[[], Sketch] | None) -> bool:
         enough = tell(model, step, unit)
@@ -243,13 +244,13 @@ def _with_centers(work: _Work) -> tuple[Attributes, Verdict]:
     )
     embedding = fit.embedding.astype(floating(source.dtype), copy=False)
     Y = SolvedRows(embedding, work.y, fit.eigenvalues, fit.temperature, work.weights)
-    usable = _usable(work, centers.rows, fit.coef, fit.scale, fit.unit, Y)
-    shift = objective_of(settings, d).shift_of_one(_counted(work.codes, work.weights))
-    return usable | _center_record(fit, shift), Verdict.of_centers(fit)
+    attributes = usable(work, centers.rows, fit.coef, fit.scale, fit.unit, Y)
+    shift = objective_of(settings, d).shift_of_one(counted(work.codes, work.weights))
+    return attributes | center_record(fit, shift), Verdict.of_centers(fit)
 
 
-def _usable(
-    work: _Work,
+def usable(
+    work: Work,
     centers: Any,
     coef: Any,
     sigma: float,
@@ -257,18 +258,21 @@ def _usable(
     rows: SolvedRows,
     every: int | None = None,
     parts: tuple[Any, Any] | None = None,
+    all_rows: Any = None,
 ) -> Attributes:
     """Attributes of a model that can transform and predict.
 
     The classifier knows all rows; the user knows the samples, one of ``every`` so many (None: the
     others are their copies). ``parts`` are those of the centres in the metric, where they are known.
+    ``all_rows`` is the embedding of these and of rows without a label, where there are any.
     """
     own = slice(None, None, 1 + work.n_copies if every is None else every)
     sizes = np.bincount(work.codes, work.weights)
     reading = Reading.of(work.model.classifier, work.settings, rows, sizes)
     coef, embedding = coef * reading.factors, reading.scaled(rows.embedding)
+    shown = embedding if all_rows is None else reading.scaled(all_rows)
     return {
-        "embedding_": embedding[own],
+        "embedding_": shown[own],
         "coef_": coef,
         "centers_": centers,
         "sigma_": sigma,
@@ -277,13 +281,14 @@ def _usable(
         "length_unit_": unit,
         "classes_": np.unique(work.y),
         "_codes": np.searchsorted(np.unique(work.y), rows.y[own]),
+        "_is_labeled": None,
         "classifier_": fitted_reader(reading.reader, embedding, rows.y, rows.weights),
         "metric_": work.metric,
         "_expansion": GaussianExpansion.at(centers, coef, sigma, work.contraction, parts),
     }
 
 
-def _search_record(posed: Posed, outcome: SearchResult) -> Attributes:
+def search_record(posed: Posed, outcome: SearchResult) -> Attributes:
     """Attributes that tell how the search went."""
     solution = outcome.solution
     return {
@@ -296,7 +301,7 @@ def _search_record(posed: Posed, outcome: SearchResult) -> Attributes:
     }
 
 
-def _center_record(fit: CenterFit, shift: float) -> Attributes:
+def center_record(fit: CenterFit, shift: float) -> Attributes:
     """The same of a fit with centres; ``shift`` is that of one eigenvalue."""
     return {
         "objective_": fit.excess - shift * len(fit.eigenvalues),
@@ -328,7 +333,7 @@ def tell(model: Any, step: Step, unit: float) -> bool:
     return isinstance(answer, bool | np.bool_) and bool(answer)
 
 
-def _tell_result(attributes: Attributes, n_classes: int) -> None:
+def tell_result(attributes: Attributes, n_classes: int) -> None:
     """One line on a fit, not on each of the many that a search makes."""
     n_samples, d = attributes["embedding_"].shape
     LOGGER.log(

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from nsse._compat import CallbackSupportMixin, with_callbacks
 from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier
-from nsse.estimators._learning import learn
 from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory, expected_condition
 from nsse.estimators._posing import warn_about
 from nsse.estimators._reading import reads_scores
-from nsse.estimators._rows import keep_width, require_landmarks, row_source, weighted_rows
+from nsse.estimators._rows import keep_width, require_landmarks, row_source
 from nsse.estimators._settings import RELEVANCE, SHRINKAGE, SIGMA, check_settings
+from nsse.estimators._unlabeled import learn_rows
 from nsse.landmarks import BLOCK_ROWS, read_blocks
 from nsse.solvers import Step
 
@@ -40,6 +41,8 @@ PUBLISHED: dict[str, Any] = {
     "n_landmarks": None,
     "invariances": None,
     "class_weight": None,
+    "unlabeled": None,
+    "mu4": None,
 }
 
 
@@ -52,6 +55,8 @@ LATER = (
     "embedding_scale",
     "invariances",
     "class_weight",
+    "unlabeled",
+    "mu4",
 )
 
 
@@ -172,6 +177,18 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         each; a dict has weights by label, 1 where there is none. It multiplies `sample_weight`. Where
         classes are of very different sizes, the separation of all pairs favours the large ones. The
         labels of ``classifier="nearest"`` hardly follow: a sample is as near, however often it counts.
+    unlabeled : int, str or None, default=None
+        The value that marks samples without a label in ``y``; None, the default, takes every value for
+        a label, −1 too. With ``unlabeled=-1`` the convention of scikit-learn's `LabelSpreading` holds.
+        Samples without a label say where samples lie: f is to change little between neighbours, of any
+        label or none, and they are centres of f. Classes, the metric, units and the classifier are those
+        of the labelled ones; a class of which no sample has a label does not exist. A marker that no
+        row has changes nothing. See ``docs/unlabeled.md``: it helps where neighbours share a class.
+    mu4 : float, default=None
+        Weight of that smoothness, μ4 (l/N) tr(Y'LY) over all N samples, l of them labelled; L is the
+        Laplacian of the graph that joins each to its 3 nearest in the metric, divided by its mean
+        degree. 0 leaves centres at these samples and no smoothness; None is ``100 * mu1`` times the
+        mean class size. Without `unlabeled` it means nothing.
     callback : callable, default=None
         ``callback(step)`` is called after every evaluation of the objective with its terms, σ and
         seconds; returning True ends the search. With scikit-learn 1.9 or newer ``set_callbacks``
@@ -205,7 +222,9 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     classes_ : ndarray of shape (n_classes,)
         Labels.
     labels_ : ndarray of shape (n_samples,)
-        Labels of the training samples.
+        Labels of the training samples; `unlabeled` where there is none.
+    transduction_ : ndarray of shape (n_samples,)
+        Labels of all training samples: those they have, or those that they are given by the classifier.
     classifier_ : classifier
         Fitted on `embedding_`, and on the embedded copies.
     objective_ : float
@@ -311,6 +330,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         landmarks: Any = None,
         invariances: Any = None,
         class_weight: Any = None,
+        unlabeled: Any = None,
+        mu4: float | None = None,
         callback: Callable[[Step], Any] | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -340,6 +361,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         self.landmarks = landmarks
         self.invariances = invariances
         self.class_weight = class_weight
+        self.unlabeled = unlabeled
+        self.mu4 = mu4
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -395,8 +418,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         """
         settings = check_settings(self)
         source, y = row_source(self, X, y, settings)
-        source, y, weights = weighted_rows(self, source, y, sample_weight)
-        learned = learn(self, source, y, settings, (X, y), weights)
+        learned = learn_rows(self, source, y, settings, X, sample_weight)
         warn_about(learned.verdict, settings, learned.attributes["metric_"])
         learned.kept_by(self)
         return self
@@ -431,8 +453,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         source = read_blocks(blocks)
         check_classification_targets(source.y)
         keep_width(self, source)
-        _, y, weights = weighted_rows(self, source, source.y, sample_weight)
-        learned = learn(self, source, y, settings, (blocks, None), weights)
+        learned = learn_rows(self, source, source.y, settings, blocks, sample_weight)
         warn_about(learned.verdict, settings, learned.attributes["metric_"])
         learned.kept_by(self)
         return self
@@ -451,9 +472,19 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
 
     @property
     def labels_(self) -> Any:
-        """Labels of the training samples, row by row of `embedding_`."""
+        """Labels of the training samples, row by row of `embedding_`; `unlabeled` where none is."""
         if not hasattr(self, "_codes"):  # not fitted, or by version 0.1
             raise AttributeError("labels_ are kept by a fit of version 0.2 or later.")
+        if getattr(self, "_is_labeled", None) is None:
+            return self.classes_[self._codes]
+        marker = np.asarray([self.unlabeled]).astype(self.classes_.dtype)
+        return np.where(self._is_labeled, self.classes_[self._codes], marker)
+
+    @property
+    def transduction_(self) -> Any:
+        """Labels of all training samples: their own, or those that they are given."""
+        if not hasattr(self, "_codes"):  # not fitted, or by version 0.1
+            raise AttributeError("transduction_ is kept by a fit of version 0.2 or later.")
         return self.classes_[self._codes]
 
     def estimate_memory(self, n_samples: int, n_features: int, n_classes: int = 10) -> int:

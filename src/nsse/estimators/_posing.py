@@ -62,7 +62,8 @@ class Posed:
         graph, coef, Y = self.problem.graph, solution.coef, solution.embedding
         if graph.roots is not None:  # samples that count w times have w coefficients, here added up
             coef, Y = coef * graph.roots, Y / graph.roots
-        signs = fix_signs(Y, graph.codes, graph.weights)
+        labeled = Y[: len(graph.codes)]  # all rows, or those that come first
+        signs = fix_signs(labeled, graph.codes, graph.weights)
         return self.unsorted(coef * signs), self.unsorted(Y * signs)
 
 

@@ -27,6 +27,9 @@ from nsse.invariances import check_invariances, n_copies_of
 # Where a user says nothing: σ in medians, the shrinkage of the metric, the relevance of features in it,
 # and ν = μ2/(μ1 n̄), n̄ the mean class size. Chosen on one half of the sets of benchmarks/breadth.py.
 SIGMA, SHRINKAGE, RELEVANCE, SMOOTHNESS = 0.65, 3.0, 0.5, 0.1
+# And μ4/(μ1 n̄), where some samples have no label: chosen on wine, digits and ORL, splits that are not
+# reported (benchmarks/unlabeled.py --default).
+GRAPH_SMOOTHNESS = 100.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class Settings:
     normalization: str = "samples"
     embedding_scale: str = "orthonormal"
     invariances: Any = None
+    unlabeled: Any = None
+    mu4: float | None = None
 
     def n_copies(self, n_features: int) -> int:
         """How many copies every sample gets."""
@@ -69,8 +74,15 @@ class Settings:
         """With a μ2 for so many samples: the one given, or ν μ1 n̄, n̄ the mean class size."""
         if self.mu2 is not None:
             return self
-        mean_size = n_samples / n_classes
-        return replace(self, mu2=SMOOTHNESS * mean_size * (self.mu1 if self.mu1 > 0 else 1.0))
+        return replace(self, mu2=SMOOTHNESS * self._pull(n_samples / n_classes))
+
+    def graph_weight(self, mean_size: float) -> float:
+        """μ4 for classes of a mean size: the one given, or in proportion to the separation, as μ2."""
+        return GRAPH_SMOOTHNESS * self._pull(mean_size) if self.mu4 is None else self.mu4
+
+    def _pull(self, mean_size: float) -> float:
+        """μ1 n̄, beside which smoothness is weighed; n̄ where nothing is separated."""
+        return mean_size * (self.mu1 if self.mu1 > 0 else 1.0)
 
 
 def check_settings(model: Any) -> Settings:
@@ -110,7 +122,20 @@ def check_settings(model: Any) -> Settings:
         normalization=check_choice("normalization", model.normalization, ("samples", "classes")),
         embedding_scale=check_choice("embedding_scale", model.embedding_scale, ("orthonormal", "unit")),
         invariances=_check_invariances(model),
+        unlabeled=_check_marker(model.unlabeled),
+        mu4=None
+        if model.mu4 is None
+        else check_number("mu4", model.mu4, cure="0 switches the graph of all samples off."),
     )
+
+
+def _check_marker(value: Any) -> Any:
+    """None, or what a label can be: a string or a number."""
+    is_label = isinstance(value, str | Real) and value == value  # as NaN does not
+    if value is None or is_label:
+        return value
+    cure = "None, the default, takes every value of `y` for a label."
+    raise rule_error("unlabeled", "be None or the value that marks samples without a label", value, cure)
 
 
 def _check_invariances(model: Any) -> Any:

@@ -2,7 +2,8 @@
 
 ``within_class`` builds W_w, ``between_class`` the closed form of L_b, ``shifted`` joins them into the
 positive semidefinite operator S = L_w + μ1 (N I − L_b) that the solvers apply class by class. ``metric``
-makes of the edges of W_w the metric in which neighbours of a class are close.
+makes of the edges of W_w the metric in which neighbours of a class are close. ``partly_labeled`` joins
+S of the labelled rows with the smoothness along a graph of all.
 """
 
 from nsse.graphs.adaptive import class_graphs
@@ -25,12 +26,21 @@ from nsse.graphs.neighbors import (
     tie_width,
     within_reach,
 )
+from nsse.graphs.partly_labeled import (
+    GRAPH_NEIGHBORS,
+    PartlyLabeledGraph,
+    RowGraph,
+    mean_degree_laplacian,
+)
 from nsse.graphs.shifted import ShiftedGraph, class_slices
 from nsse.graphs.within_class import check_affinity, degrees, gaussian_affinity, laplacian
 
 __all__ = [
+    "GRAPH_NEIGHBORS",
     "ClassRows",
     "CountedEdges",
+    "PartlyLabeledGraph",
+    "RowGraph",
     "ScatterSum",
     "ShiftedGraph",
     "WithinScatter",
@@ -48,6 +58,7 @@ __all__ = [
     "first_of_tied",
     "gaussian_affinity",
     "laplacian",
+    "mean_degree_laplacian",
     "nearest",
     "nearest_columns",
     "squared_radii",

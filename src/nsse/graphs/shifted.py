@@ -150,6 +150,11 @@ class ShiftedGraph:
         """M."""
         return len(self.blocks)
 
+    @property
+    def indicators(self) -> Floats:
+        """E: 1 in the column of the class of a row."""
+        return np.asarray(np.eye(self.n_classes)[self.codes])
+
     @cached_property
     def slices(self) -> list[slice]:
         """Rows of every class."""

@@ -6,6 +6,7 @@
 - ``scale``: a subsample that stands for all samples, for σ.
 - ``sources``: rows of an array or of blocks read again and again; ``cluster``: of a Dask array.
 - ``copied``: rows and their transformed copies, made when a block is read.
+- ``smoothness``: what rows without a label add.
 - ``kept``: kernel rows that need not be computed twice.
 - ``fitting``: the story of one fit.
 """
@@ -20,6 +21,7 @@ from nsse.landmarks.moments import BLOCK_ROWS
 from nsse.landmarks.neighborhoods import Neighbors
 from nsse.landmarks.scale import CENTERS, ROWS, THIN_ROWS, MeasuredRows, few_centers
 from nsse.landmarks.scatter import scatter_of, scatter_of_source, weighted
+from nsse.landmarks.smoothness import Smoothness
 from nsse.landmarks.sources import ArrayRows, BlockRows, RowSource, read_blocks
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "RowSource",
     "Search",
     "Sketch",
+    "Smoothness",
     "distinct_rows",
     "few_centers",
     "fit_centers",

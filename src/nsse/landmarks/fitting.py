@@ -26,6 +26,7 @@ from nsse.landmarks.scale import (
     draw_subsample,
     pose_sample,
 )
+from nsse.landmarks.smoothness import Smoothness
 from nsse.landmarks.sources import ArrayRows, RowMap, RowSource
 from nsse.solvers import Objective, Problem, Solution, Step, Trace, fix_signs
 from nsse.solvers.constraint import ClassMeans, SummedMatrix
@@ -112,12 +113,16 @@ class CenterFit:
 
 @dataclass(frozen=True)
 class Solved:
-    """A solution with eigenvalues freed of what was added to μ2."""
+    """A solution with eigenvalues freed of what was added to μ2.
+
+    ``along`` is what rows without a label added to P, None where there are none.
+    """
 
     found: GramSolution
     eigenvalues: Floats
     added: float
     grams: GramMatrices
+    along: Floats | None = None
 
 
 def fit_centers(
@@ -135,13 +140,15 @@ def fit_centers(
     leave_out: bool = False,
     weights: Floats | None = None,
     per_sample: int = 1,
+    smoothness: Smoothness | None = None,
 ) -> CenterFit:
     """Embed all rows of a source by a map with the given centres.
 
     ``length_unit`` None is the median distance between samples. Rows and centres are in the units of
     the user; in a metric, all distances are between what it makes of them. With ``leave_out`` the
     temperature of scores is found, from some rows of the subsample. ``weights`` say how many times
-    every row counts; ``per_sample`` rows, one after another, are a sample and its copies.
+    every row counts; ``per_sample`` rows, one after another, are a sample and its copies. ``smoothness``
+    is that of more rows, which have no label; then σ is given.
     """
     counts = np.bincount(codes, weights).astype(np.float64)
     centers = chosen.rows if metric is None else metric(chosen.rows)
@@ -187,7 +194,7 @@ def fit_centers(
     del rows, taken
     terms = Terms(kernel, sigma, objective.mu1 * counts, references, neighbors)
     kept = KeptRows.where_they_fit(source, terms)
-    solved = _solved(source, codes, terms, objective, kept, weights)
+    solved = _solved(source, codes, terms, objective, kept, weights, smoothness)
     if kept is not None:
         Y = kept.embedded(solved.found.coef)
     else:
@@ -314,6 +321,8 @@ def _regression(
     """The regression of all rows, ν as in the fit."""
     B, sums = solved.grams.B, solved.grams.class_sums
     smoothness = (objective.mu2 + solved.added) / (objective.mu1 * counts.mean())
+    if solved.along is not None:
+        B += solved.along / (objective.mu1 * counts.mean())
     if kernel.precision == np.float32:  # the rounding of products in B
         smoothness += float(np.finfo(np.float32).eps * np.diag(B).mean())
     return IndicatorRegression(B, sums, counts, smoothness, constant_price(len(counts)))
@@ -405,6 +414,7 @@ def _solved(
     objective: Objective,
     kept: KeptRows | None,
     weights: Floats | None,
+    smoothness: Smoothness | None,
 ) -> Solved:
     """The coefficients from one pass over the rows.
 
@@ -415,16 +425,21 @@ def _solved(
     moments = source.moments(terms, codes, None if kept is None else kept.keep, weights)
     rounding = float(np.finfo(terms.kernel.precision).eps)
     single = terms.kernel.precision == np.float32
-    floor = rounding * float(np.diag(moments.spread).mean()) if single else 0.0
+    along = None if smoothness is None else smoothness.products(terms.kernel, terms.sigma)
+    typical = float(np.diag(moments.spread).mean())
+    typical += 0.0 if along is None else float(np.diag(along).mean())
+    floor = rounding * typical if single else 0.0
     counts = np.bincount(codes, weights)
     centring = objective.centring(_total(codes, weights), len(counts))
     grams = gram_matrices(moments, terms.references, objective.mu1, objective.mu2 + floor, centring)
+    if along is not None:
+        np.add(grams.P, along, out=grams.P)
     start = grams.class_sums.T
     B = _constraint(grams, counts, objective)
     found = solve_gram(B, grams.P, start, objective.n_components, rounding)
     added = floor + found.jitter
     eigenvalues = found.eigenvalues - added * np.einsum("ij,ij->j", found.coef, found.coef)
-    return Solved(found, eigenvalues, added, grams)
+    return Solved(found, eigenvalues, added, grams, along)
 
 
 def _constraint(

@@ -150,13 +150,13 @@ def _add(
         spread[members] += terms.pull[c].astype(K.dtype) * own
 
     in_parallel(fill, zip(class_slices(codes), laplacians, strict=True), K.size)
-    _add_products(K, K, total.scatter)
-    _add_products(K, spread, total.spread)
+    add_products(K, K, total.scatter)
+    add_products(K, spread, total.spread)
     if keep is not None:
         keep(order, codes, plain)
 
 
-def _add_products(A: NDArray[Any], F: NDArray[Any], out: Floats) -> None:
+def add_products(A: NDArray[Any], F: NDArray[Any], out: Floats) -> None:
     """out += A'F on and below the diagonal: products in the precision of A, sums in double."""
     panel = PANEL if len(out) > 8 * SMALL_PANEL else SMALL_PANEL
 

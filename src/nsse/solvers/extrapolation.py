@@ -57,8 +57,11 @@ class Extrapolated:
 
     @classmethod
     def of(cls, problem: Problem, rng: np.random.Generator) -> Extrapolated | None:
-        """Draw the subsamples; None where they would not be small, or could not hold d coordinates."""
-        if problem.n_samples < SUBSAMPLE_FROM:
+        """Draw the subsamples; None where they would not be small, or could not hold d coordinates.
+
+        Nor where the graph cannot be built anew among some of the samples.
+        """
+        if problem.n_samples < SUBSAMPLE_FROM or problem.affinity is None:
             return None
         members = [_stratified(problem.graph.codes, share, rng) for share in (8, 4)]
         largest = problem.n_samples // 3

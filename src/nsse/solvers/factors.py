@@ -22,7 +22,7 @@ from scipy.linalg import lapack, qr
 from scipy.linalg.blas import dtrmm, dtrsm
 
 from nsse._threads import in_parallel
-from nsse.graphs import ShiftedGraph
+from nsse.graphs import RowGraph
 from nsse.solvers.constraint import HeldKernel
 
 Floats = NDArray[np.float64]
@@ -58,9 +58,7 @@ class Factor:
         return dtrsm(1.0, self.R, np.asfortranarray(A), trans_a=1, overwrite_b=0)
 
 
-def factorize(
-    kernel: HeldKernel, graph: ShiftedGraph, mu2: float, arrays: Buffers | None = None
-) -> Factor:
+def factorize(kernel: HeldKernel, graph: RowGraph, mu2: float, arrays: Buffers | None = None) -> Factor:
     """Factor P by the policy above; ``arrays`` are written over by SK and P."""
     m = kernel.n_centers
     SK, P = arrays or (np.empty_like(kernel.K), np.empty((m, m)))
@@ -68,7 +66,7 @@ def factorize(
     return factorize_gram(P, kernel, graph, mu2)
 
 
-def factorize_gram(P: Floats, kernel: HeldKernel, graph: ShiftedGraph, mu2: float) -> Factor:
+def factorize_gram(P: Floats, kernel: HeldKernel, graph: RowGraph, mu2: float) -> Factor:
     """The same where ``P`` holds the lower half of K'SK already; it is overwritten."""
     P[np.diag_indices(len(P))] += mu2
     factor = cholesky(P)
@@ -77,7 +75,7 @@ def factorize_gram(P: Floats, kernel: HeldKernel, graph: ShiftedGraph, mu2: floa
     return factor
 
 
-def gram(kernel: HeldKernel, graph: ShiftedGraph, SK: Floats, out: Floats) -> None:
+def gram(kernel: HeldKernel, graph: RowGraph, SK: Floats, out: Floats) -> None:
     """K'SK on and below the diagonal: what lies above is its mirror image, never read."""
     graph.apply(kernel.K, out=SK)
     kernel.products(SK, out)
@@ -128,7 +126,7 @@ def _lower_factor(P: Floats) -> bool:
     return True
 
 
-def stacked_qr(K: Floats, graph: ShiftedGraph, mu2: float) -> Factor:
+def stacked_qr(K: Floats, graph: RowGraph, mu2: float) -> Factor:
     """R of [F'K; √μ2 I]: step 2 of the policy."""
     m = K.shape[1]
     stacked = np.vstack([graph.root_times(K), np.sqrt(mu2) * np.eye(m)])

@@ -205,7 +205,7 @@ def of_pairs(
 def class_start(problem: Problem) -> Floats:
     """Class indicators, which S does not see, and fixed pseudo-random guard vectors."""
     graph = problem.graph
-    indicators = np.eye(graph.n_classes)[graph.codes][:, : graph.n_classes - 1]
+    indicators = graph.indicators[:, : graph.n_classes - 1]
     n_guard = max(problem.objective.n_components - indicators.shape[1], 0) + GUARD
     guard = np.random.default_rng(0).standard_normal((graph.n_rows, n_guard))
     return np.hstack([indicators, guard])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.graphs import ShiftedGraph
+from nsse.graphs import RowGraph, ShiftedGraph
 from nsse.kernels import gaussian
 from nsse.solvers.constraint import ClassMeans, HeldKernel
 
@@ -103,8 +103,9 @@ class Problem:
     ----------
     D2 : ndarray of shape (N, m)
         Squared distances from rows to centres, in squared units of length; rows sorted by class.
-    graph : ShiftedGraph
-        S = L_w + μ1 (N I − L_b), with the μ1 of the objective.
+    graph : RowGraph
+        S = L_w + μ1 (N I − L_b), with the μ1 of the objective; where some rows have no label, that of
+        the others and smoothness along a graph of all.
     objective : Objective
         The weights.
     affinity : callable or None
@@ -116,7 +117,7 @@ class Problem:
     """
 
     D2: Floats
-    graph: ShiftedGraph
+    graph: RowGraph
     objective: Objective
     affinity: Affinity | None = None
     is_exact: bool = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from nsse.graphs import ShiftedGraph
+from nsse.graphs import RowGraph
 from nsse.solvers.pencil import Solution
 from nsse.solvers.problem import Objective
 from nsse.solvers.trace import Step, Trace
@@ -38,7 +38,7 @@ class Recorder:
         self._clock = time.perf_counter()
 
     def record(
-        self, stage: str, graph: ShiftedGraph, solution: Solution, iteration: int | None = None
+        self, stage: str, graph: RowGraph, solution: Solution, iteration: int | None = None
     ) -> None:
         """Evaluate the four terms of Eq. (11) at a solution and append them as a step.
 

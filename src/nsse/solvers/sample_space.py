@@ -62,6 +62,7 @@ def _is_for(problem: Problem) -> bool:
     graph, objective = problem.graph, problem.objective
     return (
         problem.is_exact
+        and isinstance(graph, ShiftedGraph)
         and graph.n_rows >= LEAST_ROWS
         and graph.sizes is None
         and graph.mu1 > 0
@@ -121,6 +122,7 @@ class _Space:
 
 def _iterated(problem: Problem, kernel: HeldKernel, factor: Factor, energy: float) -> Pairs | None:
     graph, d, mu2 = problem.graph, problem.objective.n_components, problem.objective.mu2
+    assert isinstance(graph, ShiftedGraph)
     sizes = np.bincount(graph.codes)
     weights = graph.mu1 * sizes[graph.codes][:, np.newaxis]
     space = _Space.of(
