@@ -78,7 +78,7 @@ def quick_choice(
     """Metric, scale, smoothness and reader by the closed form, for the parameters of an `NSSECV`."""
     classes, codes = np.unique(searched.y, return_inverse=True)
     _check_dimension(base.n_components, len(classes))
-    fixed = _fixed(base, model.keep)
+    fixed = fixed_params(base, model.keep)
     n_samples = searched.n_counted
     per_sample = 1 + n_copies_of(base.invariances, searched.X.shape[1])
     mean_class_size = per_sample * n_samples / len(classes)
@@ -122,7 +122,7 @@ def full_choice(model: Any, base: Any, grid: Any, trial: Trial, n_splits: int, n
     return Choice(clone(base), table, index, others, trial.counts, n_splits)
 
 
-def _fixed(base: Any, keep: Collection[str]) -> dict[str, Any]:
+def fixed_params(base: Any, keep: Collection[str]) -> dict[str, Any]:
     """What is to be kept, and what the estimator says otherwise than NSSE does by itself."""
     given, usual = base.get_params(deep=False), type(base)().get_params(deep=False)
     return {name: given[name] for name in CHOSEN if name in keep or _is_said(given[name], usual[name])}
@@ -171,7 +171,7 @@ def _check_dimension(n_components: Any, n_classes: int) -> None:
 
 def quick_grid(base: Any, keep: Collection[str], mean_class_size: float) -> QuickGrid:
     """The grid, with one value for what is fixed; a classifier of the user's own reads the result."""
-    fixed = _fixed(base, keep)
+    fixed = fixed_params(base, keep)
     grid = QuickGrid()
     if fixed.get("metric") == "euclidean":
         grid = replace(grid, shrinkages=(np.inf,), relevances=(0.0,))

@@ -56,7 +56,9 @@ from nsse.selection.search import cv_results
 from nsse.selection.splits import checked_splits, drawn_splits
 from nsse.selection.subsample import Searched, searched_samples
 from nsse.selection.trial import Trial
-from nsse.selection.voting import share_centers, vote_margins, vote_probabilities, voters
+from nsse.selection.unlabeled import MOST_SPLITS as GRAPH_SPLITS
+from nsse.selection.unlabeled import GraphChoice, PartlyLabeled, check_search, choose_smoothness
+from nsse.selection.voting import share_centers, transduced, vote_margins, vote_probabilities, voters
 
 Floats = NDArray[np.float64]
 
@@ -172,6 +174,12 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         Where there were several to choose among: ``invariances``, the scores of each on every split
         (``split_test_score``, NaN once it was behind) and their ``mean_test_score``, and ``gain``, that
         of the best over none, with its standard error; else empty.
+    unlabeled_results_ : dict
+        Where some samples have no label: ``params``, the points that were tried with them, the first
+        without smoothness, their scores on every split (``split_test_score``) and ``mean_test_score``,
+        and ``gain``, that of the best over the first, with its standard error; else empty.
+    transduction_ : ndarray of shape (n_samples,)
+        Labels of all training samples: their own, or those that the voters give.
     n_splits_ : int
         Number of splits.
     counts_ : dict
@@ -206,6 +214,13 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     With copies the quick search decomposes kernels of samples and copies, and its first rounds draw
     their rows among both. The searches by fits do without: ``GridSearchCV(NSSE(invariances=...), ...)``
     has copies made inside each fit as well.
+
+    Where some samples have no label (``estimator=NSSE(unlabeled=-1)``) the quick search first chooses
+    on the labelled ones alone. Then μ4, and metric, σ and μ2 with it, are chosen with all samples, or
+    with `n_subsample` of them where there are more, on up to eight of the same splits: a labelled sample
+    that is held out stays in as one without a label, which is the use that such samples have in
+    `transduction_`. Smoothness along the graph is taken if it gives back more of the labels held out by
+    more than one standard error, else μ4 = 0. The searches by fits do without such samples.
 
     Memory is O(N²) for each of `n_jobs` workers: see `estimate_memory`.
 
@@ -279,6 +294,12 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     def classifier(self) -> Any:
         """The classifier of the underlying NSSE: of the one chosen, once there is one."""
         return getattr(getattr(self, "best_estimator_", self.estimator), "classifier", None)
+
+    @property
+    def transduction_(self) -> Any:
+        """Labels of all training samples: their own, or those that the voters give."""
+        check_is_fitted(self)
+        return transduced(self.voters_, self.classes_)
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NSSECV:
@@ -365,18 +386,25 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         refit: Callable[[NSSE], NSSE],
         weights: Floats | None,
     ) -> NSSECV:
+        n_rows = check_count("n_subsample", self.n_subsample, cure="2000 is a fair number.")
+        whole, n_samples = source, len(y)
+        partly = PartlyLabeled.of(source, y, settings, weights)
+        if partly is not None:
+            check_search(self._is_quick, base, self.invariances)
+            source, y = partly.own
         given = y
         source, y, weights, kept = counted_rows(source, y, weights)
+        if partly is None:
+            whole, n_samples = source, len(y)
         classes, _ = encode_labels(y)
         if weights is not None or base.class_weight is not None:
             check_reader(base.classifier)
-        n_rows = check_count("n_subsample", self.n_subsample, cure="2000 is a fair number.")
         most = self._rows_per_sample(base, source.shape[1])
-        if settings.centers is None or settings.centers.is_exact_for(len(y)):
+        if settings.centers is None or settings.centers.is_exact_for(n_samples):
             # What the search comes to is a fit to all samples: better said before it than after.
             d = len(classes) - 1 if base.n_components is None else base.n_components
             # Which metric, and which copies, the search will tell.
-            check_room(source.X, d, len(classes), in_metric=False)
+            check_room(whole.X, d, len(classes), in_metric=False)
         searched = searched_samples(source, y, settings, n_rows, self.random_state, most)
         searched = self._counted(searched, weights, base.class_weight)
         plan = self._plan_of_splits(len(searched.y))
@@ -392,12 +420,16 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             if tried is not None:
                 base = clone(base).set_params(invariances=tried.best)
             choice = self._chosen(base, searched, splits, n_voters, len(classes), shown)
+            graph = None
+            if partly is not None:
+                choice, graph = self._smoothed(partly, choice, searched, splits, n_voters, shown)
             n_points = len(choice.table.points)
             LOGGER.info("%d grid points on %d splits: %s", n_points, choice.n_splits, choice.told())
             with in_search():
                 best = refit(with_params(clone(choice.base), choice.table.points[choice.index]))
                 others = voters(choice.base, choice.table, choice.others, refit)
-        for name, value in (_fitted([best, *others], choice) | _copied(best, tried)).items():
+        told = _fitted([best, *others], choice) | _copied(best, tried) | _tried_graph(graph)
+        for name, value in told.items():
             setattr(self, name, value)
         share_centers(self.voters_)
         return self
@@ -438,6 +470,31 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
                 score=score,
                 advance=advance,
                 counted=searched.counted,
+            )
+
+    def _smoothed(
+        self,
+        partly: PartlyLabeled,
+        choice: Choice,
+        searched: Searched,
+        splits: Sequence[Any],
+        n_voters: int,
+        shown: bool | None,
+    ) -> tuple[Choice, GraphChoice]:
+        """The choice once more, with the samples that have no label."""
+        with progress_bar(min(len(splits), GRAPH_SPLITS), "splits with all samples", shown) as advance:
+            return choose_smoothness(
+                partly,
+                choice,
+                searched.X,
+                searched.y,
+                splits,
+                keep=self.keep,
+                n_voters=n_voters,
+                most_rows=self.n_subsample,
+                score=code_scorer(self.scoring, np.unique(searched.y)),
+                random_state=self.random_state,
+                advance=advance,
             )
 
     def _rows_per_sample(self, base: NSSE, n_features: int) -> int:
@@ -666,6 +723,14 @@ def _fitted(voting: list[NSSE], choice: Choice) -> dict[str, Any]:
         "embedding_": best.embedding_,
         "classifier_": best.classifier_,
     }
+
+
+def _tried_graph(graph: GraphChoice | None) -> dict[str, Any]:
+    if graph is None:
+        return {"unlabeled_results_": {}}
+    means = graph.scores.mean(axis=1)
+    told = {"params": list(graph.points), "split_test_score": graph.scores, "mean_test_score": means}
+    return {"unlabeled_results_": told | {"gain": graph.gain}}
 
 
 def _copied(best: NSSE, tried: InvarianceChoice | None) -> dict[str, Any]:

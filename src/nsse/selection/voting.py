@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
-from nsse.certificates.votes import vote_chances
+from nsse.certificates.votes import vote_chances, winners
 from nsse.extensions import as_columns, knows_more
 from nsse.selection.points import with_params
 from nsse.selection.search import Scores
@@ -62,3 +62,9 @@ def vote_margins(voting: Sequence[Any], classes: NDArray[Any], X: Any) -> Any:
         return voting[0].decision_function(X)
     shares = vote_probabilities(voting, classes, X)
     return as_columns(shares, shares.argmax(axis=1))
+
+
+def transduced(voting: Sequence[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Labels of the training samples by the vote: all voters know those that samples have."""
+    votes = np.column_stack([np.searchsorted(classes, model.transduction_) for model in voting])
+    return np.asarray(classes[winners(votes)])

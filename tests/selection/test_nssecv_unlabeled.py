@@ -1,0 +1,154 @@
+"""NSSECV where some samples have no label: what is held out is labelled, and nothing is spoiled."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from conftest import blobs_of
+from nsse import NSSE, NSSECV
+from nsse.invariances import Noise
+from nsse.selection.unlabeled import KAPPAS, MOST_SPLITS
+
+X_ALL, Y_ALL = load_digits(return_X_y=True)
+
+
+def few_digits(n_labeled=5, n_samples=600):
+    some = np.random.default_rng(0).permutation(len(Y_ALL))[:n_samples]  # their order is by writers
+    X, y = X_ALL[some], Y_ALL[some]
+    few = np.full(n_samples, -1)
+    for c in range(10):
+        few[np.flatnonzero(y == c)[:n_labeled]] = c
+    return X, y, few
+
+
+@pytest.fixture(scope="module")
+def search():
+    X, _, few = few_digits()
+    return NSSECV(estimator=NSSE(unlabeled=-1)).fit(X, few)
+
+
+def test_smoothness_is_chosen_where_it_helps(search):
+    X, y, few = few_digits()
+    own = few >= 0
+    gain, error = search.unlabeled_results_["gain"]
+    assert gain > error > 0
+    assert search.best_params_["mu4"] > 0
+    supervised = NSSECV().fit(X[own], y[own])
+    wrong = np.mean(search.transduction_[~own] != y[~own])
+    assert wrong < 0.7 * np.mean(supervised.predict(X[~own]) != y[~own])
+    np.testing.assert_array_equal(search.transduction_[own], y[own])
+    np.testing.assert_array_equal(search.transduction_, np.where(own, y, search.predict(X)))
+
+
+def test_points_and_splits_are_told(search):
+    told = search.unlabeled_results_
+    assert told["params"][0]["mu4"] == 0.0
+    mean_size = 5.0
+    assert {point["mu4"] / mean_size for point in told["params"][1:]} == set(KAPPAS)
+    assert told["split_test_score"].shape == (len(told["params"]), MOST_SPLITS)
+    assert search.best_params_ in told["params"]
+    assert len(search.cv_results_["params"]) == len(told["params"])
+
+
+def test_the_scores_are_those_of_fits_in_which_labels_are_left_out(search):
+    """The regression is that of NSSE without L_w: its labels are those of fits, but for a few."""
+    X, y, few = few_digits()
+    own = np.flatnonzero(few >= 0)
+    from nsse.selection.quick import HELD_OUT, n_splits_for
+    from nsse.selection.splits import BalancedSplits
+
+    splits = list(BalancedSplits(n_splits_for(len(own)), HELD_OUT, 0).split(X[own], y[own]))
+    row = search.best_index_
+    point = search.unlabeled_results_["params"][row]
+    scores = search.unlabeled_results_["split_test_score"][row]
+    for (_, valid), told in zip(splits[:3], scores, strict=False):
+        hidden = few.copy()
+        hidden[own[valid]] = -1
+        model = NSSE(unlabeled=-1).set_params(**point)
+        shrunk = {name: point[name] * (1 - len(valid) / len(own)) for name in ("mu2", "mu4")}
+        model.set_params(**shrunk).fit(X, hidden)
+        right = np.mean(model.transduction_[own[valid]] == y[own[valid]])
+        assert right == pytest.approx(told, abs=0.11)
+
+
+def test_nothing_is_spoiled_where_neighbours_are_of_other_classes():
+    """Pairs of samples of both classes lie close together; a line between them tells the classes."""
+    rng = np.random.default_rng(0)
+    centre = 4.0 * rng.standard_normal((120, 6))
+    step = np.zeros(6)
+    step[0] = 0.3
+    X = np.concatenate([centre * (np.arange(6) > 0) + step, centre * (np.arange(6) > 0) - step])
+    y = np.repeat([0, 1], 120)
+    few = np.full(240, -1)
+    chosen = np.concatenate([np.arange(15), 120 + np.arange(15, 30)])
+    few[chosen] = y[chosen]
+    params = {"metric": "euclidean", "sigma": 2.0}
+    search = NSSECV(estimator=NSSE(unlabeled=-1, **params)).fit(X, few)
+    own = few >= 0
+    supervised = NSSECV(estimator=NSSE(**params)).fit(X[own], y[own])
+    assert search.best_estimator_.mu4 == 0.0
+    wrong = np.mean(search.transduction_[~own] != y[~own])
+    # 210 samples: one standard error of a share near a half is 0.035
+    assert wrong <= np.mean(supervised.predict(X[~own]) != y[~own]) + 0.035
+    spoiled = NSSE(unlabeled=-1, **params).fit(X, few)
+    assert np.mean(spoiled.transduction_[~own] != y[~own]) > wrong + 0.05
+
+
+def test_a_weight_that_is_given_stays():
+    X, _, few = few_digits(n_samples=300)
+    search = NSSECV(estimator=NSSE(unlabeled=-1, mu4=30.0), n_repeats=3).fit(X, few)
+    assert search.best_estimator_.mu4 == pytest.approx(30.0)
+    tried = {round(point["mu4"], 9) for point in search.unlabeled_results_["params"]}
+    assert tried == {0.0, 30.0}
+
+
+def test_what_the_estimator_says_is_kept():
+    X, _, few = few_digits(n_samples=300)
+    base = NSSE(unlabeled=-1, metric="euclidean", sigma=0.7, mu2=0.2)
+    search = NSSECV(estimator=base, n_repeats=3).fit(X, few)
+    for point in search.unlabeled_results_["params"]:
+        assert (point["metric"], point["sigma"], point["mu2"]) == ("euclidean", 0.7, pytest.approx(0.2))
+
+
+def test_with_landmarks_a_part_of_the_samples_decides():
+    X, y, few = few_digits(n_samples=700)
+    base = NSSE(unlabeled=-1, n_landmarks=150)
+    search = NSSECV(estimator=base, n_repeats=3, n_subsample=300).fit(X, few)
+    assert search.best_estimator_.n_landmarks_ == 150
+    assert search.transduction_.shape == (700,)
+    assert np.mean(search.transduction_ != y) < 0.12
+    cut = [(X[i : i + 200], few[i : i + 200]) for i in range(0, 700, 200)]
+    blocks = NSSECV(estimator=base, n_repeats=3, n_subsample=300).fit_blocks(cut)
+    assert blocks.best_params_ == search.best_params_
+    np.testing.assert_array_equal(blocks.transduction_, search.transduction_)
+
+
+def test_without_such_samples_it_is_the_supervised_search():
+    blobs = blobs_of((12, 12, 12), spread=1.0)
+    plain = NSSECV(n_repeats=3).fit(blobs.X, blobs.codes)
+    marked = NSSECV(estimator=NSSE(unlabeled=-1), n_repeats=3).fit(blobs.X, blobs.codes)
+    assert marked.best_params_ == plain.best_params_
+    assert marked.unlabeled_results_ == {}
+    np.testing.assert_array_equal(marked.predict_proba(blobs.X), plain.predict_proba(blobs.X))
+
+
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [
+        ({"search": "full"}, '`search` must be "quick" where some samples have no label'),
+        ({"param_grid": {"mu2": [0.1, 1.0]}}, '`search` must be "quick" where some samples have no'),
+        ({"invariances": [None, Noise(0.1)]}, "`invariances` must be None where some samples have no"),
+    ],
+)
+def test_what_is_not_searched(params, rule):
+    X, _, few = few_digits(n_samples=200)
+    search = NSSECV(estimator=NSSE(unlabeled=-1), **params)
+    with pytest.raises(ValueError, match=rule):
+        search.fit(X, few)
+    assert not hasattr(search, "best_params_")
+
+
+def test_all_samples_without_a_label():
+    X, _, _few = few_digits(n_samples=200)
+    with pytest.raises(ValueError, match="`y` must have labels"):
+        NSSECV(estimator=NSSE(unlabeled=-1)).fit(X, np.full(200, -1))
