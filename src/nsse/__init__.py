@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         IsoKRR,
         MReg,
         ScaleAtBoundWarning,
+        SemiRBF,
         WithinMetric,
     )
     from nsse.exports import load, save, to_onnx
@@ -42,6 +43,7 @@ __all__ = [
     "IsoKRR",
     "MReg",
     "ScaleAtBoundWarning",
+    "SemiRBF",
     "WithinMetric",
     "__version__",
     "load",

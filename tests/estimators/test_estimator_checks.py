@@ -18,6 +18,7 @@ ESTIMATORS = [
     nsse.NSSE(sigma=1.0, n_neighbors=None, n_landmarks="auto"),
     nsse.NSSE(n_landmarks=5),
     nsse.NSSE.as_published(),
+    nsse.NSSE(unlabeled=None, mu4=1.0),
     nsse.NSSECV({"n_components": [1, None], "sigma": [0.5]}, n_repeats=1),
     nsse.NSSECV(n_repeats=2, n_voters=2),
     nsse.LFDA(),
@@ -33,6 +34,7 @@ ESTIMATORS = [
     nsse.NYS(),
     nsse.NYS(sigma=1.0, n_neighbors=15, classifier=LogisticRegression(C=1e3)),
     nsse.SPE(),
+    nsse.SemiRBF(),
     nsse.WithinMetric(),
     nsse.WithinMetric(0.1, n_neighbors=None),
 ]

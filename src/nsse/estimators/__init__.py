@@ -8,6 +8,7 @@ from nsse.estimators._mreg import MReg
 from nsse.estimators._nsse import NSSE
 from nsse.estimators._nys import NYS
 from nsse.estimators._selective import SelectivePredictor
+from nsse.estimators._semi_rbf import SemiRBF
 from nsse.estimators._spe import SPE
 from nsse.estimators._suplap import SUPLAP
 from nsse.estimators._warnings import (
@@ -31,5 +32,6 @@ __all__ = [
     "MReg",
     "ScaleAtBoundWarning",
     "SelectivePredictor",
+    "SemiRBF",
     "WithinMetric",
 ]

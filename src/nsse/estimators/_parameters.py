@@ -130,3 +130,12 @@ def check_classifier(
             value,
             "A regressor gives values between the labels: take a classifier of the same kind.",
         )
+
+
+def check_marker(value: Any) -> Any:
+    """None, or what a label can be: a string or a number."""
+    is_label = isinstance(value, str | Real) and value == value  # as NaN does not
+    if value is None or is_label:
+        return value
+    cure = "None, the default, takes every value of `y` for a label."
+    raise rule_error("unlabeled", "be None or the value that marks samples without a label", value, cure)

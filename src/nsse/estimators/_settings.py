@@ -15,6 +15,7 @@ from nsse.estimators._parameters import (
     check_classifier,
     check_count,
     check_length_unit,
+    check_marker,
     check_number,
     check_optional,
     check_optional_count,
@@ -122,20 +123,11 @@ def check_settings(model: Any) -> Settings:
         normalization=check_choice("normalization", model.normalization, ("samples", "classes")),
         embedding_scale=check_choice("embedding_scale", model.embedding_scale, ("orthonormal", "unit")),
         invariances=_check_invariances(model),
-        unlabeled=_check_marker(model.unlabeled),
+        unlabeled=check_marker(model.unlabeled),
         mu4=None
         if model.mu4 is None
         else check_number("mu4", model.mu4, cure="0 switches the graph of all samples off."),
     )
-
-
-def _check_marker(value: Any) -> Any:
-    """None, or what a label can be: a string or a number."""
-    is_label = isinstance(value, str | Real) and value == value  # as NaN does not
-    if value is None or is_label:
-        return value
-    cure = "None, the default, takes every value of `y` for a label."
-    raise rule_error("unlabeled", "be None or the value that marks samples without a label", value, cure)
 
 
 def _check_invariances(model: Any) -> Any:

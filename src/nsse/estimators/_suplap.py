@@ -154,14 +154,15 @@ class SUPLAP(DirectClassifier, GaussianMapClassifier):
 
     def _check_parameters(self) -> None:
         check_number("mu", self.mu, cure="0 switches the separation of classes off.")
-        _check_neighbors("n_neighbors", self.n_neighbors)
-        _check_neighbors("n_neighbors_between", self.n_neighbors_between)
+        check_neighbors("n_neighbors", self.n_neighbors)
+        check_neighbors("n_neighbors_between", self.n_neighbors_between)
         check_optional("beta", self.beta)
         check_number("sigma", self.sigma, positive=True, cure="1.0 is the unit of length.")
         check_number("ridge", self.ridge, cure="1e-10 is small enough to interpolate.")
 
 
-def _check_neighbors(name: str, value: Any) -> None:
+def check_neighbors(name: str, value: Any) -> None:
+    """A number of neighbours, "adaptive", or None."""
     if isinstance(value, str):
         check_choice(name, value, ("adaptive",))
     elif value is not None:
