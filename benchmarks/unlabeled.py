@@ -222,21 +222,21 @@ METHODS: dict[str, Callable[[Drawn], tuple[Any, Any, str]]] = {
     "NSSE, labelled alone": supervised(tuned=False),
     "LabelSpreading": searched(
         LabelSpreading(kernel="knn", max_iter=1000),
-        {"n_neighbors": [3, 5, 7, 10], "alpha": [0.2, 0.8, 0.99]},
+        {"n_neighbors": [3, 5, 7], "alpha": [0.2, 0.8, 0.99]},
         is_cubic=False,
     ),
     "self-training SVM": searched(
-        SelfTrainingClassifier(SoftSVC(), criterion="k_best", k_best=100, max_iter=30),
-        {"estimator__C": [10.0, 100.0], "estimator__factor": [0.3, 1.0, 3.0]},
+        SelfTrainingClassifier(SoftSVC(), criterion="k_best", k_best=400, max_iter=30),
+        {"estimator__C": [10.0, 100.0], "estimator__factor": [1.0, 3.0]},
         is_cubic=True,
     ),
     "MReg": searched(
         MReg(unlabeled=NONE),
-        {"sigma": [0.5, 1.0], "gamma_A": [1e-6, 1e-4], "gamma_I": [1.0, 100.0], "n_neighbors": [3, 7]},
+        {"sigma": [0.5, 1.0], "gamma_I": [1.0, 100.0], "n_neighbors": [3, 7]},
         is_cubic=True,
     ),
     "SemiRBF": searched(
-        SemiRBF(unlabeled=NONE), {"sigma": [0.3, 0.6, 1.0], "ridge": [1e-3, 1e-1]}, is_cubic=True
+        SemiRBF(unlabeled=NONE, n_rounds=5), {"sigma": [0.3, 1.0], "ridge": [1e-3, 1e-1]}, is_cubic=True
     ),
 }
 

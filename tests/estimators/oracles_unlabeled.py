@@ -7,14 +7,14 @@ from scipy.linalg import eigh
 
 
 def neighbor_weights(X, k):
-    """W_ij = exp(−‖x_i − x_j‖²/β) where j is one of the k nearest of i or i of j; β their mean."""
+    """W_ij = exp(−‖x_i − x_j‖²/β) where j is one of the k nearest of i or i of j; β half their mean."""
     N = len(X)
     d2 = np.array([[float(np.sum((a - b) ** 2)) for b in X] for a in X])
     pairs = []
     for i in range(N):
         others = sorted((j for j in range(N) if j != i), key=lambda j: d2[i, j])
         pairs += [(i, j) for j in others[:k]]
-    beta = np.mean([d2[i, j] for i, j in pairs])
+    beta = np.mean([d2[i, j] for i, j in pairs]) / 2
     W = np.zeros((N, N))
     for i, j in pairs:
         W[i, j] = W[j, i] = np.exp(-d2[i, j] / beta)

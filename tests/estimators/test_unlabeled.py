@@ -9,8 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from conftest import blobs_of
 from nsse import NSSE
-from nsse.graphs import PartlyLabeledGraph, ShiftedGraph, gaussian_affinity
-from nsse.graphs.unsupervised import neighbor_affinity
+from nsse.graphs import PartlyLabeledGraph, ShiftedGraph, all_rows_affinity, gaussian_affinity
 from nsse.kernels import squared_distances
 from nsse.landmarks.smoothness import neighbor_graph
 from nsse.solvers import Objective, Problem, solve_pencil
@@ -168,7 +167,7 @@ def test_the_temperature_is_that_of_labels_left_out(counts):
 def test_neighbours_by_panels_are_those_of_all_distances():
     X, _ = DIGITS
     X = X[:600].astype(np.float64)
-    W = neighbor_affinity(squared_distances(X), 3, None)
+    W = all_rows_affinity(squared_distances(X), 3)
     by_panels = neighbor_graph(X, 3)
     assert abs(W - by_panels).max() < 1e-12
     sparse_rows = neighbor_graph(sparse.csr_array(X), 3)
@@ -185,7 +184,7 @@ def test_the_root_is_that_of_s(weighted):
     D2 = squared_distances(X)
     own = gaussian_affinity(D2[:5, :5], codes, 2, None, weights)
     labeled = ShiftedGraph.from_affinity(own, codes, 0.8, 0.5, weights)
-    graph = PartlyLabeledGraph.of(labeled, neighbor_affinity(D2, 3, None), 1.7)
+    graph = PartlyLabeledGraph.of(labeled, all_rows_affinity(D2, 3), 1.7)
     A = rng.standard_normal((len(X), len(X)))
     root = graph.root_times(np.eye(len(X)))
     np.testing.assert_allclose(root.T @ root, graph.apply(np.eye(len(X))), atol=1e-10)
@@ -203,7 +202,7 @@ def test_the_slope_is_that_of_the_objective():
     n = len(codes)
     own = gaussian_affinity(D2[:n, :n], codes, 2)
     graph = PartlyLabeledGraph.of(
-        ShiftedGraph.from_affinity(own, codes, 1.0, 0.3), neighbor_affinity(D2, 3, None), 2.0
+        ShiftedGraph.from_affinity(own, codes, 1.0, 0.3), all_rows_affinity(D2, 3), 2.0
     )
     problem = Problem(D2, graph, Objective(1.0, 0.1, 0.2, 2, "classes"))
     h = 1e-4

@@ -36,15 +36,35 @@ def read_labelled(
     if standardize and images:
         cure = "Leave it out: --unit-norm is what images have."
         raise rule_error("--standardize", "be left out for images", True, cure)
-    noun, n_classes = "images" if images else "samples", len(set(inputs.y.tolist()))  # type: ignore[union-attr]
-    screen.say(f"Read {data}: {len(inputs.X)} {noun} in {n_classes} classes, {inputs.preparation}.")
+    noun, labelled = "images" if images else "samples", inputs.is_labelled
+    n_classes = len(set(inputs.y[labelled].tolist()))  # type: ignore[index]
+    without = "" if labelled.all() else f", {int((~labelled).sum())} of them without a label"
+    screen.say(
+        f"Read {data}: {len(inputs.X)} {noun} in {n_classes} classes{without}, {inputs.preparation}."
+    )
     for note in inputs.notes:
         screen.say(note)
-    if images:
+    if images and inputs.unlabeled is None:
         _advise_colour(data, inputs, screen)
-    elif not standardize:
+    elif not images and not standardize:
         _advise_scaling(inputs.X, screen)
     return inputs
+
+
+def with_unlabelled(
+    inputs: Inputs, path: Path, screen: Screen, *, ignore: list[str] | None, skip_broken: bool
+) -> Inputs:
+    """The samples and, below them, more of their kind without labels; labels there are not read."""
+    from nsse.datasets import joined, load_inputs_like
+
+    with screen.busy(f"Reading {path}"), typed({**DATA, "path": "--unlabeled"}):
+        more = load_inputs_like(
+            path, inputs.preparation, labelled=False, ignore=ignore or (), skip_broken=skip_broken
+        )
+    screen.say(f"Read {path}: {len(more.X)} without labels.")
+    for note in more.notes:
+        screen.say(note)
+    return joined(inputs, more)
 
 
 def _advise_scaling(X: Any, screen: Screen) -> None:

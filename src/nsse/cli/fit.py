@@ -11,7 +11,7 @@ import typer
 
 from nsse._errors import rule_error
 from nsse._machine import available_memory
-from nsse.cli.data import read_labelled
+from nsse.cli.data import read_labelled, with_unlabelled
 from nsse.cli.files import bytes_of, check_out, size_of
 from nsse.cli.options import (
     SIZE,
@@ -80,6 +80,21 @@ def fit(
             "mirror, brightness, with commas; or auto: what helps on images held out, if anything.",
         ),
     ] = None,
+    unlabeled: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MORE",
+            help="More samples of the kind of DATA, without labels: the map is learned from them too.",
+        ),
+    ] = None,
+    unlabeled_label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help='What stands in DATA in the place of a label where there is none: "" is an empty '
+            "entry; of images the sub-folder of those.",
+        ),
+    ] = None,
     standardize: Standardize = False,
     ignore: Ignore = None,
     id: Id = None,
@@ -99,7 +114,7 @@ def fit(
     averaged to --size. Columns of text in a table become categories. All of it is kept in the model.
     """
     with running(as_json) as screen:
-        check_out(out, read=[data])
+        check_out(out, read=[data] if unlabeled is None else [data, unlabeled])
         given = {"n_components": n_components, "sigma": sigma, **_metric(metric, shrinkage)}
         settings = _settings(given, landmarks, seed)
         words = _words(augment)
@@ -117,7 +132,12 @@ def fit(
             unit_norm=unit_norm,
             colour=colour,
             skip_broken=skip_broken,
+            unlabeled=unlabeled_label,
         )
+        if unlabeled is not None:
+            inputs = with_unlabelled(inputs, unlabeled, screen, ignore=ignore, skip_broken=skip_broken)
+        if inputs.unlabeled is not None:
+            settings |= {"unlabeled": inputs.unlabeled}
         sets = _sets(words, inputs)
         largest = max(sets, key=lambda views: 0 if views is None else views.n_copies)
         with typed(FIT):
@@ -190,7 +210,10 @@ def _compared(settings: dict[str, Any], inputs: Inputs, sets: list[Any], seed: i
     from nsse.estimators import NSSE
     from nsse.selection import choose_invariances
 
-    return choose_invariances(NSSE(**settings), inputs.X, inputs.y, sets, random_state=seed)
+    # On labelled samples alone: what is held out must have a label.
+    X, y = (rows[inputs.is_labelled] for rows in (inputs.X, inputs.y))  # type: ignore[index]
+    plain = NSSE(**settings | {"unlabeled": None})
+    return choose_invariances(plain, X, y, sets, random_state=seed)
 
 
 def _settings(given: dict[str, Any], landmarks: str | None, seed: int) -> dict[str, Any]:
@@ -227,7 +250,7 @@ def _check_memory(model: Any, inputs: Inputs) -> None:
     """An exact fit of too many samples would be killed without a word."""
     from nsse.certificates import opened
 
-    n_classes = len(set(inputs.y.tolist()))  # type: ignore[union-attr]
+    n_classes = len(set(inputs.y[inputs.is_labelled].tolist()))  # type: ignore[index]
     needed = opened(model)[1].estimate_memory(*inputs.X.shape, n_classes)
     room = available_memory()
     if room is not None and needed > room:
@@ -281,6 +304,16 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path,
             "n_splits": last.n_splits_,
         }
         screen.say(_chosen(best, in_medians, last))
+    if inputs.unlabeled is not None:
+        screen.result["unlabelled"] = about = _about_unlabelled(model, best, inputs)
+        if last is not best:
+            gain = last.unlabeled_results_["gain"]
+            about |= {"gain": gain[0], "gain_error": gain[1]}
+            screen.say(_smoothed(best, gain, last.unlabeled_results_["split_test_score"].shape[1]))
+        screen.say(
+            f"{about['n']} of {len(inputs.X)} samples had no label: they were given one, with a "
+            f"median probability of {about['median_probability']:.2f}."
+        )
     k = best.n_copies_
     copies = f" to {len(inputs.X)} images and {k} cop{'y' if k == 1 else 'ies'} of each" if k else ""
     screen.say(
@@ -288,6 +321,25 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path,
         f"{seconds:.1f} s."
     )
     screen.say(f"Wrote {out}, {size_of(out)}.")
+
+
+def _about_unlabelled(model: Any, best: Any, inputs: Inputs) -> dict[str, Any]:
+    """How many there are, how much they weigh, and how sure the labels are that they were given."""
+    hidden = ~inputs.is_labelled
+    chances = model.predict_proba(inputs.X[hidden]).max(axis=1)
+    middle = sorted(chances.tolist())[len(chances) // 2]
+    return {"n": int(hidden.sum()), "mu4": best.mu4, "median_probability": middle}
+
+
+def _smoothed(best: Any, gain: tuple[float, float], n_splits: int) -> str:
+    """Whether samples without a label helped, in words."""
+    by = f"{100 * abs(gain[0]):.1f} ± {100 * gain[1]:.1f} points"
+    where = f"on {n_splits} validation split{'s' * (n_splits != 1)}"
+    if best.mu4 == 0:
+        change = "falls" if gain[0] > 0 else "rises"
+        return f"Chose no smoothness along samples without a label: the error {change} by {by} {where}."
+    chosen = f"Chose smoothness along samples without a label, mu4 = {best.mu4:.3g}"
+    return f"{chosen}: the error falls by {by} {where}."
 
 
 def _gain(gain: tuple[float, float], n_splits: int) -> dict[str, Any]:

@@ -26,6 +26,7 @@ DATA: Words = {
     'impute="median"': "--impute median",
     "category": "--category",
     "feature": "--feature",
+    "unlabeled": "--unlabeled-label",
 }
 # Medians of all samples would be known to those that are to be tested on.
 BENCH: Words = {**DATA, 'impute="median"': "nsse fit --impute median"}
@@ -39,6 +40,7 @@ FIT: Words = {
     "shrinkage": "--shrinkage",
     "n_landmarks": "--landmarks",
     "invariances": "--augment",
+    "unlabeled": "--unlabeled-label",
     "shape": "--size",
 }
 PAGE: Words = {"path": "--out", "model": "MODEL", "samples.y": "DATA"}

@@ -16,6 +16,7 @@ The map of this package, in the order of the imports:
 - ``_preparation``: what was done to samples, as a value that travels with a model;
 - ``_tables``, ``_arrays``: CSV and Parquet; NumPy's files;
 - ``_columns``: columns of a table -> features: numbers, categories, medians for gaps; labels, names;
+- ``_unlabeled``: rows without a label, marked by a value that no label is;
 - ``_inputs``: samples from any of these, and more of them for a model that was fitted;
 - ``_colour``: whether colour tells classes apart that grey does not.
 
@@ -37,6 +38,7 @@ from nsse.datasets._preparation import (
     TablePreparation,
     check_preparation,
 )
+from nsse.datasets._unlabeled import joined
 from nsse.datasets._write import write_images
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "cache_home",
     "check_preparation",
     "colour_gain",
+    "joined",
     "known_datasets",
     "load_dataset",
     "load_image_folder",

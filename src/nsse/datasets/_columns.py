@@ -101,12 +101,24 @@ def _about_filled(filled: dict[str, int], categories: dict[str, tuple[str, ...]]
 
 def labels_of(table: Table, name: str) -> NDArray[Any]:
     """Whole numbers where all labels are such, text otherwise: a file and its half give the same."""
-    texts = _texts(table, name).to_list()
-    missing = [row for row, text in enumerate(texts) if not text]
+    return some_labels_of(table, name, None)[1]
+
+
+def some_labels_of(
+    table: Table, name: str, unlabeled: str | None
+) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+    """Which rows have an entry in the place of a label that says they have none, and the others' labels.
+
+    None: no entry says so, and an empty one is refused.
+    """
+    texts = [text or "" for text in _texts(table, name).to_list()]
+    hidden = np.array([unlabeled is not None and text == unlabeled.strip() for text in texts])
+    missing = [row for row, text in enumerate(texts) if not text and not hidden[row]]
     if missing:
         raise _missing(table.path, name, missing)
-    whole = all(_WHOLE.fullmatch(text) for text in texts)
-    return np.array([int(text) for text in texts] if whole else texts)
+    kept = [text for text, is_hidden in zip(texts, hidden, strict=True) if not is_hidden]
+    whole = all(_WHOLE.fullmatch(text) for text in kept)
+    return hidden, np.array([int(text) for text in kept] if whole else kept)
 
 
 def names_of(table: Table, name: str) -> list[str]:

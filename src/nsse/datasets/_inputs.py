@@ -22,12 +22,14 @@ from nsse.datasets._columns import (
     learned,
     names_of,
     prepared,
+    some_labels_of,
 )
 from nsse.datasets._folder import PICTURES, has_folders, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Size, unit_rows
 from nsse.datasets._load import checked_size
 from nsse.datasets._preparation import ArrayPreparation, ImagePreparation, Preparation, TablePreparation
 from nsse.datasets._tables import PARQUET, TEXT, Table, read_table
+from nsse.datasets._unlabeled import check_found, marked, with_marks
 
 KINDS: dict[str, type[Preparation]] = (
     dict.fromkeys((*TEXT, *PARQUET), TablePreparation)
@@ -54,6 +56,8 @@ class Inputs:
     notes : tuple of str
         Sentences on what a reader of the file should know: how it was written, which files were left
         out, which columns hold categories, what was filled in.
+    unlabeled : int, str or None
+        What rows without a label have in ``y``, where there are any: a value that no label is.
     """
 
     X: NDArray[Any]
@@ -61,6 +65,14 @@ class Inputs:
     names: list[str] | None
     preparation: Preparation
     notes: tuple[str, ...] = ()
+    unlabeled: Any = None
+
+    @property
+    def is_labelled(self) -> NDArray[np.bool_]:
+        """Which rows have a label."""
+        if self.unlabeled is None:
+            return np.full(len(self.X), self.y is not None)
+        return np.asarray(self.y != self.unlabeled)
 
 
 def load_inputs(
@@ -76,6 +88,7 @@ def load_inputs(
     impute: str | None = None,
     category: Iterable[str] = (),
     feature: Iterable[str] = (),
+    unlabeled: str | None = None,
 ) -> Inputs:
     r"""Load labelled samples to learn from.
 
@@ -112,6 +125,10 @@ def load_inputs(
     feature : iterable of str, default=()
         Columns of a table that are features although they look like ids: distinct whole numbers under a
         name such as ``sample_id``, which are refused otherwise.
+    unlabeled : str, default=None
+        What stands in the place of a label, as it is written, where there is none: "" for an empty
+        entry of a table. Of images the sub-folder of those that have none. None: every row has a
+        label, and an empty one is refused.
 
     Returns
     -------
@@ -138,10 +155,12 @@ def load_inputs(
     if kind is ImagePreparation:
         _check_no_label(label)
         found = read_folder(source, checked_size(size), colour=colour, skip_broken=skip_broken)
-        return _images(source, found, unit_norm)
+        pictures = _images(source, found, unit_norm)
+        return pictures if unlabeled is None else _checked(marked(pictures, unlabeled), source)
     if kind is ArrayPreparation:
         X, y = read_arrays(source, label)
-        return _checked(Inputs(X, y, None, ArrayPreparation(X.shape[1])), source)
+        arrays = Inputs(X, y, None, ArrayPreparation(X.shape[1]))
+        return _checked(arrays if unlabeled is None else marked(arrays, unlabeled), source)
     table = read_table(source)
     check_label(table, label)
     known = TablePreparation((), label, tuple(ignore), id)
@@ -150,7 +169,9 @@ def load_inputs(
     found_out = learned(
         table, known, impute=impute is not None, category=tuple(category), feature=tuple(feature)
     )
-    rows = _rows(table, found_out, labelled=True)
+    rows = _rows(table, found_out, labelled=unlabeled is None)
+    if unlabeled is not None:
+        rows = _partly_labelled(table, rows, label, unlabeled)
     return _checked(replace(rows, notes=rows.notes + _about_categories(found_out)), source)
 
 
@@ -246,6 +267,15 @@ def _rows(table: Table, known: TablePreparation, *, labelled: bool | None) -> In
     return Inputs(X, y, names, known, (table.note,) * bool(table.note) + filled)
 
 
+def _partly_labelled(table: Table, rows: Inputs, label: str | None, unlabeled: str) -> Inputs:
+    """With the labels of those rows that have one."""
+    hidden, labels = some_labels_of(table, str(label), unlabeled)
+    check_found(unlabeled, int(hidden.sum()), len(hidden))
+    y = np.empty(len(hidden), dtype=labels.dtype)
+    y[~hidden] = labels
+    return with_marks(replace(rows, y=y), hidden)
+
+
 def _about_categories(known: TablePreparation) -> tuple[str, ...]:
     if not known.categories:
         return ()
@@ -315,7 +345,8 @@ def _about_left_out(home: Path, found: ImageSet) -> tuple[str, ...]:
 
 def _checked(inputs: Inputs, source: Path) -> Inputs:
     """Labels that can be learned from."""
-    classes, counts = np.unique(np.asarray(inputs.y), return_counts=True)
+    labels = np.asarray(inputs.y)[inputs.is_labelled]
+    classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2:
         got = f"{classes[0]!s} for all {counts[0]} samples of {source}"
         cure = "Name another column, or add classes."

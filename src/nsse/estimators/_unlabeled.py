@@ -52,8 +52,7 @@ from nsse.estimators._rows import weighted_rows
 from nsse.estimators._settings import Settings
 from nsse.estimators._weights import check_reader, with_classes
 from nsse.extensions import ClassScores, NearestSample, fitted_temperature
-from nsse.graphs import GRAPH_NEIGHBORS, PartlyLabeledGraph, ShiftedGraph
-from nsse.graphs.unsupervised import neighbor_affinity
+from nsse.graphs import GRAPH_NEIGHBORS, PartlyLabeledGraph, ShiftedGraph, all_rows_affinity
 from nsse.kernels import median_distance
 from nsse.landmarks import (
     ArrayRows,
@@ -258,7 +257,7 @@ def _posed(partly: _Rows, near: Any) -> Posed:
     centring = objective.centring(counted(codes, weights), int(codes.max()) + 1)
     own_W = rule(among, codes, np.arange(n_own))
     labeled = ShiftedGraph.from_affinity(own_W, codes, objective.mu1, centring, weights)
-    W = neighbor_affinity(D2, partly.n_neighbors, None)
+    W = all_rows_affinity(D2, partly.n_neighbors)
     return Posed(Problem(D2, PartlyLabeledGraph.of(labeled, W, partly.mu4), objective), order, unit)
 
 

@@ -30,7 +30,9 @@ from nsse.graphs.partly_labeled import (
     GRAPH_NEIGHBORS,
     PartlyLabeledGraph,
     RowGraph,
+    all_rows_affinity,
     mean_degree_laplacian,
+    neighbor_weights,
 )
 from nsse.graphs.shifted import ShiftedGraph, class_slices
 from nsse.graphs.within_class import check_affinity, degrees, gaussian_affinity, laplacian
@@ -44,6 +46,7 @@ __all__ = [
     "ScatterSum",
     "ShiftedGraph",
     "WithinScatter",
+    "all_rows_affinity",
     "between_class_laplacian",
     "between_class_scatter",
     "check_affinity",
@@ -61,6 +64,7 @@ __all__ = [
     "mean_degree_laplacian",
     "nearest",
     "nearest_columns",
+    "neighbor_weights",
     "squared_radii",
     "symmetric_graph",
     "tie_share",

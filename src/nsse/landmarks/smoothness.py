@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from sklearn.utils.extmath import row_norms
 
 from nsse._threads import in_parallel, one_blas_thread
-from nsse.graphs import mean_degree_laplacian, nearest_columns, symmetric_graph
+from nsse.graphs import mean_degree_laplacian, nearest_columns, neighbor_weights, symmetric_graph
 from nsse.kernels import KernelRows, squared_distances_between
 from nsse.landmarks.moments import add_products
 from nsse.landmarks.sources import RowSource
@@ -63,10 +63,7 @@ class Smoothness:
 
 
 def neighbor_graph(rows: Any, n_neighbors: int) -> sparse.csr_array:
-    """The Gaussian graph of rows, each joined to its nearest ones; β is the mean squared edge.
-
-    As `nsse.graphs.unsupervised.neighbor_affinity` has it from all distances at once.
-    """
+    """`all_rows_affinity` of rows, of which no more than a panel of distances is held at a time."""
     N, norms = rows.shape[0], row_norms(rows, squared=True)
     starts = list(range(0, N, PANEL))
     found: list[Any] = [None] * len(starts)
@@ -80,9 +77,7 @@ def neighbor_graph(rows: Any, n_neighbors: int) -> sparse.csr_array:
 
     in_parallel(fill, range(len(starts)), N * N)
     origin, other, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    mean = float(lengths.mean()) if lengths.size else 0.0
-    width = mean if mean > 0 else 1.0  # duplicates only
-    return symmetric_graph(origin, other, np.exp(-lengths / width), N)
+    return symmetric_graph(origin, other, neighbor_weights(lengths), N)
 
 
 def add_smoothness(L: Any, rows: Any, kernel: KernelRows, sigma: float, out: Floats) -> None:

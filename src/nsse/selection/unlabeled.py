@@ -26,9 +26,8 @@ from nsse._threads import one_blas_thread
 from nsse.estimators._settings import RELEVANCE, SHRINKAGE, Settings
 from nsse.estimators._unlabeled import check_partly, labeled_rows
 from nsse.estimators._within_metric import contraction
-from nsse.graphs import GRAPH_NEIGHBORS, mean_degree_laplacian
+from nsse.graphs import GRAPH_NEIGHBORS, all_rows_affinity, mean_degree_laplacian
 from nsse.graphs.relevance import feature_weights
-from nsse.graphs.unsupervised import neighbor_affinity
 from nsse.kernels import gaussian, median_distance, squared_distances
 from nsse.landmarks import ArrayRows, scatter_of
 from nsse.selection.choosing import Choice, fixed_params
@@ -253,7 +252,7 @@ class _Trial:
         D2 = squared_distances(near)
         n = len(train)
         unit = median_distance(D2[:n, :n]) if D2[:n, :n].any() else 1.0
-        L = mean_degree_laplacian(neighbor_affinity(D2, GRAPH_NEIGHBORS, None))
+        L = mean_degree_laplacian(all_rows_affinity(D2, GRAPH_NEIGHBORS))
         K = gaussian(D2, sigma * unit)
         return K, K @ (L @ K)
 

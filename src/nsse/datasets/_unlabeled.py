@@ -1,0 +1,68 @@
+"""Rows without a label, among others or from elsewhere: marked by a value that no label is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse._errors import rule_error
+
+if TYPE_CHECKING:
+    from nsse.datasets._inputs import Inputs
+
+
+def marker_for(labels: NDArray[Any]) -> Any:
+    """What marks rows without a label beside these: -1 or less for whole numbers, no text for text."""
+    if labels.dtype.kind in "biu":
+        least = int(labels.min(initial=0))
+        return -1 if least >= 0 or -1 not in labels else least - 1
+    if labels.dtype.kind == "f":
+        return float(min(labels.min(initial=0.0), 0.0) - 1.0)
+    return ""
+
+
+def marked(inputs: Inputs, name: str) -> Inputs:
+    """Inputs whose rows of one label, as it is written, are taken for rows without any."""
+    assert inputs.y is not None
+    hidden = inputs.y.astype(str) == name
+    check_found(name, int(hidden.sum()), len(hidden))
+    return with_marks(inputs, hidden)
+
+
+def check_found(name: str, n_found: int, n_rows: int) -> None:
+    """Refuse a mark that no row has, or all of them."""
+    if n_found == 0 or n_found == n_rows:
+        got = f"{name!r}, which {'no row' if n_found == 0 else 'every row'} has"
+        cure = 'Write it as the labels are written; "" is an empty entry.'
+        raise rule_error("unlabeled", "be the entry of some rows in the place of a label", got, cure)
+
+
+def with_marks(inputs: Inputs, hidden: NDArray[np.bool_]) -> Inputs:
+    """The same with the mark in the place of some labels."""
+    assert inputs.y is not None
+    labels = inputs.y[~hidden]
+    marker = marker_for(labels)
+    y = np.empty(len(hidden), dtype=np.result_type(labels, np.asarray(marker)))
+    y[hidden], y[~hidden] = marker, labels
+    return replace(inputs, y=y, unlabeled=marker)
+
+
+def joined(labelled: Inputs, others: Inputs) -> Inputs:
+    """Labelled rows, some of which may lack their label, and below them rows that have none."""
+    assert labelled.y is not None
+    labels = labelled.y if labelled.unlabeled is None else labelled.y[labelled.y != labelled.unlabeled]
+    marker = marker_for(labels) if labelled.unlabeled is None else labelled.unlabeled
+    more = np.full(len(others.X), marker)
+    names = None
+    if labelled.names is not None and others.names is not None:
+        names = [*labelled.names, *others.names]
+    return replace(
+        labelled,
+        X=np.concatenate([labelled.X, others.X]),
+        y=np.concatenate([labelled.y, more]),
+        names=names,
+        unlabeled=marker,
+    )
