@@ -239,7 +239,10 @@ def _training_samples(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     if labels is not None and centers is not None and len(labels) == len(points):
         atol = 1e-4 * float(np.abs(points).max())
         if np.allclose(expansion_of(model)(centers), points, rtol=0.0, atol=atol):
-            return centers, labels
+            own = getattr(
+                model, "is_labeled_", slice(None)
+            )  # of labels that were given nothing is known
+            return centers[own], labels[own]
     raise rule_error(
         "X_train",
         "be given for this model, which does not remember it",

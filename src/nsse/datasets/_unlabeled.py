@@ -51,7 +51,33 @@ def with_marks(inputs: Inputs, hidden: NDArray[np.bool_]) -> Inputs:
 
 
 def joined(labelled: Inputs, others: Inputs) -> Inputs:
-    """Labelled rows, some of which may lack their label, and below them rows that have none."""
+    """Labelled rows, some of which may lack their label, and below them rows that have none.
+
+    Parameters
+    ----------
+    labelled : Inputs
+        With labels.
+    others : Inputs
+        Of the same kind, as `load_inputs_like` gives them; their labels are not read.
+
+    Returns
+    -------
+    Inputs
+        Of all rows; ``unlabeled`` is what those without a label have in ``y``.
+
+    See Also
+    --------
+    load_inputs_like : More samples of a kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.datasets import ArrayPreparation, Inputs, joined
+    >>> kind = ArrayPreparation(2)
+    >>> own = Inputs(np.zeros((2, 2)), np.array([0, 1]), None, kind)
+    >>> joined(own, Inputs(np.ones((3, 2)), None, None, kind)).y
+    array([ 0,  1, -1, -1, -1])
+    """
     assert labelled.y is not None
     labels = labelled.y if labelled.unlabeled is None else labelled.y[labelled.y != labelled.unlabeled]
     marker = marker_for(labels) if labelled.unlabeled is None else labelled.unlabeled

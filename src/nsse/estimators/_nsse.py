@@ -223,6 +223,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         Labels.
     labels_ : ndarray of shape (n_samples,)
         Labels of the training samples; `unlabeled` where there is none.
+    is_labeled_ : ndarray of shape (n_samples,)
+        Which of them had a label.
     transduction_ : ndarray of shape (n_samples,)
         Labels of all training samples: those they have, or those that they are given by the classifier.
     classifier_ : classifier
@@ -479,6 +481,12 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
             return self.classes_[self._codes]
         marker = np.asarray([self.unlabeled]).astype(self.classes_.dtype)
         return np.where(self._is_labeled, self.classes_[self._codes], marker)
+
+    @property
+    def is_labeled_(self) -> Any:
+        """Which training samples had a label, row by row of `embedding_`."""
+        mask = getattr(self, "_is_labeled", None)
+        return np.ones(len(self.embedding_), dtype=bool) if mask is None else mask
 
     @property
     def transduction_(self) -> Any:

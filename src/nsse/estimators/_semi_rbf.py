@@ -79,6 +79,11 @@ class SemiRBF(GaussianMapClassifier):
     -----
     O(N³) time for each round and O(N²) memory.
 
+    See Also
+    --------
+    SUPLAP : The same without samples that have no label.
+    NSSE : Learns map and embedding together, from both kinds of samples.
+
     References
     ----------
     .. [1] E. Vural and C. Guillemot, "Out-of-sample generalizations for supervised manifold learning

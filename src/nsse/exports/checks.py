@@ -122,6 +122,9 @@ def _check_gaussian(model: Any) -> None:
     _require(n_copies == 0 or _is_count(n_copies, MOST_COPIES), "a number of copies that is none")
     codes, N = getattr(model, "_codes", None), len(model.embedding_)
     _require(codes is None or _are_codes(codes, N, len(model.classes_)), "labels of other classes")
+    mask = getattr(model, "_is_labeled", None)
+    is_mask = isinstance(mask, np.ndarray) and mask.shape == (N,) and mask.dtype == bool
+    _require(mask is None or (is_mask and codes is not None), "a mask of other samples")
 
 
 def _are_codes(codes: Any, n_samples: int, n_classes: int) -> bool:

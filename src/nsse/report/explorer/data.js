@@ -53,6 +53,13 @@ export class Points {
     return this.codes[i] !== UNKNOWN;
   }
 
+  // How probable the label is that a training sample without one was given; null where it had one.
+  /** @param {number} i */
+  certainty(i) {
+    const { certainty } = this.data.train;
+    return (!this.isTest(i) && certainty && certainty.values[i]) || null;
+  }
+
   /** @param {number} i */
   isWrong(i) {
     return this.isTest(i) && this.isLabelled(i) && this.codes[i] !== this.predicted[i];

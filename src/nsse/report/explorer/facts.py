@@ -46,6 +46,12 @@ def about_labels(findings: Findings) -> list[str]:
             "The model does not keep the labels of its training samples: they are shown with the labels "
             "that the model gives them."
         )
+    hidden = findings.train.unlabelled
+    if hidden is not None:
+        n, of_n = f"{int(hidden.sum()):,}", _count(len(hidden), "training sample")
+        found.append(
+            f"{n} of the {of_n} had no label: they have the colour of the label that they were given."
+        )
     if len(findings.test) and not findings.has_labels:
         found.append("No labels came with the test samples: they are shown with their predicted class.")
     return found

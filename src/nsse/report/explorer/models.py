@@ -23,7 +23,7 @@ from nsse.certificates import Answers, decision_of, opened
 from nsse.certificates.asking import answers_behind
 from nsse.certificates.models import centers_of_samples, training_labels
 from nsse.certificates.steps import Affine, scaling_of
-from nsse.certificates.votes import winners
+from nsse.certificates.votes import vote_chances, winners
 from nsse.invariances import copy_names
 from nsse.report.explorer.chances import NO_CHANCES, TestChances, find_chances
 
@@ -62,6 +62,9 @@ class Points:
     predicted: Codes
     inputs: Any  # dense or sparse, in the units of the user; None where the model does not keep them
     names: tuple[str, ...] | None = None
+    # Of training samples that had no label: which they are, and how probable the given ones are.
+    unlabelled: NDArray[np.bool_] | None = None
+    certainty: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.embedding)
@@ -241,10 +244,33 @@ def _training_points(
     predicted = _said_in_training(judge)
     labels = training_labels(core)
     known_as = predicted if labels is None else labels.tolist()
-    codes = np.array([place[label] for label in known_as], np.intp)
+    codes = np.array([place.get(label, -1) for label in known_as], np.intp)  # -1: a mark of none
     said = np.array([place[label] for label in predicted], dtype=np.intp)
     inputs = None if scaling is None else scaling.undone(centers_of_samples(core))
-    return Points(embedding, codes, said, inputs), labels is not None
+    hidden = ~np.asarray(getattr(core, "is_labeled_", np.ones(len(codes), dtype=bool)))
+    if not hidden.any():
+        return Points(embedding, codes, said, inputs), labels is not None
+    certainty = _certainty(judge, hidden)
+    return Points(embedding, np.where(hidden, said, codes), said, inputs, None, hidden, certainty), True
+
+
+def _certainty(judge: Any, hidden: NDArray[np.bool_]) -> Floats:
+    """Probabilities of the labels that samples without one were given, zero for the others."""
+    told: list[Floats | None] = []
+    votes = []
+    for voter in voters_of(judge):
+        Y = voter.embedding_[hidden]
+        votes.append(np.searchsorted(judge.classes_, _predicted(voter, Y)))
+        knows = hasattr(voter.classifier_, "predict_proba")
+        P = np.asarray(voter.classifier_.predict_proba(Y)) if knows else None
+        told.append(None if P is None or np.isin(P, (0.0, 1.0)).all() else P)
+    certainty = np.zeros(len(hidden))
+    if len(told) > 1 or told[0] is None:
+        P = vote_chances(told, np.column_stack(votes), len(judge.classes_))
+    else:
+        P = told[0]
+    certainty[hidden] = P.max(axis=1)
+    return certainty
 
 
 def _said_in_training(judge: Any) -> list[Any]:

@@ -9,7 +9,7 @@ const SHAPES = [
   "M-8 0a8 8 0 1 0 16 0a8 8 0 1 0 -16 0", "M-7-7H7V7H-7Z", "M0-8L8 7H-8Z", "M0-9L9 0L0 9L-9 0Z",
   "M0 8L8-7H-8Z", "M-3-8H3V-3H8V3H3V8H-3V3H-8V-3H-3Z",
 ];
-const KIND_NAMES = ["Training, outlined", "Test, plain", "Test, mislabelled"];
+const KIND_NAMES = ["Training, outlined", "Test, plain", "Test, mislabelled", "Training, no label, hollow"];
 // Columns of a sample in the tip at the pointer.
 const TIP_COLUMNS = 6;
 
@@ -38,7 +38,7 @@ function chip(stage, content, count, hidden, key) {
 /** @param {Stage} stage */
 export function buildLegend(stage) {
   const { points, filter: { hiddenClasses, hiddenKinds } } = stage, { classes } = points.data;
-  const counts = new Array(classes.length).fill(0), present = [0, 0, 0];
+  const counts = new Array(classes.length).fill(0), present = [0, 0, 0, 0];
   points.shown.forEach((code, i) => {
     counts[code]++;
     present[stage.kindOf(i)]++;
@@ -87,6 +87,11 @@ function pictureOf(points, i) {
 // What is said about a sample: its label, what was predicted, how far that holds.
 /** @type {(points: Points, i: number) => HTMLElement[]} */
 function verdict(points, i) {
+  const certainty = points.certainty(i);
+  if (certainty) {
+    const given = `No label; given ${points.className(points.shown[i])}`;
+    return [make("p", {}, given), paragraph(`Probability ${number(certainty)}`)];
+  }
   const said = `Predicted ${points.className(points.predicted[i])}`, radius = points.radius(i);
   const lines = [make("p", {}, points.isLabelled(i) ? `Class ${points.className(points.codes[i])}` : said)];
   if (points.isWrong(i)) lines.push(paragraph(said, "wrong"));

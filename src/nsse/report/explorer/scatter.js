@@ -4,7 +4,7 @@ import { cssColor } from "./colors.js";
 import { brushOf } from "./elements.js";
 
 export const STATES = { hidden: 0, normal: 1, dimmed: 2, strong: 3 };
-export const KINDS = { training: 0, test: 1, mislabelled: 2 };
+export const KINDS = { training: 0, test: 1, mislabelled: 2, unlabelled: 3 };
 export const N_HUES = 10;
 export const N_SHAPES = 6;
 
@@ -27,7 +27,7 @@ void main() {
   float faded = dimmed ? 0.82 : u_fade * (0.5 - 0.5 * depth);
   v_color = vec4(mix(hue, u_paper, faded), dimmed ? 0.35 : 1.0);
   v_shape = a_mark.yz;
-  float kind = a_mark.z < 0.5 ? 1.0 : (a_mark.z < 1.5 ? 0.8 : 1.7);
+  float kind = a_mark.z < 0.5 ? 1.0 : (a_mark.z < 1.5 ? 0.8 : (a_mark.z < 2.5 ? 1.7 : 0.9));
   v_size = max(2.0, u_size * kind * (a_mark.w > 2.5 ? 1.35 : 1.0));
   gl_PointSize = v_size;
 }`;
@@ -59,6 +59,9 @@ void main() {
     color = mix(color, u_ink, u_outline * rim * step(0.9, v_color.a));
   } else if (v_shape.y < 1.5) {      // test: plain
     cover = 0.85 * (1.0 - smoothstep(1.0 - soft, 1.0, reach(p, v_shape.x)));
+  } else if (v_shape.y > 2.5) {      // training, without a label: hollow
+    float d = reach(p, v_shape.x);
+    cover = smoothstep(0.62 - 2.0 * soft, 0.62 - soft, d) * (1.0 - smoothstep(1.0 - soft, 1.0, d));
   } else {                           // test, mislabelled: with a ring
     float dot_ = 1.0 - smoothstep(1.0 - 2.0 * soft, 1.0, reach(p / 0.5, v_shape.x));
     float ring = 1.0 - smoothstep(0.5 * soft, 1.1 * soft, abs(length(p) - 1.0 + 1.2 * soft));
@@ -249,6 +252,13 @@ class PlainScatter {
       context.beginPath();
       if (shape % 2) context.rect(x - r, y - r, 2 * r, 2 * r);
       else context.arc(x, y, r, 0, 7);
+      if (kind === KINDS.unlabelled) {
+        context.strokeStyle = hues[hue];
+        context.lineWidth = r / 2;
+        context.stroke();
+        context.lineWidth = 1;
+        continue;
+      }
       context.fill();
       if (kind === KINDS.training) context.stroke();
       if (kind === KINDS.mislabelled) {

@@ -64,7 +64,7 @@ export class Stage {
 
   /** @param {number} i */
   kindOf(i) {
-    if (!this.points.isTest(i)) return KINDS.training;
+    if (!this.points.isTest(i)) return this.points.certainty(i) ? KINDS.unlabelled : KINDS.training;
     return this.points.isWrong(i) ? KINDS.mislabelled : KINDS.test;
   }
 

@@ -40,6 +40,7 @@ interface PointsEntry {
   codes: Block<Uint16Array>;
   predicted: Block<Uint16Array>;
   names: string[] | null;
+  certainty: Block<Float32Array> | null; // of labels given to training samples without one, else 0
 }
 
 type RadiiEntry = { values: Block<Float32Array>; unit: string; sentence: string; risk: Risk | null };

@@ -180,6 +180,7 @@ def _points_entry(points: Points) -> dict[str, Any]:
         "codes": block(codes, "u2"),
         "predicted": block(points.predicted, "u2"),
         "names": points.names,
+        "certainty": None if points.certainty is None else block(points.certainty, "f4"),
     }
 
 
