@@ -53,6 +53,8 @@ EMBEDDINGS = 3.5
 METRIC_ROWS, METRIC_SQUARES, METRIC_HALVES = 2, 4, 3
 # Arrays of samples that are brought into the metric: themselves, what they lose, and the result.
 IN_METRIC = 2.5
+# Rows that look for their neighbours among all at a time.
+GRAPH_PANEL = 128
 # Up to so many components neighbours are looked up in a tree, which has a copy of the embedding.
 TREE_COMPONENTS = 15
 
@@ -247,6 +249,16 @@ class CenterMemory:
         width = max(self.n_components, self.n_classes) + GUARD
         is_full = m <= max(FULL_UP_TO, width * LEAST_BLOCKS) or self.n_components >= self.n_classes
         return FULL_SOLVER * m**2 if is_full else KRYLOV_WIDTHS * width * m
+
+
+def graph_memory(n_samples: int, n_features: int, n_centers: int, itemsize: int = 4) -> int:
+    """Bytes that samples without a label add to a fit with centres.
+
+    All rows as they are measured; a panel of distances with the order of each; one more m × m sum.
+    """
+    rows = itemsize * n_samples * n_features
+    panel = (2 * itemsize + 2 * FLOAT) * GRAPH_PANEL * n_samples
+    return int(rows + panel + 2 * FLOAT * n_centers**2)
 
 
 def sweep_memory(n_samples: int, points: Sequence[dict[str, Any]], n_classes: int) -> int:

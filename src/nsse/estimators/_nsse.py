@@ -11,7 +11,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from nsse._compat import CallbackSupportMixin, with_callbacks
 from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier
-from nsse.estimators._memory import CenterMemory, MetricMemory, exact_memory, expected_condition
+from nsse.estimators._memory import (
+    CenterMemory,
+    MetricMemory,
+    exact_memory,
+    expected_condition,
+    graph_memory,
+)
 from nsse.estimators._posing import warn_about
 from nsse.estimators._reading import reads_scores
 from nsse.estimators._rows import keep_width, require_landmarks, row_source
@@ -537,6 +543,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
                 searches=settings.sigma is None,
                 is_complete=settings.n_neighbors is None,
             ).peak
+            if settings.unlabeled is not None:
+                fit += graph_memory(n_samples, n_features, plan.n_centers(n_samples))
         if settings.metric == "euclidean":
             return fit
         n_rows = n_samples if is_exact else min(n_samples, BLOCK_ROWS)
