@@ -220,7 +220,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     with `n_subsample` of them where there are more, on up to eight of the same splits: a labelled sample
     that is held out stays in as one without a label, which is the use that such samples have in
     `transduction_`. Smoothness along the graph is taken if it gives back more of the labels held out by
-    more than one standard error, else μ4 = 0. The searches by fits do without such samples.
+    more than one standard error; else μ4 = 0, centres are the labelled samples, and the maps are those
+    of these alone. The searches by fits do without such samples.
 
     Memory is O(N²) for each of `n_jobs` workers: see `estimate_memory`.
 

@@ -5,8 +5,8 @@ once more with all samples, on the same splits: a labelled sample that is held o
 stays in as the samples without one are. So the choice is honest for labels given to samples of the fit
 (`transduction_`); for new samples, which are no centres, it is that of the same map. The metric of a
 split knows the labels that are left, and no others. What wins must be better than no smoothness at all
-by more than the standard error of the difference: otherwise μ4 = 0, and nothing is spoiled by samples
-whose neighbours are of other classes.
+by more than the standard error of the difference: otherwise μ4 = 0 and the labelled samples are the
+centres, which is NSSE of these alone. So nothing is spoiled where neighbours are of other classes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Splits = Sequence[tuple[Any, Any]]
 
-# What is tried beside the choice of the quick search: σ in medians, ν and κ = μ4/(μ1 n̄).
+# What is tried in all metrics: σ in medians, ν and κ = μ4/(μ1 n̄).
 SIGMAS, NUS, KAPPAS = (0.5, 1.0), (1e-4, 1e-2), (1.0, 10.0, 100.0, 1000.0)
 # Splits on which it is tried: each takes a metric, a graph and factors of all samples.
 MOST_SPLITS = 8
 METRIC_NAMES = ("metric", "shrinkage", "relevance")
+# Metrics that are tried beside the one chosen: that of NSSE by default, and the Euclidean one.
+METRICS: tuple[dict[str, Any], ...] = (
+    {"metric": "within", "shrinkage": SHRINKAGE, "relevance": RELEVANCE},
+    {"metric": "euclidean", "shrinkage": 1.0, "relevance": 0.0},
+)
 
 
 @dataclass(frozen=True)
@@ -163,8 +169,20 @@ def choose_smoothness(
     scores = np.array(columns).T
     found = _judged(points, scores, is_given=choice.base.mu4 is not None)
     if found.index == 0:
-        return replace(choice, base=clone(choice.base).set_params(mu4=0.0)), found
+        return replace(choice, base=_without_graph(choice.base, partly.labeled)), found
     return _with_graph(choice, found, n_voters), found
+
+
+def _without_graph(base: Any, labeled: NDArray[np.bool_]) -> Any:
+    """NSSE that learns nothing from samples without a label: its centres are the labelled ones.
+
+    Where these are more than the landmarks that were asked for, centres are as they were asked for.
+    """
+    plain, n_labeled = clone(base).set_params(mu4=0.0), int(labeled.sum())
+    asked = base.n_landmarks if isinstance(base.n_landmarks, Integral) else np.inf
+    if base.landmarks is not None or n_labeled > asked:
+        return plain
+    return plain.set_params(n_landmarks=None, landmarks=np.flatnonzero(labeled))
 
 
 def _points(choice: Choice, keep: Collection[str], unit_weight: float) -> list[_Point]:
@@ -172,15 +190,11 @@ def _points(choice: Choice, keep: Collection[str], unit_weight: float) -> list[_
     best = dict(choice.table.points[choice.index])
     fixed = fixed_params(choice.base, keep)
     nu = float(best["mu2"]) / unit_weight
-    metrics = [{name: best[name] for name in METRIC_NAMES}]
-    if not {"metric", "shrinkage", "relevance"} & set(fixed):
-        is_plain = best["metric"] == "euclidean"
-        usual = {"metric": "within", "shrinkage": SHRINKAGE, "relevance": RELEVANCE}
-        plain = {"metric": "euclidean", "shrinkage": 1.0, "relevance": 0.0}
-        metrics.append(usual if is_plain else plain)
-    sigmas = [float(best["sigma"])]
-    if "sigma" not in fixed:
-        sigmas += [sigma for sigma in SIGMAS if sigma not in sigmas]
+    own = {name: best[name] for name in METRIC_NAMES}
+    metrics = [own]
+    if not set(METRIC_NAMES) & set(fixed):
+        metrics = [*METRICS, *([] if own in METRICS else [own])]
+    sigmas = [float(best["sigma"])] if "sigma" in fixed else list(SIGMAS)
     nus = [nu] if "mu2" in fixed else list(NUS)
     given = choice.base.mu4
     kappas = KAPPAS if given is None else (float(given) / unit_weight,)
@@ -190,7 +204,7 @@ def _points(choice: Choice, keep: Collection[str], unit_weight: float) -> list[_
         told = metric | {"sigma": sigma, "mu2": nu * unit_weight, "mu4": kappa * unit_weight}
         return _Point(told | {"classifier": reader}, sigma, nu, kappa)
 
-    first = replace(point(metrics[0], sigmas[0], nu, 0.0), params=best | {"mu4": 0.0})
+    first = replace(point(own, float(best["sigma"]), nu, 0.0), params=best | {"mu4": 0.0})
     tried = [
         point(metric, sigma, weight, kappa)
         for metric in metrics
@@ -225,9 +239,13 @@ class _Trial:
             K, smooth = self._kernel(kernel, train, order)
             for place in members:
                 point = points[place]
-                # So many labels as are left weigh beside the graph, as they will in the fit.
-                kappa = point.kappa * len(train) / len(order)
-                H = label_kernel(K, smooth, len(order), point.nu, kappa)
+                if point.kappa == 0.0:  # the labelled samples alone
+                    near = K[: len(order), : len(train)]
+                    H: Floats | None = near @ near.T / point.nu
+                else:
+                    # So many labels as are left weigh beside the graph, as they will in the fit.
+                    kappa = point.kappa * len(train) / len(order)
+                    H = label_kernel(K, smooth, len(order), point.nu, kappa)
                 if H is None:
                     continue
                 args = codes[order], local_train, local_valid, len(present), price
