@@ -59,7 +59,7 @@ TYPES = (str, int, str, float, float, float, float, str)
 # What the default of mu4 is chosen on: other splits than those reported, and wine.
 DEFAULTS, WEIGHTS = (
     (("wine", 5), ("digits", 10), ("digits", 3), ("orl", 3)),
-    (0, 1, 10, 30, 100, 300, 1000),
+    (0.0, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0),
 )
 DEFAULT_SEEDS = (100, 101, 102)
 

@@ -57,7 +57,7 @@ def objective(X, codes, labeled, C, *, Z, sigma, mu1, mu2, mu3, mu4, n_neighbors
     along /= W_all.sum() / N  # the mean degree
     centring = (1.0 if M > 2 else 1.0 / (n + 1.0)) / M
     pull = same + centring * float(np.sum(own.sum(axis=0) ** 2))
-    return within + mu1 * pull + mu2 * np.sum(C**2) + mu3 / sigma**2 + mu4 * n / N * along
+    return within + mu1 * pull + mu2 * np.sum(C**2) + mu3 / sigma**2 + mu4 * along
 
 
 def solved(X, codes, labeled, n_components, **params):

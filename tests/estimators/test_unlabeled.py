@@ -145,7 +145,7 @@ def test_the_temperature_is_that_of_labels_left_out(counts):
     own, codes = np.flatnonzero(labeled), few[labeled]
     n, M = len(own), len(counts)
     pull = n / M
-    penalty = mu2 / pull * np.eye(len(X)) + mu4 / pull * n / len(X) * K @ L @ K
+    penalty = mu2 / pull * np.eye(len(X)) + mu4 / pull * K @ L @ K
     features, constant = K, M == 2
     if constant:
         features = np.c_[K, np.ones(len(X))]

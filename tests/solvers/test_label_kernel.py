@@ -23,7 +23,7 @@ def test_every_split_is_a_regression_of_its_own(price, nu, kappa):
         order = np.random.default_rng(seed).permutation(n)
         train, valid = order[:9], order[9:]
         found = scores_without_labels(H, codes, train, valid, M, price)
-        Q = nu * np.eye(30) + kappa * n / 30 * K @ L.toarray() @ K
+        Q = nu * np.eye(30) + kappa * K @ L.toarray() @ K
         A, A_new = K[train], K[valid]
         if np.isfinite(price):
             A, A_new = np.c_[A, np.ones(9)], np.c_[A_new, np.ones(5)]

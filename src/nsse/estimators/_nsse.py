@@ -191,10 +191,10 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         of the labelled ones; a class of which no sample has a label does not exist. A marker that no
         row has changes nothing. See ``docs/unlabeled.md``: it helps where neighbours share a class.
     mu4 : float, default=None
-        Weight of that smoothness, μ4 (l/N) tr(Y'LY) over all N samples, l of them labelled; L is the
-        Laplacian of the graph that joins each to its 3 nearest in the metric, divided by its mean
-        degree. 0 leaves centres at these samples and no smoothness; None is ``100 * mu1`` times the
-        mean class size. Without `unlabeled` it means nothing.
+        Weight of that smoothness, μ4 tr(Y'LY) over all samples; L is the Laplacian of the graph that
+        joins each to its 3 nearest in the metric, divided by its mean degree. 0 leaves centres at these
+        samples and no smoothness; None is ``10 * mu1`` times the mean class size of the labelled ones.
+        Without `unlabeled` it means nothing.
     callback : callable, default=None
         ``callback(step)`` is called after every evaluation of the objective with its terms, σ and
         seconds; returning True ends the search. With scikit-learn 1.9 or newer ``set_callbacks``

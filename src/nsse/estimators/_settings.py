@@ -30,7 +30,7 @@ from nsse.invariances import check_invariances, n_copies_of
 SIGMA, SHRINKAGE, RELEVANCE, SMOOTHNESS = 0.65, 3.0, 0.5, 0.1
 # And μ4/(μ1 n̄), where some samples have no label: chosen on wine, digits and ORL, splits that are not
 # reported (benchmarks/unlabeled.py --default).
-GRAPH_SMOOTHNESS = 100.0
+GRAPH_SMOOTHNESS = 10.0
 
 
 @dataclass(frozen=True)

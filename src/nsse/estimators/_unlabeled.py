@@ -128,11 +128,6 @@ class _Rows:
     mu4: float
     n_neighbors: int
 
-    @property
-    def mu4_share(self) -> float:
-        """μ4 (l/N)."""
-        return self.mu4 * float(self.labeled.mean())
-
 
 def _learn_partly(
     model: Any, source: Any, y: NDArray[Any], labeled: Mask, settings: Settings, given: Any
@@ -334,7 +329,7 @@ def _with_centers(partly: _Rows) -> tuple[Attributes, Verdict]:
         work.contraction,
         leave_out=reads_scores(model.classifier, settings.mu1),
         weights=work.weights,
-        smoothness=Smoothness(source, partly.mu4_share, partly.n_neighbors),
+        smoothness=Smoothness(source, partly.mu4, partly.n_neighbors),
     )
     embedding = fit.embedding.astype(floating(source.dtype), copy=False)
     own = SolvedRows(embedding, work.y, fit.eigenvalues, fit.temperature, work.weights)

@@ -1,12 +1,13 @@
 """S of rows of which only some have a label: separation among those, smoothness along a graph of all.
 
-    S = [S_l 0; 0 0] + μ4 (l/N) L,     L = (D − W)/d̄
+    S = [S_l 0; 0 0] + μ4 L,     L = (D − W)/d̄
 
 with S_l the shifted graph of the l labelled rows (`ShiftedGraph`), which come first, sorted by class,
 and W the Gaussian graph that joins each of all N rows to its nearest ones, labelled or not. L is divided
-by the mean degree d̄ and its weight by N/l, so that μ4 weighs a mean over all rows beside a sum over the
-labelled ones, whatever their numbers. Both parts are positive semidefinite: it is one more graph, and
-whoever solves with it need not know. See ``docs/derivation.md``, section 10.
+by the mean degree d̄: μ4 weighs what a row differs from its neighbours beside what a labelled row differs
+from its class. Rows are not averaged: a label has to reach all of them, however many. Both parts are
+positive semidefinite: it is one more graph, and whoever solves with it need not know. See
+``docs/derivation.md``, section 10.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class PartlyLabeledGraph:
     labeled : ShiftedGraph
         S_l of the first rows.
     smooth : csr_array of shape (N, N)
-        μ4 (l/N) L; where labelled rows are times √w, the one for such rows.
+        μ4 L; where labelled rows are times √w, the one for such rows.
     """
 
     labeled: ShiftedGraph
@@ -75,8 +76,7 @@ class PartlyLabeledGraph:
 
         In W every row counts once, whatever the weight of its label.
         """
-        L = mean_degree_laplacian(W)
-        L = L * (mu4 * labeled.n_rows / L.shape[0])
+        L = mean_degree_laplacian(W) * mu4
         if labeled.weights is not None:
             others = np.ones(L.shape[0] - labeled.n_rows)
             L = counted_laplacian(L, np.concatenate([labeled.weights, others]))
@@ -160,7 +160,7 @@ class PartlyLabeledGraph:
         return self._padded(self.labeled.from_contrasts(T))
 
     def within(self, Y: Floats) -> float:
-        """What edges cost: tr(Y'L_w Y) of the labelled rows and μ4 (l/N) tr(Y'LY) of all."""
+        """What edges cost: tr(Y'L_w Y) of the labelled rows and μ4 tr(Y'LY) of all."""
         along = float(np.einsum("ij,ij->", Y, self.smooth @ Y))
         return self.labeled.within(Y[: self.n_labeled]) + along
 

@@ -1,4 +1,4 @@
-"""What rows without a label add to the pencil with centres: μ4 (l/N) K'LK over all N rows.
+"""What rows without a label add to the pencil with centres: μ4 K'LK over all N rows.
 
 L is that of `nsse.graphs.partly_labeled`. Neighbours are exact: every row is compared with every other,
 a panel of rows at a time, in O(N² n) time and memory for the rows and a panel of distances. K'LK is
@@ -40,7 +40,7 @@ class Smoothness:
     source : RowSource
         All rows, labelled or not, in memory.
     weight : float
-        μ4 (l/N).
+        μ4.
     n_neighbors : int
         Nearest rows that a row is joined to.
     """
@@ -50,7 +50,7 @@ class Smoothness:
     n_neighbors: int
 
     def products(self, kernel: KernelRows, sigma: float) -> Floats:
-        """μ4 (l/N) K'LK, symmetric and full."""
+        """μ4 K'LK, symmetric and full."""
         m = kernel.n_centers
         out = np.zeros((m, m))
         if self.weight == 0.0:

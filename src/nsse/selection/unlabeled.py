@@ -42,7 +42,7 @@ Ints = NDArray[np.intp]
 Splits = Sequence[tuple[Any, Any]]
 
 # What is tried in all metrics: σ in medians, ν and κ = μ4/(μ1 n̄).
-SIGMAS, NUS, KAPPAS = (0.5, 1.0), (1e-4, 1e-2), (1.0, 10.0, 100.0, 1000.0)
+SIGMAS, NUS, KAPPAS = (0.5, 1.0), (1e-4, 1e-2), (0.1, 1.0, 10.0, 100.0)
 # Splits on which it is tried: each takes a metric, a graph and factors of all samples.
 MOST_SPLITS = 8
 METRIC_NAMES = ("metric", "shrinkage", "relevance")
@@ -243,9 +243,7 @@ class _Trial:
                     near = K[: len(order), : len(train)]
                     H: Floats | None = near @ near.T / point.nu
                 else:
-                    # So many labels as are left weigh beside the graph, as they will in the fit.
-                    kappa = point.kappa * len(train) / len(order)
-                    H = label_kernel(K, smooth, len(order), point.nu, kappa)
+                    H = label_kernel(K, smooth, len(order), point.nu, point.kappa)
                 if H is None:
                     continue
                 args = codes[order], local_train, local_valid, len(present), price

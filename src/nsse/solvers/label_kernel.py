@@ -3,7 +3,7 @@
 Scores are a regression of class indicators on kernel functions with a quadratic penalty
 (`solvers.closed_form`). Where samples without a label are centres and f is smooth along their graph,
 
-    minimise Σ_labelled ‖e_i − f(x_i)‖² + c'Qc,   f = Kc,   Q = νI + κ (l/N) K'LK,
+    minimise Σ_labelled ‖e_i − f(x_i)‖² + c'Qc,   f = Kc,   Q = νI + κ K'LK,
 
 and with H = K_l Q⁻¹ K_l', a kernel between labelled samples, those that keep their label (t) give those
 that lose it (v) the scores π + H_vt (H_tt + I)⁻¹ Ē_t. K, L and Q do not know labels: one Cholesky factor
@@ -35,9 +35,9 @@ def label_kernel(K: Floats, smooth: Floats, n_labeled: int, nu: float, kappa: fl
     n_labeled : int
         l: how many of them have a label.
     nu, kappa : float
-        Weights of ‖c‖² and, times l/N, of the smoothness along the graph.
+        Weights of ‖c‖² and of the smoothness along the graph.
     """
-    Q = smooth * (kappa * n_labeled / len(K))
+    Q = smooth * kappa
     Q[np.diag_indices(len(Q))] += nu
     R, failed = lapack.dpotrf(Q.T, lower=0, clean=0, overwrite_a=1)
     if failed:
