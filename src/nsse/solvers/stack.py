@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ def refined(
     C /= size
     Y /= size
     mu2 = np.array([p.objective.mu2 for p in problems])[:, np.newaxis, np.newaxis]
-    SY, reduced = _applied([p.graph for p in problems], edges, Y)
+    SY, reduced = _applied([cast(ShiftedGraph, p.graph) for p in problems], edges, Y)
     reduced += mu2 * (_transposed(C) @ C)
     following = np.maximum(reduced[:, d, d], TINY)[:, np.newaxis]
     C, Y, SY = C[:, :, :d], Y[:, :, :d], SY[:, :, :d]
