@@ -362,3 +362,12 @@ def test_weights_of_samples_are_refused_where_some_have_no_label():
     ):
         NSSE(unlabeled=-1).fit(X, few, sample_weight=np.ones(len(X)))
     NSSE(unlabeled=-1).fit(X, y, sample_weight=np.ones(len(X)))
+
+
+def test_the_graph_is_counted_in_the_memory():
+    """All rows once more as they are measured, at least."""
+    shape = (60_000, 784, 10)
+    alone = NSSE(n_landmarks=2000).estimate_memory(*shape)
+    with_graph = NSSE(n_landmarks=2000, unlabeled=-1).estimate_memory(*shape)
+    assert with_graph >= alone + 4 * 60_000 * 784
+    assert with_graph < 3 * 2**30
