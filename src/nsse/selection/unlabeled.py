@@ -62,9 +62,7 @@ class PartlyLabeled:
     labeled: NDArray[np.bool_]
 
     @classmethod
-    def of(
-        cls, source: Any, y: NDArray[Any], settings: Settings, weights: Any
-    ) -> PartlyLabeled | None:
+    def of(cls, source: Any, y: NDArray[Any], settings: Settings, weights: Any) -> PartlyLabeled | None:
         """None where all of them have one."""
         labeled = labeled_rows(y, settings.unlabeled)
         if labeled.all():
