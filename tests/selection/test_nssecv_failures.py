@@ -96,7 +96,7 @@ def never(estimator, X, y):
     ("grid", "options", "message"),
     [
         ({"mu1": [1.0], "mu2": [0.1, -1.0]}, {}, "`mu2` must be a positive, finite number. Got -1.0"),
-        ({"mu1": [1.0], "mu4": [0.1]}, {}, "Invalid parameter 'mu4'"),
+        ({"mu1": [1.0], "mu9": [0.1]}, {}, "Invalid parameter 'mu9'"),
         ({"mu1": [1.0]}, {"search": "random"}, "`search` must be one of"),
         ({"mu1": [1.0]}, {"n_repeats": 0}, "`n_repeats` must be a whole number"),
         ({"mu1": [1.0]}, {"validation_fraction": 1.0}, "`validation_fraction` must be less than 1"),
