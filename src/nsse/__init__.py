@@ -50,7 +50,7 @@ __all__ = [
     "save",
     "to_onnx",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
 _ROOM_OF = dict.fromkeys((name for name in __all__ if name != "__version__"), "nsse.estimators")
