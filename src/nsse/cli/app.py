@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nsse.cli.bench import bench
+from nsse.cli.bench import app as bench
 from nsse.cli.datasets import datasets
 from nsse.cli.demo import demo
 from nsse.cli.evaluate import evaluate
@@ -30,7 +30,7 @@ app.command(rich_help_panel=YOURS)(export)
 app.command(rich_help_panel=YOURS)(info)
 app.command(rich_help_panel=OURS)(demo)
 app.command(rich_help_panel=OURS)(datasets)
-app.command(rich_help_panel=OURS)(bench)
+app.add_typer(bench, name="bench", rich_help_panel=OURS)
 app.add_typer(reproduce, name="reproduce", rich_help_panel=OURS)
 
 

@@ -1,4 +1,7 @@
-"""``nsse bench``: NSSE beside nearest neighbour, SVM and LDA, on this machine, in one run."""
+"""``nsse bench``: NSSE beside nearest neighbour, SVM and LDA, on this machine, in one run.
+
+``nsse bench DATA`` is short for ``nsse bench on DATA``; ``nsse bench study`` is in ``bench_study``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from nsse.cli.bench_study import study
 from nsse.cli.data import read_labelled
 from nsse.cli.options import (
     SIZE,
@@ -33,6 +38,19 @@ if TYPE_CHECKING:
 MOST = 60  # training samples per class, where nothing is said
 
 
+class _OnData(TyperGroup):
+    """What is not the name of a command is data."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = args and args[0] in self.commands
+        return super().parse_args(ctx, args if named else ["on", *args])
+
+
+app = typer.Typer(cls=_OnData, help="Errors and times of NSSE beside others, on data or on many sets.")
+app.command("study")(study)
+
+
+@app.command("on")
 def bench(
     data: Annotated[
         Path | None, typer.Argument(metavar="DATA", help="As in `nsse fit`. (default: the digits)")
@@ -54,7 +72,10 @@ def bench(
     skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
-    """Measure errors and times of NSSE, 1-NN, SVM and LDA on the same splits."""
+    """Measure errors and times of NSSE, 1-NN, SVM and LDA on the same splits.
+
+    `on` may be left out. `nsse bench study --help` tells of the comparison on many sets.
+    """
     from threadpoolctl import threadpool_limits
 
     from nsse._progress import progress_bar

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from nsse._errors import rule_error
 from nsse.cli.files import prepare_folder, replacing, write_csv
+from nsse.cli.rows import ROWS_AS_TEXT, open_rows
 from nsse.cli.screen import echo
 
 if TYPE_CHECKING:
-    from nsse.evaluation import RowStore
     from nsse.paper.settings import Profile
 
-ROWS, ROWS_AS_TEXT, TABLES, RUN_TIMES = "rows.sqlite", "rows.jsonl", "tables.csv", "runtime.csv"
+TABLES, RUN_TIMES = "tables.csv", "runtime.csv"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def compute(asked: Request) -> list[str]:
     from nsse.paper.work import Work
 
     tasks = asked.profile.tasks(asked.datasets, asked.methods, asked.repeats, asked.sizes)
-    with _opened(asked.out) as store:
+    with open_rows(asked.out) as store:
         ran = run_tasks(tasks, Work(asked.profile), store, n_jobs=asked.jobs)
     echo(f"Rows: {ran.found} found, {ran.computed} computed, {len(ran.failures)} failed.")
     return ran.reasons
@@ -85,7 +85,7 @@ def draw(asked: Request) -> None:
     from nsse.report import require_matplotlib
     from nsse.report.reproduction_figures import convergence_figure, dimension_figure, embeddings_figure
 
-    with _opened(asked.out) as store:
+    with open_rows(asked.out) as store:
         rows = store.rows()
     require_matplotlib()
     folder = asked.out / "figures"
@@ -115,7 +115,7 @@ def publish(asked: Request) -> Path:
     from nsse.report.reproduction import html_page, markdown_page
 
     out = asked.out
-    with _opened(out) as store:
+    with open_rows(out) as store:
         rows = store.rows()
         write_rows(store, out / ROWS_AS_TEXT)
     found = cells(rows, asked.profile)
@@ -147,7 +147,7 @@ def check_rows(quick: bool, out: Path | None) -> bool:
             f"`--out` must be a folder of results. Got {str(folder)!r}. "
             "Run `nsse reproduce tables` first."
         )
-    with _opened(folder) as store:
+    with open_rows(folder) as store:
         rows = [row for row in store.rows() if profile.owns(row.task)]
     if not rows:
         raise ValueError(
@@ -167,21 +167,6 @@ def _profile_and_folder(quick: bool, out: Path | None) -> tuple[Profile, Path]:
 
     default = "reproduction-quick" if quick else "reproduction"
     return (QUICK if quick else FULL), Path(default) if out is None else out
-
-
-def _opened(out: Path) -> RowStore:
-    """Open the store, with the rows that a copy of the project brings as text."""
-    from nsse.evaluation import RowStore, take_over
-
-    store = RowStore(out / ROWS)
-    try:
-        taken = take_over(store, out / ROWS_AS_TEXT)
-    except BaseException:
-        store.close()
-        raise
-    if taken:
-        echo(f"Rows taken over from {ROWS_AS_TEXT}: {taken}.")
-    return store
 
 
 def _first(wanted: Sequence[str], there: Sequence[str]) -> list[str]:

@@ -50,6 +50,7 @@ KNOWN: Words = {
     "download=True": "--download",
     "n_per_class": "--train",
 }
+STUDY: Words = {"data_home": "--data", "n_jobs": "--jobs"}
 SPLITS: Words = {"n_per_class": "--per-class"}
 
 _WORDS: ContextVar[Words] = ContextVar("words", default={})  # noqa: B039 (never changed in place)

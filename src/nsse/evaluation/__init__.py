@@ -5,9 +5,12 @@
 - ``tasks``: what is to be measured, and what was, as data with a canonical key;
 - ``store``: rows on disk, whole or not at all, never twice;
 - ``text``: the same rows as lines of JSON, for version control;
-- ``runner``: many tasks on many workers, written as they finish, to be stopped and started at will.
+- ``runner``: many tasks on many workers, written as they finish, to be stopped and started at will;
+- ``study``: many sets, sizes and methods as data, and the work of one row;
+- ``rivals``: what people use, tuned, for a study to compare with;
+- ``apart``: a fit in a process of its own.
 
-Estimators come in as arguments; nothing here knows which method it measures.
+Estimators of ours come in as arguments; nothing here knows them.
 """
 
 from nsse.evaluation.comparison import Fit, Summary, compare, summarize

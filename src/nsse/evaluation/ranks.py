@@ -1,0 +1,125 @@
+"""Many classifiers on many data sets: mean ranks, critical differences, wins and losses.
+
+After Demšar, Statistical comparisons of classifiers over multiple data sets, JMLR 7 (2006): data sets
+are the independent cases, one line of errors each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
+
+from nsse._errors import rule_error
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Duel:
+    """One method beside another: cases won, tied and lost, and the paired test.
+
+    `p` is that of Wilcoxon's signed ranks over the data sets, `adjusted` the same after Holm's
+    correction for all duels of a table; 1 where no data set tells them apart.
+    """
+
+    other: str
+    wins: int
+    ties: int
+    losses: int
+    p: float
+    adjusted: float
+
+
+def mean_ranks(errors: ArrayLike) -> Floats:
+    """Mean over the lines of the ranks within a line; 1 is the least error, ties share theirs."""
+    return np.asarray(rankdata(_checked(errors), axis=1).mean(axis=0))
+
+
+def friedman_p(errors: ArrayLike) -> float:
+    """How probable ranks as different as these are if all methods are alike: Friedman's test."""
+    table = _checked(errors)
+    if table.shape[1] < 3 or np.all(table == table[:, :1]):
+        return 1.0
+    return float(friedmanchisquare(*table.T).pvalue)
+
+
+def critical_difference(n_methods: int, n_sets: int, level: float = 0.05) -> float:
+    """Least difference of two mean ranks that Nemenyi's test calls significant.
+
+    Demšar, Section 3.2.2: CD = q sqrt(k (k + 1) / (6 N)), q the quantile of the studentized range
+    divided by the square root of 2.
+    """
+    q = float(studentized_range.ppf(1.0 - level, n_methods, np.inf)) / np.sqrt(2.0)
+    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_sets)))
+
+
+def alike(ranks: ArrayLike, difference: float) -> list[tuple[float, float]]:
+    """Longest stretches of mean ranks, from least to greatest, that no critical difference parts."""
+    ordered = np.sort(np.asarray(ranks, dtype=np.float64))
+    found: list[tuple[float, float]] = []
+    for start, least in enumerate(ordered):
+        greatest = ordered[ordered <= least + difference][-1]
+        is_longer = not found or greatest > found[-1][1]
+        if greatest > ordered[start] and is_longer:
+            found.append((float(least), float(greatest)))
+    return found
+
+
+def duels(
+    errors: ArrayLike, methods: Sequence[str], one: str, cases: ArrayLike, tie: float
+) -> list[Duel]:
+    """One method beside each of the others.
+
+    Parameters
+    ----------
+    errors : array-like of shape (n_sets, n_methods)
+        A line per data set, for the test.
+    methods : sequence of str
+        Names of the columns.
+    one : str
+        The method whose wins are counted.
+    cases : array-like of shape (n_cases, n_methods)
+        What wins and losses are counted on: a line per data set and size, say.
+    tie : float
+        Errors that differ by so much or less are a tie.
+
+    Returns
+    -------
+    list of Duel
+        In the order of the methods, `one` left out.
+    """
+    table, counted = _checked(errors), _checked(cases)
+    own = list(methods).index(one)
+    others = [place for place in range(len(methods)) if place != own]
+    ps = [_signed_ranks(table[:, own], table[:, place]) for place in others]
+    found = []
+    for place, p, adjusted in zip(others, ps, holm(ps), strict=True):
+        gained = counted[:, place] - counted[:, own]
+        wins, losses = int((gained > tie).sum()), int((gained < -tie).sum())
+        found.append(Duel(methods[place], wins, len(gained) - wins - losses, losses, p, adjusted))
+    return found
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Probabilities after Holm's correction: the least times their number, the next times one less."""
+    order = np.argsort(ps)
+    stepped = np.asarray(ps, dtype=np.float64)[order] * np.arange(len(ps), 0, -1)
+    adjusted = np.empty(len(ps))
+    adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
+    return [float(p) for p in adjusted]
+
+
+def _signed_ranks(one: Floats, other: Floats) -> float:
+    return 1.0 if np.array_equal(one, other) else float(wilcoxon(one, other).pvalue)
+
+
+def _checked(errors: ArrayLike) -> Floats:
+    table = np.asarray(errors, dtype=np.float64)
+    if table.ndim != 2 or not table.size or not np.isfinite(table).all():
+        cure = "Leave out data sets that a method has no error for."
+        raise rule_error("errors", "be a table of finite numbers", table.shape, cure)
+    return table
