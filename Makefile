@@ -92,8 +92,10 @@ methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (
 selection: $(VENV)/.test ## How well NSSECV chooses: regret, and beside a tuned SVM (needs NSSE_DATA).
 	$(RUN)/python benchmarks/selection_study.py
 
-breadth: $(VENV)/.test ## The quick tuner beside other classifiers on many tables and images (needs NSSE_DATA).
-	$(RUN)/python benchmarks/breadth.py --half choose
+# Hours on one core; it goes on where it was stopped. UMAP is in no other environment of ours.
+breadth: $(VENV)/.test ## NSSE beside what people use on 47 sets: docs/when_to_use.md (needs NSSE_DATA).
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[test,umap]'
+	$(RUN)/nsse bench study --out benchmarks/results/study --page docs/when_to_use.md
 	$(RUN)/python benchmarks/breadth.py --half report --page docs/breadth.md
 
 reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours beside the printed (needs NSSE_DATA).
@@ -101,6 +103,7 @@ reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours besi
 
 study: $(VENV)/.test ## The studies behind the defaults (set NSSE_DATA for the image sets).
 	$(RUN)/python benchmarks/defaults_study.py
+	$(RUN)/python benchmarks/breadth.py --half choose
 	$(RUN)/python benchmarks/landmarks.py
 	$(RUN)/python benchmarks/within_metric.py
 

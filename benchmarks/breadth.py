@@ -1,10 +1,11 @@
-"""How broad `NSSE()` and `NSSECV()` are: mean ranks beside other classifiers, on tables and on images.
+"""What our defaults were chosen on, and imbalanced tables: mean ranks beside other classifiers.
 
     NSSE_DATA=<folder> python benchmarks/breadth.py --half choose        # what choices were made on
-    NSSE_DATA=<folder> python benchmarks/breadth.py --half report        # what is reported
+    NSSE_DATA=<folder> python benchmarks/breadth.py --half report        # imbalanced tables, reported
 
 The sets are cut in two halves by a hash of their names. Everything that could be chosen, the grid, the
-splits, the vote, the reader, the point without tuning, was chosen on one half; the other is reported.
+splits, the vote, the reader, the point without tuning, was chosen on one half. The other is reported:
+balanced tables and pictures by ``nsse bench study`` (``docs/when_to_use.md``), imbalanced tables here.
 Tables: ``keel/balanced`` with so many training samples per class, ``keel/imbalanced`` with so many times
 the number of classes, in their own proportions; standardised on the training samples, words as 0/1
 columns. Images: COIL-20, ORL, Yale divided by their norms, digits as they are. Every case writes its
@@ -14,11 +15,8 @@ rows as it finishes; a run that is started again goes on. The report writes ``do
 from __future__ import annotations
 
 import argparse
-import csv
-import os
 import time
 import warnings
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import cache
@@ -37,11 +35,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, append_records, read_records, text_table
+from common import RESULTS, append_records, markdown_table, read_records, text_table
 from nsse import NSSE, NSSECV
 from nsse.certificates.votes import winners
-from nsse.datasets import load_dataset
+from nsse.datasets import keel_tables, load_dataset, load_keel
 from nsse.evaluation import per_class_split
+from nsse.evaluation.study import half_of
 from nsse.kernels import gaussian, median_distance, squared_distances
 from nsse.kernels.distances import Shifted
 from nsse.selection.quick import HELD_OUT, Trained, n_splits_for, quick_search
@@ -55,6 +54,8 @@ Ints = NDArray[np.intp]
 
 IMAGES = ("coil20", "digits", "orl", "yale")
 KINDS = ("balanced", "imbalanced", "images")
+# The others are reported by `nsse bench study`.
+REPORTED = ("imbalanced",)
 # Larger cases are left out: boosting takes minutes on them.
 MOST_TRAINING, MOST_TEST = 900, 1000
 SVM_GRID = {"C": [1.0, 10.0, 100.0, 1000.0], "gamma": [0.1, 0.3, 1.0, 3.0]}
@@ -116,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
     """Measure what is missing, print the ranks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--half", choices=("choose", "report"), default="report")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, help="all; to report, imbalanced alone")
     parser.add_argument("--sets", nargs="+", help="only these")
     parser.add_argument("--per-class", type=int, nargs="+", default=(10, 20, 50))
     parser.add_argument("--splits", type=int, default=3)
@@ -125,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
     parser.add_argument("--tables-only", action="store_true", help="print what the rows say")
     parser.add_argument("--page", type=Path, help="write a page of what the rows say")
     options = parser.parse_args(arguments)
+    options.kinds = options.kinds or (KINDS if options.half == "choose" else REPORTED)
     wanted = set(_cases(options))
     if not options.tables_only:
         done: dict[Any, set[str]] = {}
@@ -144,11 +146,6 @@ def main(arguments: Sequence[str] | None = None) -> list[Row]:
     return rows
 
 
-def half_of(name: str) -> str:
-    """The half of the sets that a name belongs to, for ever."""
-    return "report" if zlib.crc32(name.encode()) % 2 else "choose"
-
-
 def _cases(options: argparse.Namespace) -> list[tuple[str, str, int, int]]:
     names = {kind: _names(kind) for kind in options.kinds}
     return [
@@ -164,11 +161,7 @@ def _cases(options: argparse.Namespace) -> list[tuple[str, str, int, int]]:
 def _names(kind: str) -> list[str]:
     if kind == "images":
         return list(IMAGES)
-    return sorted(path.stem for path in (_folder() / kind).glob("*.dat"))
-
-
-def _folder() -> Path:
-    return Path(os.environ.get("NSSE_DATA", ".")) / "keel"
+    return keel_tables(group=kind)
 
 
 @cache
@@ -177,23 +170,11 @@ def loaded(kind: str, name: str) -> tuple[Floats, Ints]:
     if kind == "images":
         data = load_dataset(name, unit_norm=name != "digits")
         return np.asarray(data.X, dtype=np.float64), _codes(data.y)
-    with (_folder() / kind / f"{name}.dat").open(encoding="utf-8", newline="") as file:
-        columns = list(zip(*(map(str.strip, row) for row in csv.reader(file) if row), strict=True))
-    return np.hstack([_numbers(column) for column in columns[:-1]]), _codes(columns[-1])
+    return load_keel(name, group=kind)
 
 
 def _codes(labels: Any) -> Ints:
     return np.unique(labels, return_inverse=True)[1].astype(np.intp)
-
-
-def _numbers(column: tuple[str, ...]) -> Floats:
-    """A column of numbers, or one of 0 and 1 for every word but, of two words, one."""
-    try:
-        return np.array(column, dtype=np.float64)[:, np.newaxis]
-    except ValueError:
-        codes = _codes(column)
-        indicators = np.eye(codes.max() + 1)[codes]
-        return indicators[:, 1:] if indicators.shape[1] == 2 else indicators
 
 
 def drawn(kind: str, name: str, per_class: int, seed: int) -> Samples | None:
@@ -376,20 +357,15 @@ def tables(kind: str, rows: list[Row]) -> list[str]:
     return found
 
 
-TITLES = {
-    "balanced": ("tables", "per class"),
-    "imbalanced": ("imbalanced tables", "times as many training samples as classes"),
-    "images": ("sets of pictures", "per class"),
-}
-PAGE = """# Breadth: NSSE beside other classifiers
+PAGE = """# Imbalanced tables: NSSE beside other classifiers
 
 Written by `benchmarks/breadth.py --half report --page docs/breadth.md` (`make breadth`); do not edit.
+Balanced tables and pictures, and when to use what: [when_to_use.md](when_to_use.md).
 
-{n_tables} tables of [KEEL](https://sci2s.ugr.es/keel/datasets.php) and {n_images} sets of pictures: one
-half of those at hand, cut by a hash of their names. Defaults, grid and splits were chosen on the other
-half; the widest σ, the length of the race and the number of voters on other splits of COIL-20, Yale, ORL
-and digits. This half was not unseen: it was looked at while the tuner was built, and that more than two
-classes have no constant was prompted by Yale, then settled on the other half.
+{n_tables} imbalanced tables of [KEEL](https://sci2s.ugr.es/keel/datasets.php): one half of those at
+hand, cut by a hash of their names. Defaults, grid and splits were chosen on the other half. This half
+was not unseen: it was looked at while the tuner was built.
+Training samples are drawn in the proportions of the classes, and every mistake counts the same.
 Tables are standardised. *log error* is the mean of log(1 + error in %): every set counts the same.
 *rank* is the mean rank among the seven tuned methods, `NSSECV()` to k-NN, and below them among the five
 untuned ones (LDA is in both). Seconds include the search, on one BLAS thread of a shared machine; those
@@ -408,26 +384,16 @@ of {cells}.
 def page_text(rows: list[Row]) -> str:
     """The page of the reporting half."""
     blocks = []
-    for kind in KINDS:
-        own = [row for row in rows if row.kind == kind]
-        for size in sorted({row.per_class for row in own}):
-            cell = [row for row in own if row.per_class == size]
-            n_sets, lines = lines_of(cell)
-            n_splits = len({row.seed for row in cell})
-            head = "| " + " | ".join(HEAD) + " |\n|---|---:|---:|---:|---:|"
-            body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-            what, each = TITLES[kind]
-            splits = f"{n_splits} splits" if n_splits > 1 else "one split"
-            blocks.append(f"## {n_sets} {what}, {size} {each}, {splits}\n\n{head}\n{body}")
+    for size in sorted({row.per_class for row in rows}):
+        cell = [row for row in rows if row.per_class == size]
+        n_sets, lines = lines_of(cell)
+        n_splits = len({row.seed for row in cell})
+        splits = f"{n_splits} splits" if n_splits > 1 else "one split"
+        title = f"## {n_sets} tables, {size} times as many training samples as classes, {splits}"
+        blocks.append(f"{title}\n\n{markdown_table(HEAD, lines)}")
     worse, cells = _worse(rows)
-    n_tables, n_images = (
-        len({row.name for row in rows if (row.kind == "images") == is_image})
-        for is_image in (False, True)
-    )
-    text = PAGE.format(
-        n_tables=n_tables, n_images=n_images, blocks="\n\n".join(blocks), worse=worse, cells=cells
-    )
-    return text
+    n_tables = len({row.name for row in rows})
+    return PAGE.format(n_tables=n_tables, blocks="\n\n".join(blocks), worse=worse, cells=cells)
 
 
 def _worse(rows: list[Row]) -> tuple[int, int]:

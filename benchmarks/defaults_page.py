@@ -160,7 +160,7 @@ Written by `benchmarks/defaults_study.py`; do not edit.
 ## What was varied
 
 What `NSSE.as_published()` has where the paper leaves a choice; the defaults of `NSSE()` are on
-[another page](breadth.md). One parameter at a time around the defaults, the others staying as they are:
+[another page](when_to_use.md). One parameter at a time around the defaults, the others as they are:
 
 {varied}
 

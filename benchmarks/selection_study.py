@@ -269,7 +269,7 @@ Made by `python benchmarks/selection_study.py` (images divided by their norm, {v
 ## Tuned, untuned, and a tuned SVM
 
 The search by fits, `NSSECV(search="full")`, around the published method; the quick search is measured in
-[breadth](breadth.md). Test error in per cent, mean ± standard error over random splits. Both see
+[its page](when_to_use.md). Test error in per cent, mean ± standard error over random splits. Both see
 the same inner splits; the SVM searches {svm} by `GridSearchCV`.
 
 {errors}

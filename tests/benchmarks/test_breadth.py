@@ -1,4 +1,4 @@
-"""The breadth study: tables are read, halves stay, rows go on where they were, and are ranked."""
+"""The study behind our choices: rows go on where they were, and are ranked."""
 
 from __future__ import annotations
 
@@ -31,28 +31,6 @@ def breadth(monkeypatch, tmp_path):
     script = importlib.import_module("breadth")
     script.loaded.cache_clear()
     return script
-
-
-def test_words_are_columns_of_zeros_and_ones(breadth):
-    X, y = breadth.loaded("balanced", "wine")
-    assert X.shape == (40, 1 + 1 + 3)
-    assert np.bincount(y).tolist() == [20, 20]
-    assert np.all(X[:, 2:].sum(axis=1) == 1)
-    np.testing.assert_array_equal(X[:, 1], y)  # of two words one column: "red" comes after "green"
-
-
-def test_no_set_is_in_both_halves(breadth):
-    halves = {
-        name: breadth.half_of(name) for name in ("coil20", "yale", "orl", "digits", "wine", "iris")
-    }
-    assert halves == {
-        "coil20": "report",
-        "yale": "report",
-        "orl": "choose",
-        "digits": "choose",
-        "wine": "choose",
-        "iris": "report",
-    }
 
 
 def test_classes_keep_their_proportions(breadth):
@@ -92,3 +70,11 @@ def test_a_row_left_out_is_left_out_of_the_regression(breadth):
         A = K[rest].T @ K[rest] + 0.1 * np.eye(18)
         C = np.linalg.solve(A, K[rest].T @ targets.centred[rest])
         assert found[i] == np.argmax(K[i] @ C)
+
+
+def test_what_the_study_of_the_package_reports_is_not_reported_twice(breadth, tmp_path):
+    page = tmp_path / "page.md"
+    options = ["--half", "report", "--per-class", "5", "--splits", "1", "--page", str(page), *METHODS]
+    rows = breadth.main([*options, "--rows", str(tmp_path / "rows.csv")])
+    assert {(row.kind, row.name) for row in rows} == {("imbalanced", "iris")}
+    assert "1 imbalanced tables" in page.read_text(encoding="utf-8")

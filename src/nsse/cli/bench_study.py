@@ -19,11 +19,12 @@ from nsse.cli.files import prepare_folder, replacing
 from nsse.cli.options import Json
 from nsse.cli.rows import ROWS_AS_TEXT, open_rows
 from nsse.cli.screen import Screen, echo, plain_table, running
-from nsse.cli.words import STUDY, typed
+from nsse.cli.words import STUDY, in_words, typed
 
 if TYPE_CHECKING:
     from nsse.evaluation import RowStore
     from nsse.evaluation.reading import Reading
+    from nsse.evaluation.study import Study
 
 PAGE = "when_to_use.md"
 QUICK_SETS, QUICK_SIZES = ("iris", "wine"), (5, 10)
@@ -67,8 +68,8 @@ def study(
         problems: list[str] = []
         with open_rows(out) as store:
             if not page_only:
-                plan, problems = _plan(data, quick, sets, methods, _numbers(sizes, quick), splits)
-                problems += _computed(plan, store, jobs, cluster)
+                plan = _plan(data, quick, sets, methods, _numbers(sizes, quick), splits)
+                problems = _computed(plan, store, jobs, cluster)
             written = _publish(store, out, page or out / PAGE, screen)
         screen.result = {"out": str(out), "problems": problems} | written
     for problem in problems:
@@ -84,8 +85,8 @@ def _plan(
     methods: list[str] | None,
     sizes: Sequence[int],
     splits: int,
-) -> tuple[Any, list[str]]:
-    """The study asked for, and what of it cannot be had."""
+) -> Study:
+    """The study asked for; says what of it cannot be had here."""
     from nsse.cli import study_plan
     from nsse.evaluation.study import Study
 
@@ -95,9 +96,11 @@ def _plan(
     found, missing = study_plan.sets(data, names)
     known = study_plan.methods()
     if not wanted and len(known) < len(study_plan.METHODS):
-        missing.append("Supervised UMAP is left out. Install it: pip install 'nsse[umap]'")
+        missing.append("Supervised UMAP needs umap-learn. Install it: pip install 'nsse[umap]'")
+    for line in missing:
+        echo(f"nsse: left out: {in_words(line)}", err=True)
     chosen = (_chosen("--sets", names, found), _chosen("--methods", wanted, known))
-    return Study(*chosen, sizes=sizes, n_splits=splits), missing
+    return Study(*chosen, sizes=sizes, n_splits=splits)
 
 
 def _chosen(option: str, names: Sequence[str], there: Sequence[Any]) -> list[Any]:
@@ -123,7 +126,7 @@ def _numbers(sizes: str, quick: bool) -> list[int]:
     return found
 
 
-def _computed(plan: Any, store: RowStore, jobs: int, cluster: str | None) -> list[str]:
+def _computed(plan: Study, store: RowStore, jobs: int, cluster: str | None) -> list[str]:
     """Compute the rows that are not there yet; the reasons of those that could not be."""
     from nsse.evaluation import run_tasks
 

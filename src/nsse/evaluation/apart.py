@@ -7,6 +7,7 @@ cluster may have no children of multiprocessing's kind.
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any, BinaryIO
 
@@ -50,7 +52,7 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
             process.kill()
             raise RuntimeError(
                 f"A process of its own must answer. Got none from the one of {function.__name__!r} "
-                f"(it ended with {process.wait()}). Start again to go on."
+                f"(it ended with {_ended(process)}). Start again to go on."
             ) from error
     if not succeeded:
         raise RuntimeError(f"In a process of its own:\n{result}")
@@ -66,15 +68,26 @@ def _answer(process: subprocess.Popen[bytes], request: bytes) -> tuple[bool, Any
     return succeeded, result
 
 
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """Close the pipes, at which it ends, and give its code."""
+    for pipe in (process.stdin, process.stdout):
+        with suppress(OSError):  # what was not sent to one that was killed
+            if pipe is not None:
+                pipe.close()
+    return process.wait()
+
+
 @cache
 def _process() -> subprocess.Popen[bytes]:
     paths = os.pathsep.join(path for path in sys.path if path)
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", __name__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=os.environ | _ONE_THREAD | {"PYTHONPATH": paths},
     )
+    atexit.register(_ended, process)
+    return process
 
 
 if hasattr(os, "register_at_fork"):  # two processes would talk to it at once
