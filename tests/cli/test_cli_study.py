@@ -47,7 +47,7 @@ def test_quick_form_has_every_row_page_and_figure(quick):
     for path in result["images"]:
         assert Path(path).read_bytes().startswith(b"\x89PNG")
     text = (out / "when_to_use.md").read_text(encoding="utf-8")
-    assert "2 data sets, 5 and 10 training samples per class, 6 methods" in text
+    assert "2 data sets with 5 and 10 training samples per class" in text
     for linked in ("images/study_ranks.png", "rows.jsonl"):
         assert f"({linked})" in text
         assert (out / linked).is_file()

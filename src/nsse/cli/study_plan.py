@@ -67,15 +67,17 @@ def _is_table(case: Case, least: float, most: float) -> bool:
 # As a user would name them; fixed before any row was looked at.
 KINDS: Mapping[str, Callable[[Case], bool]] = {
     "pictures": _is_picture,
-    "a table with at most as many training samples as features": partial(_is_table, least=0, most=1),
-    "a table with up to 10 training samples per feature": partial(_is_table, least=1, most=10),
-    "a table of few features: more than 10 training samples per feature": partial(
+    "many features, few samples: a table with at most one training sample per feature": partial(
+        _is_table, least=0, most=1
+    ),
+    "a table with 1 to 10 training samples per feature": partial(_is_table, least=1, most=10),
+    "few features, many samples: a table with more than 10 training samples per feature": partial(
         _is_table, least=10, most=float("inf")
     ),
-    "anything, 5 of a class": lambda case: case.size == 5,
-    "anything, 10 of a class": lambda case: case.size == 10,
-    "anything, 20 of a class": lambda case: case.size == 20,
-    "anything, 50 of a class": lambda case: case.size == 50,
+    "any of these, 5 training samples of a class": lambda case: case.size == 5,
+    "any of these, 10 of a class": lambda case: case.size == 10,
+    "any of these, 20 of a class": lambda case: case.size == 20,
+    "any of these, 50 of a class": lambda case: case.size == 50,
 }
 
 

@@ -94,7 +94,10 @@ class Study:
         ]
 
     def __call__(self, task: Task) -> Row:
-        """Draw the samples of a task, fit, and count mistakes; seconds are those of the processor."""
+        """Draw the samples of a task, fit, and count mistakes.
+
+        Seconds are those of the processor, of all threads of a process: give workers one thread each.
+        """
         data, method = _named(task.dataset, self.sets), _named(task.method, self.methods)
         train, test, y_train, y_test = drawn(*_read(data.read, data.arguments), task)
         shape = Shape(len(train), train.shape[1], len(np.unique(y_train)))
