@@ -217,24 +217,24 @@ def _draw(page: Path, everything: Reading, halves: Mapping[str, Reading]) -> lis
         for name, reading in told.items()
         for size, part in _few_and_many(reading)
     }
-    sizes = everything.sizes
     pictures = [name for name in everything.names if name in study_plan.PICTURE_SETS]
-    tables = [name for name in everything.names if name not in pictures]
-    panels = {}
-    for name, own in (("Pictures", pictures), ("Tables", tables)):
-        whole = [one for one in own if everything.of_sets([one]).sizes == sizes]
-        if whole:
-            there = everything.of_sets(whole)
-            panels[f"{name}: {_count(whole)}"] = {size: there.of_sizes(size) for size in sizes}
+    tables = {
+        f"Tables, {half}": [name for name in reading.names if name not in pictures]
+        for half, reading in (("reported half", halves["report"]), ("other half", halves["choose"]))
+    }
+    timed = halves["report"] if halves["report"].cases else everything
     drawn = {
         "ranks": figures.rank_figure(ranked, alike, "Mean ranks, the best to the left"),
         "duels": figures.duel_figure(
             {name: reading.duels("NSSECV") for name, reading in told.items() if reading.cases},
             "NSSECV beside each of the others",
         ),
-        "sizes": figures.size_figure(panels, "Error by training samples per class"),
+        "sizes": figures.size_figure(
+            _by_size(everything, tables | {"Pictures, both halves": pictures}),
+            "Error by training samples per class",
+        ),
         "times": figures.time_figure(
-            {f"{size} per class": everything.of_sizes(size) for size in (sizes[0], sizes[-1])},
+            {f"reported half, {size} per class": timed.of_sizes(size) for size in _ends(timed.sizes)},
             "Error by time",
         ),
     }
@@ -243,6 +243,21 @@ def _draw(page: Path, everything: Reading, halves: Mapping[str, Reading]) -> lis
         paths.append(folder / f"study_{name}.png")
         save_small_png(figure, paths[-1])
     return paths
+
+
+def _by_size(reading: Reading, panels: Mapping[str, Sequence[str]]) -> dict[str, dict[int, Reading]]:
+    """Panel, size, reading, of the sets that go to every size."""
+    found = {}
+    for name, own in panels.items():
+        whole = [one for one in own if reading.of_sets([one]).sizes == reading.sizes]
+        if whole:
+            there = reading.of_sets(whole)
+            found[f"{name}: {_count(whole)}"] = {size: there.of_sizes(size) for size in reading.sizes}
+    return found
+
+
+def _ends(sizes: Sequence[int]) -> list[int]:
+    return sorted({sizes[0], sizes[-1]})
 
 
 def _count(names: Sequence[str]) -> str:

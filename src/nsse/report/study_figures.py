@@ -152,11 +152,11 @@ def size_figure(readings: Mapping[str, Mapping[int, Any]], title: str) -> Any:
     title : str
         Of the figure.
     """
-    width, height = 3.6, 3.4
-    figure = new_figure(_EDGE + 0.4 + len(readings) * (width + 2.0), height + 1.75)
+    width, height = 2.9, 3.4
+    figure = new_figure(_EDGE + 0.4 + len(readings) * (width + 1.9), height + 1.75)
     write(figure, _EDGE, height + 1.32, title, fontsize=14, weight="bold", color=INK)
     for place, (name, by_size) in enumerate(readings.items()):
-        axes = chart_axes(figure, _EDGE + 0.4 + place * (width + 2.0), 0.6, width, height, name)
+        axes = chart_axes(figure, _EDGE + 0.4 + place * (width + 1.9), 0.6, width, height, name)
         _draw_sizes(axes, by_size)
     return figure
 
