@@ -129,7 +129,11 @@ def test_what_cannot_be_had_is_said_and_what_is_not_there_refused(tmp_path, monk
     assert "`--sizes` must be whole numbers from 2 upwards" in result.output
     result = run("bench", "study", "--page-only", "--out", tmp_path, code=2)
     assert "`--out` must hold rows of our methods and others. Got []." in result.output
-    assert not (tmp_path / "when_to_use.md").exists()
+    result = run(
+        "bench", "study", "--quick", "--out", tmp_path, "--page", tmp_path / "no" / "p.md", code=2
+    )
+    assert "`--page` must name a file that can be written" in result.output
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix == ".md") == []
 
 
 def test_data_need_not_be_announced(tmp_path):

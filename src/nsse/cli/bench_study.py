@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nsse._errors import listed, optional, rule_error
-from nsse.cli.files import prepare_folder, replacing
+from nsse.cli.files import check_out, prepare_folder, replacing
 from nsse.cli.options import Json
 from nsse.cli.rows import ROWS_AS_TEXT, open_rows
 from nsse.cli.screen import Screen, echo, plain_table, running
@@ -65,6 +65,7 @@ def study(
     with running(as_json, RuntimeError) as screen, typed(STUDY):
         require_matplotlib()
         prepare_folder(out)
+        check_out(page or out / PAGE, (".md",), option="--page")
         problems: list[str] = []
         with open_rows(out) as store:
             if not page_only:
