@@ -6,7 +6,6 @@ anew of all rows that are there.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -175,7 +174,7 @@ def _publish(store: RowStore, out: Path, page: Path, screen: Screen) -> dict[str
         half: everything.of_sets([name for name in names if half_of(name) == half])
         for half in ("report", "choose")
     }
-    text = _page_text(page, out, everything, halves, left_out)
+    text = _page_text(out, everything, halves, left_out)
     images = _draw(page, everything, halves)
     with replacing(page) as temporary:
         temporary.write_text(text, encoding="utf-8")
@@ -184,9 +183,7 @@ def _publish(store: RowStore, out: Path, page: Path, screen: Screen) -> dict[str
     return {"page": str(page), "images": [str(path) for path in images], "ranks": everything.ranks}
 
 
-def _page_text(
-    page: Path, out: Path, everything: Reading, halves: Mapping[str, Reading], left_out: int
-) -> str:
+def _page_text(out: Path, everything: Reading, halves: Mapping[str, Reading], left_out: int) -> str:
     from nsse.cli import study_plan
     from nsse.evaluation.reading import TIE
     from nsse.report.study_page import StudyPage
@@ -195,7 +192,7 @@ def _page_text(
         kind: (halves["report"].where(belongs), everything.where(belongs))
         for kind, belongs in study_plan.KINDS.items()
     }
-    rows = os.path.relpath(out / ROWS_AS_TEXT, page.parent)
+    rows = (out / ROWS_AS_TEXT).as_posix()
     made = StudyPage(
         everything, halves["report"], halves["choose"], kinds, "nsse bench study", rows, "images",
         "study", left_out, TIE,

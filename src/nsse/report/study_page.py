@@ -36,8 +36,10 @@ class StudyPage:
         Kinds of data, as a user would name them: the half that is reported, and all sets.
     command : str
         What writes the page.
-    rows, images, stem : str
-        Where the rows are, the folder of the figures and how their names begin, seen from the page.
+    rows : str
+        Where the rows are.
+    images, stem : str
+        The folder of the figures, seen from the page, and how their names begin.
     left_out : int
         Sets at sizes that lack a method.
     tie : float
