@@ -167,7 +167,8 @@ def test_every_command_takes_a_vote(iris, tuned, tmp_path):
     page = told("report", path, folder / "test.csv", "--out", tmp_path / "page.html")
     assert (page["n_shown"], page["live"]) == (75, True)
     graph = tmp_path / "m.onnx"
-    assert told("export", path, "--onnx", graph, "--dtype", "float64")["outputs"][-1] == "label"
+    outputs = told("export", path, "--onnx", graph, "--dtype", "float64")["outputs"]
+    assert outputs[-2:] == ["label", "probabilities"]
     session = onnxruntime.InferenceSession(graph.read_bytes(), providers=["CPUExecutionProvider"])
     assert session.run(["label"], {"X": X_new})[0].tolist() == labels.tolist()
 

@@ -64,7 +64,7 @@ def _is_table(case: Case, least: float, most: float) -> bool:
     return not _is_picture(case) and least < case.n_train / case.n_features <= most
 
 
-# As a user would name them; fixed before any row was looked at.
+# As a user would name them; the cuts were set before the study was run.
 KINDS: Mapping[str, Callable[[Case], bool]] = {
     "pictures": _is_picture,
     "many features, few samples: a table with at most one training sample per feature": partial(

@@ -138,10 +138,10 @@ class Verdict:
 
     @property
     def take(self) -> str:
-        """Whoever wins three for every two it loses."""
-        if self.wins >= 1.5 * self.losses and self.wins:
+        """Whoever wins at least twice as often as it loses."""
+        if self.wins >= 2 * self.losses and self.wins:
             return f"`{TUNED}()`"
-        return self.best if self.losses >= 1.5 * self.wins and self.losses else "either"
+        return self.best if self.losses >= 2 * self.wins and self.losses else "either"
 
     def columns(self) -> list[str]:
         """For a line of a table."""
