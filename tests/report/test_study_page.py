@@ -46,14 +46,14 @@ def reading():
 @pytest.mark.parametrize(
     ("counts", "take"),
     [
-        ((3, 9, 2), "`NSSECV()`"),
-        ((4, 9, 3), "either"),
-        ((3, 9, 4), "either"),
-        ((2, 9, 3), "SVC"),
+        ((4, 9, 2), "`NSSECV()`"),
+        ((3, 9, 2), "either"),
+        ((2, 9, 3), "either"),
+        ((2, 9, 4), "SVC"),
         ((0, 9, 0), "either"),
     ],
 )
-def test_who_wins_three_for_two_is_taken(counts, take):
+def test_who_wins_twice_as_often_is_taken(counts, take):
     assert Verdict(2.0, "SVC", 3.0, *counts).take == take
 
 
