@@ -284,10 +284,18 @@ def test_page_escapes_all_it_is_given():
         evil, evil, (evil, evil), ((TableCell(evil, evil, True), TableCell(evil)),), folded=True
     )
     page = html_page(
-        evil, [evil], [evil], [evil], [table], [PageFigure(evil, evil, b"<svg/>")], [(evil, evil)]
+        evil,
+        "<svg/>",
+        [evil],
+        [evil],
+        [evil],
+        [evil],
+        [table],
+        [PageFigure(evil, evil, b"<svg/>")],
+        [(evil, evil)],
     )
     assert evil not in page
-    assert page.count("&lt;b&gt;&amp;") >= 12
+    assert page.count("&lt;b&gt;&amp;") >= 13
     text = markdown_page(
         "T", ["a"], [PageTable("x", "", ("m", "1"), ((TableCell("N"), TableCell("2|3", "(4)", True)),))]
     )
