@@ -11,9 +11,9 @@ from math import sqrt
 from typing import Any
 
 # Places in a drawing of so many units across: names of cells, the errors, the name of the best other.
-WIDTH, LEFT, RIGHT = 420, 62, 318
+WIDTH, LEFT, RIGHT = 420, 64, 312
 TOP, ROW, GROUP, BOTTOM = 62, 20, 26, 34
-TICKS = (0, 0.5, 1, 2, 5, 10, 20, 30, 50, 100)
+TICKS = (0, 1, 2, 5, 10, 20, 30, 50, 100)
 
 # Series -> what the legend calls it, in the order in which marks are drawn.
 LEGEND = {
@@ -24,15 +24,15 @@ LEGEND = {
     "NSSE + copies": "NSSE + copies",
 }
 LEGEND_PLACES = {
-    "printed": (LEFT, 12),
-    "NSSE": (LEFT + 118, 12),
-    "NSSE + copies": (LEFT + 208, 12),
-    "best other": (LEFT, 30),
-    "SVM + copies": (LEFT + 208, 30),
+    "printed": (10, 12),
+    "NSSE": (154, 12),
+    "NSSE + copies": (270, 12),
+    "best other": (10, 31),
+    "SVM + copies": (270, 31),
 }
 STYLE = """
 .cells { --ink: #22262b; --muted: #6b737d; --faint: #d5d9de; --own: #1f74c4; --other: #d95f00;
-  font: 11px system-ui, sans-serif; fill: var(--ink); }
+  font: 12px system-ui, sans-serif; fill: var(--ink); }
 @media (prefers-color-scheme: dark) { .cells { --ink: #e6e9ec; --muted: #9aa3ad; --faint: #3a4047;
   --own: #6db3f2; --other: #ff9d4d; } }
 .cells .muted { fill: var(--muted); } .cells .title { font-weight: 600; }
