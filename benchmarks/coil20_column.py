@@ -23,11 +23,13 @@ import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
-from common import RESULTS, append_records, read_records, text_table
+from common import HERE, RESULTS, append_records, read_records, text_table
 from nsse import NSSE
 from nsse.datasets import load_dataset
-from nsse.evaluation import per_class_split
+from nsse.evaluation import Row, per_class_split, read_rows
+from nsse.paper.candidates import unpacked
 from nsse.paper.printed import printed_error
+from nsse.paper.settings import FULL
 
 SEEDS = range(100, 105)
 # What the reproduction takes: d and weights.
@@ -51,6 +53,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "class scores": {"classifier": "scores"},
     "3 nearest": {"classifier": KNeighborsClassifier(3)},
     **{f"{size} × {size} pixels": {"image": size} for size in (16, 20, 32, 40)},
+    "16 × 16 pixels, d = 10": {"image": 16, "n_components": 10},
+    "16 × 16 pixels, mu1 = 0.01": {"image": 16, "mu1": 0.01},
     "unit norm": {"scaling": "unit"},
     "pixels standardised": {"scaling": "standard"},
 }
@@ -96,7 +100,7 @@ def loaded(image: int, unit_norm: bool) -> tuple[Any, Any]:
 
 
 def means(rows: list[tuple[int, int, str, float]]) -> list[list[str]]:
-    """A line for each change; below them, what is printed."""
+    """A line for each change; below them what is printed, and the best that our grid has for it."""
     lines = []
     for change in CHANGES:
         line = [change]
@@ -105,7 +109,27 @@ def means(rows: list[tuple[int, int, str, float]]) -> list[list[str]]:
             line.append(f"{np.mean(own):.2f} ({len(own)})" if own else "")
         lines.append(line)
     printed = [f"{printed_error('coil20', size, 'NSSE'):.2f}" for size in TAKEN]
-    return [*lines, ["printed", *printed]]
+    return [*lines, ["printed", *printed], ["best of the grid, tables", *map(best_of_grid, TAKEN)]]
+
+
+def best_of_grid(size: int) -> str:
+    """The smallest mean test error of all points of the grid over the realisations of the tables.
+
+    Smaller than what the protocol takes, which sets the weights on inner splits.
+    """
+    rows = [row for row in tabled() if row.task.n_train == size]
+    counts = [unpacked(row.details["candidates"]) for row in rows]
+    n_tests = [row.details["n_test"] for row in rows]
+    shared = [point for point in counts[0] if all(point in other for other in counts)]
+    means = [np.mean([c[point] / n for c, n in zip(counts, n_tests, strict=True)]) for point in shared]
+    return f"{100 * min(means):.2f} ({len(rows)})"
+
+
+@cache
+def tabled() -> list[Row]:
+    rows = read_rows(HERE.parent / "reproduction" / "rows.jsonl")
+    own = [row for row in rows if (row.task.dataset, row.task.method) == ("coil20", "NSSE")]
+    return [row for row in own if FULL.owns(row.task)]
 
 
 def read(path: Path) -> list[tuple[int, int, str, float]]:

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
 from nsse import NSSE, NSSECV, WithinMetric
-from nsse.evaluation import Row, per_class_split
+from nsse.evaluation import Row, RowStore, per_class_split
 from nsse.invariances import enlarged, named_images, names_of, usual_sets
 from nsse.paper import second_row
 from nsse.paper.candidates import Tried, packed, unpacked
@@ -86,6 +86,20 @@ def test_rows_are_the_same_again_and_are_of_the_honest_protocol_alone(rows):
         assert list(unpacked(row.details["candidates"]).values()) == [wrong]
     told = cells(rows.values(), TINY)
     assert {(entry.protocol, entry.method) for entry in told} == {("honest", name) for name in SECOND}
+
+
+def test_an_infinite_shrinkage_can_be_stored(monkeypatch, tmp_path):
+    X, y, *_ = digits_parts()
+    best = NSSE(shrinkage=np.inf).fit(X, y)
+    found = {"shrinkage": np.inf, "sigma": 0.5, "classifier": "scores"}
+    search = type("Search", (), {"best_estimator_": best, "best_params_": found, "best_score_": 0.9})
+    monkeypatch.setattr(second_row, "_searched", lambda own, names: (search, 1.0))
+    row = Work(TINY)(TINY.task("digits", "NSSE within", 5, 0))
+    with RowStore(tmp_path / "rows.sqlite") as store:
+        store.add(row)
+        (stored,) = store.rows()
+    assert stored.chosen == row.chosen
+    assert stored.chosen["shrinkage"] == "inf"
 
 
 @pytest.mark.slow

@@ -88,7 +88,9 @@ def _within(samples: Samples, recipe: Recipe, seed: int) -> Learnt:
     search, seconds = _searched(samples, ())
     best = search.best_estimator_
     score, d = float(search.best_score_), best.embedding_.shape[1]
-    return Learnt(best, score, dict(search.best_params_), seconds, d)
+    # A row is JSON, which has no infinite numbers: a shrinkage may be one.
+    chosen = {name: str(v) if v in (np.inf, -np.inf) else v for name, v in search.best_params_.items()}
+    return Learnt(best, score, chosen, seconds, d)
 
 
 def _vote(samples: Samples, recipe: Recipe, seed: int) -> Learnt:
