@@ -125,7 +125,7 @@ def _axis(ticks: Sequence[float], bottom: float) -> Iterator[str]:
         x = _across(tick, ticks[-1])
         yield f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 14}" y2="{bottom - 8:.1f}"/>'
         yield _text(x, bottom + 6, f"{tick:g}", "muted", "middle")
-    yield _text((LEFT + RIGHT) / 2, bottom + 24, "test error, %", "muted", "middle")
+    yield _text((LEFT + RIGHT) / 2, bottom + 24, "test error, % (square-root scale)", "muted", "middle")
     yield _text(RIGHT + 12, TOP - 10, "best other:", "muted")
 
 
