@@ -34,8 +34,9 @@ INTRODUCTION = (
     "transformed copies of the training images, shifted, turned, zoomed or mirrored, or none: which, "
     "inner splits say. SVM within and SVM + copies: a support vector machine with a Gaussian kernel in "
     "the same kind of metric, and with the same copies, tuned on inner splits. shrinkage LDA: LDA with "
-    "a shrunk covariance. The sentences about these rows, and the choice of the best other method "
-    "in the picture, compare two methods on the realisations that both have.",
+    "a shrunk covariance. NSSE + unlabelled, which stands apart: the vote of a search that is given the "
+    "test samples too, without their labels. The sentences about these rows, and the choice of the best "
+    "other method in the picture, compare two methods on the realisations that both have.",
     "The paper does not say whether images were divided by their norm. Where both ways were tried "
     "(COIL-20, ORL) the scaling is one more parameter of every method, chosen like the others.",
 )

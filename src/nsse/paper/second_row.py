@@ -29,12 +29,15 @@ from nsse.paper.settings import (
     COPIED_SPLITS,
     SVM_COPIED,
     SVM_WITHIN,
+    UNLABELLED,
     UNTUNED,
     VOTE,
     WITHIN,
     Recipe,
 )
 from nsse.selection import NSSECV, BalancedSplits, choose_invariances
+
+NO_LABEL = -1
 
 Names: TypeAlias = tuple[str, ...]
 
@@ -72,9 +75,21 @@ class Learnt:
 Learn: TypeAlias = Callable[[Samples, Recipe, int], Learnt]
 
 
-def learnt(method: str, recipe: Recipe, samples: Samples, seed: int) -> Learnt:
-    """A method of the second edition, fitted to training samples."""
+def learnt(method: str, recipe: Recipe, samples: Samples, seed: int, X_test: Any) -> Learnt:
+    """A method of the second edition, fitted to training samples; one sees the others, unlabelled."""
+    if method == UNLABELLED:
+        return _unlabelled(samples, X_test)
     return METHODS[method](samples, recipe, seed)
+
+
+def _unlabelled(samples: Samples, X_test: Any) -> Learnt:
+    """The vote, of a search that has the test samples too, and not their labels."""
+    start = perf_counter()
+    X = np.concatenate([samples.X, X_test])
+    y = np.concatenate([samples.y, np.full(len(X_test), NO_LABEL, dtype=samples.y.dtype)])
+    search = NSSECV(estimator=NSSE(unlabeled=NO_LABEL), progress=False).fit(X, y)
+    chosen = {"mu4": search.best_params_.get("mu4", 0.0), "voters": len(search.voters_)}
+    return Learnt(search, float(search.best_score_), chosen, perf_counter() - start)
 
 
 def _untuned(samples: Samples, recipe: Recipe, seed: int) -> Learnt:

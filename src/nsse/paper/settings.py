@@ -26,8 +26,10 @@ BOTH = "paper and honest"
 HONEST = "honest"
 UNTUNED, WITHIN, VOTE, COPIED = "NSSE untuned", "NSSE within", "NSSE vote", "NSSE + copies"
 SVM_WITHIN, SVM_COPIED = "SVM within", "SVM + copies"
-SECOND = (UNTUNED, WITHIN, VOTE, SVM_WITHIN, COPIED, SVM_COPIED)
-WITH_COPIES = (COPIED, SVM_COPIED)
+UNLABELLED = "NSSE + unlabelled"
+SECOND = (UNTUNED, WITHIN, VOTE, SVM_WITHIN, COPIED, SVM_COPIED, UNLABELLED)
+# Those that know more than the training samples: how images may change, or test samples, unlabelled.
+WITH_COPIES, APART = (COPIED, SVM_COPIED), (UNLABELLED,)
 
 ALL_METHODS = (*METHODS, *MODERN, *SECOND)
 # With all realisations of the paper.
@@ -143,7 +145,7 @@ class Profile:
             tried = scalings if method == SVM_WITHIN else UNIT
             pairs = method in NEED_PAIRS and n_train == 2
             return Recipe(tried, tuple(combinations(own)), (), (), self.other_splits, fraction, pairs)
-        return Recipe(UNIT if method == UNTUNED else scalings, (), (), (), 0, 0.0)
+        return Recipe(UNIT if method in (UNTUNED, UNLABELLED) else scalings, (), (), (), 0, 0.0)
 
     def task(self, dataset: str, method: str, n_train: int, seed: int) -> Task:
         """One row of the run."""

@@ -139,7 +139,9 @@ def _second(
 ) -> dict[str, Any]:
     (X_train, y), (X_test, y_test) = train, test
     learnt = {
-        scaling: second_row.learnt(task.method, recipe, second_row.Samples.of(X, y, shape), task.seed)
+        scaling: second_row.learnt(
+            task.method, recipe, second_row.Samples.of(X, y, shape), task.seed, X_test[scaling]
+        )
         for scaling, X in X_train.items()
     }
     begun = perf_counter()
