@@ -19,7 +19,7 @@ from nsse.paper.work import Work
 # Another processor or BLAS rounds differently, and a tie may fall the other way: shares of test samples.
 TOLERANCE = 0.005
 # Seconds that a row of the second edition took, if it is to be computed again: copies take long.
-SHORT = 10.0
+SHORT = 5.0
 
 Finding = tuple[bool, str]  # whether it agrees, and what was found
 
