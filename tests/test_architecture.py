@@ -36,7 +36,7 @@ MAY_IMPORT = {
     # A file says which version wrote it.
     "exports": FIT | {"invariances", "kernels", "solvers", "extensions", "certificates", "nsse"},
     "evaluation": set(),  # it receives estimators
-    "paper": SOLVE | FIT | {"datasets", "evaluation"},
+    "paper": SOLVE | FIT | {"invariances", "datasets", "evaluation"},
     # It receives frames; the report also asks a model what it proves, and averages its pictures.
     "report": {"certificates", "datasets", "invariances"},
     "plot": {"report"},

@@ -226,6 +226,67 @@ def test_check_needs_rows(tmp_path):
     assert run("--check", "--quick", "--out", str(tmp_path)).exit_code == 2
 
 
+@pytest.fixture(scope="module")
+def second(tmp_path_factory) -> Path:
+    """A run with a row of the second edition."""
+    out = tmp_path_factory.mktemp("second")
+    options = ["--methods", "NN,NSSE untuned,NSSE vote", "--repeats", "1", "--out", str(out)]
+    result = run(*QUICK_TABLES, *options)
+    assert result.exit_code == 0, result.output
+    assert "errs less than the paper's other methods in 1 of 1 cells" in result.output
+    return out
+
+
+@pytest.mark.slow
+def test_the_page_opens_with_the_picture_and_what_it_says(second):
+    page = (second / "index.html").read_text(encoding="utf-8")
+    first, picture, opening, findings, introduction, table = (
+        page.index(part)
+        for part in (
+            "<h1>",
+            "<svg",
+            "<p class='opening'>With everything",
+            "<ul>",
+            "Protocol paper:",
+            "<table>",
+        )
+    )
+    assert first < picture < opening < findings < introduction < table
+    svg = (second / "figures" / "cells.svg").read_text(encoding="utf-8").strip()
+    assert svg in page
+    markdown = (second / "tables.md").read_text(encoding="utf-8")
+    title, image, sentences, *_ = markdown.split("\n\n")
+    assert title.startswith("# ")
+    assert image.endswith("(figures/cells.svg)")
+    assert sentences.startswith("With everything chosen")
+    header, *lines = lines_of(second / "figures" / "cells.csv")
+    errors = {line[3]: line[4] for line in lines_of(second / "tables.csv")[1:] if line[0] == "honest"}
+    marks = [dict(zip(header, line, strict=True)) for line in lines]
+    assert {mark["method"]: mark["error"] for mark in marks} == {
+        name: errors[name] for name in ("NN", "NSSE vote")
+    }
+
+
+@pytest.mark.slow
+def test_check_covers_the_second_edition_and_the_picture(second, tmp_path):
+    copy = Path(shutil.copytree(second, tmp_path / "copy"))
+    options = ["--check", "--quick", "--out", str(copy)]
+    result = run(*options)
+    assert result.exit_code == 0, result.output
+    assert "cells.csv: 2 lines, all made of the rows." in result.output
+    assert "NN on digits, 5 per class, seed 0: identical" in result.output
+    assert re.search(r"NSSE (vote|untuned) on digits, 5 per class, seed 0: identical", result.output)
+    frame = copy / "figures" / "cells.csv"
+    text = frame.read_text(encoding="utf-8")
+    cell = lines_of(frame)[1][4]
+    frame.write_text(text.replace(cell, "0.1234"), encoding="utf-8")
+    result = run(*options)
+    assert result.exit_code == 2
+    assert "cells.csv DIFFERS from its rows: has ['digits,5,best other,NN,0.1234" in result.output
+    frame.unlink()
+    assert "cells.csv is MISSING. Run `nsse reproduce tables`." in run(*options).output
+
+
 # Run times, figures, page ----------------------------------------------------------------------------
 
 
@@ -284,10 +345,18 @@ def test_page_escapes_all_it_is_given():
         evil, evil, (evil, evil), ((TableCell(evil, evil, True), TableCell(evil)),), folded=True
     )
     page = html_page(
-        evil, [evil], [evil], [evil], [table], [PageFigure(evil, evil, b"<svg/>")], [(evil, evil)]
+        evil,
+        "<svg/>",
+        [evil],
+        [evil],
+        [evil],
+        [evil],
+        [table],
+        [PageFigure(evil, evil, b"<svg/>")],
+        [(evil, evil)],
     )
     assert evil not in page
-    assert page.count("&lt;b&gt;&amp;") >= 12
+    assert page.count("&lt;b&gt;&amp;") >= 13
     text = markdown_page(
         "T", ["a"], [PageTable("x", "", ("m", "1"), ((TableCell("N"), TableCell("2|3", "(4)", True)),))]
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nsse.paper.settings import Profile
 
 TABLES, RUN_TIMES = "tables.csv", "runtime.csv"
+PICTURE = Path("figures") / "cells.svg"
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,9 @@ def publish(asked: Request) -> Path:
     """Everything that is made of the rows, anew; the page."""
     from nsse import __version__
     from nsse.evaluation import write_rows
-    from nsse.paper import pages, verdict
+    from nsse.paper import pages, second_edition, verdict
     from nsse.paper.manifest import manifest, told
+    from nsse.paper.second_edition import HonestErrors
     from nsse.paper.tables import CHOICE_HEADER, TABLE_HEADER, cells, choice_lines, table_lines
     from nsse.report.reproduction import html_page, markdown_page
 
@@ -123,18 +125,42 @@ def publish(asked: Request) -> Path:
     write_csv(out / "choices.csv", CHOICE_HEADER, choice_lines(found))
     facts = manifest(asked.profile, rows, __version__)
     _write(out / "manifest.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
-    tables, findings = pages.error_tables(found), verdict.findings(found)
+    errors = HonestErrors.of(rows, asked.profile)
+    picture = _first_picture(out, second_edition.picture_lines(errors))
+    tables = pages.error_tables(found)
+    opening = second_edition.opening(errors, found)
+    findings = [*second_edition.findings(errors), *verdict.findings(found)]
     listed = "\n".join(f"- {sentence}" for sentence in findings)
-    _write(out / "tables.md", markdown_page(pages.TITLE, [*pages.INTRODUCTION, listed], tables))
+    shown_first = [f"![{pages.PICTURE}]({PICTURE})"] if picture else []
+    first = [*shown_first, " ".join(opening), listed, *pages.INTRODUCTION]
+    _write(out / "tables.md", markdown_page(pages.TITLE, first, tables))
     shown = (
         pages.notes_of(out / "notes.md"),
         [*tables, *pages.run_time_tables(out / RUN_TIMES)],
         pages.figures_in(out / "figures"),
     )
     page = out / "index.html"
-    _write(page, html_page(pages.TITLE, pages.INTRODUCTION, findings, *shown, told(facts)))
+    texts = opening, pages.INTRODUCTION, findings
+    _write(page, html_page(pages.TITLE, picture, *texts, *shown, told(facts)))
+    for sentence in opening:
+        echo(sentence)
     echo(f"Page: {page}")
     return page
+
+
+def _first_picture(out: Path, lines: list[list[Any]]) -> str:
+    """What the page opens with, on disk too; nothing where no cell has a mark."""
+    from nsse.paper.second_edition import PICTURE_HEADER
+    from nsse.paper.settings import TITLES
+    from nsse.report.reproduction_picture import cells_picture
+
+    if not lines:
+        return ""
+    (out / PICTURE).parent.mkdir(exist_ok=True)
+    write_csv(out / PICTURE.with_suffix(".csv"), PICTURE_HEADER, lines)
+    picture = cells_picture([dict(zip(PICTURE_HEADER, line, strict=True)) for line in lines], TITLES)
+    _write(out / PICTURE, picture + "\n")
+    return picture
 
 
 def check_rows(quick: bool, out: Path | None) -> bool:
@@ -155,7 +181,7 @@ def check_rows(quick: bool, out: Path | None) -> bool:
             "Run `nsse reproduce tables` first."
         )
     agreed = True
-    for agrees, line in findings(rows, profile, folder / TABLES):
+    for agrees, line in findings(rows, profile, folder / TABLES, folder / PICTURE.with_suffix(".csv")):
         echo(line)
         agreed &= agrees
     return agreed

@@ -15,15 +15,25 @@ from dataclasses import dataclass, field
 
 from nsse.evaluation import Task
 from nsse.evaluation.tasks import canonical, plain
-from nsse.paper.grids import GRIDS, MANY, MODERN, MULTIPLES, Params, Values, combinations
+from nsse.paper.grids import GAMMA, GRIDS, MANY, MODERN, MULTIPLES, Params, Values, combinations
 from nsse.paper.printed import METHODS, PRINTED, TABLES
 from nsse.selection import SHARES
 
 # One computation serves both protocols: `paper` and `honest` read different parts of a row.
 BOTH = "paper and honest"
 
-ALL_METHODS = (*METHODS, *MODERN)
-OFTEN = ("NSSE", "SUPLAP", "SVM", "NN", "LDA")  # with all realisations of the paper
+# What the paper does not have (``second_row``): by protocol `honest` alone, beside its methods.
+HONEST = "honest"
+UNTUNED, WITHIN, VOTE, COPIED = "NSSE untuned", "NSSE within", "NSSE vote", "NSSE + copies"
+SVM_WITHIN, SVM_COPIED = "SVM within", "SVM + copies"
+UNLABELLED = "NSSE + unlabelled"
+SECOND = (UNTUNED, WITHIN, VOTE, SVM_WITHIN, COPIED, SVM_COPIED, UNLABELLED)
+# Those that know more than the training samples: how images may change, or test samples, unlabelled.
+WITH_COPIES, APART = (COPIED, SVM_COPIED), (UNLABELLED,)
+
+ALL_METHODS = (*METHODS, *MODERN, *SECOND)
+# With all realisations of the paper.
+OFTEN = ("NSSE", "SUPLAP", "SVM", "NN", "LDA", "shrinkage LDA", UNTUNED, WITHIN, VOTE, SVM_WITHIN)
 REALISATIONS, FEWER = 20, 5
 
 TITLES = TABLES | {"digits": "Digits", "objects": "Objects"}
@@ -39,7 +49,7 @@ N_CLASSES = {
 }
 
 # Methods that measure the spread within classes and cannot do with one sample of each.
-NEED_PAIRS = ("LFDA", "LDA", "LDE", "NCA", "KPCA+LDA")
+NEED_PAIRS = ("LFDA", "LDA", "LDE", "NCA", "KPCA+LDA", "shrinkage LDA", SVM_WITHIN)
 
 # "unit": every image divided by its Euclidean norm; "raw": grey levels in [0, 1].
 SCALINGS = {"coil20": ("unit", "raw"), "orl": ("unit", "raw")}
@@ -55,6 +65,15 @@ WEIGHTS = {
 }
 # For training sets beyond `MANY` samples, which take longer.
 WEIGHTS_OF_MANY = WEIGHTS | {"mu2": (0.0001, 0.001), "mu3": (0.1, 1.0, 10.0, 100.0, 1000.0)}
+
+# Support vector machines of the second edition: γ in units of 1/(features × variance); None: no metric.
+MACHINE: Values = {GAMMA: (0.3, 1.0, 3.0), "C": (10.0, 100.0)}
+SHRINKAGES: Values = {"shrinkage": (None, 10.0, 1.0, 0.1)}
+UNIT = ("unit",)
+# How a set of copies is chosen: splits; rows, copies among them, of the largest set that is tried, and
+# of the part of the samples it is tried on.
+COPIED_SPLITS, COPIED_FRACTION = 8, 0.2
+COPIED_ROWS = {"most_rows": 2400, "rows_of_a_trial": 1500}
 
 
 @dataclass(frozen=True)
@@ -104,6 +123,8 @@ class Profile:
             points = tuple(combinations(self.weights_of_many if many else self.weights))
             splits = self.nsse_splits[0 if few else 1]
             return Recipe(scalings, points, self.shares, (), splits, fraction, version=2)
+        if method in SECOND:
+            return self._second(method, scalings, fraction, n_train)
         points = tuple(GRIDS[method].parameters(self.coarse or many))
         return Recipe(
             scalings,
@@ -115,10 +136,22 @@ class Profile:
             needs_pairs=method in NEED_PAIRS and n_train == 2,
         )
 
+    def _second(self, method: str, scalings: tuple[str, ...], fraction: float, n_train: int) -> Recipe:
+        """`NSSECV` has grid and splits of its own: no point, no split. Copies are of unit images."""
+        if method == COPIED:
+            return Recipe(UNIT, (COPIED_ROWS,), (), (), COPIED_SPLITS, COPIED_FRACTION)
+        if method in (SVM_WITHIN, SVM_COPIED):
+            own = MACHINE | (SHRINKAGES if method == SVM_WITHIN else {})
+            tried = scalings if method == SVM_WITHIN else UNIT
+            pairs = method in NEED_PAIRS and n_train == 2
+            return Recipe(tried, tuple(combinations(own)), (), (), self.other_splits, fraction, pairs)
+        return Recipe(UNIT if method in (UNTUNED, UNLABELLED) else scalings, (), (), (), 0, 0.0)
+
     def task(self, dataset: str, method: str, n_train: int, seed: int) -> Task:
         """One row of the run."""
         recipe = self.recipe(dataset, method, n_train).fingerprint
-        return Task(dataset, method, n_train, seed, parameters={"recipe": recipe}, protocol=BOTH)
+        protocol = HONEST if method in SECOND else BOTH
+        return Task(dataset, method, n_train, seed, parameters={"recipe": recipe}, protocol=protocol)
 
     def tasks(
         self,

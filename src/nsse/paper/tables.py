@@ -21,7 +21,7 @@ import numpy as np
 from nsse.evaluation import Row
 from nsse.paper.candidates import Tried, unpacked
 from nsse.paper.printed import printed_error
-from nsse.paper.settings import ALL_METHODS, TITLES, Profile
+from nsse.paper.settings import ALL_METHODS, SECOND, TITLES, Profile
 
 TABLE_HEADER = ["protocol", "dataset", "n_train", "method", "error", "stderr", "repeats", "printed"]
 CHOICE_HEADER = ["protocol", "dataset", "n_train", "method", "scaling", "d", "parameters"]
@@ -60,7 +60,7 @@ def cells(rows: Iterable[Row], profile: Profile) -> list[TableEntry]:
         group.sort(key=lambda row: row.task.seed)
     order = sorted(groups, key=lambda k: (list(TITLES).index(k[0]), k[1], ALL_METHODS.index(k[2])))
     return [
-        *(_paper_cell(*key, groups[key]) for key in order),
+        *(_paper_cell(*key, groups[key]) for key in order if key[2] not in SECOND),
         *(_honest_cell(*key, groups[key]) for key in order),
     ]
 

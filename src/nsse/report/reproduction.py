@@ -26,6 +26,8 @@ def markdown_page(title: str, introduction: Sequence[str], tables: Sequence[Any]
 
 def html_page(
     title: str,
+    picture: str,
+    opening: Sequence[str],
     introduction: Sequence[str],
     findings: Sequence[str],
     notes: Sequence[str],
@@ -39,8 +41,11 @@ def html_page(
     ----------
     title : str
         Its heading.
-    introduction, findings, notes : sequences of str
-        Paragraphs, a list of sentences, and paragraphs again; "## " makes a heading.
+    picture : str
+        What it opens with, an ``svg`` element; may be empty.
+    opening, introduction, findings, notes : sequences of str
+        Sentences below the picture, paragraphs, a list of sentences, and paragraphs again; "## " makes
+        a heading.
     tables : sequence
         With ``title``, ``remark``, ``header``, ``rows`` of cells (``text``, ``aside``, ``strong``) and
         ``folded``.
@@ -52,13 +57,15 @@ def html_page(
     Returns
     -------
     str
-        HTML; all text is escaped.
+        HTML; all text is escaped, the picture is taken as it is.
     """
     folder = files("nsse.report")
     colors = {"ink": INK, "muted": MUTED_INK, "faint": FAINT, "paper": PAPER}
     return Template((folder / "reproduction.html").read_text(encoding="utf-8")).substitute(
         title=escape(title),
         style=Template((folder / "reproduction.css").read_text(encoding="utf-8")).substitute(colors),
+        picture=f"<figure class='first'>{picture}</figure>" if picture else "",
+        opening="\n".join(f"<p class='opening'>{escape(text)}</p>" for text in opening),
         introduction="\n".join(f"<p>{escape(text)}</p>" for text in introduction),
         findings="\n".join(f"<li>{escape(text)}</li>" for text in findings),
         notes="\n".join(_note(text) for text in notes),
