@@ -11,6 +11,7 @@ const ONE_NAME = "Program > VariableDeclaration[declarations.length>1], "
   + "Program > VariableDeclaration > VariableDeclarator[id.type!='Identifier']";
 
 export default [
+  { ignores: ["docs/_build/**", ".venv*/**"] },  // the site that `make docs` leaves, and environments
   js.configs.recommended,
   {
     files: ["**/*.js"],
