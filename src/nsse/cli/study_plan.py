@@ -67,17 +67,13 @@ def _is_table(case: Case, least: float, most: float) -> bool:
 # As a user would name them; the cuts were set before the study was run.
 KINDS: Mapping[str, Callable[[Case], bool]] = {
     "pictures": _is_picture,
-    "many features, few samples: a table with at most one training sample per feature": partial(
-        _is_table, least=0, most=1
-    ),
-    "a table with 1 to 10 training samples per feature": partial(_is_table, least=1, most=10),
-    "few features, many samples: a table with more than 10 training samples per feature": partial(
-        _is_table, least=10, most=float("inf")
-    ),
-    "any of these, 5 training samples of a class": lambda case: case.size == 5,
-    "any of these, 10 of a class": lambda case: case.size == 10,
-    "any of these, 20 of a class": lambda case: case.size == 20,
-    "any of these, 50 of a class": lambda case: case.size == 50,
+    "tables, at most 1 training sample per feature": partial(_is_table, least=0, most=1),
+    "tables, 1 to 10 training samples per feature": partial(_is_table, least=1, most=10),
+    "tables, more than 10 training samples per feature": partial(_is_table, least=10, most=float("inf")),
+    "all kinds, 5 per class": lambda case: case.size == 5,
+    "all kinds, 10 per class": lambda case: case.size == 10,
+    "all kinds, 20 per class": lambda case: case.size == 20,
+    "all kinds, 50 per class": lambda case: case.size == 50,
 }
 
 
