@@ -487,3 +487,10 @@ def test_voters_fitted_to_a_frame_take_plain_rows(iris, tmp_path):
     assert result.stderr.count("warning") == 0
     told_labels = [row["label"] for row in json.loads(result.stdout)["predictions"]]
     assert told_labels == search.predict(pandas.DataFrame(X_new, columns=COLUMNS)).tolist()
+
+
+def test_help_names_the_defaults_that_nsse_has():
+    shown = " ".join(run("fit", "--help").stdout.replace("│", " ").split())
+    model = nsse.NSSE()
+    assert f"(default: {model.shrinkage:g}; --tune chooses)" in shown
+    assert f"(default: {model.sigma:g}; --tune chooses)" in shown

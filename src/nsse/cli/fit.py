@@ -66,7 +66,9 @@ def fit(
     ] = None,
     shrinkage: Annotated[
         float | None,
-        typer.Option(help="How much --metric within holds to the Euclidean one. (default: 1)"),
+        typer.Option(
+            help="How much --metric within holds to the Euclidean one. (default: 3; --tune chooses)"
+        ),
     ] = None,
     landmarks: Annotated[
         str | None,
