@@ -55,6 +55,8 @@ def test_deformed_images_stay_images(script):
     assert out[:, :6].max() < 20
 
 
+# Of umap-learn, where it is installed.
+@pytest.mark.filterwarnings("ignore:n_jobs value:UserWarning")
 def test_throughput(script, tmp_path):
     out = tmp_path / "throughput.json"
     record = script("throughput").main(["--quick", "--n", "100", "--queries", "50", "--out", str(out)])
