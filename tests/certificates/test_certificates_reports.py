@@ -52,7 +52,7 @@ def test_terms_of_the_theorem_are_their_definitions(delta, model, blobs):
     np.testing.assert_allclose(found.eta_estimate, eta)
     assert found.lipschitz == pytest.approx(lipschitz_bounds(model, max_iter=0).best)
     assert found.left == pytest.approx(found.lipschitz * delta + np.sqrt(3) * 0.01 + A)
-    assert found.right == gamma / 2
+    assert found.right == found.gamma / 2
     assert found.met == (found.left <= found.right)
     assert found.met == (delta == 0.05)
     assert np.isnan(found.bound_estimate).all()
