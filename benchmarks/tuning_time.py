@@ -4,7 +4,8 @@
 
 `GridSearchCV(SVC())` has 16 points, C × γ, and the splits that `NSSECV()` draws; both choose and then
 fit to all samples. Process time on one BLAS thread, the best of several; pictures of Yale where
-NSSE_DATA has them, digits, and two tables that scikit-learn makes. Three samples are timed too.
+NSSE_DATA has them, digits, and two tables that scikit-learn makes; of a third one thousands of samples.
+Three samples are timed too.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ from nsse.selection.quick import HELD_OUT, n_splits_for
 from nsse.selection.splits import BalancedSplits
 
 SIZES = (100, 250, 400, 900)
+MANY = 4000
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--many", type=int, default=MANY, help="samples of the table that has many")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--out", type=Path, default=RESULTS / "tuning_time.json")
     options = parser.parse_args(arguments)
@@ -42,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         rows = [row(name, size, options.repeats) for name in sets() for size in options.sizes]
+        if options.many:
+            rows.append(row("table of 20 columns", options.many, 1, n_samples=options.many))
         X, y = np.array([[0.0, 1.0], [1.0, 0.0], [1.2, 0.1]]), [0, 1, 1]
         three = best(lambda: NSSECV().fit(X, y), options.repeats)
     print(text_table(list(rows[0]), [list(one.values()) for one in rows]))
@@ -51,12 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     return record
 
 
-def sets() -> dict[str, Callable[[], tuple[Any, Any]]]:
-    """Samples by name."""
+def sets(n_samples: int = 2000) -> dict[str, Callable[[], tuple[Any, Any]]]:
+    """Samples by name; so many of the tables that are made."""
     found: dict[str, Callable[[], tuple[Any, Any]]] = {
         "digits": lambda: load_digits(return_X_y=True),
-        "table of 20 columns": lambda: table(20, 5),
-        "table of 60 columns": lambda: table(60, 2),
+        "table of 20 columns": lambda: table(20, 5, n_samples),
+        "table of 60 columns": lambda: table(60, 2, n_samples),
     }
     try:
         faces = load_dataset("yale", unit_norm=True)
@@ -65,14 +70,14 @@ def sets() -> dict[str, Callable[[], tuple[Any, Any]]]:
     return {"yale": lambda: (faces.X, faces.y), **found}
 
 
-def table(n_features: int, n_classes: int) -> tuple[Any, Any]:
+def table(n_features: int, n_classes: int, n_samples: int) -> tuple[Any, Any]:
     return make_classification(
-        2000, n_features, n_informative=n_features // 2, n_classes=n_classes, random_state=0
+        n_samples, n_features, n_informative=n_features // 2, n_classes=n_classes, random_state=0
     )
 
 
-def row(name: str, size: int, repeats: int) -> dict[str, Any]:
-    X, y = sets()[name]()
+def row(name: str, size: int, repeats: int, n_samples: int = 2000) -> dict[str, Any]:
+    X, y = sets(n_samples)[name]()
     order = np.random.default_rng(0).permutation(len(y))
     ranks = np.zeros(len(y), dtype=int)
     for label in np.unique(y):  # the first of every class first

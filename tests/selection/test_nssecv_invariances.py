@@ -13,7 +13,7 @@ from nsse import NSSE, NSSECV
 from nsse.invariances import Images, Noise, enlarged, usual_sets
 from nsse.kernels import squared_distances
 from nsse.selection import InvarianceChoice, choose_invariances
-from nsse.selection.quick import COPIED_ROWS, Trained, quick_search, training_rows
+from nsse.selection.quick import COPIED_ROWS, MOST_ROWS, Trained, quick_search, training_rows
 from nsse.selection.quick_grid import QuickGrid
 from nsse.selection.rulers import Rulers
 
@@ -133,7 +133,8 @@ def test_the_race_scores_training_samples_with_their_copies(digits):
 
 def test_the_rows_of_a_split_are_limited():
     assert training_rows(100, 1) == 100
-    assert training_rows(5000, 1) == 5000
+    assert training_rows(2000, 1) == 2000
+    assert training_rows(5000, 1) == MOST_ROWS
     assert training_rows(100, 5) == 500
     assert training_rows(500, 9) == COPIED_ROWS
 

@@ -14,9 +14,9 @@ from sklearn.datasets import load_digits
 
 from nsse import NSSE, NSSECV
 from nsse._progress import progress_bar
-from nsse.selection import costs, nssecv
+from nsse.selection import costs, nssecv, quick
 from nsse.selection.quick import Round, planned_rounds
-from nsse.selection.quick_grid import QuickGrid
+from nsse.selection.quick_grid import FEWEST_VOTERS, VOTERS, QuickGrid, n_voters_for
 from searches import AT_A_SCALE, SPLITS, X, Y
 
 
@@ -122,6 +122,39 @@ def test_rounds_by_hand():
     assert many[:4] == [Round(200, n_kernels, False) for n_kernels in (56, 56, 28, 28)]
     assert many[4:] == [Round(720, 4, True)] * 3
     assert len(planned_rounds(720, 1, 56)) == 2  # no more finals than splits
+
+
+def test_what_takes_time_as_the_cube_of_the_samples_does_not_grow_with_them():
+    """Beyond some thousand samples a part of them trains in the race, and fewer vote."""
+    search = NSSECV()
+    small, large = (search._forecast(n, 20, 4) for n in (2500, 20_000))
+    assert max(one.n_rows for one in large.rounds) == max(one.n_rows for one in small.rounds) == 2000
+    assert [n_voters_for(n) for n in (10, 2500, 3500, 5000, 10**6)] == [
+        VOTERS,
+        VOTERS,
+        5,
+        3,
+        FEWEST_VOTERS,
+    ]
+    assert large.n_voters == FEWEST_VOTERS
+    assert NSSECV(n_voters=7)._forecast(20_000, 20, 4).n_voters == 7
+
+
+def test_a_part_of_many_samples_trains(monkeypatch):
+    """The rows of a final are as many as were planned, some of every class; all held out judge."""
+    monkeypatch.setattr(quick, "MOST_ROWS", 250)
+    seen = []
+    trained = quick.Trained.on
+    monkeypatch.setattr(
+        quick.Trained,
+        "on",
+        lambda codes, *rest: seen.append(np.bincount(codes)) or trained(codes, *rest),
+    )
+    search = NSSECV(n_voters=1).fit(*MANY)
+    finals = [sizes for sizes in seen if sizes.sum() > quick.FEW]
+    assert {int(sizes.sum()) for sizes in finals} == {250}
+    assert all(sizes.min() >= 20 for sizes in finals)
+    assert search.score(*MANY) > 0.95
 
 
 SEARCHES = {

@@ -49,8 +49,7 @@ from nsse.selection.invariant import (
 )
 from nsse.selection.points import with_params
 from nsse.selection.quick import HELD_OUT, n_splits_for
-from nsse.selection.quick_grid import VOTERS as QUICK_VOTERS
-from nsse.selection.quick_grid import QuickGrid
+from nsse.selection.quick_grid import QuickGrid, n_voters_for
 from nsse.selection.scoring import code_scorer, label_scorer
 from nsse.selection.search import cv_results
 from nsse.selection.splits import checked_splits, drawn_splits
@@ -128,7 +127,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     n_subsample : int, default=2000
         Where `estimator` has landmarks and there are more samples than this, the search runs on a
         stratified subsample of so many, each of which stands for as many as it represents; the model
-        chosen is then fitted to all samples in one pass. Without landmarks the search is on all.
+        chosen is then fitted to all samples in one pass. Without landmarks the search is on all; in the
+        quick search up to 2000 of a split train, and all that are held out judge.
     n_jobs : int, default=None
         Splits scored at a time, by joblib: within ``joblib.parallel_config(backend="dask")`` they go
         to a Dask cluster. The quick search scores them one after another.
@@ -140,9 +140,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         How many of the best points, at most, vote on labels: `predict` takes the label that most of
         them give. On few samples the scores of good points differ by chance, and a vote makes fewer
         mistakes than the one that came out best (``docs/model_selection.md``). Those within two
-        standard errors of the best one vote. None is 20, 9 for the quick search, and 1 with
-        landmarks, where every voter is another pass over all samples. 1 leaves labels to
-        `best_estimator_`, as ``GridSearchCV`` does.
+        standard errors of the best one vote. None is 20, 9 for the quick search (beyond 2500 samples
+        fewer, at last 3: a fit takes time as their cube), and 1 with landmarks, where every voter is
+        another pass over all samples. 1 leaves labels to `best_estimator_`, as ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
@@ -414,7 +414,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         else:  # they speak of all samples, those of no weight among them
             splits = drawn_splits(self, np.zeros((len(given), 1)), given, *plan)
             splits = checked_splits(without(splits, kept, len(given)), len(y))
-        n_voters = self._n_voters(settings)
+        n_voters = self._n_voters(settings, most * n_samples)
         with logged(self.verbose):
             shown = self._shown((*source.shape, len(classes)), splits)
             tried = self._tried_copies(base, searched, splits, shown)
@@ -633,7 +633,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             n_rows,
             n_train,
             n_splits,
-            self._n_voters(settings),
+            self._n_voters(settings, most * n_samples),
             1 if self._is_quick else min(effective_n_jobs(self.n_jobs), n_splits),
             most,
             () if self.invariances is None else tuple(per_sample),
@@ -670,12 +670,12 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         trial = self._trial(base, searched, list(splits), shown)
         return full_choice(self, base, grid, trial, len(splits), n_voters)
 
-    def _n_voters(self, settings: Settings) -> int:
+    def _n_voters(self, settings: Settings, n_rows: int) -> int:
         if self.n_voters is not None:
             return check_count("n_voters", self.n_voters, cure="1 leaves labels to the best point.")
         if settings.centers is not None:
             return 1
-        return QUICK_VOTERS if self._is_quick else VOTERS
+        return n_voters_for(n_rows) if self._is_quick else VOTERS
 
     def _shown(self, shape: tuple[int, int, int], splits: Sequence[Any]) -> bool | None:
         """Whether to show a bar; the time is asked for only where someone would see it."""

@@ -15,9 +15,16 @@ Floats = NDArray[np.float64]
 Kernel = tuple[int, int, int]
 
 READERS = ("scores", "nearest")
-VOTERS = 9
+# Who votes, of up to so many samples, and of however many.
+VOTERS, VOTERS_UP_TO, FEWEST_VOTERS = 9, 2500, 3
 # A shrinkage that is as good as infinite.
 LOOSEST = 100.0
+
+
+def n_voters_for(n_rows: int) -> int:
+    """How many vote: beyond some thousand rows fewer, since the time of each fit grows as their cube."""
+    allowed = round(VOTERS * (VOTERS_UP_TO / max(n_rows, VOTERS_UP_TO)) ** 2)
+    return max(FEWEST_VOTERS, allowed)
 
 
 @dataclass(frozen=True)
