@@ -216,10 +216,11 @@ def test_losses_are_computed(script):
 
 def test_tuning_time(script, tmp_path, monkeypatch):
     bench = script("tuning_time")
-    few = {"digits": bench.sets()["digits"]}
-    monkeypatch.setattr(bench, "sets", lambda: few)
-    record = bench.main(["--sizes", "40", "--repeats", "1", "--out", str(tmp_path / "time.json")])
-    (row,) = record["rows"]
+    few = {name: bench.sets(60)[name] for name in ("digits", "table of 20 columns")}
+    monkeypatch.setattr(bench, "sets", lambda n_samples=60: few)
+    options = ["--sizes", "40", "--many", "60", "--repeats", "1", "--out", str(tmp_path / "time.json")]
+    row, _, many = bench.main(options)["rows"]
+    assert many["n_samples"] == 60
     assert (row["n_samples"], row["splits"]) == (40, 16)
     assert row["ratio"] == pytest.approx(row["nssecv"] / row["svm"], rel=0.2)
 
