@@ -126,7 +126,7 @@ def test_margins_are_continuous(classifier, n_classes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [3, 4])
 def test_those_of_a_vote_are_too(n_classes):
     X, y = samples(n_classes)
     for readers in ({}, {"param_grid": {"classifier": ["nearest", "scores"], "sigma": [0.3, 0.5, 1.0]}}):

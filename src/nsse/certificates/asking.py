@@ -127,6 +127,9 @@ def answers_behind(before: list[Any], last: Any, X: Any, bound: str | None = "di
         return vote_chances([one.probabilities for one in said], votes, len(last.classes_))
 
     def margins() -> Floats:
+        shares = chances() if len(last.classes_) == 2 else None
+        if shares is not None:  # of two classes both are to have samples in the same order
+            return np.asarray(as_columns(shares, won))
         told = [
             class_leads(voter.classifier_, one.embedding)
             for voter, one in zip(voters, said, strict=True)

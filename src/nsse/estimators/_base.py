@@ -98,8 +98,9 @@ class EmbeddingClassifier(
         Scores and linear classifiers give theirs. Of the nearest neighbour and the nearest centroid it
         is minus the distance, in the embedding, to the nearest of every class; of k neighbours that
         count alike, by how much distances may change before a class loses their vote, or wins it; of
-        a vote of models, the same by how much each class leads. All of these are continuous in x.
-        Other classifiers give their probabilities, and jump where these do.
+        a vote of models on several classes, the same by how much each leads. All of these are
+        continuous in x. Other classifiers, and a vote on two classes, give their probabilities, and
+        jump where these do.
 
         Parameters
         ----------

@@ -57,9 +57,15 @@ def vote_probabilities(voting: Sequence[Any], classes: NDArray[Any], X: Any) -> 
 
 
 def vote_margins(voting: Sequence[Any], classes: NDArray[Any], X: Any) -> Any:
-    """A decision function of the vote: by how much each class wins it; a single voter's is its own."""
+    """A decision function of the vote: by how much each class wins it; a single voter's is its own.
+
+    Of two classes their probabilities: scikit-learn asks that both have samples in the same order.
+    """
     if len(voting) == 1:
         return voting[0].decision_function(X)
+    if len(classes) == 2:
+        shares = vote_probabilities(voting, classes, X)
+        return as_columns(shares, shares.argmax(axis=1))
     votes, told = [], []
     for model in voting:
         embedded = model._embed(X)  # the map once for both

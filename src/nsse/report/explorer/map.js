@@ -253,10 +253,18 @@ export class LiveModel {
     const [radius, modelRadius] = [0, 1].map((unit) => voteRadius(votes, radii.map((pair) => pair[unit])));
     const code = winner(votes), chances = meanChances(this.deciders.map((decider, k) =>
       decider.chances(places[k], votes[k], this.nClasses)), code);
+    const margins = votes.length > 1 && this.nClasses === 2 ? chances : this.margins(places);
+    const strange = margins && leadsOf(margins).map((lead) => -lead);
+    return { ...seen, code, radius, modelRadius, chances, strange };
+  }
+
+  // What the decision function says of every class, of a vote in units that compare.
+  /** @param {Float64Array[]} places */
+  margins(places) {
     const told = this.deciders.map((decider, k) => decider.margins(places[k], this.nClasses));
-    const margins = told.length > 1 ? majorityMargins(told.map((row, k) =>
-      leadsOf(row).map((lead) => this.deciders[k].decision.margins.unit * lead))) : told[0];
-    return { ...seen, code, radius, modelRadius, chances, strange: leadsOf(margins).map((lead) => -lead) };
+    if (told.length === 1) return told[0];
+    return majorityMargins(told.map((row, k) =>
+      leadsOf(row).map((lead) => this.deciders[k].decision.margins.unit * lead)));
   }
 }
 
