@@ -48,6 +48,21 @@ class Answers:
         Gives `probabilities`.
     margins : callable or None
         Gives what `decision_function` does; None where the classifier says no more than a label.
+
+    See Also
+    --------
+    nsse.certificates.answers : Gives them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import answers
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> said = answers(model, X[:4])
+    >>> said.probabilities.shape, bool((said.radius > 0).all())
+    ((4, 3), True)
     """
 
     embedding: NDArray[Any]
