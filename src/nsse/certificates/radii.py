@@ -55,7 +55,6 @@ class Certificate:
 
     See Also
     --------
-    nsse.certificates.certificate_of : That of a fitted model.
     nsse.certificates.certified_radius : Radii in one call, through pipelines and votes.
 
     Examples
