@@ -92,16 +92,16 @@ def majority_margins(leads: Floats) -> Floats:
     out = np.empty((n, n_classes))
     rows = max(1, BLOCK_VALUES // (n_voters * n_classes))
     for start in range(0, n, rows):
-        block = slice(start, start + rows)
+        block = leads[start : start + rows]
+        flat = block.reshape(len(block), -1)
+        steps = np.sort(np.concatenate([flat, -flat], axis=1), axis=1)
         for c in range(n_classes):
-            out[block, c] = _largest_loss(leads[block], weights, c)
+            out[start : start + rows, c] = _largest_loss(block, steps, weights, c)
     return out
 
 
-def _largest_loss(leads: Floats, weights: Floats, c: int) -> Floats:
+def _largest_loss(leads: Floats, steps: Floats, weights: Floats, c: int) -> Floats:
     """m_c, where S_c or one of its rivals changes: bisection among all ±l, in order of size."""
-    flat = leads.reshape(len(leads), -1)
-    steps = np.sort(np.concatenate([flat, -flat], axis=1), axis=1)
     others, here = np.delete(leads, c, axis=2), np.arange(len(leads))
     # At the least of all, every voter is for c and none for another.
     low = np.zeros(len(leads), dtype=np.intp)
