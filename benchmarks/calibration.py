@@ -430,11 +430,20 @@ def _of_temperature(rows: list[Row]) -> str:
         for row in rows
         if (row.part, row.measure) == ("probabilities", "log-loss")
     }
-    worse = [key for key in losses if key[2] == RAW and losses[(*key[:2], "NSSE()")] > losses[key]]
-    n = sum(key[2] == RAW for key in losses)
-    if not n:
+    more = {
+        key[:2]: losses[(*key[:2], "NSSE()")] - loss for key, loss in losses.items() if key[2] == RAW
+    }
+    if not more:
         return ""
-    return f"Log-loss with the temperature above that of the raw margins: {len(worse)} of {n} splits."
+    worse = {key: value for key, value in more.items() if value > 0.0}
+    by = f", by at most {max(worse.values()):.3f} ({', '.join(sorted({k[0] for k in worse}))})"
+    names = sorted({name for name, _ in more})
+    means = [np.mean([value for key, value in more.items() if key[0] == name]) for name in names]
+    return (
+        f"Log-loss with the temperature above that of the raw margins: {len(worse)} of {len(more)} "
+        f"splits{by if worse else ''}; of the means over splits, {sum(m > 0.0 for m in means)} of "
+        f"{len(means)} sets."
+    )
 
 
 def _of_times(rows: list[Row]) -> str:

@@ -29,8 +29,12 @@ def test_examples_run(example, tmp_path, monkeypatch):
     assert not failed, "".join(said)
 
 
-@pytest.mark.parametrize("name", [name for name in nsse.__all__ if name != "__version__"])
-def test_what_people_import_shows_an_example_and_its_relatives(name):
-    told = getattr(nsse, name).__doc__
-    assert ">>>" in told
-    assert "See Also\n" in told
+ROOMS = ["nsse", *(f"nsse.{room}" for room in nsse._ROOMS if room != "estimators")]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_what_people_import_shows_an_example_and_its_relatives(room):
+    module = import_module(room)
+    told = {name: getattr(module, name).__doc__ for name in module.__all__ if name != "__version__"}
+    assert [name for name, text in told.items() if ">>>" not in text] == []
+    assert [name for name, text in told.items() if "See Also\n" not in text] == []

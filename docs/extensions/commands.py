@@ -6,6 +6,7 @@ body, in a folder that holds `digits/train`, `digits/test` and `digits.nsse`, an
 
 from __future__ import annotations
 
+import re
 import shlex
 from contextlib import chdir
 from functools import cache
@@ -41,7 +42,7 @@ class Command(SphinxDirective):
         words = self.arguments[0].split()
         command = command_named(words)
         paragraphs = (command.help or "").split("\n\n")
-        told = [nodes.paragraph("", " ".join(text.split())) for text in paragraphs]
+        told = [nodes.paragraph("", "", *_prose(" ".join(text.split()))) for text in paragraphs]
         return [_usage(words, command), *told, _options(command.params)]
 
 
@@ -99,15 +100,25 @@ def _options(parameters: list[Any]) -> nodes.table:
     """A row for each: how it is typed, and what it does."""
     body = nodes.tbody()
     for parameter in parameters:
-        body += _row(nodes.literal(text=_spelled(parameter)), nodes.Text(_meaning(parameter)))
+        body += _row([nodes.literal(text=_spelled(parameter))], _prose(_meaning(parameter)))
     group = nodes.tgroup("", nodes.colspec(colwidth=35), nodes.colspec(colwidth=65), cols=2)
-    group += nodes.thead("", _row(nodes.Text("option"), nodes.Text("what it does")))
+    group += nodes.thead("", _row(_prose("option"), _prose("what it does")))
     group += body
     return nodes.table("", group, classes=["options"])
 
 
-def _row(*cells: nodes.Node) -> nodes.row:
-    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
+def _row(*cells: list[nodes.Node]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
+
+
+def _prose(text: str) -> list[nodes.Node]:
+    """A sentence of the help: what is typed, an option or a word in backticks, as such."""
+    parts = re.split(r"(`[^`]+`|(?<!\S)--[a-z][a-z-]*)", text)
+    return [
+        nodes.literal(text=part.strip("`")) if place % 2 else nodes.Text(part)
+        for place, part in enumerate(parts)
+        if part
+    ]
 
 
 def _meaning(parameter: Any) -> str:

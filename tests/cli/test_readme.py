@@ -9,7 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import nsse
 
@@ -73,6 +78,27 @@ def test_the_path_of_the_readme(tmp_path):
         assert without_variation(type_in(command, tmp_path)) == without_variation(shown), command
     written = {"photos", "photos.nsse", "labels.csv", "photos.html", "photos.onnx"}
     assert {path.name for path in tmp_path.iterdir()} >= written
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::nsse.ScaleAtBoundWarning")
+def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
+    """Block by block, on digits; a few hundred of them have no room for thousands of landmarks."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").replace("=3000", "=100")
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert len(blocks) > 6
+    X, y = load_digits(return_X_y=True)
+    scaled = make_pipeline(StandardScaler(), nsse.NSSE()).fit(X[:200], y[:200])
+    names = {
+        **{"np": np, "nsse": nsse, "LogisticRegression": LogisticRegression, "pipeline": scaled},
+        **{"X": X[:300], "y": y[:300], "labels": y[:300], "known": np.arange(300) < 100},
+        **{"X_train": X[:200], "y_train": y[:200], "X_new": X[200:400], "y_new": y[200:400]},
+        **{"X_calibration": X[400:600], "X_test": X[600:800], "y_test": y[600:800]},
+        "read_blocks": lambda: iter([(X[:150], y[:150]), (X[150:300], y[150:300])]),
+    }
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        exec(block, names)
 
 
 @pytest.mark.slow

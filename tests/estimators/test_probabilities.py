@@ -15,6 +15,7 @@ from sklearn.svm import SVC, LinearSVC
 import nsse
 from nsse import NSSE, NSSECV
 from nsse.extensions import fitted_temperature, softmax
+from nsse.extensions.nearest import vote_of_neighbors
 from nsse.invariances import enlarged
 from nsse.solvers.problem import constant_price
 
@@ -22,6 +23,8 @@ CLASSIFIERS = {
     "scores": "scores",
     "nearest": "nearest",
     "3-NN": KNeighborsClassifier(3),
+    "4-NN": KNeighborsClassifier(4),
+    "all of them": KNeighborsClassifier(90),
     "4-NN by distance": KNeighborsClassifier(4, weights="distance"),
     "centroid": NearestCentroid(),
     "logistic": LogisticRegression(),
@@ -62,14 +65,23 @@ def test_the_largest_is_the_label(classifier, n_classes):
         np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], labels)
 
 
-@pytest.mark.parametrize("name", ["SUPLAP", "MReg", "IsoKRR", "LFDA", "LDE", "NYS", "SPE"])
-def test_of_the_methods_compared_too(name):
-    X, y = samples(3)
+COMPARED = ["SUPLAP", "MReg", "IsoKRR", "LFDA", "LDE", "NYS", "SPE", "SemiRBF"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", COMPARED)
+def test_of_the_methods_compared_too(name, n_classes):
+    X, y = samples(n_classes)
     model = getattr(nsse, name)().fit(X, y)
-    n = 500 if name in ("NYS", "SPE") else 10_000  # these search neighbours of every sample
+    n = 500 if name == "SPE" else 10_000  # which takes a millisecond for each
     new = np.random.default_rng(1).normal(scale=2.0, size=(n, 3))
-    decision = model.decision_function(new)
-    np.testing.assert_array_equal(labels_of(model, decision), model.predict(new))
+    labels = model.predict(new)
+    np.testing.assert_array_equal(labels_of(model, model.decision_function(new)), labels)
+    if hasattr(model, "predict_proba"):
+        P = model.predict_proba(new)
+        np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+        np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], labels)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -92,13 +104,35 @@ def test_of_a_vote_too(n_classes):
     np.testing.assert_allclose(P[agree], np.mean(told, axis=0)[agree], atol=1e-8)
 
 
-@pytest.mark.parametrize("classifier", ["scores", "nearest", NearestCentroid()])
-def test_margins_are_continuous(classifier):
-    X, y = samples(3)
-    model = NSSE(classifier=classifier).fit(X, y)
-    steps = np.linspace(0.0, 1.0, 2000)[:, np.newaxis]
-    along = model.decision_function((1 - steps) * X[0] + steps * X[1])
-    assert np.abs(np.diff(along, axis=0)).max() < 0.01 * np.ptp(along)
+CONTINUOUS = ["scores", "nearest", "3-NN", "4-NN", "centroid", "logistic", "ridge", "linear SVC"]
+
+
+def jumps(model, X):
+    """Whether the decision function makes steps that stay where points are ten times closer."""
+    largest = []
+    for n in (2_001, 20_001):
+        steps = np.linspace(0.0, 1.0, n)[:, np.newaxis]
+        ways = np.vstack([(1 - steps) * X[i] + steps * X[j] for i, j in ((0, 1), (2, 3), (4, 8))])
+        along = model.decision_function(ways).reshape(3, n, -1)
+        largest.append(np.abs(np.diff(along, axis=1)).max())
+    return largest[1] > 0.3 * largest[0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("classifier", CONTINUOUS)
+def test_margins_are_continuous(classifier, n_classes):
+    X, y = samples(n_classes)
+    assert not jumps(NSSE(classifier=CLASSIFIERS[classifier]).fit(X, y), X)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_classes", [3, 4])
+def test_those_of_a_vote_are_too(n_classes):
+    X, y = samples(n_classes)
+    for readers in ({}, {"param_grid": {"classifier": ["nearest", "scores"], "sigma": [0.3, 0.5, 1.0]}}):
+        search = NSSECV(n_repeats=2, n_voters=4, **readers).fit(X, y)
+        assert len(search.voters_) > 2
+        assert not jumps(search, X)
 
 
 def test_distances_by_hand():
@@ -109,6 +143,28 @@ def test_distances_by_hand():
         for label, margin in zip(model.classes_, margins, strict=True):
             nearest = min(np.linalg.norm(z - own) for own in model.embedding_[y == label])
             assert margin == pytest.approx(-nearest, abs=1e-7)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 8])
+def test_votes_of_neighbours_by_hand(k):
+    """Shift all distances by the margin, to and fro: that is when a class wins, and no sooner."""
+    rng = np.random.default_rng(k)
+    codes = np.repeat(np.arange(3), [9, 2, 6])
+    Y, z = rng.normal(size=(17, 2)), rng.normal(size=(60, 2))
+    margins = vote_of_neighbors(Y, codes, z, 3, k)
+    for point, found in zip(z, margins, strict=True):
+        lengths = np.linalg.norm(Y - point, axis=1)
+        reach = np.sort(lengths)[k - 1 : k + 1].mean()
+        for c in range(3):
+            sides = [won(lengths, reach, codes, c, found[c] + step) for step in (-1e-6, 1e-6)]
+            assert sides == [True, False]
+
+
+def won(lengths, reach, codes, c, t):
+    """Whether c wins where its rows are farther by t, and each single other class nearer by t."""
+    own = np.sum(lengths[codes == c] + t <= reach)
+    others = {e: np.sum(lengths[codes == e] - t <= reach) for e in set(codes.tolist()) - {c}}
+    return all(own > n if e < c else own >= n for e, n in others.items())
 
 
 @pytest.mark.parametrize(

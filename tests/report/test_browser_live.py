@@ -129,9 +129,7 @@ def check_chances(page, model, core, rows, Z):
         np.testing.assert_array_equal(core.classes_[chances.argmax(axis=1)], core.predict(Z))
     q = page.js("return window.nsse.points.data.chances.sets.threshold")
     strange = strangeness(class_scores(core, Z))
-    shares = type(core.classifier_) is KNeighborsClassifier and len(voters_of(core)) == 1
-    # Shares of votes are few numbers, the same to the bit, and q is one of them.
-    clear = (np.abs(strange - q) > 1e-3 * np.abs(strange).max()) | shares
+    clear = np.abs(strange - q) > 1e-3 * np.abs(strange).max()
     sets = np.array([np.isin(np.arange(len(core.classes_)), labels) for _, labels in found])
     np.testing.assert_array_equal(sets[clear], (strange <= q)[clear])
     assert clear.mean() > 0.5

@@ -6,10 +6,12 @@ from collections import Counter
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nsse.certificates.votes import vote_radii, winners
+from nsse.certificates.votes import majority_margins, vote_radii, winners
+from nsse.extensions import leads
 
 
 def majority(votes):
@@ -21,6 +23,32 @@ def majority(votes):
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=7))
 def test_winners_are_counted(votes):
     assert winners(np.array([votes]))[0] == majority(votes)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("n_voters", [1, 2, 4, 7])
+def test_margins_of_a_vote(n_voters, n_classes):
+    """The winner's is the largest; moving every lead by so much changes none by more."""
+    rng = np.random.default_rng(n_voters)
+    scores = rng.normal(size=(400, n_voters, n_classes))
+    told = np.stack([leads(scores[:, v]) for v in range(n_voters)], axis=1)
+    margins = majority_margins(told)
+    won = winners(scores.argmax(axis=2))
+    np.testing.assert_array_equal(margins.argmax(axis=1), won)
+    assert (margins[np.arange(400), won] > 0).all()
+    assert (np.sort(margins, axis=1)[:, -2] <= 0).all()
+    for size in (1e-3, 0.1, 1.0):
+        moved = majority_margins(told + rng.uniform(-size, size, told.shape))
+        assert np.abs(moved - margins).max() <= size + 1e-12
+
+
+def test_margins_of_a_vote_by_hand():
+    # Two to one for the first class, by 3, 1 and -2: it holds until the one that is for it by 1 is lost.
+    told = np.array([[[3.0, -3.0], [1.0, -1.0], [-2.0, 2.0]]])
+    np.testing.assert_array_equal(majority_margins(told), [[1.0, -1.0]])
+    # One to one: the first voter decides, until either turns.
+    told = np.array([[[-3.0, 3.0], [1.0, -1.0]], [[-0.5, 0.5], [1.0, -1.0]]])
+    np.testing.assert_array_equal(majority_margins(told), [[-3.0, 3.0], [-0.5, 0.5]])
 
 
 @settings(deadline=None)

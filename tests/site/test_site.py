@@ -34,7 +34,7 @@ QUESTIONS = {
     "tune": ("parameters.html", "choosing-parameters"),
     "save": ("deploy.html", "files-nsse-save-nsse-load"),
     "deploy": ("deploy.html", "onnx-nsse-to-onnx"),
-    "speed": ("scale.html", "measured"),
+    "speed": ("speed.html", "how-fast-it-is"),
     "cite": ("install.html", "cite"),
 }
 

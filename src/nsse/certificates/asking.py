@@ -18,8 +18,8 @@ from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.models import check_certified, map_at, opened
 from nsse.certificates.radii import Certificate, check_bound
 from nsse.certificates.steps import NotAffineError, Passage, affine_of
-from nsse.certificates.votes import agreeing, vote_chances, vote_radii, winners
-from nsse.extensions import as_columns, class_margins, knows_more
+from nsse.certificates.votes import agreeing, majority_margins, vote_chances, vote_radii, winners
+from nsse.extensions import as_columns, class_leads, class_margins, knows_more
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +48,21 @@ class Answers:
         Gives `probabilities`.
     margins : callable or None
         Gives what `decision_function` does; None where the classifier says no more than a label.
+
+    See Also
+    --------
+    nsse.certificates.answers : Gives them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import answers
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> said = answers(model, X[:4])
+    >>> said.probabilities.shape, bool((said.radius > 0).all())
+    ((4, 3), True)
     """
 
     embedding: NDArray[Any]
@@ -112,7 +127,8 @@ def answers_behind(before: list[Any], last: Any, X: Any, bound: str | None = "di
     """The same of a model and the steps before it."""
     check_is_fitted(last)
     Z, passage, not_affine = _passed(before, X, bound)
-    said = [_said(voter, Z, bound, passage) for voter in getattr(last, "voters_", [last])]
+    voters = getattr(last, "voters_", [last])
+    said = [_said(voter, Z, bound, passage) for voter in voters]
     if not_affine:
         told = [one.unproved or not_affine for one in said]
         said = [replace(one, radius=None, unproved=why) for one, why in zip(said, told, strict=True)]
@@ -126,9 +142,14 @@ def answers_behind(before: list[Any], last: Any, X: Any, bound: str | None = "di
         return vote_chances([one.probabilities for one in said], votes, len(last.classes_))
 
     def margins() -> Floats:
-        shares = chances()
-        assert shares is not None
-        return np.asarray(as_columns(shares, won))
+        shares = chances() if len(last.classes_) == 2 else None
+        if shares is not None:  # of two classes both are to have samples in the same order
+            return np.asarray(as_columns(shares, won))
+        told = [
+            class_leads(voter.classifier_, one.embedding)
+            for voter, one in zip(voters, said, strict=True)
+        ]
+        return np.asarray(as_columns(majority_margins(np.stack(told, axis=1)), won))
 
     return Answers(
         best.embedding,

@@ -15,7 +15,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 
-from nsse.extensions import ClassScores, NearestSample, knows_more
+from nsse.extensions import ClassScores, NearestSample, knows_more, unit_of_margins
 
 Floats = NDArray[np.float64]
 
@@ -61,14 +61,29 @@ def chances_of(classifier: Any, n_voters: int = 1) -> Chances | None:
     return None
 
 
-def margin_kind(classifier: Any) -> Literal["distances", "shares", "scores"]:
+@dataclass(frozen=True)
+class Margins:
     """What `extensions.class_margins` gives of a classifier whose decision is known.
 
-    Minus the distance to the nearest of every class, shares of votes, or affine scores.
+    Attributes
+    ----------
+    kind : {"distances", "votes", "scores"}
+        Minus the distance to the nearest of every class, by how much it wins the vote of neighbours, or
+        affine scores.
+    unit : float
+        What they are multiplied by among those of other voters.
     """
+
+    kind: Literal["distances", "votes", "scores"] = "scores"
+    unit: float = 1.0
+
+
+def margins_of(classifier: Any) -> Margins:
+    """The margins of a fitted classifier."""
+    unit = unit_of_margins(classifier)
     if isinstance(classifier, NearestSample | NearestCentroid):
-        return "distances"
-    return "shares" if isinstance(classifier, KNeighborsClassifier) else "scores"
+        return Margins("distances", unit)
+    return Margins("votes" if isinstance(classifier, KNeighborsClassifier) else "scores", unit)
 
 
 def _one_against_rest(classifier: Any) -> bool:

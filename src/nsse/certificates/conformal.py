@@ -23,6 +23,7 @@ from nsse.certificates.decisions import decision_of
 from nsse.certificates.function_space import EPS, FunctionSpace
 from nsse.certificates.models import expansion_of, map_at
 from nsse.certificates.radii import Certificate
+from nsse.extensions import leads
 from nsse.kernels import row_products
 
 Floats = NDArray[np.float64]
@@ -31,9 +32,7 @@ Ints = NDArray[np.intp]
 
 def strangeness(scores: Floats) -> Floats:
     """a of every class: the largest score of the others less its own."""
-    order = np.sort(scores, axis=1)
-    largest, second = order[:, -1:], order[:, -2:-1]
-    return np.asarray(np.where(scores == largest, second, largest) - scores)
+    return -leads(scores)
 
 
 def threshold(values: Floats, alpha: float) -> float:

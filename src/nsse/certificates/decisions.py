@@ -61,6 +61,22 @@ class Decision:
         Whether the classifier computes distances, and so rounds ‖f‖² along with its scores.
     tie : Tie or None
         Which scores count as equal, so that the first of them decides; None leaves it to rounding.
+
+    See Also
+    --------
+    nsse.certificates.decision_of : That of a fitted model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import decision_of
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> decision = decision_of(model)
+    >>> scores = model.transform(X[:4]) @ decision.weights.T + decision.offsets
+    >>> decision.classes[decision.codes[scores.argmax(axis=1)]]
+    array([0, 0, 0, 0])
     """
 
     weights: Floats

@@ -38,6 +38,22 @@ class FunctionSpace:
         An upper bound, in the order of symmetric matrices, of G = C'K_ZZ C.
     rounding : float
         How far the computed f(x) may be from the exact one, for any x.
+
+    See Also
+    --------
+    nsse.certificates.expansion_of : The map of a fitted model.
+    nsse.certificates.lipschitz_bounds : How steep it is at most.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import FunctionSpace
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> space = FunctionSpace.of(model.expansion_)
+    >>> space.gram.shape
+    (2, 2)
     """
 
     expansion: GaussianExpansion

@@ -74,6 +74,22 @@ class GeneralizationReport:
         passed on.
     calibration : Calibration
         Error by certified radius.
+
+    See Also
+    --------
+    nsse.certificates.generalization_report : Makes it.
+    nsse.report.generalization_figure : Draws it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import generalization_report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> report = generalization_report(model, X[::3], y[::3], X[1::3], y[1::3], n_permutations=3)
+    >>> report.test_separation.shape, report.p_value
+    ((50,), 0.25)
     """
 
     train_separation: Floats

@@ -38,6 +38,21 @@ class LipschitzBounds:
         The point where it was found.
     sigma : float
         The kernel scale.
+
+    See Also
+    --------
+    nsse.certificates.lipschitz_bounds : Gives them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import lipschitz_bounds
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> bounds = lipschitz_bounds(model)
+    >>> bounds.empirical <= bounds.best <= bounds.proposition_1
+    True
     """
 
     proposition_1: float
@@ -130,7 +145,31 @@ def proposition_1(coef: Floats, sigma: float) -> float:
 
 
 def row_sum_bound(coef: Floats, sigma: float) -> float:
-    """L_φ Σ ‖c_i‖: the triangle inequality over the centres, without Cauchy–Schwarz after it."""
+    """L_φ Σ ‖c_i‖: the triangle inequality over the centres, without Cauchy–Schwarz after it.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (n_centers, n_components)
+        The c_i.
+    sigma : float
+        Kernel scale.
+
+    Returns
+    -------
+    float
+        An upper bound of the Lipschitz constant.
+
+    See Also
+    --------
+    nsse.certificates.lipschitz_bounds : This and others of a fitted model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.certificates import row_sum_bound
+    >>> round(row_sum_bound(np.array([[3.0, 4.0]]), sigma=1.0), 3)
+    4.289
+    """
     return kernel_slope(sigma) * float(np.linalg.norm(coef, axis=1).sum())
 
 

@@ -125,6 +125,29 @@ def opened(model: Any) -> tuple[list[Any], Any]:
     """The steps of a pipeline before the last, pipelines within it opened, and the last.
 
     Of anything else no steps, and itself.
+
+    Parameters
+    ----------
+    model : estimator
+        A pipeline or any other.
+
+    Returns
+    -------
+    list of estimators, estimator
+        The steps before the last, and the last.
+
+    See Also
+    --------
+    nsse.certificates.answers : Opens pipelines by this.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import opened
+    >>> opened(make_pipeline(StandardScaler(), NSSE()))
+    ([StandardScaler()], NSSE())
     """
     before: list[Any] = []
     while isinstance(model, Pipeline):

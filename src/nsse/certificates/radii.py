@@ -44,7 +44,30 @@ BLOCK_VALUES = 2_000_000
 
 @dataclass(frozen=True)
 class Certificate:
-    """A map and what decides on its values: all that a radius depends on."""
+    """A map and what decides on its values: all that a radius depends on.
+
+    Attributes
+    ----------
+    space : FunctionSpace
+        The map.
+    decision : Decision
+        What decides on its values.
+
+    See Also
+    --------
+    nsse.certificates.certified_radius : Radii in one call, through pipelines and votes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import Certificate, FunctionSpace, decision_of
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> certificate = Certificate(FunctionSpace.of(model.expansion_), decision_of(model))
+    >>> bool((certificate.radius(model.transform(X[:4])) > 0).all())  # in the metric of the model
+    True
+    """
 
     space: FunctionSpace
     decision: Decision

@@ -17,7 +17,33 @@ Floats = NDArray[np.float64]
 
 
 class Selection(NamedTuple):
-    """Labels for all samples, which of them are accepted, and their certified radii."""
+    """Labels for all samples, which of them are accepted, and their certified radii.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,)
+        Of all samples.
+    accepted : ndarray of bool, shape (n_samples,)
+        Whether the radius is large enough.
+    radius : ndarray of shape (n_samples,)
+        Certified radii.
+
+    See Also
+    --------
+    nsse.certificates.SelectivePredictor : Gives it by `select`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import SelectivePredictor
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> careful = SelectivePredictor(model, coverage=0.8).fit(X[1::3])
+    >>> selection = careful.select(X[2::3])
+    >>> bool((selection.accepted == (selection.radius >= careful.radius_)).all())
+    True
+    """
 
     labels: NDArray[Any]
     accepted: NDArray[np.bool_]
@@ -38,6 +64,22 @@ class RiskCoverage:
         Share of all samples accepted, rising to 1.
     risk : ndarray
         Share of the accepted with a wrong label.
+
+    See Also
+    --------
+    nsse.certificates.risk_coverage : Gives it.
+    nsse.plot.risk_coverage : Draws it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import risk_coverage
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> curve = risk_coverage(model, X[1::3], y[1::3])
+    >>> float(curve.coverage[-1])
+    1.0
     """
 
     radius: Floats

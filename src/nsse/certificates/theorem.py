@@ -65,6 +65,21 @@ class Theorem1:
     bound_estimate : ndarray
         The right-hand side of (5) **with the estimate of η_m**, NaN where the theorem is silent: (4)
         does not hold, or N_m η_m ≤ Q. Below 0 it says nothing, and is left as it is.
+
+    See Also
+    --------
+    nsse.certificates.theorem_1 : Computes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import theorem_1
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> terms = theorem_1(model, X[::3], y[::3])
+    >>> terms.met == (terms.left <= terms.right), terms.bound_estimate.shape
+    (True, (3,))
     """
 
     gamma: float

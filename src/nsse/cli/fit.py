@@ -175,7 +175,7 @@ def _metric(metric: str | None, shrinkage: float | None) -> dict[str, Any]:
 
 def _words(augment: str | None) -> list[str] | None:
     """What to do to images; None leaves the choice to their own splits."""
-    from nsse.invariances import AMOUNTS
+    from nsse.invariances.sets import AMOUNTS
 
     if augment is None:
         return []

@@ -58,6 +58,18 @@ class Inputs:
         out, which columns hold categories, what was filled in.
     unlabeled : int, str or None
         What rows without a label have in ``y``, where there are any: a value that no label is.
+
+    See Also
+    --------
+    nsse.datasets.load_inputs : Reads a table, arrays or a folder of images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.datasets import ArrayPreparation, Inputs
+    >>> inputs = Inputs(np.eye(3), np.array(["a", "b", "a"]), None, ArrayPreparation(3))
+    >>> inputs.is_labelled
+    array([ True,  True,  True])
     """
 
     X: NDArray[Any]

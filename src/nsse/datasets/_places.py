@@ -16,7 +16,23 @@ ENVIRONMENT_VARIABLE = "NSSE_DATA"
 
 
 class DatasetNotFoundError(FileNotFoundError):
-    """The folder of a data set is not there at all; one that is there in part is a plain error."""
+    """The folder of a data set is not there at all; one that is there in part is a plain error.
+
+    See Also
+    --------
+    nsse.datasets.known_datasets : Which are there, and how to get the others.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nsse.datasets import DatasetNotFoundError, load_dataset
+    >>> with tempfile.TemporaryDirectory() as nothing:
+    ...     try:
+    ...         load_dataset("orl", data_home=nothing)
+    ...     except DatasetNotFoundError:
+    ...         print("not there")
+    not there
+    """
 
 
 @dataclass(frozen=True)

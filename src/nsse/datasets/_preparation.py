@@ -22,7 +22,20 @@ from nsse._errors import rule_error
 
 
 class Preparation(Mapping[str, Any]):
-    """What was done to samples before a model saw them; one class for each kind of samples."""
+    """What was done to samples before a model saw them; one class for each kind of samples.
+
+    See Also
+    --------
+    nsse.datasets.Inputs : Holds one.
+    nsse.datasets.load_inputs_like : Prepares other samples alike.
+
+    Examples
+    --------
+    >>> from nsse.datasets import ImagePreparation, Preparation
+    >>> told = ImagePreparation((25, 25), unit_norm=True).to_dict()
+    >>> Preparation.from_dict(told).size
+    (25, 25)
+    """
 
     kind: ClassVar[str]
     noun: ClassVar[str]
@@ -72,7 +85,27 @@ class Preparation(Mapping[str, Any]):
 
 @dataclass(frozen=True, eq=False)
 class ImagePreparation(Preparation):
-    """Images of one height and width, grey or in colour, divided by their Euclidean norm or not."""
+    """Images of one height and width, grey or in colour, divided by their Euclidean norm or not.
+
+    Attributes
+    ----------
+    size : tuple of (int, int)
+        Height and width.
+    unit_norm : bool
+        Whether images are divided by their Euclidean norm.
+    colour : bool
+        Whether they keep their colour.
+
+    See Also
+    --------
+    nsse.datasets.load_inputs : Prepares a folder of images so.
+
+    Examples
+    --------
+    >>> from nsse.datasets import ImagePreparation
+    >>> ImagePreparation((25, 25), unit_norm=True, colour=True).image_shape
+    (25, 25, 3)
+    """
 
     kind, noun = "images", "images"
     since_0_1: ClassVar[dict[str, Any]] = {"colour": False}
@@ -106,6 +139,30 @@ class TablePreparation(Preparation):
     where the sample has it and 0 elsewhere. Where there are medians, they stand for missing numbers,
     and a missing category is none of those known. The columns of labels and of names (`id`) and those
     `ignored` are no features.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Those that become features, in this order.
+    label, id : str or None
+        The columns of labels and of names.
+    ignored : tuple of str
+        Columns left out.
+    categories : tuple of (str, tuple of str)
+        Of columns that hold categories, which there are.
+    medians : tuple of (str, float) or None
+        What stands for missing numbers.
+
+    See Also
+    --------
+    nsse.datasets.load_inputs : Prepares a table so.
+
+    Examples
+    --------
+    >>> from nsse.datasets import TablePreparation
+    >>> table = TablePreparation(("height", "leaf"), categories=(("leaf", ("oval", "round")),))
+    >>> table.fits(3)  # the height, and one for each kind of leaf
+    True
     """
 
     kind, noun = "table", "a table"
@@ -154,7 +211,23 @@ class TablePreparation(Preparation):
 
 @dataclass(frozen=True, eq=False)
 class ArrayPreparation(Preparation):
-    """Rows of numbers as they are."""
+    """Rows of numbers as they are.
+
+    Attributes
+    ----------
+    n_features : int
+        Numbers in a row.
+
+    See Also
+    --------
+    nsse.datasets.TablePreparation : Columns by name.
+
+    Examples
+    --------
+    >>> from nsse.datasets import ArrayPreparation
+    >>> ArrayPreparation(4).to_dict()
+    {'kind': 'array', 'n_features': 4}
+    """
 
     kind, noun = "array", "arrays"
     n_features: int
@@ -168,7 +241,30 @@ class ArrayPreparation(Preparation):
 
 
 def check_preparation(told: Mapping[str, Any], n_features: int) -> Preparation:
-    """Refuse what no `load_inputs` gives: a file may say anything."""
+    """Refuse what no `load_inputs` gives: a file may say anything.
+
+    Parameters
+    ----------
+    told : mapping
+        What a file says.
+    n_features : int
+        Features of the model in it.
+
+    Returns
+    -------
+    Preparation
+        The same, understood.
+
+    See Also
+    --------
+    nsse.datasets.Preparation : What it gives.
+
+    Examples
+    --------
+    >>> from nsse.datasets import check_preparation
+    >>> check_preparation({"kind": "array", "n_features": 4}, 4)
+    ArrayPreparation(n_features=4)
+    """
     try:
         found = Preparation.from_dict(told)
     except (KeyError, TypeError, ValueError):

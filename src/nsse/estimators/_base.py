@@ -96,8 +96,11 @@ class EmbeddingClassifier(
         """How clearly each class is spoken for: the largest value is that of the label.
 
         Scores and linear classifiers give theirs. Of the nearest neighbour and the nearest centroid it
-        is minus the distance, in the embedding, to the nearest of every class; of other classifiers
-        their probabilities, which for k neighbours are shares of votes and jump where these do.
+        is minus the distance, in the embedding, to the nearest of every class; of k neighbours that
+        count alike, by how much distances may change before a class loses their vote, or wins it; of
+        a vote of models on several classes, the same by how much each leads. All of these are
+        continuous in x. Other classifiers, and a vote on two classes, give their probabilities, and
+        jump where these do.
 
         Parameters
         ----------

@@ -41,6 +41,11 @@ class ConformalClassifier(BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Labels of the model.
 
+    See Also
+    --------
+    nsse.certificates.SelectivePredictor : One label, or none where its radius is small.
+    nsse.NSSE.decision_function : What the sets are made of.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

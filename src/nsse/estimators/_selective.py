@@ -42,6 +42,11 @@ class SelectivePredictor(BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Labels of the model, without `rejected`.
 
+    See Also
+    --------
+    nsse.certificates.ConformalClassifier : Sets of labels with a guarantee.
+    nsse.certificates.risk_coverage : What any radius would give.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

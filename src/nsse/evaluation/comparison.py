@@ -21,7 +21,33 @@ Split: TypeAlias = tuple[int, int, Indices, Indices]
 
 @dataclass(frozen=True)
 class Fit:
-    """One estimator on one split. `error` is the share of test samples given a wrong label."""
+    """One estimator on one split. `error` is the share of test samples given a wrong label.
+
+    Attributes
+    ----------
+    method : str
+        Name of the estimator.
+    n_per_class, seed : int
+        The split.
+    error : float
+        Share of wrong labels.
+    fit_seconds, predict_seconds : float
+        Time taken.
+
+    See Also
+    --------
+    nsse.evaluation.compare : Gives them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.evaluation import compare
+    >>> X, y = load_iris(return_X_y=True)
+    >>> (fit,) = compare({"NSSE": NSSE()}, X, y, sizes=[10], seeds=[0])
+    >>> fit.method, fit.error < 0.2
+    ('NSSE', True)
+    """
 
     method: str
     n_per_class: int
@@ -36,6 +62,30 @@ class Summary:
     """One estimator at one size of training set, over `count` splits.
 
     `standard_error` is that of the mean, the splits taken as independent; NaN for a single split.
+
+    Attributes
+    ----------
+    method : str
+        Name of the estimator.
+    n_per_class : int
+        Training samples per class.
+    mean, standard_error : float
+        Of the errors.
+    count : int
+        Number of splits.
+    fit_seconds : float
+        Mean time of a fit.
+
+    See Also
+    --------
+    nsse.evaluation.summarize : Gives them.
+
+    Examples
+    --------
+    >>> from nsse.evaluation import Fit, summarize
+    >>> (line,) = summarize(Fit("NN", 5, seed, error, 0.0, 0.0) for seed, error in enumerate([0.1, 0.3]))
+    >>> round(line.mean, 3), round(line.standard_error, 3), line.count
+    (0.2, 0.1, 2)
     """
 
     method: str
@@ -112,6 +162,16 @@ def _measure(model: Any, X: Any, y: Any, train: Indices, test: Indices) -> tuple
 
 def summarize(fits: Iterable[Fit]) -> list[Summary]:
     """Mean and standard error over the splits of every method and size, in order of appearance.
+
+    Parameters
+    ----------
+    fits : iterable of Fit
+        What `compare` gives.
+
+    Returns
+    -------
+    list of Summary
+        One for every method and size.
 
     See Also
     --------

@@ -25,7 +25,27 @@ Work: TypeAlias = Callable[[Task], Row]
 
 @dataclass(frozen=True)
 class Failure:
-    """A task that gave no row: nothing of it is stored, and the next run tries it again."""
+    """A task that gave no row: nothing of it is stored, and the next run tries it again.
+
+    Attributes
+    ----------
+    task : Task
+        Which.
+    reason : str
+        The error in a line.
+    trace : str
+        Where it was raised.
+
+    See Also
+    --------
+    nsse.evaluation.run_tasks : Counts them in its `Outcome`.
+
+    Examples
+    --------
+    >>> from nsse.evaluation import Failure, Task
+    >>> Failure(Task("digits", "NN", n_train=7, seed=0), "too few samples", "").reason
+    'too few samples'
+    """
 
     task: Task
     reason: str  # kind and message of the exception
@@ -37,7 +57,25 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did: rows found in the store, rows computed, tasks that failed."""
+    """What a run did: rows found in the store, rows computed, tasks that failed.
+
+    Attributes
+    ----------
+    found, computed : int
+        Rows that were there, and rows that are new.
+    failures : tuple of Failure
+        Tasks without a row.
+
+    See Also
+    --------
+    nsse.evaluation.run_tasks : Gives it.
+
+    Examples
+    --------
+    >>> from nsse.evaluation import Outcome
+    >>> Outcome(found=3, computed=7).failures
+    ()
+    """
 
     found: int
     computed: int
@@ -94,10 +132,27 @@ def run_tasks(
     RuntimeError
         If another run holds the store, or a worker process was killed.
 
+    See Also
+    --------
+    nsse.evaluation.RowStore : Where rows are kept.
+    nsse.evaluation.compare : Small comparisons, at once.
+
     Notes
     -----
     joblib before 1.4 hands results over in the order of the tasks. There a row that is finished
     before an earlier task waits for it, and a process killed in between computes it again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nsse.evaluation import Row, RowStore, Task, run_tasks
+    >>> tasks = [Task("digits", "NN", n_train=7, seed=seed) for seed in range(3)]
+    >>> def work(task):
+    ...     return Row(task, error=0.1, fit_seconds=0.0, predict_seconds=0.0)
+    >>> with tempfile.TemporaryDirectory() as folder, RowStore(f"{folder}/rows.sqlite") as store:
+    ...     first, again = (run_tasks(tasks, work, store, progress=False) for _ in range(2))
+    >>> first.computed, again.found
+    (3, 3)
     """
     tasks = list(dict.fromkeys(tasks))
     with store.claimed():

@@ -38,6 +38,11 @@ class RowStore:
     path : str or path-like
         The file; made if it is not there, its folder too.
 
+    See Also
+    --------
+    nsse.evaluation.run_tasks : Fills it.
+    nsse.evaluation.write_rows : Its rows as text.
+
     Examples
     --------
     >>> import tempfile

@@ -40,6 +40,17 @@ class Task:
         Everything else that changes the result, such as the weights or the grid they come from.
     protocol : str
         How parameters are chosen, for example ``"paper"`` or ``"honest"``.
+
+    See Also
+    --------
+    nsse.evaluation.run_tasks : Computes them.
+
+    Examples
+    --------
+    >>> from nsse.evaluation import Task
+    >>> task = Task("digits", "NN", n_train=7, seed=0)
+    >>> Task.from_key(task.key) == task
+    True
     """
 
     dataset: str
@@ -97,6 +108,17 @@ class Row:
         Whatever else is worth keeping, for example the error at every d.
     versions : mapping of str to str
         Software behind the row; that of this process unless given.
+
+    See Also
+    --------
+    nsse.evaluation.RowStore : Where rows are kept.
+
+    Examples
+    --------
+    >>> from nsse.evaluation import Row, Task
+    >>> task = Task("digits", "NN", n_train=7, seed=0)
+    >>> Row(task, error=0.1, fit_seconds=0.0, predict_seconds=0.2).task.method
+    'NN'
     """
 
     task: Task
@@ -121,6 +143,10 @@ class Row:
 
 def software_versions() -> dict[str, str]:
     """Versions of Python and of the packages that decide a result.
+
+    See Also
+    --------
+    nsse.evaluation.Row : Remembers them.
 
     Examples
     --------

@@ -32,6 +32,21 @@ def write_rows(store: RowStore, path: str | os.PathLike[str]) -> int:
     -------
     int
         Number of rows.
+
+    See Also
+    --------
+    nsse.evaluation.read_rows : Reads them.
+    nsse.evaluation.take_over : Adds them to another store.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nsse.evaluation import Row, RowStore, Task, write_rows
+    >>> row = Row(Task("digits", "NN", n_train=7, seed=0), 0.1, fit_seconds=0.0, predict_seconds=0.2)
+    >>> with tempfile.TemporaryDirectory() as folder, RowStore(f"{folder}/rows.sqlite") as store:
+    ...     _ = store.add(row)
+    ...     write_rows(store, f"{folder}/rows.jsonl")
+    1
     """
     lines = [canonical(asdict(row)) for row in store.rows()]
     with replacing(Path(path)) as temporary:
@@ -42,10 +57,35 @@ def write_rows(store: RowStore, path: str | os.PathLike[str]) -> int:
 def read_rows(path: str | os.PathLike[str]) -> list[Row]:
     """Read rows that `write_rows` wrote.
 
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    list of Row
+        In the order of the file.
+
     Raises
     ------
     ValueError
         If a line is not a row; the message names file and line.
+
+    See Also
+    --------
+    nsse.evaluation.write_rows : Writes them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nsse.evaluation import Row, RowStore, Task, read_rows, write_rows
+    >>> row = Row(Task("digits", "NN", n_train=7, seed=0), 0.1, fit_seconds=0.0, predict_seconds=0.2)
+    >>> with tempfile.TemporaryDirectory() as folder, RowStore(f"{folder}/rows.sqlite") as store:
+    ...     _ = store.add(row)
+    ...     _ = write_rows(store, f"{folder}/rows.jsonl")
+    ...     [one.error for one in read_rows(f"{folder}/rows.jsonl")]
+    [0.1]
     """
     rows = []
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
@@ -68,6 +108,27 @@ def take_over(store: RowStore, path: str | os.PathLike[str]) -> int:
         Where rows are added.
     path : str or path-like
         A file of `write_rows`; one that is not there has no rows.
+
+    Returns
+    -------
+    int
+        Number of rows added.
+
+    See Also
+    --------
+    nsse.evaluation.write_rows : Writes such files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from nsse.evaluation import Row, RowStore, Task, take_over, write_rows
+    >>> row = Row(Task("digits", "NN", n_train=7, seed=0), 0.1, fit_seconds=0.0, predict_seconds=0.2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with RowStore(f"{folder}/one.sqlite") as one, RowStore(f"{folder}/two.sqlite") as two:
+    ...         _ = one.add(row)
+    ...         _ = write_rows(one, f"{folder}/rows.jsonl")
+    ...         take_over(two, f"{folder}/rows.jsonl")
+    1
     """
     if not Path(path).exists():
         return 0

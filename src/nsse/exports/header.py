@@ -34,6 +34,25 @@ class Header:
         What was passed to `save`.
     facts : dict
         Parameters, classes, sizes and kernel scale of the model; empty in files of early versions.
+
+    See Also
+    --------
+    nsse.exports.read_header : Reads it without loading the model.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> import tempfile
+    >>> import nsse
+    >>> from nsse.exports import read_header
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     nsse.save(model, f"{folder}/iris.nsse", metadata={"flowers": "iris"})
+    ...     header = read_header(f"{folder}/iris.nsse")
+    >>> header.model, header.metadata
+    ('NSSE', {'flowers': 'iris'})
     """
 
     format: int

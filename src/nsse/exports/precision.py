@@ -23,7 +23,18 @@ MEASURED = 256
 
 
 class PrecisionWarning(UserWarning):
-    """A graph in float32 departs visibly from the model it was made of."""
+    """A graph in float32 departs visibly from the model it was made of.
+
+    See Also
+    --------
+    nsse.to_onnx : Raises it; float64 is the cure.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from nsse.exports import PrecisionWarning
+    >>> warnings.simplefilter("ignore", PrecisionWarning)  # where labels are all that counts
+    """
 
 
 def float32_loss(graph: Graph, samples: Floats) -> float:

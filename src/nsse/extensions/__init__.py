@@ -1,7 +1,15 @@
 """Maps a new x: the out-of-sample extensions of embeddings, and what reads its class there."""
 
 from nsse.extensions.linear import Contraction, linear_map, shorten
-from nsse.extensions.margins import class_margins, has_margins, knows_more
+from nsse.extensions.margins import (
+    class_leads,
+    class_margins,
+    counts_neighbors,
+    has_margins,
+    knows_more,
+    leads,
+    unit_of_margins,
+)
 from nsse.extensions.nearest import (
     NearestSample,
     nearest_labels,
@@ -31,12 +39,15 @@ __all__ = [
     "SingleExpansion",
     "SparseCoder",
     "as_columns",
+    "class_leads",
     "class_margins",
+    "counts_neighbors",
     "fitted_temperature",
     "has_margins",
     "interpolate",
     "kernel_ridge",
     "knows_more",
+    "leads",
     "linear_map",
     "nearest_labels",
     "nearest_own_and_other",
@@ -48,5 +59,6 @@ __all__ = [
     "softmax",
     "squared_size",
     "total_scatters",
+    "unit_of_margins",
     "with_largest",
 ]

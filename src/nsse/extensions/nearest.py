@@ -103,6 +103,62 @@ def nearest_of_classes(Y: NDArray[Any], codes: Ints, Z: NDArray[Any], n_classes:
     return out
 
 
+def vote_of_neighbors(Y: NDArray[Any], codes: Ints, Z: NDArray[Any], n_classes: int, k: int) -> Floats:
+    """By how much each class wins the vote of the k nearest rows of ``Y``, in distances; else loses it.
+
+    With r midway between the k-th distance from z and the next, and a_cj the distance to the j-th
+    nearest row of class c less than r (r − d_cj), c has more votes than e by
+
+        s_ce = max_j min(a_cj, −a_ej) > 0:
+
+    j of its rows lie within r, and fewer than j of e's. Of as many votes the first class wins, so that c
+    wins over e by s_ce if it comes after it, and else by −s_ec; its margin is the least of these. All of
+    it is continuous in z, where shares of votes jump.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n_samples, n_components)
+        Rows that vote.
+    codes : ndarray of shape (n_samples,)
+        Their classes.
+    Z : ndarray of shape (n_points, n_components)
+        Points asked about.
+    n_classes : int
+        Number of codes.
+    k : int
+        How many vote, at most n_samples.
+
+    Returns
+    -------
+    ndarray of shape (n_points, n_classes)
+        Not negative for the class that wins, not positive for the others.
+    """
+    members = [np.flatnonzero(codes == c) for c in range(n_classes)]
+    out = np.empty((len(Z), n_classes))
+
+    def fill(block: slice, D2: Floats) -> None:
+        last = np.sqrt(np.partition(D2, [k - 1, min(k, len(Y) - 1)], axis=1)[:, k - 1 : k + 1])
+        inside = np.full((len(D2), n_classes, k), -np.inf)
+        for c, own in enumerate(members):
+            near = np.sort(D2[:, own], axis=1)[:, :k]
+            inside[:, c, : near.shape[1]] = last.mean(axis=1, keepdims=True) - np.sqrt(near)
+        out[block] = _least_wins(inside)
+
+    _with_distances(fill, Z, Y)
+    return out
+
+
+def _least_wins(inside: Floats) -> Floats:
+    """The margins of `vote_of_neighbors`, from a (points × classes × j)."""
+    least = np.full(inside.shape[:2], np.inf)
+    for c in range(1, inside.shape[1]):
+        own, before = inside[:, c : c + 1], inside[:, :c]
+        wins = np.minimum(own, -before).max(axis=2)  # over the classes before it
+        least[:, c] = np.minimum(least[:, c], wins.min(axis=1))
+        least[:, :c] = np.minimum(least[:, :c], -wins)
+    return least
+
+
 def nearest_own_and_other(
     Y: Floats, y: NDArray[Any], points: Floats, labels: NDArray[Any], *, same: bool
 ) -> tuple[Floats, Floats]:

@@ -19,11 +19,10 @@ from nsse.invariances.copies import (
     refuse_sparse,
 )
 from nsse.invariances.images import Images
-from nsse.invariances.sets import AMOUNTS, named_images, names_of, usual_sets
+from nsse.invariances.sets import named_images, names_of, usual_sets
 from nsse.invariances.vectors import Noise, Signals
 
 __all__ = [
-    "AMOUNTS",
     "Enlarged",
     "Images",
     "Invariance",

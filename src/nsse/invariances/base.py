@@ -17,7 +17,19 @@ Rows = NDArray[Any]
 
 
 class Invariance(BaseEstimator):
-    """Transformations of rows, by parameters that compare and travel as those of an estimator do."""
+    """Transformations of rows, by parameters that compare and travel as those of an estimator do.
+
+    See Also
+    --------
+    nsse.invariances.Images : Rows of pixels.
+    nsse.NSSE : Learns from copies by its parameter ``invariances``.
+
+    Examples
+    --------
+    >>> from nsse.invariances import Invariance, Noise
+    >>> isinstance(Noise(0.1), Invariance), Noise(0.1) == Noise(0.1)
+    (True, True)
+    """
 
     @property
     @abstractmethod

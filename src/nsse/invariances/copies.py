@@ -27,7 +27,24 @@ STEP = 512
 
 
 def check_invariances(value: Any, name: str = "invariances") -> None:
-    """Refuse what gives no copies, as far as that can be told without samples."""
+    """Refuse what gives no copies, as far as that can be told without samples.
+
+    Parameters
+    ----------
+    value : callable, or sequence of these, or None
+        What may be given as `invariances`.
+    name : str, default="invariances"
+        What messages call it.
+
+    See Also
+    --------
+    nsse.invariances.Images : What may be given.
+
+    Examples
+    --------
+    >>> from nsse.invariances import check_invariances
+    >>> check_invariances(lambda X: [X + 1])
+    """
     if value is None:
         return
     if isinstance(value, type) or not callable(value):
@@ -39,7 +56,30 @@ def check_invariances(value: Any, name: str = "invariances") -> None:
 
 
 def n_copies_of(invariances: Any, n_features: int) -> int:
-    """How many copies a sample gets; a function is asked about one row."""
+    """How many copies a sample gets; a function is asked about one row.
+
+    Parameters
+    ----------
+    invariances : callable
+        What makes copies.
+    n_features : int
+        Width of a row.
+
+    Returns
+    -------
+    int
+        Copies of each sample.
+
+    See Also
+    --------
+    nsse.invariances.enlarged : Makes them.
+
+    Examples
+    --------
+    >>> from nsse.invariances import Signals, n_copies_of
+    >>> n_copies_of(Signals(shift=(1, 2)), 10)
+    4
+    """
     if invariances is None:
         return 0
     if isinstance(invariances, Invariance):
@@ -48,19 +88,94 @@ def n_copies_of(invariances: Any, n_features: int) -> int:
 
 
 def copied_type(invariances: Any, n_features: int, dtype: Any) -> np.dtype[Any]:
-    """Of samples and copies together, where samples have a type."""
+    """Of samples and copies together, where samples have a type.
+
+    Parameters
+    ----------
+    invariances : callable
+        What makes copies.
+    n_features : int
+        Width of a row.
+    dtype : dtype
+        Of the samples.
+
+    Returns
+    -------
+    numpy.dtype
+        That holds both.
+
+    See Also
+    --------
+    nsse.invariances.enlarged : Has rows of that type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.invariances import Images, copied_type
+    >>> copied_type(Images((5, 5)), 25, np.uint8)  # turned pixels lie between whole numbers
+    dtype('float32')
+    """
     return _one_row(invariances, n_features, dtype)[1]
 
 
 def copy_names(invariances: Any, n_copies: int) -> tuple[str, ...]:
-    """What was done to each of the copies of a sample, in words."""
+    """What was done to each of the copies of a sample, in words.
+
+    Parameters
+    ----------
+    invariances : callable
+        What makes copies.
+    n_copies : int
+        How many it makes.
+
+    Returns
+    -------
+    tuple of str
+        One for each.
+
+    See Also
+    --------
+    nsse.invariances.Images : Has names for its copies.
+
+    Examples
+    --------
+    >>> from nsse.invariances import Signals, copy_names
+    >>> len(copy_names(Signals(shift=1), 2))
+    2
+    """
     if isinstance(invariances, Invariance):
         return invariances.names
     return tuple(f"copy {place}" for place in range(1, n_copies + 1))
 
 
 def enlarged(invariances: Any, X: Rows) -> Rows:
-    """Samples and their copies, each sample before its own."""
+    """Samples and their copies, each sample before its own.
+
+    Parameters
+    ----------
+    invariances : callable
+        What makes copies.
+    X : ndarray of shape (n_samples, n_features)
+        Samples.
+
+    Returns
+    -------
+    ndarray of shape (n_samples * (1 + n_copies), n_features)
+        Row i (1 + n_copies) is sample i.
+
+    See Also
+    --------
+    nsse.NSSE : Does it in `fit`, by its parameter ``invariances``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.invariances import Signals, enlarged
+    >>> enlarged(Signals(shift=1), np.array([[1, 2, 3]]))
+    array([[1, 2, 3],
+           [2, 3, 3],
+           [1, 1, 2]])
+    """
     if invariances is None:
         return X
     refuse_sparse(sparse.issparse(X))
@@ -74,7 +189,30 @@ def enlarged(invariances: Any, X: Rows) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Enlarged:
-    """A matrix of samples and their copies, of which only those rows are made that are asked for."""
+    """A matrix of samples and their copies, of which only those rows are made that are asked for.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The samples.
+    invariances : callable
+        What makes copies.
+    n_copies : int
+        Of each sample.
+    dtype : numpy.dtype
+        Of samples and copies.
+
+    See Also
+    --------
+    nsse.invariances.enlarged : All rows at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.invariances import Enlarged, Signals
+    >>> Enlarged.of(np.eye(3), Signals(shift=1)).shape
+    (9, 3)
+    """
 
     X: Any
     invariances: Any
@@ -116,7 +254,22 @@ class Enlarged:
 
 
 def refuse_sparse(is_sparse: bool) -> None:
-    """Copies are dense: say so where samples are not."""
+    """Copies are dense: say so where samples are not.
+
+    Parameters
+    ----------
+    is_sparse : bool
+        Whether samples are a sparse matrix.
+
+    See Also
+    --------
+    nsse.invariances.enlarged : Needs dense rows.
+
+    Examples
+    --------
+    >>> from nsse.invariances import refuse_sparse
+    >>> refuse_sparse(False)
+    """
     if is_sparse:
         cure = "Copies are dense: pass X.toarray(), or leave it None."
         raise rule_error("invariances", "be None for sparse samples", "sparse samples", cure)

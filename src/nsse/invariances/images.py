@@ -51,6 +51,12 @@ class Images(Invariance):
         Share, below 1, of the way to its own brightest and to its own darkest pixel that every pixel
         goes: 2 copies for each number.
 
+    See Also
+    --------
+    nsse.invariances.Signals : Rows of values one after another.
+    nsse.invariances.Noise : Numbers known up to noise.
+    nsse.invariances.usual_sets : Which of them to try.
+
     Notes
     -----
     The values of a copy lie between the least and the largest value of its picture. Shifts and mirrors

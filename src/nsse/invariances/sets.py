@@ -83,7 +83,28 @@ def usual_sets(shape: Any) -> list[Images | None]:
 
 
 def names_of(invariances: Any) -> list[str]:
-    """What is done to pictures, by name."""
+    """What is done to pictures, by name.
+
+    Parameters
+    ----------
+    invariances : Images or None
+        What is done to pictures.
+
+    Returns
+    -------
+    list of str
+        As `named_images` takes them.
+
+    See Also
+    --------
+    nsse.invariances.named_images : The way back.
+
+    Examples
+    --------
+    >>> from nsse.invariances import Images, names_of
+    >>> names_of(Images((25, 25), shift=None, mirror=True))
+    ['rotate', 'mirror']
+    """
     if not isinstance(invariances, Images):
         return []
     values = invariances.get_params(deep=False)

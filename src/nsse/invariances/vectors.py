@@ -22,6 +22,11 @@ class Signals(Invariance):
     channels : int, default=1
         Values that belong to one place, side by side.
 
+    See Also
+    --------
+    nsse.invariances.Images : Rows of pixels.
+    nsse.invariances.Noise : Numbers known up to noise.
+
     Examples
     --------
     >>> import numpy as np

@@ -17,17 +17,11 @@ from nsse.kernels import squared_distances
 from nsse.paper.candidates import Labels, Tried
 from nsse.paper.settings import Recipe
 from nsse.paper.validation import validation_splits
-from nsse.selection import (
-    GridPoint,
-    NoPointError,
-    Scores,
-    Split,
-    SplitScores,
-    accuracy,
-    dimensions_below,
-    score_points,
-    scores_of,
-)
+from nsse.selection.grid import Split, SplitScores, score_points
+from nsse.selection.points import GridPoint, dimensions_below
+from nsse.selection.scoring import accuracy
+from nsse.selection.search import NoPointError, Scores
+from nsse.selection.trial import scores_of
 
 
 @dataclass(frozen=True)

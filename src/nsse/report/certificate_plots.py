@@ -38,6 +38,23 @@ def risk_coverage_figure(
     -------
     matplotlib.figure.Figure
         Not known to pyplot; write it with ``save_figure``.
+
+    See Also
+    --------
+    nsse.certificates.risk_coverage : What is drawn.
+    nsse.plot.risk_coverage : Both in one call.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import risk_coverage
+    >>> from nsse.report import risk_coverage_figure
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> curve = risk_coverage(model, X[1::3], y[1::3])
+    >>> type(risk_coverage_figure({"irises": curve})).__name__
+    'Figure'
     """
     if not curves:
         raise rule_error("curves", "hold at least one curve", curves, "Pass {name: risk_coverage(...)}.")
@@ -63,6 +80,23 @@ def generalization_figure(report: Any, *, title: str = "", caption: str = "") ->
     -------
     matplotlib.figure.Figure
         Not known to pyplot; write it with ``save_figure``.
+
+    See Also
+    --------
+    nsse.certificates.generalization_report : What is drawn.
+    nsse.plot : Drawings in one call.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.certificates import generalization_report
+    >>> from nsse.report import generalization_figure
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> report = generalization_report(model, X[::3], y[::3], X[1::3], y[1::3], n_permutations=3)
+    >>> type(generalization_figure(report, title="Irises")).__name__
+    'Figure'
     """
     found = (
         f"Separation {report.train_separation.mean():.2f} in training,"

@@ -63,6 +63,22 @@ def embedding_figure(
     -------
     matplotlib.figure.Figure
         Not known to pyplot; write it with ``save_figure``.
+
+    See Also
+    --------
+    nsse.report.polygon_view : What is drawn.
+    nsse.plot.embedding : Both in one call.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.report import embedding_figure, polygon_view
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> view = polygon_view("NSSE", model.embedding_, y[::3], model.transform(X), y, model.predict(X))
+    >>> type(embedding_figure(view, noun="flowers")).__name__
+    'Figure'
     """
     _check_images(images, view)
     has_strip = images is not None and view.wrong.size > 0

@@ -12,7 +12,17 @@ from nsse.report.palette import INK, PAPER
 
 
 def require_matplotlib() -> None:
-    """Say which extra is missing, if it is; for callers with long work before the first figure."""
+    """Say which extra is missing, if it is; for callers with long work before the first figure.
+
+    See Also
+    --------
+    nsse.report.save_figure : Writes what matplotlib drew.
+
+    Examples
+    --------
+    >>> from nsse.report import require_matplotlib
+    >>> require_matplotlib()
+    """
     optional("matplotlib.figure", "Figures need matplotlib", "plot")
 
 
@@ -67,6 +77,22 @@ def save_figure(figure: Any, path: Path, kind: str) -> None:
         Where to; its suffix does not matter.
     kind : {"png", "svg"}
         The format.
+
+    See Also
+    --------
+    nsse.NSSE.plot : A figure to write.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from nsse.report import save_figure
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_figure(model.plot().figure, Path(folder) / "irises.png", "png")
     """
     from matplotlib import rc_context
 

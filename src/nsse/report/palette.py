@@ -41,6 +41,10 @@ def class_colors(n_classes: int) -> list[str]:
     list of str
         All different.
 
+    See Also
+    --------
+    nsse.plot.embedding : Takes its colours from here.
+
     Examples
     --------
     >>> from nsse.report import class_colors

@@ -52,6 +52,21 @@ class PolygonView:
         Index of every sample's label in `classes`.
     predicted_codes : ndarray of int or None
         The same for what was predicted for the test samples, if anything was.
+
+    See Also
+    --------
+    nsse.report.polygon_view : Makes one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.report import polygon_view
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> view = polygon_view("NSSE", model.embedding_, y[::3], model.transform(X), y, model.predict(X))
+    >>> view.corners.shape, view.test.shape
+    ((3, 2), (150, 2))
     """
 
     name: str
@@ -100,6 +115,22 @@ def polygon_view(
     -------
     PolygonView
         Positions and labels.
+
+    See Also
+    --------
+    nsse.plot.embedding : The same and the drawing in one call.
+    nsse.report.embedding_figure : Draws it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> from nsse.report import polygon_view
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> view = polygon_view("NSSE", model.embedding_, y[::3], model.transform(X), y, model.predict(X))
+    >>> view.n_components
+    2
     """
     Y = np.asarray(embedding, dtype=np.float64)
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)

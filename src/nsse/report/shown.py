@@ -32,6 +32,20 @@ class Plot(tuple[Any, Frame]):
         Write it with ``figure.savefig``.
     frame : dict of lists
         Columns by name.
+
+    See Also
+    --------
+    nsse.NSSE.plot : Gives one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> figure, frame = model.plot(X, y)
+    >>> type(figure).__name__
+    'Figure'
     """
 
     is_alone: bool

@@ -8,29 +8,9 @@
 - ``subsample``: few rows that stand for many; ``voting``: the best few points vote on labels.
 """
 
-from nsse.selection.grid import Split, SplitScores, default_param_grid, score_points
+from nsse.selection.grid import default_param_grid
 from nsse.selection.invariant import InvarianceChoice, choose_invariances
 from nsse.selection.nssecv import NSSECV
-from nsse.selection.points import SHARES, GridPoint, dimensions_below
-from nsse.selection.scoring import accuracy
-from nsse.selection.search import NoPointError, Scores
 from nsse.selection.splits import BalancedSplits
-from nsse.selection.trial import scores_of
 
-__all__ = [
-    "NSSECV",
-    "SHARES",
-    "BalancedSplits",
-    "GridPoint",
-    "InvarianceChoice",
-    "NoPointError",
-    "Scores",
-    "Split",
-    "SplitScores",
-    "accuracy",
-    "choose_invariances",
-    "default_param_grid",
-    "dimensions_below",
-    "score_points",
-    "scores_of",
-]
+__all__ = ["NSSECV", "BalancedSplits", "InvarianceChoice", "choose_invariances", "default_param_grid"]

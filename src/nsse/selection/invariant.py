@@ -47,6 +47,19 @@ class InvarianceChoice:
     index : int
         The one to take: the best on average, of several the one with the fewest copies; none at all if
         the gain over it is not larger than its standard error.
+
+    See Also
+    --------
+    nsse.selection.choose_invariances : Makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.invariances import Images
+    >>> from nsse.selection import InvarianceChoice
+    >>> choice = InvarianceChoice((None, Images((8, 8))), np.array([[0.9, 0.9], [0.92, 0.94]]), index=1)
+    >>> choice.candidates[choice.index].names[0]
+    'shifted left by 1'
     """
 
     candidates: tuple[Any, ...]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 
-from nsse.certificates.votes import vote_chances, winners
-from nsse.extensions import as_columns, knows_more
+from nsse.certificates.votes import majority_margins, vote_chances, winners
+from nsse.extensions import as_columns, class_leads, knows_more
 from nsse.selection.points import with_params
 from nsse.selection.search import Scores
 
@@ -57,11 +57,21 @@ def vote_probabilities(voting: Sequence[Any], classes: NDArray[Any], X: Any) -> 
 
 
 def vote_margins(voting: Sequence[Any], classes: NDArray[Any], X: Any) -> Any:
-    """A decision function of the vote: its probabilities; a single voter's is its own."""
+    """A decision function of the vote: by how much each class wins it; a single voter's is its own.
+
+    Of two classes their probabilities: scikit-learn asks that both have samples in the same order.
+    """
     if len(voting) == 1:
         return voting[0].decision_function(X)
-    shares = vote_probabilities(voting, classes, X)
-    return as_columns(shares, shares.argmax(axis=1))
+    if len(classes) == 2:
+        shares = vote_probabilities(voting, classes, X)
+        return as_columns(shares, shares.argmax(axis=1))
+    votes, told = [], []
+    for model in voting:
+        embedded = model._embed(X)  # the map once for both
+        votes.append(np.searchsorted(classes, model.classifier_.predict(embedded)))
+        told.append(class_leads(model.classifier_, embedded))
+    return as_columns(majority_margins(np.stack(told, axis=1)), winners(np.column_stack(votes)))
 
 
 def transduced(voting: Sequence[Any], classes: NDArray[Any]) -> NDArray[Any]:

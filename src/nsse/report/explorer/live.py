@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nsse._errors import rule_error
 from nsse.certificates import Certificate, Decision, FunctionSpace, decision_of
-from nsse.certificates.chances import Chances, chances_of, margin_kind
+from nsse.certificates.chances import Chances, Margins, chances_of, margins_of
 from nsse.certificates.radii import OWN
 from nsse.certificates.steps import Affine, as_floats, growth_of, stretch_of
 from nsse.datasets import ImagePreparation, Preparation
@@ -52,8 +52,8 @@ class Voter:
     expansion: Any
     largest: float
     decision: Decision | None
-    chances: Chances | None = None
-    margins: str = "scores"
+    chances: Chances | None
+    margins: Margins
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _voters(findings: Findings) -> list[Voter]:
             float(np.abs(model.embedding_).max()),
             decision_of(model) if proved else None,
             chances_of(model.classifier_, len(models)) if proved else None,
-            margin_kind(model.classifier_),
+            margins_of(model.classifier_),
         )
         for model in models
     ]
@@ -218,7 +218,7 @@ def _decision_entry(voter: Voter, decision: Decision, loss: float) -> dict[str, 
         "own": OWN,
         "factor": block(space.factor, "f8"),
         "doubt": Certificate(doubtful, decision).doubt(np.float64),
-        "margins": voter.margins,
+        "margins": asdict(voter.margins),
         "chances": None if voter.chances is None else _chances_entry(voter.chances),
     }
 

@@ -2,7 +2,8 @@
 // The formulas and their names are those of nsse.extensions.rbf and nsse.certificates.radii.
 
 import { allOf, greatest, smallest } from "./numbers.js";
-import { meanChances, overTheirSum, strangeness, voteRadius, winner } from "./votes.js";
+import { leadsOf, majorityMargins, meanChances, overTheirSum, voteOfNeighbors } from "./votes.js";
+import { voteRadius, winner } from "./votes.js";
 
 const EPS = Number.EPSILON;
 
@@ -127,16 +128,24 @@ class Decider {
   // What the decision function of the model says of every class.
   /** @type {(y: Float64Array, nClasses: number) => number[]} */
   margins(y, nClasses) {
-    const { margins, weights } = this.decision, { d, codes } = this;
-    if (margins === "shares") return this.shares(y, nClasses);
-    if (margins === "scores") return [...this.scores(y)];
-    const least = new Array(nClasses).fill(Infinity);
-    codes.forEach((code, r) => {
+    const { margins, n_votes: count } = this.decision;
+    if (margins.kind === "scores") return [...this.scores(y)];
+    /** @type {number[][]} */
+    const own = Array.from({ length: nClasses }, () => []);
+    this.distances(y).forEach((distance, r) => own[this.codes[r]].push(distance));
+    if (margins.kind === "distances") return own.map((lengths) => -smallest(lengths));
+    return voteOfNeighbors(own, count);
+  }
+
+  // From y to whatever each score stands for, a training sample or a centroid.
+  /** @param {Float64Array} y */
+  distances(y) {
+    const { weights } = this.decision, { d } = this;
+    return Array.from(this.codes, (_, r) => {
       let squared = 0;
       for (let k = 0; k < d; k++) squared += (y[k] - weights.values[r * d + k] / 2) ** 2;
-      least[code] = Math.min(least[code], squared);
+      return Math.sqrt(squared);
     });
-    return least.map((squared) => -Math.sqrt(squared));
   }
 
   // The class of the largest score, or of most of the n_votes largest; the first one wins a tie.
@@ -244,8 +253,18 @@ export class LiveModel {
     const [radius, modelRadius] = [0, 1].map((unit) => voteRadius(votes, radii.map((pair) => pair[unit])));
     const code = winner(votes), chances = meanChances(this.deciders.map((decider, k) =>
       decider.chances(places[k], votes[k], this.nClasses)), code);
-    const margins = votes.length > 1 ? chances : this.deciders[0].margins(places[0], this.nClasses);
-    return { ...seen, code, radius, modelRadius, chances, strange: margins && strangeness(margins) };
+    const margins = votes.length > 1 && this.nClasses === 2 ? chances : this.margins(places);
+    const strange = margins && leadsOf(margins).map((lead) => -lead);
+    return { ...seen, code, radius, modelRadius, chances, strange };
+  }
+
+  // What the decision function says of every class, of a vote in units that compare.
+  /** @param {Float64Array[]} places */
+  margins(places) {
+    const told = this.deciders.map((decider, k) => decider.margins(places[k], this.nClasses));
+    if (told.length === 1) return told[0];
+    return majorityMargins(told.map((row, k) =>
+      leadsOf(row).map((lead) => this.deciders[k].decision.margins.unit * lead)));
   }
 }
 

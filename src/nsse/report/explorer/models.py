@@ -46,6 +46,18 @@ class Samples:
         Their labels, where they are known.
     names : sequence of str, default=None
         What to call them: file names, keys.
+
+    See Also
+    --------
+    nsse.report.write_report : Takes them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse.report import Samples
+    >>> X, y = load_iris(return_X_y=True)
+    >>> Samples(X[:2], y[:2], names=["first", "second"]).names
+    ['first', 'second']
     """
 
     X: Any

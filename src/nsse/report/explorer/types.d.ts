@@ -89,7 +89,7 @@ interface Decision {
   own: number;
   factor: Block<Float64Array>;
   doubt: number;
-  margins: "distances" | "shares" | "scores";
+  margins: { kind: "distances" | "votes" | "scores"; unit: number };
   chances: Chances | null;
 }
 

@@ -48,7 +48,40 @@ export function overTheirSum(values) {
   return values.map((v) => v / sum);
 }
 
-// The formula of nsse.certificates.conformal: by how much the best of the other classes leads each.
+// By how much each class leads the best of the others; a class is as strange as it is behind.
 /** @type {(margins: number[]) => number[]} */
-export const strangeness = (margins) => margins.map((own, c) =>
-  greatest(margins.filter((_, other) => other !== c)) - own);
+export const leadsOf = (margins) => margins.map((own, c) =>
+  own - greatest(margins.filter((_, other) => other !== c)));
+
+// nsse.certificates.votes: how far all leads of a class may fall, and those of others rise, while it wins.
+/** @type {(told: number[][]) => number[]} */
+export function majorityMargins(told) {
+  const weights = told.map((_, v) => 1 + 0.5 ** (v + 2));
+  /** @type {(c: number, isFor: (lead: number) => boolean) => number} */
+  const support = (c, isFor) => told.reduce((sum, row, v) => sum + (isFor(row[c]) ? weights[v] : 0), 0);
+  const steps = told.flat().flatMap((lead) => [lead, -lead]).sort((a, b) => a - b);
+  const classes = allOf(told[0].length);
+  return classes.map((c) => {
+    let low = 0, high = steps.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1, t = steps[middle];
+      const own = support(c, (lead) => lead >= t);
+      const wins = classes.every((e) => e === c || own > support(e, (lead) => lead > -t));
+      if (wins) low = middle; else high = middle;
+    }
+    return steps[low];
+  });
+}
+
+// nsse.extensions.nearest: by how much each class wins the vote of the nearest, in distances.
+/** @type {(own: number[][], count: number) => number[]} */
+export function voteOfNeighbors(own, count) {
+  const sorted = own.map((lengths) => [...lengths].sort((a, b) => a - b).slice(0, count + 1));
+  const all = sorted.flat().sort((a, b) => a - b), last = all[count - 1];
+  const reach = (last + (count < all.length ? all[count] : last)) / 2;
+  /** @type {(c: number, e: number) => number} */
+  const wins = (c, e) => greatest(allOf(count).map((j) =>
+    Math.min(reach - (sorted[c][j] ?? Infinity), (sorted[e][j] ?? Infinity) - reach)));
+  return own.map((_, c) => -greatest(allOf(own.length).flatMap((e) =>
+    e === c ? [] : [c > e ? -wins(c, e) : wins(e, c)])));
+}

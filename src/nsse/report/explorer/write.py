@@ -40,6 +40,34 @@ class WrittenReport:
     """What was written: points of training and of other samples, bytes, whether f is inside, and where.
 
     A notebook shows the report itself.
+
+    Attributes
+    ----------
+    n_train, n_shown : int
+        Points of training samples, and of others.
+    bytes : int
+        Size of the file.
+    live : bool
+        Whether the map is in the page, and takes new samples.
+    path : Path
+        The file.
+
+    See Also
+    --------
+    nsse.report.write_report : Gives it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NSSE
+    >>> import tempfile
+    >>> from nsse.report import Samples, write_report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = write_report(f"{folder}/iris.html", model, Samples(X, y))
+    >>> written.n_train, written.n_shown, written.live
+    (50, 150, True)
     """
 
     n_train: int
