@@ -68,7 +68,7 @@ class Row:
             "milliseconds_beside": float(f"{1e3 * self.theirs:.4g}"),
             "ratio": float(f"{self.ratio:.3g}"),
             "asked": self.asked,
-            "reached": self.reached,
+            "reached": bool(self.reached),  # comparisons of objectives are NumPy's
             "note": self.note,
         }
 
