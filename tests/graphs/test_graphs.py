@@ -20,6 +20,7 @@ from nsse.graphs import (
     laplacian,
     shifted,
 )
+from nsse.graphs.neighbors import nearest, nearest_of_class
 from nsse.kernels import squared_distances
 
 SIZES = st.lists(st.integers(1, 7), min_size=1, max_size=4)
@@ -50,6 +51,25 @@ def test_within_class_weights_equal_the_double_loop(blobs, n_neighbors, beta):
     np.testing.assert_allclose(
         W, oracles.within_class_weights(*blobs, n_neighbors, beta), rtol=1e-11, atol=1e-14
     )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6),
+    k=st.integers(1, 9) | st.none(),
+    seed=st.integers(0, 99),
+    ties=st.booleans(),
+)
+def test_neighbours_of_classes_together_are_those_of_each(sizes, k, seed, ties):
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = rng.integers(0, 3, (len(codes), 2)).astype(float) if ties else rng.normal(size=(len(codes), 3))
+    D2 = squared_distances(X)
+    own = [np.flatnonzero(codes == code) for code in range(len(sizes))]
+    expected = {edge for members in own for edge in zip(*nearest(D2, members, members, k), strict=True)}
+    found = list(zip(*nearest_of_class(D2, codes, k), strict=True))
+    assert len(found) == len(expected)
+    assert set(found) == expected
 
 
 @settings(max_examples=25, deadline=None)

@@ -28,8 +28,10 @@ GRAM_PANEL, SMALL_PANEL = 256, 64
 TERMS = 64
 MAX_BLOCKS, MAX_SUMMED_BLOCKS = 12, 16
 # A space of fewer blocks seldom converges, and a full solve of so few centres takes no longer; where
-# residuals may be as large as `ROUGH`, two blocks mostly do.
+# residuals may be as large as `ROUGH`, two blocks mostly do, but take as long with fewer centres than
+# so many blocks have columns.
 LEAST_BLOCKS, LEAST_ROUGH_BLOCKS, ROUGH = 4, 2, 1e-3
+ROUGH_FROM_BLOCKS = 7
 # Centres per column of a space, for all digits and for few: with fewer a full solve takes less time.
 CENTERS_PER_COLUMN, CENTERS_PER_ROUGH_COLUMN = 3, 2
 # Up to so many centres for more rows a full solve takes less time: there is no cliff in the spectrum.
@@ -88,6 +90,7 @@ class HeldKernel:
             per_column, least = CENTERS_PER_ROUGH_COLUMN, LEAST_ROUGH_BLOCKS
         room = self.n_centers // (per_column * width)
         full = room < least or (not self.is_symmetric and self.n_centers <= FULL_UP_TO)
+        full = full or (tol >= ROUGH and self.n_centers < ROUGH_FROM_BLOCKS * width)
         return 0 if full else min(MAX_BLOCKS, room)
 
     @cached_property
