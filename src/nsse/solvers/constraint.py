@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 PANEL = 512
-# Rows of K'SK computed at a time; of a small one from many rows fewer: less of its other half with it.
-GRAM_PANEL, SMALL_PANEL = 256, 64
+# Rows of K'SK computed at a time; of one with up to so many rows fewer: less of its other half with it.
+GRAM_PANEL, SMALL_PANEL, SMALL_GRAM = 256, 64, 1024
 # A sum of so many products takes as long as one plain value.
 TERMS = 64
 MAX_BLOCKS, MAX_SUMMED_BLOCKS = 12, 16
@@ -69,8 +69,7 @@ class HeldKernel:
 
     def products(self, F: Floats, out: Floats) -> None:
         """K'F on and below the diagonal, where it is symmetric."""
-        small = not self.is_symmetric and len(out) <= 2 * GRAM_PANEL
-        panel = SMALL_PANEL if small else GRAM_PANEL
+        panel = SMALL_PANEL if len(out) <= SMALL_GRAM else GRAM_PANEL
 
         def fill(start: int) -> None:
             stop = min(start + panel, len(out))
