@@ -103,7 +103,7 @@ class HeldKernel:
         """M = R⁻ᵀBR⁻¹, lower half; of a QR factor, which M would square, the eigenpairs by an SVD."""
         if factor.method == "cholesky" and not self.is_symmetric:
             return self._summed.whole(factor)
-        G = factor.solve_transposed(self.transposed)
+        G = factor.solve_transposed(self.K.T)  # stored by columns, as BLAS takes it
         if factor.method == "qr":
             U, root_theta, _ = svd(G, full_matrices=False, check_finite=False)
             return root_theta**2, U
