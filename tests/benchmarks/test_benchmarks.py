@@ -85,6 +85,23 @@ def test_small_fits(script, tmp_path):
     notes = [row["note"] for row in record["rows"] if "objective" in row["note"]]
     assert len(notes) == 3
     assert all("no higher" in note for note in notes)
+    assert [one["case"].split(",")[0] for one in record["profiles"]] == [
+        "as published",
+        "default",
+        "default",
+        "search of 4 points",
+    ]
+    for one in record["profiles"]:
+        assert sum(one["shares"].values()) == pytest.approx(1.0, abs=0.02)
+        assert all(-1e-3 < share < 1 for share in one["shares"].values())
+        assert one["shares"]["the rest"] < 0.6
+        assert one["solved"] >= 1
+
+
+def test_a_row_that_reached_what_was_asked_is_written(script):
+    reached = np.float64(3.0) >= 2.0
+    row = script("small_fits").Row("case", 1.0, "beside", 3.0, ">= 2 x", reached)
+    assert json.loads(json.dumps(row.record))["reached"] is True
 
 
 def test_seconds_estimated_beside_seconds_measured(script, tmp_path):

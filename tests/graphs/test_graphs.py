@@ -20,6 +20,7 @@ from nsse.graphs import (
     laplacian,
     shifted,
 )
+from nsse.graphs.neighbors import nearest, nearest_of_class
 from nsse.kernels import squared_distances
 
 SIZES = st.lists(st.integers(1, 7), min_size=1, max_size=4)
@@ -50,6 +51,25 @@ def test_within_class_weights_equal_the_double_loop(blobs, n_neighbors, beta):
     np.testing.assert_allclose(
         W, oracles.within_class_weights(*blobs, n_neighbors, beta), rtol=1e-11, atol=1e-14
     )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6),
+    k=st.integers(1, 9) | st.none(),
+    seed=st.integers(0, 99),
+    ties=st.booleans(),
+)
+def test_neighbours_of_classes_together_are_those_of_each(sizes, k, seed, ties):
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = rng.integers(0, 3, (len(codes), 2)).astype(float) if ties else rng.normal(size=(len(codes), 3))
+    D2 = squared_distances(X)
+    own = [np.flatnonzero(codes == code) for code in range(len(sizes))]
+    expected = {edge for members in own for edge in zip(*nearest(D2, members, members, k), strict=True)}
+    found = list(zip(*nearest_of_class(D2, codes, k), strict=True))
+    assert len(found) == len(expected)
+    assert set(found) == expected
 
 
 @settings(max_examples=25, deadline=None)
@@ -167,6 +187,20 @@ def test_few_samples_are_held_as_one_block_and_many_class_by_class(blobs, monkey
     assert graph_and_matrix(*blobs)[0].whole is None
 
 
+@pytest.mark.parametrize("mu1", [0.0, 0.7])
+def test_few_columns_are_taken_of_all_classes_together(blobs, monkeypatch, mu1):
+    X, codes = blobs
+    monkeypatch.setattr(shifted, "FEW_SAMPLES", 0)
+    graph, S = graph_and_matrix(X, codes, mu1)
+    Y = np.random.default_rng(0).standard_normal((len(codes), 2))
+    assert len(graph._parts_for(Y)) == 1 < len(graph._parts_for(np.eye(len(codes))))
+    L_w = graph_and_matrix(X, codes, 0.0)[1]
+    np.testing.assert_allclose(graph.apply(Y), S @ Y, atol=1e-12 * np.abs(S).max())
+    np.testing.assert_allclose(graph.quadratic(Y), Y.T @ S @ Y, rtol=1e-12, atol=1e-12)
+    assert graph.within(Y) == pytest.approx(np.trace(Y.T @ L_w @ Y), rel=1e-12)
+    assert mu1 * graph.pull(Y) == pytest.approx(np.trace(Y.T @ (S - L_w) @ Y), rel=1e-12, abs=1e-12)
+
+
 @pytest.mark.parametrize("few", [True, False])
 def test_a_graph_is_the_sum_of_its_edges_and_its_classes(blobs, few):
     """S = L_w + μ1 J: what a sweep over the weights rests on."""
@@ -211,6 +245,7 @@ def test_shifted_graph_does_not_see_what_is_constant_on_classes_and_centred():
 def test_sparse_and_dense_class_blocks_agree(blobs, monkeypatch):
     A = np.random.default_rng(0).standard_normal((60, 4))
     monkeypatch.setattr(shifted, "FEW_SAMPLES", 0)  # which are dense anyway
+    monkeypatch.setattr(shifted, "NARROW", 60)  # class by class
     results = []
     for share, kind in ((2.0, sparse.csr_array), (-1.0, np.ndarray)):
         monkeypatch.setattr(shifted, "DENSE_SHARE", share)

@@ -14,6 +14,7 @@ import oracles
 from nsse._threads import one_blas_thread
 from nsse.kernels import (
     Shifted,
+    distances,
     gaussian,
     gaussian_log_derivative,
     median_distance,
@@ -105,6 +106,23 @@ def test_median_distance_is_the_median_over_pairs(blobs):
     X = blobs.X[:59]  # 1711 pairs: one of them is the median
     pairs = [np.linalg.norm(X[i] - X[j]) for i in range(59) for j in range(i)]
     assert median_distance(squared_distances(X)) == pytest.approx(np.median(pairs), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_values", [2000, 2001])
+@pytest.mark.parametrize("kind", ["spread", "tied", "sorted", "two", "periodic"])
+def test_the_median_of_many_is_found_between_two_bounds(monkeypatch, kind, n_values):
+    monkeypatch.setattr(distances, "MANY_PAIRS", 1000)
+    monkeypatch.setattr(distances, "SOME_PAIRS", 50)
+    rng = np.random.default_rng(0)
+    values = {
+        "spread": rng.random(n_values),
+        "tied": rng.integers(0, 3, n_values).astype(float),
+        "sorted": np.sort(rng.random(n_values)),
+        "two": (np.arange(n_values) < n_values // 2).astype(float),
+        # Every 40th is small: what is looked at says nothing of the others.
+        "periodic": np.where(np.arange(n_values) % 40 == 0, 0.01, 1.0) * rng.random(n_values),
+    }[kind]
+    assert distances._median(values) == np.median(values)
 
 
 def test_median_distance_leaves_pairs_of_duplicates_out():

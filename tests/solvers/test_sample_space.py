@@ -55,6 +55,23 @@ def test_it_agrees_with_the_pencil_in_value_and_slope(digits, make_problem, monk
     np.testing.assert_allclose(projector(here.embedding), projector(there.embedding), atol=1e-6)
 
 
+@pytest.mark.parametrize("nearby", [0.61, 0.7])
+def test_a_start_nearby_saves_steps_and_changes_nothing(digits, make_problem, monkeypatch, nearby):
+    problem = make_problem(digits, mu1=1.0, mu2=1e-2, n_components=9)
+    start, widths = solve_pencil(problem, nearby).basis, []
+    of = sample_space._Space.of
+    counted = classmethod(lambda _, V, *rest: widths.append(V.shape[1]) or of(V, *rest))
+    monkeypatch.setattr(sample_space._Space, "of", counted)
+    cold = solve_pencil(problem, 0.6)
+    n_cold = len(widths)
+    warm = solve_pencil(problem, 0.6, start)
+    assert len(widths) - n_cold < n_cold
+    assert warm.eigensolver == "class indicators"
+    assert warm.excess == pytest.approx(cold.excess, rel=1e-10)
+    assert warm.slope == pytest.approx(cold.slope, rel=1e-5)
+    np.testing.assert_allclose(projector(warm.embedding), projector(cold.embedding), atol=1e-6)
+
+
 def test_a_rough_solution_lies_above(digits, make_problem):
     problem = make_problem(digits, mu2=1e-2, n_components=9)
     exact, rough = solve_pencil(problem, 0.5), solve_pencil(problem, 0.5, residual=1e-2)

@@ -36,7 +36,7 @@ from nsse.landmarks import (
     CenterFit,
     RowSource,
     Sketch,
-    distinct_rows,
+    equal_rows,
     fit_centers,
     scatter_of_source,
     with_copies,
@@ -194,7 +194,7 @@ def _exact(work: Work) -> tuple[Attributes, Verdict]:
     if reads_scores(work.model.classifier, settings.mu1):
         # Copies go with their sample, and stand where it does.
         every = 1 + work.n_copies
-        first, groups = distinct_rows(X[::every], work.codes[::every])
+        first, groups = equal_rows(X[::every], work.codes[::every])
         first, groups = first * every, np.repeat(groups, every)
         temperature = exact_temperature(posed, solution.sigma, first, groups)
     return solved(solution, temperature) | search_record(posed, outcome), Verdict.of_exact(outcome)

@@ -28,6 +28,8 @@ TIE = 1e-12
 TIE_ROUNDINGS = 8
 # The size of the data is told by the distances to so many samples.
 REFERENCES = 32
+# Samples of the largest of several classes whose neighbours are looked for together.
+MOST_TOGETHER = 32
 BLOCK_ROWS = 64  # that look for neighbours at a time: their distances stay in the cache
 
 
@@ -93,6 +95,40 @@ def nearest_columns(D2: NDArray[Any], own: Ints, k: int) -> tuple[Ints, Ints]:
     sizes2 = _squared_sizes(D2, everyone)
     D2[everyone, own] = np.inf  # oneself after all the others
     return np.repeat(everyone, k), _first(D2, k, sizes2).ravel()
+
+
+def nearest_of_class(D2: Floats, codes: Ints, k: int | None) -> tuple[Ints, Ints]:
+    """Directed edges from all samples to the k nearest of their class: `nearest` of each, joined.
+
+    Many small classes are worked on together, one row of distances beside the other: a call takes
+    longer than the distances of a class.
+    """
+    members = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    members = [own for own in members if len(own)]
+    edges, widest = [], max(len(own) for own in members)
+    if k is not None and k < widest <= MOST_TOGETHER and len(members) > 1:
+        large = [own for own in members if len(own) > k]
+        edges.append(_nearest_of_small(D2, large, k))
+        members = [own for own in members if len(own) <= k]
+    edges += [nearest(D2, own, own, k) for own in members]
+    rows, cols = zip(*edges, strict=True)
+    return np.concatenate(rows), np.concatenate(cols)
+
+
+def _nearest_of_small(D2: Floats, members: list[Ints], k: int) -> tuple[Ints, Ints]:
+    """The same of classes with more than k samples each."""
+    sizes = np.array([len(own) for own in members])
+    rows, of_row = np.concatenate(members), np.repeat(np.arange(len(sizes)), sizes)
+    places = np.arange(sizes.max())
+    first = np.cumsum(sizes) - sizes
+    # Beyond the end of a class its last sample again, infinitely far.
+    columns = rows[(first[:, np.newaxis] + np.minimum(places, sizes[:, np.newaxis] - 1))[of_row]]
+    D = D2[rows[:, np.newaxis], columns]
+    D[places >= sizes[of_row, np.newaxis]] = np.inf
+    everyone = np.arange(len(rows))
+    D[everyone, everyone - first[of_row]] = np.inf  # oneself after all the others
+    chosen = _first(D, k, _squared_sizes(D2, rows))
+    return np.repeat(rows, k), np.take_along_axis(columns, chosen, axis=1).ravel()
 
 
 def _chosen(D2: Floats, rows: Ints, candidates: Ints, k: int) -> Ints:

@@ -79,14 +79,17 @@ def between_share(X: Floats, codes: Ints, counts: Floats | None = None) -> Float
     """r of every column; 0 for one that is constant."""
     classes, places = np.unique(codes, return_inverse=True)
     n_classes, E = len(classes), np.eye(len(classes))[places]
+    # Σ (x − mean of its class)² = Σ (x − mean)² − Σ n_c (mean of c − mean)²: nothing of the size of X
+    # more than x − mean, from which all sums are taken, so that r keeps its digits.
     if counts is None:
         n_samples: float = len(X)
-        means, mean = (E.T @ X) / E.sum(axis=0)[:, np.newaxis], X.mean(axis=0)
-        within, total = ((X - means[places]) ** 2).sum(axis=0), ((X - mean) ** 2).sum(axis=0)
+        centred = X - X.mean(axis=0)
+        total = np.einsum("ij,ij->j", centred, centred)
     else:
         n_samples, E = float(counts.sum()), E * counts[:, np.newaxis]
-        means, mean = (E.T @ X) / E.sum(axis=0)[:, np.newaxis], counts @ X / n_samples
-        within, total = counts @ (X - means[places]) ** 2, counts @ (X - mean) ** 2
+        centred = X - counts @ X / n_samples
+        total = counts @ centred**2
+    within = total - ((E.T @ centred) ** 2 / E.sum(axis=0)[:, np.newaxis]).sum(axis=0)
     within, total = within / (n_samples - n_classes), total / (n_samples - 1)
     # What rounding leaves of a constant column is no variance.
     varies = total > np.finfo(np.float64).eps ** 2 * n_samples

@@ -44,8 +44,9 @@ Ints = NDArray[np.intp]
 DENSE_SHARE = 0.1
 # Up to this many samples one dense product takes less time than a loop over the classes.
 FEW_SAMPLES = 256
-# And up to this many one sparse product, where there are fewer columns than rows.
-FEW_ROWS = 1000
+# And up to this many one sparse product, where there are fewer columns than rows: so many times fewer
+# where the classes' own blocks are held as well.
+FEW_ROWS, NARROW = 1000, 8
 
 
 @dataclass(frozen=True)
@@ -177,17 +178,28 @@ class ShiftedGraph:
             out[rows] += L @ centred
             out[rows] += root * total
 
-        in_parallel(fill, self._parts, A.size)
+        in_parallel(fill, self._parts_for(A), A.size)
         return out
 
     def quadratic(self, Y: Floats) -> Floats:
         """Y'SY, every class centred: what is left of a nearly class-constant Y keeps its digits."""
         total = self._total(Y)
         result = self.mu1 * self.centring * np.outer(total, total)
-        for rows, L, n_c, _ in self._parts:
+        for rows, L, n_c, _ in self._parts_for(Y):
             centred = self._centred(Y, rows)
             result += centred.T @ (self.mu1 * n_c * centred + L @ centred)
         return result
+
+    def _parts_for(self, A: Floats) -> list[tuple[slice, Any, Any, Any]]:
+        """`_parts`; of few rows and far fewer columns all classes together, which takes fewer calls."""
+        few = self.whole is None and self.weights is None and self.n_rows <= FEW_ROWS
+        return self._joined if few and NARROW * A.shape[1] <= self.n_rows else self._parts
+
+    @cached_property
+    def _joined(self) -> list[tuple[slice, Any, Any, Any]]:
+        sizes = np.bincount(self.codes).astype(np.float64) if self.sizes is None else self.sizes
+        n, root = sizes[self.codes, np.newaxis], 1.0 if self.roots is None else self.roots
+        return [(slice(0, self.n_rows), self.edges, n, root)]
 
     @cached_property
     def _parts(self) -> list[tuple[slice, Any, Any, Any]]:
@@ -213,7 +225,7 @@ class ShiftedGraph:
         """The rows less the mean of their class, times √w as they are."""
         if self.weights is not None:
             return self._centred_by_weight(A, rows)
-        if self.whole is None:
+        if rows.stop - rows.start < self.n_rows:
             return A[rows] - A[rows].mean(axis=0)
         starts, own = self._runs
         means = np.add.reduceat(A, starts, axis=0)
@@ -243,7 +255,8 @@ class ShiftedGraph:
 
     def within(self, Y: Floats) -> float:
         """tr(Y'L_w Y), the first term of Eq. (11)."""
-        return float(sum(np.einsum("ij,ij->", Y[rows], L @ Y[rows]) for rows, L, *_ in self._parts))
+        parts = self._parts_for(Y)
+        return float(sum(np.einsum("ij,ij->", Y[rows], L @ Y[rows]) for rows, L, *_ in parts))
 
     def between(self, Y: Floats) -> float:
         """tr(Y'L_b Y), the second term of Eq. (11) without its weight."""
@@ -253,7 +266,7 @@ class ShiftedGraph:
         """tr Y'(diag(n_c) − EE' + 11')Y, the part of S that μ1 weighs, with its centring."""
         total = self._total(Y)
         result = self.centring * float(total @ total)
-        for rows, _, n_c, _ in self._parts:
+        for rows, _, n_c, _ in self._parts_for(Y):
             result += float((n_c * self._centred(Y, rows) ** 2).sum())
         return result
 

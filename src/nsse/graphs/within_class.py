@@ -15,7 +15,7 @@ from scipy import sparse
 
 from nsse._errors import rule_error
 from nsse.graphs.counted import counted_affinity
-from nsse.graphs.neighbors import nearest, symmetric_graph
+from nsse.graphs.neighbors import nearest_of_class, symmetric_graph
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -51,7 +51,7 @@ def gaussian_affinity(
     """
     if weights is not None:
         return counted_affinity(D2, codes, weights, n_neighbors, beta)
-    rows, cols = _same_class_edges(D2, codes, n_neighbors)
+    rows, cols = nearest_of_class(D2, codes, n_neighbors)
     lengths = D2[rows, cols]
     width = _mean_length(lengths) if beta is None else beta
     return symmetric_graph(rows, cols, np.exp(-lengths / width), len(codes))
@@ -110,13 +110,6 @@ def _as_sparse(W: Any) -> sparse.csr_array:
             type(W).__name__,
             "Pass an array or a SciPy sparse matrix with one row and column per sample.",
         ) from None
-
-
-def _same_class_edges(D2: Floats, codes: Ints, n_neighbors: int | None) -> tuple[Ints, Ints]:
-    members = [np.flatnonzero(codes == code) for code in np.unique(codes)]
-    edges = [nearest(D2, own, own, n_neighbors) for own in members]
-    rows, cols = zip(*edges, strict=True)
-    return np.concatenate(rows), np.concatenate(cols)
 
 
 def _mean_length(lengths: Floats) -> float:

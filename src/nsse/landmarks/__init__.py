@@ -14,7 +14,7 @@
 from nsse.landmarks.centers import CANDIDATES, CLUSTERED, SELECTORS, Centers, stratified
 from nsse.landmarks.cluster import DaskRows, gathered_labels, is_dask, lazily
 from nsse.landmarks.copied import with_copies
-from nsse.landmarks.duplicates import distinct_rows
+from nsse.landmarks.duplicates import distinct_rows, equal_rows
 from nsse.landmarks.fitting import UNIT_ROWS, CenterFit, Search, Sketch, fit_centers
 from nsse.landmarks.kept import kept_bytes
 from nsse.landmarks.moments import BLOCK_ROWS
@@ -45,6 +45,7 @@ __all__ = [
     "Sketch",
     "Smoothness",
     "distinct_rows",
+    "equal_rows",
     "few_centers",
     "fit_centers",
     "gathered_labels",

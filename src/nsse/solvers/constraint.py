@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 PANEL = 512
-# Rows of K'SK computed at a time; of a small one from many rows fewer: less of its other half with it.
-GRAM_PANEL, SMALL_PANEL = 256, 64
+# Rows of K'SK computed at a time; of one with up to so many rows fewer: less of its other half with it.
+GRAM_PANEL, SMALL_PANEL, SMALL_GRAM = 256, 64, 1024
 # A sum of so many products takes as long as one plain value.
 TERMS = 64
 MAX_BLOCKS, MAX_SUMMED_BLOCKS = 12, 16
 # A space of fewer blocks seldom converges, and a full solve of so few centres takes no longer; where
-# residuals may be as large as `ROUGH`, two blocks mostly do.
+# residuals may be as large as `ROUGH`, two blocks mostly do, but take as long with fewer centres than
+# so many blocks have columns.
 LEAST_BLOCKS, LEAST_ROUGH_BLOCKS, ROUGH = 4, 2, 1e-3
+ROUGH_FROM_BLOCKS = 7
 # Centres per column of a space, for all digits and for few: with fewer a full solve takes less time.
 CENTERS_PER_COLUMN, CENTERS_PER_ROUGH_COLUMN = 3, 2
 # Up to so many centres for more rows a full solve takes less time: there is no cliff in the spectrum.
@@ -67,8 +69,7 @@ class HeldKernel:
 
     def products(self, F: Floats, out: Floats) -> None:
         """K'F on and below the diagonal, where it is symmetric."""
-        small = not self.is_symmetric and len(out) <= 2 * GRAM_PANEL
-        panel = SMALL_PANEL if small else GRAM_PANEL
+        panel = SMALL_PANEL if len(out) <= SMALL_GRAM else GRAM_PANEL
 
         def fill(start: int) -> None:
             stop = min(start + panel, len(out))
@@ -88,6 +89,7 @@ class HeldKernel:
             per_column, least = CENTERS_PER_ROUGH_COLUMN, LEAST_ROUGH_BLOCKS
         room = self.n_centers // (per_column * width)
         full = room < least or (not self.is_symmetric and self.n_centers <= FULL_UP_TO)
+        full = full or (tol >= ROUGH and self.n_centers < ROUGH_FROM_BLOCKS * width)
         return 0 if full else min(MAX_BLOCKS, room)
 
     @cached_property
@@ -101,7 +103,7 @@ class HeldKernel:
         """M = R⁻ᵀBR⁻¹, lower half; of a QR factor, which M would square, the eigenpairs by an SVD."""
         if factor.method == "cholesky" and not self.is_symmetric:
             return self._summed.whole(factor)
-        G = factor.solve_transposed(self.transposed)
+        G = factor.solve_transposed(self.K.T)  # stored by columns, as BLAS takes it
         if factor.method == "qr":
             U, root_theta, _ = svd(G, full_matrices=False, check_finite=False)
             return root_theta**2, U

@@ -114,7 +114,7 @@ def _solved(
     problem: Problem, kernel: HeldKernel, sigma: float, start: Floats | None, residual: float
 ) -> tuple[Coordinates, Factor]:
     """Coordinates with a factor of K itself where that is well-conditioned, else with one of P."""
-    known = sample_space_pairs(problem, kernel, sigma, residual)
+    known = sample_space_pairs(problem, kernel, sigma, residual, start)
     if known is not None:
         return of_pairs(problem, kernel, known[0], sigma), known[1]
     factor = factorize(kernel, problem.graph, problem.objective.mu2, problem.gram_arrays())

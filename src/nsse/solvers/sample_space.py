@@ -42,9 +42,12 @@ ENERGY = 1e-6
 
 
 def sample_space_pairs(
-    problem: Problem, kernel: HeldKernel, sigma: float, residual: float
+    problem: Problem, kernel: HeldKernel, sigma: float, residual: float, start: Floats | None = None
 ) -> tuple[Pairs, Factor] | None:
-    """Pairs of the pencil by the iteration above, and the factor of K; None where it is no use."""
+    """Pairs of the pencil by the iteration above, and the factor of K; None where it is no use.
+
+    ``start`` spans Y at a nearby σ, its leading coordinates first.
+    """
     if not _is_for(problem) or sigma >= problem.workspace.stiff_from:
         return None
     factor = _factor(kernel.K, problem.gram_arrays()[1])
@@ -53,7 +56,7 @@ def sample_space_pairs(
         too_large = sigma if stiffness < HOPELESS * STIFFEST else sigma / 2
         problem.workspace.stiff_from = min(problem.workspace.stiff_from, too_large)
         return None
-    pairs = _iterated(problem, kernel, factor, max(residual, ENERGY))
+    pairs = _iterated(problem, kernel, factor, max(residual, ENERGY), start)
     return None if pairs is None else (pairs, factor)
 
 
@@ -120,14 +123,17 @@ class _Space:
         return values, Q
 
 
-def _iterated(problem: Problem, kernel: HeldKernel, factor: Factor, energy: float) -> Pairs | None:
+def _iterated(
+    problem: Problem, kernel: HeldKernel, factor: Factor, energy: float, start: Floats | None
+) -> Pairs | None:
     graph, d, mu2 = problem.graph, problem.objective.n_components, problem.objective.mu2
     assert isinstance(graph, ShiftedGraph)
     sizes = np.bincount(graph.codes)
     weights = graph.mu1 * sizes[graph.codes][:, np.newaxis]
-    space = _Space.of(
-        np.eye(len(sizes))[graph.codes] / np.sqrt(sizes)[graph.codes, None], graph, factor, mu2
-    )
+    V = np.eye(len(sizes))[graph.codes] / np.sqrt(sizes)[graph.codes, None]
+    if start is not None:  # what the indicators lack at a σ nearby: saves several steps
+        V = np.hstack([V, orthonormal(graph.centred(start[:, :d]), V)])
+    space = _Space.of(V, graph, factor, mu2)
     for _ in range(MOST_STEPS):
         values, Q = space.ritz(mu2)
         wanted = Q[:, :d]
