@@ -490,6 +490,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
                 searched.X,
                 searched.y,
                 splits,
+                places=searched.places,
                 keep=self.keep,
                 n_voters=n_voters,
                 most_rows=self.n_subsample,
