@@ -216,12 +216,14 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     has copies made inside each fit as well.
 
     Where some samples have no label (``estimator=NSSE(unlabeled=-1)``) the quick search first chooses
-    on the labelled ones alone. Then μ4, and metric, σ and μ2 with it, are chosen with all samples, or
-    with `n_subsample` of them where there are more, on up to eight of the same splits: a labelled sample
-    that is held out stays in as one without a label, which is the use that such samples have in
-    `transduction_`. Smoothness along the graph is taken if it gives back more of the labels held out by
-    more than one standard error; else μ4 = 0, centres are the labelled samples, and the maps are those
-    of these alone. The searches by fits do without such samples.
+    on the labelled ones alone. Then `mu4` or `spread`, and metric, σ and μ2 with them, are chosen with
+    all samples on up to eight of the same splits: a labelled sample that is held out stays in as one
+    without a label, which is the use that such samples have in `transduction_`. What gives back most of
+    the labels held out is taken, if it does so by more than one standard error; else μ4 = 0, centres
+    are the labelled samples, and the maps are those of these alone. With more than `n_subsample` rows
+    labels are spread along the Euclidean graph of all of them and nothing else is tried, unless the
+    metric or `mu4` is given, which a part of the rows then judges. The searches by fits do without such
+    samples.
 
     Memory is O(N²) for each of `n_jobs` workers: see `estimate_memory`.
 

@@ -37,6 +37,7 @@ from nsse.graphs import GRAPH_NEIGHBORS, all_rows_affinity, mean_degree_laplacia
 from nsse.graphs.relevance import feature_weights
 from nsse.kernels import gaussian, median_distance, squared_distances
 from nsse.landmarks import ArrayRows, NeighborGraph, scatter_of, spread_labels
+from nsse.landmarks.moments import add_products
 from nsse.selection.choosing import Choice, fixed_params
 from nsse.selection.scoring import CodeScorer
 from nsse.selection.search import Scores
@@ -391,10 +392,17 @@ class _Trial:
                 if point.kappa == 0.0:
                     yield place, split.alone(K[:n_own, :n_own], point.nu)
                     continue
-                smooth = K @ (L @ K) if smooth is None else smooth
+                smooth = _half_products(K, L) if smooth is None else smooth
                 H = label_kernel(K, smooth, n_own, point.nu, point.kappa)
                 if H is not None:
                     yield place, split.read(H)
+
+
+def _half_products(K: Floats, L: Any) -> Floats:
+    """K'LK on and below the diagonal, which is all that a factor reads."""
+    out = np.zeros_like(K)
+    add_products(K, L @ K, out)
+    return out
 
 
 @dataclass(frozen=True)
