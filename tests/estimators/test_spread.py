@@ -160,6 +160,13 @@ def test_what_has_no_meaning(params, rule):
     assert not hasattr(model, "coef_")
 
 
+def test_the_graph_is_counted_in_the_memory():
+    """All rows once more as they are measured, at least."""
+    alone = NSSE(n_landmarks=2000).estimate_memory(60_000, 784)
+    model = NSSE(n_landmarks=2000, unlabeled=-1, spread=1.0)
+    assert alone + 4 * 60_000 * 784 <= model.estimate_memory(60_000, 784) < 3 * 2**30
+
+
 @pytest.mark.parametrize(
     ("few", "rule"),
     [(np.full(68, -1), "`y` must have labels"), (np.arange(68) % 2 - 1, "at least 2 classes")],
