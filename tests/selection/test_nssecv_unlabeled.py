@@ -12,6 +12,7 @@ from nsse.selection.unlabeled import (
     METRICS,
     MOST_SPLITS,
     SPREAD,
+    VOTERS,
     PartlyLabeled,
     _Point,
     _SpreadOverAll,
@@ -63,6 +64,7 @@ def test_points_and_splits_are_told(search):
     assert len({(point["metric"], point["shrinkage"]) for point in spread}) == len(spread)
     assert told["split_test_score"].shape == (len(told["params"]), MOST_SPLITS)
     assert search.best_params_ in told["params"]
+    assert 1 <= len(search.voters_) <= VOTERS
     assert len(search.cv_results_["params"]) == len(told["params"])
 
 

@@ -57,6 +57,7 @@ from nsse.selection.splits import checked_splits, drawn_splits
 from nsse.selection.subsample import Searched, searched_samples
 from nsse.selection.trial import Trial
 from nsse.selection.unlabeled import MOST_SPLITS as GRAPH_SPLITS
+from nsse.selection.unlabeled import VOTERS as GRAPH_VOTERS
 from nsse.selection.unlabeled import GraphChoice, PartlyLabeled, check_search, choose_smoothness
 from nsse.selection.voting import share_centers, transduced, vote_margins, vote_probabilities, voters
 
@@ -140,9 +141,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         How many of the best points, at most, vote on labels: `predict` takes the label that most of
         them give. On few samples the scores of good points differ by chance, and a vote makes fewer
         mistakes than the one that came out best (``docs/model_selection.md``). Those within two
-        standard errors of the best one vote. None is 20, 9 for the quick search, and 1 with
-        landmarks, where every voter is another pass over all samples. 1 leaves labels to
-        `best_estimator_`, as ``GridSearchCV`` does.
+        standard errors of the best one vote. None is 20, 9 for the quick search, 5 where samples
+        without a label help, and 1 with landmarks, where every voter is another pass over all samples.
+        1 leaves labels to `best_estimator_`, as ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
@@ -485,6 +486,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         shown: bool | None,
     ) -> tuple[Choice, GraphChoice]:
         """The choice once more, with the samples that have no label."""
+        if self.n_voters is None:
+            n_voters = min(n_voters, GRAPH_VOTERS)
         with progress_bar(min(len(splits), GRAPH_SPLITS), "splits with all samples", shown) as advance:
             return choose_smoothness(
                 partly,
