@@ -21,6 +21,7 @@ def few_digits(n_samples=300):
 MODELS = {
     "exact": NSSE(unlabeled=-1),
     "landmarks": NSSE(unlabeled=-1, n_landmarks=80),
+    "spread": NSSE(unlabeled=-1, n_landmarks=80, spread=1.0),
     "search": NSSECV(estimator=NSSE(unlabeled=-1), n_repeats=2),
     "refined": SemiRBF(unlabeled=-1),
 }
@@ -35,7 +36,7 @@ def test_a_file_gives_back_the_model(name, tmp_path):
     again = nsse.load(tmp_path / "m.nsse")
     np.testing.assert_array_equal(again.transduction_, model.transduction_)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    if name in ("exact", "landmarks"):
+    if name in ("exact", "landmarks", "spread"):
         np.testing.assert_array_equal(again.labels_, few)
         np.testing.assert_array_equal(again.is_labeled_, few >= 0)
 
@@ -50,7 +51,7 @@ def test_a_mask_of_other_samples_is_refused(tmp_path):
         nsse.load(tmp_path / "m.nsse")
 
 
-@pytest.mark.parametrize("name", ["exact", "landmarks", "search"])
+@pytest.mark.parametrize("name", ["exact", "landmarks", "spread", "search"])
 def test_a_graph_gives_the_same_labels(name):
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnx")

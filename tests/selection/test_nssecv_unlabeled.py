@@ -7,7 +7,17 @@ from sklearn.datasets import load_digits
 from conftest import blobs_of
 from nsse import NSSE, NSSECV
 from nsse.invariances import Noise
-from nsse.selection.unlabeled import KAPPAS, MOST_SPLITS
+from nsse.selection.unlabeled import (
+    KAPPAS,
+    METRICS,
+    MOST_SPLITS,
+    SPREAD,
+    VOTERS,
+    PartlyLabeled,
+    _Point,
+    _SpreadOverAll,
+    _Trial,
+)
 
 X_ALL, Y_ALL = load_digits(return_X_y=True)
 
@@ -32,7 +42,8 @@ def test_smoothness_is_chosen_where_it_helps(search):
     own = few >= 0
     gain, error = search.unlabeled_results_["gain"]
     assert gain > error > 0
-    assert search.best_params_["mu4"] > 0
+    best = search.best_params_
+    assert best.get("spread") is not None or best["mu4"] > 0
     supervised = NSSECV().fit(X[own], y[own])
     wrong = np.mean(search.transduction_[~own] != y[~own])
     assert wrong < 0.7 * np.mean(supervised.predict(X[~own]) != y[~own])
@@ -44,9 +55,16 @@ def test_points_and_splits_are_told(search):
     told = search.unlabeled_results_
     assert told["params"][0]["mu4"] == 0.0
     mean_size = 5.0
-    assert {round(point["mu4"] / mean_size, 9) for point in told["params"][1:]} == set(KAPPAS)
+    spread, smooth = (
+        [point for point in told["params"][1:] if (point.get("spread") is not None) == is_spread]
+        for is_spread in (True, False)
+    )
+    assert {round(point["mu4"] / mean_size, 9) for point in smooth} == set(KAPPAS)
+    assert {point["spread"] for point in spread} == {SPREAD}
+    assert len({(point["metric"], point["shrinkage"]) for point in spread}) == len(spread)
     assert told["split_test_score"].shape == (len(told["params"]), MOST_SPLITS)
     assert search.best_params_ in told["params"]
+    assert 1 <= len(search.voters_) <= VOTERS
     assert len(search.cv_results_["params"]) == len(told["params"])
 
 
@@ -58,7 +76,9 @@ def test_the_scores_are_those_of_fits_in_which_labels_are_left_out(search):
     from nsse.selection.splits import BalancedSplits
 
     splits = list(BalancedSplits(n_splits_for(len(own)), HELD_OUT, 0).split(X[own], y[own]))
-    row = search.best_index_
+    means = search.unlabeled_results_["mean_test_score"]
+    smooth = [k for k, point in enumerate(search.unlabeled_results_["params"]) if point["mu4"]]
+    row = max(smooth, key=lambda k: means[k])
     point = search.unlabeled_results_["params"][row]
     scores = search.unlabeled_results_["split_test_score"][row]
     for (_, valid), told in zip(splits[:3], scores, strict=False):
@@ -111,14 +131,66 @@ def test_what_the_estimator_says_is_kept():
         assert (point["metric"], point["sigma"], point["mu2"]) == ("euclidean", 0.7, pytest.approx(0.2))
 
 
-def test_with_landmarks_a_part_of_the_samples_decides():
+def test_labels_spread_are_judged_as_fits_in_which_labels_are_left_out():
+    """The score of a split is that of the labels which `NSSE(spread=)` gives along its graph."""
+    X, y, few = few_digits(n_samples=300)
+    search = NSSECV(estimator=NSSE(unlabeled=-1, spread=2.0, metric="euclidean"), n_repeats=3)
+    search.fit(X, few)
+    assert search.best_estimator_.spread == 2.0
+    own = np.flatnonzero(few >= 0)
+    from nsse.landmarks import ArrayRows, NeighborGraph
+    from nsse.selection.quick import HELD_OUT
+    from nsse.selection.splits import BalancedSplits
+
+    told = search.unlabeled_results_["split_test_score"]
+    assert told.shape == (2, 3)
+    graph = NeighborGraph.of(ArrayRows(X), own, 3)
+    splits = BalancedSplits(3, HELD_OUT, 0).split(X[own], y[own])
+    for (train, valid), score in zip(splits, told[1], strict=True):
+        labels = graph.labels(own[train], y[own[train]], 10, 2.0)
+        assert score == pytest.approx(np.mean(labels[own[valid]] == y[own[valid]]))
+
+
+def test_scores_over_all_rows_are_those_of_rows_held():
+    """Where the rows that are looked at are all of them: another order, another route to the graph."""
+    from nsse.landmarks import ArrayRows
+
+    X, y, few = few_digits(n_samples=300)
+    labeled = few >= 0
+    partly, codes = PartlyLabeled(ArrayRows(X), few, labeled), y[labeled]
+    own, others = X[labeled], X[~labeled]
+    alone = _Point({"metric": "within", "shrinkage": 1.0, "relevance": 0.5}, 0.7, 1e-2)
+    points = [alone, _Point(METRICS[1], 0.65, spread=SPREAD)]
+    dense = _Trial(own, others, codes, 5, None)
+    over_all = _SpreadOverAll.of(partly, None, own, codes, 5, None)
+    some = np.arange(len(own))[::-1].copy()
+    reversed_rows = _SpreadOverAll.of(partly, some, own[some], codes[some], 5, None)
+    train, valid = np.flatnonzero(some % 5 > 0), np.flatnonzero(some % 5 == 0)
+    expected = dense.scored(points, train, valid)
+    np.testing.assert_array_equal(over_all.scored(points, train, valid), expected)
+    there = (np.searchsorted(-some, -part) for part in (train, valid))
+    np.testing.assert_array_equal(reversed_rows.scored(points, *there), expected)
+
+
+def test_a_smoothness_that_is_given_is_judged_on_a_part_of_the_samples():
     X, y, few = few_digits(n_samples=700)
+    base = NSSE(unlabeled=-1, n_landmarks=150, mu4=30.0)
+    search = NSSECV(estimator=base, n_repeats=4, n_subsample=400).fit(X, few)
+    assert search.best_estimator_.mu4 == pytest.approx(30.0)
+    assert search.best_estimator_.spread is None
+    assert np.mean(search.transduction_ != y) < 0.15
+
+
+def test_with_landmarks_all_samples_decide():
+    X, y, few = few_digits(n_labeled=10, n_samples=1500)
     base = NSSE(unlabeled=-1, n_landmarks=150)
     search = NSSECV(estimator=base, n_repeats=8, n_subsample=400).fit(X, few)
+    assert len(search.unlabeled_results_["params"]) == 2
+    assert search.best_estimator_.spread == SPREAD
     assert search.best_estimator_.n_landmarks_ == 150
-    assert search.transduction_.shape == (700,)
-    assert np.mean(search.transduction_ != y) < 0.12
-    cut = [(X[i : i + 200], few[i : i + 200]) for i in range(0, 700, 200)]
+    assert search.transduction_.shape == (1500,)
+    assert np.mean(search.transduction_ != y) < 0.06
+    cut = [(X[i : i + 400], few[i : i + 400]) for i in range(0, 1500, 400)]
     blocks = NSSECV(estimator=base, n_repeats=8, n_subsample=400).fit_blocks(cut)
     assert blocks.best_params_ == search.best_params_
     np.testing.assert_array_equal(blocks.transduction_, search.transduction_)

@@ -330,7 +330,8 @@ def _about_unlabelled(model: Any, best: Any, inputs: Inputs) -> dict[str, Any]:
     hidden = ~inputs.is_labelled
     chances = model.predict_proba(inputs.X[hidden]).max(axis=1)
     middle = sorted(chances.tolist())[len(chances) // 2]
-    return {"n": int(hidden.sum()), "mu4": best.mu4, "median_probability": middle}
+    used = {"mu4": best.mu4, "spread": best.spread}
+    return {"n": int(hidden.sum())} | used | {"median_probability": middle}
 
 
 def _smoothed(best: Any, gain: tuple[float, float], n_splits: int) -> str:
@@ -340,7 +341,9 @@ def _smoothed(best: Any, gain: tuple[float, float], n_splits: int) -> str:
     if best.mu4 == 0:
         change = "falls" if gain[0] > 0 else "rises"
         return f"Chose no smoothness along samples without a label: the error {change} by {by} {where}."
-    chosen = f"Chose smoothness along samples without a label, mu4 = {best.mu4:.3g}"
+    chosen = "Chose labels spread along the graph of all samples"
+    if best.spread is None:
+        chosen = f"Chose smoothness along samples without a label, mu4 = {best.mu4:.3g}"
     return f"{chosen}: the error falls by {by} {where}."
 
 

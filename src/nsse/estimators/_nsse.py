@@ -49,6 +49,7 @@ PUBLISHED: dict[str, Any] = {
     "class_weight": None,
     "unlabeled": None,
     "mu4": None,
+    "spread": None,
 }
 
 
@@ -63,6 +64,7 @@ LATER = (
     "class_weight",
     "unlabeled",
     "mu4",
+    "spread",
 )
 
 
@@ -195,6 +197,12 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         joins each to its 3 nearest in the metric, divided by its mean degree. 0 leaves centres at these
         samples and no smoothness; None is ``10 * mu1`` times the mean class size of the labelled ones.
         Without `unlabeled` it means nothing.
+    spread : float, default=None
+        Another use of samples without a label: these are first given labels along the graph, then f is
+        learned from all samples as if the labels were their own. It is the weight of the smoothness of
+        class scores on the graph beside a label, 1 is a fair one; `mu4` has no say. For many samples and
+        landmarks, which are too few for f to follow the graph by itself. Probabilities are those of a
+        model to which the labels given are true. None makes f itself smooth, by `mu4`.
     callback : callable, default=None
         ``callback(step)`` is called after every evaluation of the objective with its terms, σ and
         seconds; returning True ends the search. With scikit-learn 1.9 or newer ``set_callbacks``
@@ -340,6 +348,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         class_weight: Any = None,
         unlabeled: Any = None,
         mu4: float | None = None,
+        spread: float | None = None,
         callback: Callable[[Step], Any] | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -371,6 +380,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         self.class_weight = class_weight
         self.unlabeled = unlabeled
         self.mu4 = mu4
+        self.spread = spread
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose

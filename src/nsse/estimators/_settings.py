@@ -60,6 +60,7 @@ class Settings:
     invariances: Any = None
     unlabeled: Any = None
     mu4: float | None = None
+    spread: float | None = None
 
     def n_copies(self, n_features: int) -> int:
         """How many copies every sample gets."""
@@ -127,7 +128,18 @@ def check_settings(model: Any) -> Settings:
         mu4=None
         if model.mu4 is None
         else check_number("mu4", model.mu4, cure="0 switches the graph of all samples off."),
+        spread=_check_spread(model),
     )
+
+
+def _check_spread(model: Any) -> float | None:
+    """Refuse two uses of the graph of all samples at once."""
+    if model.spread is None:
+        return None
+    if model.mu4 is not None:
+        cure = "Labels are spread along the graph, or f is smooth along it: leave one of them None."
+        raise rule_error("mu4", "be None where there is `spread`", model.mu4, cure)
+    return check_number("spread", model.spread, positive=True, cure="1 is a fair weight.")
 
 
 def _check_invariances(model: Any) -> Any:

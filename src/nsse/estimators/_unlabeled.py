@@ -2,13 +2,15 @@
 
 The metric, the unit of length, the weights, class means and the classifier are those of the labelled
 samples. Samples without a label are centres, and rows of the graph along which f is smooth
-(`nsse.graphs.PartlyLabeledGraph`, `nsse.landmarks.Smoothness`). Where there is none it is `learn`.
+(`nsse.graphs.PartlyLabeledGraph`, `nsse.landmarks.Smoothness`). With `spread` they are given labels
+along that graph instead (`nsse.landmarks.NeighborGraph`), and it is `learn` of all. Where there is none
+it is `learn`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -51,12 +53,14 @@ from nsse.estimators._reading import SolvedRows, reads_scores
 from nsse.estimators._rows import weighted_rows
 from nsse.estimators._settings import Settings
 from nsse.estimators._weights import check_reader, with_classes
+from nsse.estimators._within_metric import contraction_of
 from nsse.extensions import ClassScores, NearestSample, fitted_temperature
 from nsse.graphs import GRAPH_NEIGHBORS, PartlyLabeledGraph, ShiftedGraph, all_rows_affinity
 from nsse.kernels import median_distance
 from nsse.landmarks import (
     ArrayRows,
     Centers,
+    NeighborGraph,
     Sketch,
     Smoothness,
     distinct_rows,
@@ -81,7 +85,38 @@ def learn_rows(
         source, y, weights = weighted_rows(model, source, y, sample_weight)
         return learn(model, source, y, settings, (given, y), weights)
     check_partly(settings, sample_weight)
+    if settings.spread is not None:
+        return _learn_spread(model, source, y, labeled, settings, given)
     return _learn_partly(model, source, y, labeled, settings, given)
+
+
+def _learn_spread(
+    model: Any, source: Any, y: NDArray[Any], labeled: Mask, settings: Settings, given: Any
+) -> Learned:
+    """Give labels to all samples along their graph, and learn from all of them.
+
+    The metric of the graph is that of the labelled samples; f has one of all samples.
+    """
+    own = np.flatnonzero(labeled).astype(np.intp)
+    classes, codes = encode_labels(y[own])
+    source = _held(source)
+    graph = _graph_of(source, own, codes, settings, model.random_state)
+    assert settings.spread is not None
+    told = classes[graph.labels(own, codes, len(classes), settings.spread)]
+    del graph
+    source, told, weights = weighted_rows(model, source, told, None)
+    learned = learn(model, source, told, settings, (given, y), weights)
+    changed = _transduced(learned.attributes, y, labeled)
+    return replace(learned, attributes=learned.attributes | changed)
+
+
+def _graph_of(
+    source: Any, own: Ints, codes: Ints, settings: Settings, random_state: Any
+) -> NeighborGraph:
+    """The graph of all samples, in the metric of those that have a label."""
+    rows = ArrayRows(source.take(own)) if settings.metric != "euclidean" else None
+    metric = None if rows is None else learned_metric(rows, codes, settings, random_state)
+    return NeighborGraph.of(source, own, GRAPH_NEIGHBORS, contraction_of(metric))
 
 
 def labeled_rows(y: NDArray[Any], marker: Any) -> Mask:
@@ -149,7 +184,9 @@ def _learn_partly(
         check_room(source.X, d, len(classes), settings.metric != "euclidean", n_copies)
     else:
         _check_scale(settings)
-    source = _held(source, settings, is_exact)
+    if settings.invariances is not None:
+        source = with_copies(source, settings.invariances, held=is_exact)
+    source = _held(source)
     with logged(model.verbose):
         own_source = ArrayRows(_Selected.of(source.X, np.flatnonzero(rows)))
         if is_exact or own_source.shape[0] <= HELD_ROWS:
@@ -175,10 +212,8 @@ def _check_scale(settings: Settings) -> None:
         raise rule_error("sigma", rule, None, cure)
 
 
-def _held(source: Any, settings: Settings, is_exact: bool) -> Any:
-    """All rows in memory, for everyone may be the neighbour of everyone; with their copies."""
-    if settings.invariances is not None:
-        source = with_copies(source, settings.invariances, held=is_exact)
+def _held(source: Any) -> Any:
+    """All rows in memory, for everyone may be the neighbour of everyone."""
     if isinstance(source, ArrayRows):
         return source
     return ArrayRows(source.take(np.arange(source.shape[0])))

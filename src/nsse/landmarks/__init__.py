@@ -6,7 +6,7 @@
 - ``scale``: a subsample that stands for all samples, for σ.
 - ``sources``: rows of an array or of blocks read again and again; ``cluster``: of a Dask array.
 - ``copied``: rows and their transformed copies, made when a block is read.
-- ``smoothness``: what rows without a label add.
+- ``smoothness``: what rows without a label add; ``spreading``: labels given to them along their graph.
 - ``kept``: kernel rows that need not be computed twice.
 - ``fitting``: the story of one fit.
 """
@@ -23,6 +23,7 @@ from nsse.landmarks.scale import CENTERS, ROWS, THIN_ROWS, MeasuredRows, few_cen
 from nsse.landmarks.scatter import scatter_of, scatter_of_source, weighted
 from nsse.landmarks.smoothness import Smoothness
 from nsse.landmarks.sources import ArrayRows, BlockRows, RowSource, read_blocks
+from nsse.landmarks.spreading import NeighborGraph, spread_labels
 
 __all__ = [
     "BLOCK_ROWS",
@@ -39,6 +40,7 @@ __all__ = [
     "Centers",
     "DaskRows",
     "MeasuredRows",
+    "NeighborGraph",
     "Neighbors",
     "RowSource",
     "Search",
@@ -55,6 +57,7 @@ __all__ = [
     "read_blocks",
     "scatter_of",
     "scatter_of_source",
+    "spread_labels",
     "stratified",
     "weighted",
     "with_copies",

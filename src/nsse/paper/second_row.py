@@ -88,7 +88,8 @@ def _unlabelled(samples: Samples, X_test: Any) -> Learnt:
     X = np.concatenate([samples.X, X_test])
     y = np.concatenate([samples.y, np.full(len(X_test), NO_LABEL, dtype=samples.y.dtype)])
     search = NSSECV(estimator=NSSE(unlabeled=NO_LABEL), progress=False).fit(X, y)
-    chosen = {"mu4": search.best_params_.get("mu4", 0.0), "voters": len(search.voters_)}
+    best = search.best_params_
+    chosen = {"mu4": best.get("mu4", 0.0), "spread": best.get("spread"), "voters": len(search.voters_)}
     return Learnt(search, float(search.best_score_), chosen, perf_counter() - start)
 
 

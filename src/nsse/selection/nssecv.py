@@ -56,6 +56,7 @@ from nsse.selection.splits import checked_splits, drawn_splits
 from nsse.selection.subsample import Searched, searched_samples
 from nsse.selection.trial import Trial
 from nsse.selection.unlabeled import MOST_SPLITS as GRAPH_SPLITS
+from nsse.selection.unlabeled import VOTERS as GRAPH_VOTERS
 from nsse.selection.unlabeled import GraphChoice, PartlyLabeled, check_search, choose_smoothness
 from nsse.selection.voting import share_centers, transduced, vote_margins, vote_probabilities, voters
 
@@ -141,8 +142,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         them give. On few samples the scores of good points differ by chance, and a vote makes fewer
         mistakes than the one that came out best (``docs/model_selection.md``). Those within two
         standard errors of the best one vote. None is 20, 9 for the quick search (beyond 2500 samples
-        fewer, at last 3: a fit takes time as their cube), and 1 with landmarks, where every voter is
-        another pass over all samples. 1 leaves labels to `best_estimator_`, as ``GridSearchCV`` does.
+        fewer, at last 3: a fit takes time as their cube), 5 where samples without a label help, and 1
+        with landmarks, where every voter is another pass over all samples. 1 leaves labels to
+        `best_estimator_`, as ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
@@ -216,12 +218,14 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     has copies made inside each fit as well.
 
     Where some samples have no label (``estimator=NSSE(unlabeled=-1)``) the quick search first chooses
-    on the labelled ones alone. Then μ4, and metric, σ and μ2 with it, are chosen with all samples, or
-    with `n_subsample` of them where there are more, on up to eight of the same splits: a labelled sample
-    that is held out stays in as one without a label, which is the use that such samples have in
-    `transduction_`. Smoothness along the graph is taken if it gives back more of the labels held out by
-    more than one standard error; else μ4 = 0, centres are the labelled samples, and the maps are those
-    of these alone. The searches by fits do without such samples.
+    on the labelled ones alone. Then `mu4` or `spread`, and metric, σ and μ2 with them, are chosen with
+    all samples on up to eight of the same splits: a labelled sample that is held out stays in as one
+    without a label, which is the use that such samples have in `transduction_`. What gives back most of
+    the labels held out is taken, if it does so by more than one standard error; else μ4 = 0, centres
+    are the labelled samples, and the maps are those of these alone. With more than `n_subsample` rows
+    labels are spread along the Euclidean graph of all of them and nothing else is tried, unless the
+    metric or `mu4` is given, which a part of the rows then judges. The searches by fits do without such
+    samples.
 
     Memory is O(N²) for each of `n_jobs` workers: see `estimate_memory`.
 
@@ -483,6 +487,8 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         shown: bool | None,
     ) -> tuple[Choice, GraphChoice]:
         """The choice once more, with the samples that have no label."""
+        if self.n_voters is None:
+            n_voters = min(n_voters, GRAPH_VOTERS)
         with progress_bar(min(len(splits), GRAPH_SPLITS), "splits with all samples", shown) as advance:
             return choose_smoothness(
                 partly,
@@ -490,6 +496,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
                 searched.X,
                 searched.y,
                 splits,
+                places=searched.places,
                 keep=self.keep,
                 n_voters=n_voters,
                 most_rows=self.n_subsample,

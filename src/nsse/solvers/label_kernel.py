@@ -31,7 +31,7 @@ def label_kernel(K: Floats, smooth: Floats, n_labeled: int, nu: float, kappa: fl
     K : ndarray of shape (N, N)
         Kernel matrix of all samples, the labelled ones first.
     smooth : ndarray of shape (N, N)
-        K'LK.
+        K'LK; what is above its diagonal is not read.
     n_labeled : int
         l: how many of them have a label.
     nu, kappa : float
