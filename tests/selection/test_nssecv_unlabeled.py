@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_digits
 
 from conftest import blobs_of
@@ -181,6 +182,14 @@ def test_a_smoothness_that_is_given_is_judged_on_a_part_of_the_samples():
     assert np.mean(search.transduction_ != y) < 0.15
 
 
+def test_without_landmarks_a_part_of_the_samples_decides():
+    """All metrics and uses of them are tried, however many rows there are."""
+    X, _, few = few_digits(n_samples=300)
+    search = NSSECV(estimator=NSSE(unlabeled=-1), n_repeats=2, n_subsample=150).fit(X, few)
+    assert len(search.unlabeled_results_["params"]) > 30
+    assert search.transduction_.shape == (300,)
+
+
 def test_with_landmarks_all_samples_decide():
     X, y, few = few_digits(n_labeled=10, n_samples=1500)
     base = NSSE(unlabeled=-1, n_landmarks=150)
@@ -225,3 +234,30 @@ def test_all_samples_without_a_label():
     X, _, _few = few_digits(n_samples=200)
     with pytest.raises(ValueError, match="`y` must have labels"):
         NSSECV(estimator=NSSE(unlabeled=-1)).fit(X, np.full(200, -1))
+
+
+@pytest.mark.parametrize("kind", ["dask", "sparse", "single"])
+def test_rows_from_elsewhere_are_chosen_with_alike(kind):
+    X, _, few = few_digits(n_labeled=10, n_samples=600)
+    # Centres that are given: those of sparse rows would be drawn by another rule.
+    base = NSSE(unlabeled=-1, landmarks=X[::6])
+    whole = NSSECV(estimator=base, n_repeats=3, n_subsample=300).fit(X, few)
+    if kind == "dask":
+        da = pytest.importorskip("dask.array")
+        rows, labels = da.from_array(X, chunks=(170, -1)), da.from_array(few, chunks=170)
+    else:
+        rows, labels = sparse.csr_array(X) if kind == "sparse" else X.astype(np.float32), few
+    there = NSSECV(estimator=base, n_repeats=3, n_subsample=300).fit(rows, labels)
+    assert there.best_params_ == whole.best_params_
+    np.testing.assert_array_equal(
+        there.unlabeled_results_["split_test_score"], whole.unlabeled_results_["split_test_score"]
+    )
+    assert np.mean(there.transduction_ != whole.transduction_) < 0.01
+
+
+def test_a_class_without_any_label_does_not_exist():
+    X, _, few = few_digits(n_samples=300)
+    search = NSSECV(estimator=NSSE(unlabeled=-1), n_repeats=2).fit(X, np.where(few > 3, -1, few))
+    np.testing.assert_array_equal(search.classes_, [0, 1, 2, 3])
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        NSSECV(estimator=NSSE(unlabeled=-1)).fit(X, np.where(few > 0, -1, few))

@@ -222,9 +222,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     all samples on up to eight of the same splits: a labelled sample that is held out stays in as one
     without a label, which is the use that such samples have in `transduction_`. What gives back most of
     the labels held out is taken, if it does so by more than one standard error; else μ4 = 0, centres
-    are the labelled samples, and the maps are those of these alone. With more than `n_subsample` rows
-    labels are spread along the Euclidean graph of all of them and nothing else is tried, unless the
-    metric or `mu4` is given, which a part of the rows then judges. The searches by fits do without such
+    are the labelled samples, and the maps are those of these alone. With more than `n_subsample` rows a
+    part of them decides; with landmarks labels are spread along the Euclidean graph of all rows then,
+    and nothing else is tried unless the metric or `mu4` is given. The searches by fits do without such
     samples.
 
     Memory is O(N²) for each of `n_jobs` workers: see `estimate_memory`.

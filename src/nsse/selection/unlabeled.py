@@ -10,9 +10,9 @@ must be better than the labelled samples alone by more than the standard error o
 otherwise μ4 = 0 and these are the centres, which is NSSE of them. So nothing is spoiled where neighbours
 are of other classes.
 
-Where there are more rows than are looked at, labels are spread along the graph of all of them and
-nothing else is tried: few rows make a poor graph, and few centres are too few for f to follow a good
-one. The graph is the Euclidean one, which knows no label and serves every split.
+Where f has landmarks and there are more rows than are looked at, labels are spread along the graph of
+all of them and nothing else is tried: few rows make a poor graph, and few centres are too few for f to
+follow a good one. The graph is the Euclidean one, which knows no label and serves every split.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from sklearn.utils import check_random_state
 
 from nsse._errors import rule_error
 from nsse._threads import one_blas_thread
+from nsse.estimators._centers import check_landmarks
 from nsse.estimators._settings import RELEVANCE, SHRINKAGE, SIGMA, Settings
 from nsse.estimators._unlabeled import check_partly, labeled_rows
 from nsse.estimators._within_metric import contraction
@@ -221,8 +222,14 @@ def _metrics(choice: Choice, keep: Collection[str]) -> list[dict[str, Any]]:
 def _is_spread_over_all(
     partly: PartlyLabeled, choice: Choice, metrics: list[dict[str, Any]], most_rows: int
 ) -> bool:
-    """Whether there are more rows than are looked at, and nothing else is asked for."""
-    return len(partly.y) > most_rows and choice.base.mu4 is None and METRICS[1] in metrics
+    """Whether f has landmarks, there are more rows than are looked at, and nothing else is asked for.
+
+    Where all samples are centres, f follows the graph in any metric, and a part of them can judge it.
+    """
+    plan, n_rows = check_landmarks(choice.base), len(partly.y)
+    is_exact = plan is None or plan.is_exact_for(n_rows)
+    is_open = choice.base.mu4 is None and METRICS[1] in metrics
+    return not is_exact and n_rows > most_rows and is_open
 
 
 def _alone(choice: Choice, unit_weight: float) -> _Point:
