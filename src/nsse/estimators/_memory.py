@@ -40,8 +40,8 @@ PENCIL, FULL_SOLVER, KRYLOV_WIDTHS = 2, 5.5, 14
 SUBSAMPLE_ARRAYS, SUBSAMPLE_TEMPORARIES, SUBSAMPLE_PRODUCTS = 3, 1, 1
 # Solutions that the search for σ remembers, of the thin subsample and of the other one.
 SCANNED, DESCENDED = 16, 8
-# Squares of the rows of which the median distance is taken: distances, pairs, distinct ones, parted.
-MEDIAN_SQUARES = 2.6
+# Squares of the rows of which the median distance is taken: distances, pairs, which lie near the middle.
+MEDIAN_SQUARES = 1.75
 # Arrays of one value per class and centre: references, sums, means, and their products.
 CLASS_ARRAYS = 8
 # Numbers per sample beside its embedding: its class, and an order of the classes.
@@ -52,7 +52,7 @@ EMBEDDINGS = 3.5
 # Copies of the samples that a metric is learned from; squares of n, or arrays of n × rank, beside them.
 METRIC_ROWS, METRIC_SQUARES, METRIC_HALVES = 2, 4, 3
 # Arrays of samples that are brought into the metric: themselves, what they lose, and the result.
-IN_METRIC = 2.5
+IN_METRIC = 3
 # Rows that look for their neighbours among all at a time.
 GRAPH_PANEL = 128
 # Up to so many components neighbours are looked up in a tree, which has a copy of the embedding.
