@@ -15,11 +15,11 @@ from nsse.landmarks.centers import CANDIDATES, CLUSTERED, SELECTORS, Centers, st
 from nsse.landmarks.cluster import DaskRows, gathered_labels, is_dask, lazily
 from nsse.landmarks.copied import with_copies
 from nsse.landmarks.duplicates import distinct_rows, equal_rows
-from nsse.landmarks.fitting import UNIT_ROWS, CenterFit, Search, Sketch, fit_centers
+from nsse.landmarks.fitting import CenterFit, Search, Sketch, fit_centers
 from nsse.landmarks.kept import kept_bytes
 from nsse.landmarks.moments import BLOCK_ROWS
 from nsse.landmarks.neighborhoods import Neighbors
-from nsse.landmarks.scale import CENTERS, ROWS, THIN_ROWS, MeasuredRows, few_centers
+from nsse.landmarks.scale import CENTERS, ROWS, THIN_ROWS, UNIT_ROWS, MeasuredRows, few_centers
 from nsse.landmarks.scatter import scatter_of, scatter_of_source, weighted
 from nsse.landmarks.smoothness import Smoothness
 from nsse.landmarks.sources import ArrayRows, BlockRows, RowSource, read_blocks

@@ -21,6 +21,7 @@ from nsse.landmarks.scale import (
     ROWS,
     THIN_ROWS,
     THINNER,
+    UNIT_ROWS,
     Subsample,
     Thinner,
     draw_subsample,
@@ -42,8 +43,6 @@ from nsse.solvers.recorder import Listener, Recorder
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-# Rows from which the median distance is taken.
-UNIT_ROWS = 2000
 # Rows of every class from which its reference is taken: near the mean is all that is asked of it.
 REFERENCE_ROWS = 50
 # A coordinate whose length is wrong by this is made of rounding.

@@ -33,6 +33,8 @@ from nsse.solvers.valleys import Valley
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+# Rows from which the unit of length, the median distance, is taken.
+UNIT_ROWS = 2000
 # Rows and centres of the subsample. The minimum is flat: a σ some per cent off costs next to nothing.
 ROWS = 4000
 CENTERS = (300, 1000)

@@ -22,13 +22,12 @@ from nsse.kernels import (
     squared_distances,
     squared_distances_between,
 )
+from nsse.landmarks.scale import UNIT_ROWS
 from nsse.landmarks.smoothness import PANEL, neighbor_graph
 from nsse.landmarks.sources import RowSource
 from nsse.solvers.label_spread import spread_scores
 
 Ints = NDArray[np.intp]
-
-UNIT_ROWS = 2000  # from which the unit of length is taken
 
 
 @dataclass(frozen=True)
