@@ -7,7 +7,7 @@ RUN    := $(VENV)/bin
 NEWEST_ONLY := benchmarks cli report site paper/test_reproduce.py test_examples.py test_names.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint lint-report types check test-oldest bench methods selection study breadth certificates reproduce docs dist check-dist clean
+.PHONY: help demo test quick lint lint-report types check test-oldest bench study breadth certificates reproduce docs dist check-dist clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -76,21 +76,12 @@ test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest suppor
 
 bench: $(VENV)/.test ## Speed beside the literal method and the peers; growth to a million rows (set NSSE_DATA).
 	$(RUN)/python benchmarks/exact_vs_literal.py
-	$(RUN)/python benchmarks/small_fits.py
 	$(RUN)/python benchmarks/growth.py
-	$(RUN)/python benchmarks/methods_speed.py
-	$(RUN)/python benchmarks/selection_speed.py
-	$(RUN)/python benchmarks/selection_forecast.py
+	$(RUN)/python benchmarks/tuning_time.py
 	$(RUN)/python benchmarks/peers.py
 	$(RUN)/python benchmarks/throughput.py
 	$(RUN)/python benchmarks/centres.py
 	$(RUN)/python benchmarks/million.py
-
-methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (needs NSSE_DATA).
-	$(RUN)/python benchmarks/methods_table.py --splits 5
-
-selection: $(VENV)/.test ## How well NSSECV chooses: regret, and beside a tuned SVM (needs NSSE_DATA).
-	$(RUN)/python benchmarks/selection_study.py
 
 # Hours on one core; it goes on where it was stopped. UMAP is in no other environment of ours.
 breadth: $(VENV)/.test ## NSSE beside what people use on 47 sets: docs/when_to_use.md (needs NSSE_DATA).
@@ -107,7 +98,7 @@ study: $(VENV)/.test ## The studies behind the defaults (set NSSE_DATA for the i
 	$(RUN)/python benchmarks/landmarks.py
 	$(RUN)/python benchmarks/within_metric.py
 
-certificates: $(VENV)/.test ## Bounds, attacks inside the certified radii, radii beside errors (needs NSSE_DATA).
+certificates: $(VENV)/.test ## Attacks inside the certified radii: no label may change.
 	$(RUN)/python benchmarks/certificates.py
 
 # The site is looked at when it is there: a page for every name and command, links, the report in a browser.

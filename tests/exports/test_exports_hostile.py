@@ -9,7 +9,6 @@ import sys
 import zipfile
 import zlib
 from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +28,6 @@ from nsse.exports.files import HEADER
 
 pytest.importorskip("skops.io", reason="model files need skops: pip install 'nsse[files]'")
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 DAMAGED = (
     r"^`path` must name a model file that is whole\. Got ['\"].*hostile\.nsse, cut short or damaged \(.*"
 )
@@ -497,21 +495,6 @@ def test_a_model_that_deflates_very_well_is_stored_as_it_is(blobs, tmp_path, mon
     model = nsse.NSSE.as_published(2, sigma=1.0).fit(X, blobs.codes)
     nsse.save(model, tmp_path / "m.nsse")
     np.testing.assert_array_equal(nsse.load(tmp_path / "m.nsse").transform(X), model.transform(X))
-
-
-# All of it at random.
-
-
-@pytest.mark.slow
-def test_changed_files_are_refused_or_work():
-    done = subprocess.run(
-        [sys.executable, BENCHMARKS / "fuzz_files.py", "--quick"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert ", 0 FAILED" in done.stdout
 
 
 @pytest.mark.parametrize(

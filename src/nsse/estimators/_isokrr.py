@@ -93,7 +93,7 @@ class IsoKRR(DirectClassifier, GaussianMapClassifier):
     O(N³) time and O(N²) memory in the number N of samples; the number n of features enters through
     distances only, so that n > N needs no care. [2]_ sets β to the mean distance; the square of it has
     the units of d² and makes the result independent of the scale of X. The defaults of version 0.1 were
-    ``n_neighbors=15, alpha=1e-6``; ``benchmarks/fair_defaults.py`` compares the errors.
+    ``n_neighbors=15, alpha=1e-6``; ``docs/methods.md`` compares the errors.
 
     References
     ----------

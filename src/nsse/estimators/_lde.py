@@ -97,7 +97,7 @@ class LDE(DirectClassifier, LinearEmbeddingClassifier):
     does not matter (unless neighbours are tied), nor does that of the classes, except that the order of
     the labels settles signs. A ridge sees the units of the features: where they differ, standardise the
     features first if samples are few. The defaults of version 0.1 were
-    ``n_components=None, pca="auto", reg=None``; ``benchmarks/fair_defaults.py`` compares the errors.
+    ``n_components=None, pca="auto", reg=None``; ``docs/methods.md`` compares the errors.
 
     References
     ----------

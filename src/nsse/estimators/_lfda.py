@@ -89,7 +89,7 @@ class LFDA(DirectClassifier, LinearEmbeddingClassifier):
     depend on the order of the samples or of the classes, except that the order of the labels settles
     signs, nor on the scale of X. Directions with λ = 0 or equal λ are not unique. A ridge sees the units
     of the features: where they differ, standardise the features first if samples are few. The defaults
-    of version 0.1 were ``pca="auto", reg=None``; ``benchmarks/fair_defaults.py`` compares the errors.
+    of version 0.1 were ``pca="auto", reg=None``; ``docs/methods.md`` compares the errors.
 
     References
     ----------

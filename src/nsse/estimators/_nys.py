@@ -89,7 +89,7 @@ class NYS(DirectClassifier):
 
     What is held out is a third of every class, three times. The choice takes several times as long as a
     fit with given parameters; of more than 1000 samples it looks at a part. The defaults of version 0.1
-    were None for both parameters; ``benchmarks/fair_defaults.py`` compares the errors.
+    were None for both parameters; ``docs/methods.md`` compares the errors.
 
     References
     ----------

@@ -37,7 +37,7 @@ from nsse.solvers.recorder import Listener
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-# μ3 = 5 μ2 d where the user gives none; chosen by benchmarks/defaults_study.py.
+# μ3 = 5 μ2 d where the user gives none; chosen in docs/defaults_study.md.
 MU3_PER_MU2 = 5.0
 # The normalisation of a model with centres holds to this, or its precision is not enough.
 LEAST_ACCURACY = 1e-2

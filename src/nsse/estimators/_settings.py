@@ -29,7 +29,7 @@ from nsse.invariances import check_invariances, n_copies_of
 # and ν = μ2/(μ1 n̄), n̄ the mean class size. Chosen on one half of the sets of benchmarks/breadth.py.
 SIGMA, SHRINKAGE, RELEVANCE, SMOOTHNESS = 0.65, 3.0, 0.5, 0.1
 # And μ4/(μ1 n̄), where some samples have no label: chosen on wine, digits and ORL, splits that are not
-# reported (benchmarks/unlabeled.py --default).
+# reported (docs/unlabeled.md).
 GRAPH_SMOOTHNESS = 10.0
 
 

@@ -42,7 +42,7 @@ class SPE(DirectClassifier):
     alpha : float, default=0.95
         Penalty of the code, between 0 and 1: relative to the smallest one at which the code of the
         sample vanishes, ``max |u_i'x|``. Larger values give sparser codes; at 1 the most similar sample
-        would be left alone. The default of version 0.1 was 0.5; ``benchmarks/fair_defaults.py`` compares
+        would be left alone. The default of version 0.1 was 0.5; ``docs/methods.md`` compares
         the errors.
     n_neighbors : int, default=None
         Nearest samples joined in the graph (from either side). None joins all pairs.

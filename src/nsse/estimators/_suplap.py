@@ -92,7 +92,7 @@ class SUPLAP(DirectClassifier, GaussianMapClassifier):
     than samples need no care.
 
     The defaults of version 0.1 were ``mu=0.01, n_neighbors="adaptive"``, which leave a class in pieces
-    where its samples are few; ``benchmarks/fair_defaults.py`` compares the errors.
+    where its samples are few; ``docs/methods.md`` compares the errors.
 
     If every pair of different classes is joined, all centred vectors that are constant on the classes
     have the same eigenvalue −μN: the problem is degenerate. Up to ``n_classes - 1`` dimensions the
