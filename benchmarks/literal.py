@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, inv
-
-from nsse.graphs import between_class_laplacian, gaussian_affinity, laplacian
-from nsse.kernels import median_distance, squared_distances
+from sklearn.metrics.pairwise import euclidean_distances
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -39,19 +37,19 @@ def literal_nsse(
     mu1: float,
     mu2: float,
     mu3: float,
-    n_neighbors: int | None,
+    n_neighbors: int,
     sigma_range: tuple[float, float],
     n_sigmas: int,
     tol: float,
     max_iter: int,
 ) -> Literal:
     """Alternate between Y and σ until the objective is stable; σ and μ3 in median distances."""
-    D2 = squared_distances(X)
-    unit = median_distance(D2)
+    D2 = euclidean_distances(X, squared=True)
+    unit = float(np.sqrt(np.median(D2[np.triu_indices(len(X), 1)])))
     D2 /= unit**2
     shift = mu1 * len(X) * n_components
-    graph_part = laplacian(gaussian_affinity(D2, codes, n_neighbors)).toarray()
-    graph_part -= mu1 * between_class_laplacian(codes)
+    W_b = (codes[:, np.newaxis] != codes).astype(np.float64)
+    graph_part = _laplacian(_within_class_weights(D2, codes, n_neighbors)) - mu1 * _laplacian(W_b)
     grid = np.geomspace(*sigma_range, n_sigmas)
     sigma, previous = float(np.sqrt(np.prod(sigma_range))), np.inf
     n_iter, stable = 0, False
@@ -66,6 +64,19 @@ def literal_nsse(
         stable = best == sigma or previous - objective <= tol * (objective + shift)
         sigma, previous, n_iter = best, objective, n_iter + 1
     return Literal(Y, _coefficients(D2, sigma, Y), sigma * unit, objective, n_iter)
+
+
+def _within_class_weights(D2: Floats, codes: Ints, n_neighbors: int) -> Floats:
+    """exp(−d²/β) to the nearest samples of the class, in either direction; β is their mean d²."""
+    apart = np.where(codes[:, np.newaxis] == codes, D2, np.inf)
+    np.fill_diagonal(apart, np.inf)
+    farthest = np.partition(apart, n_neighbors - 1, axis=1)[:, [n_neighbors - 1]]
+    joined = (apart <= farthest) & np.isfinite(apart)
+    return np.where(joined | joined.T, np.exp(-D2 / D2[joined].mean()), 0.0)
+
+
+def _laplacian(W: Floats) -> Floats:
+    return np.diag(W.sum(axis=1)) - W
 
 
 def _coefficients(D2: Floats, sigma: float, Y: Floats) -> Floats:

@@ -10,12 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 
 from nsse import NSSE
-from nsse.graphs import gaussian_affinity
-from nsse.kernels import median_distance, squared_distances
-from oracles import literal_nsse
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -101,30 +98,17 @@ def test_exact_beside_literal(run):
     assert all(row["excess"] == pytest.approx(ours["excess"], rel=0.05) for row in literal)
 
 
-def test_timed_literal_is_the_oracle(script, digits):
-    """Distances by a product and Cholesky factors make the literal method faster, and nothing else."""
-    weights = {"mu1": 1.0, "mu2": 0.01, "mu3": 0.45}
-    D2 = squared_distances(digits.X)
-    unit = median_distance(D2)
-    W_w = gaussian_affinity(D2, digits.codes, 5).toarray()
-    sigmas = np.geomspace(0.3, 2.0, 12)
-    timed = script("literal").literal_nsse(
-        digits.X,
-        digits.codes,
-        9,
-        **weights,
-        n_neighbors=5,
-        sigma_range=(0.3, 2.0),
-        n_sigmas=12,
-        tol=1e-8,
-        max_iter=50,
+def test_the_literal_method_is_algorithm_1(script):
+    """Another code for the same: the library's alternation ends where the literal one does."""
+    X, y = (rows[:150] for rows in load_digits(return_X_y=True))
+    weights, search = {"mu1": 1.0, "mu2": 0.01, "mu3": 0.45}, {"sigma_range": (0.3, 2.0), "n_sigmas": 12}
+    model = NSSE.as_published(solver="alternating", **weights, **search).fit(X, y)
+    ended = script("literal").literal_nsse(
+        X, y, 9, **weights, **search, n_neighbors=5, tol=1e-8, max_iter=50
     )
-    plain = literal_nsse(
-        digits.X / unit, digits.codes, 9, **weights, W_w=W_w, sigmas=sigmas, sigma_init=np.sqrt(0.6)
-    )
-    assert timed.sigma / unit == pytest.approx(plain.sigma)
-    assert timed.objective == pytest.approx(plain.after_scale[-1], rel=1e-12)
-    assert timed.n_iter == len(plain.after_scale)
+    assert ended.sigma == pytest.approx(model.sigma_)
+    assert ended.objective == pytest.approx(model.objective_, rel=1e-12)
+    np.testing.assert_allclose(np.abs(ended.Y), np.abs(model.embedding_), atol=1e-6)
 
 
 def test_growth(run, script):
