@@ -19,7 +19,6 @@ ESTIMATORS = [
     nsse.NSSE(n_landmarks=5),
     nsse.NSSE.as_published(),
     nsse.NSSE(unlabeled=None, mu4=1.0),
-    nsse.NSSECV({"n_components": [1, None], "sigma": [0.5]}, n_repeats=1),
     nsse.NSSECV(n_repeats=2, n_voters=2),
     nsse.LFDA(),
     nsse.LFDA(n_components=1, affinity="ones", metric="plain", pca=None, reg=0.1),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
@@ -101,6 +102,22 @@ def test_a_splitter_without_a_seed_gives_all_candidates_the_same_splits():
     assert len(search.cv_results_["params"]) > 2
     for split in range(3):
         assert np.ptp(search.cv_results_[f"split{split}_test_score"]) == 0
+
+
+def test_rounds_end_when_nothing_changes():
+    tried = [
+        SequentialSearchCV(tree(), GRID, start={"max_depth": 1}, n_rounds=n, cv=3).fit(X, Y).cv_results_
+        for n in (6, 60)
+    ]
+    assert tried[0]["params"] == tried[1]["params"]
+    assert len(tried[0]["params"]) <= 9
+
+
+def test_values_may_be_arrays():
+    priors = [np.array([0.2, 0.3, 0.5]), np.array([0.98, 0.01, 0.01])]
+    search = SequentialSearchCV(GaussianNB(), {"priors": priors, "var_smoothing": [1e-9, 10.0]}, cv=3)
+    assert search.fit(X, Y).best_params_["var_smoothing"] == 1e-9
+    assert len(search.cv_results_["params"]) == 4
 
 
 def test_steps_of_a_pipeline_and_whole_steps_are_parameters():
