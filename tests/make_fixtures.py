@@ -25,9 +25,7 @@ def models():
     """One of each, as small as they come."""
     return {
         "NSSE": nsse.NSSE.as_published(2, tol=1e-2),
-        "NSSECV": nsse.NSSECV(
-            {"mu2": [0.01, 0.1]}, estimator=nsse.NSSE.as_published(2, sigma=1.0), n_repeats=2
-        ),
+        "NSSECV": nsse.NSSECV(nsse.NSSE(2, sigma=1.0), n_repeats=2, n_voters=2),
         "SUPLAP": nsse.SUPLAP(2, n_neighbors_between=5),
         "LFDA": nsse.LFDA(2),
         "LDE": nsse.LDE(2),

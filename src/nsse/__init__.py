@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         WithinMetric,
     )
     from nsse.exports import load, save, to_onnx
-    from nsse.selection import NSSECV
+    from nsse.selection import NSSECV, SequentialSearchCV
 
 __all__ = [
     "LDE",
@@ -44,6 +44,7 @@ __all__ = [
     "MReg",
     "ScaleAtBoundWarning",
     "SemiRBF",
+    "SequentialSearchCV",
     "WithinMetric",
     "__version__",
     "load",
@@ -55,7 +56,7 @@ __version__ = "0.2.0"
 # Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
 _ROOM_OF = dict.fromkeys((name for name in __all__ if name != "__version__"), "nsse.estimators")
 _ROOM_OF |= dict.fromkeys(("load", "save", "to_onnx"), "nsse.exports")
-_ROOM_OF["NSSECV"] = "nsse.selection"
+_ROOM_OF |= dict.fromkeys(("NSSECV", "SequentialSearchCV"), "nsse.selection")
 _ROOMS = (
     "certificates",
     "datasets",

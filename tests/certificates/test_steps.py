@@ -180,8 +180,7 @@ def test_a_subclass_or_a_stranger_is_not_taken_for_what_it_descends_from(wine):
 
 def test_votes_behind_steps_have_radii_of_their_own(wine):
     X, X_new, y, _ = wine
-    grid = {"metric": ["within", "euclidean"], "shrinkage": [0.1, 3.0], "sigma": [0.3, 0.9]}
-    search = NSSECV(grid, n_repeats=2, n_voters=3)
+    search = NSSECV(n_repeats=2, n_voters=3)
     model = make_pipeline(StandardScaler(), search).fit(X, y)
     radius, labels = certified_radius(model, X_new), model.predict(X_new)
     singles = np.column_stack(

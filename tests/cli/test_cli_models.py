@@ -478,8 +478,7 @@ def test_voters_fitted_to_a_frame_take_plain_rows(iris, tmp_path):
     """Columns are compared by name once; no voter asks for them again."""
     pandas = pytest.importorskip("pandas")
     folder, X, y, X_new, _ = iris
-    grid = {"mu2": [0.01, 0.1, 1.0], "sigma": [0.5, 1.0], "n_components": [1, 2]}
-    search = nsse.NSSECV(grid, n_repeats=8, n_voters=3)
+    search = nsse.NSSECV(n_repeats=8, n_voters=3)
     search.fit(pandas.DataFrame(X, columns=COLUMNS), y)
     assert len(search.voters_) > 1
     nsse.save(search, tmp_path / "m.nsse")

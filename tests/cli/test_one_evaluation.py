@@ -20,7 +20,6 @@ from nsse.report.explorer.models import COMPARED, Samples, find
 pytest.importorskip("skops", reason="model files need skops")
 
 N_NEW = 60
-GRID = {"mu1": [0.1, 1.0], "mu2": [0.01, 0.1]}
 
 
 @pytest.fixture
@@ -45,7 +44,7 @@ def case(request, tmp_path):
     model = {
         "one map": NSSE(2),
         "pipeline": make_pipeline("passthrough", StandardScaler(), NSSE(2)),
-        "vote": NSSECV(GRID, n_voters=3, n_repeats=2, random_state=0),
+        "vote": NSSECV(n_voters=3, n_repeats=2, random_state=0),
     }[request.param].fit(X[N_NEW:], y[N_NEW:])
     nsse.save(model, tmp_path / "m.nsse")
     np.savez(tmp_path / "new.npz", X=X[:N_NEW], y=y[:N_NEW])

@@ -17,7 +17,7 @@ MODELS = [
     NSSE.as_published(n_landmarks=40),
     NSSE.as_published(n_landmarks=40, landmarks="kmeans++"),
     NSSE.as_published(n_landmarks=40, landmarks="random", length_unit=1.0),
-    NSSECV({"mu2": [0.1]}),
+    NSSECV(n_repeats=2, n_voters=1),
     SUPLAP(),
     LFDA(),
 ]

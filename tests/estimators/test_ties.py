@@ -7,10 +7,9 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 import nsse
-from nsse import LDE, NSSE, NSSECV, SUPLAP
+from nsse import LDE, NSSE, SUPLAP
 from nsse.certificates import decision_of
 from nsse.extensions import NearestSample, nearest_rows
 from nsse.graphs import nearest
@@ -146,23 +145,6 @@ def test_a_sample_that_occurs_twice_gets_the_label_of_the_first(n_components):
     together = model.predict(X)
     np.testing.assert_array_equal(together, np.tile(y[:75], 2))
     np.testing.assert_array_equal([model.predict(x[np.newaxis])[0] for x in X], together)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("data", ["iris", "contradictions"])
-def test_a_search_scores_as_a_fit_does(data):
-    X, y = load_iris(return_X_y=True) if data == "iris" else contradictions(6)
-    grid = {"n_components": [1, 2], "n_neighbors": [2, 5], "sigma": [0.3, 1.0], "mu2": [0.001, 0.01]}
-    splits = StratifiedKFold(3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ours = NSSECV(grid, cv=splits, estimator=NSSE.as_published()).fit(X, y).cv_results_
-        theirs = GridSearchCV(NSSE.as_published(), grid, cv=splits, refit=False).fit(X, y).cv_results_
-    scores = {
-        str(sorted(p.items())): s for p, s in zip(ours["params"], ours["mean_test_score"], strict=True)
-    }
-    for params, score in zip(theirs["params"], theirs["mean_test_score"], strict=True):
-        assert scores[str(sorted(params.items()))] == pytest.approx(score, abs=1e-12)
 
 
 @pytest.mark.slow

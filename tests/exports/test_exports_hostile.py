@@ -249,7 +249,7 @@ def test_classifiers_are_asked_about_points_of_all_classes(classifier, name, hos
 
 @pytest.mark.parametrize("search", [False, True])
 def test_classes_that_do_not_ascend_are_refused(search, hostile):
-    model = nsse.NSSECV({"mu2": [0.1]}, n_repeats=2) if search else nsse.NSSE.as_published(2, sigma=1.0)
+    model = nsse.NSSECV(n_repeats=2) if search else nsse.NSSE.as_published(2, sigma=1.0)
     with pytest.raises(ValueError, match=DAMAGED + "classes that do not ascend"):
         nsse.load(hostile(model, array_changed(lambda a: a[::-1], "classes_")))
 

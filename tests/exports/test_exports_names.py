@@ -28,7 +28,7 @@ def test_no_private_module_stands_in_a_new_file(blobs, tmp_path):
     models = [
         nsse.NSSE.as_published(2),
         nsse.NSSE.as_published(2, sigma=1.0, n_landmarks=9),
-        nsse.NSSECV({"mu2": [0.1, 1.0]}, n_repeats=2),
+        nsse.NSSECV(n_repeats=2, n_voters=2),
         nsse.SPE(2),
         nsse.NYS(2, n_neighbors=10),
         nsse.LFDA(2),

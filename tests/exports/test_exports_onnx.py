@@ -106,8 +106,8 @@ def fitted(apart):
         nsse.NSSE.as_published(
             mu2=1.0, normalization="classes", classifier="scores", embedding_scale="unit"
         ),
-        nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2, n_voters=1),
-        nsse.NSSECV({"mu2": [0.01, 0.0101]}, n_repeats=2),
+        nsse.NSSECV(n_repeats=2, n_voters=1),
+        nsse.NSSECV(n_repeats=2, n_voters=2),
         nsse.SUPLAP(),
         nsse.IsoKRR(5),
         nsse.MReg(),
@@ -143,7 +143,7 @@ def test_rows_that_python_refuses_land_nowhere(model, dtype, value, apart):
 
 def voting(X, y, *voters):
     """An `NSSECV` in which these vote."""
-    search = nsse.NSSECV({"mu2": [0.1]}, n_repeats=1).fit(X, y)
+    search = nsse.NSSECV(n_repeats=1, n_voters=1).fit(X, y)
     search.voters_ = [voter.fit(X, y) for voter in voters]
     search.best_estimator_ = search.voters_[0]
     share_centers(search.voters_)

@@ -201,16 +201,6 @@ def test_few_columns_are_taken_of_all_classes_together(blobs, monkeypatch, mu1):
     assert mu1 * graph.pull(Y) == pytest.approx(np.trace(Y.T @ (S - L_w) @ Y), rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("few", [True, False])
-def test_a_graph_is_the_sum_of_its_edges_and_its_classes(blobs, few):
-    """S = L_w + μ1 J: what a sweep over the weights rests on."""
-    graph, S = graph_and_matrix(*blobs, mu1=0.3)
-    graph = graph if few else replace(graph, whole=None)
-    edges, classes = replace(graph, mu1=0.0), graph.classes_only()
-    total = edges.apply(np.eye(60)) + 0.3 * classes.apply(np.eye(60))
-    np.testing.assert_allclose(total, S, atol=1e-12)
-
-
 def test_shifted_graph_terms_equal_the_double_loops(blobs):
     Y = np.random.default_rng(0).standard_normal((60, 3))
     graph, S = graph_and_matrix(*blobs, mu1=0.7)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from conftest import blobs_of
-from nsse import NSSE, NSSECV
+from nsse import NSSE, NSSECV, SequentialSearchCV
 
 pytest.importorskip("dask.array", reason="Dask is not installed: pip install 'nsse[dask]'")
 pytest.importorskip("distributed", reason="distributed is not installed: pip install 'nsse[dask]'")
@@ -115,9 +115,9 @@ def test_transform_and_predict_are_lazy(data, model, client):
 def test_model_selection_runs_on_the_cluster(data, client):
     X, y = data[0][:120], data[1][:120]
     grid = {"mu2": [0.01, 0.1], "n_components": [1, 2]}
-    here = NSSECV(grid, n_repeats=2).fit(X, y)
+    here = SequentialSearchCV(NSSE(), grid, cv=2).fit(X, y)
     with joblib.parallel_config("dask"):
-        there = NSSECV(grid, n_repeats=2, n_jobs=2).fit(X, y)
+        there = SequentialSearchCV(NSSE(), grid, cv=2, n_jobs=2).fit(X, y)
     np.testing.assert_allclose(
         there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"], atol=1e-12
     )
@@ -125,10 +125,9 @@ def test_model_selection_runs_on_the_cluster(data, client):
 
 def test_parameters_are_chosen_on_a_subsample_of_a_dask_array(data, client):
     X, y = data
-    grid = {"mu2": [0.01, 1.0], "n_components": [1, 2]}
-    params = {"estimator": NSSE.as_published(**PARAMS), "n_subsample": 300, "n_repeats": 2}
-    here = NSSECV(grid, **params).fit(X, y)
-    there = NSSECV(grid, **params).fit(da.from_array(X, chunks=(ROWS, -1)), da.from_array(y))
+    params = {"estimator": NSSE(**PARAMS), "n_subsample": 300, "n_repeats": 2}
+    here = NSSECV(**params).fit(X, y)
+    there = NSSECV(**params).fit(da.from_array(X, chunks=(ROWS, -1)), da.from_array(y))
     assert there.best_params_ == here.best_params_
     np.testing.assert_array_equal(
         there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"]

@@ -17,7 +17,8 @@ for c, mean in enumerate(2 * np.random.default_rng(0).normal(size=(n_classes, n)
 """
 WARM_UP = """
 some = X[:60, :20], np.arange(60) % 3
-NSSECV({"sigma": [0.5]}, estimator=NSSE.as_published(n_landmarks=12), n_repeats=1).fit(*some)
+NSSE.as_published(n_landmarks=12, sigma=0.5).fit(*some)
+NSSECV(NSSE(n_landmarks=12), n_repeats=1).fit(*some)
 """
 
 MODELS = {

@@ -137,9 +137,7 @@ def test_votes_do_not_depend_on_the_index(fitted, images):
 def test_chosen_models_too(digits, tmp_path):
     pytest.importorskip("skops", reason="model files need skops: pip install 'nsse[files]'")
     X, y = digits
-    search = NSSECV(
-        {"mu2": [0.01, 1.0]}, estimator=NSSE.as_published(n_landmarks=60), n_subsample=200, n_repeats=2
-    )
+    search = NSSECV(NSSE(n_landmarks=60), n_subsample=200, n_repeats=2)
     search.fit(X[::2], y[::2])
     nsse.save(search, tmp_path / "search.nsse")
     again = nsse.load(tmp_path / "search.nsse")

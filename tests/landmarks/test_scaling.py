@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import nsse.landmarks.moments as moments_module
 from conftest import blobs_of
-from nsse import NSSE, NSSECV
+from nsse import NSSE
 from nsse.graphs import between_class_laplacian, class_slices, gaussian_affinity, laplacian
 from nsse.kernels import KernelRows, precision_of, squared_distances
 from nsse.landmarks import SELECTORS
@@ -336,18 +336,6 @@ def test_voting(data):
     model = NSSE.as_published(n_landmarks=40, classifier=KNeighborsClassifier(7)).fit(X, y)
     expected = KNeighborsClassifier(7).fit(model.embedding_, y).predict(model.transform(X))
     np.testing.assert_array_equal(model.predict(X), expected)
-
-
-def test_model_selection_scores_models_with_landmarks(data):
-    """NSSECV must not score exact models where the estimator has landmarks."""
-    X, y = data
-    folds = [(np.arange(0, 180, 2), np.arange(1, 180, 2))]
-    search = NSSECV({"mu2": [0.01, 10.0]}, estimator=NSSE.as_published(n_landmarks=8), cv=folds).fit(
-        X, y
-    )
-    by_hand = NSSE.as_published(n_landmarks=8, mu2=0.01).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
-    assert search.cv_results_["mean_test_score"][0] == pytest.approx(by_hand)
-    assert search.best_estimator_.n_landmarks_ == 8
 
 
 def test_memory_is_estimated_for_both_modes():

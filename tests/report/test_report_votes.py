@@ -13,14 +13,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse.plot
-from nsse import NSSE, NSSECV
+from nsse import NSSECV
 from nsse.certificates import SelectivePredictor, certified_radius, expansion_of, risk_coverage
 from nsse.certificates.votes import agreeing, winners
 from nsse.report import Samples, write_report
 from nsse.report.explorer.facts import finding, made_of, notes
 from nsse.report.explorer.models import find
-
-GRID = {"mu2": [0.001, 0.1], "sigma": [0.3, 0.6, 1.5], "n_components": [3, 9]}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +28,7 @@ def digits():
     X = X[:, :40]  # less than there is to see
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
-    model = NSSECV(GRID, n_repeats=4, n_voters=6, estimator=NSSE.as_published()).fit(X[:60], y[:60])
+    model = NSSECV(n_repeats=4, n_voters=6).fit(X[:60], y[:60])
     new, labels = X[60:560], y[60:560]
     differ = int((model.predict(new) != model.best_estimator_.predict(new)).sum())
     assert differ > 5, "they never disagree: nothing is tested"
@@ -69,9 +67,8 @@ def test_findings_are_those_of_the_vote(voting):
 
 def test_training_points_carry_the_labels_of_the_vote(digits):
     X, y = load_digits(return_X_y=True)
-    grid = {"mu2": [0.01, 0.1], "sigma": [0.5, 1.0, 3.0], "n_components": [2, 3]}
-    base = nsse.NSSE.as_published(classifier=LogisticRegression(max_iter=1000, C=0.1))
-    model = NSSECV(grid, estimator=base, n_repeats=3, n_voters=6).fit(X[:60], y[:60])
+    base = nsse.NSSE(classifier=LogisticRegression(max_iter=1000, C=0.1))
+    model = NSSECV(base, n_repeats=3, n_voters=6).fit(X[:60], y[:60])
     findings = find(model, Samples(None))
     np.testing.assert_array_equal(model.classes_[findings.train.predicted], model.predict(X[:60]))
     assert findings.n_otherwise == 0
@@ -79,10 +76,7 @@ def test_training_points_carry_the_labels_of_the_vote(digits):
 
 def test_one_voter_is_no_vote():
     X, y = load_digits(return_X_y=True)
-    findings = find(
-        NSSECV(GRID, n_repeats=2, n_voters=1, estimator=NSSE.as_published()).fit(X[:60], y[:60]),
-        Samples(X[60:90], y[60:90]),
-    )
+    findings = find(NSSECV(n_repeats=2, n_voters=1).fit(X[:60], y[:60]), Samples(X[60:90], y[60:90]))
     assert finding(findings).startswith("NSSE mislabels")
     assert made_of(findings).startswith("NSSE in")
     assert notes(findings) == []
@@ -140,8 +134,8 @@ def test_labels_are_the_most_probable_ones(digits):
 def test_labels_are_the_most_probable_ones_of_any_classifier():
     """The mean of soft probabilities may favour another class than most voters do."""
     X, y = load_digits(return_X_y=True)
-    base = nsse.NSSE.as_published(classifier=LogisticRegression(max_iter=1000))
-    model = NSSECV(GRID, estimator=base, n_repeats=3, n_voters=6).fit(X[:60], y[:60])
+    base = nsse.NSSE(classifier=LogisticRegression(max_iter=1000))
+    model = NSSECV(base, n_repeats=3, n_voters=6).fit(X[:60], y[:60])
     assert len(model.voters_) > 1
     shares = model.predict_proba(X[60:])
     np.testing.assert_array_equal(model.predict(X[60:]), model.classes_[shares.argmax(axis=1)])

@@ -29,11 +29,9 @@ def search(digits):
     return NSSECV().fit(X[:150], y[:150])
 
 
-def test_is_the_search_without_a_grid(digits, search):
+def test_is_a_good_search(digits, search):
     X, y = digits
     assert search.score(X[300:], y[300:]) > 0.9
-    named = NSSECV(search="quick").fit(X[:150], y[:150])
-    np.testing.assert_array_equal(named.predict(X[150:300]), search.predict(X[150:300]))
     assert len(search.cv_results_["params"]) == np.prod(QuickGrid().shape)
     assert search.counts_["eigendecompositions"] > 0
     assert search.n_splits_ == 13  # 2000/150 of them
@@ -115,11 +113,6 @@ def test_other_scores_decide(digits):
     assert worst.score(digits[0][300:], digits[1][300:]) < best.score(digits[0][300:], digits[1][300:])
     with pytest.raises(TypeError, match="`scoring` must be made of predicted labels alone"):
         NSSECV(scoring="roc_auc_ovr", n_repeats=3).fit(X, y)
-
-
-def test_a_grid_has_a_search_of_its_own(digits):
-    with pytest.raises(ValueError, match=r'`param_grid` must be None with search="quick"'):
-        NSSECV({"mu2": [0.1]}, search="quick").fit(digits[0][:50], digits[1][:50])
 
 
 def test_sparse_few_and_lonely_samples(make_blobs):

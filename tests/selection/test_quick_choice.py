@@ -14,10 +14,10 @@ from sklearn.datasets import load_digits
 
 from nsse import NSSE, NSSECV
 from nsse._progress import progress_bar
-from nsse.selection import costs, nssecv, quick
-from nsse.selection.quick import Round, planned_rounds
+from nsse.selection import quick
+from nsse.selection.quick import Round, planned_rounds, training_rows
 from nsse.selection.quick_grid import FEWEST_VOTERS, VOTERS, QuickGrid, n_voters_for
-from searches import AT_A_SCALE, SPLITS, X, Y
+from searches import X, Y
 
 
 def fitted(**params):
@@ -63,7 +63,7 @@ def test_a_weight_that_is_given_is_scored_at_its_own_smoothness():
 
 @pytest.mark.parametrize("keep", ["metric", ("metrics",), ("n_components",)])
 def test_only_what_is_chosen_can_be_kept(keep):
-    with pytest.raises(ValueError, match=r"`keep` must list parameters that the quick search chooses"):
+    with pytest.raises(ValueError, match=r"`keep` must list parameters that the search chooses"):
         fitted(keep=keep)
 
 
@@ -75,14 +75,14 @@ def test_what_is_left_open_cannot_be_kept():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"mu1": 0.0}, r"`mu1` must be positive for the quick"),
-        ({"length_unit": 1.0}, r"`length_unit` must be \"median\" for the quick"),
-        ({"n_components": 10}, r"`n_components` must be less than n_classes = 10 for the quick"),
+        ({"mu1": 0.0}, r"`mu1` must be positive for the search"),
+        ({"length_unit": 1.0}, r"`length_unit` must be \"median\" for the search"),
+        ({"n_components": 10}, r"`n_components` must be less than n_classes = 10 for the search"),
     ],
 )
 def test_what_the_closed_form_cannot_stand_for_is_refused_before_any_work(params, message):
     scoring = CountedCalls()
-    with pytest.raises(ValueError, match=rf'{message}.*search="full"'):
+    with pytest.raises(ValueError, match=rf"{message}.*GridSearchCV"):
         fitted(estimator=NSSE(**params), scoring=scoring)
     assert scoring.calls == 0
 
@@ -126,18 +126,9 @@ def test_rounds_by_hand():
 
 def test_what_takes_time_as_the_cube_of_the_samples_does_not_grow_with_them():
     """Beyond some thousand samples a part of them trains in the race, and fewer vote."""
-    search = NSSECV()
-    small, large = (search._forecast(n, 20, 4) for n in (2500, 20_000))
-    assert max(one.n_rows for one in large.rounds) == max(one.n_rows for one in small.rounds) == 2000
-    assert [n_voters_for(n) for n in (10, 2500, 3500, 5000, 10**6)] == [
-        VOTERS,
-        VOTERS,
-        5,
-        3,
-        FEWEST_VOTERS,
-    ]
-    assert large.n_voters == FEWEST_VOTERS
-    assert NSSECV(n_voters=7)._forecast(20_000, 20, 4).n_voters == 7
+    assert [training_rows(n, 1) for n in (500, 2000, 20_000)] == [500, 2000, 2000]
+    voting = [n_voters_for(n) for n in (10, 2500, 3500, 5000, 10**6)]
+    assert voting == [VOTERS, VOTERS, 5, 3, FEWEST_VOTERS]
 
 
 def test_a_part_of_many_samples_trains(monkeypatch):
@@ -155,63 +146,6 @@ def test_a_part_of_many_samples_trains(monkeypatch):
     assert {int(sizes.sum()) for sizes in finals} == {250}
     assert all(sizes.min() >= 20 for sizes in finals)
     assert search.score(*MANY) > 0.95
-
-
-SEARCHES = {
-    "quick": NSSECV(),
-    "full": NSSECV(search="full"),
-    "sequential": NSSECV(search="sequential"),
-    "a grid": NSSECV({"mu2": [0.01, 0.1], "sigma": [0.5, 1.0]}),
-    "landmarks": NSSECV(estimator=NSSE(n_landmarks=100)),
-    "folds": NSSECV(cv=5),
-    "splits": NSSECV(cv=SPLITS),
-}
-
-
-@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
-def test_more_takes_longer(search, monkeypatch):
-    monkeypatch.setattr(costs, "seconds_per_unit", lambda: 1e-9)
-    seconds = search.estimate_seconds
-    assert 0 < seconds(200, 20, 5) < seconds(400, 20, 5) < seconds(4000, 20, 5)
-    assert seconds(400, 20, 5) < seconds(400, 500, 5)
-    assert seconds(400, 20, 5) < seconds(400, 20, 20)
-
-
-def test_seconds_are_counts_times_the_rate(monkeypatch):
-    """One kernel, one weight, no metric, one reader, one voter: counted by hand."""
-    fixed = NSSE(metric="euclidean", sigma=1.0, mu2=0.1, classifier="scores")
-    search = NSSECV(estimator=fixed, n_repeats=3, n_voters=1, validation_fraction=0.2)
-    N, v, n, M = 80, 20, 7, 4
-    products = (N + v) ** 2 * n  # distances of all
-    # On every split: scatter of the features, distances along its axes; a decomposition, new samples.
-    products += 3 * (2 * N * n * n + (N + v) * N * n + v * N * (N + M))
-    values = 3 * (3 * N * n + costs.METRIC_PASSES * (N + v) * N + costs.KERNEL_PASSES * (N + v) * N)
-    cubes = 3 * sum(side**3 + costs.SQUARE * side**2 for side in (N, n))
-    steps = 3 * (costs.STEPS_OF_A_ROUND + costs.STEPS_OF_A_KERNEL + M * costs.STEPS_OF_A_CLASS)
-    # The fit: distances and a problem.
-    A = N + v
-    products += A * A * n + costs.FIT_CUBES * A**3
-    values += (costs.FIT_PASSES + costs.NODE_PASSES) * A**2
-    steps += costs.STEPS_OF_A_FIT + M * costs.STEPS_OF_A_CLASS
-    units = cubes + costs.PRODUCT * products + costs.VALUE * values + costs.STEP * steps
-    for rate in (1e-9, 3e-10):
-        monkeypatch.setattr(costs, "seconds_per_unit", lambda rate=rate: rate)
-        assert search.estimate_seconds(A, n, M) == pytest.approx(rate * units)
-
-
-def test_the_rate_is_measured_in_no_time():
-    rate = costs.seconds_per_unit()
-    assert 1e-12 < rate < 1e-7
-    assert costs.TIMES * rate * costs.Work.eigenproblem(costs.TIMED).units < 0.2
-
-
-def test_workers_share_the_splits(monkeypatch):
-    monkeypatch.setattr(costs, "seconds_per_unit", lambda: 1e-9)
-    one, two, many = (
-        NSSECV(search="full", n_repeats=4, n_jobs=n_jobs, n_voters=1).estimate_seconds(300, 20)
-        for n_jobs in (1, 2, 50)
-    )
-    assert one > 1.8 * two > 3 * many
 
 
 # ---------------------------------------------------------------------------------------- the bar
@@ -242,27 +176,22 @@ def as_notebook(monkeypatch, stream):
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
 
 
-def seen(monkeypatch, stream, rate=1.0, notebook=False, **params):
-    """What a search leaves on stderr where a unit of work takes so many seconds."""
+def seen(monkeypatch, stream, notebook=False, **params):
+    """What a search leaves on stderr."""
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(costs, "seconds_per_unit", lambda: rate)
     if notebook:
         as_notebook(monkeypatch, stream)
-    NSSECV(**params).fit(X, Y)
+    NSSECV(n_repeats=2, n_voters=1, **params).fit(X, Y)
     return stream.getvalue()
 
 
-@pytest.mark.parametrize(
-    "params", [{"n_repeats": 2}, {"param_grid": AT_A_SCALE, "cv": SPLITS[:2]}], ids=["quick", "a grid"]
-)
-def test_a_long_search_shows_a_bar_where_someone_looks(params, monkeypatch):
+def test_a_search_shows_a_bar_where_someone_looks(monkeypatch):
     pytest.importorskip("rich")
-    assert "2/2" in seen(monkeypatch, Terminal(), **params)
-    assert seen(monkeypatch, Terminal(), rate=1e-12, **params) == ""
-    assert seen(monkeypatch, Terminal(), progress=False, **params) == ""
-    assert seen(monkeypatch, io.StringIO(), **params) == ""
-    assert "2/2" in seen(monkeypatch, io.StringIO(), rate=1e-12, progress=True, **params)
-    drawn = seen(monkeypatch, io.StringIO(), notebook=True, **params)
+    assert "2/2" in seen(monkeypatch, Terminal())
+    assert seen(monkeypatch, Terminal(), progress=False) == ""
+    assert seen(monkeypatch, io.StringIO()) == ""
+    assert "2/2" in seen(monkeypatch, io.StringIO(), progress=True)
+    drawn = seen(monkeypatch, io.StringIO(), notebook=True)
     assert '<progress value="0" max="2">' in drawn
     assert '<progress value="2" max="2">' in drawn
     assert "2/2" in drawn
@@ -271,7 +200,7 @@ def test_a_long_search_shows_a_bar_where_someone_looks(params, monkeypatch):
 def test_a_notebook_draws_its_bar_without_rich(monkeypatch):
     """It is no terminal: escape codes would be written into the cell."""
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    drawn = seen(monkeypatch, io.StringIO(), notebook=True, n_repeats=2)
+    drawn = seen(monkeypatch, io.StringIO(), notebook=True)
     assert "2/2" in drawn
     assert "\x1b" not in drawn
 
@@ -290,17 +219,7 @@ def test_a_bar_that_is_stopped_stays_where_it_was(monkeypatch):
 
 def test_a_bar_is_left_out_without_rich(monkeypatch):
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    assert seen(monkeypatch, Terminal(), n_repeats=2) == ""
-
-
-def test_nobody_waits_for_a_rate_that_nobody_sees(monkeypatch):
-    def measured():
-        raise AssertionError("nobody is looking")
-
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    monkeypatch.setattr(costs, "seconds_per_unit", measured)
-    fitted()
-    assert nssecv.SHOWN_FROM > 1
+    assert seen(monkeypatch, Terminal()) == ""
 
 
 # ------------------------------------------------------------------------------------- interrupts

@@ -11,13 +11,11 @@ from scipy.linalg import eigh
 import oracles
 from nsse.graphs import ShiftedGraph, class_contrasts, contrast_values, gaussian_affinity
 from nsse.kernels import gaussian, squared_distances
-from nsse.solvers import Objective, Problem, solve_joint, solve_pencil
+from nsse.solvers import Objective, Problem, solve_pencil
 from nsse.solvers.constraint import ClassMeans
 from nsse.solvers.factors import stacked_qr
 from nsse.solvers.gram_pencil import solve_gram
-from nsse.solvers.many import embed_all
 from nsse.solvers.pencil import RankError, coordinates
-from nsse.solvers.sweep import Sweep, Wanted
 from problems import BOUNDS, alternating_of, dense_parts, joint_of
 
 
@@ -199,20 +197,3 @@ def test_from_sums_it_is_the_same(blobs, make_problem):
     exact = solve_pencil(problem, 0.7)
     np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, rtol=1e-8)
     assert_same_columns(found.coef, exact.coef, 1e-6)
-
-
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_a_sweep_ends_where_the_search_does(make_blobs, d):
-    data = make_blobs((20, 15, 12, 10), seed=4)
-    D2 = squared_distances(data.X) / 9.0
-    W = gaussian_affinity(D2, data.codes, 5)
-    graph = ShiftedGraph.from_affinity(W, data.codes, 0.0)
-    objective = Objective(1.0, 0.1, 0.5, d, "classes")
-    sweep = Sweep(D2, D2[:7], [graph], 7)
-    ((_, found),) = embed_all(sweep, BOUNDS, [Wanted(0, objective)])
-    problem = Problem.build(D2, data.codes, lambda *_: W, objective)
-    end = solve_joint(problem, BOUNDS, tol=1e-10, max_iter=60, rng=np.random.default_rng(0)).solution
-    assert found.sigma == pytest.approx(end.sigma, rel=2e-3)
-    np.testing.assert_allclose(found.eigenvalues, end.eigenvalues, rtol=2e-3)
-    assert_same_columns(found.Y, end.embedding, 5e-3)
-    np.testing.assert_allclose(found.Z, found.Y[:7], atol=1e-6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -37,13 +37,11 @@ class CenterPlan:
     """How many centres and which: ``n`` None stands for "auto" or for those given.
 
     ``how`` is the name of a selector (empty: it depends on the samples), an array of indices, or the
-    centres themselves. ``rows`` are the samples of such indices, where the samples at hand are few of
-    those that are counted.
+    centres themselves.
     """
 
     n: int | None
     how: Any
-    rows: Any = None
 
     @property
     def is_auto(self) -> bool:
@@ -79,21 +77,6 @@ class CenterPlan:
     def is_indices(self) -> bool:
         """Whether the centres are samples that were named."""
         return not isinstance(self.how, str) and self.how.ndim == 1
-
-    def within(self, n_samples: int, train: Ints, held_out: Ints, n_represented: int) -> CenterPlan:
-        """The plan for a part of the samples, ``train``, which stand for ``n_represented``.
-
-        All samples of a part that has fewer than ``n`` are centres; of those that were named the ones
-        that are not held out.
-        """
-        if self.is_indices:
-            indices = check_indices(self.how, n_samples)
-            if self.rows is not None:
-                return CenterPlan(None, self.rows[~np.isin(indices, held_out)])
-            return CenterPlan(None, np.flatnonzero(np.isin(train, indices)))
-        if self.n is None:
-            return self
-        return replace(self, n=min(self.n_centers(n_samples), n_represented))
 
 
 def check_landmarks(model: Any) -> CenterPlan | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,10 +28,6 @@ FULL_SOLVER_MATRICES = 2.5
 QR_MATRICES = 6
 # σ that is taken for granted where it is to be found, in units of length.
 USUAL_SIGMA = 1.0
-# The same of a sweep, beside one per neighbour graph: D2, K, SK, P, K J K, and three for temporaries.
-SWEEP_MATRICES = 8
-# Nodes of the σ grid that a curve visits, about.
-NODES = 25
 # m × m arrays of the pencil with centres, B and P, and what a full solver adds; widths of a block that a
 # Krylov space and its temporaries take.
 PENCIL, FULL_SOLVER, KRYLOV_WIDTHS = 2, 5.5, 14
@@ -259,22 +254,3 @@ def graph_memory(n_samples: int, n_features: int, n_centers: int, itemsize: int 
     rows = itemsize * n_samples * n_features
     panel = (2 * itemsize + 2 * FLOAT) * GRAPH_PANEL * n_samples
     return int(rows + panel + 2 * FLOAT * n_centers**2)
-
-
-def sweep_memory(n_samples: int, points: Sequence[dict[str, Any]], n_classes: int) -> int:
-    """Bytes of one worker that scores the points of a grid on a split with so many training samples.
-
-    Beside N × N arrays, one more per graph, it holds the embeddings of all samples at the nodes of the
-    σ grid, for every set of weights.
-    """
-    graphs = {_graph(point) for point in points}
-    weights = {
-        tuple(point.get(name) for name in ("n_neighbors", "beta", "mu1", "mu2")) for point in points
-    }
-    sizes = [point.get("n_components") or n_classes - 1 for point in points]
-    embeddings = NODES * len(weights) * n_samples * (max(sizes) + 4)
-    return FLOAT * ((SWEEP_MATRICES + len(graphs)) * n_samples**2 + embeddings)
-
-
-def _graph(point: dict[str, Any]) -> tuple[Any, Any]:
-    return point.get("n_neighbors"), point.get("beta")

@@ -75,7 +75,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Ints]:
             "y",
             "contain samples of at least 2 classes",
             f"1 class, {classes.tolist()[0]!r}",
-            "Add samples of another class: there is nothing to separate.",
+            "Add samples of another class; those whose `sample_weight` is 0 do not count.",
         )
     return classes, codes.astype(np.intp)
 

@@ -18,7 +18,7 @@ from nsse.estimators._learning import Condition
 from nsse.extensions import ClassScores, NearestSample, Neighborhoods, NystromExpansion, SparseCoder
 from nsse.invariances import Images, Noise, Signals
 from nsse.kernels import Shifted
-from nsse.selection import NSSECV, BalancedSplits
+from nsse.selection import NSSECV, BalancedSplits, SequentialSearchCV
 from nsse.solvers import Step, Trace
 
 # Every method that `nsse.estimators` offers: what is public there has its name in files.
@@ -30,6 +30,7 @@ METHODS: tuple[type, ...] = tuple(
 WRITTEN: dict[str, type] = {
     **{f"nsse.{kind.__name__}": kind for kind in METHODS},
     "nsse.NSSECV": NSSECV,
+    "nsse.SequentialSearchCV": SequentialSearchCV,
     "nsse.BalancedSplits": BalancedSplits,
     "nsse.invariances.Images": Images,
     "nsse.invariances.Noise": Noise,

@@ -114,12 +114,6 @@ class ShiftedGraph:
         themselves = np.array_equal(sizes, np.bincount(codes))
         return cls(codes, blocks, float(mu1), whole, None if themselves else sizes, centring)
 
-    def classes_only(self) -> ShiftedGraph:
-        """μ1 = 1 and no edges: S without its first term."""
-        empty = tuple(sparse.csr_array(block.shape) for block in self.blocks)
-        whole = None if self.whole is None else sparse.csr_array(self.whole.shape)
-        return ShiftedGraph(self.codes, empty, 1.0, whole, self.sizes, self.centring, self.weights)
-
     @cached_property
     def edges(self) -> Any:
         """L_w as one matrix."""
@@ -171,7 +165,7 @@ class ShiftedGraph:
             # μ1 (n_c I − 11')A_c, the complete graph of the class, and μ1 1(1'A), the centring. Both
             # Laplacians vanish on constants: centred first, nearly constant columns keep their digits.
             centred = self._centred(A, rows)
-            if self.mu1 == 0.0:  # edges only, as in a sweep
+            if self.mu1 == 0.0:  # edges only
                 out[rows] = L @ centred
                 return
             np.multiply(centred, self.mu1 * n_c, out=out[rows])

@@ -23,6 +23,8 @@ from sklearn.svm import SVC
 
 from nsse.estimators.catalogue import DEFAULTS_0_1, catalogue
 
+# Dimensions that are tried, as shares of n_classes − 1.
+SHARES = (0.2, 0.3, 0.4, 0.55, 0.75, 1.0)
 # Dimensions of nested embeddings, in numbers of classes.
 MULTIPLES = (0.5, 2, 4, 8)
 
@@ -36,6 +38,12 @@ GAMMA = "gamma / scale"
 
 Values = dict[str, tuple[Any, ...]]
 Params = dict[str, Any]
+
+
+def dimensions_below(n_classes: int, shares: tuple[float, ...] = SHARES) -> list[int]:
+    """Dimensions up to n_classes − 1, from 2 on where there are so many classes."""
+    most = n_classes - 1
+    return sorted({min(most, max(2, round(share * most))) for share in shares})
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from sklearn.pipeline import Pipeline
 
 from nsse.extensions import nearest_labels
 from nsse.paper.candidates import WHOLE, Labels, Tried
-from nsse.paper.grids import GRIDS, Params, candidate
+from nsse.paper.grids import GRIDS, Params, candidate, dimensions_below
 from nsse.paper.settings import Recipe
 from nsse.paper.validation import validation_splits
-from nsse.selection.points import dimensions_below
 
 # Where a point of a grid cannot be fitted to some split, it is no candidate there.
 UNFIT = (ValueError, np.linalg.LinAlgError, ArithmeticError)

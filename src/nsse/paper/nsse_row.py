@@ -1,7 +1,6 @@
 """NSSE on one split: every point of its grid on inner splits and on the test samples (§5.1).
 
-All points are had from sweeps over the kernel scale, as in `NSSECV`: their embeddings are interpolated
-between shared scales. The one that is chosen on the training samples is fitted on its own.
+Every point is a fit of its own.
 """
 
 from __future__ import annotations
@@ -11,17 +10,38 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsse.estimators import NSSE
-from nsse.kernels import squared_distances
 from nsse.paper.candidates import Labels, Tried
+from nsse.paper.grids import Params, dimensions_below
 from nsse.paper.settings import Recipe
 from nsse.paper.validation import validation_splits
-from nsse.selection.grid import Split, SplitScores, score_points
-from nsse.selection.points import GridPoint, dimensions_below
-from nsse.selection.scoring import accuracy
-from nsse.selection.search import NoPointError, Scores
-from nsse.selection.trial import scores_of
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Accuracy of points and their σ in units of length: one row per point, one column per split."""
+
+    points: tuple[Params, ...]
+    scores: Floats
+    sigmas: Floats
+
+    def best(self) -> int:
+        """The highest mean score; ties go to the smoother map: larger mean σ, larger μ2, smaller d."""
+        means = np.round(self.scores.mean(axis=1), 12)
+        if np.all(np.isnan(means)):
+            raise ValueError("No point of the grid could be fitted on every split.")
+        sigmas = self.sigmas.mean(axis=1)
+        good = np.flatnonzero(means == np.nanmax(means)).tolist()
+
+        def smoothness(row: int) -> tuple[float, float, int]:
+            point = self.points[row]
+            return float(sigmas[row]), float(point["mu2"]), -int(point["n_components"])
+
+        return max(good, key=smoothness)
 
 
 @dataclass(frozen=True)
@@ -29,7 +49,7 @@ class Scored:
     """The grid under one scaling: scores on the inner splits, and wrong labels there, all together."""
 
     scaling: str
-    table: Scores
+    table: Table
     wrong: tuple[float, ...]  # NaN where some split has no score
 
     def candidates(self) -> list[Tried]:
@@ -50,13 +70,10 @@ def validated(recipe: Recipe, data: dict[str, Any], y: Labels, seed: int) -> lis
 
 def best(scored: Sequence[Scored]) -> Tried:
     """The best point of all on the inner splits; ties go to the smoother one, as in `NSSECV`."""
-    joined = scored[0].table
-    for other in scored[1:]:
-        joined = joined.joined(other.table)
-    try:
-        place = joined.best()
-    except NoPointError:
-        raise ValueError("No point of the grid could be fitted on every split.") from None
+    tables = [one.table for one in scored]
+    points = tuple(point for table in tables for point in table.points)
+    columns = (np.concatenate([getattr(t, name) for t in tables]) for name in ("scores", "sigmas"))
+    place = Table(points, *columns).best()
     return [candidate for one in scored for candidate in one.candidates()][place]
 
 
@@ -75,26 +92,26 @@ def test_mistakes(
     recipe: Recipe, scaling: str, train: tuple[Any, Labels], test: tuple[Any, Labels]
 ) -> dict[Tried, int]:
     """Wrong labels of test samples for every point and d, fitted on all training samples."""
-    X, y = (np.concatenate(parts) for parts in zip(train, test, strict=True))
-    n_train = len(train[1])
-    indices = np.arange(n_train), np.arange(n_train, len(y))
-    points = _points(recipe, dimensions_below(len(np.unique(y)), recipe.shares))
-    scores = _scores(points, Split(X, y, squared_distances(X), *indices)).scores
-    wrong = (1.0 - scores) * len(indices[1])
+    points = _points(recipe, dimensions_below(len(np.unique(train[1])), recipe.shares))
+    right = [_fit_and_score(point, train, test)[0] for point in points]
     return {
-        _candidate(scaling, point.params): round(count)
-        for point, count in zip(points, wrong, strict=True)
-        if np.isfinite(count)
+        _candidate(scaling, point): round((1.0 - share) * len(test[1]))
+        for point, share in zip(points, right, strict=True)
+        if np.isfinite(share)
     }
 
 
-def cross_validated(recipe: Recipe, X: Any, y: Labels, dims: Sequence[int], seed: int) -> Scores:
-    """Scores of all points of the grid at all d, one sweep per split."""
+def cross_validated(recipe: Recipe, X: Any, y: Labels, dims: Sequence[int], seed: int) -> Table:
+    """Scores of all points of the grid at all d."""
     points = _points(recipe, dims)
-    D2 = squared_distances(X)
-    splits = validation_splits(recipe, y, seed)
-    columns = [_scores(points, Split(X, y, D2, *parts)) for parts in splits]
-    return scores_of(points, columns, len(np.unique(y)))
+    splits = list(validation_splits(recipe, y, seed))
+    told = np.array(
+        [
+            [_fit_and_score(p, (X[train], y[train]), (X[valid], y[valid])) for train, valid in splits]
+            for p in points
+        ]
+    )
+    return Table(tuple(points), told[:, :, 0], told[:, :, 1])
 
 
 def fitted(choice: Tried, X: Any, y: Labels) -> NSSE:
@@ -102,13 +119,20 @@ def fitted(choice: Tried, X: Any, y: Labels) -> NSSE:
     return NSSE.as_published(n_components=int(choice.d or 0), **choice.parameters).fit(X, y)
 
 
-def _points(recipe: Recipe, dims: Sequence[int]) -> list[GridPoint]:
-    params = [point | {"n_components": d} for d in dims for point in recipe.parameters]
-    return [GridPoint.of(NSSE.as_published(), point) for point in params]
+def _points(recipe: Recipe, dims: Sequence[int]) -> list[Params]:
+    return [point | {"n_components": d} for d in dims for point in recipe.parameters]
 
 
-def _scores(points: Sequence[GridPoint], split: Split) -> SplitScores:
-    return score_points(split, points, accuracy)
+def _fit_and_score(
+    point: Params, train: tuple[Any, Labels], test: tuple[Any, Labels]
+) -> tuple[float, float]:
+    """Accuracy on the test samples, and σ in units of length; NaN where it cannot be fitted."""
+    try:
+        model = NSSE.as_published(**point).fit(*train)
+    except (ValueError, np.linalg.LinAlgError):
+        return np.nan, np.nan
+    right = float(np.mean(model.predict(test[0]) == test[1]))
+    return right, model.sigma_ / model.length_unit_
 
 
 def _candidate(scaling: str, point: dict[str, Any]) -> Tried:

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 
 from nsse.evaluation import Task
 from nsse.evaluation.tasks import canonical, plain
-from nsse.paper.grids import GAMMA, GRIDS, MANY, MODERN, MULTIPLES, Params, Values, combinations
+from nsse.paper.grids import GAMMA, GRIDS, MANY, MODERN, MULTIPLES, SHARES, Params, Values, combinations
 from nsse.paper.printed import METHODS, PRINTED, TABLES
-from nsse.selection.points import SHARES
 
 # One computation serves both protocols: `paper` and `honest` read different parts of a row.
 BOTH = "paper and honest"

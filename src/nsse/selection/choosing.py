@@ -1,10 +1,10 @@
-"""What a search chose, whichever search it was: a table of points, the best of them, and who votes."""
+"""What the search chose: a table of points, the best of them, and who votes."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
@@ -18,14 +18,14 @@ from nsse.invariances import n_copies_of
 from nsse.selection.quick import planned_rounds, quick_search, training_rows
 from nsse.selection.quick_grid import QuickGrid
 from nsse.selection.scoring import code_scorer
-from nsse.selection.search import NoPointError, Scores, run_search
+from nsse.selection.search import Scores
 from nsse.selection.subsample import Searched
-from nsse.selection.trial import Trial
 
 # What the quick search chooses, each unless the estimator has another value than NSSE's own.
 CHOSEN = ("metric", "shrinkage", "relevance", "sigma", "mu2", "classifier")
 # What its closed form stands for.
 CLOSED_FORM = {"normalization": "classes", "embedding_scale": "unit"}
+OTHERS = "Leave it, or take scikit-learn's GridSearchCV(NSSE(...), ...)."
 NOTHING_YET = (
     "NSSECV was interrupted in the first of {} rounds. The estimator is as it was before `fit`."
 )
@@ -68,12 +68,7 @@ class Choice:
 
 
 def quick_choice(
-    model: Any,
-    base: Any,
-    searched: Searched,
-    splits: Sequence[tuple[Any, Any]],
-    n_voters: int,
-    shown: bool | None,
+    model: Any, base: Any, searched: Searched, splits: Sequence[tuple[Any, Any]], n_voters: int
 ) -> Choice:
     """Metric, scale, smoothness and reader by the closed form, for the parameters of an `NSSECV`."""
     classes, codes = np.unique(searched.y, return_inverse=True)
@@ -85,7 +80,7 @@ def quick_choice(
     grid = quick_grid(base, model.keep, mean_class_size)
     n_rows = training_rows(max(len(train) for train, _ in splits), per_sample)
     n_rounds = len(planned_rounds(n_rows, len(splits), len(grid.kernels)))
-    with progress_bar(n_rounds, "rounds", shown) as advance:
+    with progress_bar(n_rounds, "rounds", model.progress) as advance:
         try:
             found = quick_search(
                 searched.X,
@@ -101,25 +96,13 @@ def quick_choice(
         except KeyboardInterrupt:
             raise KeyboardInterrupt(NOTHING_YET.format(n_rounds)) from None
     if found.interrupted:
-        warnings.warn(STOPPED.format(found.n_rounds, n_rounds), UserWarning, stacklevel=6)
-    d = len(classes) - 1 if base.n_components is None else int(base.n_components)
-    raw = found.table(base.mu1, mean_class_size, d)
-    table = Scores(tuple(_params(point, fixed) for point in raw.points), *raw._columns)
+        warnings.warn(STOPPED.format(found.n_rounds, n_rounds), UserWarning, stacklevel=5)
+    raw = found.table(base.mu1, mean_class_size)
+    table = Scores(tuple(_params(point, fixed) for point in raw.points), raw.scores)
     rows = found.voters(raw, n_voters)
     counts = Counter({"eigendecompositions": found.n_decompositions})
     start = clone(base).set_params(**CLOSED_FORM)
     return Choice(start, table, rows[0], rows[1:], counts, len(found.scores))
-
-
-def full_choice(model: Any, base: Any, grid: Any, trial: Trial, n_splits: int, n_voters: int) -> Choice:
-    """The whole grid, or one parameter at a time: every point scored by the sweep."""
-    try:
-        table, index = run_search(model, grid, base, trial)
-    except NoPointError:
-        raise trial.total_failure() from None
-    trial.warn_about_failures(table)
-    others = table.next_best(index, n_voters - 1)
-    return Choice(clone(base), table, index, others, trial.counts, n_splits)
 
 
 def fixed_params(base: Any, keep: Collection[str]) -> dict[str, Any]:
@@ -138,7 +121,7 @@ def _is_said(value: Any, usual: Any) -> bool:
 def check_quick(base: Any, keep: Any) -> None:
     """Refuse names of what the quick search does not choose, and what its closed form cannot solve."""
     if isinstance(keep, str) or any(name not in CHOSEN for name in keep):
-        rule = f"list parameters that the quick search chooses, of {listed(CHOSEN)}"
+        rule = f"list parameters that the search chooses, of {listed(CHOSEN)}"
         raise rule_error("keep", rule, keep, "It keeps all others of `estimator` anyway.")
     unset = [name for name in keep if getattr(base, name) is None]
     if unset:
@@ -146,27 +129,17 @@ def check_quick(base: Any, keep: Any) -> None:
             "keep", "list parameters that `estimator` has set", unset, "Set them, or leave it."
         )
     if base.mu1 == 0:
-        rule = "be positive for the quick search, which weighs smoothness beside the separation"
-        raise rule_error("mu1", rule, base.mu1, 'Take search="full".')
+        rule = "be positive for the search, which weighs smoothness beside the separation"
+        raise rule_error("mu1", rule, base.mu1, OTHERS)
     if base.length_unit != "median":
-        rule = 'be "median" for the quick search, which tries σ in medians of every metric'
-        raise rule_error("length_unit", rule, base.length_unit, 'Leave it, or take search="full".')
-
-
-def check_without_copies(base: Any, candidates: Any, grid: Any) -> None:
-    """Refuse copies where points share distances of the samples: the searches by fits."""
-    grids = [grid] if isinstance(grid, Mapping) else list(grid or [])
-    tried = [part["invariances"] for part in grids if "invariances" in part]
-    given = next((value for value in (candidates, base.invariances, *tried) if value is not None), None)
-    if given is not None:
-        cure = 'Take search="quick", or scikit-learn\'s GridSearchCV(NSSE(invariances=...), ...).'
-        raise rule_error("invariances", "be None for the searches by fits", given, cure)
+        rule = 'be "median" for the search, which tries σ in medians of every metric'
+        raise rule_error("length_unit", rule, base.length_unit, OTHERS)
 
 
 def _check_dimension(n_components: Any, n_classes: int) -> None:
     if isinstance(n_components, Integral) and int(n_components) >= n_classes:
-        rule = f"be less than n_classes = {n_classes} for the quick search, which separates class means"
-        raise rule_error("n_components", rule, n_components, 'Lower it, or take search="full".')
+        rule = f"be less than n_classes = {n_classes} for the search, which separates class means"
+        raise rule_error("n_components", rule, n_components, OTHERS)
 
 
 def quick_grid(base: Any, keep: Collection[str], mean_class_size: float) -> QuickGrid:

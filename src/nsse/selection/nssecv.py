@@ -1,60 +1,47 @@
-"""NSSE with its parameters chosen by cross-validation, all of them in one sweep."""
+"""NSSE with its parameters chosen by cross-validation, by a closed form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._errors import rule_error
-from nsse._progress import progress_bar, watched
+from nsse._progress import progress_bar
 from nsse.certificates.asking import answers, certified_labels
 from nsse.estimators._base import EmbeddingClassifier, gives_probabilities
 from nsse.estimators._fitting import LOGGER, all_or_nothing, in_search, logged
 from nsse.estimators._memory import check_room
 from nsse.estimators._nsse import NSSE
-from nsse.estimators._parameters import check_choice, check_count
+from nsse.estimators._parameters import check_count
 from nsse.estimators._posing import encode_labels
 from nsse.estimators._rows import counted_rows, keep_width, require_landmarks, row_source
 from nsse.estimators._settings import Settings, check_settings
 from nsse.estimators._weights import check_reader, checked_weights
 from nsse.invariances import n_copies_of
-from nsse.kernels import check_distinct, squared_distances
+from nsse.kernels import check_distinct
 from nsse.landmarks import read_blocks
-from nsse.selection import costs
-from nsse.selection.choosing import (
-    Choice,
-    check_quick,
-    check_without_copies,
-    full_choice,
-    quick_choice,
-    quick_grid,
-)
+from nsse.selection.choosing import Choice, check_quick, quick_choice, quick_grid
 from nsse.selection.counting import Counted, as_argument, without
-from nsse.selection.forecast import Forecast, sequential_points, split_plan
-from nsse.selection.grid import Split, default_param_grid
 from nsse.selection.invariant import (
     InvarianceChoice,
     check_candidates,
     choose_invariances,
     enough_splits,
 )
-from nsse.selection.points import with_params
+from nsse.selection.memory import SearchMemory, split_plan
 from nsse.selection.quick import HELD_OUT, n_splits_for
-from nsse.selection.quick_grid import QuickGrid, n_voters_for
-from nsse.selection.scoring import code_scorer, label_scorer
+from nsse.selection.quick_grid import n_voters_for
+from nsse.selection.scoring import code_scorer
 from nsse.selection.search import cv_results
 from nsse.selection.splits import checked_splits, drawn_splits
 from nsse.selection.subsample import Searched, searched_samples
-from nsse.selection.trial import Trial
 from nsse.selection.unlabeled import MOST_SPLITS as GRAPH_SPLITS
 from nsse.selection.unlabeled import VOTERS as GRAPH_VOTERS
 from nsse.selection.unlabeled import GraphChoice, PartlyLabeled, check_search, choose_smoothness
@@ -62,94 +49,59 @@ from nsse.selection.voting import share_centers, transduced, vote_margins, vote_
 
 Floats = NDArray[np.float64]
 
-# How many points vote where it is left to us; docs/model_selection.md compares.
-VOTERS = 20
-# Random splits of the searches by fits, and the share of every class that they hold out.
-REPEATS, FRACTION = 20, 0.15
-# Seconds; a shorter search is over before a bar says anything.
-SHOWN_FROM = 3.0
-
 
 class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     """NSSE with its parameters chosen by cross-validation.
 
-    Splits the training samples repeatedly at random, scores every point of a grid on the samples held
-    out and fits NSSE with the best one to all samples. It does what scikit-learn's
-    ``GridSearchCV(NSSE(...))`` does on the same splits, many times faster: kernel matrices are shared
-    by all weights, solutions by all `mu3` and `n_components`.
+    Splits the training samples repeatedly at random and chooses metric, shrinkage, relevance, σ, `mu2`
+    and the reader of f by a closed form on the samples held out: one eigendecomposition serves all
+    weights, and what falls behind is dropped. Then NSSE is fitted with the best points to all samples.
+    For a grid of other parameters take ``GridSearchCV(NSSE(...), ...)``, or `SequentialSearchCV`.
 
     Parameters
     ----------
-    param_grid : dict or list of dicts, default=None
-        Parameter names of NSSE and lists of values, as in ``GridSearchCV``. None leaves the choice to
-        the quick search, or is `default_param_grid` for the others. Values of ``n_components``,
-        ``mu1``, ``mu2``, ``mu3``, ``n_neighbors``, ``beta`` and ``sigma`` share their work; any other
-        parameter multiplies it. ``solver="alternating"`` shares nothing.
     estimator : NSSE, default=None
-        Holds the parameters that are not in the grid. None is ``NSSE()``; ``NSSE.as_published()`` for
-        the default grid of the searches by fits.
-    search : {"quick", "full", "sequential"}, default=None
-        "quick" chooses metric, shrinkage, relevance, σ, `mu2` and the reader of f by a closed form: one
-        eigendecomposition serves all weights, and what falls behind is dropped. What `estimator` sets
-        otherwise than NSSE's defaults is kept, and so is what `keep` names. "full" scores a whole grid
-        by fits of NSSE. "sequential" is the rule of the paper: one parameter at a time, the others kept
-        at their best values so far. None is "quick" without a `param_grid` and "full" with one. The
-        `class_weight` of `estimator` is that of all fits and of the closed form.
+        What it sets otherwise than NSSE's defaults is kept, and so is what `keep` names. Its
+        `class_weight` is that of all fits and of the closed form. None is ``NSSE()``.
     invariances : sequence, default=None
-        Quick search only: sets of invariances (`nsse.invariances`) to choose among, None for none. They
+        Sets of invariances (`nsse.invariances`) to choose among, None for none. They
         are compared at the parameters of `estimator`, on the splits that are given or on as many as it
         takes; copies are made of training samples alone, and none at all are taken where the gain is
         within its standard error. None leaves it to what `estimator` has.
     class_weight : {"balanced"}, dict or None, default=None
         That of all fits, as in `NSSE`, and of the samples held out where `scoring` is None: "balanced"
         then chooses by the balanced accuracy. None leaves it to what `estimator` has, and samples held
-        out count alike. The searches by fits fit every point on its own where samples are weighted.
+        out count alike.
     keep : sequence of str, default=()
-        Quick search only: which of these parameters `estimator` has right, default or not.
-    start : dict, default=None
-        Sequential search only: first values of parameters; those not named start at what `estimator`
-        has.
-    order : sequence of str, default=None
-        Sequential search only: the order in which parameters are set. None is mu1, mu2, mu3 and then
-        the others.
-    n_rounds : int, default=1
-        Sequential search only: how often to go through all parameters.
+        Which of these parameters `estimator` has right, default or not.
     n_repeats : int, default=None
-        Number of random splits. None is 20; 8 to 16 for the quick search, the fewer the more samples.
+        Number of random splits. None is 8 to 16, the fewer the more samples.
     validation_fraction : float, default=None
         Share of every class that is held out, rounded, at least one sample of each. A small share: the
-        models that are compared learn from almost as many samples as the final one. None is 0.15, and
-        0.2 for the quick search.
+        models that are compared learn from almost as many samples as the final one. None is 0.2.
     cv : int, splitter or iterable, default=None
         Splits in any form that scikit-learn takes, instead of the two parameters above.
     scoring : str or callable, default=None
-        As in ``GridSearchCV``, for scores made of predicted labels; None is the accuracy, in the quick
-        search with every class counting by its share of all samples, however many were held out.
+        As in ``GridSearchCV``, for scores made of predicted labels; None is the accuracy, every class
+        counting by its share of all samples, however many were held out.
     n_subsample : int, default=2000
         Where `estimator` has landmarks and there are more samples than this, the search runs on a
         stratified subsample of so many, each of which stands for as many as it represents; the model
-        chosen is then fitted to all samples in one pass. Without landmarks the search is on all; in the
-        quick search up to 2000 of a split train, and all that are held out judge.
-    n_jobs : int, default=None
-        Splits scored at a time, by joblib: within ``joblib.parallel_config(backend="dask")`` they go
-        to a Dask cluster. The quick search scores them one after another.
-    tolerance : float, default=0.0
-        Of the searches by fits: take the smoothest of the points whose mean score is within so many
-        standard errors of the best. 0 takes the best one, as ``GridSearchCV`` does;
-        ``docs/model_selection.md`` measures others.
+        chosen is then fitted to all samples in one pass. Without landmarks the search is on all: up to
+        2000 of a split train, and all that are held out judge.
     n_voters : int, default=None
         How many of the best points, at most, vote on labels: `predict` takes the label that most of
         them give. On few samples the scores of good points differ by chance, and a vote makes fewer
         mistakes than the one that came out best (``docs/model_selection.md``). Those within two
-        standard errors of the best one vote. None is 20, 9 for the quick search (beyond 2500 samples
-        fewer, at last 3: a fit takes time as their cube), 5 where samples without a label help, and 1
-        with landmarks, where every voter is another pass over all samples. 1 leaves labels to
-        `best_estimator_`, as ``GridSearchCV`` does.
+        standard errors of the best one vote. None is 9 (beyond 2500 samples fewer, at last 3: a fit
+        takes time as their cube), 5 where samples without a label help, and 1 with landmarks, where
+        every voter is another pass over all samples. 1 leaves labels to `best_estimator_`, as
+        ``GridSearchCV`` does.
     random_state : int, RandomState instance or None, default=0
         Draws the splits.
     progress : bool, default=None
         Show a bar: in a notebook, or on stderr, which needs rich. None shows it in a notebook and in a
-        terminal where rich is installed, if the search will take some seconds (`estimate_seconds`).
+        terminal where rich is installed.
     verbose : int, default=0
         1 logs what was done; 2 every step of every fit as well.
 
@@ -158,18 +110,16 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     best_estimator_ : NSSE
         Fitted to all samples with the parameters chosen.
     voters_ : list of NSSE
-        The models that vote: `best_estimator_`, and the next best, fitted to all samples at the mean
-        kernel scale of their splits.
+        The models that vote: `best_estimator_`, and the next best, fitted to all samples.
     best_params_ : dict
-        The point of the grid that was chosen.
+        The parameters that were chosen.
     best_score_ : float
         Its mean score.
     best_index_ : int
         Its row in `cv_results_`.
     cv_results_ : dict of arrays
-        As in ``GridSearchCV``: params, param_*, split*_test_score, mean_test_score, std_test_score,
-        rank_test_score, and mean_sigma, the kernel scale in units of length. Times of single points
-        do not exist: their work is shared.
+        As in ``GridSearchCV``: params, param_*, split*_test_score, mean_test_score, std_test_score
+        and rank_test_score. Times of single points do not exist: their work is shared.
     invariances_ : invariances or None
         Those that were chosen, or that `estimator` has.
     invariance_results_ : dict
@@ -185,7 +135,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     n_splits_ : int
         Number of splits.
     counts_ : dict
-        Kernel matrices, Gram matrices and factorisations computed during the search.
+        Eigendecompositions computed during the search.
     embedding_, classes_, classifier_
         Of `best_estimator_`.
     n_features_in_, feature_names_in_
@@ -194,46 +144,32 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     See Also
     --------
     NSSE : The model that it fits.
+    SequentialSearchCV : Any parameters, one at a time.
     nsse.selection.choose_invariances : Sets of copies alone.
 
     Notes
     -----
-    Where σ is given, scores are those of ``GridSearchCV``. Where it is found, the embedding at the best
-    σ is interpolated between the σ that all points share: a validation sample that is as near to
-    one class as to another, to about one part in a thousand, may then be labelled otherwise.
-
-    Of several points with the same best mean score, or within `tolerance` of it, the smoothest is
-    taken: the one with the largest mean σ, then the largest mu2, then the fewest components. The quick
-    search takes the one nearest to the defaults of NSSE.
+    Of several points with the same best mean score the one nearest to the defaults of NSSE is taken.
 
     `transform` and `embedding_`, in ONNX graphs too, are those of `best_estimator_`; `predict`,
     `predict_proba`, `certified_radius` and the labels of a graph speak of the vote. Where votes are
     equal, the label of the better point counts.
 
     A class with a single sample is never held out: it is in every training set, and a warning says so.
-    A point that cannot be fitted on some split scores NaN, and a warning names it.
 
-    With copies the quick search decomposes kernels of samples and copies, and its first rounds draw
-    their rows among both. The searches by fits do without: ``GridSearchCV(NSSE(invariances=...), ...)``
-    has copies made inside each fit as well.
+    With copies the search decomposes kernels of samples and copies, and its first rounds draw their
+    rows among both.
 
-    Where some samples have no label (``estimator=NSSE(unlabeled=-1)``) the quick search first chooses
-    on the labelled ones alone. Then `mu4` or `spread`, and metric, σ and μ2 with them, are chosen with
-    all samples on up to eight of the same splits: a labelled sample that is held out stays in as one
+    Where some samples have no label (``estimator=NSSE(unlabeled=-1)``) the search first chooses on the
+    labelled ones alone. Then `mu4` or `spread`, and metric, σ and μ2 with them, are chosen with all
+    samples on up to eight of the same splits: a labelled sample that is held out stays in as one
     without a label, which is the use that such samples have in `transduction_`. What gives back most of
     the labels held out is taken, if it does so by more than one standard error; else μ4 = 0, centres
     are the labelled samples, and the maps are those of these alone. With more than `n_subsample` rows a
     part of them decides; with landmarks labels are spread along the Euclidean graph of all rows then,
-    and nothing else is tried unless the metric or `mu4` is given. The searches by fits do without such
-    samples.
+    and nothing else is tried unless the metric or `mu4` is given.
 
-    Memory is O(N²) for each of `n_jobs` workers: see `estimate_memory`.
-
-    With landmarks (``estimator=NSSE(n_landmarks=3000)``) the points are scored with landmarks too, as
-    many for the samples of the search as are right for these, and share their work likewise. A split
-    that trains on fewer samples than `n_landmarks` takes all of them. Landmarks that are indices count
-    the samples given to `fit`; on a split those of them that are held out are left out, for the map
-    must not have seen what it is judged on. Landmarks that are rows are the same on every split.
+    Memory is O(N²): see `estimate_memory`.
 
     Examples
     --------
@@ -243,53 +179,39 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
     >>> X, y = load_digits(return_X_y=True)
     >>> X_train, X_test, y_train, y_test = train_test_split(
     ...     X, y, train_size=70, stratify=y, random_state=0)
-    >>> search = NSSECV({"mu2": [0.01, 0.1], "n_components": [5, 9]}, n_repeats=3)
-    >>> search.fit(X_train, y_train).best_estimator_.embedding_.shape[0]
-    70
+    >>> search = NSSECV(n_repeats=3).fit(X_train, y_train)
+    >>> search.best_estimator_.embedding_.shape[0], len(search.voters_) <= 9
+    (70, True)
     """
 
     _answers_dask = True
 
     def __init__(
         self,
-        param_grid: Any = None,
-        *,
         estimator: NSSE | None = None,
-        search: str | None = None,
+        *,
         invariances: Sequence[Any] | None = None,
         class_weight: Any = None,
         keep: Sequence[str] = (),
-        start: Mapping[str, Any] | None = None,
-        order: Sequence[str] | None = None,
-        n_rounds: int = 1,
         n_repeats: int | None = None,
         validation_fraction: float | None = None,
         cv: Any = None,
         scoring: Any = None,
         n_subsample: int = 2000,
-        n_jobs: int | None = None,
-        tolerance: float = 0.0,
         n_voters: int | None = None,
         random_state: Any = 0,
         progress: bool | None = None,
         verbose: int = 0,
     ) -> None:
-        self.param_grid = param_grid
         self.estimator = estimator
-        self.search = search
         self.invariances = invariances
         self.class_weight = class_weight
         self.keep = keep
-        self.start = start
-        self.order = order
-        self.n_rounds = n_rounds
         self.n_repeats = n_repeats
         self.validation_fraction = validation_fraction
         self.cv = cv
         self.scoring = scoring
         self.n_subsample = n_subsample
-        self.n_jobs = n_jobs
-        self.tolerance = tolerance
         self.n_voters = n_voters
         self.random_state = random_state
         self.progress = progress
@@ -363,23 +285,13 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return self._fit(base, settings, source, source.y, refit, weights)
 
     def _checked(self) -> tuple[NSSE, Settings]:
-        if self.search is not None:
-            check_choice("search", self.search, ("quick", "full", "sequential"))
-        if self.search == "quick" and self.param_grid is not None:
-            cure = 'Leave it None, or take search="full", which scores every point of a grid.'
-            raise rule_error("param_grid", 'be None with search="quick"', self.param_grid, cure)
         base = _checked_estimator(self.estimator)
-        if self.estimator is None and self.param_grid is None and not self._is_quick:
-            base = NSSE.as_published()  # whose parameters the default grid has
         if self.class_weight is not None:
             base = clone(base).set_params(class_weight=self.class_weight)
         settings = check_settings(base)
-        if self._is_quick:
-            check_quick(base, self.keep)
-            if self.invariances is not None:
-                check_candidates(self.invariances)
-        else:
-            check_without_copies(base, self.invariances, self.param_grid)
+        check_quick(base, self.keep)
+        if self.invariances is not None:
+            check_candidates(self.invariances)
         return base, settings
 
     def _fit(
@@ -395,7 +307,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         whole, n_samples = source, len(y)
         partly = PartlyLabeled.of(source, y, settings, weights)
         if partly is not None:
-            check_search(self._is_quick, base, self.invariances)
+            check_search(base, self.invariances)
             source, y = partly.own
         given = y
         source, y, weights, kept = counted_rows(source, y, weights)
@@ -411,8 +323,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             # Which metric, and which copies, the search will tell.
             check_room(whole.X, d, len(classes), in_metric=False)
         searched = searched_samples(source, y, settings, n_rows, self.random_state, most)
+        check_distinct(searched.X)
         searched = self._counted(searched, weights, base.class_weight)
-        plan = self._plan_of_splits(len(searched.y))
+        plan = n_splits_for(len(searched.y)), HELD_OUT
         if self.cv is None or kept is None:
             splits = drawn_splits(self, searched.X, searched.y, *plan)
         else:  # they speak of all samples, those of no weight among them
@@ -420,18 +333,17 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             splits = checked_splits(without(splits, kept, len(given)), len(y))
         n_voters = self._n_voters(settings, most * n_samples)
         with logged(self.verbose):
-            shown = self._shown((*source.shape, len(classes)), splits)
-            tried = self._tried_copies(base, searched, splits, shown)
+            tried = self._tried_copies(base, searched, splits)
             if tried is not None:
                 base = clone(base).set_params(invariances=tried.best)
-            choice = self._chosen(base, searched, splits, n_voters, len(classes), shown)
+            choice = quick_choice(self, base, searched, splits, n_voters)
             graph = None
             if partly is not None:
-                choice, graph = self._smoothed(partly, choice, searched, splits, n_voters, shown)
+                choice, graph = self._smoothed(partly, choice, searched, splits, n_voters)
             n_points = len(choice.table.points)
             LOGGER.info("%d grid points on %d splits: %s", n_points, choice.n_splits, choice.told())
             with in_search():
-                best = refit(with_params(clone(choice.base), choice.table.points[choice.index]))
+                best = refit(clone(choice.base).set_params(**choice.table.points[choice.index]))
                 others = voters(choice.base, choice.table, choice.others, refit)
         told = _fitted([best, *others], choice) | _copied(best, tried) | _tried_graph(graph)
         for name, value in told.items():
@@ -445,16 +357,11 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
             return searched
         if searched.places is not None:
             weights = None if weights is None else weights[searched.places]
-            if not self._is_quick:
-                rule = "count every sample once where the search is on a subsample"
-                cure = 'Raise `n_subsample`, or take search="quick".'
-                got = "weights of samples or classes"
-                raise rule_error("sample_weight", rule, got, cure)
         judges = self.class_weight if self.scoring is None else None
         return replace(searched, counted=Counted.of(searched.y, weights, class_weight, judges))
 
     def _tried_copies(
-        self, base: NSSE, searched: Searched, splits: Sequence[Any], shown: bool | None
+        self, base: NSSE, searched: Searched, splits: Sequence[Any]
     ) -> InvarianceChoice | None:
         """Which of several sets of invariances to take, by exact fits to the samples of the search."""
         if self.invariances is None:
@@ -465,7 +372,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         said = any(value is not None for value in (self.cv, self.n_repeats, self.validation_fraction))
         if not said:
             splits = enough_splits(searched.X, searched.y, self.random_state)
-        with progress_bar(len(splits), "splits", shown) as advance:
+        with progress_bar(len(splits), "splits", self.progress) as advance:
             return choose_invariances(
                 plain,
                 searched.X,
@@ -484,12 +391,12 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         searched: Searched,
         splits: Sequence[Any],
         n_voters: int,
-        shown: bool | None,
     ) -> tuple[Choice, GraphChoice]:
         """The choice once more, with the samples that have no label."""
         if self.n_voters is None:
             n_voters = min(n_voters, GRAPH_VOTERS)
-        with progress_bar(min(len(splits), GRAPH_SPLITS), "splits with all samples", shown) as advance:
+        n_splits = min(len(splits), GRAPH_SPLITS)
+        with progress_bar(n_splits, "splits with all samples", self.progress) as advance:
             return choose_smoothness(
                 partly,
                 choice,
@@ -582,27 +489,7 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         return vote_probabilities(self.voters_, self.classes_, X)
 
     def estimate_memory(self, n_samples: int, n_features: int, n_classes: int = 10) -> int:
-        """Bytes that `fit` will need at its peak, all workers together.
-
-        Parameters
-        ----------
-        n_samples, n_features : int
-            Shape of the training samples.
-        n_classes : int, default=10
-            Number of classes: dimensions follow it, in the default grid too.
-
-        Returns
-        -------
-        int
-            Bytes, beside what Python and its libraries take.
-        """
-        return self._forecast(n_samples, n_features, n_classes).bytes
-
-    def estimate_seconds(self, n_samples: int, n_features: int, n_classes: int = 10) -> float:
-        """Seconds that `fit` will take on this machine, about.
-
-        Decompositions, products and fits are counted, and timed by a small eigenproblem solved on the
-        spot, which takes some milliseconds.
+        """Bytes that `fit` will need at its peak.
 
         Parameters
         ----------
@@ -613,13 +500,9 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
 
         Returns
         -------
-        float
-            Seconds, within a factor of two or three.
+        int
+            Bytes, beside what Python and its libraries take.
         """
-        return self._forecast(n_samples, n_features, n_classes).work.units * costs.seconds_per_unit()
-
-    def _forecast(self, n_samples: int, n_features: int, n_classes: int, cv: Any = None) -> Forecast:
-        """What is known beforehand; ``cv`` are the splits, once they are drawn."""
         base, settings = self._checked()
         sets = [base.invariances] if self.invariances is None else list(self.invariances)
         per_sample = [1 + n_copies_of(invariances, n_features) for invariances in sets]
@@ -628,79 +511,25 @@ class NSSECV(MetaEstimatorMixin, EmbeddingClassifier):
         n_rows = n_samples
         if settings.centers is not None and not settings.centers.is_exact_for(most * n_samples):
             n_rows = min(n_samples, max(2, self.n_subsample // most))
-        n_repeats, fraction = self._plan_of_splits(n_rows)
-        n_repeats = n_repeats if self.n_repeats is None else self.n_repeats
-        fraction = fraction if self.validation_fraction is None else self.validation_fraction
-        n_splits, n_train = split_plan(self.cv if cv is None else cv, n_rows, (n_repeats, fraction))
-        return Forecast(
+        n_repeats = n_splits_for(n_rows) if self.n_repeats is None else self.n_repeats
+        fraction = HELD_OUT if self.validation_fraction is None else self.validation_fraction
+        n_splits, n_train = split_plan(self.cv, n_rows, (n_repeats, fraction))
+        return SearchMemory(
             base,
             settings,
-            self._tried(base, most * n_samples, n_classes),
+            quick_grid(base, self.keep, most * n_samples / n_classes),
             (n_samples, n_features, n_classes),
             n_rows,
             n_train,
             n_splits,
             self._n_voters(settings, most * n_samples),
-            1 if self._is_quick else min(effective_n_jobs(self.n_jobs), n_splits),
             most,
-            () if self.invariances is None else tuple(per_sample),
-        )
-
-    def _tried(self, base: NSSE, n_samples: int, n_classes: int) -> QuickGrid | list[dict[str, Any]]:
-        if self._is_quick:
-            return quick_grid(base, self.keep, n_samples / n_classes)
-        grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
-        if self.search == "sequential":
-            return sequential_points(grid, self.n_rounds)
-        return list(ParameterGrid(grid))
-
-    @property
-    def _is_quick(self) -> bool:
-        return self.param_grid is None if self.search is None else self.search == "quick"
-
-    def _plan_of_splits(self, n_samples: int) -> tuple[int, float]:
-        """How many random splits, and the share held out, where the user leaves it to us."""
-        return (n_splits_for(n_samples), HELD_OUT) if self._is_quick else (REPEATS, FRACTION)
-
-    def _chosen(
-        self,
-        base: NSSE,
-        searched: Searched,
-        splits: Sequence[Any],
-        n_voters: int,
-        n_classes: int,
-        shown: bool | None,
-    ) -> Choice:
-        if self._is_quick:
-            return quick_choice(self, base, searched, splits, n_voters, shown)
-        grid = default_param_grid(n_classes) if self.param_grid is None else self.param_grid
-        trial = self._trial(base, searched, list(splits), shown)
-        return full_choice(self, base, grid, trial, len(splits), n_voters)
+        ).bytes
 
     def _n_voters(self, settings: Settings, n_rows: int) -> int:
         if self.n_voters is not None:
             return check_count("n_voters", self.n_voters, cure="1 leaves labels to the best point.")
-        if settings.centers is not None:
-            return 1
-        return n_voters_for(n_rows) if self._is_quick else VOTERS
-
-    def _shown(self, shape: tuple[int, int, int], splits: Sequence[Any]) -> bool | None:
-        """Whether to show a bar; the time is asked for only where someone would see it."""
-        if self.progress is not None or not watched():
-            return self.progress
-        work = self._forecast(*shape, splits).work
-        return None if work.units * costs.seconds_per_unit() >= SHOWN_FROM else False
-
-    def _trial(
-        self, base: NSSE, searched: Searched, splits: list[tuple[Any, Any]], shown: bool | None
-    ) -> Trial:
-        score = label_scorer(self.scoring)
-        X, y = searched.X, searched.y
-        check_distinct(X)
-        D2 = squared_distances(X)
-        whole, places, counted = searched.whole, searched.places, searched.counted
-        cut = [Split(X, y, D2, *parts, whole, places, counted) for parts in splits]
-        return Trial(base, cut, score, settled=searched.settled, n_jobs=self.n_jobs, progress=shown)
+        return 1 if settings.centers is not None else n_voters_for(n_rows)
 
 
 def _checked_estimator(estimator: Any) -> NSSE:
@@ -711,7 +540,7 @@ def _checked_estimator(estimator: Any) -> NSSE:
             "estimator",
             "be an NSSE",
             estimator,
-            "Leave it None, put NSSECV itself into a pipeline, or take scikit-learn's GridSearchCV.",
+            "Leave it None, put NSSECV itself into a pipeline, or take SequentialSearchCV.",
         )
     return estimator
 

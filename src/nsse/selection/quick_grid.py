@@ -87,11 +87,10 @@ class QuickResult:
     n_rounds: int
     interrupted: bool
 
-    def table(self, mu1: float, mean_class_size: float, n_components: int) -> Scores:
+    def table(self, mu1: float, mean_class_size: float) -> Scores:
         """The same as a table of NSSE's parameters: relevance, shrinkage, sigma, mu2 and reader.
 
-        Rows in the order of `scores`, so that ties beyond σ and μ2 go to the smaller relevance, the
-        larger shrinkage and the first reader. Points out of the race have no mean, and are never best.
+        Rows in the order of `scores`. Points out of the race have no mean, and are never best.
         """
         grid = self.grid
         mu2 = [nu * mu1 * mean_class_size for nu in grid.nus]
@@ -99,13 +98,7 @@ class QuickResult:
         values = product(grid.relevances, grid.shrinkages, grid.sigmas, mu2, grid.readers)
         points = tuple(dict(zip(names, point, strict=True)) for point in values)
         columns = self.scores.reshape(len(self.scores), -1).T
-        return Scores(
-            points,
-            columns,
-            np.array([point["sigma"] for point in points]),
-            np.array([point["mu2"] for point in points]),
-            np.full(len(points), n_components),
-        )
+        return Scores(points, columns)
 
     def voters(self, table: Scores, n_voters: int = VOTERS) -> list[int]:
         """Rows of the table that vote, the best first: of every kernel and reader its best weight.

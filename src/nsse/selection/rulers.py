@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.estimators._settings import Settings
-from nsse.estimators._within_metric import contraction
-from nsse.extensions import Contraction
 from nsse.graphs.metric import WithinScatter
 from nsse.graphs.relevance import feature_weights
 from nsse.kernels import Shifted, squared_distances
@@ -61,12 +58,6 @@ class Ruler:
         cut, cut_new = self._cuts
         return cut.shrunk(factors), cut_new.shrunk(factors)
 
-    def contraction(self, shrinkage: float) -> Contraction:
-        """What the metric does to samples."""
-        ones = np.ones(self.X.shape[1])
-        weights = ones if self.weights is None else self.weights
-        return contraction(self.scatter.axes, self.scatter.factors(shrinkage), weights)
-
 
 class Rulers:
     """What the training samples of a split measure distances with, by neighbours and relevance."""
@@ -77,24 +68,6 @@ class Rulers:
         self._X, self._codes, self._X_new, self.counts = X, codes, X_new, counts
         self._D2, self._D2_new = D2, D2_new
         self._made: dict[tuple[int | None, float], Ruler] = {}
-
-    @classmethod
-    def of_split(cls, X: Any, D2: Floats, codes: Ints, train: Ints, valid: Ints) -> Rulers:
-        """Of all samples and their squared distances, and the classes of those that train."""
-        among, to_new = D2[np.ix_(train, train)], D2[np.ix_(valid, train)]
-        return cls(X[train], codes, X[valid], among, to_new)
-
-    def contraction(self, settings: Settings) -> Contraction | None:
-        """What the metric does to samples; None where it is Euclidean."""
-        if settings.metric == "euclidean":
-            return None
-        return self.ruler(settings.n_neighbors, settings.relevance).contraction(settings.shrinkage)
-
-    def distances(self, settings: Settings) -> tuple[Floats, Floats]:
-        """Squared distances among the training samples, and from the others to them."""
-        if settings.metric == "euclidean":
-            return self._D2, self._D2_new
-        return self.ruler(settings.n_neighbors, settings.relevance).distances(settings.shrinkage)
 
     def ruler(self, n_neighbors: int | None, relevance: float) -> Ruler:
         """For metrics of so many neighbours, in which features have the weights of a relevance."""

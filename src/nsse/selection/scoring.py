@@ -12,16 +12,8 @@ from sklearn.metrics import get_scorer
 
 from nsse._errors import rule_message
 from nsse.selection.counting import as_argument
-from nsse.selection.grid import Scorer, Split
 
 CodeScorer = Callable[..., float]
-
-
-def label_scorer(scoring: Any) -> Scorer:
-    """``score(labels, split)`` for a scoring of scikit-learn's that looks at labels only."""
-    if scoring is None or scoring == "accuracy":
-        return accuracy
-    return _LabelScorer(get_scorer(scoring))
 
 
 def code_scorer(scoring: Any, classes: NDArray[Any]) -> CodeScorer | None:
@@ -36,23 +28,6 @@ def code_scorer(scoring: Any, classes: NDArray[Any]) -> CodeScorer | None:
         return _asked(scorer, classes[labels], classes, X, classes[truth], weights)
 
     return score
-
-
-def accuracy(labels: NDArray[Any], split: Split) -> float:
-    """Share of the validation samples whose label is right."""
-    right = labels == split.y[split.valid]
-    return float(np.mean(right) if split.judging is None else np.average(right, weights=split.judging))
-
-
-class _LabelScorer:
-    """A scorer of scikit-learn's, applied to labels that are known already."""
-
-    def __init__(self, scorer: Any) -> None:
-        self._scorer = scorer
-
-    def __call__(self, labels: NDArray[Any], split: Split) -> float:
-        X, y = split.X[split.valid], split.y[split.valid]
-        return _asked(self._scorer, labels, np.unique(split.y), X, y, split.judging)
 
 
 def _asked(scorer: Any, labels: Any, classes: Any, X: Any, y: Any, weights: Any = None) -> float:

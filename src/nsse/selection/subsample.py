@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from nsse.certificates.models import floating
-from nsse.estimators._centers import check_indices
 from nsse.estimators._settings import Settings
 from nsse.landmarks import ArrayRows, RowSource, stratified
 from nsse.selection.counting import ONCE, Counted
@@ -23,17 +22,15 @@ Ints = NDArray[np.intp]
 class Searched:
     """Samples and labels.
 
-    Of a subsample, ``whole`` has the class sizes of all samples, ``places`` says which of them these
-    are, and ``source`` gives others: landmarks may be any. ``counted`` says how many times they count.
+    Of a subsample, ``whole`` has the class sizes of all samples and ``places`` says which of them these
+    are. ``counted`` says how many times they count.
     """
 
     X: Any
     y: NDArray[Any]
     whole: Floats | None = None
     places: Ints | None = None
-    source: RowSource | None = None
     counted: Counted = ONCE
-    _landmarks: dict[bytes, Any] = field(default_factory=dict)
 
     @property
     def n_counted(self) -> float:
@@ -42,23 +39,6 @@ class Searched:
         codes = np.unique(self.y, return_inverse=True)[1].astype(np.intp)
         weights = self.counted.training(np.arange(len(self.y)), codes)
         return n if weights is None else n * float(weights.mean())
-
-    def settled(self, settings: Settings) -> Settings:
-        """Settings that do without the other samples: landmarks that are indices have their rows."""
-        plan = settings.centers
-        if self.places is None or plan is None or not plan.is_indices:
-            return settings
-        return replace(settings, centers=replace(plan, rows=self._rows_of(plan.how)))
-
-    def _rows_of(self, given: Any) -> Any:
-        """Rows of landmarks, in the order of their indices; read once, whoever asks."""
-        assert self.whole is not None
-        assert self.source is not None
-        key = np.asarray(given, dtype=np.int64).tobytes()
-        if key not in self._landmarks:
-            indices = check_indices(given, int(self.whole.sum()))
-            self._landmarks[key] = _floats(self.source.take(indices))
-        return self._landmarks[key]
 
 
 def searched_samples(
@@ -81,7 +61,7 @@ def searched_samples(
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
     chosen = stratified(codes.astype(np.intp), max(2, n_rows // per_sample), rng)
     rows = _floats(source.take(chosen))
-    return Searched(rows, y[chosen], sizes.astype(np.float64), chosen, source)
+    return Searched(rows, y[chosen], sizes.astype(np.float64), chosen)
 
 
 def _floats(rows: Any) -> Any:

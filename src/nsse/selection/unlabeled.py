@@ -100,16 +100,12 @@ class PartlyLabeled:
         return _dense(own), _dense(self.source.take(others))
 
 
-def check_search(is_quick: bool, base: Any, candidates: Any) -> None:
+def check_search(base: Any, candidates: Any) -> None:
     """Refuse what is not searched where some samples have no label."""
-    where = "where some samples have no label"
-    if not is_quick:
-        cure = "Leave `param_grid` None: the quick search knows what to do with them."
-        raise rule_error("search", f'be "quick" {where}', "a search by fits", cure)
     given = candidates if base.invariances is None else base.invariances
     if given is not None:
         cure = "NSSE(invariances=..., unlabeled=...) takes both."
-        raise rule_error("invariances", f"be None {where}", given, cure)
+        raise rule_error("invariances", "be None where some samples have no label", given, cure)
 
 
 @dataclass(frozen=True)
@@ -482,13 +478,7 @@ def _judged(points: list[_Point], scores: Floats, *, is_given: bool) -> GraphCho
 def _with_graph(choice: Choice, found: GraphChoice, n_voters: int) -> Choice:
     """The choice with the points tried here: of every kernel its best one votes, where it is good."""
     points = found.points
-    table = Scores(
-        points,
-        found.scores,
-        np.array([float(point["sigma"]) for point in points]),
-        np.array([float(point["mu2"]) for point in points]),
-        np.full(len(points), choice.table.n_components[choice.index]),
-    )
+    table = Scores(points, found.scores)
     means = np.round(table.means, 12)
     lines: dict[tuple[Any, ...], list[int]] = {}
     for row in range(1, len(points)):

@@ -13,18 +13,16 @@ from sklearn.exceptions import FitFailedWarning
 
 from nsse.certificates.votes import majority_margins, vote_chances, winners
 from nsse.extensions import as_columns, class_leads, knows_more
-from nsse.selection.points import with_params
 from nsse.selection.search import Scores
 
 
 def voters(base: Any, table: Scores, places: Sequence[int], refit: Callable[[Any], Any]) -> list[Any]:
-    """The models that vote beside the best one, each at the mean kernel scale of its splits."""
+    """The models that vote beside the best one."""
     fitted = []
     for place in places:
         point = table.points[place]
-        at_scale = point if "sigma" in point else point | {"sigma": float(table.sigmas[place])}
         try:
-            fitted.append(refit(with_params(clone(base), at_scale)))
+            fitted.append(refit(clone(base).set_params(**point)))
         except (ValueError, np.linalg.LinAlgError) as error:
             warnings.warn(
                 f"{point} was fitted on every split but not to all samples, and does not vote: {error}",

@@ -11,8 +11,6 @@
   ``extrapolation``: where to begin with many samples; ``recorder``: who is told.
 - ``alternating``: Algorithm 1 as printed.
 - ``closed_form``: the problem of class means for every weight, from one eigendecomposition.
-- ``sweep``, ``stack``, ``scale_curve``, ``many``: many weights, μ3 and d on the same samples, for model
-  selection.
 - ``label_kernel``, ``label_spread``: scores of samples without a label, by a map and along a graph.
 - ``eigenmap``: Laplacian eigenmaps, for the methods to compare with.
 - ``trace``: what both report; ``signs``: the one sign rule.

@@ -62,23 +62,14 @@ def factorize(kernel: HeldKernel, graph: RowGraph, mu2: float, arrays: Buffers |
     """Factor P by the policy above; ``arrays`` are written over by SK and P."""
     m = kernel.n_centers
     SK, P = arrays or (np.empty_like(kernel.K), np.empty((m, m)))
-    gram(kernel, graph, SK, out=P)
-    return factorize_gram(P, kernel, graph, mu2)
-
-
-def factorize_gram(P: Floats, kernel: HeldKernel, graph: RowGraph, mu2: float) -> Factor:
-    """The same where ``P`` holds the lower half of K'SK already; it is overwritten."""
-    P[np.diag_indices(len(P))] += mu2
+    graph.apply(kernel.K, out=SK)
+    # On and below the diagonal: what lies above is its mirror image, never read.
+    kernel.products(SK, P)
+    P[np.diag_indices(m)] += mu2
     factor = cholesky(P)
     if factor is None or factor.condition > LARGEST_CONDITION:
         return stacked_qr(kernel.K, graph, mu2)
     return factor
-
-
-def gram(kernel: HeldKernel, graph: RowGraph, SK: Floats, out: Floats) -> None:
-    """K'SK on and below the diagonal: what lies above is its mirror image, never read."""
-    graph.apply(kernel.K, out=SK)
-    kernel.products(SK, out)
 
 
 def cholesky(P: Floats) -> Factor | None:

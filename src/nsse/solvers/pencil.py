@@ -127,8 +127,7 @@ class Coordinates:
 
     ``eigenvalues`` ascend; ``slopes`` are dλ/d log σ; the first columns of ``C`` and ``Y`` = KC are
     the solution for any smaller number of components. There may be fewer than asked for: ``rank``.
-    ``moved`` is SY − MYΛ, ``following`` the next eigenvalue, infinite where there is none, ``frame``
-    what the constraint makes orthonormal (`Problem.frame`).
+    ``moved`` is SY − MYΛ, ``following`` the next eigenvalue, infinite where there is none.
     """
 
     eigenvalues: Floats
@@ -139,7 +138,6 @@ class Coordinates:
     basis: Floats
     eigensolver: str
     following: float
-    frame: Floats
 
     @property
     def rank(self) -> int:
@@ -153,11 +151,10 @@ def trusted_coordinates(
     factor: Factor,
     sigma: float,
     start: Floats | None,
-    largest_noise: float = LARGEST_NOISE,
     residual: float = RESIDUAL,
 ) -> tuple[Coordinates, Factor]:
     """Coordinates by Cholesky if their residuals are small, else by QR; with the factor used."""
-    found = coordinates(problem, kernel, factor, sigma, start, largest_noise, residual)
+    found = coordinates(problem, kernel, factor, sigma, start, residual)
     if (
         factor.method == "qr"
         or found.rank == 0
@@ -165,7 +162,7 @@ def trusted_coordinates(
     ):
         return found, factor
     factor = stacked_qr(kernel.K, problem.graph, problem.objective.mu2)
-    return coordinates(problem, kernel, factor, sigma, start, largest_noise, residual), factor
+    return coordinates(problem, kernel, factor, sigma, start, residual), factor
 
 
 def coordinates(
@@ -174,32 +171,24 @@ def coordinates(
     factor: Factor,
     sigma: float,
     start: Floats | None,
-    largest_noise: float = LARGEST_NOISE,
     residual: float = RESIDUAL,
 ) -> Coordinates:
     """Up to d leading coordinates from the kernel matrix and the factor of P."""
     wanted = problem.objective.n_components
     first = class_start(problem) if start is None else start
     pairs = leading_pairs(problem.constraint(kernel), factor, wanted, first, residual)
-    return of_pairs(problem, kernel, pairs, sigma, largest_noise)
+    return of_pairs(problem, kernel, pairs, sigma)
 
 
-def of_pairs(
-    problem: Problem,
-    kernel: HeldKernel,
-    pairs: Pairs,
-    sigma: float,
-    largest_noise: float = LARGEST_NOISE,
-) -> Coordinates:
+def of_pairs(problem: Problem, kernel: HeldKernel, pairs: Pairs, sigma: float) -> Coordinates:
     """The same from the pairs: what is more than noise, its eigenvalues and their slopes."""
     wanted = problem.objective.n_components
-    d = _rank(pairs, problem.frame(pairs.Y[:, :wanted]), kernel.K, largest_noise)
+    d = _rank(pairs, problem.frame(pairs.Y[:, :wanted]), kernel.K)
     eigenvalues, C, Y = _rayleigh_ritz(problem, pairs.C[:, :d], pairs.Y[:, :d])
     moved = problem.graph.apply(Y) - problem.constrained(Y) * eigenvalues
     slopes = _slopes(problem, kernel.K, sigma, C, moved)
     following = _quotient(problem, pairs.C[:, d : d + 1], pairs.Y[:, d : d + 1])
-    frame = problem.frame(Y)
-    return Coordinates(eigenvalues, slopes, C, Y, moved, pairs.Y, pairs.method, following, frame)
+    return Coordinates(eigenvalues, slopes, C, Y, moved, pairs.Y, pairs.method, following)
 
 
 def class_start(problem: Problem) -> Floats:
@@ -211,7 +200,7 @@ def class_start(problem: Problem) -> Floats:
     return np.hstack([indicators, guard])
 
 
-def _rank(pairs: Pairs, frame: Floats, K: Floats, largest_noise: float) -> int:
+def _rank(pairs: Pairs, frame: Floats, K: Floats) -> int:
     """How many of the coordinates with this frame, the first ones, are more than rounding noise.
 
     y = Kc carries an error of about ε‖K‖‖c‖. Where K has no d independent columns, the last
@@ -219,7 +208,7 @@ def _rank(pairs: Pairs, frame: Floats, K: Floats, largest_noise: float) -> int:
     """
     C = pairs.C[:, : frame.shape[1]]
     noise = np.finfo(float).eps * K.sum(axis=0).max() * np.linalg.norm(C, axis=0)
-    clean = noise < largest_noise * np.linalg.norm(frame, axis=0)
+    clean = noise < LARGEST_NOISE * np.linalg.norm(frame, axis=0)
     return int(np.argmin(clean)) if not clean.all() else len(clean)
 
 
