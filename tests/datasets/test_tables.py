@@ -414,7 +414,7 @@ def test_every_name_is_listed_with_its_place(tmp_path, monkeypatch):
     assert found["coil20"] is None
 
 
-# As version 0.1 wrote them into model files.
+# As they stand in model files.
 @pytest.mark.parametrize(
     ("told", "words"),
     [

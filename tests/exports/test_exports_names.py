@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -13,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 import nsse
 from hostile import TREE, changed_file, members_of, nodes_of
 from nsse.exports import names
-from nsse.exports.files import FORMAT, HEADER
+from nsse.exports.files import HEADER
 
 pytest.importorskip("skops.io", reason="model files need skops: pip install 'nsse[files]'")
 
@@ -67,8 +66,8 @@ def test_names_are_looked_up_and_not_imported(blobs, tmp_path):
         nsse.load(changed_file(fitted(blobs), change, tmp_path / "m.nsse"))
 
 
-def test_a_class_that_moves_is_found_under_its_names_of_old(blobs, tmp_path, monkeypatch):
-    # As if their module had gone: files of 0.1 and of today go on loading.
+def test_a_class_that_moves_is_found_under_its_name(blobs, tmp_path, monkeypatch):
+    # As if their module had gone.
     path = tmp_path / "m.nsse"
     nsse.save(fitted(blobs), path)
     for kind in (nsse.NSSE, names.Condition):
@@ -76,15 +75,11 @@ def test_a_class_that_moves_is_found_under_its_names_of_old(blobs, tmp_path, mon
         monkeypatch.setattr(names, kind.__name__, kind, raising=False)
     monkeypatch.setitem(sys.modules, "nsse.estimators._nsse", None)
     assert nsse.load(path).predict(blobs.X).shape == (60,)
-    old = Path(__file__).parents[1] / "models_0_1" / "nsse.nsse"
-    assert type(nsse.load(old)) is nsse.NSSE
 
 
 def test_the_tables_of_names_are_complete():
-    assert set(names.EARLIER.values()) <= set(names.WRITTEN)
     assert len(set(names.WRITTEN.values())) == len(names.WRITTEN)
     public = [kind for kind in (getattr(nsse, name) for name in nsse.__all__) if hasattr(kind, "fit")]
     assert len(public) >= 10
     for kind in public:
         assert names.WRITTEN[f"nsse.{kind.__name__}"] is kind
-    assert FORMAT > 1  # nsse 0.1 does not know these names, and says so

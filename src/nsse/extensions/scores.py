@@ -106,9 +106,6 @@ class ClassScores(ClassifierMixin, BaseEstimator):
             return np.asarray(np.eye(len(self.classes_))[codes])
         return with_largest(softmax(scores, self.temperature), codes)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({"temperature": None} | state)  # models of earlier versions lack it
-
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
         return self._scores_of(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
