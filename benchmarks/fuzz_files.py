@@ -2,8 +2,9 @@
 
     python benchmarks/fuzz_files.py [--quick] [--files N] [--seed S]
 
-changes the files of models of every kind in bytes and in structure, and has child processes load them and ask them about samples, within bounds of memory and
-time. Prints how many loaded and worked, how many were refused, and every one that did neither.
+changes the files of models of every kind in bytes and in structure, and has child processes load them
+and ask them about samples, within bounds of memory and time. Prints how many loaded and worked, how many
+were refused, and every one that did neither.
 """
 
 from __future__ import annotations

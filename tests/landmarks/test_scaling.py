@@ -497,16 +497,3 @@ def test_nothing_is_warned_about_in_an_ordinary_fit(data):
 def test_moments_start_at_zero():
     zero = Moments.zero(3, 4)
     assert all(not part.any() for part in vars(zero).values())
-
-
-def test_scoring_monitor_sees_the_model_of_every_step(data):
-    callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn 1.9")
-    X, y = data
-    monitor = callback.ScoringMonitor(scoring="accuracy")
-    model = NSSE.as_published(n_landmarks=40).set_callbacks(monitor).fit(X, y)
-    rows = [row for row in monitor.get_logs().data if "accuracy" in row]
-    assert len(rows) == len(model.trace_)  # every step but the last, and the whole fit
-    assert {row["task_name"] for row in rows} == {"subsample", "fit"}
-    (whole,) = (row for row in rows if row["task_name"] == "fit")
-    assert whole["accuracy"] == model.score(X, y)
-    assert min(row["accuracy"] for row in rows) > 0.3

@@ -348,7 +348,7 @@ def test_the_fine_grid_holds_the_scan_of_the_joint_search(on_digits):
         tol=1e-3,
         max_iter=5,
         rng=np.random.default_rng(0),
-        listener=lambda step, solution: steps.append(step),
+        on_step=steps.append,
     )
     scanned = [step.sigma for step in steps if step.stage == "scan"]
     grid = ScaleGrid.over(BOUNDS)
