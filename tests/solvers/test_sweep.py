@@ -343,12 +343,7 @@ def test_the_fine_grid_holds_the_scan_of_the_joint_search(on_digits):
     steps = []
     problem = on_digits.problem(of_weights(0, 1.0, 0.01), 2, 1.0)
     solve_joint(
-        problem,
-        BOUNDS,
-        tol=1e-3,
-        max_iter=5,
-        rng=np.random.default_rng(0),
-        on_step=steps.append,
+        problem, BOUNDS, tol=1e-3, max_iter=5, rng=np.random.default_rng(0), on_step=steps.append
     )
     scanned = [step.sigma for step in steps if step.stage == "scan"]
     grid = ScaleGrid.over(BOUNDS)
