@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "extensions": RELATE,
     "landmarks": RELATE | {"solvers", "extensions", "invariances"},
     # It knows maps and classifiers, not estimators: these offer its radii as a method.
-    "certificates": RELATE | {"extensions"},
+    "certificates": {"kernels", "extensions"},
     "estimators": SOLVE
     | {"landmarks", "certificates", "invariances", "report"},  # `plot` draws: see AT_USE
     "selection": SOLVE | {"landmarks", "certificates", "estimators", "invariances"},

@@ -272,8 +272,8 @@ def test_frames_pickles_and_functions_give_the_same(model, new_points):
         pandas.DataFrame(model.centers_, columns=names), model.classifier_.classes_[model.classifier_._y]
     )
     plain = model.certified_radius(new_points)
-    np.testing.assert_array_equal(
-        framed.certified_radius(pandas.DataFrame(new_points, columns=names)), plain
+    np.testing.assert_allclose(
+        framed.certified_radius(pandas.DataFrame(new_points, columns=names)), plain, rtol=1e-9
     )
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).certified_radius(new_points), plain)
     np.testing.assert_array_equal(certified_radius(model, new_points), plain)

@@ -114,16 +114,6 @@ def test_rescaling_changes_nothing(digits, factor, params):
     np.testing.assert_allclose(model.transform(X), other.transform(factor * X), atol=1e-7)
 
 
-def test_bits_do_not_depend_on_the_batch(fitted, digits):
-    X = digits[0][:60]
-    whole = fitted.transform(X)
-    np.testing.assert_allclose(fitted.transform(X[:1]), whole[:1], rtol=0, atol=1e-12)
-    for part in (X[:2], X[3:11], X[5:22], X[::-1]):
-        np.testing.assert_array_equal(
-            fitted.transform(part), whole[[np.flatnonzero((x == X).all(1))[0] for x in part]]
-        )
-
-
 # Odd samples
 
 

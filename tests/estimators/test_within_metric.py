@@ -21,7 +21,7 @@ from nsse import NSSE, WithinMetric
 from nsse.certificates.jacobians import steepness
 from nsse.datasets import load_dataset
 from nsse.evaluation.splits import per_class_split
-from nsse.extensions import Contraction, shorten
+from nsse.extensions import Contraction
 from nsse.graphs import ClassRows, ScatterSum, class_neighbor_graph, metric, within_scatter
 from nsse.graphs.relevance import feature_weights
 from nsse.kernels import SplitDistances, median_distance, squared_distances
@@ -425,22 +425,6 @@ def test_single_precision_stays(blobs):
     np.testing.assert_array_equal(
         model.transform(X), double.transform(X.astype(float)).astype(np.float32)
     )
-
-
-@pytest.mark.parametrize(
-    ("n_features", "r"), [(1, 1), (3, 2), (36, 36), (64, 9), (64, 64), (701, 55), (625, 300)]
-)
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_a_point_has_the_same_bits_in_any_batch(n_features, r, form):
-    rng = np.random.default_rng(0)
-    V = linalg.qr(rng.standard_normal((n_features, r)), mode="economic")[0]
-    X, weights = rng.standard_normal((400, n_features)), rng.uniform(size=r)
-    X[np.abs(X) < 0.5] = 0.0
-    Y = shorten(form(X), V, weights)
-    np.testing.assert_allclose(Y, X - X @ V @ np.diag(weights) @ V.T, atol=1e-12)
-    for rows in (slice(3, 4), slice(5, 77), slice(None, None, -1), slice(60, 190)):
-        np.testing.assert_array_equal(shorten(form(X[rows]), V, weights), Y[rows])
-    np.testing.assert_array_equal(shorten(np.asfortranarray(X), V, weights), Y)
 
 
 def test_result_does_not_depend_on_the_number_of_threads(digits):

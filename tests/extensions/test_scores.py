@@ -1,4 +1,4 @@
-"""Scores of the class means: the sums they stand for, the same bits in any batch, what is refused."""
+"""Scores of the class means: the sums they stand for, and what is refused."""
 
 from __future__ import annotations
 
@@ -63,15 +63,6 @@ def test_of_two_classes_the_sign_tells(embedded):
     lead = model.decision_function(Y)
     assert lead.shape == (len(Y),)
     np.testing.assert_array_equal(model.predict(Y), np.where(lead > 0, "cat", "ape"))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_row_has_the_same_bits_in_any_batch(embedded, dtype):
-    Y, y = embedded
-    Y = Y.astype(dtype)
-    model = ClassScores().fit(Y, y)
-    alone = np.vstack([model.decision_function(row[np.newaxis]) for row in Y])
-    np.testing.assert_array_equal(alone, model.decision_function(Y))
 
 
 def test_units_of_the_embedding_change_no_label(embedded):

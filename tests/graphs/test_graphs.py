@@ -53,6 +53,19 @@ def test_within_class_weights_equal_the_double_loop(blobs, n_neighbors, beta):
     )
 
 
+@pytest.mark.parametrize("unit", [1.0, 1000.0, 1 / 3, 0.1])
+def test_neighbours_are_taken_by_value_and_then_by_index(unit):
+    """Whole numbers: their squared distances are exact and often equal, in any unit."""
+    whole, N = np.random.default_rng(0).integers(0, 5, (90, 3)), 90
+    D2 = oracles.squared_distance_matrix(whole, whole)
+    expected = {
+        (i, j) for i in range(N) for j in sorted(set(range(N)) - {i}, key=lambda j: (D2[i, j], j))[:4]
+    }
+    everyone = np.arange(N)
+    found = nearest(squared_distances((whole + 100) * unit), everyone, everyone, 4)
+    assert set(zip(*found, strict=True)) == expected
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6),

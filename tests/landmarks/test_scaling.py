@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import warnings
 
 import numpy as np
@@ -284,18 +283,6 @@ def test_single_precision_far_from_the_origin(data):
     np.testing.assert_allclose(a.embedding_, b.embedding_, atol=1e-4)
     raw = far - far.mean(axis=0, dtype=np.float32)  # what single precision alone would make of it
     assert np.abs(raw - (near - near.mean(axis=0))).max() > 1e-5
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_point_has_the_same_bits_in_small_batches_and_after_storage(data, dtype):
-    X, y = data
-    X = X.astype(dtype)
-    model = NSSE.as_published(n_landmarks=40).fit(X, y)
-    together = model.transform(X)
-    pairs = np.vstack([model.transform(X[i : i + 2]) for i in range(0, 40, 2)])
-    np.testing.assert_array_equal(pairs, together[:40])
-    stored = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(stored.transform(X), together)
 
 
 def test_auto_is_exact_while_samples_are_few(data, monkeypatch):

@@ -267,9 +267,8 @@ class NSSE(GaussianMapClassifier):
     -----
     Exact NSSE takes O(N³) time and about 40 N² bytes, or 90 N² where an ill-conditioned problem needs a
     QR factorisation; where the machine, a control group or a limit of the process has less than 40 N²
-    left, `fit` says so in a `MemoryError` before it starts. A point embeds to the same bits in every
-    batch of two or more, and alone, where a product with a vector is faster, to the same numbers up to
-    rounding (about 1e-12). Results do not depend on the number of threads.
+    left, `fit` says so in a `MemoryError` before it starts. A point embeds to the same numbers in
+    every batch, up to rounding (about 1e-12). Results do not depend on the number of threads.
 
     What ``solver="joint"`` guarantees: the result is the best of all σ evaluated on all samples; every σ
     left out at the lower end is proven worse, but for the rest of one cell; and at the result the slope
