@@ -328,12 +328,3 @@ def test_other_models_get_an_error(blobs):
     for function in (lipschitz_bounds, lambda m: certified_radius(m, blobs.X)):
         with pytest.raises(NotFittedError):
             function(NSSE.as_published())
-
-
-def test_bad_arguments_are_named(model, new_points):
-    with pytest.raises(ValueError, match=r"`bound` must be one of 'directional'.*Got 'l1'"):
-        model.certified_radius(new_points, bound="l1")
-    with pytest.raises(ValueError, match=r"`max_iter` must be a whole number, 0 or more\. Got -1"):
-        lipschitz_bounds(model, max_iter=-1)
-    with pytest.raises(ValueError, match="3 features"):
-        model.certified_radius(new_points[:, :3])

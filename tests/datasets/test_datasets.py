@@ -416,23 +416,6 @@ def test_every_call_returns_fresh_arrays() -> None:
 # Errors, by their wording.
 
 
-def test_unknown_name() -> None:
-    names = "'digits', 'objects', 'coil20', 'orl', 'yale', 'fei', 'csie', 'mit_cbcl', 'mnist'"
-    cure = "Choose one of these names, or pass a folder"
-    with pytest.raises(ValueError, match=f"^`name` must be one of {names}. Got 'coil'. {cure}"):
-        load_dataset("coil")
-    with pytest.raises(ValueError, match=r"Got \['orl'\]"):
-        load_dataset(["orl"])  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("size", [25, (25,), (25, 0), (25, -1), (2.5, 2), (True, 2), "ab"])
-def test_size_must_be_a_pair(size: object) -> None:
-    got = re.escape(repr(size))
-    rule = r"^`size` must be None or a pair of positive whole numbers \(height, width\)\. "
-    with pytest.raises(ValueError, match=rf"{rule}Got {got}\. Pass for example"):
-        load_dataset("digits", size=size)  # type: ignore[arg-type]
-
-
 FOLDERS = {
     "coil20": ("coil-20-proc", "https://cave.cs.columbia.edu"),
     "orl": ("orl_faces", "https://cam-orl.co.uk"),

@@ -87,7 +87,6 @@ def test_what_load_dataset_gives(objects: Dataset) -> None:
     assert objects.class_names == tuple(solids())
     assert objects.X.min() == 0
     assert 0.8 < objects.X.max() <= 1
-    assert load_dataset("objects", size=None).image_shape == (64, 64)
 
 
 def test_no_two_pictures_are_the_same(objects: Dataset) -> None:

@@ -275,29 +275,6 @@ def test_classes_far_apart_keep_their_digits(make_blobs):
 # Errors
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (
-            {"n_components": 6},
-            r"`n_components` must not exceed the number of principal axes .* 5. Got 6.",
-        ),
-        ({"affinity": "one"}, r"`affinity` must be one of 'local_scaling', 'ones'. Got 'one'."),
-        ({"metric": "x"}, r"`metric` must be one of 'weighted', .* Got 'x'."),
-        ({"pca": 1.0}, r"`pca` must be 'auto', None, a whole number .* Got 1.0."),
-        ({"pca": True}, r"`pca` must be 'auto', None, a whole number .* Got True."),
-        ({"pca": "all"}, r"`pca` must be 'auto', None, a whole number .* Got 'all'."),
-        ({"pca": 6}, r"`pca` must not exceed the rank of the centred samples, 5. Got 6."),
-    ],
-)
-def test_errors_say_rule_value_and_cure(blobs, parameters, message):
-    model = LFDA(**parameters)
-    before = dict(vars(model))
-    with pytest.raises(ValueError, match=message):
-        model.fit(*blobs)
-    assert vars(model) == before
-
-
 def test_singular_scatter_without_ridge_is_an_error(make_blobs):
     X, codes = make_blobs((8, 7, 6), n_features=60)
     with pytest.raises(ValueError, match=r"`reg` must be positive where .* singular.* Got 0"):

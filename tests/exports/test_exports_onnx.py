@@ -10,7 +10,6 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
@@ -477,13 +476,6 @@ def test_steps_without_a_converter_are_refused_by_name(apart):
     pipeline = make_pipeline(Halved(), nsse.NSSE.as_published(sigma=1.0)).fit(X, codes)
     with pytest.raises(TypeError, match=r"parts that ONNX can express.*Halved"):
         nsse.to_onnx(pipeline)
-
-
-def test_wrong_arguments(fitted):
-    with pytest.raises(ValueError, match=r"`dtype` must be float32 or float64\. Got 'float16'"):
-        nsse.to_onnx(fitted, np.float16)
-    with pytest.raises(NotFittedError):
-        nsse.to_onnx(nsse.NSSE.as_published())
 
 
 def test_the_operator_sets_are_old_enough_for_old_runtimes(fitted):

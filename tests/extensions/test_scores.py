@@ -84,17 +84,6 @@ def test_the_whole_of_a_coordinate_is_what_separates_and_what_it_costs(embedded)
         assert found[k] == pytest.approx(b + eigenvalues[k] / (mu1 * 25.0))
 
 
-@pytest.mark.parametrize("scatters", [[1.0, 2.0], [1.0, np.nan, 1.0], [1.0, 0.0, 1.0], np.eye(3)])
-def test_scatters_of_another_kind_are_refused(embedded, scatters):
-    with pytest.raises(ValueError, match=r"^`scatters` must be 3 positive numbers, one for each coord"):
-        ClassScores(scatters).fit(*embedded)
-
-
-def test_sizes_of_another_kind_are_refused(embedded):
-    with pytest.raises(ValueError, match=r"^`sizes` must be 4 positive numbers, one for each class"):
-        ClassScores(sizes=[1.0, 2.0, 3.0]).fit(*embedded)
-
-
 def test_clones_are_unfitted_and_keep_their_scatters(embedded):
     t = np.array([1.0, 0.5, 0.1])
     copy = clone(ClassScores(t).fit(*embedded))

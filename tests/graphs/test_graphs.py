@@ -306,32 +306,6 @@ def test_an_empty_affinity_is_accepted():
     assert check_affinity(np.zeros((4, 4)), np.array([0, 0, 1, 1])).nnz == 0
 
 
-@pytest.mark.parametrize(
-    ("entries", "match"),
-    [
-        ({(0, 1): 1.0}, r"`affinity` must be symmetric\. Got .* Pass `W\.maximum\(W\.T\)`\."),
-        (
-            {(0, 1): -1.0, (1, 0): -1.0},
-            r"finite weights that are not negative\. Got 'weights from -1\.0 to",
-        ),
-        ({(0, 1): np.nan, (1, 0): np.nan}, r"finite weights that are not negative"),
-        ({(0, 1): np.inf, (1, 0): np.inf}, r"finite weights that are not negative"),
-        ({(1, 2): 1.0, (2, 1): 1.0}, r"join samples of the same class only\. Got '2 weights between"),
-    ],
-)
-def test_a_wrong_affinity_is_refused_and_says_why(entries, match):
-    W = np.zeros((4, 4))
-    for place, value in entries.items():
-        W[place] = value
-    with pytest.raises(ValueError, match=match):
-        check_affinity(W, np.array([0, 0, 1, 1]))
-
-
-def test_an_affinity_of_the_wrong_shape_is_refused():
-    with pytest.raises(ValueError, match=r"`affinity` must have shape \(3, 3\).* Got \(2, 2\)\."):
-        check_affinity(np.zeros((2, 2)), np.array([0, 1, 1]))
-
-
 @pytest.mark.parametrize("few_rows", [0, 1000], ids=["by class", "whole"])
 @pytest.mark.parametrize("counts", [(6, 4, 5), (160, 90, 70)])
 def test_rows_that_stand_for_several_samples_are_those_samples(counts, few_rows, monkeypatch):
