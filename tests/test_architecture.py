@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,44 @@ PRIVATE = {
     "_names": {"cli", "datasets", "report"},
     "_progress": {"cli", "evaluation", "selection"},
     "_machine": {"cli", "estimators"},
+}
+TESTS = Path(__file__).parent
+# What users import, and what tests do: these modules, and of them what they offer.
+OFFERED = {
+    "nsse",
+    "nsse.certificates",
+    "nsse.cli",
+    "nsse.cli.app",
+    "nsse.datasets",
+    "nsse.exports",
+    "nsse.invariances",
+    "nsse.plot",
+    "nsse.report",
+    "nsse.selection",
+}
+# Tests that may import more, folder by folder: oracles of core functions, and what these share.
+ORACLES = {
+    "": "conftest problems searches files machine names threads",
+    "extensions": "*",
+    "graphs": "*",
+    "kernels": "*",
+    "selection": "*",
+    "solvers": "*",
+    # literal definitions of the methods, of landmarks, of certificates
+    "estimators": "isokrr lde lfda mreg nys semi_rbf spe suplap catalogue one_method_more probabilities "
+    "spread unlabeled weights",
+    "landmarks": "chunks duplicates landmark_models",
+    "certificates": "certificates certificates_reports certificates_soundness conformal steps",
+    # numbers that a file, a graph or a page carries, beside those of Python
+    "cli": "cli one_evaluation",
+    "exports": "exports_hostile exports_onnx",
+    "report": "browser browser_layout browser_live bundle explorer notebook study_page",
+    # images and official files, byte by byte
+    "datasets": "datasets image_folder objects",
+    # leaving the package, and their tests with them
+    "benchmarks": "*",
+    "evaluation": "*",
+    "paper": "*",
 }
 OPTIONAL = {
     "PIL",
@@ -170,6 +209,60 @@ def test_the_table_allows_no_more_than_is_used():
         used[room_of(path)] |= imported_rooms(path.read_text(encoding="utf-8"), package)
     unused = {room: sorted(allowed - used[room]) for room, allowed in MAY_IMPORT.items()}
     assert not only_offenders(unused), "these rooms import none of these: take them from the table"
+
+
+def is_oracle(path: Path) -> bool:
+    """Whether the table allows a test to import internals."""
+    *folders, name = path.relative_to(TESTS).with_suffix("").parts
+    listed = ORACLES.get("/".join(folders), "").split()
+    return listed == ["*"] or name.removeprefix("test_") in listed
+
+
+def internals_in(source: str) -> set[str]:
+    """What a test imports of nsse that nsse does not offer."""
+    names = {name for name in imported_modules(ast.parse(source), ()) if name.split(".")[0] == "nsse"}
+    return {name for name in names if name not in OFFERED and not is_offered(*name.rpartition(".")[::2])}
+
+
+def is_offered(module: str, name: str) -> bool:
+    return module == "nsse.cli.app" or (module in OFFERED and name in offered_by(module))
+
+
+@cache
+def offered_by(module: str) -> list[str]:
+    """`__all__` of a module, read and not imported: some need optional packages."""
+    place = PACKAGE.joinpath(*module.split(".")[1:])
+    source = (place / "__init__.py" if place.is_dir() else place.with_suffix(".py")).read_text("utf-8")
+    found = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+    return [
+        n
+        for node in found
+        if "__all__" in ast.unparse(node.targets[0])
+        for n in ast.literal_eval(node.value)
+    ]
+
+
+def test_only_oracles_import_internals():
+    found = {
+        path.relative_to(TESTS).as_posix(): sorted(internals_in(path.read_text(encoding="utf-8")))
+        for path in sorted(TESTS.rglob("*.py"))
+        if not is_oracle(path)
+    }
+    assert not only_offenders(found), "these tests import what users do not"
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import nsse\nfrom nsse import NSSE\nimport nsse.plot", set()),
+        ("from nsse.certificates import answers\nfrom nsse.cli.app import app", set()),
+        ("from nsse.certificates import steps", {"nsse.certificates.steps"}),
+        ("def f():\n    from nsse.solvers import Trace", {"nsse.solvers.Trace"}),
+        ("import nsse._threads", {"nsse._threads"}),
+    ],
+)
+def test_the_check_of_tests_sees_what_it_should(source, found):
+    assert internals_in(source) == found
 
 
 @pytest.mark.slow

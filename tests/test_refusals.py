@@ -128,6 +128,16 @@ def fitted(blobs):
     return NSSE().fit(*blobs)
 
 
+def plot(name, *arguments):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib")
+    return getattr(nsse.plot, name)(*arguments)
+
+
+def graph_of(model, dtype):
+    pytest.importorskip("skl2onnx", reason="graphs need skl2onnx")
+    return nsse.to_onnx(model, dtype)
+
+
 X16 = np.arange(48.0).reshape(3, 16)
 # What is called with a fitted model, samples and labels; the parameter that the error names.
 CALLS = [
@@ -178,10 +188,10 @@ CALLS = [
     (lambda m, X, y: ConformalClassifier(m).fit(X, y + 1), "y"),
     (lambda m, X, y: ConformalClassifier(m).fit(X, y[:-1]), "y"),
     (lambda m, X, y: ConformalClassifier(m).fit(X, y).predict_set(X, radius=-1), "radius"),
-    (lambda m, X, y: nsse.to_onnx(m, np.float16), "dtype"),
-    (lambda m, X, y: nsse.plot.confusion(m, X, None), "y"),
-    (lambda m, X, y: nsse.plot.risk_coverage(m, X, None), "y"),
-    (lambda m, X, y: nsse.plot.embedding(m, X, np.where(y == 2, 77, y)), "y"),
+    (lambda m, X, y: graph_of(m, np.float16), "dtype"),
+    (lambda m, X, y: plot("confusion", m, X, None), "y"),
+    (lambda m, X, y: plot("risk_coverage", m, X, None), "y"),
+    (lambda m, X, y: plot("embedding", m, X, np.where(y == 2, 77, y)), "y"),
     (lambda m, X, y: load_dataset("coil"), "name"),
     *[
         (lambda m, X, y, s=s: load_dataset("digits", size=s), "size")
@@ -212,9 +222,9 @@ def test_a_bad_argument_is_named(fitted, blobs, call, name):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda m, X: nsse.plot.trace(m),
-        lambda m, X: nsse.plot.radii(m, X),
-        lambda m, X: nsse.plot.embedding(LogisticRegression().fit(X, np.arange(N) % 2)),
+        lambda m, X: plot("trace", m),
+        lambda m, X: plot("radii", m, X),
+        lambda m, X: plot("embedding", LogisticRegression().fit(X, np.arange(N) % 2)),
         lambda m, X: lipschitz_bounds(m),
         lambda m, X: SelectivePredictor(m, radius=0.1).fit(X),
         lambda m, X: nsse.certificates.certified_radius(m, X),
