@@ -19,23 +19,13 @@ def dense_parts(problem):
     return W, oracles.shifted_matrix(W, codes, mu1)
 
 
-def joint_of(problem, bounds=BOUNDS, tol=1e-9, max_iter=60, listener=None):
-    return solve_joint(
-        problem, bounds, tol=tol, max_iter=max_iter, rng=np.random.default_rng(0), listener=listener
-    )
+def joint_of(problem, bounds=BOUNDS, tol=1e-9, max_iter=60):
+    return solve_joint(problem, bounds, tol=tol, max_iter=max_iter, rng=np.random.default_rng(0))
 
 
-def alternating_of(
-    problem, bounds=BOUNDS, sigma_init=1.0, n_sigmas=25, tol=0.0, max_iter=60, listener=None
-):
+def alternating_of(problem, bounds=BOUNDS, sigma_init=1.0, n_sigmas=25, tol=0.0, max_iter=60):
     return solve_alternating(
-        problem,
-        bounds,
-        sigma_init=sigma_init,
-        n_sigmas=n_sigmas,
-        tol=tol,
-        max_iter=max_iter,
-        listener=listener,
+        problem, bounds, sigma_init=sigma_init, n_sigmas=n_sigmas, tol=tol, max_iter=max_iter
     )
 
 

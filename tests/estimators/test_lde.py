@@ -181,24 +181,6 @@ def test_few_samples_get_a_ridge_on_all_axes(make_blobs):
 # Errors
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (
-            {"n_components": 6},
-            r"`n_components` must not exceed the number of principal axes .* 5. Got 6.",
-        ),
-        ({"pca": 0}, r"`pca` must be 'auto', None, a whole number .* Got 0."),
-    ],
-)
-def test_errors_say_rule_value_and_cure(blobs, parameters, message):
-    model = LDE(**parameters)
-    before = dict(vars(model))
-    with pytest.raises(ValueError, match=message):
-        model.fit(*blobs)
-    assert vars(model) == before
-
-
 def test_singular_scatter_without_ridge_is_an_error(make_blobs):
     X, codes = make_blobs((8, 7, 6), n_features=60)
     with pytest.raises(ValueError, match=r"`reg` must be positive where .* singular.* Got 0"):

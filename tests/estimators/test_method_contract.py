@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import re
 from functools import cache
 
 import numpy as np
@@ -129,12 +128,12 @@ def test_unit_of_the_samples(known, blobs, new, model, unit):
 def test_batch_in_which_a_sample_comes(blobs, new, model, kind):
     one = fitted(model, kind(blobs.X), blobs.codes)
     whole = one.transform(kind(new))
-    alone = np.vstack([one.transform(kind(new[[i]])) for i in range(len(new))])
-    np.testing.assert_allclose(alone, whole, rtol=0, atol=1e-12 * np.abs(whole).max())
-    pairs = [one.transform(kind(new[[i, i - 1]]))[:1] for i in range(len(new))]
-    np.testing.assert_array_equal(np.vstack(pairs), whole)
-    np.testing.assert_array_equal(one.transform(kind(new[::-1])), whole[::-1])
-    np.testing.assert_array_equal(one.transform(kind(new[5:17])), whole[5:17])
+    labels = one.predict(kind(new)) if hasattr(one, "predict") else None
+    for rows in (*([i] for i in range(len(new))), slice(None, None, -1), slice(5, 17)):
+        part = one.transform(kind(new[rows]))
+        np.testing.assert_allclose(part, whole[rows], rtol=0, atol=1e-12 * np.abs(whole).max())
+        if labels is not None:
+            np.testing.assert_array_equal(one.predict(kind(new[rows])), labels[rows])
 
 
 @every_model
@@ -266,35 +265,6 @@ def test_two_classes_need_one_coordinate(make_blobs, model):
 # Errors
 
 WHOLE, POSITIVE = "a whole number, at least 1", "a positive, finite number"
-NOT_NEGATIVE = "a finite number that is not negative"
-REFUSED = {
-    "n_components": [(0, WHOLE), (1.5, WHOLE), (100_000, "not exceed")],
-    "n_neighbors": [(0, WHOLE), (2.5, WHOLE)],
-    "n_neighbors_between": [(0, WHOLE), (2.5, WHOLE)],
-    "beta": [(0, POSITIVE), (-2.0, POSITIVE)],
-    "sigma": [(0, POSITIVE), (float("nan"), POSITIVE)],
-    "reg": [(-1, NOT_NEGATIVE), (float("nan"), NOT_NEGATIVE)],
-    "length_unit": [("mean", "one of 'median'"), (-1, POSITIVE), (0, POSITIVE)],
-    "classifier": [(3, "a scikit-learn classifier")],
-}
-
-
-def refused(model):
-    """What the parameters of a model must not be, each with the rule that says so."""
-    names = REFUSED.keys() & model.get_params(deep=False).keys()
-    return [(name, value, rule) for name in sorted(names) for value, rule in REFUSED[name]]
-
-
-@pytest.mark.parametrize("model", DEFAULTS, ids=str)
-def test_errors_say_rule_and_value_and_leave_no_trace(known, blobs, model):
-    for start in (model, known(model)):
-        for name, value, rule in refused(model):
-            one = copy.copy(start).set_params(**{name: value})
-            before = dict(vars(one))
-            said = rf"`{name}` must (be )?{re.escape(rule)}.* Got {re.escape(repr(value))}"
-            with pytest.raises(ValueError, match=said):
-                one.fit(*blobs)
-            assert vars(one) == before
 
 
 @pytest.mark.parametrize("model", EMBEDDINGS, ids=str)

@@ -159,20 +159,3 @@ def test_samples_without_a_label_help():
     carried = MReg(**settings, gamma_I=10.0, unlabeled=-1).fit(X, y).score(X, codes)
     assert carried > 0.97
     assert carried > alone + 0.05
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"gamma_A": 0}, r"`gamma_A` must be a positive, finite number\. Got 0\."),
-        ({"gamma_I": -1}, r"`gamma_I` must be a finite number that is not negative\. Got -1\."),
-        ({"sigma": "median"}, r"`sigma` must be a positive, finite number\. Got 'median'\."),
-        ({"normalized": "yes"}, r"`normalized` must be True or False\. Got 'yes'\."),
-        ({"classifier": LogisticRegression}, r"`classifier` must be .*Leave it None for the largest"),
-    ],
-)
-def test_errors_say_rule_value_and_cure(blobs, parameters, message):
-    model = MReg(**parameters)
-    with pytest.raises(ValueError, match=message):
-        model.fit(*blobs)
-    assert not [name for name in vars(model) if name.endswith("_")]

@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import cross_val_score
@@ -105,7 +104,7 @@ def test_dask_arrays_have_the_same_copies(digits):
 @pytest.mark.slow
 def test_not_all_copies_are_made_at_once(digits, monkeypatch):
     X, y, _ = digits
-    many, labels = np.tile(X, (100, 1)).astype(np.float32), np.tile(y, 100)
+    many, labels = np.tile(X, (30, 1)).astype(np.float32), np.tile(y, 30)
     made = []
 
     class Watched(Enlarged):
@@ -116,7 +115,7 @@ def test_not_all_copies_are_made_at_once(digits, monkeypatch):
 
     monkeypatch.setattr("nsse.landmarks.copied.Enlarged", Watched)
     NSSE(invariances=Images((8, 8), rotate=None), n_landmarks=20).fit(many, labels)
-    assert sum(made) > 30_000
+    assert sum(made) > 10_000
     assert max(made) <= 4096 + 10  # a subsample has some of every class
 
 
@@ -167,29 +166,3 @@ def test_copies_count_in_the_memory_that_is_announced():
         assert copied.estimate_memory(500, 64) == plain.estimate_memory(7000, 64)
     own = NSSE(invariances=lambda X: [X / X])
     assert own.estimate_memory(500, 64) == NSSE().estimate_memory(1000, 64)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"invariances": 3}, "`invariances` must be None or give copies"),
-        ({"invariances": Images((8, 8), shift=9)}, "`shift` must be None or whole numbers"),
-        ({"invariances": Images((7, 8))}, "`shape` must have as many values as a sample has features"),
-        ({"invariances": VIEWS, "affinity": np.eye(60)}, "`affinity` must be no matrix"),
-        ({"invariances": VIEWS, "landmarks": [1, 2, 3]}, "`landmarks` must be no indices"),
-        ({"invariances": lambda X: [X[:1]]}, "`invariances` must give arrays of the shape"),
-    ],
-)
-def test_what_cannot_be_is_refused(digits, params, message):
-    X, y, _ = digits
-    model = NSSE(**params)
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, y)
-    assert not hasattr(model, "coef_")
-
-
-@pytest.mark.parametrize("params", [{}, {"n_landmarks": 20}])
-def test_sparse_samples_are_refused(digits, params):
-    X, y, _ = digits
-    with pytest.raises(ValueError, match="`invariances` must be None for sparse samples"):
-        NSSE(invariances=VIEWS, **params).fit(sparse.csr_array(X), y)

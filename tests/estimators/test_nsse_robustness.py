@@ -144,54 +144,6 @@ def test_random_state_does_not_matter_to_few_samples(fitted, digits):
 # -------------------------------------------------------------------------------------- batches
 
 
-def frame(X):
-    return pytest.importorskip("pandas").DataFrame(X)  # column-major inside
-
-
-FORMS = {
-    "float64": np.asarray,
-    "float32": np.float32,
-    "column-major": np.asfortranarray,
-    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
-    "data frame": frame,
-    "csr": sparse.csr_array,
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("centres", ["alike", "dense", "csr"])
-def test_a_point_has_the_same_bits_in_any_batch(form, centres):
-    rng = np.random.default_rng(0)
-    X, y = blobs(130, n_features=17)
-    model = NSSE.as_published().fit(
-        {"alike": form, "dense": np.asarray, "csr": sparse.csr_array}[centres](X), y
-    )
-    new = rng.normal(size=(301, 17))
-    whole = np.asarray(model.transform(form(new)))
-    alone = np.vstack([np.asarray(model.transform(form(new[[i]]))) for i in range(40)])
-    digits = 1e-6 if whole.dtype == np.float32 else 1e-12
-    np.testing.assert_allclose(alone, whole[:40], rtol=digits, atol=digits)
-    for size in (2, 3, 7, 15, 16, 17, 31, 33, 64, 100, 300):
-        chosen = rng.permutation(301)[:size]
-        np.testing.assert_array_equal(np.asarray(model.transform(form(new[chosen]))), whole[chosen])
-
-
-def test_a_point_has_the_same_bits_across_blocks(monkeypatch):
-    # As if there were so many centres and points that several blocks and threads are needed.
-    from nsse import _threads
-    from nsse.extensions import blocks
-
-    X, y = blobs(90)
-    model = NSSE.as_published().fit(X, y)
-    new = np.random.default_rng(0).normal(size=(203, 12))
-    whole = model.transform(new)
-    monkeypatch.setattr(blocks, "BLOCK_VALUES", 90 * 32)
-    monkeypatch.setattr(_threads, "WORTH_A_THREAD", 1)
-    with threadpool_limits(2, user_api="blas"):
-        np.testing.assert_array_equal(model.transform(new), whole)
-
-
 # ---------------------------------------------------------------------------------- awkward data
 
 

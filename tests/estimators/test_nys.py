@@ -178,28 +178,3 @@ def test_pieces_of_a_graph_are_reported(make_blobs):
     data = make_blobs((9, 8, 7), spread=50.0)
     with pytest.warns(DegenerateEmbeddingWarning, match=r"eigenvalues 1 and 2 .* Raise `n_neighbors`"):
         NYS(1, n_neighbors=4).fit(*data)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        (
-            {"n_neighbors": "adaptive"},
-            r"`n_neighbors` must be a whole number, at least 1. Got 'adaptive'.",
-        ),
-        (
-            {"n_components": 60},
-            r"`n_components` must be smaller than the number of training samples, 60",
-        ),
-        ({"n_components": 61}, r"`n_components` must not exceed the number of training samples, 60"),
-        (
-            {"n_components": 40, "sigma": 100.0},
-            r"`n_components` must not exceed the number of coordinates that the kernel has, \d+. Got 40",
-        ),
-    ],
-)
-def test_errors_say_rule_value_and_cure(blobs, parameters, message):
-    model = NYS(**parameters)
-    with pytest.raises(ValueError, match=message):
-        model.fit(*blobs)
-    assert not hasattr(model, "classes_")

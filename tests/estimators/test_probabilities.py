@@ -1,7 +1,5 @@
 """Decision functions and probabilities: the label is the largest, for every classifier, anywhere."""
 
-import pickle
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -181,17 +179,6 @@ def test_the_temperature_is_near_the_best_of_new_samples(options):
     found = log_loss(y[300:], model.predict_proba(X[300:]))
     assert found < 1.05 * best
     assert found < log_loss(y[300:], softmax(scores, 1.0)) / 2
-
-
-def test_probabilities_survive_a_pickle_and_an_older_state():
-    X, y = samples(3)
-    model = NSSE().fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    state = model.classifier_.__getstate__()
-    older = type(model.classifier_).__new__(type(model.classifier_))
-    older.__setstate__({name: value for name, value in state.items() if name != "temperature"})
-    assert set(np.unique(older.predict_proba(model.embedding_))) == {0.0, 1.0}
 
 
 def test_copies_are_left_out_with_their_sample():

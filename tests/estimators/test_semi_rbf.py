@@ -71,17 +71,3 @@ def test_labels_are_given_in_any_order_of_the_samples():
     moved = SemiRBF(unlabeled=-1).fit(X[order], few[order])
     np.testing.assert_array_equal(moved.transduction_, model.transduction_[order])
     assert np.mean(model.transduction_ == y) > 0.7  # a third by chance
-
-
-@pytest.mark.parametrize(
-    ("params", "rule"),
-    [
-        ({"n_rounds": 0}, "`n_rounds` must be a whole number"),
-        ({"ridge": -1.0}, "`ridge` must be a finite number"),
-        ({"unlabeled": [1]}, "`unlabeled` must be None or the value"),
-    ],
-)
-def test_what_is_refused(params, rule):
-    X, y, _ = partly()
-    with pytest.raises(ValueError, match=rule):
-        SemiRBF(**params).fit(X, y)

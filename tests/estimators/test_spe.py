@@ -134,22 +134,3 @@ def test_sparse_and_dense_solvers_agree(digits, monkeypatch):
 def test_pieces_of_a_graph_are_reported(make_blobs):
     with pytest.warns(DegenerateEmbeddingWarning, match=r"eigenvalues 1 and 2 .* Raise `n_neighbors`"):
         SPE(1, n_neighbors=4).fit(*make_blobs((9, 8, 7), spread=50.0))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"alpha": 0}, r"`alpha` must be a positive, finite number. Got 0."),
-        ({"alpha": 1.0}, r"`alpha` must be smaller than 1. Got 1.0. From 1 on every code vanishes"),
-        ({"beta": 1e-6}, r"`beta` must be large enough for every sample .* Got 1e-06. Raise it"),
-        (
-            {"n_components": 60},
-            r"`n_components` must be smaller than the number of training samples, 60",
-        ),
-    ],
-)
-def test_errors_say_rule_value_and_cure(blobs, parameters, message):
-    model = SPE(**parameters)
-    with pytest.raises(ValueError, match=message):
-        model.fit(*blobs)
-    assert not hasattr(model, "classes_")

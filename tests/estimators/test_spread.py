@@ -145,32 +145,8 @@ def test_words_are_labels_too():
     np.testing.assert_array_equal(model.transduction_, names[numbers.transduction_])
 
 
-@pytest.mark.parametrize(
-    ("params", "rule"),
-    [
-        ({"spread": 0.0}, "`spread` must be a positive, finite number"),
-        ({"spread": 1.0, "mu4": 2.0}, "`mu4` must be None where there is `spread`"),
-    ],
-)
-def test_what_has_no_meaning(params, rule):
-    X, _, few = partly()
-    model = NSSE(unlabeled=-1, **params)
-    with pytest.raises(ValueError, match=rule):
-        model.fit(X, few)
-    assert not hasattr(model, "coef_")
-
-
 def test_the_graph_is_counted_in_the_memory():
     """All rows once more as they are measured, at least."""
     alone = NSSE(n_landmarks=2000).estimate_memory(60_000, 784)
     model = NSSE(n_landmarks=2000, unlabeled=-1, spread=1.0)
     assert alone + 4 * 60_000 * 784 <= model.estimate_memory(60_000, 784) < 3 * 2**30
-
-
-@pytest.mark.parametrize(
-    ("few", "rule"),
-    [(np.full(68, -1), "`y` must have labels"), (np.arange(68) % 2 - 1, "at least 2 classes")],
-)
-def test_too_few_labels(few, rule):
-    with pytest.raises(ValueError, match=rule):
-        NSSE(unlabeled=-1, spread=1.0).fit(partly()[0], few)

@@ -303,18 +303,6 @@ def test_radii_hold():
 # What is refused
 
 
-def test_all_samples_without_a_label():
-    X, _, _ = partly()
-    with pytest.raises(ValueError, match=r"`y` must have labels. Got '-1 in all 38 rows"):
-        NSSE(unlabeled=-1).fit(X, np.full(len(X), -1))
-
-
-def test_labels_of_one_class():
-    X, _, few = partly()
-    with pytest.raises(ValueError, match=r"at least 2 classes. Got '1 class"):
-        NSSE(unlabeled=-1).fit(X, np.where(few == 0, 0, -1))
-
-
 def test_a_marker_that_no_row_has_marks_nothing_but_must_be_of_the_kind():
     X, y, _ = partly()
     np.testing.assert_array_equal(NSSE(unlabeled=99).fit(X, y).transduction_, y)
@@ -329,39 +317,6 @@ def test_a_class_without_any_label_does_not_exist():
     model = NSSE(unlabeled=-1).fit(X, np.where(few == 2, -1, few))
     np.testing.assert_array_equal(model.classes_, [0, 1])
     assert set(model.transduction_) <= {0, 1}
-
-
-@pytest.mark.parametrize("marker", [float("nan"), [1, 2], object()])
-def test_a_marker_that_no_label_can_be(marker):
-    X, y, _ = partly()
-    with pytest.raises(ValueError, match="`unlabeled` must be None or the value"):
-        NSSE(unlabeled=marker).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("params", "rule"),
-    [
-        ({"mu4": -1.0}, "`mu4` must be a finite number that is not negative"),
-        ({"normalization": "samples"}, '`normalization` must be "classes" where some samples have'),
-        ({"affinity": np.eye(38)}, "`affinity` must be no matrix where some samples have no label"),
-        ({"n_landmarks": 12, "sigma": None}, "`sigma` must be given where there are landmarks and"),
-    ],
-)
-def test_what_has_no_meaning(params, rule):
-    X, _, few = partly()
-    model = NSSE(unlabeled=-1, **params)
-    with pytest.raises(ValueError, match=rule):
-        model.fit(X, few)
-    assert not hasattr(model, "coef_")
-
-
-def test_weights_of_samples_are_refused_where_some_have_no_label():
-    X, y, few = partly()
-    with pytest.raises(
-        ValueError, match="`sample_weight` must be None where some samples have no label"
-    ):
-        NSSE(unlabeled=-1).fit(X, few, sample_weight=np.ones(len(X)))
-    NSSE(unlabeled=-1).fit(X, y, sample_weight=np.ones(len(X)))
 
 
 def test_the_graph_is_counted_in_the_memory():

@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.neighbors import KNeighborsClassifier
 
 from nsse import NSSE, NSSECV
 from nsse.graphs import gaussian_affinity
@@ -140,36 +139,6 @@ def test_weights_between_whole_ones_lie_between():
     ]
     for model in models:
         np.testing.assert_allclose(model.transform(X), models[1].transform(X), atol=1e-3)
-
-
-REFUSED = {
-    "too few": (np.ones(3), "have one number for each of the 40 samples"),
-    "negative": (-np.ones(40), "be finite, not negative and not all zero"),
-    "NaN": (np.full(40, np.nan), "be finite, not negative and not all zero"),
-    "words": (["a"] * 40, "be numbers"),
-}
-
-
-@pytest.mark.parametrize(("weights", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_weights_that_are_none_are_refused(weights, message):
-    X, y, _ = counted()
-    with pytest.raises(ValueError, match=message):
-        NSSE().fit(X, y, sample_weight=weights)
-
-
-def test_other_refusals():
-    X, y, w = counted()
-    with pytest.raises(ValueError, match=r"`class_weight` must name labels of the training samples"):
-        NSSE(class_weight={7: 2.0}).fit(X, y)
-    for weight in ("even", 3):
-        with pytest.raises(ValueError, match=r'`class_weight` must be None, "balanced" or a dict'):
-            NSSE(class_weight=weight).fit(X, y)
-    with pytest.raises(ValueError, match=r"`class_weight\[0\]` must be a positive, finite number"):
-        NSSE(class_weight={0: 0.0}).fit(X, y)
-    with pytest.raises(ValueError, match="take `sample_weight` in its `fit`"):
-        NSSE(classifier=KNeighborsClassifier(3)).fit(X, y, sample_weight=w)
-    with pytest.raises(ValueError, match="at least 2 classes"):
-        NSSE().fit(X, y, sample_weight=(y == 0).astype(float))
 
 
 # The parts, each against the same part of repeated rows

@@ -23,9 +23,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import nsse
+from hostile import FORMAT, HEADER
 from nsse.certificates import ConformalClassifier, SelectivePredictor
 from nsse.exports import read_header
-from nsse.exports.files import FORMAT, HEADER
 
 sio = pytest.importorskip("skops.io", reason="model files need skops: pip install 'nsse[files]'")
 

@@ -22,9 +22,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import nsse
-from hostile import TREE, as_npy, changed_file, members_of, node_at, nodes_of, write_members
+from hostile import HEADER, TREE, as_npy, changed_file, members_of, node_at, nodes_of, write_members
 from nsse.exports import archive, checks, names
-from nsse.exports.files import HEADER
 
 pytest.importorskip("skops.io", reason="model files need skops: pip install 'nsse[files]'")
 

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse
+from hostile import HEADER
 from nsse.exports import read_header
-from nsse.exports.files import HEADER
 
 pytest.importorskip("skops.io", reason="model files need skops: pip install 'nsse[files]'")
 

@@ -10,16 +10,7 @@ import pytest
 from scipy import ndimage
 from sklearn.base import clone
 
-from nsse.invariances import (
-    Enlarged,
-    Images,
-    Noise,
-    Signals,
-    check_invariances,
-    copy_names,
-    enlarged,
-    n_copies_of,
-)
+from nsse.invariances import Enlarged, Images, Noise, Signals, copy_names, enlarged, n_copies_of
 
 
 def pictures(shape, n=3, seed=0):
@@ -174,41 +165,3 @@ def test_names_say_what_was_done():
     assert copy_names(lambda X: [X, X], 2) == ("copy 1", "copy 2")
     assert n_copies_of(lambda X: [X, X], 3) == 2
     assert n_copies_of(None, 3) == 0
-
-
-@pytest.mark.parametrize(
-    ("made", "message"),
-    [
-        (lambda: Images((4,)), "`shape` must be height and width"),
-        (lambda: Images((4, 0)), "`shape` must be height and width"),
-        (lambda: Images("44"), "`shape` must be height and width"),
-        (lambda: Images((4, 4), shift=4), "`shift` must be None or whole numbers of pixels from 1 to 3"),
-        (lambda: Images((4, 4), shift=1.5), "`shift` must be None or whole numbers"),
-        (lambda: Images((4, 4), rotate=180), "`rotate` must be None or degrees"),
-        (lambda: Images((4, 4), scale=0.9), "`scale` must be None or ratios above 1"),
-        (lambda: Images((4, 4), mirror="yes"), "`mirror` must be True or False"),
-        (lambda: Images((4, 4), brightness=1.0), "`brightness` must be None or shares"),
-        (lambda: Images((4, 4), rotate=True), "`rotate` must be None or degrees"),
-        (lambda: Images((5, 4)), "`shape` must have as many values as a sample"),
-        (lambda: Signals(shift=16), "`shift` must leave something"),
-        (lambda: Signals(shift=None), "`shift` must be whole numbers"),
-        (lambda: Signals(channels=0), "`channels` must be a whole number"),
-        (lambda: Noise(-1.0), "`scale` must be a positive number"),
-        (lambda: Noise("much"), "`scale` must be a positive number"),
-        (lambda: Noise(np.ones(3)), "`scale` must be one number or one for each of the 16"),
-        (lambda: Noise(1.0, copies=0), "`copies` must be a whole number"),
-        (lambda: lambda X: [X[:, 1:]], "`invariances` must give arrays of the shape"),
-        (lambda: lambda X: [], "`invariances` must give arrays of the shape"),
-        (lambda: lambda X: [X / 0.0], "`invariances` must give finite numbers"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:divide by zero")
-def test_what_is_wrong_is_said(made, message):
-    with pytest.raises(ValueError, match=message):
-        enlarged(made(), pictures((4, 4)))
-
-
-@pytest.mark.parametrize("value", [3, "shift", Images, Images((4, 4), shift=None, rotate=None)])
-def test_what_gives_no_copies_is_refused(value):
-    with pytest.raises(ValueError, match="`invariances` must"):
-        check_invariances(value)

@@ -11,14 +11,12 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import rbf_kernel
 
 import oracles
-from nsse._threads import one_blas_thread
 from nsse.kernels import (
     Shifted,
     distances,
     gaussian,
     gaussian_log_derivative,
     median_distance,
-    row_products,
     squared_distances,
 )
 
@@ -187,20 +185,3 @@ def test_kernel_keeps_its_arguments(blobs):
     gaussian_log_derivative(K, D2, 1.0)
     np.testing.assert_array_equal(D2, before)
     np.testing.assert_array_equal(K, kept)
-
-
-@pytest.mark.parametrize("layout", ["C", "F"])
-@pytest.mark.parametrize(
-    ("n_terms", "n_columns"), [(1, 1), (17, 130), (400, 90), (785, 90), (785, 300), (785, 705)]
-)
-def test_rows_of_a_product_have_the_same_bits_in_any_batch(n_terms, n_columns, layout):
-    # Either side of the size from which BLAS may take another way.
-    rng = np.random.default_rng(0)
-    A = np.array(rng.standard_normal((600, n_terms)), order=layout)
-    B = np.array(rng.standard_normal((n_terms, n_columns)), order=layout)
-    with one_blas_thread():
-        whole = row_products(A, B)
-        np.testing.assert_allclose(whole, A @ B, rtol=1e-10, atol=1e-10)
-        for size in (1, 7, 8, 9, 24, 100, 599):
-            chosen = rng.permutation(600)[:size]
-            np.testing.assert_array_equal(row_products(A[chosen], B), whole[chosen])

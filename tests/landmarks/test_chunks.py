@@ -11,7 +11,6 @@ from scipy import sparse
 from conftest import blobs_of
 from nsse import NSSE
 from nsse.landmarks.moments import BLOCK_ROWS
-from nsse.landmarks.sources import regrouped
 
 N = 9000
 # Without the pull of μ1 the graph, and with it who is whose neighbour, decides alone.
@@ -121,24 +120,6 @@ def test_source_may_write_its_blocks_over_each_other(whole, dtype):
             yield place, y[start : start + 1000]
 
     assert_same(NSSE.as_published(**PARAMS).fit_blocks(blocks), model, TOLERANCE[X.dtype.type])
-
-
-@pytest.mark.parametrize("cut", CUTS)
-def test_regrouped_rows_are_the_rows_a_few_at_a_time(cut):
-    rows = np.arange(2 * N).reshape(N, 2)
-    groups = list(regrouped(parts(rows, CUTS[cut]), 700))
-    assert [len(group) for group in groups] == [700] * 12 + [600]
-    np.testing.assert_array_equal(np.concatenate(groups), rows)
-
-
-def test_regrouping_holds_no_more_than_it_must():
-    """Rows that wait are few, and do not keep the block alive of which they are the rest."""
-    blocks = (np.zeros((size, 3)) for size in (1000, 50, 999))
-    for group in regrouped(blocks, 100):
-        assert len(group) <= 100
-        assert group.base is None or len(group.base) != 1049
-    waiting = list(regrouped([np.zeros((1000, 3))], 600))[-1]
-    assert waiting.base is None
 
 
 class TestDask:

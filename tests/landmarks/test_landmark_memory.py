@@ -24,20 +24,13 @@ NSSECV(NSSE(n_landmarks=12), n_repeats=1).fit(*some)
 MODELS = {
     "many landmarks": ("NSSE.as_published(n_landmarks=3000, sigma=0.7)", (8000, 50)),
     "the choice of sigma": ("NSSE.as_published(n_landmarks=1000)", (8000, 50)),
-    "many features": ("NSSE.as_published(n_landmarks=800, sigma=0.7)", (10000, 1000)),
     "many samples": ("NSSE.as_published(9, n_landmarks=100, sigma=0.7)", (250000, 8)),
     "a complete graph": ("NSSE.as_published(n_landmarks=300, n_neighbors=None)", (12000, 20)),
-    "many components": ("NSSE.as_published(60, n_landmarks=1000)", (20000, 50)),
-    "more features than samples": ("NSSE.as_published(n_landmarks=50)", (1500, 10000)),
-    "a metric": ('NSSE.as_published(n_landmarks=800, sigma=0.7, metric="within")', (10000, 1000)),
     "a metric, exact": ('NSSE.as_published(sigma=0.7, metric="within")', (1500, 3000)),
-    "a metric, few features": ('NSSE.as_published(sigma=0.7, metric="within")', (2500, 200)),
     "by default": ("NSSE(n_landmarks=800)", (10000, 1000)),
-    "by default, all pairs joined": ("NSSE(n_landmarks=300, n_neighbors=None)", (12000, 20)),
 }
 OF_CLASSES = {
     "two": ("NSSE.as_published(n_landmarks=300)", (20000, 20), 2),
-    "two, a complete graph": ("NSSE.as_published(n_landmarks=300, n_neighbors=None)", (12000, 20), 2),
     "many": ("NSSE.as_published(n_landmarks=400, sigma=0.7)", (20000, 20), 300),
 }
 

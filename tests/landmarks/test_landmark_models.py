@@ -26,19 +26,6 @@ def fitted(request, images):
     return model, X[1::2], y[1::2]
 
 
-def test_a_point_has_the_same_bits_in_any_batch(fitted):
-    """64 features: in single precision, BLAS gives a row other bits at other places of a batch."""
-    model, X, _ = fitted
-    together = model.transform(X)
-    pairs = np.vstack([model.transform(X[i : i + 2]) for i in range(0, 50, 2)])
-    np.testing.assert_array_equal(pairs, together[:50])
-    alone = np.vstack([model.transform(row[np.newaxis]) for row in X[:50]])
-    digits = 1e-6 if together.dtype == np.float32 else 1e-12
-    np.testing.assert_allclose(alone, together[:50], rtol=digits, atol=digits)
-    order = np.random.default_rng(0).permutation(len(X))
-    np.testing.assert_array_equal(model.transform(X[order]), together[order])
-
-
 def test_embedding_is_the_map_at_the_samples_to_the_precision_of_the_fit(fitted, images):
     model, X, _ = fitted
     samples = images[0][::2].astype(X.dtype)

@@ -121,15 +121,6 @@ def check_chances(page, model, core, rows, Z):
     assert clear.mean() > 0.5
 
 
-def test_the_first_of_equal_samples_gives_its_label(browser, tmp_path):
-    rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 2, (120, 6)).astype(float), rng.integers(0, 3, 120)
-    model = NSSE.as_published(2).fit(X, y)
-    assert write_report(tmp_path / "ties.html", model, Samples(X, y)).live
-    _, codes, _ = computed_in_page(Page(browser, tmp_path / "ties.html"), X)
-    np.testing.assert_array_equal(model.classes_[codes], model.predict(X))
-
-
 def test_large_coefficients_are_large_and_stored_in_double_precision(browser, tmp_path, digits_split):
     X_train, X_test, y_train, y_test = digits_split
     kinds = {}

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 import oracles
 from nsse.kernels import gaussian
-from nsse.solvers import Objective, Problem, extrapolation, solve_fixed, solve_pencil
+from nsse.solvers import Objective, Problem, extrapolation, solve_pencil
 from nsse.solvers.descent import descend
 from problems import BOUNDS, alternating_of, dense_parts, joint_of, projector, two_points
 
@@ -218,38 +218,6 @@ def test_too_few_iterations_do_not_count_as_converged(blobs, make_problem):
         assert not outcome.converged
         assert [step.stage for step in outcome.trace.steps].count("joint") >= max_iter
         assert outcome.solution.excess == outcome.trace.column("excess").min()
-
-
-@pytest.mark.parametrize(("solve", "stop"), [(joint_of, 3), (joint_of, 12), (alternating_of, 3)])
-def test_a_listener_that_returns_true_stops_the_search_with_the_best_so_far(
-    blobs, make_problem, solve, stop
-):
-    heard = []
-
-    def listener(step, solution):
-        heard.append((step, solution))
-        return len(heard) == stop
-
-    given = {} if solve is joint_of else {"sigma_init": 0.1}
-    outcome = solve(make_problem(blobs, mu3=0.5), listener=listener, **given)
-    assert len(heard) == len(outcome.trace) == stop
-    best = min((solution for _, solution in heard), key=lambda s: s.excess)
-    assert outcome.solution is best
-    assert [step for step, _ in heard] == list(outcome.trace.steps)
-    assert outcome.converged
-
-
-def test_a_listener_cannot_stop_a_fixed_scale(blobs, make_problem):
-    outcome = solve_fixed(make_problem(blobs), 0.5, lambda step, solution: True)
-    assert len(outcome.trace) == 1
-
-
-def test_a_listener_that_returns_false_changes_nothing(blobs, make_problem):
-    problem = make_problem(blobs, mu3=0.5)
-    heard = []
-    outcome = joint_of(problem, listener=lambda step, solution: heard.append(step) or False)
-    assert outcome.solution.sigma == joint_of(problem).solution.sigma
-    assert heard == list(outcome.trace.steps)
 
 
 # The kernel scale: alternating

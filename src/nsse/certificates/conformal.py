@@ -24,7 +24,6 @@ from nsse.certificates.function_space import EPS, FunctionSpace
 from nsse.certificates.models import expansion_of, map_at
 from nsse.certificates.radii import Certificate
 from nsse.extensions import leads
-from nsse.kernels import row_products
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -107,7 +106,7 @@ def least_strangeness(model: Any, X: Any, radius: float) -> Floats:
             'Take classifier="scores" or a linear one, or radius=0.',
         )
     values, dtype = map_at(model, X)
-    scores = row_products(values, decision.weights.T) + decision.offsets
+    scores = values @ decision.weights.T + decision.offsets
     metric = space.expansion.metric
     moved = radius * (1.0 if metric is None else metric.norm) * (1.0 + 8 * EPS)
     lengths = np.sqrt(-2.0 * np.expm1(-((moved / space.sigma) ** 2))) * (1.0 + 8 * EPS)

@@ -7,7 +7,7 @@ such scores from the start. Of other classifiers nothing is proved here: they ar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,28 +15,11 @@ from numpy.typing import NDArray
 
 from nsse._compat import remembered_neighbors
 from nsse._errors import rule_error
-from nsse.extensions import ClassScores, NearestSample, squared_size
-from nsse.graphs import tie_share, tie_width
+from nsse.extensions import ClassScores, NearestSample
 
 Floats = NDArray[np.float64]
 
 EUCLIDEAN = "measure Euclidean distances"
-
-
-@dataclass(frozen=True)
-class Tie:
-    """Which squared distances count as equal, by `tie_width`: the size of the embedding and a share."""
-
-    size2: float
-    share: float
-
-    def width(self, D2: float) -> float:
-        """How far above ``D2`` others tie with it."""
-        return float(tie_width(D2, self.size2, self.share))
-
-    def share_in(self, dtype: Any) -> float:
-        """The share where distances are computed in a coarser precision."""
-        return max(self.share, tie_share(dtype))
 
 
 @dataclass(frozen=True)
@@ -59,8 +42,6 @@ class Decision:
         The k of the k nearest neighbours; 1 for all others.
     by_distance : bool
         Whether the classifier computes distances, and so rounds ‖f‖² along with its scores.
-    tie : Tie or None
-        Which scores count as equal, so that the first of them decides; None leaves it to rounding.
 
     See Also
     --------
@@ -86,7 +67,6 @@ class Decision:
     labels: Callable[[NDArray[Any]], NDArray[Any]]
     n_votes: int = 1
     by_distance: bool = False
-    tie: Tie | None = None
 
     def rounding(self, largest_norm: float, dtype: Any) -> float:
         """How wrong a computed score may be for an exact ‖f‖ ≤ `largest_norm`, given in `dtype`."""
@@ -95,9 +75,7 @@ class Decision:
         magnitude = widest * largest_norm + float(np.abs(self.offsets).max())
         if self.by_distance:
             magnitude += (largest_norm + widest) ** 2
-        # A score that ties with the largest one may decide in its place.
-        behind = 0.0 if self.tie is None else self.tie.width((largest_norm + widest / 2.0) ** 2)
-        return 2.0 * (d + 8) * eps * magnitude + behind
+        return 2.0 * (d + 8) * eps * magnitude
 
 
 def decision_of(model: Any) -> Decision:
@@ -174,8 +152,7 @@ def _known_classifiers() -> dict[type, Callable[[Any], Decision]]:
 
 def _nearest_sample(classifier: NearestSample) -> Decision:
     points, codes, _ = remembered_neighbors(classifier)
-    decision = _by_distance(points, codes, classifier, 1)
-    return replace(decision, tie=Tie(squared_size(points), tie_share(points.dtype)))
+    return _by_distance(points, codes, classifier, 1)
 
 
 def _nearest_neighbors(classifier: Any) -> Decision:

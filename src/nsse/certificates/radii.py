@@ -32,7 +32,7 @@ from nsse._threads import in_parallel
 from nsse.certificates.decisions import Decision
 from nsse.certificates.function_space import EPS, FunctionSpace
 from nsse.certificates.lipschitz import proposition_1, row_sum_bound
-from nsse.kernels import complete_squares, row_products
+from nsse.kernels import complete_squares
 
 Floats = NDArray[np.float64]
 
@@ -184,13 +184,13 @@ class _Leads:
         return np.asarray(np.partition(worst, spare, axis=1)[:, spare])
 
     def _scores(self, embedded: Floats, which: NDArray[np.intp]) -> Floats:
-        return row_products(embedded, self.decision.weights[which].T) + self.decision.offsets[which]
+        return embedded @ self.decision.weights[which].T + self.decision.offsets[which]
 
     def _norms(self, own: NDArray[np.intp], rivals: NDArray[np.intp]) -> Floats:
         """‖(w_i − w_j)'f‖, never less than it is and never zero."""
         A, B = self.images[own], self.images[rivals]
         a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-        norms = complete_squares(row_products(A, B.T), a, b)
+        norms = complete_squares(A @ B.T, a, b)
         # What the expansion may be wrong by at most, so that what is left is no less than the truth.
         norms += 8.0 * (A.shape[1] + 8) * EPS * max(a.max(), b.max()) + np.finfo(float).tiny
         return np.sqrt(norms, out=norms)

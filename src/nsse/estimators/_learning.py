@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from nsse._compat import FitTasks
 from nsse.certificates.models import floating
 from nsse.estimators._centers import check_supported, choose_centers
 from nsse.estimators._fitting import IN_SEARCH, LOGGER, logged
@@ -32,16 +31,8 @@ from nsse.estimators._settings import Settings
 from nsse.estimators._weights import fitted_reader
 from nsse.estimators._within_metric import WithinMetric, contraction_of, metric_from
 from nsse.extensions import Contraction, GaussianExpansion
-from nsse.landmarks import (
-    CenterFit,
-    RowSource,
-    Sketch,
-    equal_rows,
-    fit_centers,
-    scatter_of_source,
-    with_copies,
-)
-from nsse.solvers import SearchResult, Solution, Step, Trace
+from nsse.landmarks import CenterFit, RowSource, equal_rows, fit_centers, scatter_of_source, with_copies
+from nsse.solvers import SearchResult, Step, Trace
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -83,18 +74,16 @@ class Learned:
 
     attributes: Attributes
     verdict: Verdict
-    tasks: FitTasks
 
     def kept_by(self, model: Any) -> None:
-        """Give the model its attributes; the fit is over."""
+        """Give the model its attributes."""
         for name, value in self.attributes.items():
             setattr(model, name, value)
-        self.tasks.end()
 
 
 @dataclass(frozen=True)
 class Work:
-    """All that a fit starts from: the model with its parameters, the samples, whom to tell."""
+    """All that a fit starts from: the model with its parameters, and the samples."""
 
     model: Any
     source: Any
@@ -102,7 +91,6 @@ class Work:
     codes: Ints
     n_components: int
     settings: Settings
-    tasks: FitTasks
     metric: WithinMetric | None
     n_copies: int
     weights: Floats | None = None
@@ -114,14 +102,9 @@ class Work:
 
 
 def learn(
-    model: Any,
-    source: Any,
-    y: NDArray[Any],
-    settings: Settings,
-    given: tuple[Any, Any],
-    weights: Floats | None = None,
+    model: Any, source: Any, y: NDArray[Any], settings: Settings, weights: Floats | None = None
 ) -> Learned:
-    """Fit ``model`` to samples, and leave it alone; ``given`` are the arguments of its `fit`.
+    """Fit ``model`` to samples, and leave it alone.
 
     ``weights`` say how many times every sample counts; its copies do as it does.
     """
@@ -131,7 +114,6 @@ def learn(
     classes, codes = encode_labels(y)
     settings = settings.among(n_copies).weighted(counted(codes, weights), len(classes))
     d = check_n_components(model.n_components, len(codes), len(classes), settings.normalization)
-    tasks = FitTasks(model, *given)
     plan = settings.centers
     is_exact = plan is None or plan.is_exact_for(len(codes))
     if is_exact:
@@ -140,10 +122,10 @@ def learn(
         source = with_copies(source, settings.invariances, held=is_exact)
     with logged(model.verbose):
         metric = learned_metric(source, codes, settings, model.random_state, weights)
-        work = Work(model, source, y, codes, d, settings, tasks, metric, n_copies, weights)
+        work = Work(model, source, y, codes, d, settings, metric, n_copies, weights)
         attributes, verdict = _exact(work) if is_exact else _with_centers(work)
         tell_result(attributes, len(classes))
-    return Learned(attributes, verdict, tasks)
+    return Learned(attributes, verdict)
 
 
 def learned_metric(
@@ -176,19 +158,7 @@ def _exact(work: Work) -> tuple[Attributes, Verdict]:
     near = X if parts is None else parts[0]
     posed = pose(X, y, work.codes, work.n_components, settings, near, work.weights)
 
-    def solved(solution: Solution, temperature: float | None = None) -> Attributes:
-        coef, embedding = posed.signed(solution)
-        sigma = solution.sigma * posed.unit
-        Y = SolvedRows(embedding.astype(X.dtype), y, solution.eigenvalues, temperature, work.weights)
-        centers = X if work.n_copies else X.copy()  # copies are ours
-        return usable(work, centers, coef, sigma, posed.unit, Y, parts=parts)
-
-    def listener(step: Step, solution: Solution | None) -> bool:
-        assert solution is not None
-        enough = tell(work.model, step, posed.unit)
-        return work.tasks.step(step.stage, lambda: solved(solution)) or enough
-
-    outcome = search(posed, settings, work.model.random_state, listener)
+    outcome = search(posed, settings, work.model.random_state, partial(tell, work.model, posed.unit))
     solution = outcome.solution
     temperature = None
     if reads_scores(work.model.classifier, settings.mu1):
@@ -197,7 +167,11 @@ def _exact(work: Work) -> tuple[Attributes, Verdict]:
         first, groups = equal_rows(X[::every], work.codes[::every])
         first, groups = first * every, np.repeat(groups, every)
         temperature = exact_temperature(posed, solution.sigma, first, groups)
-    return solved(solution, temperature) | search_record(posed, outcome), Verdict.of_exact(outcome)
+    coef, embedding = posed.signed(solution)
+    Y = SolvedRows(embedding.astype(X.dtype), y, solution.eigenvalues, temperature, work.weights)
+    centers = X if work.n_copies else X.copy()  # copies are ours
+    attributes = usable(work, centers, coef, solution.sigma * posed.unit, posed.unit, Y, parts=parts)
+    return attributes | search_record(posed, outcome), Verdict.of_exact(outcome)
 
 
 def _with_centers(work: Work) -> tuple[Attributes, Verdict]:
@@ -216,17 +190,6 @@ def _with_centers(work: Work) -> tuple[Attributes, Verdict]:
         is_weighted=work.weights is not None,
     )
 
-    def sketched(sketch: Sketch) -> Attributes:
-        own = None if work.weights is None else work.weights[sketch.rows]
-        Y = SolvedRows(sketch.embedding, work.y[sketch.rows], sketch.eigenvalues, None, own)
-        return usable(work, sketch.centers, sketch.coef, sketch.scale, sketch.unit, Y, every=1)
-
-    def listener(step: Step, unit: float, sketch: Callable[[], Sketch] | None) -> bool:
-        enough = tell(model, step, unit)
-        if sketch is None:  # the last step; the model itself follows
-            return enough
-        return work.tasks.step(step.stage, lambda: sketched(sketch())) or enough
-
     fit = fit_centers(
         source,
         work.codes,
@@ -236,7 +199,7 @@ def _with_centers(work: Work) -> tuple[Attributes, Verdict]:
         center_search(settings),
         settings.length_unit,
         rng,
-        listener,
+        partial(tell, model),
         work.contraction,
         leave_out=reads_scores(model.classifier, settings.mu1),
         weights=work.weights,
@@ -256,17 +219,16 @@ def usable(
     sigma: float,
     unit: float,
     rows: SolvedRows,
-    every: int | None = None,
     parts: tuple[Any, Any] | None = None,
     all_rows: Any = None,
 ) -> Attributes:
     """Attributes of a model that can transform and predict.
 
-    The classifier knows all rows; the user knows the samples, one of ``every`` so many (None: the
-    others are their copies). ``parts`` are those of the centres in the metric, where they are known.
-    ``all_rows`` is the embedding of these and of rows without a label, where there are any.
+    The classifier knows all rows; the user knows the samples, not their copies. ``parts`` are those of
+    the centres in the metric, where they are known. ``all_rows`` is the embedding of these and of rows
+    without a label, where there are any.
     """
-    own = slice(None, None, 1 + work.n_copies if every is None else every)
+    own = slice(None, None, 1 + work.n_copies)
     sizes = np.bincount(work.codes, work.weights)
     reading = Reading.of(work.model.classifier, work.settings, rows, sizes)
     coef, embedding = coef * reading.factors, reading.scaled(rows.embedding)
@@ -318,8 +280,8 @@ def _in_units_of_x(trace: Trace, unit: float) -> Trace:
     return Trace(tuple(replace(step, sigma=step.sigma * unit) for step in trace.steps))
 
 
-def tell(model: Any, step: Step, unit: float) -> bool:
-    """Tell the log and the user's callback about a step; True if the latter wants no more."""
+def tell(model: Any, unit: float, step: Step) -> bool:
+    """Tell the log and the user's callback about a step of a search; True if the latter ends it."""
     LOGGER.debug(
         "%s %d: sigma %.4g units, objective %.6g above its floor (%.2f s)",
         step.stage,

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from nsse._compat import CallbackSupportMixin, with_callbacks
 from nsse.estimators._fitting import all_or_nothing
 from nsse.estimators._gaussian_map import GaussianMapClassifier
 from nsse.estimators._memory import (
@@ -74,7 +73,7 @@ def _reads_nearest(model: Any) -> bool:
     return named and not reads_scores(model.classifier, model.mu1)
 
 
-class NSSE(CallbackSupportMixin, GaussianMapClassifier):
+class NSSE(GaussianMapClassifier):
     """Nonlinear Supervised Smooth Embedding.
 
     Learns an embedding Y of the labelled samples X together with the Gaussian RBF map f that produces
@@ -204,9 +203,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         landmarks, which are too few for f to follow the graph by itself. Probabilities are those of a
         model to which the labels given are true. None makes f itself smooth, by `mu4`.
     callback : callable, default=None
-        ``callback(step)`` is called after every evaluation of the objective with its terms, σ and
-        seconds; returning True ends the search. With scikit-learn 1.9 or newer ``set_callbacks``
-        works as well.
+        ``callback(step)`` is called after every evaluation of the objective in the search for σ, with
+        its terms, σ and seconds; returning True ends the search. Not called where `sigma` is given.
     random_state : int, RandomState instance or None, default=0
         Draws the subsamples on which the joint solver looks for a first σ when there are 800 samples
         or more; the result depends on it within `tol` only. With landmarks it draws these and the
@@ -269,9 +267,8 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
     -----
     Exact NSSE takes O(N³) time and about 40 N² bytes, or 90 N² where an ill-conditioned problem needs a
     QR factorisation; where the machine, a control group or a limit of the process has less than 40 N²
-    left, `fit` says so in a `MemoryError` before it starts. A point embeds to the same bits in every
-    batch of two or more, and alone, where a product with a vector is faster, to the same numbers up to
-    rounding (about 1e-12). Results do not depend on the number of threads.
+    left, `fit` says so in a `MemoryError` before it starts. A point embeds to the same numbers in
+    every batch, up to rounding (about 1e-12). Results do not depend on the number of threads.
 
     What ``solver="joint"`` guarantees: the result is the best of all σ evaluated on all samples; every σ
     left out at the lower end is proven worse, but for the rest of one cell; and at the result the slope
@@ -414,7 +411,6 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         return cls(n_components, **PUBLISHED | params)
 
     @all_or_nothing
-    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the embedding, its map f and the kernel scale.
 
@@ -436,13 +432,12 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         """
         settings = check_settings(self)
         source, y = row_source(self, X, y, settings)
-        learned = learn_rows(self, source, y, settings, X, sample_weight)
+        learned = learn_rows(self, source, y, settings, sample_weight)
         warn_about(learned.verdict, settings, learned.attributes["metric_"])
         learned.kept_by(self)
         return self
 
     @all_or_nothing
-    @with_callbacks
     def fit_blocks(self, blocks: Any, sample_weight: Any = None) -> Self:
         """Learn from samples that come in blocks, from disk for instance; needs landmarks.
 
@@ -471,7 +466,7 @@ class NSSE(CallbackSupportMixin, GaussianMapClassifier):
         source = read_blocks(blocks)
         check_classification_targets(source.y)
         keep_width(self, source)
-        learned = learn_rows(self, source, source.y, settings, blocks, sample_weight)
+        learned = learn_rows(self, source, source.y, settings, sample_weight)
         warn_about(learned.verdict, settings, learned.attributes["metric_"])
         learned.kept_by(self)
         return self

@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from nsse._compat import HAS_CALLBACKS
 from nsse._errors import rule_error
 from nsse.estimators._fitting import IN_SEARCH
 from nsse.estimators._gaussian_map import measured_distances
@@ -32,7 +31,7 @@ from nsse.solvers import (
     solve_joint,
 )
 from nsse.solvers.problem import Affinity
-from nsse.solvers.recorder import Listener
+from nsse.solvers.recorder import OnStep
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -141,12 +140,12 @@ def affinity_rule(
     return lambda D2, c, members: W[members][:, members]
 
 
-def search(posed: Posed, settings: Settings, random_state: Any, listener: Listener) -> SearchResult:
+def search(posed: Posed, settings: Settings, random_state: Any, on_step: OnStep) -> SearchResult:
     """Find σ by the solver asked for, or take the one given."""
     problem = posed.problem
     if settings.sigma is not None:
-        return solve_fixed(problem, settings.sigma, listener)
-    limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "listener": listener}
+        return solve_fixed(problem, settings.sigma)
+    limits: dict[str, Any] = {"tol": settings.tol, "max_iter": settings.max_iter, "on_step": on_step}
     if settings.solver == "alternating":
         return solve_alternating(
             problem,
@@ -222,5 +221,5 @@ def warn_about(verdict: Verdict, settings: Settings, metric: WithinMetric | None
 def _warn(message: str, category: type[Warning]) -> None:
     if IN_SEARCH.get() and "`" in message:
         message += " These are parameters of `estimator`."
-    # Up to the line that called `fit`: this function, warn_about, fit and its decorators.
-    warnings.warn(message, category, stacklevel=6 if HAS_CALLBACKS else 5)
+    # Up to the line that called `fit`: this function, warn_about, fit and its decorator.
+    warnings.warn(message, category, stacklevel=5)

@@ -9,15 +9,14 @@ it is `learn`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._compat import FitTasks
 from nsse._errors import rule_error
 from nsse.certificates.models import floating
 from nsse.estimators._centers import check_supported, choose_centers
@@ -61,13 +60,12 @@ from nsse.landmarks import (
     ArrayRows,
     Centers,
     NeighborGraph,
-    Sketch,
     Smoothness,
     distinct_rows,
     fit_centers,
     with_copies,
 )
-from nsse.solvers import Problem, Solution, Step
+from nsse.solvers import Problem
 from nsse.solvers.leave_one_out import IndicatorRegression, some_of
 from nsse.solvers.problem import constant_price
 
@@ -77,21 +75,21 @@ Mask = NDArray[np.bool_]
 
 
 def learn_rows(
-    model: Any, source: Any, y: NDArray[Any], settings: Settings, given: Any, sample_weight: Any = None
+    model: Any, source: Any, y: NDArray[Any], settings: Settings, sample_weight: Any = None
 ) -> Learned:
     """Fit ``model`` to samples of which those that ``settings.unlabeled`` marks have no label."""
     labeled = labeled_rows(y, settings.unlabeled)
     if labeled.all():
         source, y, weights = weighted_rows(model, source, y, sample_weight)
-        return learn(model, source, y, settings, (given, y), weights)
+        return learn(model, source, y, settings, weights)
     check_partly(settings, sample_weight)
     if settings.spread is not None:
-        return _learn_spread(model, source, y, labeled, settings, given)
-    return _learn_partly(model, source, y, labeled, settings, given)
+        return _learn_spread(model, source, y, labeled, settings)
+    return _learn_partly(model, source, y, labeled, settings)
 
 
 def _learn_spread(
-    model: Any, source: Any, y: NDArray[Any], labeled: Mask, settings: Settings, given: Any
+    model: Any, source: Any, y: NDArray[Any], labeled: Mask, settings: Settings
 ) -> Learned:
     """Give labels to all samples along their graph, and learn from all of them.
 
@@ -105,7 +103,7 @@ def _learn_spread(
     told = classes[graph.labels(own, codes, len(classes), settings.spread)]
     del graph
     source, told, weights = weighted_rows(model, source, told, None)
-    learned = learn(model, source, told, settings, (given, y), weights)
+    learned = learn(model, source, told, settings, weights)
     changed = _transduced(learned.attributes, y, labeled)
     return replace(learned, attributes=learned.attributes | changed)
 
@@ -165,7 +163,7 @@ class _Rows:
 
 
 def _learn_partly(
-    model: Any, source: Any, y: NDArray[Any], labeled: Mask, settings: Settings, given: Any
+    model: Any, source: Any, y: NDArray[Any], labeled: Mask, settings: Settings
 ) -> Learned:
     n_copies = settings.n_copies(source.shape[1])
     every = 1 + n_copies
@@ -177,7 +175,6 @@ def _learn_partly(
         check_reader(model.classifier)
     settings = settings.among(n_copies).weighted(counted(codes, weights), len(classes))
     d = check_n_components(model.n_components, len(codes), len(classes), settings.normalization)
-    tasks = FitTasks(model, given, y)
     plan = settings.centers
     is_exact = plan is None or plan.is_exact_for(len(rows))
     if is_exact:
@@ -192,13 +189,13 @@ def _learn_partly(
         if is_exact or own_source.shape[0] <= HELD_ROWS:
             own_source = ArrayRows(own_source.X[slice(None)])
         metric = learned_metric(own_source, codes, settings, model.random_state, weights)
-        work = Work(model, own_source, own_y, codes, d, settings, tasks, metric, n_copies, weights)
+        work = Work(model, own_source, own_y, codes, d, settings, metric, n_copies, weights)
         mu4 = settings.graph_weight(counted(codes, weights) / len(classes))
         partly = _Rows(source, rows, work, mu4, GRAPH_NEIGHBORS * every)
         attributes, verdict = _exact(partly) if is_exact else _with_centers(partly)
         attributes |= _transduced(attributes, y, labeled)
         tell_result(attributes, len(classes))
-    return Learned(attributes, verdict, tasks)
+    return Learned(attributes, verdict)
 
 
 # Labelled rows that are taken out of the others at once.
@@ -251,23 +248,18 @@ def _exact(partly: _Rows) -> tuple[Attributes, Verdict]:
     parts = None if contraction is None else contraction.parts(X)
     posed = _posed(partly, X if parts is None else parts[0])
 
-    def solved(solution: Solution, temperature: float | None = None) -> Attributes:
-        coef, embedding = posed.signed(solution)
-        Y = embedding.astype(X.dtype)
-        own = SolvedRows(Y[partly.labeled], work.y, solution.eigenvalues, temperature, work.weights)
-        sigma, centers = solution.sigma * posed.unit, X if work.n_copies else X.copy()
-        return usable(work, centers, coef, sigma, posed.unit, own, parts=parts, all_rows=Y)
-
-    def listener(step: Step, solution: Solution | None) -> bool:
-        assert solution is not None
-        enough = tell(work.model, step, posed.unit)
-        return work.tasks.step(step.stage, lambda: solved(solution)) or enough
-
-    outcome = search(posed, work.settings, work.model.random_state, listener)
+    outcome = search(
+        posed, work.settings, work.model.random_state, partial(tell, work.model, posed.unit)
+    )
     solution, temperature = outcome.solution, None
     if reads_scores(work.model.classifier, work.settings.mu1):
         temperature = _temperature(posed, work, solution.sigma)
-    return solved(solution, temperature) | search_record(posed, outcome), Verdict.of_exact(outcome)
+    coef, embedding = posed.signed(solution)
+    Y = embedding.astype(X.dtype)
+    own = SolvedRows(Y[partly.labeled], work.y, solution.eigenvalues, temperature, work.weights)
+    sigma, centers = solution.sigma * posed.unit, X if work.n_copies else X.copy()
+    attributes = usable(work, centers, coef, sigma, posed.unit, own, parts=parts, all_rows=Y)
+    return attributes | search_record(posed, outcome), Verdict.of_exact(outcome)
 
 
 def _posed(partly: _Rows, near: Any) -> Posed:
@@ -339,17 +331,6 @@ def _with_centers(partly: _Rows) -> tuple[Attributes, Verdict]:
     all_codes[partly.labeled] = work.codes
     centers = choose_centers(settings.centers, source, all_codes, rng, d, work.contraction)
 
-    def sketched(sketch: Sketch) -> Attributes:
-        own = None if work.weights is None else work.weights[sketch.rows]
-        Y = SolvedRows(sketch.embedding, work.y[sketch.rows], sketch.eigenvalues, None, own)
-        return usable(work, sketch.centers, sketch.coef, sketch.scale, sketch.unit, Y, every=1)
-
-    def listener(step: Step, unit: float, sketch: Callable[[], Sketch] | None) -> bool:
-        enough = tell(model, step, unit)
-        if sketch is None:  # the last step; the model itself follows
-            return enough
-        return work.tasks.step(step.stage, lambda: sketched(sketch())) or enough
-
     fit = fit_centers(
         work.source,
         work.codes,
@@ -360,7 +341,7 @@ def _with_centers(partly: _Rows) -> tuple[Attributes, Verdict]:
         center_search(settings),
         settings.length_unit,
         rng,
-        listener,
+        partial(tell, model),
         work.contraction,
         leave_out=reads_scores(model.classifier, settings.mu1),
         weights=work.weights,

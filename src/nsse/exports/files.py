@@ -119,7 +119,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     Raises
     ------
     ValueError
-        If the file is cut short, damaged, no model file, of a newer format, larger inside than it can
+        If the file is cut short, damaged, no model file, of another format, larger inside than it can
         be, of parts that do not fit each other, or holds a type that is not trusted; the message says
         which.
     FileNotFoundError
@@ -145,12 +145,13 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str | type] = ()) ->
     """
     source, names, io_of_skops = Path(path), trusted_types(trusted), _skops()
     header = read_header(source)
-    if header.format > FORMAT:
+    if header.format != FORMAT:
+        cure = "Upgrade nsse" if header.format > FORMAT else "Fit the model again"
         raise rule_error(
             "path",
-            f"name a model file of format {FORMAT} or older",
+            f"name a model file of format {FORMAT}",
             f"{source}, format {header.format}, written by nsse {header.nsse}",
-            f"Upgrade nsse: this is {__version__}.",
+            f"{cure}: this is nsse {__version__}.",
         )
     with told_as_damage(source):
         content, unknown = _audited(source.read_bytes(), names)

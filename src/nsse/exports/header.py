@@ -12,7 +12,7 @@ from nsse._errors import rule_message
 from nsse.exports.archive import Archive
 from nsse.exports.damage import no_model, told_as_damage
 
-# Raised whenever an older nsse could not read, or would misread, what `save` writes.
+# Raised whenever what `save` writes changes; `load` reads this format only.
 FORMAT = 2
 HEADER = "nsse.json"
 _TEXTS = "model", "nsse", "sklearn", "numpy"
@@ -33,7 +33,7 @@ class Header:
     metadata : dict or None
         What was passed to `save`.
     facts : dict
-        Parameters, classes, sizes and kernel scale of the model; empty in files of early versions.
+        Parameters, classes, sizes and kernel scale of the model.
 
     See Also
     --------

@@ -3,7 +3,7 @@
 A file names a public class as a user does (``nsse.NSSECV``), and a type that is not public by a name
 of the same kind. `WRITTEN` says which class each name stands for now: the methods of `nsse.estimators`
 are in it by themselves, and whoever moves another class changes an import here and nothing else.
-`EARLIER` are names that older files hold; they are looked up, never imported.
+Names are looked up, never imported.
 """
 
 from __future__ import annotations
@@ -45,27 +45,6 @@ WRITTEN: dict[str, type] = {
     "nsse.Step": Step,
     "nsse.Trace": Trace,
 }
-# Format 1, nsse 0.1: where the classes lived then.
-EARLIER: dict[str, str] = {
-    "nsse.estimators._nsse.NSSE": "nsse.NSSE",
-    "nsse.estimators._nssecv.NSSECV": "nsse.NSSECV",
-    "nsse.estimators._suplap.SUPLAP": "nsse.SUPLAP",
-    "nsse.estimators._lfda.LFDA": "nsse.LFDA",
-    "nsse.estimators._lde.LDE": "nsse.LDE",
-    "nsse.estimators._nys.NYS": "nsse.NYS",
-    "nsse.estimators._spe.SPE": "nsse.SPE",
-    "nsse.estimators._isokrr.IsoKRR": "nsse.IsoKRR",
-    "nsse.estimators._mreg.MReg": "nsse.MReg",
-    "nsse.certificates.selection.SelectivePredictor": "nsse.SelectivePredictor",
-    "nsse.estimators._splits.BalancedSplits": "nsse.BalancedSplits",
-    "nsse.estimators._nsse.Condition": "nsse.Condition",
-    "nsse.extensions.nystrom.Neighborhoods": "nsse.Neighborhoods",
-    "nsse.extensions.nystrom.NystromExpansion": "nsse.NystromExpansion",
-    "nsse.kernels.distances.Shifted": "nsse.Shifted",
-    "nsse.extensions.sparse_coding.SparseCoder": "nsse.SparseCoder",
-    "nsse.solvers.trace.Step": "nsse.Step",
-    "nsse.solvers.trace.Trace": "nsse.Trace",
-}
 
 
 def type_name(kind: type) -> str:
@@ -80,7 +59,7 @@ def written_name(name: str) -> str:
 
 def living_name(name: str) -> str:
     """Where the type lives now that a file calls ``name``; what we do not know stays as it is."""
-    kind = WRITTEN.get(EARLIER.get(name, name))
+    kind = WRITTEN.get(name)
     return name if kind is None else type_name(kind)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.certificates.decisions import Decision, Tie
+from nsse.certificates.decisions import Decision
 from nsse.extensions import Contraction, GaussianExpansion
 from nsse.kernels import as_dense
 
@@ -182,7 +182,7 @@ def write_maps(told: Interpreter, X: Any, graphs: Sequence[Graph]) -> list[Any]:
 class Read:
     """What a decision finds on its way to a label.
 
-    ``values`` are the scores that it compares, before ties are settled, or, of several neighbours, how
+    ``values`` are the scores that it compares, or, of several neighbours, how
     many of each class there are; ``code`` is the place of the label, as a column.
     """
 
@@ -224,8 +224,7 @@ def _read(told: Interpreter, Y: Any, decision: Decision) -> Read:
     scores = told("Add", told("MatMul", moved, told.constant(weights.T)), told.constant(offsets))
     codes = told.constant(decision.codes.astype(np.int64))
     if decision.n_votes == 1:
-        compared = scores if decision.tie is None else _tied(told, scores, moved, decision.tie)
-        code = told("Gather", codes, told("ArgMax", compared, axis=1, keepdims=1))
+        code = told("Gather", codes, told("ArgMax", scores, axis=1, keepdims=1))
         return Read(Y, scores, code, n_classes)
     k = told.constant(np.array([decision.n_votes], dtype=np.int64))
     counts = _counts(told, told("Gather", codes, told("TopK", scores, k, axis=1)), n_classes)
@@ -255,16 +254,6 @@ def one_hot(told: Interpreter, code: Any, n_classes: int) -> Any:
 def _largest(told: Interpreter, counts: Any) -> Any:
     """Place of the first of the largest, as a column. Older runtimes compare floats only."""
     return told("ArgMax", told("Cast", counts, to=FLOAT), axis=1, keepdims=1)
-
-
-def _tied(told: Interpreter, scores: Any, Y: Any, tie: Tie) -> Any:
-    """Scores that tie with the largest one made equal: ArgMax takes the first of them."""
-    largest = told("GatherElements", scores, told("ArgMax", scores, axis=1, keepdims=1), axis=1)
-    norms = told("ReduceSum", told("Mul", Y, Y), axes=[1], keepdims=1)
-    size2, share = (told.constant(np.array(v)) for v in (tie.size2, tie.share_in(told.dtype)))
-    # The least ‖f − y‖² is ‖f‖² less the largest score.
-    width = told("Mul", told("Add", told("Sub", norms, largest), size2), share)
-    return told("Min", scores, told("Sub", largest, width))
 
 
 def _in(dtype: Any, values: Array) -> Array:

@@ -10,13 +10,7 @@ from nsse.extensions.margins import (
     leads,
     unit_of_margins,
 )
-from nsse.extensions.nearest import (
-    NearestSample,
-    nearest_labels,
-    nearest_own_and_other,
-    nearest_rows,
-    squared_size,
-)
+from nsse.extensions.nearest import NearestSample, nearest_labels, nearest_own_and_other, nearest_rows
 from nsse.extensions.nystrom import (
     Neighborhoods,
     NystromExpansion,
@@ -57,7 +51,6 @@ __all__ = [
     "nystrom_values",
     "shorten",
     "softmax",
-    "squared_size",
     "total_scatters",
     "unit_of_margins",
     "with_largest",

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._threads import in_parallel
-from nsse.kernels.products import TILE
 
 Floats = NDArray[np.float64]
 
@@ -26,9 +25,8 @@ def in_blocks(
     """
     n_rows = X.shape[0]
     out = np.empty((n_rows, n_components))
-    rows = max(TILE, BLOCK_VALUES // n_centers // TILE * TILE)
     # Two blocks at least, so that two threads have something to do.
-    rows = min(rows, -(-n_rows // (2 * TILE)) * TILE)
+    rows = max(1, min(BLOCK_VALUES // n_centers, -(-n_rows // 2)))
 
     def fill(start: int) -> None:
         out[start : start + rows] = evaluate(X[start : start + rows])

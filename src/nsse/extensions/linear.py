@@ -1,7 +1,4 @@
-"""The linear map f(x) = V'(x − m), and x ↦ Ax, A = (I − V diag(1 − a) V') W: shorter along some axes.
-
-A point gets the same bits alone, in any batch and in any order: see `row_products`.
-"""
+"""The linear map f(x) = V'(x − m), and x ↦ Ax, A = (I − V diag(1 − a) V') W: shorter along some axes."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from nsse.extensions.blocks import in_blocks
-from nsse.kernels import Multiply, as_dense, row_products
+from nsse.kernels import as_dense
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +23,7 @@ def linear_map(X: Any, mean: Floats, components: Floats) -> Floats:
     """(x − mean) @ components.T for every row of ``X``, dense or sparse, in float64."""
 
     def evaluate(rows: Any) -> Floats:
-        return row_products(np.subtract(as_dense(rows), mean, dtype=np.float64), components.T)
+        return np.subtract(as_dense(rows), mean, dtype=np.float64) @ components.T
 
     d, n_features = components.shape
     return in_blocks(evaluate, X, n_features, d, cost=d * MULTIPLICATION)
@@ -66,14 +63,14 @@ class Contraction:
         return self._weighted(near - self._across(along * self.factors))
 
     def _along(self, rows: Any) -> Floats:
-        return row_products(self._weighted(np.asarray(as_dense(rows), dtype=np.float64)), self.axes)
+        return self._weighted(np.asarray(as_dense(rows), dtype=np.float64)) @ self.axes
 
     def _across(self, along: Floats) -> Floats:
         """What rows that lie so far along the axes lose."""
-        lost = np.ascontiguousarray((self.axes * (1.0 - self.factors)).T)
+        lost = (self.axes * (1.0 - self.factors)).T
         n_axes, n_features = lost.shape
         cost = n_axes * MULTIPLICATION
-        return in_blocks(lambda rows: row_products(rows, lost), along, n_features, n_features, cost=cost)
+        return in_blocks(lambda rows: rows @ lost, along, n_features, n_features, cost=cost)
 
     def inverse(self, X: Any) -> Floats:
         """A⁻¹x for every row."""
@@ -93,18 +90,18 @@ class Contraction:
     def _unweighted(self, rows: Any) -> Any:
         return rows if self.weights is None else rows / self.weights
 
-    def squares(self, rows: Floats, multiply: Multiply = row_products) -> Floats:
+    def squares(self, rows: Floats) -> Floats:
         """‖Ax‖² = ‖Wx‖² − Σ_k (1 − a_k²)(v_k'Wx)² for every row: one product, where Ax takes two."""
         rows = self._weighted(rows)
-        along = multiply(rows, self._shortened)
+        along = rows @ self._shortened
         squares = row_norms(rows, squared=True)
         squares -= row_norms(along, squared=True)
         return np.maximum(squares, 0.0, out=squares)
 
     @cached_property
     def _shortened(self) -> Floats:
-        """Axes by what they lose, stored as products with rows take them."""
-        return np.asfortranarray(self.axes * np.sqrt((1.0 - self.factors) * (1.0 + self.factors)))
+        """Axes by what they lose."""
+        return self.axes * np.sqrt((1.0 - self.factors) * (1.0 + self.factors))
 
     @property
     def norm(self) -> float:
@@ -126,12 +123,12 @@ def shorten(X: Any, axes: Floats, shares: Floats, weights: Floats | None = None)
     With ``weights``, of the rows weighted by features. Nothing of size n × n is formed: with r axes a
     row costs 4 n r operations.
     """
-    across = np.ascontiguousarray((axes * shares).T)
+    across = (axes * shares).T
 
     def evaluate(rows: Any) -> Floats:
         dense = np.asarray(as_dense(rows), dtype=np.float64)
         dense = dense if weights is None else dense * weights
-        return dense - row_products(row_products(dense, axes), across)
+        return dense - (dense @ axes) @ across
 
     n_features, n_axes = axes.shape
     return in_blocks(evaluate, X, n_features, n_features, cost=2 * n_axes * MULTIPLICATION)

@@ -1,9 +1,4 @@
-"""The nearest training sample of a point in the embedding, as in the paper, its label, and its rivals.
-
-Where distances tie, up to the rounding of `tie_width`, the sample of the smallest index is taken: a
-point gets the same label in all units of X, alone and in every batch. Scikit-learn's own
-`KNeighborsClassifier` leaves ties to rounding and to the order of its search.
-"""
+"""The nearest training sample of a point in the embedding, as in the paper; its label and its rivals."""
 
 from __future__ import annotations
 
@@ -17,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._compat import remembered_neighbors, search_tree
 from nsse._threads import in_parallel
-from nsse.graphs import first_of_tied, tie_share, tie_width
 from nsse.kernels import Shifted
 
 Floats = NDArray[np.float64]
@@ -28,7 +22,7 @@ BLOCK_VALUES = 500_000
 
 
 class NearestSample(KNeighborsClassifier):
-    """The label of the nearest sample; where distances tie, of the first of the nearest."""
+    """The label of the nearest sample."""
 
     def __init__(self) -> None:
         super().__init__(n_neighbors=1)
@@ -52,25 +46,12 @@ class NearestSample(KNeighborsClassifier):
 
     def _codes_of(self, Z: NDArray[Any]) -> Ints:
         Y, codes, _ = remembered_neighbors(self)
-        alone = _clearly_nearest(Z[0], Y) if len(Z) == 1 else None
-        if alone is not None:
-            return np.asarray(codes[alone : alone + 1])
+        if len(Z) == 1:  # all distances are there before a tree is searched
+            differences = np.subtract(Y, Z, dtype=np.float64)
+            return np.asarray(codes[[np.einsum("ij,ij->i", differences, differences).argmin()]])
         tree = search_tree(self)
-        found = nearest_rows(Z, Y) if tree is None else _nearest_in_tree(Z, Y, tree)
+        found = nearest_rows(Z, Y) if tree is None else tree.query(Z, return_distance=False)[:, 0]
         return np.asarray(codes[found])
-
-
-def _clearly_nearest(z: NDArray[Any], Y: NDArray[Any]) -> int | None:
-    """The row of ``Y`` nearest to a point; None where another one may tie with it.
-
-    The size of the data is not needed for that: it is at most twice the largest distance.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        differences = np.subtract(Y, z, dtype=np.float64)
-        D2 = np.einsum("ij,ij->i", differences, differences)
-        nearest = int(D2.argmin())
-        reach = D2[nearest] + tie_width(D2[nearest], 4.0 * D2.max(), tie_share(Y.dtype))
-        return nearest if np.isfinite(reach) and np.count_nonzero(reach >= D2) == 1 else None
 
 
 def nearest_labels(Y: NDArray[Any], y: NDArray[Any], Z: NDArray[Any]) -> NDArray[Any]:
@@ -79,12 +60,11 @@ def nearest_labels(Y: NDArray[Any], y: NDArray[Any], Z: NDArray[Any]) -> NDArray
 
 
 def nearest_rows(Z: NDArray[Any], Y: NDArray[Any]) -> Ints:
-    """For every row of ``Z`` the index of the nearest row of ``Y``; of those that tie the smallest."""
-    size2, share = squared_size(Y), tie_share(Y.dtype)
+    """For every row of ``Z`` the index of the nearest row of ``Y``."""
     found = np.empty(len(Z), dtype=np.intp)
 
     def fill(block: slice, D2: Floats) -> None:
-        found[block] = first_of_tied(D2, size2, share)
+        found[block] = D2.argmin(axis=1)
 
     _with_distances(fill, Z, Y)
     return found
@@ -197,22 +177,3 @@ def _smallest(D2: Floats, Y: Floats, points: Floats) -> Floats:
     nearest = D2.argmin(axis=1)
     exact = np.linalg.norm(points - Y[nearest], axis=1)
     return np.where(np.isinf(D2[np.arange(len(D2)), nearest]), np.inf, exact)
-
-
-def squared_size(Y: NDArray[Any]) -> float:
-    """Median squared distance of the rows from their mean: the size of an embedding."""
-    distances = np.square(Y - Y.mean(axis=0, dtype=np.float64)).sum(axis=1)
-    return float(np.partition(distances, len(Y) // 2)[len(Y) // 2])
-
-
-def _nearest_in_tree(Z: NDArray[Any], Y: NDArray[Any], tree: Any) -> Ints:
-    """The same by a search tree: the two nearest tell where distances tie, and only there all count."""
-    lengths, indices = tree.query(Z, k=min(2, len(Y)))
-    least = lengths[:, 0] ** 2
-    reach2 = least + tie_width(least, squared_size(Y), tie_share(Y.dtype))
-    found = indices[:, 0].astype(np.intp)
-    tied = np.flatnonzero(lengths[:, -1] ** 2 <= reach2)
-    if tied.size:
-        all_near = tree.query_radius(Z[tied], np.sqrt(reach2[tied]))
-        found[tied] = [near.min() for near in all_near]
-    return found

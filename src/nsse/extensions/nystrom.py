@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nsse._errors import rule_error
 from nsse.extensions.blocks import in_blocks
 from nsse.graphs import within_reach
-from nsse.kernels import Shifted, fill_gaussian, row_products
+from nsse.kernels import Shifted, fill_gaussian
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class NystromExpansion:
         cls, centers: Any, coef: Floats, sigma: float, neighborhoods: Neighborhoods | None = None
     ) -> NystromExpansion:
         """Prepare the map for the given centres, `nystrom_coefficients` and kernel scale."""
-        return cls(Shifted.of(centers).by_columns(), np.ascontiguousarray(coef), sigma, neighborhoods)
+        return cls(Shifted.of(centers), np.ascontiguousarray(coef), sigma, neighborhoods)
 
     def __call__(self, X: Any) -> Floats:
         """The map at the rows of ``X``, dense or sparse, in float64."""
@@ -74,7 +74,7 @@ def nystrom_values(K: Floats, coef: Floats) -> Floats:
     """The extension at new points, from the kernel K between them and the training samples."""
     # Far from all samples K underflows; K/√E K then tends to zero, and zero is what we give.
     means = np.maximum(K.mean(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    return np.asarray(row_products(K, coef) / np.sqrt(means))
+    return np.asarray(K @ coef / np.sqrt(means))
 
 
 def nystrom_existing(eigenvalues: Floats, n_samples: int) -> int:

@@ -1,10 +1,7 @@
 """The RBF map of Eq. (6): f(x) = Σ_i c_i exp(−‖x − z_i‖²/σ²), or ‖A(x − z_i)‖² for a metric A.
 
-A point gets the same bits in every batch of two points or more, whatever their order: `row_products` see
-to that, and BLAS runs on one thread (a second one cuts the rows at other places). Blocks of rows go to
-our own threads instead, and bound the memory. A dense point alone is multiplied as a vector, which takes
-a fifth of the time: its bits are its own, the same whenever it is alone, and f there differs from f in a
-batch by rounding.
+Blocks of rows go to our own threads, one of BLAS each, and bound the memory; a few points go to several
+threads by panels of centres.
 """
 
 from __future__ import annotations
@@ -22,19 +19,12 @@ from nsse._errors import rule_error
 from nsse._threads import in_parallel, one_blas_thread
 from nsse.extensions.blocks import in_blocks
 from nsse.extensions.linear import Contraction
-from nsse.kernels import (
-    KernelRows,
-    Multiply,
-    Shifted,
-    gaussian,
-    interpolation_coefficients,
-    row_products,
-    vector_product,
-)
-from nsse.kernels.products import TILE
+from nsse.kernels import KernelRows, Shifted, gaussian, interpolation_coefficients
 
 Floats = NDArray[np.float64]
 
+# Points up to which threads share the centres, not the points.
+FEW = 8
 # Most centres whose kernel values are computed at a time.
 PANEL = 1024
 # So many features of a centre take as long as the kernel value of one row.
@@ -43,11 +33,7 @@ FEATURES_PER_VALUE = 2
 
 @dataclass(frozen=True)
 class GaussianExpansion:
-    """A Gaussian RBF expansion, ready to be evaluated at many points.
-
-    It is a sum over panels of centres, always the same ones: a few points go to several threads by
-    panels, many by blocks of rows, and the bits are the same.
-    """
+    """A Gaussian RBF expansion, ready to be evaluated at many points."""
 
     read: Shifted
     coef: Floats
@@ -68,7 +54,7 @@ class GaussianExpansion:
         ``parts`` are those of the centres in the metric, where they are known.
         """
         read = Shifted.of(centers) if metric is None else _read_in(metric, centers, parts)
-        return cls(read.by_columns(), np.ascontiguousarray(coef), sigma, metric)
+        return cls(read, np.ascontiguousarray(coef), sigma, metric)
 
     @cached_property
     def centers(self) -> Shifted:
@@ -78,7 +64,7 @@ class GaussianExpansion:
         points = self.metric.adjoint_inverse(self.read.points)
         assert self.read.shift is not None
         shift = self.metric(self.read.shift[np.newaxis])[0]
-        return Shifted(points, shift, self.read.norms).by_columns()
+        return Shifted(points, shift, self.read.norms)
 
     def moved(self, X: Any) -> Any:
         """The rows of ``X`` beside ``centers``: in the metric, by the same shift."""
@@ -86,19 +72,21 @@ class GaussianExpansion:
 
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
-        if X.shape[0] <= TILE:
-            alone = X.shape[0] == 1 and isinstance(X, np.ndarray)
+        if X.shape[0] <= FEW:
             with one_blas_thread():
-                return self._few(X, vector_product if alone else row_products)
+                return self._few(X)
         return in_blocks(self._block, X, *self.coef.shape)
 
-    def _few(self, X: Any, multiply: Multiply) -> Floats:
-        rows, squares = self._measured(X, multiply)
-        panels = self._panels() if X.shape[0] > 1 else self._halves()
+    def _few(self, X: Any) -> Floats:
+        rows, squares = self._measured(X)
+        # The kernel values of one row fit into the cache, and two threads are enough.
+        panels = (
+            self._panels() if X.shape[0] > 1 else self._shares(2 if len(self.coef) > PANEL // 2 else 1)
+        )
         parts = np.empty((len(panels), X.shape[0], self.coef.shape[1]))
 
         def fill(place: int) -> None:
-            parts[place] = self._panel(rows, squares, panels[place], multiply)
+            parts[place] = self._panel(rows, squares, panels[place])
 
         work = self.read.points.shape[0] * self.read.points.shape[1]
         in_parallel(fill, range(len(panels)), work // FEATURES_PER_VALUE)
@@ -108,32 +96,25 @@ class GaussianExpansion:
         rows, squares = self._measured(X)
         return _total(self._panel(rows, squares, panel) for panel in self._panels())
 
-    def _measured(self, X: Any, multiply: Multiply = row_products) -> tuple[Any, Floats]:
+    def _measured(self, X: Any) -> tuple[Any, Floats]:
         """Rows, moved, and their squared lengths in the metric."""
         rows = self.read.moved(X)
         if self.metric is None:
             return rows, row_norms(rows, squared=True)
-        return rows, self.metric.squares(rows, multiply)
+        return rows, self.metric.squares(rows)
 
     def _panels(self) -> list[slice]:
         """Equal shares of the centres, an even number of them where there are many."""
         n_centers = len(self.coef)
         return self._shares(2 * -(-n_centers // (2 * PANEL)) if n_centers > PANEL // 2 else 1)
 
-    def _halves(self) -> list[slice]:
-        """The same for one row: its kernel values fit into the cache, and two threads are enough."""
-        return self._shares(2 if len(self.coef) > PANEL // 2 else 1)
-
     def _shares(self, number: int) -> list[slice]:
         n_centers = len(self.coef)
         width = -(-n_centers // number)
         return [slice(start, start + width) for start in range(0, n_centers, width)]
 
-    def _panel(
-        self, rows: Any, squares: Floats, panel: slice, multiply: Multiply = row_products
-    ) -> Floats:
-        K = self.read.kernel_from_moved(rows, self.sigma, panel, squares, multiply)
-        return multiply(K, self.coef[panel])
+    def _panel(self, rows: Any, squares: Floats, panel: slice) -> Floats:
+        return self.read.kernel_from_moved(rows, self.sigma, panel, squares) @ self.coef[panel]
 
 
 def _read_in(metric: Contraction, centers: Any, parts: tuple[Floats, Floats] | None) -> Shifted:
@@ -147,8 +128,7 @@ def _read_in(metric: Contraction, centers: Any, parts: tuple[Floats, Floats] | N
 class SingleExpansion:
     """The same map in the precision of kernel rows, σ in their units: for the samples of a fit.
 
-    In single precision it takes half the time. BLAS then gives a row other bits at other places of a
-    batch, so that a fitted model does not use it.
+    In single precision it takes half the time; a fitted model does not use it.
     """
 
     kernel: KernelRows

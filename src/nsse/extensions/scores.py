@@ -24,7 +24,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._errors import rule_error
 from nsse.extensions.temperature import softmax, with_largest
 from nsse.graphs import class_sums
-from nsse.kernels import row_products
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -106,16 +105,12 @@ class ClassScores(ClassifierMixin, BaseEstimator):
             return np.asarray(np.eye(len(self.classes_))[codes])
         return with_largest(softmax(scores, self.temperature), codes)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({"temperature": None} | state)  # models of earlier versions lack it
-
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self)
         return self._scores_of(validate_data(self, X, reset=False, dtype=[np.float64, np.float32]))
 
     def _scores_of(self, Y: NDArray[Any]) -> Floats:
-        # The same bits for a row alone and in any batch, so that equal scores tie everywhere.
-        return row_products(Y.astype(np.float64, copy=False), self.coef_.T) + self.intercept_
+        return Y.astype(np.float64, copy=False) @ self.coef_.T + self.intercept_
 
     def _scatters(self, Y: NDArray[Any], weights: Floats | None) -> Floats:
         if self.scatters is not None:

@@ -83,7 +83,6 @@ class SparseCoder:
         """The extension at the rows of ``X``, dense or sparse, in float64."""
         shares = self.codes(X)
         out = np.empty((X.shape[0], self.Y.shape[1]))
-        # One row at a time, so that a point gets the same bits alone and in any batch.
         for i, share in enumerate(shares):
             out[i] = share @ self.values if share.any() else self._nearest(X[[i]])
         return out

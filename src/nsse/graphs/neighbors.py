@@ -3,10 +3,9 @@
 Every method of ours joins samples to their nearest ones among some candidates (the same class, the
 other classes, all samples) and makes the graph symmetric. They differ in candidates and weights only.
 
-**Where distances tie.** Rounding must not choose: it changes with the units of X, with the order of a
-sum and with the batch. Two squared distances count as equal if they differ by no more than `tie_width`,
-a small part of themselves and of the size of the data. Of equal ones the smallest index comes first: the
-one rule, for the neighbours of a graph here and for those of a new point (`nsse.extensions.nearest`).
+**Where distances tie.** Rounding must not choose: it changes with the units of X and with the order of a
+sum. Two squared distances count as equal if they differ by no more than `tie_width`,
+a small part of themselves and of the size of the data. Of equal ones the smallest index comes first.
 """
 
 from __future__ import annotations

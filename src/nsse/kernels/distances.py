@@ -7,7 +7,6 @@ the centres first, which changes no distance.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +19,8 @@ from sklearn.utils.extmath import row_norms
 from nsse._errors import rule_error
 from nsse._threads import in_parallel
 from nsse.kernels.gaussian import fill_gaussian
-from nsse.kernels.products import row_products
 
 Floats = NDArray[np.float64]
-Multiply = Callable[[Any, Any], NDArray[Any]]
 
 PANEL = 256  # rows computed at a time
 # Sizes of samples: the sums of their squares do not overflow, and the squares of what is left of them
@@ -61,39 +58,21 @@ class Shifted:
         return self.squared_distances_from_moved(self.moved(X))
 
     def squared_distances_from_moved(
-        self,
-        rows: Any,
-        part: slice = slice(None),
-        squares: Floats | None = None,
-        multiply: Multiply = row_products,
+        self, rows: Any, part: slice = slice(None), squares: Floats | None = None
     ) -> Floats:
         """The same from rows that were `moved` already, to all or some of these points.
 
         ``squares`` are their squared lengths, where they are known.
         """
         squares = row_norms(rows, squared=True) if squares is None else squares
-        return _expanded(rows, squares, self.points[part], self.norms[part], multiply)
+        return _expanded(rows, squares, self.points[part], self.norms[part])
 
     def kernel_from_moved(
-        self,
-        rows: Any,
-        sigma: float,
-        part: slice = slice(None),
-        squares: Floats | None = None,
-        multiply: Multiply = row_products,
+        self, rows: Any, sigma: float, part: slice = slice(None), squares: Floats | None = None
     ) -> Floats:
-        """exp(−‖x_i − z_j‖²/σ²) from rows that were `moved` already; the bits are those of ``multiply``.
-
-        By default they are the same in any batch.
-        """
-        K = self.squared_distances_from_moved(rows, part, squares, multiply)
+        """exp(−‖x_i − z_j‖²/σ²) from rows that were `moved` already."""
+        K = self.squared_distances_from_moved(rows, part, squares)
         return fill_gaussian(K, sigma, K)
-
-    def by_columns(self) -> Shifted:
-        """The same points stored by columns, as products with rows take them without a copy."""
-        if not isinstance(self.points, np.ndarray):
-            return self
-        return Shifted(np.asfortranarray(self.points), self.shift, self.norms)
 
 
 def squared_distances(X: Any) -> Floats:
@@ -233,18 +212,13 @@ def _not_squarable(what: str, value: float) -> ValueError:
 
 
 def _moved(X: Any, shift: Floats | None) -> Any:
-    # C order: BLAS sums the rows of a matrix stored by columns differently.
-    if shift is not None:
-        return np.ascontiguousarray(as_dense(X)) - shift
-    if isinstance(X, np.ndarray):
-        return np.ascontiguousarray(X, dtype=np.float64)
-    return X.astype(np.float64)
+    return X.astype(np.float64) if shift is None else as_dense(X) - shift
 
 
-def _expanded(A: Any, a: Floats, B: Any, b: Floats, multiply: Multiply = row_products) -> Floats:
+def _expanded(A: Any, a: Floats, B: Any, b: Floats) -> Floats:
     """‖a‖² + ‖b‖² − 2a'b for the rows of A and B with squared norms a and b."""
     with np.errstate(over="ignore", invalid="ignore"):
-        D2 = complete_squares(multiply(A, B.T), a, b)
+        D2 = complete_squares(dense_product(A, B.T), a, b)
     # New samples may lie anywhere: where ‖a‖² overflows, so does the distance.
     far = np.isinf(a)
     if far.any():
@@ -263,3 +237,8 @@ def complete_squares(G: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> NDArr
 def as_dense(A: Any) -> Floats:
     """A dense array of a dense or sparse matrix."""
     return np.asarray(A.toarray() if hasattr(A, "toarray") else A)
+
+
+def dense_product(A: Any, B: Any) -> NDArray[Any]:
+    """A B of dense or sparse factors, as a dense array."""
+    return as_dense(A @ B)

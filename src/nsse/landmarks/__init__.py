@@ -15,7 +15,7 @@ from nsse.landmarks.centers import CANDIDATES, CLUSTERED, SELECTORS, Centers, st
 from nsse.landmarks.cluster import DaskRows, gathered_labels, is_dask, lazily
 from nsse.landmarks.copied import with_copies
 from nsse.landmarks.duplicates import distinct_rows, equal_rows
-from nsse.landmarks.fitting import CenterFit, Search, Sketch, fit_centers
+from nsse.landmarks.fitting import CenterFit, Search, fit_centers
 from nsse.landmarks.kept import kept_bytes
 from nsse.landmarks.moments import BLOCK_ROWS
 from nsse.landmarks.neighborhoods import Neighbors
@@ -44,7 +44,6 @@ __all__ = [
     "Neighbors",
     "RowSource",
     "Search",
-    "Sketch",
     "Smoothness",
     "distinct_rows",
     "equal_rows",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from nsse.solvers.joint import search_scale
 from nsse.solvers.leave_one_out import MOST_ROWS, IndicatorRegression, some_of
 from nsse.solvers.pencil import RankError
 from nsse.solvers.problem import constant_price
-from nsse.solvers.recorder import Listener, Recorder
+from nsse.solvers.recorder import Recorder
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -66,21 +67,8 @@ class Search:
         return [ROWS] if self.sigma is not None else [ROWS, THIN_ROWS]
 
 
-@dataclass(frozen=True)
-class Sketch:
-    """What a step of the search knows: an embedding of the subsample with some of the centres."""
-
-    rows: Ints
-    centers: Any
-    coef: Floats
-    embedding: Floats
-    eigenvalues: Floats
-    scale: float
-    unit: float
-
-
-# Called with a step, the unit of length, and what makes the model as it stands (None: it is finished).
-Watcher = Callable[[Step, float, Callable[[], Sketch] | None], bool]
+# Called with the unit of length and a step of the search; True ends it.
+OnStep = Callable[[float, Step], bool]
 
 
 @dataclass(frozen=True)
@@ -133,7 +121,7 @@ def fit_centers(
     search: Search,
     length_unit: float | None,
     rng: np.random.Generator,
-    watcher: Watcher,
+    on_step: OnStep,
     metric: Contraction | None = None,
     *,
     leave_out: bool = False,
@@ -164,9 +152,9 @@ def fit_centers(
     check_distinct(rows)
     own_weights = _some(weights, sample.rows)
     unit = _median_of(rows, rng, own_weights) if length_unit is None else length_unit
-    listener = _listener(watcher, sample, codes, chosen.rows, unit, weights)
-    recorder = Recorder(objective, _total(codes, weights), listener)
     sigma, converged, at_bound = search.sigma, True, False
+    told = partial(on_step, unit) if sigma is None else None
+    recorder = Recorder(objective, _total(codes, weights), told)
     if sigma is None:
 
         def posed(part: Subsample, its_rows: Any) -> Problem:
@@ -342,30 +330,6 @@ def _median_of(rows: Any, rng: np.random.Generator, weights: Floats | None) -> f
         rows, weights = rows[some], _some(weights, some)
         check_distinct(rows)
     return median_distance(squared_distances(rows), weights)
-
-
-def _listener(
-    watcher: Watcher, sample: Subsample, codes: Ints, centers: Any, unit: float, weights: Floats | None
-) -> Listener:
-    """Passes steps on with what makes a sketch of them: the rows of the search are sorted by class."""
-    order = np.argsort(codes[sample.rows], kind="stable")
-    rows = sample.rows[order]
-    own = _some(weights, rows)
-    shares = (np.bincount(codes[rows], own) / np.bincount(codes, weights))[codes[rows]]
-    if own is not None:
-        shares = shares / own
-
-    def told(step: Step, solution: Solution | None) -> bool:
-        def sketch() -> Sketch:
-            assert solution is not None
-            Y = solution.embedding * np.sqrt(shares)[:, np.newaxis]
-            some = centers[sample.centers]
-            scale = solution.sigma * unit
-            return Sketch(rows, some, solution.coef, Y, solution.eigenvalues, scale, unit)
-
-        return watcher(step, unit, None if solution is None else sketch)
-
-    return told
 
 
 def _taken(source: RowSource, parts: list[Ints]) -> list[Any]:

@@ -8,7 +8,7 @@
 - ``pencil``: one embedding for one σ (Eq. 12), with the slope of the objective.
 - ``gram_pencil``: the same from sums over the samples.
 - ``joint``: Eq. (11) minimised over σ; ``survey``, ``valleys``, ``descent``: how the minimum is found;
-  ``extrapolation``: where to begin with many samples; ``recorder``: who is told.
+  ``extrapolation``: where to begin with many samples; ``recorder``: the trace.
 - ``alternating``: Algorithm 1 as printed.
 - ``closed_form``: the problem of class means for every weight, from one eigendecomposition.
 - ``label_kernel``, ``label_spread``: scores of samples without a label, by a map and along a graph.

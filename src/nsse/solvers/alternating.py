@@ -19,7 +19,7 @@ from nsse._threads import one_blas_thread
 from nsse.kernels import gaussian, interpolation_coefficients
 from nsse.solvers.pencil import Solution, solve_pencil
 from nsse.solvers.problem import Problem
-from nsse.solvers.recorder import Listener, Recorder, SearchStopped
+from nsse.solvers.recorder import OnStep, Recorder, SearchStopped
 from nsse.solvers.trace import SearchResult
 
 Floats = NDArray[np.float64]
@@ -33,10 +33,10 @@ def solve_alternating(
     n_sigmas: int,
     tol: float,
     max_iter: int,
-    listener: Listener | None = None,
+    on_step: OnStep | None = None,
 ) -> SearchResult:
     """Alternate until the relative change of the excess objective is at most ``tol``."""
-    recorder = Recorder(problem.objective, problem.n_samples, listener)
+    recorder = Recorder(problem.objective, problem.n_samples, on_step)
     grid = np.geomspace(*bounds, n_sigmas)
     iteration, converged = 0, False
     try:

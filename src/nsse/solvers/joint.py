@@ -22,7 +22,7 @@ from nsse.solvers.descent import DescentEnd, E, descend
 from nsse.solvers.extrapolation import Extrapolated
 from nsse.solvers.pencil import RESIDUAL, RankError, Solution, solve_pencil
 from nsse.solvers.problem import Problem
-from nsse.solvers.recorder import Listener, Recorder, SearchStopped
+from nsse.solvers.recorder import OnStep, Recorder, SearchStopped
 from nsse.solvers.survey import Bounds, Evaluate, Look, deepest
 from nsse.solvers.trace import SearchResult
 from nsse.solvers.valleys import Valley
@@ -43,12 +43,11 @@ class Cheaper(Protocol):
         """Where to descend from, and the interval of log σ in which to descend."""
 
 
-def solve_fixed(problem: Problem, sigma: float, listener: Listener | None = None) -> SearchResult:
+def solve_fixed(problem: Problem, sigma: float) -> SearchResult:
     """Embed at the σ that the user gave."""
-    recorder = Recorder(problem.objective, problem.n_samples, listener)
+    recorder = Recorder(problem.objective, problem.n_samples)
     solution = solve_pencil(problem, sigma)
-    with suppress(SearchStopped):  # there is nothing left to stop
-        recorder.record("fixed", problem.graph, solution)
+    recorder.record("fixed", problem.graph, solution)
     return SearchResult(solution, recorder.trace(), n_iter=1, converged=True, at_bound=False)
 
 
@@ -59,10 +58,10 @@ def solve_joint(
     tol: float,
     max_iter: int,
     rng: np.random.Generator,
-    listener: Listener | None = None,
+    on_step: OnStep | None = None,
 ) -> SearchResult:
     """Minimise g on [σ_min, σ_max] to a relative accuracy of ``tol`` in the excess objective."""
-    recorder = Recorder(problem.objective, problem.n_samples, listener)
+    recorder = Recorder(problem.objective, problem.n_samples, on_step)
     end = search_scale(
         problem, bounds, recorder, tol=tol, max_iter=max_iter, cheaper=Extrapolated.of(problem, rng)
     )

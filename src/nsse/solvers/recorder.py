@@ -1,4 +1,4 @@
-"""Turns solutions into trace steps, and tells whoever listens; a listener may end the search."""
+"""Turns solutions into trace steps, and calls back after each one, which may end the search."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from nsse.solvers.pencil import Solution
 from nsse.solvers.problem import Objective
 from nsse.solvers.trace import Step, Trace
 
-# Called with a step and its solution: None at the end of a fit that solves for sums, not on rows.
-Listener = Callable[[Step, Solution | None], bool]
+# Called with a step as it ends; True ends the search.
+OnStep = Callable[[Step], bool]
 
 
 class SearchStopped(Exception):  # noqa: N818 - no error, like StopIteration
-    """The listener asked for an end; carries the best solution so far."""
+    """A callback asked for an end; carries the best solution so far."""
 
     def __init__(self, best: Solution) -> None:
         super().__init__("stopped by a callback")
@@ -23,16 +23,16 @@ class SearchStopped(Exception):  # noqa: N818 - no error, like StopIteration
 
 
 class Recorder:
-    """Collects one step per evaluation and calls ``listener(step, solution)`` as each one ends.
+    """Collects one step per evaluation and calls ``on_step(step)`` as each one ends.
 
-    A listener that returns True ends the search: `record` raises `SearchStopped`.
+    If that returns True, the search ends: `record` raises `SearchStopped`.
     """
 
-    def __init__(self, objective: Objective, n_samples: float, listener: Listener | None = None) -> None:
+    def __init__(self, objective: Objective, n_samples: float, on_step: OnStep | None = None) -> None:
         self._objective = objective
         self._shift = objective.shift(n_samples)
         self._n_samples = n_samples
-        self._listener = listener
+        self._on_step = on_step
         self._steps: list[Step] = []
         self._best: Solution | None = None
         self._clock = time.perf_counter()
@@ -50,7 +50,7 @@ class Recorder:
             self._best = solution
         regularity = self._objective.mu2 * float((solution.coef**2).sum())
         terms = graph.within(Y), pull, regularity
-        if self.add(stage, solution.sigma, terms, solution.excess, solution, iteration):
+        if self.add(stage, solution.sigma, terms, solution.excess, iteration):
             raise SearchStopped(self._best)
 
     def add(
@@ -59,7 +59,6 @@ class Recorder:
         sigma: float,
         terms: tuple[float, float, float],
         excess: float,
-        solution: Solution | None = None,
         iteration: int | None = None,
     ) -> bool:
         """Append a step with its terms (within, between, regularity); True if none is to follow."""
@@ -78,7 +77,7 @@ class Recorder:
             seconds=now - self._clock,
         )
         self._steps.append(step)
-        enough = self._listener is not None and self._listener(step, solution)
+        enough = self._on_step is not None and self._on_step(step)
         self._clock = time.perf_counter()
         return enough
 
