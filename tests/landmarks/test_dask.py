@@ -105,11 +105,11 @@ def test_transform_and_predict_are_lazy(data, model, client):
     assert labels.shape == (len(X),)
     assert embedded.dtype == np.float64
     assert labels.dtype == model.classes_.dtype
-    np.testing.assert_array_equal(embedded.compute(), model.transform(X))
+    np.testing.assert_allclose(embedded.compute(), model.transform(X), rtol=0, atol=1e-12)
     np.testing.assert_array_equal(labels.compute(), model.predict(X))
     chances = model.predict_proba(lazy)
     assert isinstance(chances, da.Array)
-    np.testing.assert_array_equal(chances.compute(), model.predict_proba(X))
+    np.testing.assert_allclose(chances.compute(), model.predict_proba(X), rtol=0, atol=1e-12)
 
 
 def test_model_selection_runs_on_the_cluster(data, client):
@@ -138,7 +138,7 @@ def test_parameters_are_chosen_on_a_subsample_of_a_dask_array(data, client):
     for name in ("transform", "predict", "predict_proba"):
         answer = getattr(there, name)(lazy)
         assert isinstance(answer, da.Array)
-        np.testing.assert_array_equal(answer.compute(), getattr(there, name)(X[:500]))
+        np.testing.assert_allclose(answer.compute(), getattr(there, name)(X[:500]), rtol=0, atol=1e-12)
 
 
 def dying_block(X, index, flag):
