@@ -4,10 +4,10 @@ VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
 # What needs the optional parts is tested with the newest versions of them only.
-NEWEST_ONLY := benchmarks cli report site paper/test_reproduce.py test_examples.py test_names.py
+NEWEST_ONLY := benchmarks cli report reproduction site test_examples.py test_names.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint lint-report types check test-oldest bench study breadth certificates reproduce docs dist check-dist clean
+.PHONY: help demo test quick lint lint-report types check test-oldest bench study certificates reproduce docs dist check-dist clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -84,19 +84,13 @@ bench: $(VENV)/.test ## Speed beside the literal method and the peers; growth to
 	$(RUN)/python benchmarks/million.py
 
 # Hours on one core; it goes on where it was stopped. UMAP is in no other environment of ours.
-breadth: $(VENV)/.test ## NSSE beside what people use on 47 sets: docs/when_to_use.md (needs NSSE_DATA).
+study: $(VENV)/.test ## NSSE beside what people use on many sets: docs/when_to_use.md (needs NSSE_DATA).
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[test,umap]'
-	$(RUN)/nsse bench study --out benchmarks/results/study --page docs/when_to_use.md
-	$(RUN)/python benchmarks/breadth.py --half report --page docs/breadth.md
+	$(RUN)/python -m reproduction study
+	$(RUN)/python -m reproduction imbalanced
 
 reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours beside the printed (needs NSSE_DATA).
-	$(RUN)/nsse reproduce all
-
-study: $(VENV)/.test ## The studies behind the defaults (set NSSE_DATA for the image sets).
-	$(RUN)/python benchmarks/defaults_study.py
-	$(RUN)/python benchmarks/breadth.py --half choose
-	$(RUN)/python benchmarks/landmarks.py
-	$(RUN)/python benchmarks/within_metric.py
+	$(RUN)/python -m reproduction all
 
 certificates: $(VENV)/.test ## Attacks inside the certified radii: no label may change.
 	$(RUN)/python benchmarks/certificates.py
@@ -116,4 +110,4 @@ check-dist: $(VENV)/.release ## What dist/ gives in empty environments: library,
 	$(RUN)/python release/check.py dist
 
 clean: ## Remove the environments and what the commands left behind.
-	rm -rf $(VENV) $(OLDEST) demo dist reproduction-quick docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis node_modules
+	rm -rf $(VENV) $(OLDEST) demo dist reproduction-quick study-quick docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis node_modules

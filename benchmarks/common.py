@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import platform
@@ -187,25 +186,3 @@ def write_json(path: Path, record: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(f"written: {path.name}")
-
-
-def read_records(
-    path: Path, kind: Callable[..., Result], types: Sequence[Callable[[str], Any]]
-) -> list[Result]:
-    """The rows of a CSV file, if there is one, each as a record of its kind."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = list(csv.reader(file))[1:]
-    return [kind(*(read(text) for read, text in zip(types, line, strict=True))) for line in lines]
-
-
-def append_records(path: Path, rows: Iterable[Sequence[Any]], names: Sequence[str]) -> None:
-    """Rows of a case, written as it finishes; a new file begins with the names of its columns."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    is_new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if is_new:
-            writer.writerow(names)
-        writer.writerows(rows)

@@ -64,7 +64,7 @@ SLOW_PLACES = {
     "test_dask_alone.py",
     "test_estimator_checks.py",
     "test_exports_onnx.py",
-    "test_reproduce.py",
+    "test_commands.py",
 }
 
 

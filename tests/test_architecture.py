@@ -37,12 +37,11 @@ MAY_IMPORT = {
     # A file says which version wrote it.
     "exports": FIT | {"invariances", "kernels", "solvers", "extensions", "certificates", "nsse"},
     "evaluation": set(),  # it receives estimators
-    "paper": SOLVE | FIT | {"invariances", "datasets", "evaluation"},
     # It receives frames; the report also asks a model what it proves, and averages its pictures.
     "report": {"certificates", "datasets", "invariances"},
     "plot": {"report"},
     "cli": FIT
-    | {"certificates", "exports", "datasets", "evaluation", "invariances", "paper", "report", "nsse"},
+    | {"certificates", "exports", "datasets", "evaluation", "invariances", "report", "nsse"},
     "nsse": {"estimators", "selection", "exports"},
     "__main__": {"cli"},
     "_errors": set(),

@@ -264,7 +264,6 @@ def test_export_blames_the_option_that_was_typed(place, model, tmp_path):
         (("predict", "good.csv", "good.csv"), "`MODEL` must name a model file"),
         (("info", "nowhere.nsse"), "`MODEL` must name a file that exists"),
         (("predict", "model.nsse", "more.csv"), "left out with `--ignore`"),
-        (("bench", "good.csv", "--label", "kind", "--per-class", "2"), "`--per-class` must"),
     ],
 )
 def test_errors_name_what_was_typed(arguments, words, model, tmp_path):

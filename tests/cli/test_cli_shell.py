@@ -17,19 +17,7 @@ from typer.testing import CliRunner
 import nsse
 from nsse.cli.app import app
 
-COMMANDS = (
-    "fit",
-    "predict",
-    "transform",
-    "evaluate",
-    "report",
-    "export",
-    "info",
-    "demo",
-    "datasets",
-    "bench",
-    "reproduce",
-)
+COMMANDS = ("fit", "predict", "transform", "evaluate", "report", "export", "info", "demo", "datasets")
 
 
 def run(*arguments, **keywords):
@@ -58,8 +46,6 @@ def test_every_command_is_listed_and_has_json():
     for command in COMMANDS:
         assert re.search(rf"│ {command} ", listed)
         assert "--json" in run(command, "--help", env={"COLUMNS": "200"}).stdout
-    for part in ("tables", "runtime", "figures", "all"):
-        assert "--json" in run("reproduce", part, "--help", env={"COLUMNS": "200"}).stdout
 
 
 @pytest.mark.slow
@@ -138,7 +124,7 @@ def test_control_c_ends_with_130_and_no_file(tmp_path):
     ("words", "expected"),
     [
         ("nsse ev", {"evaluate"}),
-        ("nsse re", {"report", "reproduce"}),
+        ("nsse re", {"report"}),
         ("nsse export --dt", {"--dtype"}),
         ("nsse export --dtype fl", {"float32", "float64"}),
     ],

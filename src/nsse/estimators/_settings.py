@@ -26,7 +26,7 @@ from nsse.estimators._within_metric import check_relevance, check_shrinkage
 from nsse.invariances import check_invariances, n_copies_of
 
 # Where a user says nothing: σ in medians, the shrinkage of the metric, the relevance of features in it,
-# and ν = μ2/(μ1 n̄), n̄ the mean class size. Chosen on one half of the sets of benchmarks/breadth.py.
+# and ν = μ2/(μ1 n̄), n̄ the mean class size. Chosen on one half of the sets of reproduction/study.
 SIGMA, SHRINKAGE, RELEVANCE, SMOOTHNESS = 0.65, 3.0, 0.5, 0.1
 # And μ4/(μ1 n̄), where some samples have no label: chosen on wine, digits and ORL, splits that are not
 # reported (docs/unlabeled.md).

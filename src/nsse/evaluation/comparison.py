@@ -123,7 +123,6 @@ def compare(
     See Also
     --------
     nsse.evaluation.summarize : Means and standard errors of the rows.
-    nsse.evaluation.run_tasks : Large studies that can be stopped.
 
     Examples
     --------

@@ -26,7 +26,7 @@ def constant_price(n_classes: int) -> float:
     """What a constant in f costs, in samples (`solvers.closed_form`): one, or more than there are.
 
     Far from all samples it decides. That is right for two classes of which one surrounds the other, and
-    mere chance among more: chosen on one half of the sets of benchmarks/breadth.py.
+    mere chance among more: chosen on one half of the sets of reproduction/study.
     """
     return 1.0 if n_classes == 2 else math.inf
 
