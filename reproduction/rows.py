@@ -68,9 +68,8 @@ class Row:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.error <= 1.0:
-            raise ValueError(
-                f"`error` must be a share from 0 to 1. Got {self.error!r}. Look at {self.task}."
-            )
+            got = f"Got {self.error!r}. Look at {self.task}."
+            raise ValueError(f"`error` must be a share from 0 to 1. {got}")
         for name in ("chosen", "details", "versions"):
             object.__setattr__(self, name, plain(getattr(self, name)))
 

@@ -40,8 +40,7 @@ MAY_IMPORT = {
     # It receives frames; the report also asks a model what it proves, and averages its pictures.
     "report": {"certificates", "datasets", "invariances"},
     "plot": {"report"},
-    "cli": FIT
-    | {"certificates", "exports", "datasets", "evaluation", "invariances", "report", "nsse"},
+    "cli": FIT | {"certificates", "exports", "datasets", "evaluation", "invariances", "report", "nsse"},
     "nsse": {"estimators", "selection", "exports"},
     "__main__": {"cli"},
     "_errors": set(),

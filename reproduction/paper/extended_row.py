@@ -37,11 +37,7 @@ class Samples:
     X: Any = field(compare=False, repr=False)
     y: Any = field(compare=False, repr=False)
     shape: tuple[int, ...] = field(compare=False)
-
-    @property
-    def seed(self) -> int:
-        """Of the realisation, and of the inner splits."""
-        return self.origin[2]
+    seed: int = field(compare=False)  # of the realisation, and of the inner splits
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,7 @@ def _learnt(own: Realisation, scaling: str) -> Learnt:
     """The method of a task, fitted to its training samples under one scaling."""
     task, start = own.task, perf_counter()
     method, origin = task.method, (task.dataset, task.n_train, task.seed, scaling)
-    samples = Samples(origin, own.X[scaling], own.y, own.shape)
+    samples = Samples(origin, own.X[scaling], own.y, own.shape, task.seed)
     if method == settings.UNTUNED:
         model = NSSE().fit(samples.X, samples.y)
         return Learnt(model, 0.0, {}, perf_counter() - start, model.embedding_.shape[1])

@@ -60,7 +60,7 @@ def convergence(dataset: str) -> Frame:
             steps: list[Any] = []
             model.set_params(callback=steps.append).fit(data.X[train], data.y[train])
             for number, step in enumerate(steps, start=1):
-                model.set_params(callback=_EndAt(number)).fit(data.X[train], data.y[train])
+                model.set_params(callback=_end_at(number)).fit(data.X[train], data.y[train])
                 error = 100.0 * (1.0 - model.score(data.X[test], data.y[test]))
                 line = {"start": start, "step": number, "iteration": step.iteration + 1}
                 line |= {name: getattr(step, name) for name in ("stage", "objective", "excess", "sigma")}
@@ -68,15 +68,10 @@ def convergence(dataset: str) -> Frame:
     return frame
 
 
-class _EndAt:
+def _end_at(number: int) -> Any:
     """A callback that ends a search after so many steps."""
-
-    def __init__(self, number: int) -> None:
-        self._left = number
-
-    def __call__(self, step: Any) -> bool:
-        self._left -= 1
-        return self._left == 0
+    left = iter(range(number - 1))
+    return lambda step: next(left, None) is None
 
 
 def error_against_dimension(rows: Iterable[Row], profile: Profile, dataset: str) -> Frame:

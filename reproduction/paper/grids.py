@@ -37,9 +37,8 @@ Params = dict[str, Any]
 
 # Method -> "values", those that are other in "coarse" grids, and "largest": the dimension that is fitted
 # where embeddings nest, one fit for all smaller ones: "classes" − 1, up to the "samples", or "all".
-GRIDS: dict[str, dict[str, Any]] = json.loads(
-    Path(__file__).with_name("grids.json").read_text(encoding="utf-8")
-)
+_FILE = Path(__file__).with_name("grids.json")
+GRIDS: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
 
 
 def parameters_of(method: str, coarse: bool) -> Iterator[Params]:

@@ -116,7 +116,7 @@ def publish(run: Run) -> None:
     shown = pages.error_tables(found)
     first = [f"![{pages.TEXTS['picture']}]({PICTURE})"] if picture else []
     listed = "\n".join(f"- {sentence}" for sentence in sentences)
-    introduction = pages.introduction()
+    introduction = pages.paragraphs(Path(__file__).with_name("introduction.md"))
     text = [*first, " ".join(opening), listed, *introduction]
     write_text(out / "tables.md", pages.markdown_page(text, shown))
     notes, times = pages.paragraphs(out / "notes.md"), pages.run_time_tables(out / "runtime.csv")

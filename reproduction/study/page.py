@@ -19,13 +19,8 @@ from reproduction.study.sets import WIDE, half_of, kind_of
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "python -m reproduction study"
 # The searches that people know best, beside ours with and without one.
-KNOWN = {
-    PLAIN: f"`{PLAIN}()`",
-    TUNED: f"`{TUNED}()`",
-    "shrinkage LDA": "shrinkage LDA",
-    "SVC": "a tuned SVC",
-    "random forest": "a tuned forest",
-}
+KNOWN = {PLAIN: f"`{PLAIN}()`", TUNED: f"`{TUNED}()`", "shrinkage LDA": "shrinkage LDA"}
+KNOWN |= {"SVC": "a tuned SVC", "random forest": "a tuned forest"}
 
 
 def _kind(kind: str, least: float = 0.0, most: float = float("inf")) -> Callable[[Case], bool]:

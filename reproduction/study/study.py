@@ -121,9 +121,9 @@ class Study:
         is_apart = task.method in methods.APART
         found = _apart().submit(measured, *given).result() if is_apart else measured(*given)
         shape = {"features": X.shape[1], "classes": len(np.unique(y))}
-        details = {"train": len(own), "test": len(new)} | shape | {"warnings": found.warnings}
-        wrong = float(np.mean(found.labels != y[test]))
-        return Row(task, wrong, found.fit_seconds, found.predict_seconds, found.chosen, details)
+        details = {"train": len(own), "test": len(new)} | shape | {"warnings": found[4]}
+        wrong = float(np.mean(found[0] != y[test]))
+        return Row(task, wrong, *found[1:4], details)
 
 
 def proportional_split(y: NDArray[Any], size: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -144,21 +144,10 @@ def standardised(X: NDArray[Any], X_new: NDArray[Any]) -> tuple[NDArray[Any], ND
     return (X - center) / spread, (X_new - center) / spread
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Labels of test samples, seconds, what a search chose, how often which warnings were raised."""
-
-    labels: NDArray[Any]
-    fit_seconds: float
-    predict_seconds: float
-    chosen: dict[str, Any]
-    warnings: dict[str, int]
-
-
 def measured(
     protocol: str, method: str, X: NDArray[Any], y: NDArray[Any], X_new: NDArray[Any]
-) -> Measured:
-    """Fit and predict, timed by the clock of the processor, on one thread."""
+) -> tuple[NDArray[Any], float, float, dict[str, Any], dict[str, int]]:
+    """Labels of new samples, seconds of fit and predict, what was chosen, how often which warning."""
     table = methods.IMBALANCED if protocol == "imbalanced" else methods.METHODS
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")  # searches on few samples have much to say: counted, not shown
@@ -173,7 +162,7 @@ def measured(
     best = getattr(model, "best_params_", {}).items()
     # Rows hold finite numbers, an infinite one by its name.
     taken = {name: v if np.isscalar(v) and v != np.inf else str(v) for name, v in best}
-    return Measured(labels, fitted - start, end - fitted, taken, dict(counts))
+    return labels, fitted - start, end - fitted, taken, dict(counts)
 
 
 @cache

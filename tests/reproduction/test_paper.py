@@ -272,7 +272,7 @@ def test_the_machine_is_the_best_on_the_splits(shrinkage):
         np.mean([np.mean(fitted(p, X[a], y[a])(X[b]) == y[b]) for a, b in recipe.splits(y, 4)])
         for p in points
     ]
-    machine, score = tuned_machine(recipe, Samples(("digits", 6, 4, "unit"), X, y, shape), None)
+    machine, score = tuned_machine(recipe, Samples(("digits", 6, 4, "unit"), X, y, shape, 4), None)
     assert (score, machine.point) == (pytest.approx(max(scores)), points[int(np.argmax(scores))])
     np.testing.assert_array_equal(machine.predict(X_test), fitted(machine.point, X, y)(X_test))
 

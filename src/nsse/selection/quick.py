@@ -3,8 +3,8 @@
 One eigendecomposition per split and kernel, which is a relevance, a shrinkage and a σ, serves every
 weight and both readers (`solvers.closed_form`); distances for all shrinkages come from one decomposition
 per split and relevance. Kernels race: those behind after a few splits are not tried on the others. With
-many samples they race in heats that train on a part of them. ``benchmarks/breadth.py`` is the study
-behind all this.
+many samples they race in heats that train on a part of them. All this was chosen on one
+half of the sets of ``reproduction/study``.
 """
 
 from __future__ import annotations
