@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.certificates.decisions import decision_of
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.models import check_certified, map_at, opened

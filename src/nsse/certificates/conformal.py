@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.certificates.decisions import decision_of
 from nsse.certificates.function_space import EPS, FunctionSpace
 from nsse.certificates.models import expansion_of, map_at

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._compat import remembered_neighbors
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.extensions import ClassScores, NearestSample, squared_size
 from nsse.graphs import tie_share, tie_width
 

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._threads import one_blas_thread
+from nsse._support.threads import one_blas_thread
 from nsse.extensions import GaussianExpansion
 from nsse.extensions.blocks import in_blocks
 

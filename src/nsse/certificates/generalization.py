@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.certificates.asking import certified_labels
 from nsse.certificates.models import centers_of_samples, checked_samples, expansion_of, training_labels
 from nsse.extensions import nearest_own_and_other

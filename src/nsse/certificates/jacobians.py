@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from nsse._threads import in_parallel, one_blas_thread
+from nsse._support.threads import in_parallel, one_blas_thread
 from nsse.extensions import Contraction, GaussianExpansion
 from nsse.kernels import as_dense, gradient_factor
 

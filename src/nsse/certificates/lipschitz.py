@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.jacobians import steepest_near, steepness
 from nsse.certificates.models import check_units, checked_samples, expansion_of

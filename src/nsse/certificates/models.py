@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._compat import remembered_neighbors
-from nsse._errors import rule_error, rule_message
+from nsse._support.errors import rule_error, rule_message
 from nsse.extensions import GaussianExpansion
 
 Floats = NDArray[np.float64]

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
-from nsse._threads import in_parallel
+from nsse._support.errors import rule_error
+from nsse._support.threads import in_parallel
 from nsse.certificates.decisions import Decision
 from nsse.certificates.function_space import EPS, FunctionSpace
 from nsse.certificates.lipschitz import proposition_1, row_sum_bound

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.certificates.asking import certified_labels
 
 Floats = NDArray[np.float64]

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
-from nsse._errors import rule_message
+from nsse._support.errors import rule_message
 from nsse.certificates.function_space import EPS
 from nsse.extensions import Contraction
 from nsse.kernels import as_dense

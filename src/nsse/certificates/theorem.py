@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.certificates.function_space import FunctionSpace
 from nsse.certificates.lipschitz import rkhs_bound, row_sum_bound
 from nsse.certificates.models import check_units, checked_samples, expansion_of

@@ -78,7 +78,7 @@ def bench(
     """
     from threadpoolctl import threadpool_limits
 
-    from nsse._progress import progress_bar
+    from nsse._support.progress import progress_bar
     from nsse.datasets import load_dataset
     from nsse.evaluation import compare
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nsse._errors import listed, optional, rule_error
+from nsse._support.errors import listed, optional, rule_error
 from nsse.cli.files import check_out, prepare_folder, replacing
 from nsse.cli.options import Json
 from nsse.cli.rows import ROWS_AS_TEXT, open_rows

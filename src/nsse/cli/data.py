@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.cli.options import read_size
 from nsse.cli.words import DATA, Words, typed
 

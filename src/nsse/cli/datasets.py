@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nsse._errors import rule_error, rule_message
-from nsse._files import new_folder
+from nsse._support.errors import rule_error, rule_message
+from nsse._support.files import new_folder
 from nsse.cli.options import Json
 from nsse.cli.screen import Screen, plain_table, running
 from nsse.cli.words import KNOWN, typed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nsse._names import shown as plain
+from nsse._support.names import shown as plain
 from nsse.cli.demo_tables import SIZES, embedding_rows, error_rows, finding, screen_table
 from nsse.cli.files import prepare_folder, write_csv
 from nsse.cli.options import Json

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.cli.options import Data, Ignore, Json, KnownId, KnownLabel, Model, SkipBroken
 from nsse.cli.screen import Screen, plain_table, running
 

@@ -1,4 +1,4 @@
-"""Writing results, each by `nsse._files.replacing`: a file is there whole or not at all.
+"""Writing results, each by `nsse._support.files.replacing`: a file is there whole or not at all.
 
 Whether it can be put there is seen before any work is done for nothing.
 """
@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nsse._errors import optional, rule_error, rule_message
-from nsse._files import replacing, takes_a_stream
-from nsse._names import written
+from nsse._support.errors import optional, rule_error, rule_message
+from nsse._support.files import replacing, takes_a_stream
+from nsse._support.names import written
 
 __all__ = [
     "bytes_of",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nsse._errors import rule_error
-from nsse._machine import available_memory
+from nsse._support.errors import rule_error
+from nsse._support.machine import available_memory
 from nsse.cli.data import read_labelled, with_unlabelled
 from nsse.cli.files import bytes_of, check_out, size_of
 from nsse.cli.options import (

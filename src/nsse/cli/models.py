@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.cli.words import DATA, MODEL, typed
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 
 Data = Annotated[
     Path,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.cli.files import prepare_folder, replacing, write_csv
 from nsse.cli.rows import ROWS_AS_TEXT, open_rows
 from nsse.cli.screen import echo

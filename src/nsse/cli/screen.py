@@ -2,7 +2,7 @@
 
 People get lines and tables on stdout. With ``--json`` stdout holds one object and nothing else, and the
 lines go to stderr, as warnings and progress always do. Names of files and classes are shown as plain
-text, whatever they hold (`nsse._names`). Exit codes: 0; 2 with one line that says what is wrong and what
+text, whatever they hold (`nsse._support.names`). Exit codes: 0; 2 with one line that says what is wrong and what
 to do; 130 after Ctrl-C. ``nsse --debug`` shows where an error came from as well.
 """
 
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nsse._names import shown
+from nsse._support.names import shown
 from nsse.cli.words import in_words
 
 if TYPE_CHECKING:

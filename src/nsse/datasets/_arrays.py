@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import listed, rule_error, rule_message
+from nsse._support.errors import listed, rule_error, rule_message
 
 SAMPLES, LABELS = "X", "y"
 # What NumPy raises on files that are cut, overwritten or not its own; objects it would have to unpickle.

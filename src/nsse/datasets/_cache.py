@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nsse._files import replacing
+from nsse._support.files import replacing
 from nsse.datasets._arrays import DAMAGE
 from nsse.datasets._images import ReadImages, Size
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import listed, rule_error
+from nsse._support.errors import listed, rule_error
 from nsse.datasets._preparation import TablePreparation
 from nsse.datasets._tables import Table, import_polars
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nsse._names import written
+from nsse._support.names import written
 from nsse.datasets._cache import through_cache
 from nsse.datasets._images import ImageSet, ReadImages, Size, is_image, read_images
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import optional, rule_error
+from nsse._support.errors import optional, rule_error
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import listed, rule_error, rule_message
-from nsse._names import written
+from nsse._support.errors import listed, rule_error, rule_message
+from nsse._support.names import written
 from nsse.datasets._arrays import read_arrays
 from nsse.datasets._columns import (
     check_label,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import listed, rule_error
+from nsse._support.errors import listed, rule_error
 from nsse.datasets._places import DataHome, Place
 
 KEEL = Place(

@@ -13,7 +13,7 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.datasets._folder import read_folder
 from nsse.datasets._images import ImageSet, Size, unit_rows
 from nsse.datasets._layouts import (

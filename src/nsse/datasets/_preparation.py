@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 
 
 class Preparation(Mapping[str, Any]):

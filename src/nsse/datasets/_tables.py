@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from nsse._errors import optional, rule_error, rule_message
+from nsse._support.errors import optional, rule_error, rule_message
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 
 if TYPE_CHECKING:
     from nsse.datasets._inputs import Inputs

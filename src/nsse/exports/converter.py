@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from nsse._errors import rule_error, rule_message
+from nsse._support.errors import rule_error, rule_message
 from nsse.certificates import Decision, decision_of, opened
 from nsse.estimators._base import EmbeddingClassifier
 from nsse.estimators._gaussian_map import GaussianMapClassifier

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from zipfile import BadZipFile
 
-from nsse._errors import rule_error, rule_message
+from nsse._support.errors import rule_error, rule_message
 
 # Characters of what an error of another library says.
 LONGEST_REASON = 200

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.certificates import opened
 
 

@@ -23,8 +23,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from nsse import __version__
-from nsse._errors import rule_error, rule_message
-from nsse._files import replacing
+from nsse._support.errors import rule_error, rule_message
+from nsse._support.files import replacing
 from nsse.exports.archive import Archive, packed, stored, stored_inside
 from nsse.exports.checks import check_model
 from nsse.exports.damage import no_model, told_as_damage

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nsse._errors import rule_message
+from nsse._support.errors import rule_message
 from nsse.exports.archive import Archive
 from nsse.exports.damage import no_model, told_as_damage
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.report.page import new_figure, place_axes, write, write_title
 from nsse.report.palette import FAINT, INK, MUTED_INK, PAPER, class_colors
 

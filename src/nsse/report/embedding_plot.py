@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.report.mistakes import draw_mistakes, letter_mistakes
 from nsse.report.page import new_figure, place_axes, write
 from nsse.report.palette import FAINT, INK, MUTED_INK, PAPER, class_colors, ink_on

@@ -6,8 +6,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from nsse._errors import optional
-from nsse._files import replacing
+from nsse._support.errors import optional
+from nsse._support.files import replacing
 from nsse.report.palette import INK, PAPER
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nsse._errors import rule_error, rule_message
+from nsse._support.errors import rule_error, rule_message
 from nsse.certificates.rejection import RiskCoverage, risk_coverage_curve
 from nsse.report.certificate_plots import (
     auto_ticks,

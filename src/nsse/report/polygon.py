@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 
 # Of the heights of a line: bins in which points are counted, and how high the band of a class is.
 BINS, BAND = 48, 0.8

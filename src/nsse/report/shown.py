@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 
 Frame = dict[str, list[Any]]
 

@@ -6,7 +6,7 @@ import re
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 
 FIRST = "main.js"
 # The one form of import, names between braces; and the one of export, before what is declared.

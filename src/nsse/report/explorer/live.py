@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.certificates import Certificate, Decision, FunctionSpace, decision_of
 from nsse.certificates.chances import Chances, Margins, chances_of, margins_of
 from nsse.certificates.radii import OWN

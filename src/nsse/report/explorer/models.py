@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
-from nsse._errors import rule_error, rule_message
+from nsse._support.errors import rule_error, rule_message
 from nsse.certificates import Answers, decision_of, opened
 from nsse.certificates.asking import answers_behind
 from nsse.certificates.models import centers_of_samples, training_labels

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.certificates.steps import as_floats
 from nsse.datasets import ImagePreparation, Preparation, TablePreparation, area_average
 from nsse.report.explorer.blocks import block

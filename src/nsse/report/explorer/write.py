@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from nsse._errors import rule_error
-from nsse._files import replacing
-from nsse._names import written
+from nsse._support.errors import rule_error
+from nsse._support.files import replacing
+from nsse._support.names import written
 from nsse.certificates.rejection import risk_coverage_curve
 from nsse.datasets import Preparation
 from nsse.report.explorer import facts
