@@ -5,7 +5,6 @@ All are scikit-learn transformers and classifiers on the maps and scores of `nss
 columns.
 """
 
-from nsse.methods._eigenmaps import DegenerateEmbeddingWarning
 from nsse.methods.catalogue import catalogue
 from nsse.methods.isokrr import IsoKRR
 from nsse.methods.lde import LDE
@@ -16,15 +15,4 @@ from nsse.methods.semi_rbf import SemiRBF
 from nsse.methods.spe import SPE
 from nsse.methods.suplap import SUPLAP
 
-__all__ = [
-    "LDE",
-    "LFDA",
-    "NYS",
-    "SPE",
-    "SUPLAP",
-    "DegenerateEmbeddingWarning",
-    "IsoKRR",
-    "MReg",
-    "SemiRBF",
-    "catalogue",
-]
+__all__ = ["LDE", "LFDA", "NYS", "SPE", "SUPLAP", "IsoKRR", "MReg", "SemiRBF", "catalogue"]

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from nsse._support.errors import rule_error
+from nsse._support.warnings import DegenerateEmbeddingWarning
 from nsse.graphs import degrees
 from nsse.methods._method import check_n_components
 from nsse.signs import row_signs
@@ -31,22 +32,6 @@ Floats = NDArray[np.float64]
 SMALLEST_GAP = 1e-10
 # Degrees whose square root and inverse are far from over- and underflow are larger.
 SMALLEST_DEGREE = 1e-200
-
-
-class DegenerateEmbeddingWarning(UserWarning):
-    """Several embeddings are equally good: which one is found may hang on rounding.
-
-    See Also
-    --------
-    SUPLAP : Warns so in ``fit``.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from nsse.methods import DegenerateEmbeddingWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", DegenerateEmbeddingWarning)  # stop where it would warn
-    """
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class Principal:
     @classmethod
     def of(cls, Z: Floats, keep: Any, within_rank: int) -> Principal:
         """As many axes as the parameter `pca` says; ``within_rank`` is the rank that A can have."""
-        if within_rank == 0:
+        if within_rank == 0 or not Z.any():
             raise no_within_scatter()
         _, s, axes = linalg.svd(Z, full_matrices=False, check_finite=False)
         s = s[s > max(Z.shape) * np.finfo(np.float64).eps * s[0]]

@@ -158,7 +158,7 @@ class LFDA(LinearMethod):
     def _columns(self, V: Floats, values: Floats, scale: float) -> Floats:
         if self.metric == "orthonormalized":
             # Gram-Schmidt: the first j columns span what they did, for every j.
-            return np.asarray(linalg.qr(V, mode="economic")[0]) / scale
+            return np.asarray(linalg.qr(V, mode="economic")[0] / scale, dtype=np.float64)
         return np.asarray(V * np.sqrt(values)) if self.metric == "weighted" else V
 
     def _check_parameters(self) -> None:
@@ -174,7 +174,8 @@ def local_scaling(Z: Floats, codes: Ints, n_neighbors: int) -> list[Floats]:
     same_place = 4.0 * SAME_PLACE * float(squared_norms(Z).max())
     affinities = []
     for rows in class_members(codes):
-        D2 = squared_distances(Z[rows], Z[rows])
+        own = Z[rows] - Z[rows].mean(axis=0)  # classes far apart cost no digits
+        D2 = squared_distances(own, own)
         scales = np.sqrt(squared_scales(D2, n_neighbors, same_place))
         affinities.append(np.exp(-D2 / np.outer(scales, scales)))
     return affinities

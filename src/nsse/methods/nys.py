@@ -213,9 +213,9 @@ class NYS(Method):
         values, Y, eigenmap = nystrom_eigenmap(K, d)
         if is_auto(self.n_components):  # as many as there are: the others are rounding
             values, Y = values[: existing(values, len(K))], Y[:, : existing(values, len(K))]
+        coef = nystrom_coefficients(Y * unsupervised_signs(Y), values, K)
         if len(values) == d:
             eigenmap.warn_if_degenerate("Raise `n_neighbors` or `sigma`, or change `n_components`.")
-        coef = nystrom_coefficients(Y * unsupervised_signs(Y), values, K)
         self.eigenvalues_ = values
         self.length_unit_, self.sigma_ = lengths.unit, sigma * lengths.unit
         return NystromMap(lengths.metric, lengths.Z, kernel, coef, radii2, k or 0)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
@@ -248,8 +249,12 @@ class SPE(Method):
 
 
 def unit_rows(X: Any) -> Any:
-    """Rows of unit length, in float64; first by their largest entry, whose square may overflow."""
-    return normalize(normalize(X.astype(np.float64), norm="max"))
+    """Rows of unit length, in float64."""
+    X = X.astype(np.float64)
+    largest = abs(X).max(axis=1)
+    largest = np.ravel(largest.toarray() if hasattr(largest, "toarray") else largest)
+    # First by their largest entries, whose squares may over- or underflow.
+    return normalize(sparse.diags_array(1.0 / np.maximum(largest, np.finfo(np.float64).tiny)) @ X)
 
 
 def lasso_code(cosines: Floats, gram: Floats, alpha: float) -> tuple[Floats, float]:
