@@ -104,6 +104,19 @@ class Affine:
         ones = np.ones(first.n_features)
         return Affine(first.shift, ones, offset, self.norm * first.norm, matrix)
 
+    def inverse(self, Y: Any) -> Any:
+        """Rows that are mapped to ``Y``, where the map is one to one; sparse ones stay sparse."""
+        if sparse.issparse(Y):
+            return sparse.csr_array(Y @ sparse.diags_array(1.0 / self.scale))
+        U = Y - self.offset
+        if self.matrix is not None:
+            U = np.linalg.solve(self.matrix.T, U.T).T
+        elif self.down is not None and self.up is not None:
+            # (I − down up)⁻¹ = I + down (I − up down)⁻¹ up
+            inner = np.eye(len(self.up)) - self.up @ self.down
+            U = U + np.linalg.solve(inner.T, (U @ self.down).T).T @ self.up
+        return U / self.scale + self.shift
+
     def dense(self) -> Floats:
         """The linear part, a matrix of shape (n_features, n_outputs)."""
         return np.asarray(self._linear(np.diag(self.scale)))

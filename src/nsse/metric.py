@@ -187,19 +187,12 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             check_count("n_neighbors", self.n_neighbors, cure="None joins all samples of a class.")
 
 
-def learned_metric(metric: Any, X: Any, codes: Ints, weight: Floats, per_sample: int = 1) -> Affine:
-    """The affine map of a `metric` parameter: None, "within" or a `WithinMetric`; see `fitted_metric`."""
-    fitted = fitted_metric(metric, X, codes, weight, per_sample)
-    return centred(X) if fitted is None else fitted.affine_
+def fitted_metric(metric: Any, rows: Any) -> WithinMetric | None:
+    """A `metric` parameter learned from labelled `Rows` in memory; None is the Euclidean metric.
 
-
-def fitted_metric(
-    metric: Any, X: Any, codes: Ints, weight: Floats, per_sample: int = 1
-) -> WithinMetric | None:
-    """A `metric` parameter learned from labelled rows; None is the Euclidean metric.
-
-    "within" is `WithinMetric()` for dense rows and the Euclidean metric for sparse ones, which it would make dense.
+    "within" is `WithinMetric()` for dense rows and the Euclidean metric for sparse ones, which would be made dense.
     """
+    X = rows.held()
     if isinstance(metric, str) and metric == "within":
         metric = None if sparse.issparse(X) else WithinMetric()
     if metric is None:
@@ -209,7 +202,7 @@ def fitted_metric(
         raise rule_error("metric", 'be None, "within" or a WithinMetric', metric, cure)
     fitted: WithinMetric = clone(metric)
     fitted.n_features_in_ = X.shape[1]
-    fitted.learn(dense_rows(X), codes, weight, per_sample)
+    fitted.learn(dense_rows(X), rows.codes, rows.weights, rows.per_sample)
     return fitted
 
 
