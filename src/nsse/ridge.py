@@ -11,8 +11,9 @@ s = π + Σ_j k(·, z_j) C_j minimise
     any centres:      (K'(W + L)K + λ K_ZZ) C = K'WT   sums over rows; with K_ZZ = R'R first,
                       (Φ'(W + L)Φ + λI) B = Φ'WT,  Φ = K R⁻¹,  C = R⁻¹ B.
 
-Leaving rows out is closed form. The smoother is t ↦ Ht; the residuals of a group of rows that leave together are
-(I − H_gg)⁻¹ times their residuals, π, metric and unit being kept. ‖s_c − s_j‖² in H come from Q = C'K_ZZ C.
+Leaving rows out is closed form. The smoother is t ↦ Ht; the residuals of a group of rows that leave
+together are (I − H_gg)⁻¹ times their residuals, π, metric and unit being kept. ‖s_c − s_j‖² in H come
+from Q = C'K_ZZ C.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class Ridge:
         return cls(C, gram, targets.shares, targets.sizes, means, left)
 
     def coordinates(self) -> Floats:
-        """V: a rotation of s − π (n_classes, n_classes − 1) whose columns separate class means, most first."""
+        """V (n_classes, n_classes − 1), a rotation of s − π: what separates classes most first."""
         n_classes = len(self.shares)
         # s − π sums to zero over classes: a basis of these vectors leaves out what is always zero.
         basis = linalg.helmert(n_classes).T
@@ -144,7 +145,7 @@ class Targets:
     def of(cls, rows: Rows) -> Targets:
         """Of rows, by their weights."""
         known = rows.is_labeled
-        sizes = np.bincount(rows.codes[known], rows.weights[known], minlength=rows.n_classes)
+        sizes = np.bincount(rows.codes[known], rows.weights[known], rows.n_classes).astype(np.float64)
         return cls(sizes / sizes.sum(), sizes)
 
     def of_rows(self, rows: Rows) -> Floats:
@@ -189,7 +190,7 @@ class KernelSums:
 
 
 def left_out_positions(rows: Rows) -> Ints:
-    """Rows of the samples that are left out: all with a label, or some of them, evenly from everywhere."""
+    """Rows of the samples that are left out: all with a label, or some from everywhere."""
     first = np.arange(0, len(rows), rows.per_sample)
     first = first[rows.is_labeled[first]]
     if len(first) > LEFT_OUT_ALL:

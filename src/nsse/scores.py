@@ -2,10 +2,10 @@
 
     v_j(f) = w_j'f + b_j,   label = class of the largest v_j:
 
-class scores (one function per class), linear classifiers, and the nearest training sample, which has the
-largest 2 y_i'f − ‖y_i‖². Labels, decision values, probabilities, certified radii, exports and the page of
-the report know nothing else of a decision. Probabilities are p_c ∝ exp(v_c/τ), v_c the largest function of
-class c, with the temperature τ that makes the values of left-out samples likeliest.
+class scores (one function per class), linear classifiers, and the nearest training sample, which has
+the largest 2 y_i'f − ‖y_i‖². Labels, decision values, probabilities, certified radii, exports and the
+page of the report know nothing else of a decision. Probabilities are p_c ∝ exp(v_c/τ), v_c the largest
+function of class c, with the temperature τ that makes the values of left-out samples likeliest.
 """
 
 from __future__ import annotations
