@@ -52,6 +52,11 @@ class LeftOut:
     rows: Ints
     scores: Floats
 
+    @classmethod
+    def of_samples(cls, rows: Rows, positions: Ints, scores: Floats) -> LeftOut:
+        """Scores of the samples alone, not of their augmented copies."""
+        return cls(positions[:: rows.per_sample], scores[:: rows.per_sample])
+
 
 @dataclass(frozen=True)
 class Ridge:
@@ -95,7 +100,7 @@ class Ridge:
         fitted = T - smoothness * scaled / root[:, np.newaxis]  # K C = T − λ W⁻¹ C
         left = left_out_positions(rows)
         residuals = exact_left_out(L, scaled, left, rows.per_sample) / root[left][:, np.newaxis]
-        left_out = LeftOut(left, T[left] - residuals + targets.shares)
+        left_out = LeftOut.of_samples(rows, left, T[left] - residuals + targets.shares)
         means = targets.class_sums(fitted, rows) / targets.sizes[:, np.newaxis]
         gram = C.T @ fitted
         return cls(C, (gram + gram.T) / 2, targets.shares, targets.sizes, means, left_out), fitted
@@ -232,7 +237,7 @@ def summed_left_out(
     by_sample = A.reshape(-1, p, A.shape[1])
     H = by_sample @ by_sample.transpose(0, 2, 1)
     left = np.linalg.solve(np.eye(p) - H, residuals.reshape(-1, p, T.shape[1])).reshape(T.shape)
-    return LeftOut(positions, T - left / root + targets.shares)
+    return LeftOut.of_samples(some, positions, T - left / root + targets.shares)
 
 
 def in_features(products: Floats, R: Floats) -> Floats:
