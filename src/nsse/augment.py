@@ -1,12 +1,11 @@
 """What may be done to a sample without changing its class: augmented copies of rows.
 
 - `Images`: pictures that are shifted, turned, zoomed, mirrored, brighter or darker. A transformation of
-the
-  plane takes every pixel of a copy from a place in the picture: a shift and a mirror from a pixel, a
+  the plane takes every pixel of a copy from a place in the picture: a shift and a mirror from a pixel, a
   turn and a zoom from between four of them, whose values are interpolated. What would come from outside
   comes from the nearest pixel of the edge.
-- `Signals`: series that may begin a little earlier or later. `Noise`: numbers that are known up to
-noise.
+- `Signals`: series that may begin a little earlier or later.
+- `Noise`: numbers that are known up to noise.
 
 A copy depends on its sample alone, so that rows may come in any blocks. `SmoothEmbedding(augment=)`
 takes these, or any function of rows that returns a sequence of arrays of their shape.

@@ -117,7 +117,7 @@ def median_distance(D2: Floats) -> float:
 
     Pairs at distance zero are left out: they say nothing of how far samples lie apart.
     """
-    pairs = np.concatenate([D2[i, :i] for i in range(1, len(D2))]) if len(D2) > 1 else np.empty(0)
+    pairs = D2[np.tri(len(D2), k=-1, dtype=bool)]
     apart = pairs > SAME_PLACE * pairs.max(initial=0.0)
     distinct = pairs if apart.all() else pairs[apart]
     if distinct.size == 0:

@@ -49,6 +49,8 @@ LEAST_WEIGHT = 0.05
 WIDE = 1.4
 # Share of the largest degree that makes a Laplacian, which is singular, factorisable.
 RIDGE = 1e-11
+# Rows whose median is the middle of all.
+MIDDLE_ROWS = 15
 # Bytes of the largest matrix of a metric.
 LARGEST = 2 * 1024**3
 NO_SCATTER = (
@@ -209,18 +211,18 @@ def fitted_metric(metric: Any, rows: Any) -> WithinMetric | None:
 
 
 def centred(X: Any) -> Affine:
-    """Moves rows to their mean and makes them of order one, by a power of two; sparse rows stay put."""
+    """Moves rows to their middle and makes them of order one, by a power of two; sparse rows stay put.
+
+    The middle is the median of a few rows: a single one that lies far out does not move it.
+    """
     n_features = X.shape[1]
     shift: Any
     if is_sparse(X):
         shift, largest = np.zeros(n_features), float(abs(X.data).max(initial=0.0))
     else:
-        low, high = X.min(axis=0), X.max(axis=0)
-        # The mean without the sum, which may overflow: halves first where values are large.
-        shift = np.mean(X, axis=0, dtype=np.float64)
-        if not np.all(np.isfinite(shift)):
-            shift = np.mean(np.multiply(X, 2.0**-64, dtype=np.float64), axis=0) * 2.0**64
-        largest = float(np.maximum(high - shift, shift - low).max())
+        few = np.linspace(0, X.shape[0] - 1, min(MIDDLE_ROWS, X.shape[0])).astype(np.intp)
+        shift = np.median(np.asarray(X[few], dtype=np.float64), axis=0)
+        largest = float(np.maximum(X.max(axis=0) - shift, shift - X.min(axis=0)).max())
     unit = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
     return Affine.diagonal(shift, np.full(n_features, unit))
 
@@ -270,12 +272,20 @@ def scatter_laplacian(
 
 def half_scatter(Z: Floats, L: sparse.csr_array, codes: Ints) -> Floats:
     """B = F'Z with L = FF', class by class: B'B = Z'LZ."""
-    B = np.empty_like(Z)
+    B, place = np.empty_like(Z), np.empty(len(Z), dtype=np.intp)
+    edges = np.repeat(np.arange(len(Z)), np.diff(L.indptr)), L.indices
+    of_edge = codes[edges[0]]
+    order = np.argsort(of_edge, kind="stable")
+    ends = np.searchsorted(of_edge[order], np.arange(int(codes.max()) + 2))
     for members in class_members(codes):
-        block = L[members][:, members].toarray()
+        place[members] = np.arange(len(members))
+        code = codes[members[0]]
+        own = order[ends[code] : ends[code + 1]]
+        block = np.zeros((len(members), len(members)))
+        block[place[edges[0][own]], place[edges[1][own]]] = L.data[own]
         block[np.diag_indices(len(block))] += RIDGE * max(float(block.diagonal().max()), 1e-300)
-        own = Z[members]
-        B[members] = np.linalg.cholesky(block).T @ (own - own[0])
+        rows = Z[members]
+        B[members] = np.linalg.cholesky(block).T @ (rows - rows[0])
     return B
 
 

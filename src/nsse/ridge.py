@@ -206,23 +206,16 @@ def left_out_positions(rows: Rows) -> Ints:
 def exact_left_out(L: Floats, C: Floats, left: Ints, per_sample: int) -> Floats:
     """Residuals of left-out rows, (G⁻¹)_gg⁻¹ C_g with G = LL'. L may be overwritten."""
     if len(left) == len(L):
-        inverse, _ = linalg.lapack.dtrtri(L, lower=True, overwrite_c=True)
-        columns = np.tril(inverse) if per_sample > 1 else inverse
+        columns, _ = linalg.lapack.dtrtri(L, lower=True, overwrite_c=True)
     else:
         unit = np.zeros((len(L), len(left)))
         unit[left, np.arange(len(left))] = 1.0
         columns = linalg.solve_triangular(L, unit, lower=True, overwrite_b=True, check_finite=False)
     if per_sample == 1:
-        return C[left] / _lower_square_sums(columns, len(left) == len(L))[:, np.newaxis]
+        return C[left] / np.einsum("ij,ij->j", columns, columns)[:, np.newaxis]
     by_sample = columns.reshape(len(L), -1, per_sample).transpose(1, 2, 0)
     blocks = by_sample @ by_sample.transpose(0, 2, 1)
     return np.linalg.solve(blocks, C[left].reshape(-1, per_sample, C.shape[1])).reshape(len(left), -1)
-
-
-def _lower_square_sums(columns: Floats, is_triangular: bool) -> Floats:
-    if is_triangular:
-        columns = np.tril(columns)
-    return np.einsum("ij,ij->j", columns, columns)
 
 
 def summed_left_out(

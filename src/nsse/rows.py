@@ -31,6 +31,8 @@ Ints = NDArray[np.intp]
 RowFunction = Callable[[Any], Any]
 
 BLOCK_ROWS = 2048
+# Features that tell nearly all rows apart, and what the classes are mixed in by.
+FEW_FEATURES, ODD = 16, np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,8 @@ class MappedSource:
 
     def take(self, positions: Ints) -> Any:
         """Some of the rows, by ascending position, in memory."""
+        if len(positions) == len(self):
+            return self.function(self.base.take(np.arange(len(self.base))))
         originals = np.unique(positions // self.factor)
         rows = self.function(self.base.take(originals))
         return rows[
@@ -499,18 +503,32 @@ def _given_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> Fl
 def distinct_rows(source: Any, codes: Ints, counts: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """The first of every group of equal rows of a class, ascending, and the group of every row.
 
-    Rows that do not count are in group −1. Rows are compared by 128 bits of a digest.
+    Rows that do not count are in group −1. Rows are compared by a digest of 64 bits of a few features, and,
+    if two agree in that, by 128 bits of all.
     """
-    digests = source.apply(digest)
     used = np.flatnonzero(counts)
-    keys = np.column_stack([codes[used].astype(np.uint64), digests[used]])
-    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    # Groups in the order of their first rows.
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
     groups = np.full(len(codes), -1, dtype=np.intp)
+    if len(np.unique(_keys(source.apply(few_bits), codes)[used])) == len(used):
+        groups[used] = np.arange(len(used))
+        return used, groups
+    keys = _keys(source.apply(digest), codes)[used]
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.intp)  # groups in the order of their first rows
+    rank[np.argsort(first)] = np.arange(len(first))
     groups[used] = rank[group.ravel()]
     return used[np.sort(first)], groups
+
+
+def _keys(digests: NDArray[np.uint64], codes: Ints) -> NDArray[Any]:
+    """One sortable value for every row, of its digest and its class."""
+    mixed = digests + (codes + 2).astype(np.uint64)[:, np.newaxis] * ODD
+    return mixed.ravel() if mixed.shape[1] == 1 else np.ascontiguousarray(mixed).view("u8,u8").ravel()
+
+
+def few_bits(X: Any) -> NDArray[np.uint64]:
+    """64 bits of a few features of every row."""
+    columns = np.unique(np.linspace(0, X.shape[1] - 1, FEW_FEATURES).astype(np.intp))
+    return digest(X[:, columns])[:, :1]
 
 
 def digest(X: Any) -> NDArray[np.uint64]:

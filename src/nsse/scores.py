@@ -119,7 +119,8 @@ def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> fl
     wanted = sample_weight @ own + shares @ moved.mean(axis=1)
 
     def slope(sharpness: float) -> float:
-        expected = np.einsum("ij,ij->i", softmax(moved * sharpness, axis=1), moved)
+        powers = np.exp(moved * sharpness)
+        expected = np.einsum("ij,ij->i", powers, moved) / powers.sum(axis=1)
         return float((sample_weight + shares) @ expected - wanted)
 
     if slope(LEAST_SHARPNESS) >= 0.0:
@@ -129,4 +130,4 @@ def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> fl
         high *= 4.0
     if slope(high) < 0.0:  # values that differ by rounding only
         return 1.0
-    return 1.0 / float(brentq(slope, LEAST_SHARPNESS, high, xtol=1e-13, rtol=1e-14))
+    return 1.0 / float(brentq(slope, LEAST_SHARPNESS, high, rtol=1e-9))

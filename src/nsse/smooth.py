@@ -43,8 +43,8 @@ Ints = NDArray[np.intp]
 METRIC_SAMPLES, UNIT_SAMPLES = 5000, 2000
 # Mean weights outside of this range are probably not meant as numbers of samples.
 USUAL_WEIGHTS = (0.1, 10.0)
-# Beyond this the regression has no digits left.
-LARGEST_WEIGHT = 1e8
+# Less than a part of one sample in all tells nothing; beyond such a mean no digits are left.
+LEAST_TOTAL, LARGEST_MEAN = 0.1, 1e8
 # Columns whose spreads differ by more than this are probably in different units.
 USUAL_SPREADS = 1000.0
 MEMORY_CURE = "Pass a number of `centers`, such as 3000."
@@ -237,7 +237,7 @@ class SmoothEmbedding(EmbeddingClassifier):
             self.metric_ = fitted_metric(self.metric, some)
             affine, scale = affine_of(self.metric_, some)
             near = unlabeled.labels(rows.through(affine))
-            solved = solve(self, near, affine(some.held()), affine, chosen, unlabeled)
+            solved = solve(self, near, some, affine, chosen, unlabeled)
             self._keep(solved, near, scale)
             self._keep_samples(solved, near, source, y)
         LOGGER.info(
@@ -357,9 +357,9 @@ class Solved:
 
 
 def solve(
-    model: SmoothEmbedding, near: Rows, Z: Any, affine: Affine, chosen: Any, unlabeled: Any
+    model: SmoothEmbedding, near: Rows, some: Rows, affine: Affine, chosen: Any, unlabeled: Any
 ) -> Solved:
-    """The regression on rows behind the metric; ``Z`` are some of them, ``chosen`` the centres."""
+    """The regression on rows behind the metric; ``some`` give the unit, ``chosen`` are the centres."""
     smoothness, fitted = float(model.smoothness), None
     centers = near.held() if chosen is None else affine(chosen)
     is_exact = chosen is None and unlabeled.is_exact
@@ -367,8 +367,8 @@ def solve(
         D2 = squared_distances(centers, centers)
         unit = median_distance(D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*[evenly(len(D2))] * 2)])
     else:
-        some = Z[evenly(Z.shape[0])]
-        unit = median_distance(squared_distances(some, some))
+        Z = affine(some.select(evenly(len(some))).held())
+        unit = median_distance(squared_distances(Z, Z))
     kernel = Gaussian(float(model.sigma) * unit)
     if is_exact:
         ridge, fitted = Ridge.exact(kernel(D2), near, smoothness)
@@ -412,11 +412,11 @@ def fit_memory(n_rows: int, n_features: int, n_centers: int) -> int:
 
 def warn_of_weights(weights: Floats) -> None:
     """Warn of weights that are hardly meant as numbers of samples; refuse those that leave no digits."""
-    mean = float(weights.mean())
-    if not 1.0 / LARGEST_WEIGHT <= mean <= LARGEST_WEIGHT:
-        rule = f"have a mean between {1 / LARGEST_WEIGHT:.0e} and {LARGEST_WEIGHT:.0e}"
+    mean, total = float(weights.mean()), float(weights.sum())
+    if total < LEAST_TOTAL or mean > LARGEST_MEAN:
+        rule = f"sum to {LEAST_TOTAL} at least and have a mean of {LARGEST_MEAN:.0e} at most"
         cure = "Divide the weights by their mean: 2 counts a sample twice."
-        raise rule_error("sample_weight", rule, mean, cure)
+        raise rule_error("sample_weight", rule, f"a sum of {total:.3g}, a mean of {mean:.3g}", cure)
     if not USUAL_WEIGHTS[0] <= mean <= USUAL_WEIGHTS[1]:
         warnings.warn(
             f"The weights have a mean of {mean:.3g}. A weight of 2 counts a sample twice, so that all "
@@ -430,7 +430,7 @@ def warn_of_spreads(X: Any) -> None:
     """Warn where a few columns are so much wider than the others that only they count."""
     if is_sparse(X) or X.shape[1] < 2:
         return
-    spreads = np.asarray(X, dtype=np.float64).std(axis=0)
+    spreads = np.asarray(X.max(axis=0) - X.min(axis=0), dtype=np.float64)
     spreads = spreads[spreads > 0]
     if len(spreads) > 1 and spreads.max() > USUAL_SPREADS * np.quantile(spreads, 0.25):
         warnings.warn(
