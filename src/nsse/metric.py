@@ -70,7 +70,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     shrinkage : float, default=3.0
         How much the metric holds to the Euclidean one; ``inf`` is the Euclidean one.
-    relevance : float, default=0.5
+    relevance : float, default=1.0
         How much features are shortened that tell little of the classes; 0 weighs all alike.
     n_neighbors : int or None, default=5
         Nearest samples of the same class that are joined; None joins all samples of a class.
@@ -111,7 +111,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, shrinkage: float = 3.0, *, relevance: float = 0.5, n_neighbors: int | None = 5
+        self, shrinkage: float = 3.0, *, relevance: float = 1.0, n_neighbors: int | None = 5
     ) -> None:
         self.shrinkage = shrinkage
         self.relevance = relevance
