@@ -164,7 +164,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if math.isfinite(self.shrinkage):
             half = contraction(Z, codes, weight, n_neighbors, float(self.shrinkage), root or fast_root)
             affine = Affine(affine.shift, affine.scale, affine.offset, affine.norm, *half)
-        self.affine_ = affine.multiplied(1.0 / float(euclidean.scale[0]))
+        self.affine_: Affine = affine.multiplied(1.0 / float(euclidean.scale[0]))
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map samples to where Euclidean distances are those of the metric.
