@@ -72,15 +72,20 @@ def _class_edges(distances: Callable[[Ints], Floats], codes: Ints, k: int | None
 
 
 def neighbor_graph(Z: Any, n_neighbors: int) -> sparse.csr_array:
-    """The 0/1 graph that joins rows to their ``n_neighbors`` nearest among all rows."""
+    """Joins rows to their ``n_neighbors`` nearest among all, with weights exp(−2 d²/mean d²)."""
     N, squares = Z.shape[0], squared_norms(Z)
-    starts, ends = [], []
+    starts, ends, lengths = [], [], []
     for start in range(0, N, BLOCK_ROWS):
         D2 = squared_distances(Z[start : start + BLOCK_ROWS], Z, squares)
         here, there = nearest_pairs(D2, n_neighbors, start)
         starts.append(here + start)
         ends.append(there)
-    return symmetric_graph(np.concatenate(starts), np.concatenate(ends), N)
+        lengths.append(D2[here, there])
+    d2 = np.concatenate(lengths)
+    mean = float(d2.mean()) if d2.size else 0.0
+    weights = np.exp(-2.0 * d2 / (mean if mean > 0 else 1.0))
+    W = sparse.csr_array((weights, (np.concatenate(starts), np.concatenate(ends))), shape=(N, N))
+    return sparse.csr_array(W.maximum(W.T))
 
 
 def nearest_pairs(D2: Floats, k: int | None, first: int = 0) -> tuple[Ints, Ints]:
