@@ -69,20 +69,20 @@ class Scatter:
     edges : csr_array of shape (n_rows, n_rows)
         ω_ij / (2 Σ ω) of the joined rows.
     floor : float
-        ρ, in squared units of the rows.
+        ρ, where rows are of order one (`centred`).
     """
 
     edges: sparse.csr_array
     floor: float
 
-    def left_out_distances(self, D2: Floats, rows: Ints, unit: float) -> Floats:
+    def left_out_distances(self, D2: Floats, rows: Ints) -> Floats:
         """Squared distances of some rows to all, each in the metric without its own edges.
 
-        ``D2`` are all squared distances behind A, in units of ``unit``. S_w without the edges of row i
-        is S_w − Σ_e c_e (x_i − x_e)(x_i − x_e)', so that with V of rows √c_e A(x_i − x_e) and q = V
-        A(x_i − x_j) the distance of i and j is ‖A(x_i − x_j)‖² + q'(ρI − VV')⁻¹ q. ρ is kept.
+        ``D2`` are all squared distances behind A. S_w without the edges of row i is
+        S_w − Σ_e c_e (x_i − x_e)(x_i − x_e)', so that with V of rows √c_e A(x_i − x_e) and
+        q = V A(x_i − x_j) the distance of i and j is ‖A(x_i − x_j)‖² + q'(ρI − VV')⁻¹ q. ρ is kept.
         """
-        out, floor = D2[rows], self.floor * unit**2
+        out = D2[rows]
         for place, i in enumerate(rows):
             own = slice(self.edges.indptr[i], self.edges.indptr[i + 1])
             ends, c = self.edges.indices[own], np.sqrt(self.edges.data[own])
@@ -92,7 +92,7 @@ class Scatter:
             q -= D2[i, ends][:, np.newaxis]
             q *= c[:, np.newaxis] / 2.0
             inner = q[:, ends] * c
-            inner[np.diag_indices(len(c))] += floor
+            inner[np.diag_indices(len(c))] += self.floor
             # q'(LL')⁻¹ q = ‖L⁻¹q‖²
             y = np.linalg.inv(np.linalg.cholesky(inner)) @ q
             out[place] += np.einsum("ej,ej->j", y, y)
@@ -196,9 +196,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         affine, scatter = Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_), None
         if math.isfinite(self.shrinkage):
             affine, scatter = contracted(affine, Z, codes, weight, n_neighbors, float(self.shrinkage))
-        unit = float(euclidean.scale[0])
-        self.affine_ = affine.multiplied(1.0 / unit)
-        self.scatter_ = None if scatter is None else replace(scatter, floor=scatter.floor / unit**2)
+        self.affine_ = affine.multiplied(1.0 / float(euclidean.scale[0]))
+        self.scatter_ = scatter
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map samples to where Euclidean distances are those of the metric.

@@ -393,7 +393,7 @@ def solve(
         unit = median_distance(squared_distances(Z, Z))
     kernel = Gaussian(float(model.sigma) * unit)
     if is_exact:
-        K_left = left_out_kernel(model.metric_, affine, near, D2, kernel)
+        K_left = left_out_kernel(model.metric_, near, D2, kernel)
         ridge, fitted = Ridge.exact(kernel(D2), near, smoothness, K_left)
     else:
         ridge = Ridge.over(near, centers, kernel, smoothness, unlabeled)
@@ -403,7 +403,7 @@ def solve(
 
 
 def left_out_kernel(
-    metric: WithinMetric | None, affine: Affine, near: Rows, D2: Floats, kernel: Gaussian
+    metric: WithinMetric | None, near: Rows, D2: Floats, kernel: Gaussian
 ) -> Floats | None:
     """Kernel values of left-out rows in metrics that do not know them; None where the metric is kept.
 
@@ -412,8 +412,7 @@ def left_out_kernel(
     scatter = None if metric is None else metric.scatter_
     if metric is None or scatter is None or near.per_sample > 1 or scatter.edges.shape[0] != len(near):
         return None
-    unit = affine.norm / metric.affine_.norm
-    return kernel(scatter.left_out_distances(D2, left_out_positions(near, of_metric=True), unit))
+    return kernel(scatter.left_out_distances(D2, left_out_positions(near, of_metric=True)))
 
 
 def evenly(n_rows: int) -> Ints:
