@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Self
@@ -31,17 +32,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count, check_number
 from nsse.affine import Affine, is_sparse
 from nsse.graphs import class_members, laplacian, within_class_graph
+from nsse.rows import Rows, Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Half = tuple[Floats | None, Floats | None, Floats | None]
+Root = Callable[[Floats, Floats | None, float], Half]
 
 FLOATS = [np.float64, np.float32]
 # What is left of a feature that says nothing: it may say something together with others.
@@ -178,15 +181,20 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted transformer. If fit fails, it is as it was before.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
-        check_classification_targets(y)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        kept = weight > 0
-        codes = np.unique(y[kept], return_inverse=True)[1].astype(np.intp)
-        self.learn(dense_rows(X)[kept], codes, weight[kept])
+        rows = Rows.of(Source.of(X), y, sample_weight)
+        Z = dense_rows(rows.held())
+        self.learn(Z, rows.codes, rows.weights, root=symmetric_root)
+        mean = self.affine_.shift + np.average(Z - self.affine_.shift, axis=0, weights=rows.weights)
+        self.affine_ = replace(self.affine_, shift=mean)
         return self
 
-    def learn(self, X: Floats, codes: Ints, weight: Floats, per_sample: int = 1) -> None:
-        """Learn from checked rows, of which ``per_sample`` are copies of one sample."""
+    def learn(
+        self, X: Floats, codes: Ints, weight: Floats, per_sample: int = 1, root: Root | None = None
+    ) -> None:
+        """Learn from checked rows, of which ``per_sample`` are copies of one sample.
+
+        ``root`` says which of the roots A of A'A; all measure the same distances.
+        """
         self._check_parameters()
         n_neighbors = None if self.n_neighbors is None else self.n_neighbors * per_sample
         self.weights_ = feature_weights(X, codes, weight, float(self.relevance))
@@ -195,9 +203,12 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Z *= self.weights_
         affine, scatter = Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_), None
         if math.isfinite(self.shrinkage):
-            affine, scatter = contracted(affine, Z, codes, weight, n_neighbors, float(self.shrinkage))
-        self.affine_ = affine.multiplied(1.0 / float(euclidean.scale[0]))
-        self.scatter_ = scatter
+            half, scatter = contraction(
+                Z, codes, weight, n_neighbors, float(self.shrinkage), root or fast_root
+            )
+            affine = Affine(affine.shift, affine.scale, affine.offset, affine.norm, *half)
+        self.affine_: Affine = affine.multiplied(1.0 / float(euclidean.scale[0]))
+        self.scatter_: Scatter | None = scatter
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map samples to where Euclidean distances are those of the metric.
@@ -233,7 +244,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             check_count("n_neighbors", self.n_neighbors, cure="None joins all samples of a class.")
 
 
-def fitted_metric(metric: Any, rows: Any) -> WithinMetric | None:
+def fitted_metric(metric: Any, rows: Rows) -> WithinMetric | None:
     """A `metric` parameter learned from labelled `Rows` in memory; None is the Euclidean metric.
 
     "within" is `WithinMetric()` for dense rows and the Euclidean metric for sparse ones, which would be
@@ -270,38 +281,51 @@ def centred(X: Any) -> Affine:
     return Affine.diagonal(shift, np.full(n_features, unit))
 
 
-def contracted(
-    affine: Affine, Z: Floats, codes: Ints, weight: Floats, n_neighbors: int | None, shrinkage: float
-) -> tuple[Affine, Scatter | None]:
-    """``affine`` followed by A, learned from the rows ``Z`` that it gives, and their scatter."""
+def contraction(
+    Z: Floats, codes: Ints, weight: Floats, n_neighbors: int | None, shrinkage: float, root: Root
+) -> tuple[Half, Scatter | None]:
+    """A of the rows ``Z``, a matrix or the factors of I − A as in `Affine`, and their scatter."""
     N, n = Z.shape
     L, total = scatter_laplacian(Z, codes, weight, n_neighbors)
     LZ = L @ Z
     trace = float(np.einsum("ij,ij->", Z, LZ)) / total if total > 0 else 0.0
     if not trace > 0.0:
         warnings.warn(NO_SCATTER, UserWarning, stacklevel=5)
-        return affine, None
+        return (None, None, None), None
     rho = shrinkage * trace / n
     joined = abs(L - sparse.diags_array(L.diagonal()))
     scatter = Scatter(sparse.csr_array(joined / total), rho)
     if n <= WIDE * N:
         _check_size(n, n)
-        S = Z.T @ LZ
-        S /= total
-        S[np.diag_indices(n)] += rho
-        R = linalg.cholesky(S, overwrite_a=True, check_finite=False)  # upper
-        R, _ = linalg.lapack.dtrtri(R, overwrite_c=True)
-        R *= math.sqrt(rho)
-        return replace(affine, matrix=R), scatter
+        return root(Z.T @ LZ / total, None, rho), scatter
     _check_size(n, N)
     B = half_scatter(Z, L, codes) / math.sqrt(total)
-    G = B @ B.T
-    G[np.diag_indices(len(B))] += rho
-    M = linalg.cholesky(G, lower=True, overwrite_a=True, check_finite=False)
+    return root(B @ B.T, B, rho), scatter
+
+
+def fast_root(S: Floats, B: Floats | None, rho: float) -> Half:
+    """A by a Cholesky factorisation of S_w + ρI, or of BB' + ρI (S is overwritten)."""
+    S[np.diag_indices(len(S))] += rho
+    if B is None:
+        R = linalg.cholesky(S, overwrite_a=True, check_finite=False)  # upper
+        inverse, _ = linalg.lapack.dtrtri(R, overwrite_c=True)
+        return math.sqrt(rho) * inverse, None, None
+    M = linalg.cholesky(S, lower=True, overwrite_a=True, check_finite=False)
     down = linalg.solve_triangular(M, B, lower=True, check_finite=False).T
-    M[np.diag_indices(len(B))] += math.sqrt(rho)
-    up = linalg.solve_triangular(M, B, lower=True, check_finite=False)
-    return replace(affine, down=down, up=up), scatter
+    M[np.diag_indices(len(M))] += math.sqrt(rho)
+    return None, down, linalg.solve_triangular(M, B, lower=True, check_finite=False)
+
+
+def symmetric_root(S: Floats, B: Floats | None, rho: float) -> Half:
+    """The symmetric A, by an eigendecomposition: the one that does not depend on the order of rows."""
+    values, V = np.linalg.eigh(S)
+    values = np.maximum(values, 0.0)
+    factors = np.sqrt(rho / (values + rho))
+    if B is None:
+        return (V * factors) @ V.T, None, None
+    kept = values > len(S) * float(np.finfo(np.float64).eps) * values[-1]
+    axes = B.T @ (V[:, kept] / np.sqrt(values[kept]))
+    return None, axes * (1.0 - factors[kept]), axes.T
 
 
 def scatter_laplacian(

@@ -36,8 +36,8 @@ Ints = NDArray[np.intp]
 LEFT_OUT_ALL, LEFT_OUT_SOME = 2000, 1000
 # Samples that are left out of the metric as well, at most: each takes a row of distances anew.
 LEFT_OUT_OF_METRIC = 400
-# Added to the unit diagonal of K_ZZ: centres may lie as close as rounding.
-JITTER = 1e-10
+# How many times smaller than λ the rounding of the sums must be in the space of the features.
+DIGITS = 100.0
 
 
 @dataclass(frozen=True)
@@ -121,11 +121,11 @@ class Ridge:
     @classmethod
     def over(
         cls, near: Rows, centers: Any, kernel: Gaussian, smoothness: float, unlabeled: Any
-    ) -> Ridge:
-        """The model with given centres, by sums over the rows; ``unlabeled`` says which."""
+    ) -> tuple[Ridge, Any]:
+        """The model by sums over the rows, ``unlabeled`` says which, and the centres that it kept."""
         targets = Targets.of(near)
+        centers, R = independent_centers(kernel, centers, len(near), smoothness)
         sums = unlabeled.sums(near, KernelSums(kernel, centers, near.n_classes))
-        R = linalg.cholesky(_with_diagonal(kernel.between(centers, centers), JITTER), check_finite=False)
         P = in_features(sums.products, R)
         P[np.diag_indices(len(P))] += smoothness
         factor = linalg.cholesky(P, lower=True, overwrite_a=True, check_finite=False)
@@ -139,8 +139,7 @@ class Ridge:
             positions, some, kernel.between(some.held(), centers), R, factor, C, targets
         )
         means = sums.by_class.T @ C / targets.sizes[:, np.newaxis]
-        gram = B.T @ B  # that of K_ZZ with its jitter: never too small
-        return cls(C, gram, targets.shares, targets.sizes, means, left)
+        return cls(C, B.T @ B, targets.shares, targets.sizes, means, left), centers
 
     def coordinates(self) -> Floats:
         """V (n_classes, n_classes − 1), a rotation of s − π: what separates classes most first."""
@@ -264,6 +263,20 @@ def in_features(products: Floats, R: Floats) -> Floats:
     return np.asarray((P + P.T) / 2)
 
 
-def _with_diagonal(A: Floats, value: float) -> Floats:
-    A[np.diag_indices(len(A))] += value
-    return A
+def independent_centers(
+    kernel: Gaussian, centers: Any, n_rows: int, smoothness: float
+) -> tuple[Any, Floats]:
+    """Centres without those whose functions others make up to rounding, and R with K_ZZ = R'R.
+
+    Rounding in K'WK, about ε N √m, is enlarged by the inverse of the least squared distance of a
+    centre's function to the span of the others; a pivoted Cholesky factorisation leaves out what would
+    drown λ.
+    """
+    K = kernel.between(centers, centers)
+    eps = float(np.finfo(np.float64).eps)
+    least = max(len(K) * eps, DIGITS * eps * n_rows * len(K) ** 0.5 / smoothness)
+    _, pivots, rank, _ = linalg.lapack.dpstrf(K.copy(), tol=min(least, 0.5))
+    if rank < len(K):
+        kept = np.sort(pivots[:rank] - 1)
+        centers, K = centers[kept], K[np.ix_(kept, kept)]
+    return centers, linalg.cholesky(K, overwrite_a=True, check_finite=False)

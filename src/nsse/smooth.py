@@ -78,7 +78,8 @@ class SmoothEmbedding(EmbeddingClassifier):
         Centres z_j of the kernel functions. None takes the training samples: exact, cubic in their
         number. A number takes so many k-means centres (of sparse samples, so many of each class):
         linear in the number of samples. "auto" is None up to 5000 samples and 3000 beyond. Or indices
-        of samples, rows, or a selector of `nsse.centers`.
+        of samples, rows, or a selector of `nsse.centers`. Centres whose functions others make up to
+        rounding are left out.
     augment : callable or None, default=None
         What may be done to a sample without changing its class: `nsse.augment.Images`, `Signals`,
         `Noise`, or any function of rows that returns a sequence of arrays of their shape. The copies
@@ -396,7 +397,7 @@ def solve(
         K_left = left_out_kernel(model.metric_, near, D2, kernel)
         ridge, fitted = Ridge.exact(kernel(D2), near, smoothness, K_left)
     else:
-        ridge = Ridge.over(near, centers, kernel, smoothness, unlabeled)
+        ridge, centers = Ridge.over(near, centers, kernel, smoothness, unlabeled)
     V = ridge.coordinates()
     V = V * signs_of(ridge.class_means @ V)
     return Solved(ridge, affine, centers, kernel, V, fitted)
