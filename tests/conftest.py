@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-import peaks
 from browser import running_browser
 
 
@@ -38,8 +37,8 @@ def blobs_of(counts, n_features=5, seed=0, spread=2.0):
     )
 
 
-# A browser, a cluster of processes, a process for every fit, another runtime: slow by themselves.
-SLOW_FIXTURES = {"browser", "client", "estimate_over_peak"}
+# A browser, a cluster of processes, another runtime: slow by themselves.
+SLOW_FIXTURES = {"browser", "client"}
 SLOW_PLACES = {
     "benchmarks",
     "test_browser.py",
@@ -75,7 +74,7 @@ def blobs():
 
 @pytest.fixture(scope="session")
 def digits():
-    """Two hundred digits, sorted by class: large enough for the Krylov space."""
+    """Two hundred digits, sorted by class."""
     X, y = load_digits(return_X_y=True)
     X, y = X[:200], y[:200]
     order = np.argsort(y, kind="stable")
@@ -113,13 +112,6 @@ def run_page(tmp_path, monkeypatch):
         return names
 
     return run
-
-
-@pytest.fixture(scope="session")
-def estimate_over_peak():
-    """Factory: estimated bytes of a fit over those it takes, each in a process of its own."""
-    with peaks.measuring() as measure:
-        yield measure
 
 
 @pytest.fixture(scope="session")

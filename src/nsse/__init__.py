@@ -1,40 +1,34 @@
-"""Nonlinear Supervised Smooth Embedding: supervised maps that hold on new data.
+"""Supervised embeddings that hold on new data.
 
->>> from nsse import NSSE
+>>> from nsse import SmoothEmbedding
 
-``NSSE`` is a scikit-learn transformer and classifier. The rooms of the package follow the method:
-``datasets``, ``invariances`` → ``graphs``, ``kernels`` → ``solvers``, ``extensions``, ``landmarks`` →
-``certificates`` → ``estimators`` → ``selection`` → ``evaluation``, ``exports`` → ``report``, ``cli``;
-imports point to the left only.
+`SmoothEmbedding` is what we recommend, `NSSE` the method of the paper; both are scikit-learn
+transformers and classifiers. ``ls`` shows the method: kernels, graphs → metric → rows, centers → ridge,
+maps, scores → unlabeled, augment → smooth → search → certificates, io, report → cli; imports point to
+the left only.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nsse.estimators import (
-        LDE,
-        LFDA,
-        NSSE,
-        NYS,
-        SPE,
-        SUPLAP,
+    from nsse._support.warnings import (
         ConditioningWarning,
         DegenerateEmbeddingWarning,
-        IsoKRR,
-        MReg,
         ScaleAtBoundWarning,
-        SemiRBF,
-        WithinMetric,
     )
-    from nsse.exports import load, save, to_onnx
-    from nsse.selection import NSSECV
+    from nsse.io import load, save, to_onnx
+    from nsse.methods import LDE, LFDA, NYS, SPE, SUPLAP, IsoKRR, MReg, SemiRBF
+    from nsse.metric import WithinMetric
+    from nsse.published import NSSE
+    from nsse.search import SequentialSearchCV, SmoothEmbeddingCV
+    from nsse.smooth import SmoothEmbedding
+    from nsse.unlabeled import Smooth, Spread
 
 __all__ = [
     "LDE",
     "LFDA",
     "NSSE",
-    "NSSECV",
     "NYS",
     "SPE",
     "SUPLAP",
@@ -44,34 +38,41 @@ __all__ = [
     "MReg",
     "ScaleAtBoundWarning",
     "SemiRBF",
+    "SequentialSearchCV",
+    "Smooth",
+    "SmoothEmbedding",
+    "SmoothEmbeddingCV",
+    "Spread",
     "WithinMetric",
     "__version__",
     "load",
     "save",
     "to_onnx",
 ]
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
 
 # Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
-_ROOM_OF = dict.fromkeys((name for name in __all__ if name != "__version__"), "nsse.estimators")
-_ROOM_OF |= dict.fromkeys(("load", "save", "to_onnx"), "nsse.exports")
-_ROOM_OF["NSSECV"] = "nsse.selection"
-_ROOMS = (
-    "certificates",
-    "datasets",
-    "estimators",
-    "evaluation",
-    "exports",
-    "invariances",
-    "plot",
-    "report",
-    "selection",
-)
+_HOME = {
+    "nsse._support.warnings": (
+        "ConditioningWarning",
+        "DegenerateEmbeddingWarning",
+        "ScaleAtBoundWarning",
+    ),
+    "nsse.io": ("load", "save", "to_onnx"),
+    "nsse.methods": ("LDE", "LFDA", "NYS", "SPE", "SUPLAP", "IsoKRR", "MReg", "SemiRBF"),
+    "nsse.metric": ("WithinMetric",),
+    "nsse.published": ("NSSE",),
+    "nsse.search": ("SequentialSearchCV", "SmoothEmbeddingCV"),
+    "nsse.smooth": ("SmoothEmbedding",),
+    "nsse.unlabeled": ("Smooth", "Spread"),
+}
+_HOME_OF = {name: home for home, names in _HOME.items() for name in names}
+_ROOMS = ("augment", "centers", "certificates", "datasets", "methods", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOM_OF:
-        return getattr(import_module(_ROOM_OF[name]), name)
+    if name in _HOME_OF:
+        return getattr(import_module(_HOME_OF[name]), name)
     if name in _ROOMS:
         return import_module(f"nsse.{name}")
     raise AttributeError(f"module 'nsse' has no attribute {name!r}")

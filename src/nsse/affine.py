@@ -3,8 +3,8 @@
     x ↦ ((x − shift) · scale) T + offset
 
 T is the identity, a matrix, or the identity less a product of low rank, I − down up: what a metric
-learned from few samples of many features needs, so that nothing of size n × n is formed. Sparse rows stay
-sparse where T is the identity and nothing is shifted.
+learned from few samples of many features needs, so that nothing of size n × n is formed. Sparse rows
+stay sparse where T is the identity and nothing is shifted.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Affine:
 
     def __call__(self, X: Any) -> Any:
         """Rows of ``X``, dense or sparse, mapped, in float64."""
-        if sparse.issparse(X):
+        if is_sparse(X):
             return self._of_sparse(X)
         U = np.asarray(X, dtype=np.float64) - self.shift
         U *= self.scale
@@ -99,10 +99,25 @@ class Affine:
 
     def after(self, first: Affine) -> Affine:
         """The one affine map that applies ``first``, then this one."""
+        offset, norm = self(first.offset[np.newaxis])[0], self.norm * first.norm
+        if first.matrix is None and first.down is None:  # nothing of size n × n is formed
+            scale = first.scale * self.scale
+            return replace(self, shift=first.shift, scale=scale, offset=offset, norm=norm)
         matrix = self._linear(first.dense() * self.scale)
-        offset = self(first.offset[np.newaxis])[0]
-        ones = np.ones(first.n_features)
-        return Affine(first.shift, ones, offset, self.norm * first.norm, matrix)
+        return Affine(first.shift, np.ones(first.n_features), offset, norm, matrix)
+
+    def inverse(self, Y: Any) -> Any:
+        """Rows that are mapped to ``Y``, where the map is one to one; sparse ones stay sparse."""
+        if is_sparse(Y):
+            return sparse.csr_array(Y @ sparse.diags_array(1.0 / self.scale))
+        U = Y - self.offset
+        if self.matrix is not None:
+            U = np.linalg.solve(self.matrix.T, U.T).T
+        elif self.down is not None and self.up is not None:
+            # (I − down up)⁻¹ = I + down (I − up down)⁻¹ up
+            inner = np.eye(len(self.up)) - self.up @ self.down
+            U = U + np.linalg.solve(inner.T, (U @ self.down).T).T @ self.up
+        return U / self.scale + self.shift
 
     def dense(self) -> Floats:
         """The linear part, a matrix of shape (n_features, n_outputs)."""
@@ -130,6 +145,11 @@ class Affine:
         if self.matrix is not None:
             return scaled @ self.matrix - (moved @ self.matrix - self.offset)
         return self._linear(scaled.toarray() - moved) + self.offset
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether rows are a SciPy sparse matrix."""
+    return bool(sparse.issparse(X))
 
 
 def spectral_norm(matrix: Floats) -> float:

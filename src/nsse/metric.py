@@ -3,17 +3,18 @@
     S_w = Σ over edges (i, j) of ω_ij (x_i − x_j)(x_i − x_j)' / (2 Σ ω) = X'LX / (2 Σ ω),
     ρ = shrinkage · tr(S_w)/n,      A'A = ρ (S_w + ρI)⁻¹,
 
-each edge of the within-class graph once, L its Laplacian, ω_ij the mean weight of its ends. It is relevant
-component analysis (Bar-Hillel et al. 2003), shrunk, on the method's own graph. The singular values of A lie
-in (0, 1]: a contraction. Any A with this A'A measures the same distances, so no eigendecomposition is needed:
+each edge of the within-class graph once, L its Laplacian, ω_ij the mean weight of its ends. It is
+relevant component analysis (Bar-Hillel et al. 2003), shrunk, on the method's own graph. The singular
+values of A lie in (0, 1]: a contraction. Any A with this A'A measures the same distances, so no
+eigendecomposition is needed:
 
 - n features, about as many rows: S_w + ρI = R'R, A = √ρ R⁻ᵀ;
 - fewer rows than features: S_w = B'B with B = F'X/√(2 Σ ω), L = FF', and with BB' + ρI = MM',
   A = I − B'(M' + √ρ I)⁻¹ M⁻¹ B (Andrews 1968, the square root of a Kalman filter): nothing is n × n.
 
-Features are weighted first by how much they have to do with the classes. Of the variance of a feature, and of
-its distance from the median, the share r = 1 − [within/(N − M)] / [total/(N − 1)] lies between classes: the
-adjusted η² of an analysis of variance. With r_j the larger of the two, not below 0,
+Features are weighted first by how much they have to do with the classes. Of the variance of a feature,
+and of its distance from the median, the share r = 1 − [within/(N − M)] / [total/(N − 1)] lies between
+classes: the adjusted η² of an analysis of variance. With r_j the larger of the two, not below 0,
 
     weight_j = max(√(r_j / max r), 1/20)^relevance.
 """
@@ -22,6 +23,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Self
 
@@ -29,17 +32,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count, check_number
-from nsse.affine import Affine
+from nsse.affine import Affine, is_sparse
 from nsse.graphs import class_members, laplacian, within_class_graph
+from nsse.rows import Rows, Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Half = tuple[Floats | None, Floats | None, Floats | None]
+Root = Callable[[Floats, Floats | None, float], Half]
 
 FLOATS = [np.float64, np.float32]
 # What is left of a feature that says nothing: it may say something together with others.
@@ -48,12 +53,53 @@ LEAST_WEIGHT = 0.05
 WIDE = 1.4
 # Share of the largest degree that makes a Laplacian, which is singular, factorisable.
 RIDGE = 1e-11
+# Rows whose median is the middle of all.
+MIDDLE_ROWS = 15
 # Bytes of the largest matrix of a metric.
 LARGEST = 2 * 1024**3
 NO_SCATTER = (
-    "The metric is the Euclidean one: no two different samples of a class were given, so nothing is known "
-    "of how a class varies. Give more samples per class, or pass metric=None."
+    "The metric is the Euclidean one: no two different samples of a class were given, so nothing is "
+    "known of how a class varies. Give more samples per class, or pass metric=None."
 )
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """What a metric was learned from: S_w by its edges, and ρ.
+
+    Attributes
+    ----------
+    edges : csr_array of shape (n_rows, n_rows)
+        ω_ij / (2 Σ ω) of the joined rows.
+    floor : float
+        ρ, where rows are of order one (`centred`).
+    """
+
+    edges: sparse.csr_array
+    floor: float
+
+    def left_out_distances(self, D2: Floats, rows: Ints) -> Floats:
+        """Squared distances of some rows to all, each in the metric without its own edges.
+
+        ``D2`` are all squared distances behind A. S_w without the edges of row i is
+        S_w − Σ_e c_e (x_i − x_e)(x_i − x_e)', so that with V of rows √c_e A(x_i − x_e) and
+        q = V A(x_i − x_j) the distance of i and j is ‖A(x_i − x_j)‖² + q'(ρI − VV')⁻¹ q. ρ is kept.
+        """
+        out = D2[rows]
+        for place, i in enumerate(rows):
+            own = slice(self.edges.indptr[i], self.edges.indptr[i + 1])
+            ends, c = self.edges.indices[own], np.sqrt(self.edges.data[own])
+            # (u_e − u_i)'(u_i − u_j) = (‖u_e − u_j‖² − ‖u_i − u_j‖² − ‖u_e − u_i‖²)/2
+            q = D2[ends]
+            q -= D2[i]
+            q -= D2[i, ends][:, np.newaxis]
+            q *= c[:, np.newaxis] / 2.0
+            inner = q[:, ends] * c
+            inner[np.diag_indices(len(c))] += self.floor
+            # q'(LL')⁻¹ q = ‖L⁻¹q‖²
+            y = np.linalg.inv(np.linalg.cholesky(inner)) @ q
+            out[place] += np.einsum("ej,ej->j", y, y)
+        return out
 
 
 class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -67,7 +113,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     shrinkage : float, default=3.0
         How much the metric holds to the Euclidean one; ``inf`` is the Euclidean one.
-    relevance : float, default=0.5
+    relevance : float, default=1.0
         How much features are shortened that tell little of the classes; 0 weighs all alike.
     n_neighbors : int or None, default=5
         Nearest samples of the same class that are joined; None joins all samples of a class.
@@ -78,6 +124,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         What `transform` does: subtracts the mean and multiplies by A.
     weights_ : ndarray of shape (n_features,)
         What features are multiplied by first, from ``0.05 ** relevance`` to 1.
+    scatter_ : Scatter or None
+        The pairs of samples that it was learned from; None is the Euclidean metric.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -108,7 +156,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, shrinkage: float = 3.0, *, relevance: float = 0.5, n_neighbors: int | None = 5
+        self, shrinkage: float = 3.0, *, relevance: float = 1.0, n_neighbors: int | None = 5
     ) -> None:
         self.shrinkage = shrinkage
         self.relevance = relevance
@@ -133,25 +181,34 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted transformer. If fit fails, it is as it was before.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
-        check_classification_targets(y)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        kept = weight > 0
-        codes = np.unique(y[kept], return_inverse=True)[1].astype(np.intp)
-        self.learn(dense_rows(X)[kept], codes, weight[kept])
+        rows = Rows.of(Source.of(X), y, sample_weight)
+        Z = dense_rows(rows.held())
+        self.learn(Z, rows.codes, rows.weights, root=symmetric_root)
+        mean = self.affine_.shift + np.average(Z - self.affine_.shift, axis=0, weights=rows.weights)
+        self.affine_ = replace(self.affine_, shift=mean)
         return self
 
-    def learn(self, X: Floats, codes: Ints, weight: Floats, per_sample: int = 1) -> None:
-        """Learn from checked rows, of which ``per_sample`` are copies of one sample."""
+    def learn(
+        self, X: Floats, codes: Ints, weight: Floats, per_sample: int = 1, root: Root | None = None
+    ) -> None:
+        """Learn from checked rows, of which ``per_sample`` are copies of one sample.
+
+        ``root`` says which of the roots A of A'A; all measure the same distances.
+        """
         self._check_parameters()
         n_neighbors = None if self.n_neighbors is None else self.n_neighbors * per_sample
         self.weights_ = feature_weights(X, codes, weight, float(self.relevance))
         euclidean = centred(X)
         Z = euclidean(X)
         Z *= self.weights_
-        affine = Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_)
+        affine, scatter = Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_), None
         if math.isfinite(self.shrinkage):
-            affine = contracted(affine, Z, codes, weight, n_neighbors, float(self.shrinkage))
-        self.affine_ = affine.multiplied(1.0 / float(euclidean.scale[0]))
+            half, scatter = contraction(
+                Z, codes, weight, n_neighbors, float(self.shrinkage), root or fast_root
+            )
+            affine = Affine(affine.shift, affine.scale, affine.offset, affine.norm, *half)
+        self.affine_: Affine = affine.multiplied(1.0 / float(euclidean.scale[0]))
+        self.scatter_: Scatter | None = scatter
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map samples to where Euclidean distances are those of the metric.
@@ -187,21 +244,15 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             check_count("n_neighbors", self.n_neighbors, cure="None joins all samples of a class.")
 
 
-def learned_metric(metric: Any, X: Any, codes: Ints, weight: Floats, per_sample: int = 1) -> Affine:
-    """The affine map of a `metric` parameter: None, "within" or a `WithinMetric`; see `fitted_metric`."""
-    fitted = fitted_metric(metric, X, codes, weight, per_sample)
-    return centred(X) if fitted is None else fitted.affine_
+def fitted_metric(metric: Any, rows: Rows) -> WithinMetric | None:
+    """A `metric` parameter learned from labelled `Rows` in memory; None is the Euclidean metric.
 
-
-def fitted_metric(
-    metric: Any, X: Any, codes: Ints, weight: Floats, per_sample: int = 1
-) -> WithinMetric | None:
-    """A `metric` parameter learned from labelled rows; None is the Euclidean metric.
-
-    "within" is `WithinMetric()` for dense rows and the Euclidean metric for sparse ones, which it would make dense.
+    "within" is `WithinMetric()` for dense rows and the Euclidean metric for sparse ones, which would be
+    made dense.
     """
+    X = rows.held()
     if isinstance(metric, str) and metric == "within":
-        metric = None if sparse.issparse(X) else WithinMetric()
+        metric = None if is_sparse(X) else WithinMetric()
     if metric is None:
         return None
     if not isinstance(metric, WithinMetric):
@@ -209,56 +260,72 @@ def fitted_metric(
         raise rule_error("metric", 'be None, "within" or a WithinMetric', metric, cure)
     fitted: WithinMetric = clone(metric)
     fitted.n_features_in_ = X.shape[1]
-    fitted.learn(dense_rows(X), codes, weight, per_sample)
+    fitted.learn(dense_rows(X), rows.codes, rows.weights, rows.per_sample)
     return fitted
 
 
 def centred(X: Any) -> Affine:
-    """Moves rows to their mean and makes them of order one, by a power of two; sparse rows stay put."""
+    """Moves rows to their middle and makes them of order one, by a power of two; sparse rows stay put.
+
+    The middle is the median of a few rows: a single one that lies far out does not move it.
+    """
     n_features = X.shape[1]
-    if sparse.issparse(X):
-        shift, largest = np.zeros(n_features), float(abs(X).max())
+    shift: Any
+    if is_sparse(X):
+        shift, largest = np.zeros(n_features), float(abs(X.data).max(initial=0.0))
     else:
-        low, high = X.min(axis=0), X.max(axis=0)
-        # The mean without the sum, which may overflow: halves first where values are large.
-        shift = np.mean(X, axis=0, dtype=np.float64)
-        if not np.all(np.isfinite(shift)):
-            shift = np.mean(np.multiply(X, 2.0**-64, dtype=np.float64), axis=0) * 2.0**64
-        largest = float(np.maximum(high - shift, shift - low).max())
+        few = np.linspace(0, X.shape[0] - 1, min(MIDDLE_ROWS, X.shape[0])).astype(np.intp)
+        shift = np.median(np.asarray(X[few], dtype=np.float64), axis=0)
+        largest = float(np.maximum(X.max(axis=0) - shift, shift - X.min(axis=0)).max())
     unit = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
     return Affine.diagonal(shift, np.full(n_features, unit))
 
 
-def contracted(
-    affine: Affine, Z: Floats, codes: Ints, weight: Floats, n_neighbors: int | None, shrinkage: float
-) -> Affine:
-    """``affine`` followed by A, learned from the rows ``Z`` that it gives."""
+def contraction(
+    Z: Floats, codes: Ints, weight: Floats, n_neighbors: int | None, shrinkage: float, root: Root
+) -> tuple[Half, Scatter | None]:
+    """A of the rows ``Z``, a matrix or the factors of I − A as in `Affine`, and their scatter."""
     N, n = Z.shape
     L, total = scatter_laplacian(Z, codes, weight, n_neighbors)
     LZ = L @ Z
     trace = float(np.einsum("ij,ij->", Z, LZ)) / total if total > 0 else 0.0
     if not trace > 0.0:
         warnings.warn(NO_SCATTER, UserWarning, stacklevel=5)
-        return affine
+        return (None, None, None), None
     rho = shrinkage * trace / n
+    joined = abs(L - sparse.diags_array(L.diagonal()))
+    scatter = Scatter(sparse.csr_array(joined / total), rho)
     if n <= WIDE * N:
         _check_size(n, n)
-        S = Z.T @ LZ
-        S /= total
-        S[np.diag_indices(n)] += rho
-        R = linalg.cholesky(S, overwrite_a=True, check_finite=False)  # upper
-        R, _ = linalg.lapack.dtrtri(R, overwrite_c=True)
-        R *= math.sqrt(rho)
-        return Affine(affine.shift, affine.scale, affine.offset, affine.norm, R)
+        return root(Z.T @ LZ / total, None, rho), scatter
     _check_size(n, N)
     B = half_scatter(Z, L, codes) / math.sqrt(total)
-    G = B @ B.T
-    G[np.diag_indices(len(B))] += rho
-    M = linalg.cholesky(G, lower=True, overwrite_a=True, check_finite=False)
+    return root(B @ B.T, B, rho), scatter
+
+
+def fast_root(S: Floats, B: Floats | None, rho: float) -> Half:
+    """A by a Cholesky factorisation of S_w + ρI, or of BB' + ρI (S is overwritten)."""
+    S[np.diag_indices(len(S))] += rho
+    if B is None:
+        R = linalg.cholesky(S, overwrite_a=True, check_finite=False)  # upper
+        inverse, _ = linalg.lapack.dtrtri(R, overwrite_c=True)
+        return math.sqrt(rho) * inverse, None, None
+    M = linalg.cholesky(S, lower=True, overwrite_a=True, check_finite=False)
     down = linalg.solve_triangular(M, B, lower=True, check_finite=False).T
-    M[np.diag_indices(len(B))] += math.sqrt(rho)
-    up = linalg.solve_triangular(M, B, lower=True, check_finite=False)
-    return Affine(affine.shift, affine.scale, affine.offset, affine.norm, None, down, up)
+    M[np.diag_indices(len(M))] += math.sqrt(rho)
+    return None, down, linalg.solve_triangular(M, B, lower=True, check_finite=False)
+
+
+def symmetric_root(S: Floats, B: Floats | None, rho: float) -> Half:
+    """The symmetric A, by an eigendecomposition: the one that does not depend on the order of rows."""
+    values, V = np.linalg.eigh(S)
+    values = np.maximum(values, 0.0)
+    factors = np.sqrt(rho / (values + rho))
+    if B is None:
+        return (V * factors) @ V.T, None, None
+    kept = values > len(S) * float(np.finfo(np.float64).eps) * values[-1]
+    axes = B.T @ (V[:, kept] / np.sqrt(values[kept]))
+    return None, axes * (1.0 - factors[kept]), axes.T
 
 
 def scatter_laplacian(
@@ -274,12 +341,20 @@ def scatter_laplacian(
 
 def half_scatter(Z: Floats, L: sparse.csr_array, codes: Ints) -> Floats:
     """B = F'Z with L = FF', class by class: B'B = Z'LZ."""
-    B = np.empty_like(Z)
+    B, place = np.empty_like(Z), np.empty(len(Z), dtype=np.intp)
+    edges = np.repeat(np.arange(len(Z)), np.diff(L.indptr)), L.indices
+    of_edge = codes[edges[0]]
+    order = np.argsort(of_edge, kind="stable")
+    ends = np.searchsorted(of_edge[order], np.arange(int(codes.max()) + 2))
     for members in class_members(codes):
-        block = L[members][:, members].toarray()
+        place[members] = np.arange(len(members))
+        code = codes[members[0]]
+        own = order[ends[code] : ends[code + 1]]
+        block = np.zeros((len(members), len(members)))
+        block[place[edges[0][own]], place[edges[1][own]]] = L.data[own]
         block[np.diag_indices(len(block))] += RIDGE * max(float(block.diagonal().max()), 1e-300)
-        own = Z[members]
-        B[members] = np.linalg.cholesky(block).T @ (own - own[0])
+        rows = Z[members]
+        B[members] = np.linalg.cholesky(block).T @ (rows - rows[0])
     return B
 
 
@@ -315,7 +390,7 @@ def _between_share(X: Floats, E: Floats, weight: Floats) -> Floats:
 
 def dense_rows(X: Any) -> Floats:
     """A dense float64 array of dense or sparse rows."""
-    if sparse.issparse(X):
+    if hasattr(X, "toarray"):
         _check_size(*X.shape)
         X = X.toarray()
     return np.asarray(X, dtype=np.float64)

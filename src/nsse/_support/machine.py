@@ -9,6 +9,8 @@ from pathlib import Path, PurePosixPath
 
 # What groups without a limit say, about: the largest number of pages.
 NO_LIMIT = 2**60
+# Bytes below which nobody asks how much there is.
+WORTH_ASKING = 100_000_000
 
 
 def available_memory(root: Path = Path("/")) -> int | None:
@@ -21,6 +23,14 @@ def available_memory(root: Path = Path("/")) -> int | None:
     """
     found = [*_of_the_machine(root), *_of_groups(root), *_of_the_process(root)]
     return max(min(found), 0) if found else None
+
+
+def require_memory(n_bytes: int, cure: str) -> None:
+    """Refuse work that needs more memory than there is, before it starts."""
+    left = available_memory() if n_bytes > WORTH_ASKING else None
+    if left is not None and n_bytes > left:
+        need, have = f"{n_bytes / 1024**3:.1f} GiB", f"{left / 1024**3:.1f} GiB"
+        raise MemoryError(f"The fit needs about {need} of memory, and {have} are left. {cure}")
 
 
 def _of_the_machine(root: Path) -> Iterator[int]:

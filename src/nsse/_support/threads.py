@@ -22,6 +22,7 @@ from threadpoolctl import ThreadpoolController
 Task = TypeVar("Task")
 
 WORTH_A_THREAD = 500_000
+FEW_ROWS = 1000
 DONE: Any = object()
 
 
@@ -68,6 +69,11 @@ def one_blas_thread() -> Iterator[None]:
             yield
     finally:
         _ONE_THREAD.leave()
+
+
+def threads_for(n_rows: int) -> AbstractContextManager[Any]:
+    """One BLAS thread for matrices of few rows, on which several fight; else as many as allowed."""
+    return one_blas_thread() if n_rows < FEW_ROWS else nullcontext()
 
 
 def in_parallel(work: Callable[[Task], None], tasks: Iterable[Task], n_values: int) -> None:
