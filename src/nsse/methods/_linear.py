@@ -48,20 +48,23 @@ MANY = 0.25
 
 @dataclass(frozen=True)
 class Principal:
-    """Centred samples on their leading principal axes: Z = scores @ axes + what was left out."""
+    """Samples on their leading principal axes: Z = mean + scores @ axes + what was left out."""
 
+    mean: Floats
     axes: Floats
     scores: Floats
 
     @classmethod
     def of(cls, Z: Floats, keep: Any, within_rank: int) -> Principal:
         """As many axes as the parameter `pca` says; ``within_rank`` is the rank that A can have."""
+        mean = Z.mean(axis=0)
+        Z = Z - mean
         if within_rank == 0 or not Z.any():
             raise no_within_scatter()
         _, s, axes = linalg.svd(Z, full_matrices=False, check_finite=False)
         s = s[s > max(Z.shape) * np.finfo(np.float64).eps * s[0]]
         axes = axes[: n_axes(s, keep, within_rank)]
-        return cls(axes, Z @ axes.T)
+        return cls(mean, axes, Z @ axes.T)
 
 
 class LinearMethod(Method):
@@ -108,9 +111,10 @@ class LinearMethod(Method):
         V = self._columns(V, values, scale)
         V = V * row_signs(principal.scores @ V, codes)
         T = scale * (principal.axes.T @ V)
-        self.mean_, self.components_, self.eigenvalues_ = metric.shift, T.T, values
+        self.mean_ = metric.shift + principal.mean / scale
+        self.components_, self.eigenvalues_ = T.T, values
         self.n_pca_components_, self.reg_ = available, ridge / scale**2
-        return LinearMap(Affine.linear(metric.shift, T))
+        return LinearMap(Affine.linear(self.mean_, T))
 
     def _columns(self, V: Floats, values: Floats, scale: float) -> Floats:
         """The columns of the map, of directions with v'Av = 1 for samples that were scaled."""

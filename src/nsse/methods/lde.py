@@ -122,7 +122,7 @@ class LDE(LinearMethod):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse.methods import LDE
+    >>> from nsse import LDE
     >>> X, y = load_iris(return_X_y=True)
     >>> LDE(n_components=2).fit(X, y).transform(X).shape
     (150, 2)
