@@ -154,11 +154,15 @@ def test_names_and_order_of_classes(known, blobs, new, model):
 
 
 @every_model
-@pytest.mark.parametrize("unit", [1e-150, 1e-6, 1e5, 1e150])
+@pytest.mark.parametrize("unit", [1e-160, 1e-6, 1e5, 1e160])
 def test_unit_of_the_samples(known, blobs, new, model, unit):
     one, other = known(model), clone(model)
     if getattr(model, "length_unit", "median") != "median":
         other.set_params(length_unit=unit * model.length_unit)
+    if isinstance(model, methods.LFDA | methods.LDE) and unit in (1e-160, 1e160):
+        with pytest.raises(ValueError, match=r"`X` must have values between 1e-100 and 1e\+100"):
+            other.fit(unit * blobs.X, blobs.codes)
+        return
     other.fit(unit * blobs.X, blobs.codes)
     # Orthonormal columns keep the unit of the samples.
     scale = unit if getattr(model, "metric", None) == "orthonormalized" else 1.0

@@ -30,7 +30,7 @@ from nsse._support.parameters import check_number
 from nsse.affine import Affine
 from nsse.graphs import laplacian
 from nsse.maps import LinearMap
-from nsse.methods._method import Floats, Ints, Method, is_auto
+from nsse.methods._method import LARGEST, SMALLEST, Floats, Ints, Method, is_auto
 from nsse.signs import row_signs
 
 # A is singular if a direction has less than this share of the largest ratio of A to the total scatter. A
@@ -108,12 +108,15 @@ class LinearMethod(Method):
         ridge = ridge_of(A, principal.scores, reg)
         values, V = leading_directions(B, A + ridge * np.eye(available), d)
         scale = float(metric.scale[0])
+        if not SMALLEST < scale < LARGEST:  # the map would have columns whose squares are no numbers
+            rule = f"have values between {SMALLEST:.0e} and {LARGEST:.0e} in size for a linear map"
+            raise rule_error("X", rule, f"values of the order of {1 / scale:.0e}", "Rescale X.")
         V = self._columns(V, values, scale)
         V = V * row_signs(principal.scores @ V, codes)
         T = scale * (principal.axes.T @ V)
         self.mean_ = metric.shift + principal.mean / scale
         self.components_, self.eigenvalues_ = T.T, values
-        self.n_pca_components_, self.reg_ = available, ridge / scale**2
+        self.n_pca_components_, self.reg_ = available, ridge / scale / scale
         return LinearMap(Affine.linear(self.mean_, T))
 
     def _columns(self, V: Floats, values: Floats, scale: float) -> Floats:

@@ -152,7 +152,7 @@ class LDE(LinearMethod):
         W, W_between, width = discriminant_graphs(
             lengths.D2, codes, self.n_neighbors, self.n_neighbors_between, self.beta
         )
-        self.length_unit_, self.beta_ = lengths.unit, width * lengths.unit**2
+        self.length_unit_, self.beta_ = lengths.unit, width * lengths.unit * lengths.unit
         rank = graph_rank(W)
         principal = Principal.of(lengths.Z, self.pca, rank)
         Z = principal.scores
