@@ -52,7 +52,7 @@ COLUMNS = 128
 LARGEST_NOISE = 1e-2
 # cond(P) up to which Cholesky needs no check, and beyond which it leaves less than about four digits;
 # the largest residual of coordinates that it gives, relative to each eigenvalue.
-HARMLESS, LARGEST_CONDITION, LARGEST_RESIDUAL = 1e9, 1e13, 1e-6
+HARMLESS, LARGEST_CONDITION, LARGEST_RESIDUAL = 1e9, 1e13, 1e-7
 # "kernel": with fewer rows P takes no longer. The stiffest K; times how much K will not do at half the σ
 # either; most steps; the largest cond(K); √ of what is left to gain of an eigenvalue.
 LEAST_ROWS, STIFFEST, HOPELESS, MOST_STEPS = 400, 60.0, 1e3, 8
