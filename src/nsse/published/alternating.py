@@ -40,7 +40,7 @@ def alternate(recorder: Recorder, bounds: tuple[float, float], tol: float, max_i
         sigma, basis, previous = moved.sigma, found.basis, moved.excess
         if converged:
             break
-    return Found(moved, converged, moved.sigma in (grid[0], grid[-1]), iteration + 1)
+    return Found(moved, converged, moved.sigma in (grid[0], grid[-1]))
 
 
 def _best_scale(problem: Problem, found: Embedding, grid: Floats) -> Embedding:

@@ -307,11 +307,11 @@ class NSSE(EmbeddingClassifier):
         try:
             if self.sigma is not None:
                 found = recorder.record("fixed", embed(recorder.problem, float(self.sigma)))
-                return Found(found, converged=True, at_bound=False, n_iter=1)
+                return Found(found, converged=True, at_bound=False)
             solve = alternate if self.solver == "alternating" else minimise
             return solve(recorder, self.sigma_range, float(self.tol), int(self.max_iter))
         except Stopped as stop:
-            return Found(stop.best, converged=True, at_bound=False, n_iter=len(recorder.steps))
+            return Found(stop.best, converged=True, at_bound=False)
 
     def _keep(self, X: Any, metric: Affine, recorder: Recorder, found: Found) -> None:
         problem, best = recorder.problem, found.embedding
@@ -324,7 +324,7 @@ class NSSE(EmbeddingClassifier):
         self.map_ = GaussianMap(metric, centers, kernel, self.coef_, (gram + gram.T) / 2)
         self.eigenvalues_ = best.eigenvalues - problem.shift
         self.objective_ = best.excess - problem.shift * len(best.eigenvalues)
-        self.trace_, self.n_iter_ = Trace(tuple(recorder.steps)), found.n_iter
+        self.trace_, self.n_iter_ = Trace(tuple(recorder.steps)), recorder.steps[-1].iteration + 1
         self.condition_ = Condition(best.factorization, best.condition)
 
     def _warn_about(self, found: Found) -> None:

@@ -69,7 +69,6 @@ class Found:
     embedding: Embedding
     converged: bool
     at_bound: bool
-    n_iter: int
 
 
 def minimise(recorder: Recorder, bounds: tuple[float, float], tol: float, max_iter: int) -> Found:
@@ -112,7 +111,6 @@ class Search:
         self.seen: list[Any] = []  # in ascending σ
         self.unsolvable: list[float] = []
         self.cuts: Counter[float] = Counter()
-        self.n_evaluations = 0
 
     @property
     def best(self) -> Any:
@@ -147,7 +145,6 @@ class Search:
         except RankError:
             self.unsolvable.append(x)
             return False
-        self.n_evaluations += 1
         self.seen = [other for other in self.seen if other.x != point.x]  # a rough one
         insort(self.seen, point, key=lambda other: other.x)
         return True
@@ -190,8 +187,7 @@ class Search:
         if self.best.is_rough:
             self._add(self.best.x, RESIDUAL)
         best = self.best
-        at_bound = best is self.seen[-1 if best.tilt < 0 else 0]
-        return Found(best, target is None, at_bound, self.n_evaluations)
+        return Found(best, target is None, best is self.seen[-1 if best.tilt < 0 else 0])
 
     def _next(self) -> tuple[float, float] | None:
         """Where to evaluate next, the most promising place first, and with which residual."""
