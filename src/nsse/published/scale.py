@@ -248,8 +248,6 @@ class Search:
                     return self._patient(x, upper, middle)
             elif width > FINEST and depth - margin < best.value:
                 return self._patient(bottom, upper, middle)
-            elif width > FINEST and tangents_meet(a, b) < best.value:
-                return middle
         if width <= FINEST:
             return None
         tangents = min(a.value + min(a.tilt, 0.0) * width, b.value - max(b.tilt, 0.0) * width)
@@ -276,14 +274,6 @@ def cubic_minimum(a: Any, b: Any) -> tuple[float, float] | None:
         return None
     values = (1 + 2 * t) * (1 - t) ** 2 * a.value + t**2 * (3 - 2 * t) * b.value
     return a.x + t * h, values + h * t * (1 - t) * ((1 - t) * a.tilt - t * b.tilt)
-
-
-def tangents_meet(a: Any, b: Any) -> float:
-    """The value where the tangents of a convex function meet; minus infinity of one that is not."""
-    if b.tilt <= a.tilt:
-        return -math.inf
-    x = (b.value - a.value + a.tilt * a.x - b.tilt * b.x) / (a.tilt - b.tilt)
-    return float(a.value + a.tilt * (x - a.x))
 
 
 def is_balanced(a: Any, b: Any) -> bool:
