@@ -247,7 +247,8 @@ class NSSE(EmbeddingClassifier):
         self.classes_, codes = encoded(self.labels_)
         weights = self._weights(len(codes), len(self.classes_))
         cure = "Take fewer samples, or SmoothEmbedding, which needs few centers."
-        require_memory(self.estimate_memory(X.shape[0], X.shape[1], len(self.classes_)), cure)
+        width = X.nnz // len(codes) if is_sparse(X) else X.shape[1]
+        require_memory(self.estimate_memory(len(codes), width, len(self.classes_)), cure)
         metric, D2 = measured(X, self.length_unit)
         recorder = Recorder(Problem(D2, codes, weights), 1.0 / float(metric.scale[0]), self.callback)
         found = self._searched(recorder)
