@@ -10,7 +10,8 @@ import numpy as np
 
 import nsse
 
-TREE = "schema.json"
+TREE, HEADER = "schema.json", "nsse.json"
+FORMAT = 2
 
 
 def members_of(path):

@@ -23,6 +23,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Self
 
@@ -30,17 +32,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count, check_number
 from nsse.affine import Affine, is_sparse
 from nsse.graphs import class_members, laplacian, within_class_graph
+from nsse.rows import Rows, Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Half = tuple[Floats | None, Floats | None, Floats | None]
+Root = Callable[[Floats, Floats | None, float], Half]
 
 FLOATS = [np.float64, np.float32]
 # What is left of a feature that says nothing: it may say something together with others.
@@ -51,12 +55,65 @@ WIDE = 1.4
 RIDGE = 1e-11
 # Rows whose median is the middle of all.
 MIDDLE_ROWS = 15
+# Values that are worked on at a time where rows leave a metric.
+MOST_VALUES = 2_000_000
 # Bytes of the largest matrix of a metric.
 LARGEST = 2 * 1024**3
 NO_SCATTER = (
     "The metric is the Euclidean one: no two different samples of a class were given, so nothing is "
     "known of how a class varies. Give more samples per class, or pass metric=None."
 )
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """What a metric was learned from: S_w by its edges, and ρ.
+
+    Attributes
+    ----------
+    edges : csr_array of shape (n_rows, n_rows)
+        ω_ij / (2 Σ ω) of the joined rows.
+    floor : float
+        ρ, where rows are of order one (`centred`).
+    """
+
+    edges: sparse.csr_array
+    floor: float
+
+    def left_out_distances(self, D2: Floats, rows: Ints) -> Floats:
+        """Squared distances of some rows to all, each in the metric without its own edges.
+
+        ``D2`` are all squared distances behind A. S_w without the edges of row i is
+        S_w − Σ_e c_e (x_i − x_e)(x_i − x_e)', so that with V of rows √c_e A(x_i − x_e) and
+        q = V A(x_i − x_j) the distance of i and j is ‖A(x_i − x_j)‖² + q'(ρI − VV')⁻¹ q. ρ is kept.
+        """
+        counts = np.diff(self.edges.indptr)[rows]
+        width = int(counts.max(initial=0))
+        # Rows with fewer edges are filled up with edges to themselves, which weigh nothing.
+        filled = np.arange(width) < counts[:, np.newaxis]
+        ends, c = np.repeat(rows[:, np.newaxis], width, axis=1), np.zeros((len(rows), width))
+        own = np.concatenate([np.arange(a, b) for a, b in zip(*self._ranges(rows), strict=True)])
+        ends[filled], c[filled] = self.edges.indices[own], np.sqrt(self.edges.data[own])
+        out, size = D2[rows], max(1, MOST_VALUES // max(1, width * len(D2)))
+        for start in range(0, len(rows), size):
+            part = slice(start, start + size)
+            out[part] += self._without(D2, rows[part], ends[part], c[part])
+        return out
+
+    def _ranges(self, rows: Ints) -> tuple[Ints, Ints]:
+        return self.edges.indptr[rows], self.edges.indptr[rows + 1]
+
+    def _without(self, D2: Floats, rows: Ints, ends: Ints, c: Floats) -> Floats:
+        """q'(ρI − VV')⁻¹ q of some rows and all others."""
+        # (u_e − u_i)'(u_i − u_j) = (‖u_e − u_j‖² − ‖u_i − u_j‖² − ‖u_e − u_i‖²)/2
+        q = D2[ends]
+        q -= D2[rows][:, np.newaxis]
+        q -= D2[rows[:, np.newaxis], ends][:, :, np.newaxis]
+        q *= c[:, :, np.newaxis] / 2.0
+        inner = np.take_along_axis(q, ends[:, np.newaxis], axis=2) * c[:, np.newaxis]
+        inner += self.floor * np.eye(ends.shape[1])
+        y = np.linalg.inv(np.linalg.cholesky(inner)) @ q  # q'(LL')⁻¹ q = ‖L⁻¹ q‖²
+        return np.einsum("rej,rej->rj", y, y)
 
 
 class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -81,6 +138,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         What `transform` does: subtracts the mean and multiplies by A.
     weights_ : ndarray of shape (n_features,)
         What features are multiplied by first, from ``0.05 ** relevance`` to 1.
+    scatter_ : Scatter or None
+        The pairs of samples that it was learned from; None is the Euclidean metric.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -136,25 +195,34 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The fitted transformer. If fit fails, it is as it was before.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
-        check_classification_targets(y)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        kept = weight > 0
-        codes = np.unique(y[kept], return_inverse=True)[1].astype(np.intp)
-        self.learn(dense_rows(X)[kept], codes, weight[kept])
+        rows = Rows.of(Source.of(X), y, sample_weight)
+        Z = dense_rows(rows.held())
+        self.learn(Z, rows.codes, rows.weights, root=symmetric_root)
+        mean = self.affine_.shift + np.average(Z - self.affine_.shift, axis=0, weights=rows.weights)
+        self.affine_ = replace(self.affine_, shift=mean)
         return self
 
-    def learn(self, X: Floats, codes: Ints, weight: Floats, per_sample: int = 1) -> None:
-        """Learn from checked rows, of which ``per_sample`` are copies of one sample."""
+    def learn(
+        self, X: Floats, codes: Ints, weight: Floats, per_sample: int = 1, root: Root | None = None
+    ) -> None:
+        """Learn from checked rows, of which ``per_sample`` are copies of one sample.
+
+        ``root`` says which of the roots A of A'A; all measure the same distances.
+        """
         self._check_parameters()
         n_neighbors = None if self.n_neighbors is None else self.n_neighbors * per_sample
         self.weights_ = feature_weights(X, codes, weight, float(self.relevance))
         euclidean = centred(X)
         Z = euclidean(X)
         Z *= self.weights_
-        affine = Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_)
+        affine, scatter = Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_), None
         if math.isfinite(self.shrinkage):
-            affine = contracted(affine, Z, codes, weight, n_neighbors, float(self.shrinkage))
-        self.affine_ = affine.multiplied(1.0 / float(euclidean.scale[0]))
+            half, scatter = contraction(
+                Z, codes, weight, n_neighbors, float(self.shrinkage), root or fast_root
+            )
+            affine = Affine(affine.shift, affine.scale, affine.offset, affine.norm, *half)
+        self.affine_: Affine = affine.multiplied(1.0 / float(euclidean.scale[0]))
+        self.scatter_: Scatter | None = scatter
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map samples to where Euclidean distances are those of the metric.
@@ -190,7 +258,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             check_count("n_neighbors", self.n_neighbors, cure="None joins all samples of a class.")
 
 
-def fitted_metric(metric: Any, rows: Any) -> WithinMetric | None:
+def fitted_metric(metric: Any, rows: Rows) -> WithinMetric | None:
     """A `metric` parameter learned from labelled `Rows` in memory; None is the Euclidean metric.
 
     "within" is `WithinMetric()` for dense rows and the Euclidean metric for sparse ones, which would be
@@ -227,36 +295,51 @@ def centred(X: Any) -> Affine:
     return Affine.diagonal(shift, np.full(n_features, unit))
 
 
-def contracted(
-    affine: Affine, Z: Floats, codes: Ints, weight: Floats, n_neighbors: int | None, shrinkage: float
-) -> Affine:
-    """``affine`` followed by A, learned from the rows ``Z`` that it gives."""
+def contraction(
+    Z: Floats, codes: Ints, weight: Floats, n_neighbors: int | None, shrinkage: float, root: Root
+) -> tuple[Half, Scatter | None]:
+    """A of the rows ``Z``, a matrix or the factors of I − A as in `Affine`, and their scatter."""
     N, n = Z.shape
     L, total = scatter_laplacian(Z, codes, weight, n_neighbors)
     LZ = L @ Z
     trace = float(np.einsum("ij,ij->", Z, LZ)) / total if total > 0 else 0.0
     if not trace > 0.0:
         warnings.warn(NO_SCATTER, UserWarning, stacklevel=5)
-        return affine
+        return (None, None, None), None
     rho = shrinkage * trace / n
+    joined = abs(L - sparse.diags_array(L.diagonal()))
+    scatter = Scatter(sparse.csr_array(joined / total), rho)
     if n <= WIDE * N:
         _check_size(n, n)
-        S = Z.T @ LZ
-        S /= total
-        S[np.diag_indices(n)] += rho
-        R = linalg.cholesky(S, overwrite_a=True, check_finite=False)  # upper
-        R, _ = linalg.lapack.dtrtri(R, overwrite_c=True)
-        R *= math.sqrt(rho)
-        return Affine(affine.shift, affine.scale, affine.offset, affine.norm, R)
+        return root(Z.T @ LZ / total, None, rho), scatter
     _check_size(n, N)
     B = half_scatter(Z, L, codes) / math.sqrt(total)
-    G = B @ B.T
-    G[np.diag_indices(len(B))] += rho
-    M = linalg.cholesky(G, lower=True, overwrite_a=True, check_finite=False)
+    return root(B @ B.T, B, rho), scatter
+
+
+def fast_root(S: Floats, B: Floats | None, rho: float) -> Half:
+    """A by a Cholesky factorisation of S_w + ρI, or of BB' + ρI (S is overwritten)."""
+    S[np.diag_indices(len(S))] += rho
+    if B is None:
+        R = linalg.cholesky(S, overwrite_a=True, check_finite=False)  # upper
+        inverse, _ = linalg.lapack.dtrtri(R, overwrite_c=True)
+        return math.sqrt(rho) * inverse, None, None
+    M = linalg.cholesky(S, lower=True, overwrite_a=True, check_finite=False)
     down = linalg.solve_triangular(M, B, lower=True, check_finite=False).T
-    M[np.diag_indices(len(B))] += math.sqrt(rho)
-    up = linalg.solve_triangular(M, B, lower=True, check_finite=False)
-    return Affine(affine.shift, affine.scale, affine.offset, affine.norm, None, down, up)
+    M[np.diag_indices(len(M))] += math.sqrt(rho)
+    return None, down, linalg.solve_triangular(M, B, lower=True, check_finite=False)
+
+
+def symmetric_root(S: Floats, B: Floats | None, rho: float) -> Half:
+    """The symmetric A, by an eigendecomposition: the one that does not depend on the order of rows."""
+    values, V = np.linalg.eigh(S)
+    values = np.maximum(values, 0.0)
+    factors = np.sqrt(rho / (values + rho))
+    if B is None:
+        return (V * factors) @ V.T, None, None
+    kept = values > len(S) * float(np.finfo(np.float64).eps) * values[-1]
+    axes = B.T @ (V[:, kept] / np.sqrt(values[kept]))
+    return None, axes * (1.0 - factors[kept]), axes.T
 
 
 def scatter_laplacian(

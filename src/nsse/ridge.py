@@ -12,8 +12,9 @@ s = π + Σ_j k(·, z_j) C_j minimise
                       (Φ'(W + L)Φ + λI) B = Φ'WT,  Φ = K R⁻¹,  C = R⁻¹ B.
 
 Leaving rows out is closed form. The smoother is t ↦ Ht; the residuals of a group of rows that leave
-together are (I − H_gg)⁻¹ times their residuals, π, metric and unit being kept. ‖s_c − s_j‖² in H come
-from Q = C'K_ZZ C.
+together are (I − H_gg)⁻¹ times their residuals, π, metric and unit being kept. Where features are many
+the metric knows its rows too well for that, so that they leave a learned metric as well
+(`nsse.metric`). ‖s_c − s_j‖² in H come from Q = C'K_ZZ C.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ Ints = NDArray[np.intp]
 
 # Samples that are left out: all up to so many, then some of them.
 LEFT_OUT_ALL, LEFT_OUT_SOME = 2000, 1000
-# Added to the unit diagonal of K_ZZ: centres may lie as close as rounding.
-JITTER = 1e-10
+# Samples that are left out of the metric as well, at most: each takes a row of distances anew.
+LEFT_OUT_OF_METRIC = 200
+# How many times smaller than λ the rounding of the sums must be in the space of the features.
+DIGITS = 100.0
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,14 @@ class Ridge:
     left_out: LeftOut
 
     @classmethod
-    def exact(cls, K: Floats, rows: Rows, smoothness: float) -> tuple[Ridge, Floats]:
-        """The model whose centres are the rows, and s − π at the rows. ``K`` is overwritten."""
+    def exact(
+        cls, K: Floats, rows: Rows, smoothness: float, K_left: Floats | None = None
+    ) -> tuple[Ridge, Floats]:
+        """The model whose centres are the rows, and s − π at the rows. ``K`` is overwritten.
+
+        ``K_left`` are kernel values of left-out rows in metrics that do not know them; None keeps the
+        metric.
+        """
         targets, root = Targets.of(rows), np.sqrt(rows.weights)
         T = targets.of_rows(rows)
         if not np.all(root == 1.0):
@@ -98,9 +107,13 @@ class Ridge:
         scaled = linalg.cho_solve((L, True), root[:, np.newaxis] * T, check_finite=False)
         C = root[:, np.newaxis] * scaled
         fitted = T - smoothness * scaled / root[:, np.newaxis]  # K C = T − λ W⁻¹ C
-        left = left_out_positions(rows)
-        residuals = exact_left_out(L, scaled, left, rows.per_sample) / root[left][:, np.newaxis]
-        left_out = LeftOut.of_samples(rows, left, T[left] - residuals + targets.shares)
+        left = left_out_positions(rows, K_left is not None)
+        if K_left is None:
+            residuals = exact_left_out(L, scaled, left, rows.per_sample) / root[left][:, np.newaxis]
+            outside = T[left] - residuals
+        else:
+            outside = left_out_of_metric(L, scaled, root, left, K_left)
+        left_out = LeftOut.of_samples(rows, left, outside + targets.shares)
         means = targets.class_sums(fitted, rows) / targets.sizes[:, np.newaxis]
         gram = C.T @ fitted
         return cls(C, (gram + gram.T) / 2, targets.shares, targets.sizes, means, left_out), fitted
@@ -108,11 +121,11 @@ class Ridge:
     @classmethod
     def over(
         cls, near: Rows, centers: Any, kernel: Gaussian, smoothness: float, unlabeled: Any
-    ) -> Ridge:
-        """The model with given centres, by sums over the rows; ``unlabeled`` says which."""
+    ) -> tuple[Ridge, Any]:
+        """The model by sums over the rows, ``unlabeled`` says which, and the centres that it kept."""
         targets = Targets.of(near)
+        centers, R = independent_centers(kernel, centers, len(near), smoothness)
         sums = unlabeled.sums(near, KernelSums(kernel, centers, near.n_classes))
-        R = linalg.cholesky(_with_diagonal(kernel.between(centers, centers), JITTER), check_finite=False)
         P = in_features(sums.products, R)
         P[np.diag_indices(len(P))] += smoothness
         factor = linalg.cholesky(P, lower=True, overwrite_a=True, check_finite=False)
@@ -126,8 +139,7 @@ class Ridge:
             positions, some, kernel.between(some.held(), centers), R, factor, C, targets
         )
         means = sums.by_class.T @ C / targets.sizes[:, np.newaxis]
-        gram = B.T @ B  # that of K_ZZ with its jitter: never too small
-        return cls(C, gram, targets.shares, targets.sizes, means, left)
+        return cls(C, B.T @ B, targets.shares, targets.sizes, means, left), centers
 
     def coordinates(self) -> Floats:
         """V (n_classes, n_classes − 1), a rotation of s − π: what separates classes most first."""
@@ -194,12 +206,13 @@ class KernelSums:
         return Sums(K.T @ K, by_class)
 
 
-def left_out_positions(rows: Rows) -> Ints:
+def left_out_positions(rows: Rows, of_metric: bool = False) -> Ints:
     """Rows of the samples that are left out: all with a label, or some from everywhere."""
     first = np.arange(0, len(rows), rows.per_sample)
     first = first[rows.is_labeled[first]]
-    if len(first) > LEFT_OUT_ALL:
-        first = first[np.linspace(0, len(first) - 1, LEFT_OUT_SOME).astype(np.intp)]
+    most, some = (LEFT_OUT_OF_METRIC,) * 2 if of_metric else (LEFT_OUT_ALL, LEFT_OUT_SOME)
+    if len(first) > most:
+        first = first[np.linspace(0, len(first) - 1, some).astype(np.intp)]
     return np.asarray((first[:, np.newaxis] + np.arange(rows.per_sample)).ravel())
 
 
@@ -216,6 +229,16 @@ def exact_left_out(L: Floats, C: Floats, left: Ints, per_sample: int) -> Floats:
     by_sample = columns.reshape(len(L), -1, per_sample).transpose(1, 2, 0)
     blocks = by_sample @ by_sample.transpose(0, 2, 1)
     return np.linalg.solve(blocks, C[left].reshape(-1, per_sample, C.shape[1])).reshape(len(left), -1)
+
+
+def left_out_of_metric(L: Floats, C: Floats, root: Floats, left: Ints, K_left: Floats) -> Floats:
+    """s − π of left-out rows by coefficients, C − G⁻¹e_i C_i/(G⁻¹)_ii, and metrics without them."""
+    unit = np.zeros((len(L), len(left)))
+    unit[left, np.arange(len(left))] = 1.0
+    columns = linalg.cho_solve((L, True), unit, overwrite_b=True, check_finite=False)
+    K_left = K_left * root
+    own = np.einsum("ij,ji->i", K_left, columns) / columns[left, np.arange(len(left))]
+    return np.asarray(K_left @ C - own[:, np.newaxis] * C[left])
 
 
 def summed_left_out(
@@ -240,6 +263,20 @@ def in_features(products: Floats, R: Floats) -> Floats:
     return np.asarray((P + P.T) / 2)
 
 
-def _with_diagonal(A: Floats, value: float) -> Floats:
-    A[np.diag_indices(len(A))] += value
-    return A
+def independent_centers(
+    kernel: Gaussian, centers: Any, n_rows: int, smoothness: float
+) -> tuple[Any, Floats]:
+    """Centres without those whose functions others make up to rounding, and R with K_ZZ = R'R.
+
+    Rounding in K'WK, about ε N √m, is enlarged by the inverse of the least squared distance of a
+    centre's function to the span of the others; a pivoted Cholesky factorisation leaves out what would
+    drown λ.
+    """
+    K = kernel.between(centers, centers)
+    eps = float(np.finfo(np.float64).eps)
+    least = max(len(K) * eps, DIGITS * eps * n_rows * len(K) ** 0.5 / smoothness)
+    _, pivots, rank, _ = linalg.lapack.dpstrf(K.copy(), tol=min(least, 0.5))
+    if rank < len(K):
+        kept = np.sort(pivots[:rank] - 1)
+        centers, K = centers[kept], K[np.ix_(kept, kept)]
+    return centers, linalg.cholesky(K, overwrite_a=True, check_finite=False)

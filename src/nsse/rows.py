@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -416,6 +416,8 @@ def encoded(y: Any, marker: Any = None) -> tuple[NDArray[Any], Ints]:
         cure = "Leave these samples out, or let them help: unlabeled=Smooth() or Spread()."
         raise rule_error("y", "have a label for every sample", f"{missing.sum()} missing labels", cure)
     known = y[~missing]
+    if known.dtype.kind == "f":
+        assert_all_finite(known, input_name="y")
     if known.dtype == object:
         known = np.array(known.tolist())
     if len(known) == 0:
@@ -503,8 +505,8 @@ def _given_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> Fl
 def distinct_rows(source: Any, codes: Ints, counts: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """The first of every group of equal rows of a class, ascending, and the group of every row.
 
-    Rows that do not count are in group −1. Rows are compared by a digest of 64 bits of a few features, and,
-    if two agree in that, by 128 bits of all.
+    Rows that do not count are in group −1. Rows are compared by a digest of 64 bits of a few features
+    and, if two agree in that, by 128 bits of all.
     """
     used = np.flatnonzero(counts)
     groups = np.full(len(codes), -1, dtype=np.intp)

@@ -30,7 +30,7 @@ from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import Gaussian, median_distance, squared_distances
 from nsse.maps import GaussianMap
 from nsse.metric import WithinMetric, centred, fitted_metric
-from nsse.ridge import Ridge
+from nsse.ridge import Ridge, left_out_positions
 from nsse.rows import BLOCK_ROWS, Rows, encoded, read_blocks, read_rows
 from nsse.scores import Scores
 from nsse.signs import signs_of
@@ -78,7 +78,8 @@ class SmoothEmbedding(EmbeddingClassifier):
         Centres z_j of the kernel functions. None takes the training samples: exact, cubic in their
         number. A number takes so many k-means centres (of sparse samples, so many of each class):
         linear in the number of samples. "auto" is None up to 5000 samples and 3000 beyond. Or indices
-        of samples, rows, or a selector of `nsse.centers`.
+        of samples, rows, or a selector of `nsse.centers`. Centres whose functions others make up to
+        rounding are left out.
     augment : callable or None, default=None
         What may be done to a sample without changing its class: `nsse.augment.Images`, `Signals`,
         `Noise`, or any function of rows that returns a sequence of arrays of their shape. The copies
@@ -120,6 +121,8 @@ class SmoothEmbedding(EmbeddingClassifier):
     leave_one_out_ : ndarray of shape (n_left_out, n_classes)
         Values of the classes for training samples by the model without them, from which the
         probabilities have their temperature; some of the samples where there are many.
+    leave_one_out_labels_ : ndarray of shape (n_left_out,)
+        Labels of these samples.
     leave_one_out_score_ : float
         Share of them that have the largest value for their own class.
     n_features_in_, feature_names_in_
@@ -238,14 +241,14 @@ class SmoothEmbedding(EmbeddingClassifier):
             affine, scale = affine_of(self.metric_, some)
             near = unlabeled.labels(rows.through(affine))
             solved = solve(self, near, some, affine, chosen, unlabeled)
-            self._keep(solved, near, scale)
+            self._keep(solved, near, scale, rows.is_labeled)
             self._keep_samples(solved, near, source, y)
         LOGGER.info(
             "SmoothEmbedding: %d rows, %d centers, sigma %.3g", len(rows), n_centers, self.sigma_
         )
         return self
 
-    def _keep(self, solved: Solved, near: Rows, scale: float) -> None:
+    def _keep(self, solved: Solved, near: Rows, scale: float, had_label: NDArray[np.bool_]) -> None:
         """Keep the map, the scores and what was left out."""
         ridge, V = solved.ridge, solved.rotation
         self.classes_ = near.classes
@@ -274,7 +277,9 @@ class SmoothEmbedding(EmbeddingClassifier):
         )
         right = self.leave_one_out_.argmax(axis=1) == codes
         self.leave_one_out_score_ = float(np.average(right, weights=weights))
-        self._left_out_codes = codes
+        as_given = had_label[left.rows]  # new samples come with labels that were not spread
+        self.leave_one_out_ = self.leave_one_out_[as_given]
+        self.leave_one_out_labels_ = near.classes[codes[as_given]]
 
     def _keep_samples(self, solved: Solved, near: Rows, source: Any, y: Any) -> None:
         """Keep the embedding and the labels of the samples as they were given."""
@@ -295,6 +300,24 @@ class SmoothEmbedding(EmbeddingClassifier):
     def centers_(self) -> Any:
         """Centres of the kernel functions, in the units of X."""
         return self.map_.metric.inverse(self.map_.centers)
+
+    def novelty(self, X: Any) -> Floats:
+        """How well samples belong to any known class: small values are new classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The share of training samples, left out one by one, whose largest score is no larger: a
+            p-value of "x is of a known class". See `nsse.certificates.novelty` for what is guaranteed.
+        """
+        from nsse.certificates import novelty  # at use: a fit does not wait for it
+
+        return novelty(self, X)
 
     def estimate_memory(self, n_samples: int, n_features: int) -> int:
         """Bytes that `fit` will need beside the samples, about.
@@ -371,12 +394,26 @@ def solve(
         unit = median_distance(squared_distances(Z, Z))
     kernel = Gaussian(float(model.sigma) * unit)
     if is_exact:
-        ridge, fitted = Ridge.exact(kernel(D2), near, smoothness)
+        K_left = left_out_kernel(model.metric_, near, D2, kernel)
+        ridge, fitted = Ridge.exact(kernel(D2), near, smoothness, K_left)
     else:
-        ridge = Ridge.over(near, centers, kernel, smoothness, unlabeled)
+        ridge, centers = Ridge.over(near, centers, kernel, smoothness, unlabeled)
     V = ridge.coordinates()
     V = V * signs_of(ridge.class_means @ V)
     return Solved(ridge, affine, centers, kernel, V, fitted)
+
+
+def left_out_kernel(
+    metric: WithinMetric | None, near: Rows, D2: Floats, kernel: Gaussian
+) -> Floats | None:
+    """Kernel values of left-out rows in metrics that do not know them; None where the metric is kept.
+
+    It is kept where it is not learned from these rows, one by one: with augmented or unlabelled ones.
+    """
+    scatter = None if metric is None else metric.scatter_
+    if metric is None or scatter is None or near.per_sample > 1 or scatter.edges.shape[0] != len(near):
+        return None
+    return kernel(scatter.left_out_distances(D2, left_out_positions(near, of_metric=True)))
 
 
 def evenly(n_rows: int) -> Ints:

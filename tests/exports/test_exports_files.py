@@ -23,9 +23,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import nsse
+from hostile import FORMAT, HEADER
 from nsse.certificates import ConformalClassifier, SelectivePredictor
 from nsse.exports import read_header
-from nsse.exports.files import FORMAT, HEADER
 
 sio = pytest.importorskip("skops.io", reason="model files need skops: pip install 'nsse[files]'")
 
@@ -38,8 +38,8 @@ def every_model():
         nsse.NSSE.as_published(2, sigma=1.0),
         nsse.NSSE.as_published(classifier=LogisticRegression()),
         nsse.NSSE.as_published(classifier="scores", normalization="classes", embedding_scale="unit"),
-        nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2),
-        nsse.NSSECV({"n_components": [2, 3]}, cv=RepeatedStratifiedKFold(n_splits=2, n_repeats=1)),
+        nsse.NSSECV(n_repeats=2, n_voters=2),
+        nsse.NSSECV(nsse.NSSE(2), cv=RepeatedStratifiedKFold(n_splits=2, n_repeats=1), n_voters=2),
         nsse.SUPLAP(2, n_neighbors_between=5),
         nsse.LFDA(2),
         nsse.LDE(2),
@@ -128,7 +128,7 @@ def test_what_a_fit_tells_comes_back(blobs, tmp_path):
 
 
 def test_what_two_parts_share_is_still_shared(blobs, tmp_path):
-    model = nsse.NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2).fit(blobs.X, blobs.codes)
+    model = nsse.NSSECV(n_repeats=2, n_voters=2).fit(blobs.X, blobs.codes)
     loaded = saved_and_loaded(model, tmp_path)
     assert loaded.embedding_ is loaded.best_estimator_.embedding_
     assert loaded.classifier_ is loaded.best_estimator_.classifier_

@@ -12,8 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse
+from hostile import HEADER
 from nsse.exports import read_header
-from nsse.exports.files import HEADER
 
 pytest.importorskip("skops.io", reason="model files need skops: pip install 'nsse[files]'")
 
@@ -64,7 +64,7 @@ def test_facts_are_those_of_the_model(model, blobs, tmp_path):
 
 def test_facts_of_pipelines_searches_and_odd_parameters(blobs, tmp_path):
     path = tmp_path / "m.nsse"
-    search = nsse.NSSECV({"mu2": [0.5]}, n_repeats=2)
+    search = nsse.NSSECV(nsse.NSSE(mu2=0.5), n_repeats=2)
     nsse.save(make_pipeline(StandardScaler(), search).fit(blobs.X, blobs.codes), path)
     facts = read_header(path).facts
     assert facts["steps"] == ["StandardScaler", "NSSECV"]
