@@ -189,10 +189,12 @@ def test_alternating_is_algorithm_1_as_printed(blobs, mu1, mu2, mu3):
     np.testing.assert_allclose(embeddings, literal.after_embedding, rtol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_objective_never_rises(seed):
+@pytest.mark.parametrize("start", [None, 0.12, 8.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_objective_never_rises(seed, start):
     recorder = Recorder(random_problem(seed))
-    alternate(recorder, BOUNDS, 0.0, 50)
+    alternate(recorder, BOUNDS, 0.0, 50, start)
+    assert recorder.steps[0].sigma == pytest.approx(start or 1.0)
     excess = np.array([step.excess for step in recorder.steps])
     assert np.all(np.diff(excess) <= 1e-9 * excess[:-1])
 

@@ -37,6 +37,8 @@ from nsse.published.objective import Problem
 from nsse.published.trace import Recorder
 from nsse.rows import stratified
 
+Bounds = tuple[float, float]
+
 # Points of a scan, at least, and its widest cell in log σ.
 SCAN_POINTS, WIDEST_CELL = 13, 0.4
 # With fewer samples every cell wider than this is cut: it costs next to nothing.
@@ -71,7 +73,7 @@ class Found:
     at_bound: bool
 
 
-def minimise(recorder: Recorder, bounds: tuple[float, float], tol: float, max_iter: int) -> Found:
+def minimise(recorder: Recorder, bounds: Bounds, tol: float, max_iter: int) -> Found:
     """Minimise g on an interval of σ to a relative accuracy of ``tol``."""
     search = Search(recorder.problem, bounds, tol, max_iter, recorder.record)
     first = predicted(search, bounds) if len(recorder.problem.codes) >= SUBSAMPLE_FROM else None
@@ -98,7 +100,7 @@ class Search:
     def __init__(
         self,
         problem: Problem,
-        bounds: tuple[float, float],
+        bounds: Bounds,
         tol: float,
         max_iter: int,
         record: Callable[[str, Embedding], object] | None = None,
@@ -283,7 +285,7 @@ def is_balanced(a: Any, b: Any) -> bool:
     return bool(b.tilt > a.tilt and low <= secant <= high)
 
 
-def predicted(whole: Search, bounds: tuple[float, float]) -> float | None:
+def predicted(whole: Search, bounds: Bounds) -> float | None:
     """log σ of the minimum for all samples, on the line in log N through stratified N/8 and N/4.
 
     None where subsamples are too small, the minimum lies at an end, or g rises with N, so that another
