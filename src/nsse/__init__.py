@@ -2,9 +2,10 @@
 
 >>> from nsse import SmoothEmbedding
 
-`SmoothEmbedding` is what we recommend, `NSSE` the method of the paper; both are scikit-learn transformers and
-classifiers. ``ls`` shows the method: kernels, graphs → metric → rows, centers → ridge, maps, scores → unlabeled,
-augment → smooth → search → certificates, io, report → cli; imports point to the left only.
+`SmoothEmbedding` is what we recommend, `NSSE` the method of the paper; both are scikit-learn
+transformers and classifiers. ``ls`` shows the method: kernels, graphs → metric → rows, centers → ridge,
+maps, scores → unlabeled, augment → smooth → search → certificates, io, report → cli; imports point to
+the left only.
 """
 
 from importlib import import_module

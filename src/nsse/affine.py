@@ -3,8 +3,8 @@
     x ↦ ((x − shift) · scale) T + offset
 
 T is the identity, a matrix, or the identity less a product of low rank, I − down up: what a metric
-learned from few samples of many features needs, so that nothing of size n × n is formed. Sparse rows stay
-sparse where T is the identity and nothing is shifted.
+learned from few samples of many features needs, so that nothing of size n × n is formed. Sparse rows
+stay sparse where T is the identity and nothing is shifted.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Affine:
 
     def __call__(self, X: Any) -> Any:
         """Rows of ``X``, dense or sparse, mapped, in float64."""
-        if sparse.issparse(X):
+        if is_sparse(X):
             return self._of_sparse(X)
         U = np.asarray(X, dtype=np.float64) - self.shift
         U *= self.scale
@@ -106,7 +106,7 @@ class Affine:
 
     def inverse(self, Y: Any) -> Any:
         """Rows that are mapped to ``Y``, where the map is one to one; sparse ones stay sparse."""
-        if sparse.issparse(Y):
+        if is_sparse(Y):
             return sparse.csr_array(Y @ sparse.diags_array(1.0 / self.scale))
         U = Y - self.offset
         if self.matrix is not None:
@@ -141,6 +141,11 @@ class Affine:
         if self.matrix is not None:
             return scaled @ self.matrix - (moved @ self.matrix - self.offset)
         return self._linear(scaled.toarray() - moved) + self.offset
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether rows are a SciPy sparse matrix."""
+    return bool(sparse.issparse(X))
 
 
 def spectral_norm(matrix: Floats) -> float:

@@ -1,7 +1,7 @@
 """Which centres the map has: the rows, or fewer.
 
-Selectors draw rows by their labels, so that the same seed gives the same centres wherever the rows lie, and
-read those rows only. All give centres in the units of the samples.
+Selectors draw rows by their labels, so that the same seed gives the same centres wherever the rows lie,
+and read those rows only. All give centres in the units of the samples.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from nsse._support.errors import rule_error
+from nsse.affine import is_sparse
 from nsse.kernels import squared_distances
 from nsse.rows import Rows, drawn
 
@@ -101,7 +102,7 @@ class Given:
     def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
         """Centres."""
         values = self.values
-        if not sparse.issparse(values) and np.ndim(values) == 1:
+        if not is_sparse(values) and np.ndim(values) == 1:
             return self._by_index(rows, np.asarray(values))
         found = check_array(
             values, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="centers"

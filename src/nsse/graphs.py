@@ -1,7 +1,8 @@
 """Graphs of samples: nearest neighbours within classes and among all rows, and their Laplacians.
 
-Rows are joined if either is among the k nearest of the other, so that every graph is symmetric. Distances
-are never held for all pairs: within classes those of one class, among all rows those of a block of rows.
+Rows are joined if either is among the k nearest of the other, so that every graph is symmetric.
+Distances are never held for all pairs: within classes those of one class, among all rows those of a
+block of rows.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def within_class_graph(Z: Any, codes: Ints, n_neighbors: int | None) -> sparse.c
 
 
 def neighbor_graph(Z: Any, n_neighbors: int) -> sparse.csr_array:
-    """The graph that joins rows to their ``n_neighbors`` nearest among all, weights exp(−2 d²/mean d²)."""
+    """Joins rows to their ``n_neighbors`` nearest among all, with weights exp(−2 d²/mean d²)."""
     N, squares = Z.shape[0], squared_norms(Z)
     starts, ends, lengths = [], [], []
     for start in range(0, N, BLOCK_ROWS):

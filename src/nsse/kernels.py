@@ -3,7 +3,8 @@
     k(u, v) = exp(−‖u − v‖²/σ²),    dk/d log σ = 2 (r²/σ²) k,    |dk/dr| ≤ L = √2 e^(−½)/σ
 
 ‖u − v‖² is expanded as ‖u‖² + ‖v‖² − 2u'v so that a matrix product does the work. Whoever calls has
-moved dense rows to the origin and made them of order one (`nsse.metric`), so that nothing is lost by that.
+moved dense rows to the origin and made them of order one (`nsse.metric`), so that nothing is lost by
+that.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from nsse._support.errors import rule_error
 from nsse._support.threads import in_parallel
+from nsse.affine import is_sparse
 
 Floats = NDArray[np.float64]
 
@@ -102,7 +103,7 @@ def squared_distances(U: Any, V: Any, V_squares: Floats | None = None) -> Floats
 def products(U: Any, V: Any) -> Floats:
     """U V' as a dense array."""
     G = U @ V.T
-    return np.ascontiguousarray(G.toarray() if sparse.issparse(G) else G)
+    return np.ascontiguousarray(G.toarray() if is_sparse(G) else G)
 
 
 def squared_norms(U: Any) -> Floats:
@@ -116,7 +117,7 @@ def median_distance(D2: Floats) -> float:
 
     Pairs at distance zero are left out: they say nothing of how far samples lie apart.
     """
-    pairs = np.concatenate([D2[i, :i] for i in range(1, len(D2))]) if len(D2) > 1 else np.empty(0)
+    pairs = D2[np.tri(len(D2), k=-1, dtype=bool)]
     apart = pairs > SAME_PLACE * pairs.max(initial=0.0)
     distinct = pairs if apart.all() else pairs[apart]
     if distinct.size == 0:

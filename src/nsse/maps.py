@@ -2,8 +2,8 @@
 
     GaussianMap   f(x) = Σ_j k(A x, z_j) C_j,      LinearMap   f(x) = (x − shift) T + offset
 
-A map says what a certificate needs: for every direction a, |a'(f(u) − f(v))| is at most √(a'Qa) times
-a function of the distance of u and v. Q is the Gram matrix of the coordinates in the space of the kernel,
+A map says what a certificate needs: for every direction a, |a'(f(u) − f(v))| is at most √(a'Qa) times a
+function of the distance of u and v. Q is the Gram matrix of the coordinates in the space of the kernel,
 C'K_ZZ C, or T'T; `reach` inverts the function, in the units of the samples.
 """
 

@@ -3,17 +3,18 @@
     S_w = Σ over edges (i, j) of ω_ij (x_i − x_j)(x_i − x_j)' / (2 Σ ω) = X'LX / (2 Σ ω),
     ρ = shrinkage · tr(S_w)/n,      A'A = ρ (S_w + ρI)⁻¹,
 
-each edge of the within-class graph once, L its Laplacian, ω_ij the mean weight of its ends. It is relevant
-component analysis (Bar-Hillel et al. 2003), shrunk, on the method's own graph. The singular values of A lie
-in (0, 1]: a contraction. Any A with this A'A measures the same distances, so no eigendecomposition is needed:
+each edge of the within-class graph once, L its Laplacian, ω_ij the mean weight of its ends. It is
+relevant component analysis (Bar-Hillel et al. 2003), shrunk, on the method's own graph. The singular
+values of A lie in (0, 1]: a contraction. Any A with this A'A measures the same distances, so no
+eigendecomposition is needed:
 
 - n features, about as many rows: S_w + ρI = R'R, A = √ρ R⁻ᵀ;
 - fewer rows than features: S_w = B'B with B = F'X/√(2 Σ ω), L = FF', and with BB' + ρI = MM',
   A = I − B'(M' + √ρ I)⁻¹ M⁻¹ B (Andrews 1968, the square root of a Kalman filter): nothing is n × n.
 
-Features are weighted first by how much they have to do with the classes. Of the variance of a feature, and of
-its distance from the median, the share r = 1 − [within/(N − M)] / [total/(N − 1)] lies between classes: the
-adjusted η² of an analysis of variance. With r_j the larger of the two, not below 0,
+Features are weighted first by how much they have to do with the classes. Of the variance of a feature,
+and of its distance from the median, the share r = 1 − [within/(N − M)] / [total/(N − 1)] lies between
+classes: the adjusted η² of an analysis of variance. With r_j the larger of the two, not below 0,
 
     weight_j = max(√(r_j / max r), 1/20)^relevance.
 """
@@ -35,7 +36,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count, check_number
-from nsse.affine import Affine
+from nsse.affine import Affine, is_sparse
 from nsse.graphs import class_members, laplacian, within_class_graph
 
 Floats = NDArray[np.float64]
@@ -48,11 +49,13 @@ LEAST_WEIGHT = 0.05
 WIDE = 1.4
 # Share of the largest degree that makes a Laplacian, which is singular, factorisable.
 RIDGE = 1e-11
+# Rows whose median is the middle of all.
+MIDDLE_ROWS = 15
 # Bytes of the largest matrix of a metric.
 LARGEST = 2 * 1024**3
 NO_SCATTER = (
-    "The metric is the Euclidean one: no two different samples of a class were given, so nothing is known "
-    "of how a class varies. Give more samples per class, or pass metric=None."
+    "The metric is the Euclidean one: no two different samples of a class were given, so nothing is "
+    "known of how a class varies. Give more samples per class, or pass metric=None."
 )
 
 
@@ -67,7 +70,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     shrinkage : float, default=3.0
         How much the metric holds to the Euclidean one; ``inf`` is the Euclidean one.
-    relevance : float, default=0.5
+    relevance : float, default=1.0
         How much features are shortened that tell little of the classes; 0 weighs all alike.
     n_neighbors : int or None, default=5
         Nearest samples of the same class that are joined; None joins all samples of a class.
@@ -108,7 +111,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, shrinkage: float = 3.0, *, relevance: float = 0.5, n_neighbors: int | None = 5
+        self, shrinkage: float = 3.0, *, relevance: float = 1.0, n_neighbors: int | None = 5
     ) -> None:
         self.shrinkage = shrinkage
         self.relevance = relevance
@@ -190,11 +193,12 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 def fitted_metric(metric: Any, rows: Any) -> WithinMetric | None:
     """A `metric` parameter learned from labelled `Rows` in memory; None is the Euclidean metric.
 
-    "within" is `WithinMetric()` for dense rows and the Euclidean metric for sparse ones, which would be made dense.
+    "within" is `WithinMetric()` for dense rows and the Euclidean metric for sparse ones, which would be
+    made dense.
     """
     X = rows.held()
     if isinstance(metric, str) and metric == "within":
-        metric = None if sparse.issparse(X) else WithinMetric()
+        metric = None if is_sparse(X) else WithinMetric()
     if metric is None:
         return None
     if not isinstance(metric, WithinMetric):
@@ -207,17 +211,18 @@ def fitted_metric(metric: Any, rows: Any) -> WithinMetric | None:
 
 
 def centred(X: Any) -> Affine:
-    """Moves rows to their mean and makes them of order one, by a power of two; sparse rows stay put."""
+    """Moves rows to their middle and makes them of order one, by a power of two; sparse rows stay put.
+
+    The middle is the median of a few rows: a single one that lies far out does not move it.
+    """
     n_features = X.shape[1]
-    if sparse.issparse(X):
-        shift, largest = np.zeros(n_features), float(abs(X).max())
+    shift: Any
+    if is_sparse(X):
+        shift, largest = np.zeros(n_features), float(abs(X.data).max(initial=0.0))
     else:
-        low, high = X.min(axis=0), X.max(axis=0)
-        # The mean without the sum, which may overflow: halves first where values are large.
-        shift = np.mean(X, axis=0, dtype=np.float64)
-        if not np.all(np.isfinite(shift)):
-            shift = np.mean(np.multiply(X, 2.0**-64, dtype=np.float64), axis=0) * 2.0**64
-        largest = float(np.maximum(high - shift, shift - low).max())
+        few = np.linspace(0, X.shape[0] - 1, min(MIDDLE_ROWS, X.shape[0])).astype(np.intp)
+        shift = np.median(np.asarray(X[few], dtype=np.float64), axis=0)
+        largest = float(np.maximum(X.max(axis=0) - shift, shift - X.min(axis=0)).max())
     unit = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
     return Affine.diagonal(shift, np.full(n_features, unit))
 
@@ -267,12 +272,20 @@ def scatter_laplacian(
 
 def half_scatter(Z: Floats, L: sparse.csr_array, codes: Ints) -> Floats:
     """B = F'Z with L = FF', class by class: B'B = Z'LZ."""
-    B = np.empty_like(Z)
+    B, place = np.empty_like(Z), np.empty(len(Z), dtype=np.intp)
+    edges = np.repeat(np.arange(len(Z)), np.diff(L.indptr)), L.indices
+    of_edge = codes[edges[0]]
+    order = np.argsort(of_edge, kind="stable")
+    ends = np.searchsorted(of_edge[order], np.arange(int(codes.max()) + 2))
     for members in class_members(codes):
-        block = L[members][:, members].toarray()
+        place[members] = np.arange(len(members))
+        code = codes[members[0]]
+        own = order[ends[code] : ends[code + 1]]
+        block = np.zeros((len(members), len(members)))
+        block[place[edges[0][own]], place[edges[1][own]]] = L.data[own]
         block[np.diag_indices(len(block))] += RIDGE * max(float(block.diagonal().max()), 1e-300)
-        own = Z[members]
-        B[members] = np.linalg.cholesky(block).T @ (own - own[0])
+        rows = Z[members]
+        B[members] = np.linalg.cholesky(block).T @ (rows - rows[0])
     return B
 
 
@@ -308,7 +321,7 @@ def _between_share(X: Floats, E: Floats, weight: Floats) -> Floats:
 
 def dense_rows(X: Any) -> Floats:
     """A dense float64 array of dense or sparse rows."""
-    if sparse.issparse(X):
+    if hasattr(X, "toarray"):
         _check_size(*X.shape)
         X = X.toarray()
     return np.asarray(X, dtype=np.float64)

@@ -11,8 +11,9 @@ s = π + Σ_j k(·, z_j) C_j minimise
     any centres:      (K'(W + L)K + λ K_ZZ) C = K'WT   sums over rows; with K_ZZ = R'R first,
                       (Φ'(W + L)Φ + λI) B = Φ'WT,  Φ = K R⁻¹,  C = R⁻¹ B.
 
-Leaving rows out is closed form. The smoother is t ↦ Ht; the residuals of a group of rows that leave together are
-(I − H_gg)⁻¹ times their residuals, π, metric and unit being kept. ‖s_c − s_j‖² in H come from Q = C'K_ZZ C.
+Leaving rows out is closed form. The smoother is t ↦ Ht; the residuals of a group of rows that leave
+together are (I − H_gg)⁻¹ times their residuals, π, metric and unit being kept. ‖s_c − s_j‖² in H come
+from Q = C'K_ZZ C.
 """
 
 from __future__ import annotations
@@ -50,6 +51,11 @@ class LeftOut:
 
     rows: Ints
     scores: Floats
+
+    @classmethod
+    def of_samples(cls, rows: Rows, positions: Ints, scores: Floats) -> LeftOut:
+        """Scores of the samples alone, not of their augmented copies."""
+        return cls(positions[:: rows.per_sample], scores[:: rows.per_sample])
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class Ridge:
         fitted = T - smoothness * scaled / root[:, np.newaxis]  # K C = T − λ W⁻¹ C
         left = left_out_positions(rows)
         residuals = exact_left_out(L, scaled, left, rows.per_sample) / root[left][:, np.newaxis]
-        left_out = LeftOut(left, T[left] - residuals + targets.shares)
+        left_out = LeftOut.of_samples(rows, left, T[left] - residuals + targets.shares)
         means = targets.class_sums(fitted, rows) / targets.sizes[:, np.newaxis]
         gram = C.T @ fitted
         return cls(C, (gram + gram.T) / 2, targets.shares, targets.sizes, means, left_out), fitted
@@ -124,7 +130,7 @@ class Ridge:
         return cls(C, gram, targets.shares, targets.sizes, means, left)
 
     def coordinates(self) -> Floats:
-        """V: a rotation of s − π (n_classes, n_classes − 1) whose columns separate class means, most first."""
+        """V (n_classes, n_classes − 1), a rotation of s − π: what separates classes most first."""
         n_classes = len(self.shares)
         # s − π sums to zero over classes: a basis of these vectors leaves out what is always zero.
         basis = linalg.helmert(n_classes).T
@@ -144,7 +150,7 @@ class Targets:
     def of(cls, rows: Rows) -> Targets:
         """Of rows, by their weights."""
         known = rows.is_labeled
-        sizes = np.bincount(rows.codes[known], rows.weights[known], minlength=rows.n_classes)
+        sizes = np.bincount(rows.codes[known], rows.weights[known], rows.n_classes).astype(np.float64)
         return cls(sizes / sizes.sum(), sizes)
 
     def of_rows(self, rows: Rows) -> Floats:
@@ -189,7 +195,7 @@ class KernelSums:
 
 
 def left_out_positions(rows: Rows) -> Ints:
-    """Rows of the samples that are left out: all with a label, or some of them, evenly from everywhere."""
+    """Rows of the samples that are left out: all with a label, or some from everywhere."""
     first = np.arange(0, len(rows), rows.per_sample)
     first = first[rows.is_labeled[first]]
     if len(first) > LEFT_OUT_ALL:
@@ -200,23 +206,16 @@ def left_out_positions(rows: Rows) -> Ints:
 def exact_left_out(L: Floats, C: Floats, left: Ints, per_sample: int) -> Floats:
     """Residuals of left-out rows, (G⁻¹)_gg⁻¹ C_g with G = LL'. L may be overwritten."""
     if len(left) == len(L):
-        inverse, _ = linalg.lapack.dtrtri(L, lower=True, overwrite_c=True)
-        columns = np.tril(inverse) if per_sample > 1 else inverse
+        columns, _ = linalg.lapack.dtrtri(L, lower=True, overwrite_c=True)
     else:
         unit = np.zeros((len(L), len(left)))
         unit[left, np.arange(len(left))] = 1.0
         columns = linalg.solve_triangular(L, unit, lower=True, overwrite_b=True, check_finite=False)
     if per_sample == 1:
-        return C[left] / _lower_square_sums(columns, len(left) == len(L))[:, np.newaxis]
+        return C[left] / np.einsum("ij,ij->j", columns, columns)[:, np.newaxis]
     by_sample = columns.reshape(len(L), -1, per_sample).transpose(1, 2, 0)
     blocks = by_sample @ by_sample.transpose(0, 2, 1)
     return np.linalg.solve(blocks, C[left].reshape(-1, per_sample, C.shape[1])).reshape(len(left), -1)
-
-
-def _lower_square_sums(columns: Floats, is_triangular: bool) -> Floats:
-    if is_triangular:
-        columns = np.tril(columns)
-    return np.einsum("ij,ij->j", columns, columns)
 
 
 def summed_left_out(
@@ -231,7 +230,7 @@ def summed_left_out(
     by_sample = A.reshape(-1, p, A.shape[1])
     H = by_sample @ by_sample.transpose(0, 2, 1)
     left = np.linalg.solve(np.eye(p) - H, residuals.reshape(-1, p, T.shape[1])).reshape(T.shape)
-    return LeftOut(positions, T - left / root + targets.shares)
+    return LeftOut.of_samples(some, positions, T - left / root + targets.shares)
 
 
 def in_features(products: Floats, R: Floats) -> Floats:

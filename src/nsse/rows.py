@@ -1,9 +1,9 @@
-"""Training samples as rows: arrays, sparse matrices, memory maps, blocks and Dask arrays, read in one way.
+"""Training samples as rows: arrays, sparse matrices, memory maps, blocks, Dask, read in one way.
 
-A `Source` reads rows; `Rows` knows what they are: their classes and weights. Equal rows of a class are one
-row with the sum of their weights, whatever the source, so that a weight w is w copies by construction.
-Augmented copies are more rows of the same class; a metric in front is a function of rows. Nothing behind
-`Rows` asks where they lie.
+A `Source` reads rows; `Rows` knows what they are: their classes and weights. Equal rows of a class are
+one row with the sum of their weights, whatever the source, so that a weight w is w copies by
+construction. Augmented copies are more rows of the same class; a metric in front is a function of rows.
+Nothing behind `Rows` asks where they lie.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from sklearn.utils.validation import column_or_1d
 
 from nsse._support.dask import is_dask
 from nsse._support.errors import listed, rule_error, rule_message
+from nsse.affine import is_sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 RowFunction = Callable[[Any], Any]
 
 BLOCK_ROWS = 2048
+# Features that tell nearly all rows apart, and what the classes are mixed in by.
+FEW_FEATURES, ODD = 16, np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Source:
     @property
     def is_sparse(self) -> bool:
         """Whether rows come as sparse matrices."""
-        return bool(sparse.issparse(self.X))
+        return is_sparse(self.X)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -80,7 +83,7 @@ class Source:
             done = stop
 
     def fold(self, function: Callable[..., Any], *by_row: NDArray[Any]) -> Any:
-        """Σ of a function of a block of rows, and of what belongs to them of arrays with one entry per row."""
+        """Σ of a function of a block of rows and of its part of arrays with one entry per row."""
         return reduce(add, (function(X, *(a[part] for a in by_row)) for part, X in self.blocks()))
 
     def apply(self, function: RowFunction) -> Any:
@@ -122,7 +125,7 @@ class BlockSource(Source):
 
 @dataclass(frozen=True)
 class DaskSource(Source):
-    """Rows of a Dask array: functions of a block run where the block is, and their sums meet in a tree."""
+    """Rows of a Dask array: functions of a block run where it is, and their sums meet in a tree."""
 
     @classmethod
     def of(cls, X: Any) -> DaskSource:
@@ -188,6 +191,8 @@ class MappedSource:
 
     def take(self, positions: Ints) -> Any:
         """Some of the rows, by ascending position, in memory."""
+        if len(positions) == len(self):
+            return self.function(self.base.take(np.arange(len(self.base))))
         originals = np.unique(positions // self.factor)
         rows = self.function(self.base.take(originals))
         return rows[
@@ -261,7 +266,7 @@ class Rows:
         if class_weight is not None:
             weights = weights * class_factors(class_weight, classes, codes, weights)
         first, group = distinct_rows(source, codes, weights > 0)
-        summed = np.bincount(group[group >= 0], weights[group >= 0], minlength=len(first))
+        summed = np.bincount(group[group >= 0], weights[group >= 0], len(first)).astype(np.float64)
         rows = cls(source.select(first), classes, codes[first], summed, group)
         rows._check_classes()
         return rows
@@ -345,7 +350,7 @@ class Expansion:
 
     def __call__(self, X: Any) -> NDArray[Any]:
         """Rows and copies, those of a row side by side."""
-        if sparse.issparse(X):
+        if is_sparse(X):
             cure = "Make the rows dense (`X.toarray()`), or leave `augment` None."
             raise rule_error("augment", "be None for sparse samples", "sparse samples", cure)
         copies = [np.asarray(copy) for copy in self.augment(X)]
@@ -365,14 +370,14 @@ def read_rows(X: Any) -> Any:
 def read_blocks(blocks: Any) -> tuple[BlockSource, NDArray[Any]]:
     """The source of blocks (X, y), and their labels: one pass."""
     read = _restartable(blocks)
-    sizes, labels, n_features, is_sparse = 0, [], None, False
+    sizes, labels, n_features, sparse_blocks = 0, [], None, False
     for X, y in checked_blocks(read(), None):
         sizes, n_features = sizes + X.shape[0], X.shape[1]
-        is_sparse |= bool(sparse.issparse(X))
+        sparse_blocks |= is_sparse(X)
         labels.append(y)
     if n_features is None:
         raise rule_error("blocks", "give at least one block", "none", "Check the reader of the blocks.")
-    return BlockSource(read, np.arange(sizes), n_features, is_sparse), np.concatenate(labels)
+    return BlockSource(read, np.arange(sizes), n_features, sparse_blocks), np.concatenate(labels)
 
 
 def checked_blocks(blocks: Iterable[Any], n_features: int | None) -> Iterator[tuple[Any, Any]]:
@@ -489,7 +494,7 @@ def _given_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> Fl
         if label not in known:
             cure = f"Those of the training samples are {listed([repr(name) for name in known])}."
             raise rule_error("class_weight", "name labels of the training samples", label, cure)
-        if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 < weight < np.inf:
+        if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 < float(weight) < np.inf:
             cure = "Leave the label out for a weight of 1; leave its samples out for none."
             raise rule_error(f"class_weight[{label!r}]", "be a positive, finite number", weight, cure)
     return np.array([float(class_weight.get(label, 1.0)) for label in known])
@@ -498,18 +503,32 @@ def _given_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> Fl
 def distinct_rows(source: Any, codes: Ints, counts: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """The first of every group of equal rows of a class, ascending, and the group of every row.
 
-    Rows that do not count are in group −1. Rows are compared by 128 bits of a digest.
+    Rows that do not count are in group −1. Rows are compared by a digest of 64 bits of a few features, and,
+    if two agree in that, by 128 bits of all.
     """
-    digests = source.apply(digest)
     used = np.flatnonzero(counts)
-    keys = np.column_stack([codes[used].astype(np.uint64), digests[used]])
-    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    # Groups in the order of their first rows.
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
     groups = np.full(len(codes), -1, dtype=np.intp)
+    if len(np.unique(_keys(source.apply(few_bits), codes)[used])) == len(used):
+        groups[used] = np.arange(len(used))
+        return used, groups
+    keys = _keys(source.apply(digest), codes)[used]
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.intp)  # groups in the order of their first rows
+    rank[np.argsort(first)] = np.arange(len(first))
     groups[used] = rank[group.ravel()]
     return used[np.sort(first)], groups
+
+
+def _keys(digests: NDArray[np.uint64], codes: Ints) -> NDArray[Any]:
+    """One sortable value for every row, of its digest and its class."""
+    mixed = digests + (codes + 2).astype(np.uint64)[:, np.newaxis] * ODD
+    return mixed.ravel() if mixed.shape[1] == 1 else np.ascontiguousarray(mixed).view("u8,u8").ravel()
+
+
+def few_bits(X: Any) -> NDArray[np.uint64]:
+    """64 bits of a few features of every row."""
+    columns = np.unique(np.linspace(0, X.shape[1] - 1, FEW_FEATURES).astype(np.intp))
+    return digest(X[:, columns])[:, :1]
 
 
 def digest(X: Any) -> NDArray[np.uint64]:
@@ -519,7 +538,7 @@ def digest(X: Any) -> NDArray[np.uint64]:
     """
     factors = np.random.default_rng(0).integers(2**63, size=(X.shape[1], 2), dtype=np.uint64)
     factors = 2 * factors + np.uint64(1)
-    if sparse.issparse(X):
+    if is_sparse(X):
         X = sparse.csr_array(X, dtype=np.float64)
         X.sum_duplicates()
         bits = (X.data + 0.0).view(np.uint64)
@@ -549,7 +568,7 @@ def stacked(parts: list[Any]) -> Any:
     """Blocks of rows one below the other, dense or sparse."""
     if len(parts) == 1:
         return parts[0]
-    if any(sparse.issparse(part) for part in parts):
+    if any(is_sparse(part) for part in parts):
         return sparse.csr_array(sparse.vstack(parts, format="csr"))
     return np.concatenate(parts)
 

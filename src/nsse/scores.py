@@ -2,10 +2,10 @@
 
     v_j(f) = w_j'f + b_j,   label = class of the largest v_j:
 
-class scores (one function per class), linear classifiers, and the nearest training sample, which has the
-largest 2 y_i'f − ‖y_i‖². Labels, decision values, probabilities, certified radii, exports and the page of
-the report know nothing else of a decision. Probabilities are p_c ∝ exp(v_c/τ), v_c the largest function of
-class c, with the temperature τ that makes the values of left-out samples likeliest.
+class scores (one function per class), linear classifiers, and the nearest training sample, which has
+the largest 2 y_i'f − ‖y_i‖². Labels, decision values, probabilities, certified radii, exports and the
+page of the report know nothing else of a decision. Probabilities are p_c ∝ exp(v_c/τ), v_c the largest
+function of class c, with the temperature τ that makes the values of left-out samples likeliest.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> fl
     wanted = sample_weight @ own + shares @ moved.mean(axis=1)
 
     def slope(sharpness: float) -> float:
-        expected = np.einsum("ij,ij->i", softmax(moved * sharpness, axis=1), moved)
+        powers = np.exp(moved * sharpness)
+        expected = np.einsum("ij,ij->i", powers, moved) / powers.sum(axis=1)
         return float((sample_weight + shares) @ expected - wanted)
 
     if slope(LEAST_SHARPNESS) >= 0.0:
@@ -129,4 +130,4 @@ def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> fl
         high *= 4.0
     if slope(high) < 0.0:  # values that differ by rounding only
         return 1.0
-    return 1.0 / float(brentq(slope, LEAST_SHARPNESS, high, xtol=1e-13, rtol=1e-14))
+    return 1.0 / float(brentq(slope, LEAST_SHARPNESS, high, rtol=1e-9))

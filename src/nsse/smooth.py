@@ -2,8 +2,9 @@
 
     minimise Σ_i w_i ‖s(x_i) − e_{c_i}‖² + λ ‖s − π‖²_H,    f = (s − π) V
 
-The regression is `nsse.ridge`, the metric `nsse.metric`; V is a rotation, so that distances in the embedding are
-distances of scores. Labels, probabilities and radii use all coordinates, whatever `n_components` hands out.
+The regression is `nsse.ridge`, the metric `nsse.metric`; V is a rotation, so that distances in the
+embedding are distances of scores. Labels, probabilities and radii use all coordinates, whatever
+`n_components` hands out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -24,7 +24,7 @@ from nsse._support.fitting import LOGGER, all_or_nothing, logged
 from nsse._support.machine import require_memory
 from nsse._support.parameters import check_choice, check_count, check_number
 from nsse._support.threads import threads_for
-from nsse.affine import Affine
+from nsse.affine import Affine, is_sparse
 from nsse.centers import EXACT_UP_TO, FEWER, center_selector
 from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import Gaussian, median_distance, squared_distances
@@ -43,8 +43,8 @@ Ints = NDArray[np.intp]
 METRIC_SAMPLES, UNIT_SAMPLES = 5000, 2000
 # Mean weights outside of this range are probably not meant as numbers of samples.
 USUAL_WEIGHTS = (0.1, 10.0)
-# Beyond this the regression has no digits left.
-LARGEST_WEIGHT = 1e8
+# Less than a part of one sample in all tells nothing; beyond such a mean no digits are left.
+LEAST_TOTAL, LARGEST_MEAN = 0.1, 1e8
 # Columns whose spreads differ by more than this are probably in different units.
 USUAL_SPREADS = 1000.0
 MEMORY_CURE = "Pass a number of `centers`, such as 3000."
@@ -72,20 +72,22 @@ class SmoothEmbedding(EmbeddingClassifier):
         embedding: for classes that are curved and maps that are very smooth.
     metric : None, "within" or WithinMetric, default="within"
         What the kernel measures: Euclidean distances, or distances that are short along the directions
-        in which neighbours of a class differ. "within" is ``WithinMetric()``, and None for sparse samples.
-    centers : "auto", int, None, array or selector, default="auto"
-        Centres z_j of the kernel functions. None takes the training samples: exact, cubic in their number.
-        A number takes so many k-means centres (of sparse samples, so many of each class): linear in the number
-        of samples. "auto" is None up to 5000 samples and 3000 beyond. Or indices of samples, rows, or a
-        selector of `nsse.centers`.
-    augment : callable or None, default=None
-        What may be done to a sample without changing its class: `nsse.augment.Images`, `Signals`, `Noise`, or
-        any function of rows that returns a sequence of arrays of their shape. The copies are more training
+        in which neighbours of a class differ. "within" is ``WithinMetric()``, and None for sparse
         samples.
+    centers : "auto", int, None, array or selector, default="auto"
+        Centres z_j of the kernel functions. None takes the training samples: exact, cubic in their
+        number. A number takes so many k-means centres (of sparse samples, so many of each class):
+        linear in the number of samples. "auto" is None up to 5000 samples and 3000 beyond. Or indices
+        of samples, rows, or a selector of `nsse.centers`.
+    augment : callable or None, default=None
+        What may be done to a sample without changing its class: `nsse.augment.Images`, `Signals`,
+        `Noise`, or any function of rows that returns a sequence of arrays of their shape. The copies
+        are more training samples.
     unlabeled : Smooth, Spread or None, default=None
         How samples without a label help; None takes every value of ``y`` for a label.
     class_weight : {"balanced"}, dict or None, default=None
-        What the weights of the samples of a class are multiplied by; "balanced" makes classes weigh the same.
+        What the weights of the samples of a class are multiplied by; "balanced" makes classes weigh the
+        same.
     random_state : int, RandomState instance or None, default=0
         Draws centres, and the samples from which metric and unit are taken where there are many.
     verbose : int, default=0
@@ -235,7 +237,7 @@ class SmoothEmbedding(EmbeddingClassifier):
             self.metric_ = fitted_metric(self.metric, some)
             affine, scale = affine_of(self.metric_, some)
             near = unlabeled.labels(rows.through(affine))
-            solved = solve(self, near, affine(some.held()), affine, chosen, unlabeled)
+            solved = solve(self, near, some, affine, chosen, unlabeled)
             self._keep(solved, near, scale)
             self._keep_samples(solved, near, source, y)
         LOGGER.info(
@@ -355,9 +357,9 @@ class Solved:
 
 
 def solve(
-    model: SmoothEmbedding, near: Rows, Z: Any, affine: Affine, chosen: Any, unlabeled: Any
+    model: SmoothEmbedding, near: Rows, some: Rows, affine: Affine, chosen: Any, unlabeled: Any
 ) -> Solved:
-    """The regression on rows behind the metric; ``Z`` are some of them, ``chosen`` the centres or None."""
+    """The regression on rows behind the metric; ``some`` give the unit, ``chosen`` are the centres."""
     smoothness, fitted = float(model.smoothness), None
     centers = near.held() if chosen is None else affine(chosen)
     is_exact = chosen is None and unlabeled.is_exact
@@ -365,8 +367,8 @@ def solve(
         D2 = squared_distances(centers, centers)
         unit = median_distance(D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*[evenly(len(D2))] * 2)])
     else:
-        some = Z[evenly(Z.shape[0])]
-        unit = median_distance(squared_distances(some, some))
+        Z = affine(some.select(evenly(len(some))).held())
+        unit = median_distance(squared_distances(Z, Z))
     kernel = Gaussian(float(model.sigma) * unit)
     if is_exact:
         ridge, fitted = Ridge.exact(kernel(D2), near, smoothness)
@@ -383,7 +385,7 @@ def evenly(n_rows: int) -> Ints:
 
 
 def affine_of(metric: WithinMetric | None, some: Rows) -> tuple[Affine, float]:
-    """The affine map in front of the kernel, to values of order one, and what their unit is in those of X."""
+    """The affine map in front of the kernel, to values of order one, and their unit."""
     euclidean = centred(some.held())
     scale = float(euclidean.scale[0])
     return (euclidean if metric is None else metric.affine_.multiplied(scale)), scale
@@ -410,14 +412,14 @@ def fit_memory(n_rows: int, n_features: int, n_centers: int) -> int:
 
 def warn_of_weights(weights: Floats) -> None:
     """Warn of weights that are hardly meant as numbers of samples; refuse those that leave no digits."""
-    mean = float(weights.mean())
-    if not 1.0 / LARGEST_WEIGHT <= mean <= LARGEST_WEIGHT:
-        rule = f"have a mean between {1 / LARGEST_WEIGHT:.0e} and {LARGEST_WEIGHT:.0e}"
+    mean, total = float(weights.mean()), float(weights.sum())
+    if total < LEAST_TOTAL or mean > LARGEST_MEAN:
+        rule = f"sum to {LEAST_TOTAL} at least and have a mean of {LARGEST_MEAN:.0e} at most"
         cure = "Divide the weights by their mean: 2 counts a sample twice."
-        raise rule_error("sample_weight", rule, mean, cure)
+        raise rule_error("sample_weight", rule, f"a sum of {total:.3g}, a mean of {mean:.3g}", cure)
     if not USUAL_WEIGHTS[0] <= mean <= USUAL_WEIGHTS[1]:
         warnings.warn(
-            f"The weights have a mean of {mean:.3g}. A weight of 2 counts a sample twice, so that all weights "
+            f"The weights have a mean of {mean:.3g}. A weight of 2 counts a sample twice, so that all "
             "together say how smooth the scores are. Divide them by their mean if that is not meant.",
             UserWarning,
             stacklevel=5,
@@ -426,14 +428,14 @@ def warn_of_weights(weights: Floats) -> None:
 
 def warn_of_spreads(X: Any) -> None:
     """Warn where a few columns are so much wider than the others that only they count."""
-    if sparse.issparse(X) or X.shape[1] < 2:
+    if is_sparse(X) or X.shape[1] < 2:
         return
-    spreads = np.asarray(X, dtype=np.float64).std(axis=0)
+    spreads = np.asarray(X.max(axis=0) - X.min(axis=0), dtype=np.float64)
     spreads = spreads[spreads > 0]
     if len(spreads) > 1 and spreads.max() > USUAL_SPREADS * np.quantile(spreads, 0.25):
         warnings.warn(
-            f"The features spread by {spreads.min():.3g} to {spreads.max():.3g}: distances hardly see the "
-            "narrow ones. Standardise them: make_pipeline(StandardScaler(), SmoothEmbedding()).",
+            f"The features spread by {spreads.min():.3g} to {spreads.max():.3g}: distances hardly see "
+            "the narrow ones. Standardise them: make_pipeline(StandardScaler(), SmoothEmbedding()).",
             UserWarning,
             stacklevel=5,
         )

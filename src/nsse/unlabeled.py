@@ -1,14 +1,14 @@
 """Samples without a label: scores that change little between neighbours, or labels that spread first.
 
-`Smooth` adds μ Σ w_ij ‖s(x_i) − s(x_j)‖² over the edges of the graph that joins every row to its nearest ones,
-its Laplacian divided by the mean degree: one more matrix in the sums of the regression. `Spread` first gives labels
-to all rows along that graph, minimising
+`Smooth` adds μ Σ w_ij ‖s(x_i) − s(x_j)‖² over the edges of the graph that joins every row to its
+nearest ones, its Laplacian divided by the mean degree: one more matrix in the sums of the regression.
+`Spread` first gives labels to all rows along that graph, minimising
 
     Σ_labelled ‖t_i − F_i‖² + κ tr(F'LF) + ε‖F‖²,    so (J + κL + εI) F = JT
 
-(Zhu, Ghahramani & Lafferty 2003; Zhou et al. 2004), and lets the regression learn from all of them: for many
-rows and few centres, which cannot follow the graph. Where labels are few, F is nearly constant away from
-them (Nadler, Srebro & Zhou 2009), so columns are compared in units of their own deviation.
+(Zhu, Ghahramani & Lafferty 2003; Zhou et al. 2004), and lets the regression learn from all of them: for
+many rows and few centres, which cannot follow the graph. Where labels are few, F is nearly constant
+away from them (Nadler, Srebro & Zhou 2009), so columns are compared in units of their own deviation.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Smooth(BaseEstimator):
 
 
 class Spread(BaseEstimator):
-    """Labels given to all samples along the graph of neighbours, before the model learns from all of them.
+    """Labels given to all samples along the graph of neighbours before the model learns from them.
 
     Parameters
     ----------
@@ -219,9 +219,8 @@ def conjugate_gradients(A: Any, B: Floats) -> Floats:
         before, rz = rz, np.einsum("ij,ij->j", R, Z)
         P *= _over(rz, before)
         P += Z
-    raise np.linalg.LinAlgError(
-        f"Labels did not spread in {MOST_STEPS} steps of conjugate gradients. Lower the weight of Spread."
-    )
+    message = f"Labels did not spread in {MOST_STEPS} steps of conjugate gradients."
+    raise np.linalg.LinAlgError(f"{message} Lower the weight of Spread.")
 
 
 def _over(a: Floats, b: Floats) -> Floats:

@@ -72,7 +72,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def threads_for(n_rows: int) -> AbstractContextManager[Any]:
-    """One BLAS thread for matrices of few rows, on which several fight; as many as allowed for others."""
+    """One BLAS thread for matrices of few rows, on which several fight; else as many as allowed."""
     return one_blas_thread() if n_rows < FEW_ROWS else nullcontext()
 
 
