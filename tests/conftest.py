@@ -13,9 +13,6 @@ from sklearn.datasets import load_digits
 
 import peaks
 from browser import running_browser
-from nsse.graphs import gaussian_affinity
-from nsse.kernels import median_distance, squared_distances
-from nsse.solvers import Objective, Problem
 
 
 class Labelled(NamedTuple):
@@ -38,18 +35,6 @@ def blobs_of(counts, n_features=5, seed=0, spread=2.0):
     means = spread * rng.standard_normal((len(counts), n_features))
     return Labelled(
         read_only(means[codes] + rng.standard_normal((len(codes), n_features))), read_only(codes)
-    )
-
-
-def problem_of(data, *, mu1=1.0, mu2=1e-2, mu3=0.1, n_components=2, n_neighbors=4):
-    """Pose the problem of some labelled samples, in units of their median distance."""
-    D2 = squared_distances(data.X)
-    D2 /= median_distance(D2) ** 2
-    return Problem.build(
-        read_only(D2),
-        data.codes,
-        lambda d2, codes, members: gaussian_affinity(d2, codes, n_neighbors),
-        Objective(mu1, mu2, mu3, n_components),
     )
 
 
@@ -80,12 +65,6 @@ def pytest_collection_modifyitems(items):
 def make_blobs():
     """Factory: ``make_blobs(counts, n_features=5, seed=0)``."""
     return blobs_of
-
-
-@pytest.fixture(scope="session")
-def make_problem():
-    """Factory: ``make_problem(data, mu1=..., mu2=..., mu3=..., n_components=..., n_neighbors=...)``."""
-    return problem_of
 
 
 @pytest.fixture(scope="session")

@@ -119,6 +119,8 @@ class Affine:
 
     def dense(self) -> Floats:
         """The linear part, a matrix of shape (n_features, n_outputs)."""
+        if self.matrix is not None:
+            return self.scale[:, np.newaxis] * self.matrix
         return np.asarray(self._linear(np.diag(self.scale)))
 
     def multiplied(self, factor: float) -> Affine:
