@@ -265,10 +265,8 @@ def _warn_if_lossy(proto: Any, model: Any, X: Any, predict: bool) -> None:
         wrong = int(np.sum(found[1] != model.predict(X))) if predict else 0
     loss = float(np.abs(found[0] - exact).max() / max(np.abs(exact).max(), np.finfo(np.float64).tiny))
     if wrong or not loss <= LARGEST_LOSS:
-        told = (
-            f"In float32, at training samples and between them, {wrong} of {len(X)} labels differ, and"
-        )
-        told += f" coordinates by {loss:.0e} of the largest one. Export it with dtype=np.float64."
+        told = f"In float32, at training samples and between them, {wrong} of {len(X)} labels differ,"
+        told += f" and coordinates by {loss:.0e} of the largest one. Export it with dtype=np.float64."
         warnings.warn(told, PrecisionWarning, stacklevel=3)
 
 
