@@ -172,10 +172,8 @@ def affine_of_step(step: Any, *, with_gaps: bool = False) -> Affine:
     if found is None:
         cure = (
             "Scalers without clipping, PCA and other projections, and selections of features are. "
-            "With other steps apply the last one alone: model[-1], to model[:-1].transform(X)."
-            "Scalers without clipping, PCA and other projections, and selections of features are affine. "
-            "With other steps apply the last one alone, model[-1], to model[:-1].transform(X), and keep the "
-            "pipeline with skops or pickle."
+            "With other steps apply the last one alone, model[-1], to model[:-1].transform(X), and keep "
+            "the pipeline with skops or pickle."
         )
         raise rule_error("model", "have only affine steps before its last one", step, cure)
     return found
