@@ -32,6 +32,7 @@ from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count
 from nsse._support.progress import progress_bar
+from nsse._support.threads import threads_for
 from nsse.affine import is_sparse
 from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import median_distance, squared_distances
