@@ -48,9 +48,9 @@ def test_joint_is_never_above_a_grid_nor_above_algorithm_1(seed):
     assert reached <= alternate(Recorder(problem), BOUNDS, 1e-8, 50).embedding.excess * (1 + 1e-8)
 
 
-@pytest.mark.parametrize("seed", [993, 168])
+@pytest.mark.parametrize("seed", [993, 168, 174])
 def test_thirteen_samples_end_at_the_least_value_of_a_fine_grid(seed):
-    """993: a descent may end above a point of the scan. 168: a valley between two points of it."""
+    """993: a descent may end above a point of the scan. 168, 174: a valley between two of them."""
     X = np.random.default_rng(seed).standard_normal((13, 1))
     problem = problem_of(X, np.arange(13) % 2, mu3=0.05, n_components=1, n_neighbors=5)
     found, _ = joint(problem)
