@@ -142,6 +142,12 @@ def test_a_valley_between_two_falling_points_is_found():
     assert found.embedding.value == pytest.approx(-0.5, abs=1e-8)
 
 
+def test_few_samples_show_a_valley_that_slopes_do_not_tell_of():
+    """At both ends of its cell of 0.38 g is the broad parabola: only a closer look finds the other."""
+    found = Envelope((0.0, 0.0, 2.0), (1.0, -0.1, 500.0)).run()
+    assert found.embedding.value == pytest.approx(-0.1, abs=1e-8)
+
+
 def test_one_smooth_valley_needs_no_closer_look():
     search = Envelope((0.3, 0.0, 5.0), few=False)
     search.run()
