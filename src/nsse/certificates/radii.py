@@ -30,12 +30,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_message
 from nsse.affine import is_sparse
-from nsse.certificates.rounding import EPS, Front, MapBounds
+from nsse.certificates.rounding import EPS, PRODUCT_ROUNDING, Front, MapBounds
 from nsse.kernels import in_row_blocks, squared_distances
 from nsse.maps import GaussianMap, LinearMap
 from nsse.pipelines import opened
 from nsse.scores import Scores
-from nsse.votes import MajorityVote, MeanVote, Member, vote_of
+from nsse.votes import MeanVote, Member, Vote, vote_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -95,15 +95,23 @@ def certified_radius(model: Any, X: Any) -> Floats:
     vote = certified_vote(last)
     front = Front.through(before, X)
     front = replace(front, Z=checked_samples(last, front.Z))
+    # Samples are taken by blocks: slopes of all functions are held for each.
+    n_samples, held = front.Z.shape[0], sum(2 * len(member.map.gram) ** 2 for member in vote.members)
+    size = max(64, 4 * BLOCK_VALUES // held)
+    parts = [slice(start, start + size) for start in range(0, n_samples, size)]
+    return np.concatenate([vote_radius(vote, front.select(part)) for part in parts])
+
+
+def vote_radius(vote: Any, front: Front) -> Floats:
+    """Radii of samples behind the steps of a pipeline."""
     if isinstance(vote, MeanVote):
         return mean_radius(vote, front)
     told = [member_radius(member, front) for member in vote.members]
     codes, radii = (np.column_stack(part) for part in zip(*told, strict=True))
-    assert isinstance(vote, MajorityVote)
     return majority_radius(codes, radii, vote.weights)
 
 
-def certified_vote(model: Any) -> MeanVote | MajorityVote:
+def certified_vote(model: Any) -> Vote:
     """The decision of a fitted model, all of whose maps are known; others are refused."""
     if not hasattr(model, "vote_") and not (hasattr(model, "map_") and hasattr(model, "scores_")):
         raise _uncertified(type(model).__name__)
@@ -112,7 +120,6 @@ def certified_vote(model: Any) -> MeanVote | MajorityVote:
     for member in vote.members:
         if not isinstance(member.map, known):
             raise _uncertified(f"{type(model).__name__} with a {type(member.map).__name__}")
-    assert isinstance(vote, MeanVote | MajorityVote)
     return vote
 
 
@@ -249,7 +256,7 @@ class Local:
     bounds: MapBounds
 
     @classmethod
-    def of(cls, f: GaussianMap, scores: Scores, F: Floats, Z: Any, way: Front) -> Local:
+    def of(cls, f: Any, scores: Scores, F: Floats, Z: Any, way: Front) -> Local:
         """Around samples ``Z``, where the map is ``F``."""
         bounds = MapBounds.of(f, Z, F, np.zeros(1))
         return cls(f.kernel.sigma, scores, F, slope_grams(f, Z, way), way, bounds)
@@ -262,20 +269,24 @@ class Local:
     def lead(self, some: Ints, own: Ints, rival: Ints) -> Callable[[Floats], Floats]:
         """What functions ``own`` of some samples lead ``rival`` by at least, within a radius."""
         scores, error = self.scores, self.bounds.of_functions(self.scores)
-        A, way = scores.weights[own] - scores.weights[rival], self.way.select(some)
+        A, way = scores.weights[own] - scores.weights[rival], self.way
+        rounded = 2.0 * np.broadcast_to(way.error, len(self.F))[some]
         b = scores.offsets[own] - scores.offsets[rival] - 4.0 * error
         m, B2 = np.einsum("id,id->i", A, self.F[some]), np.square(A @ self.bounds.factor).sum(axis=1)
         g, slope = np.sqrt(np.maximum(np.einsum("id,isde,ie->si", A, self.grams[some], A), 0.0))
-        wrong = self.bounds.gradient_error * np.linalg.norm(A, axis=1)
+        # The gradients are rounded, and their squares: a'JJ'a may cancel.
+        squares = 32 * EPS * A.shape[1] * np.einsum("isdd->si", self.grams[some])
+        wrong = self.bounds.gradient_error * np.array([[1.0], [way.norm]]) + np.sqrt(squares)
+        wrong *= np.linalg.norm(A, axis=1)
         known = np.square(np.maximum(np.abs(m) - 2.0 * error, 0.0))
-        known += self.sigma**2 / 2.0 * np.square(np.maximum(g - wrong, 0.0))
+        known += self.sigma**2 / 2.0 * np.square(np.maximum(g - wrong[0], 0.0))
         R = np.sqrt(np.maximum(B2 - known, 0.0) + 64 * EPS * B2)
-        slope, g = slope + way.norm * wrong, g + wrong
+        g, slope = g + wrong[0], slope * (1.0 + PRODUCT_ROUNDING) + wrong[1]
 
         def at_least(r: Floats) -> Floats:
-            moved = way.moved(r)
-            t = np.square(moved / self.sigma)
-            k, q = np.exp(-t), m - slope * r - g * (moved - way.norm * r)
+            off = way.growth * r + rounded
+            t = np.square((way.norm * r + off) / self.sigma)
+            k, q = np.exp(-t), m - slope * r - g * off
             # 1 − e^(−y)(1 + y) ≤ y²/2, where the left side has no digits left
             rest = np.minimum(2.0 * t**2, -np.expm1(-2.0 * t) - 2.0 * t * k**2 + 8 * EPS)
             return b + np.minimum(k * q, q) - R * np.sqrt(rest) - 16 * EPS * np.abs(q)
@@ -325,10 +336,9 @@ def norms_between(A: Floats, B: Floats) -> Floats:
 
 def mean_radius(vote: MeanVote, front: Front) -> Floats:
     """Radii of a mean of scores: the leads of its members add up."""
-    local = []
-    for f, scores in vote.members:
-        assert isinstance(f, GaussianMap)
-        local.append(Local.of(f, scores, f(front.Z), front.Z, behind_metric(front, f)))
+    local = [
+        Local.of(f, scores, f(front.Z), front.Z, behind_metric(front, f)) for f, scores in vote.members
+    ]
     values = np.mean([one.scores.functions(one.F) for one in local], axis=0)
     codes, rounding = values.argmax(axis=1), 8.0 * len(local) * EPS * np.abs(values).max(axis=1)
     furthest = np.max([one.furthest for one in local], axis=0)

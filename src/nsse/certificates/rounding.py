@@ -78,10 +78,9 @@ class Front:
 
     def select(self, rows: Any) -> Front:
         """What is known of some of the samples."""
-        error = self.error if len(self.error) == 1 else self.error[rows]
-        some = replace(self, Z=None, error=error)
-        some.__dict__["norm"] = self.norm  # not computed again
-        return some
+        return replace(
+            self, Z=self.Z[rows], error=self.error if len(self.error) == 1 else self.error[rows]
+        )
 
     def moved(self, radius: Floats) -> Floats:
         """How far behind the steps samples may be from where they were, moved by ``radius`` at most."""
