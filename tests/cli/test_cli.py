@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 import nsse
 from nsse.cli import main
 from nsse.cli.app import app
-from nsse.cli.files import replacing
 from nsse.evaluation import per_class_split
 
 FILES = {"embedding.csv", "embedding.png", "embedding.svg", "errors.csv"}
@@ -109,21 +108,6 @@ def test_missing_matplotlib_is_found_before_any_work(tmp_path, monkeypatch):
     assert result.exit_code == 2
     assert result.stderr == "nsse: Figures need matplotlib. Install it: pip install 'nsse[plot]'\n"
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("interruption", [KeyboardInterrupt, OSError("No space left on device")])
-def test_an_interrupted_file_leaves_the_old_one(tmp_path, interruption):
-    path = tmp_path / "errors.csv"
-    path.write_text("old")
-
-    def write_half():
-        with replacing(path) as temporary:
-            temporary.write_text("ha")
-            raise interruption
-
-    with pytest.raises(type(interruption) if isinstance(interruption, OSError) else interruption):
-        write_half()
-    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"errors.csv": "old"}
 
 
 @pytest.mark.parametrize("arguments", [("demo", "--splits", "0"), ("demo", "--nonsense"), ("nonsense",)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 import zipfile
 
 import numpy as np
@@ -16,10 +15,8 @@ from sklearn.preprocessing import FunctionTransformer
 from typer.testing import CliRunner
 
 import nsse
+from hostile import FORMAT, HEADER
 from nsse.cli.app import app
-from nsse.cli.screen import running
-from nsse.cli.words import typed
-from nsse.exports.files import FORMAT, HEADER
 
 GOOD = "a,b,kind\n1,2,x\n3,4,x\n5,6,y\n7,9,y\n"
 
@@ -267,7 +264,6 @@ def test_export_blames_the_option_that_was_typed(place, model, tmp_path):
         (("predict", "good.csv", "good.csv"), "`MODEL` must name a model file"),
         (("info", "nowhere.nsse"), "`MODEL` must name a file that exists"),
         (("predict", "model.nsse", "more.csv"), "left out with `--ignore`"),
-        (("bench", "good.csv", "--label", "kind", "--per-class", "2"), "`--per-class` must"),
     ],
 )
 def test_errors_name_what_was_typed(arguments, words, model, tmp_path):
@@ -283,13 +279,6 @@ def test_errors_name_what_was_typed(arguments, words, model, tmp_path):
     # No parameter of Python is left, whatever its name.
     names = re.findall("`([^`]*)`", line)
     assert all(name.isupper() or name.startswith(("--", "nsse")) for name in names), names
-
-
-@pytest.mark.filterwarnings("always")
-def test_warnings_name_what_was_typed(capsys):
-    with running(False), typed({"sigma": "--sigma"}):
-        warnings.warn("Lower `sigma` or `mu2`.", stacklevel=1)
-    assert capsys.readouterr().err == "nsse: warning: Lower `--sigma` or `mu2`.\n"
 
 
 def test_a_data_set_that_is_not_there_leaves_no_folder(tmp_path, monkeypatch):

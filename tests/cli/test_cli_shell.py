@@ -16,21 +16,8 @@ from typer.testing import CliRunner
 
 import nsse
 from nsse.cli.app import app
-from nsse.cli.screen import running
 
-COMMANDS = (
-    "fit",
-    "predict",
-    "transform",
-    "evaluate",
-    "report",
-    "export",
-    "info",
-    "demo",
-    "datasets",
-    "bench",
-    "reproduce",
-)
+COMMANDS = ("fit", "predict", "transform", "evaluate", "report", "export", "info", "demo", "datasets")
 
 
 def run(*arguments, **keywords):
@@ -59,8 +46,6 @@ def test_every_command_is_listed_and_has_json():
     for command in COMMANDS:
         assert re.search(rf"│ {command} ", listed)
         assert "--json" in run(command, "--help", env={"COLUMNS": "200"}).stdout
-    for part in ("tables", "runtime", "figures", "all"):
-        assert "--json" in run("reproduce", part, "--help", env={"COLUMNS": "200"}).stdout
 
 
 @pytest.mark.slow
@@ -79,15 +64,6 @@ def test_demo_speaks_json(tmp_path):
     assert len(told["errors"]) == 12
     assert {row["method"] for row in told["errors"]} == {"NSSE", "1-NN", "SVM", "LDA"}
     assert len(told["files"]) == 4
-
-
-def test_json_has_no_infinities():
-    with pytest.MonkeyPatch.context() as patch:
-        written: list[str] = []
-        patch.setattr(sys.stdout, "write", written.append)
-        with running(True) as screen:
-            screen.result = {"a": [float("inf"), 1.5, {"b": float("nan")}]}
-    assert json.loads("".join(written)) == {"a": [None, 1.5, {"b": None}]}
 
 
 @pytest.mark.slow
@@ -148,7 +124,7 @@ def test_control_c_ends_with_130_and_no_file(tmp_path):
     ("words", "expected"),
     [
         ("nsse ev", {"evaluate"}),
-        ("nsse re", {"report", "reproduce"}),
+        ("nsse re", {"report"}),
         ("nsse export --dt", {"--dtype"}),
         ("nsse export --dtype fl", {"float32", "float64"}),
     ],

@@ -11,7 +11,6 @@ from sklearn.datasets import load_iris
 
 import nsse
 from nsse import NSSE
-from nsse.cli.fit import _smoothed as smoothed
 from nsse.datasets import load_dataset, load_inputs, write_images
 
 pytest.importorskip("skops.io")
@@ -132,14 +131,3 @@ def test_images_from_a_folder_and_from_one_beside_it(tmp_path):
     model = nsse.load(out)
     np.testing.assert_array_equal(model.labels_[:12], inputs.y)
     np.testing.assert_array_equal(model.labels_[12:], "")
-
-
-def test_what_was_chosen_is_told_in_words():
-    gain = (0.05, 0.01)
-    assert "Chose labels spread along the graph of all samples: the error falls by 5.0" in smoothed(
-        NSSE(unlabeled=-1, spread=1.0), gain, 8
-    )
-    assert "Chose smoothness along samples without a label, mu4 = 3:" in smoothed(
-        NSSE(unlabeled=-1, mu4=3.0), gain, 8
-    )
-    assert "Chose no smoothness along" in smoothed(NSSE(unlabeled=-1, mu4=0.0), gain, 8)

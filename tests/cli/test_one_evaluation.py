@@ -14,26 +14,25 @@ from typer.testing import CliRunner
 import nsse
 from nsse import NSSE, NSSECV
 from nsse.cli.app import app
-from nsse.extensions import GaussianExpansion
 from nsse.report.explorer.models import COMPARED, Samples, find
 
 pytest.importorskip("skops", reason="model files need skops")
 
 N_NEW = 60
-GRID = {"mu1": [0.1, 1.0], "mu2": [0.01, 0.1]}
 
 
 @pytest.fixture
 def evaluated(monkeypatch) -> list[int]:
     """Rows of every evaluation of a map."""
     rows: list[int] = []
-    evaluate = GaussianExpansion.__call__
+    kind = type(NSSE().fit([[0.0], [0.1], [2.0], [2.1]], [0, 0, 1, 1]).expansion_)
+    evaluate = kind.__call__
 
     def counted(self, X):
         rows.append(X.shape[0])
         return evaluate(self, X)
 
-    monkeypatch.setattr(GaussianExpansion, "__call__", counted)
+    monkeypatch.setattr(kind, "__call__", counted)
     return rows
 
 
@@ -45,7 +44,7 @@ def case(request, tmp_path):
     model = {
         "one map": NSSE(2),
         "pipeline": make_pipeline("passthrough", StandardScaler(), NSSE(2)),
-        "vote": NSSECV(GRID, n_voters=3, n_repeats=2, random_state=0),
+        "vote": NSSECV(n_voters=3, n_repeats=2, random_state=0),
     }[request.param].fit(X[N_NEW:], y[N_NEW:])
     nsse.save(model, tmp_path / "m.nsse")
     np.savez(tmp_path / "new.npz", X=X[:N_NEW], y=y[:N_NEW])

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from nsse.cli.bench import app as bench
 from nsse.cli.datasets import datasets
 from nsse.cli.demo import demo
 from nsse.cli.evaluate import evaluate
@@ -15,7 +14,6 @@ from nsse.cli.fit import fit
 from nsse.cli.info import info
 from nsse.cli.predict import predict, transform
 from nsse.cli.report import report
-from nsse.cli.reproduce import app as reproduce
 from nsse.cli.screen import DEBUG
 
 YOURS, OURS = "Your data", "Ours"
@@ -30,8 +28,6 @@ app.command(rich_help_panel=YOURS)(export)
 app.command(rich_help_panel=YOURS)(info)
 app.command(rich_help_panel=OURS)(demo)
 app.command(rich_help_panel=OURS)(datasets)
-app.add_typer(bench, name="bench", rich_help_panel=OURS)
-app.add_typer(reproduce, name="reproduce", rich_help_panel=OURS)
 
 
 def _show_version(asked: bool) -> None:

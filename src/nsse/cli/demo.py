@@ -76,7 +76,7 @@ def _progress(console: Console) -> Progress:
 
 
 def methods() -> dict[str, Any]:
-    """NSSE and three others as they come; `nsse bench` compares them too."""
+    """NSSE and three others as they come."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import SVC

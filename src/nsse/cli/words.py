@@ -28,8 +28,6 @@ DATA: Words = {
     "feature": "--feature",
     "unlabeled": "--unlabeled-label",
 }
-# Medians of all samples would be known to those that are to be tested on.
-BENCH: Words = {**DATA, 'impute="median"': "nsse fit --impute median"}
 MODEL: Words = {"path": "MODEL", "model": "MODEL", "metadata": "MODEL", "dtype": "--dtype"}
 FIT: Words = {
     "X": "DATA",
@@ -50,8 +48,6 @@ KNOWN: Words = {
     "download=True": "--download",
     "n_per_class": "--train",
 }
-STUDY: Words = {"data_home": "--data", "n_jobs": "--jobs"}
-SPLITS: Words = {"n_per_class": "--per-class"}
 
 _WORDS: ContextVar[Words] = ContextVar("words", default={})  # noqa: B039 (never changed in place)
 _NAMED = re.compile("`([^`]+)`")

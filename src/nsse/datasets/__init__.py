@@ -8,7 +8,6 @@ The map of this package, in the order of the imports:
 - ``_places``: where a data set lies on disk, where it is downloaded from, what is missing;
 - ``_layouts``: which files make up COIL-20, ORL, Extended Yale B, FEI, ROBOTICS-CSIE and MIT-CBCL;
 - ``_mnist``: the IDX files of MNIST;
-- ``_keel``: the tables of KEEL, and how to get them;
 - ``_solids``, ``_objects``: rendered solids on a turning table, for machines without data;
 - ``_folder``: a folder of one's own images, one sub-folder per class;
 - ``_load``: the table of names, and the public functions;
@@ -29,7 +28,6 @@ from nsse.datasets._cache import cache_home
 from nsse.datasets._colour import ColourGain, colour_gain
 from nsse.datasets._images import area_average
 from nsse.datasets._inputs import Inputs, load_inputs, load_inputs_like
-from nsse.datasets._keel import keel_tables, load_keel
 from nsse.datasets._known import KnownDataset, known_datasets
 from nsse.datasets._load import Dataset, load_dataset, load_image_folder
 from nsse.datasets._places import DatasetNotFoundError
@@ -58,12 +56,10 @@ __all__ = [
     "check_preparation",
     "colour_gain",
     "joined",
-    "keel_tables",
     "known_datasets",
     "load_dataset",
     "load_image_folder",
     "load_inputs",
     "load_inputs_like",
-    "load_keel",
     "write_images",
 ]

@@ -6,7 +6,7 @@ It reads like the mapping that a model file holds, and ``dict(preparation)`` is 
     {"kind": "table", "columns": ["length", "width"], "label": "species", "ignored": []}
     {"kind": "array", "n_features": 64}
 
-What version 0.1 did not know is there only where it is used: ``"colour": True`` of images; of a table
+What is not used is left out: ``"colour": True`` of images; of a table
 ``"id": "plant"``, ``"categories": {"soil": ["clay", "sand"]}``, ``"medians": {"length": 4.5}``.
 """
 
@@ -39,11 +39,11 @@ class Preparation(Mapping[str, Any]):
 
     kind: ClassVar[str]
     noun: ClassVar[str]
-    since_0_1: ClassVar[dict[str, Any]] = {}  # left out of the mapping where they are as they were
+    defaults: ClassVar[dict[str, Any]] = {}  # left out of the mapping
 
     @staticmethod
     def from_dict(told: Mapping[str, Any]) -> Preparation:
-        """Read what `to_dict` gave, of version 0.1 too; else a KeyError, TypeError or ValueError."""
+        """Read what `to_dict` gave; else a KeyError, TypeError or ValueError."""
         if told["kind"] == "images":
             return ImagePreparation(tuple(told["size"]), told["unit_norm"], told.get("colour", False))
         if told["kind"] == "table":
@@ -62,7 +62,7 @@ class Preparation(Mapping[str, Any]):
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the metadata of a model file."""
         told = vars(self).items()
-        said = {k: v for k, v in told if k not in self.since_0_1 or v != self.since_0_1[k]}
+        said = {k: v for k, v in told if k not in self.defaults or v != self.defaults[k]}
         return {"kind": self.kind, **{name: self._plain(name, value) for name, value in said.items()}}
 
     @staticmethod
@@ -108,7 +108,7 @@ class ImagePreparation(Preparation):
     """
 
     kind, noun = "images", "images"
-    since_0_1: ClassVar[dict[str, Any]] = {"colour": False}
+    defaults: ClassVar[dict[str, Any]] = {"colour": False}
     size: tuple[int, int]
     unit_norm: bool
     colour: bool = False
@@ -166,7 +166,7 @@ class TablePreparation(Preparation):
     """
 
     kind, noun = "table", "a table"
-    since_0_1: ClassVar[dict[str, Any]] = {"id": None, "categories": (), "medians": None}
+    defaults: ClassVar[dict[str, Any]] = {"id": None, "categories": (), "medians": None}
     columns: tuple[str, ...]
     label: str | None = None
     ignored: tuple[str, ...] = ()
