@@ -17,7 +17,8 @@ if TYPE_CHECKING:
         DegenerateEmbeddingWarning,
         ScaleAtBoundWarning,
     )
-    from nsse.io import load, save, to_onnx
+    from nsse.io.files import load, save
+    from nsse.io.graph import to_onnx
     from nsse.methods import LDE, LFDA, NYS, SPE, SUPLAP, IsoKRR, MReg, SemiRBF
     from nsse.metric import WithinMetric
     from nsse.published import NSSE
@@ -67,7 +68,7 @@ _HOME = {
     "nsse.unlabeled": ("Smooth", "Spread"),
 }
 _HOME_OF = {name: home for home, names in _HOME.items() for name in names}
-_ROOMS = ("augment", "centers", "certificates", "datasets", "methods", "plot", "report")
+_ROOMS = ("augment", "centers", "certificates", "datasets", "io", "methods", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:
