@@ -70,7 +70,7 @@ _HOME = {
     "nsse.unlabeled": ("Smooth", "Spread"),
 }
 _HOME_OF = {name: home for home, names in _HOME.items() for name in names}
-_ROOMS = ("augment", "centers", "certificates", "datasets", "methods", "plot", "report")
+_ROOMS = ("augment", "centers", "certificates", "datasets", "io", "methods", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:
