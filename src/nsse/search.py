@@ -386,7 +386,7 @@ class Table:
         loss, right = _complete(self.losses, self.losses), _complete(self.right, self.losses)
         nearest = _complete(self.nearest, self.losses)
         best = _order(loss)[:n_voters]
-        near = _order(np.where(np.isfinite(loss), 1e-3 * loss - nearest, np.inf))[:n_voters]
+        near = _order(1e-3 * loss - np.where(np.isfinite(loss), nearest, 0.0))[:n_voters]
         A, B = np.mean([right[p] for p in best]), np.mean([nearest[p] for p in near])
         n = len(self.samples.codes)
         clear = CLEARLY * np.sqrt(max(A * (1.0 - A), 0.25 / n) / n)
