@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parents[1]
 SETS = ("yale", "orl", "coil20")
 METHODS = (SMOOTH_CV, SMOOTH)
 # Names in ``cells.jsonl``, which version 0.2 left behind.
-OLD = {"tuned": "NSSECV 0.2", "svm-within": "SVM 0.2"}
+OLD = {"tuned": "NSSECV 0.2", "svm-within": "SVM within 0.2"}
 
 
 def run(options: Namespace) -> list[str]:
