@@ -195,7 +195,7 @@ def about_now(errors: HonestErrors) -> list[str]:
         *((ours, OF_THE_PAPER, "the paper's methods") for ours in (UNTUNED, WITHIN, VOTE)),
         (VOTE, OTHERS, "all other methods without copies"),
         (VOTE, (WITHIN,), "the one best point of the same search"),
-        (COPIED, WITHOUT_COPIES, "all rows without copies, those of NSSE among them"),
+        (COPIED, WITHOUT_COPIES, "all rows without copies, those of NSSE 0.2 among them"),
         (COPIED, (SVM_COPIED,), "the SVM with the same copies"),
         (UNLABELLED, (VOTE,), "the vote that does not see the test samples"),
     ]

@@ -32,7 +32,7 @@ BOTH = "paper and honest"
 HONEST = "honest"
 SMOOTH, SMOOTH_CV, SVM_WITHIN = "SmoothEmbedding", "SmoothEmbeddingCV", "SVM within"
 UNTUNED, WITHIN, VOTE = "NSSE 0.2 untuned", "NSSE 0.2 within", "NSSE 0.2 vote"
-COPIED, SVM_COPIED, UNLABELLED = "NSSE 0.2 + copies", "SVM + copies 0.2", "NSSE 0.2 + unlabelled"
+COPIED, SVM_COPIED, UNLABELLED = "NSSE 0.2 + copies", "SVM + copies (0.2)", "NSSE 0.2 + unlabelled"
 # Of version 0.2, by their names in the stored rows: no code computes them any more.
 OF_0_2 = {
     "NSSE untuned": UNTUNED,

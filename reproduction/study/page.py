@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reproduction.rows import Row, write_text
 from reproduction.study import drawing
-from reproduction.study.methods import OURS, SHOWN
+from reproduction.study.methods import OF_0_2, OURS, SHOWN
 from reproduction.study.ranks import Comparison, friedman_p
 from reproduction.study.reading import TIE, Case, Reading, read
 from reproduction.study.sets import WIDE, half_of, kind_of
@@ -45,7 +45,9 @@ KINDS: Mapping[str, Callable[[Case], bool]] = {
 def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
     """Write the page of some rows, which are in the folder ``out``, and its figures beside it."""
     there = {row.task.method for row in rows}
-    methods = [method for method in SHOWN if method in there]
+    # Version 0.2 is measured on fewer sets: once 0.3 has rows, it gets a table of its own.
+    gone = OF_0_2.values() if OURS[0] in there else ()
+    methods = [method for method in SHOWN if method in there and method not in gone]
     everything, left_out = read(rows, methods)
     if not everything.cases or not set(methods[:2]) <= set(OURS) or there <= set(OURS):
         raise ValueError(
@@ -57,7 +59,8 @@ def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
     images = drawing.write_figures(page.parent / "images", everything, halves)
     source = out / "rows.jsonl"
     source = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
-    write_text(page, text_of(everything, halves, left_out, source.as_posix()))
+    told = {"rows": source.as_posix(), "versions": versions_table(rows)}
+    write_text(page, text_of(everything, halves, left_out, told))
     reading = halves["report"] if halves["report"].cases else everything
     print(f"{len(reading.names)} sets, critical difference {reading.critical_difference:.2f}:")
     for method in reading.by_rank:
@@ -66,8 +69,10 @@ def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
     print(f"Page: {page}, {len(images)} figures")
 
 
-def text_of(everything: Reading, halves: Mapping[str, Reading], left_out: int, rows: str) -> str:
-    """The page in Markdown."""
+def text_of(
+    everything: Reading, halves: Mapping[str, Reading], left_out: int, told: Mapping[str, str]
+) -> str:
+    """The page in Markdown; ``told`` are texts that the readings do not have."""
     report, choose = halves["report"], halves["choose"]
     kinds = {kind: (report.where(own), everything.where(own)) for kind, own in KINDS.items()}
     numbers = [case.n_splits for case in everything.cases]
@@ -83,7 +88,7 @@ def text_of(everything: Reading, halves: Mapping[str, Reading], left_out: int, r
         words=_words(kinds),
         untuned=_untuned(report if report.cases else everything),
         tie=TIE,
-        rows=rows,
+        **told,
         report=f"{len(report.names)} sets: {', '.join(report.names)}",
         choose=f"{len(choose.names)} sets: {', '.join(choose.names)}",
         report_ranks=rank_table(report),
@@ -204,6 +209,21 @@ def _comparison_table(reading: Reading) -> str:
         lines.append([_name(method), *told[0], *told[1]])
     head = [part for own in ours for part in (f"{call(own)} won, tied, lost", "p")]
     return table(["beside", *head], lines)
+
+
+def versions_table(rows: Sequence[Row]) -> str:
+    """Ours beside what 0.2 had, on the splits that both have, one half of the sets and the other."""
+    lines = []
+    for new, old in zip(OURS[:2], OURS[2:4], strict=True):
+        both, _ = read(rows, (new, old))
+        for half, name_of_half in (("report", "reported"), ("choose", "choices")):
+            part = both.of_sets([name for name in both.names if half_of(name) == half])
+            if part.cases:
+                errors = [f"{part.mean_error(method):.1f}" for method in (new, old)]
+                told = [call(new), call(old), name_of_half, str(len(part.names)), *errors]
+                lines.append([*told, _counts(part.comparisons(new)[0])])
+    head = ["", "beside", "half", "sets", "mean error %", "its error %", "won, tied, lost"]
+    return table(head, lines) if lines else "*No set has rows of both versions yet.*"
 
 
 def _time_table(reading: Reading) -> str:

@@ -17,7 +17,7 @@ from reproduction.study.study import RECIPE, Study, proportional_split, standard
 
 ROOT = Path(__file__).parents[2]
 HERE = ROOT / "reproduction" / "study"
-METHODS = ("SmoothEmbeddingCV", "SmoothEmbedding", "NSSECV 0.2", "SVC", "random forest")
+METHODS = ("SmoothEmbeddingCV", "SmoothEmbedding", "k-NN", "SVC", "random forest")
 SIZES = (5, 10, 20, 50)
 
 
@@ -201,11 +201,18 @@ def test_a_page_says_where_it_wins_and_where_it_loses(rows, tmp_path):
     page.publish(rows, path, tmp_path)
     text = path.read_text(encoding="utf-8")
     assert "6 data sets with 5, 10, 20 and 50 training samples per class" in text
+    assert "*No set has rows of both versions yet.*" in text
     lines = [line for line in text.splitlines() if line.startswith("| d |")]
     assert lines[0].endswith("| random forest | +10.0 |")
     assert sorted(p.name for p in (tmp_path / "images").iterdir()) == [
         f"study_{name}.png" for name in ("duels", "ranks", "sizes", "times")
     ]
+    old = [row(name, "NSSECV 0.2", 5, 0.45) for name in "ab"]  # on fewer sets: a table of its own
+    page.publish([*rows, *old], path, tmp_path)
+    again = path.read_text(encoding="utf-8")
+    assert again.startswith(text.partition("*No set")[0])
+    (line,) = (line for line in again.splitlines() if "| `NSSECV()` of 0.2 |" in line)
+    assert line.endswith("| 2 | 39.5 | 45.0 | 2, 0, 0 |")
     with pytest.raises(ValueError, match="`--out` must hold rows of our methods and others"):
         page.publish([one for one in rows if one.task.method in methods.OURS], path, tmp_path)
 
