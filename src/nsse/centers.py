@@ -20,6 +20,8 @@ from nsse.affine import is_sparse
 from nsse.kernels import squared_distances
 from nsse.rows import Rows, drawn
 
+__all__ = ["AtRandom", "KMeans", "PerClass"]
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
