@@ -40,18 +40,11 @@ MAY_IMPORT = {
     "smooth": MODEL | {"centers", "estimator", "ridge", "unlabeled"},
     "published": MODEL | {"estimator", "graphs"},
     "methods": MODEL | {"estimator", "graphs", "published"},
+    "splits": set(),
+    "sequential": {"splits"},
     "search": MODEL
-    | {
-        "augment",
-        "centers",
-        "estimator",
-        "graphs",
-        "pipelines",
-        "ridge",
-        "smooth",
-        "unlabeled",
-        "votes",
-    },
+    | {"augment", "centers", "estimator", "graphs", "pipelines", "ridge", "sequential"}
+    | {"smooth", "splits", "unlabeled", "votes"},
     # Maps and scores, not estimators: these have radii as a method.
     "certificates": {"affine", "kernels", "maps", "pipelines", "scores", "votes"},
     # A file says which version wrote it; classes are found by their public names.
@@ -61,7 +54,7 @@ MAY_IMPORT = {
     "plot": {"report"},
     "cli": {"augment", "centers", "certificates", "datasets", "io", "metric", "nsse", "pipelines"}
     | {"report", "search", "smooth", "unlabeled"},
-    "nsse": {"io", "methods", "metric", "published", "search", "smooth", "unlabeled"},
+    "nsse": {"io", "methods", "metric", "published", "search", "sequential", "smooth", "unlabeled"},
     "__main__": {"cli"},
 }
 # What may be imported inside functions besides: no fit waits for certificates or figures.
@@ -81,6 +74,7 @@ OFFERED = {
     "nsse.plot",
     "nsse.report",
     "nsse.search",
+    "nsse.splits",
 }
 # Tests that may import more, folder by folder: oracles of core objects, and what these share.
 ORACLES = {
