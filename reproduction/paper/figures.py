@@ -19,11 +19,11 @@ from matplotlib.ticker import MaxNLocator
 from threadpoolctl import threadpool_limits
 
 from nsse import NSSE, SUPLAP
-from nsse.estimators.catalogue import DEFAULTS_0_1
 from nsse.evaluation import per_class_split
 from nsse.report import class_colors
 from reproduction.paper.candidates import WHOLE
 from reproduction.paper.grid_row import best, validated
+from reproduction.paper.grids import DEFAULTS_0_1
 from reproduction.paper.printed import DIMENSION_FIGURES
 from reproduction.paper.settings import ALL_METHODS, IMAGE_SIZE, N_CLASSES, Profile, Recipe
 from reproduction.paper.tables import paper_errors

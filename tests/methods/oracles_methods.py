@@ -300,13 +300,6 @@ def mreg_laplacian(X, k, normalized):
     )
 
 
-def lap_rls_objective(alpha, K, L, y, labeled, gamma_A, gamma_I):
-    """Section 4.2, for one column of targets."""
-    f = K @ alpha
-    loss = np.mean([(y[i] - f[i]) ** 2 for i in range(len(y)) if labeled[i]])
-    return float(loss + gamma_A * alpha @ K @ alpha + gamma_I / len(f) ** 2 * f @ L @ f)
-
-
 def lap_rls_coefficients(K, L, y, labeled, gamma_A, gamma_I, n_labeled=None):
     """Their Eq. 8 as printed, with an inverse; ``n_labeled`` is l, if not their number."""
     N, n_labeled = len(K), int(np.sum(labeled)) if n_labeled is None else n_labeled

@@ -6,6 +6,8 @@ import copy
 import pickle
 import re
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import oracles_methods as oracle
@@ -87,6 +89,36 @@ def test_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
 
+def test_the_method_of_the_guide_is_one(blobs):
+    """The class that CONTRIBUTING.md shows does what the others do."""
+    guide = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    room = vars(import_module("nsse.methods._method")) | {"__name__": __name__}
+    exec(shown, room)
+    one = room["Corners"](sigma=0.5).fit(*blobs)
+    assert one.score(*blobs) == 1.0
+    assert_close(one.transform(blobs.X), one.embedding_)
+    assert (one.certified_radius(blobs.X) > 0).any()
+    with pytest.raises(ValueError, match="`sigma` must be a positive"):
+        room["Corners"](sigma=0.0).fit(*blobs)
+
+
+@every_model
+def test_no_label_changes_within_the_certified_radius(known, new, model):
+    one = known(model)
+    if isinstance(model, methods.NYS | methods.SPE):
+        with pytest.raises(TypeError, match="Gaussian or linear map"):
+            one.certified_radius(new)
+        return
+    radii = one.certified_radius(new)
+    assert (radii > 0).mean() > 0.5
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        step = rng.standard_normal(new.shape)
+        step *= (0.999 * np.minimum(radii, 1e3) / np.linalg.norm(step, axis=1))[:, np.newaxis]
+        np.testing.assert_array_equal(one.predict(new + step), one.predict(new))
+
+
 # What must not matter
 
 
@@ -122,11 +154,15 @@ def test_names_and_order_of_classes(known, blobs, new, model):
 
 
 @every_model
-@pytest.mark.parametrize("unit", [1e-150, 1e-6, 1e5, 1e150])
+@pytest.mark.parametrize("unit", [1e-160, 1e-6, 1e5, 1e160])
 def test_unit_of_the_samples(known, blobs, new, model, unit):
     one, other = known(model), clone(model)
     if getattr(model, "length_unit", "median") != "median":
         other.set_params(length_unit=unit * model.length_unit)
+    if isinstance(model, methods.LFDA | methods.LDE) and unit in (1e-160, 1e160):
+        with pytest.raises(ValueError, match=r"`X` must have values between 1e-100 and 1e\+100"):
+            other.fit(unit * blobs.X, blobs.codes)
+        return
     other.fit(unit * blobs.X, blobs.codes)
     # Orthonormal columns keep the unit of the samples.
     scale = unit if getattr(model, "metric", None) == "orthonormalized" else 1.0

@@ -15,13 +15,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from nsse import NSSE, NSSECV, SUPLAP, SequentialSearchCV, WithinMetric
-from nsse.estimators.catalogue import DEFAULTS_0_1
 from nsse.evaluation import per_class_split
 from nsse.invariances import enlarged, named_images
 from reproduction.paper import extended_row, figures, findings, pages, work
 from reproduction.paper.candidates import Tried, packed, unpacked
 from reproduction.paper.extended_row import Samples, tuned_machine
-from reproduction.paper.grids import GAMMA, GRIDS, candidate, parameters_of
+from reproduction.paper.grids import DEFAULTS_0_1, GAMMA, GRIDS, candidate, parameters_of
 from reproduction.paper.literal import literal_nsse
 from reproduction.paper.picture import cells_picture
 from reproduction.paper.printed import METHODS, PRINTED, RUN_TIMES

@@ -51,8 +51,8 @@ COLUMNS = 128
 # Share of a coordinate that may be rounding.
 LARGEST_NOISE = 1e-2
 # cond(P) up to which Cholesky needs no check, and beyond which it leaves less than about four digits;
-# the largest residual of coordinates that it gives, relative to each eigenvalue.
-HARMLESS, LARGEST_CONDITION, LARGEST_RESIDUAL = 1e9, 1e13, 1e-6
+# how far, in radians, the coordinates that it gives may be from the true ones.
+HARMLESS, LARGEST_CONDITION, LARGEST_ANGLE = 1e9, 1e13, 1e-4
 # "kernel": with fewer rows P takes no longer. The stiffest K; times how much K will not do at half the σ
 # either; most steps; the largest cond(K); √ of what is left to gain of an eigenvalue.
 LEAST_ROWS, STIFFEST, HOPELESS, MOST_STEPS = 400, 60.0, 1e3, 8
@@ -173,8 +173,9 @@ class _Pencil:
             return self._finished(C, factor, self.residual > RESIDUAL)
         factor = self._cholesky()
         if factor is not None and factor.condition <= LARGEST_CONDITION:
-            found = self._finished(*self._leading(factor))
-            if factor.condition <= HARMLESS or self._is_solution(found, factor):
+            C, _, is_rough = self._leading(factor)
+            found = self._finished(C, factor, is_rough)
+            if factor.condition <= HARMLESS or self._angle(found, C, factor) <= LARGEST_ANGLE:
                 return found
         return self._finished(*self._leading(self._stacked_qr()))
 
@@ -261,19 +262,27 @@ class _Pencil:
         how = factor.method, factor.condition, is_rough
         return Embedding(self.sigma, values, C, Y, basis, excess, slope, *how)
 
-    def _is_solution(self, found: Embedding, factor: _Factor) -> bool:
-        """Whether the residuals of the symmetric problem, R⁻ᵀ(K(S − λ)y + μ2 c), are small.
+    def _angle(self, found: Embedding, C: Floats, factor: _Factor) -> float:
+        """How far the span of the coordinates may be from the true one, as their residuals tell.
 
-        They are computed without P. Only what lies outside of the span of the coordinates counts.
+        The residual of the symmetric problem is R⁻ᵀ(K(S − λ)y + μ2 c), computed without P. Its part
+        outside of the span, over the gap to the following eigenvalue, bounds the angle. A residual as
+        small as the one asked for is enough, whatever the gap: without one the coordinates are not
+        determined.
         """
-        C, Y, values = found.coef, found.Y, found.eigenvalues
-        moved = self.K @ (self.S(Y) - Y * values) + self.weights.mu2 * C
+        mu2, Y, values = self.weights.mu2, found.Y, found.eigenvalues
+        moved = self.K @ (self.S(Y) - Y * values) + mu2 * found.coef
         moved = factor.solve_transposed(moved)
-        U = _orthonormal(dtrmm(1.0, factor.R, C), np.empty((len(C), 0)))
+        U = _orthonormal(dtrmm(1.0, factor.R, found.coef), np.empty((len(C), 0)))
         for _ in range(2):  # the part inside may be many times the one outside
             moved = moved - U @ (U.T @ moved)
         relative = np.linalg.norm(moved, axis=0) / np.sqrt(np.maximum(values, EPS**2))
-        return bool(relative.max() <= max(LARGEST_RESIDUAL, self.residual * math.sqrt(self.d)))
+        c, y = C[:, self.d : self.d + 1], found.basis[:, self.d : self.d + 1]
+        gaps = 1.0 - values * (y**2).sum() / (
+            np.trace(self.S.quadratic(y)) + mu2 * (c**2).sum() + EPS**2
+        )
+        small = relative <= self.residual * math.sqrt(self.d)
+        return float(np.max(np.where(small, 0.0, relative / np.maximum(gaps, EPS))))
 
     def _factor_of_kernel(self) -> _Factor | None:
         """R with R'R = K; None where K is too stiff, or the problem too small, for it to pay."""

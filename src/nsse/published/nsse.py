@@ -247,7 +247,8 @@ class NSSE(EmbeddingClassifier):
         self.classes_, codes = encoded(self.labels_)
         weights = self._weights(len(codes), len(self.classes_))
         cure = "Take fewer samples, or SmoothEmbedding, which needs few centers."
-        require_memory(self.estimate_memory(X.shape[0], X.shape[1], len(self.classes_)), cure)
+        width = X.nnz // len(codes) if is_sparse(X) else X.shape[1]
+        require_memory(self.estimate_memory(len(codes), width, len(self.classes_)), cure)
         metric, D2 = measured(X, self.length_unit)
         recorder = Recorder(Problem(D2, codes, weights), 1.0 / float(metric.scale[0]), self.callback)
         found = self._searched(recorder)
@@ -307,11 +308,11 @@ class NSSE(EmbeddingClassifier):
         try:
             if self.sigma is not None:
                 found = recorder.record("fixed", embed(recorder.problem, float(self.sigma)))
-                return Found(found, converged=True, at_bound=False, n_iter=1)
+                return Found(found, converged=True, at_bound=False)
             solve = alternate if self.solver == "alternating" else minimise
             return solve(recorder, self.sigma_range, float(self.tol), int(self.max_iter))
         except Stopped as stop:
-            return Found(stop.best, converged=True, at_bound=False, n_iter=len(recorder.steps))
+            return Found(stop.best, converged=True, at_bound=False)
 
     def _keep(self, X: Any, metric: Affine, recorder: Recorder, found: Found) -> None:
         problem, best = recorder.problem, found.embedding
@@ -324,7 +325,7 @@ class NSSE(EmbeddingClassifier):
         self.map_ = GaussianMap(metric, centers, kernel, self.coef_, (gram + gram.T) / 2)
         self.eigenvalues_ = best.eigenvalues - problem.shift
         self.objective_ = best.excess - problem.shift * len(best.eigenvalues)
-        self.trace_, self.n_iter_ = Trace(tuple(recorder.steps)), found.n_iter
+        self.trace_, self.n_iter_ = Trace(tuple(recorder.steps)), recorder.steps[-1].iteration + 1
         self.condition_ = Condition(best.factorization, best.condition)
 
     def _warn_about(self, found: Found) -> None:

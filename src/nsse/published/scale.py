@@ -37,6 +37,8 @@ from nsse.published.objective import Problem
 from nsse.published.trace import Recorder
 from nsse.rows import stratified
 
+Bounds = tuple[float, float]
+
 # Points of a scan, at least, and its widest cell in log σ.
 SCAN_POINTS, WIDEST_CELL = 13, 0.4
 # With fewer samples every cell wider than this is cut: it costs next to nothing.
@@ -69,10 +71,9 @@ class Found:
     embedding: Embedding
     converged: bool
     at_bound: bool
-    n_iter: int
 
 
-def minimise(recorder: Recorder, bounds: tuple[float, float], tol: float, max_iter: int) -> Found:
+def minimise(recorder: Recorder, bounds: Bounds, tol: float, max_iter: int) -> Found:
     """Minimise g on an interval of σ to a relative accuracy of ``tol``."""
     search = Search(recorder.problem, bounds, tol, max_iter, recorder.record)
     first = predicted(search, bounds) if len(recorder.problem.codes) >= SUBSAMPLE_FROM else None
@@ -99,7 +100,7 @@ class Search:
     def __init__(
         self,
         problem: Problem,
-        bounds: tuple[float, float],
+        bounds: Bounds,
         tol: float,
         max_iter: int,
         record: Callable[[str, Embedding], object] | None = None,
@@ -112,7 +113,6 @@ class Search:
         self.seen: list[Any] = []  # in ascending σ
         self.unsolvable: list[float] = []
         self.cuts: Counter[float] = Counter()
-        self.n_evaluations = 0
 
     @property
     def best(self) -> Any:
@@ -147,7 +147,6 @@ class Search:
         except RankError:
             self.unsolvable.append(x)
             return False
-        self.n_evaluations += 1
         self.seen = [other for other in self.seen if other.x != point.x]  # a rough one
         insort(self.seen, point, key=lambda other: other.x)
         return True
@@ -190,8 +189,7 @@ class Search:
         if self.best.is_rough:
             self._add(self.best.x, RESIDUAL)
         best = self.best
-        at_bound = best is self.seen[-1 if best.tilt < 0 else 0]
-        return Found(best, target is None, at_bound, self.n_evaluations)
+        return Found(best, target is None, best is self.seen[-1 if best.tilt < 0 else 0])
 
     def _next(self) -> tuple[float, float] | None:
         """Where to evaluate next, the most promising place first, and with which residual."""
@@ -252,8 +250,6 @@ class Search:
                     return self._patient(x, upper, middle)
             elif width > FINEST and depth - margin < best.value:
                 return self._patient(bottom, upper, middle)
-            elif width > FINEST and tangents_meet(a, b) < best.value:
-                return middle
         if width <= FINEST:
             return None
         tangents = min(a.value + min(a.tilt, 0.0) * width, b.value - max(b.tilt, 0.0) * width)
@@ -282,14 +278,6 @@ def cubic_minimum(a: Any, b: Any) -> tuple[float, float] | None:
     return a.x + t * h, values + h * t * (1 - t) * ((1 - t) * a.tilt - t * b.tilt)
 
 
-def tangents_meet(a: Any, b: Any) -> float:
-    """The value where the tangents of a convex function meet; minus infinity of one that is not."""
-    if b.tilt <= a.tilt:
-        return -math.inf
-    x = (b.value - a.value + a.tilt * a.x - b.tilt * b.x) / (a.tilt - b.tilt)
-    return float(a.value + a.tilt * (x - a.x))
-
-
 def is_balanced(a: Any, b: Any) -> bool:
     """Whether values and slopes fit one convex function, not far from a parabola."""
     secant = (b.value - a.value) / (b.x - a.x)
@@ -297,7 +285,7 @@ def is_balanced(a: Any, b: Any) -> bool:
     return bool(b.tilt > a.tilt and low <= secant <= high)
 
 
-def predicted(whole: Search, bounds: tuple[float, float]) -> float | None:
+def predicted(whole: Search, bounds: Bounds) -> float | None:
     """log σ of the minimum for all samples, on the line in log N through stratified N/8 and N/4.
 
     None where subsamples are too small, the minimum lies at an end, or g rises with N, so that another

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,7 @@ class Trace:
 
     def to_dict(self) -> dict[str, list[object]]:
         """Columns by name, ready for ``pandas.DataFrame`` or ``polars.DataFrame``."""
-        rows = [asdict(step) for step in self.steps]
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        return {field.name: self.column(field.name).tolist() for field in fields(Step)}
 
 
 class Stopped(Exception):  # noqa: N818 - no error, like StopIteration
