@@ -265,7 +265,7 @@ def _check_memory(model: Any, inputs: Inputs) -> None:
 
 
 def _save(model: Any, inputs: Inputs, out: Path) -> None:
-    from nsse.exports import save
+    from nsse.io import save
 
     save(model, out, metadata=inputs.preparation)
 

@@ -18,7 +18,7 @@ def info(model: Model, as_json: Json = False) -> None:
 
     from rich.table import Table
 
-    from nsse.exports import read_header
+    from nsse.io import read_header
 
     with running(as_json) as screen:
         with typed(MODEL):

@@ -35,13 +35,13 @@ class Opened:
 
 def open_model(path: Path) -> Opened:
     """Load a model, with the preparation that its file tells or that the model itself implies."""
-    from nsse.exports import read_header
+    from nsse.io import read_header
 
     with typed(MODEL):
         header = read_header(path)  # what is no model file is told before scikit-learn is waited for
     from nsse.certificates import opened
     from nsse.datasets import check_preparation
-    from nsse.exports import load
+    from nsse.io import load
 
     with typed(MODEL):
         model = load(path)
