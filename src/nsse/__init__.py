@@ -5,8 +5,8 @@
 `SmoothEmbedding` is what we recommend, `SmoothEmbeddingCV` chooses its parameters, `NSSE` is the method
 of the paper; all are scikit-learn transformers and classifiers. Beside them: `WithinMetric`, the metric
 alone; `SequentialSearchCV`, the paper's rule for weights; the methods that the paper compares;
-`nsse.augment`, `nsse.centers`, `nsse.certificates`, `nsse.datasets`, `nsse.plot` and `nsse.report`;
-`save`, `load` and `to_onnx`.
+`nsse.augment`, `nsse.centers`, `nsse.certificates`, `nsse.datasets`, `nsse.plot`, `nsse.report` and
+`nsse.splits`; `save`, `load` and `to_onnx`.
 
 ``ls`` shows the method: affine, kernels, graphs → rows → metric, centers → ridge, maps, scores →
 unlabeled, augment → estimator, votes, pipelines → smooth → search → certificates, io, report → cli;
@@ -75,7 +75,7 @@ _HOME = {
     "nsse.unlabeled": ("Smooth", "Spread"),
 }
 _HOME_OF = {name: home for home, names in _HOME.items() for name in names}
-_ROOMS = ("augment", "centers", "certificates", "datasets", "io", "methods", "plot", "report")
+_ROOMS = ("augment", "centers", "certificates", "datasets", "io", "methods", "plot", "report", "splits")
 
 
 def __getattr__(name: str) -> Any:
