@@ -47,11 +47,11 @@ def risk_coverage_figure(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> from nsse.certificates import risk_coverage
     >>> from nsse.report import risk_coverage_figure
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> curve = risk_coverage(model, X[1::3], y[1::3])
     >>> type(risk_coverage_figure({"irises": curve})).__name__
     'Figure'
@@ -89,11 +89,11 @@ def generalization_figure(report: Any, *, title: str = "", caption: str = "") ->
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> from nsse.certificates import generalization_report
     >>> from nsse.report import generalization_figure
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> report = generalization_report(model, X[::3], y[::3], X[1::3], y[1::3], n_permutations=3)
     >>> type(generalization_figure(report, title="Irises")).__name__
     'Figure'
