@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -14,7 +10,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from browser import Page, missing
+from browser import Page
 from nsse import LFDA, SmoothEmbedding
 from nsse.augment import Images
 from nsse.datasets import load_dataset
@@ -63,14 +59,6 @@ def page(browser, written):
 def test_opens_from_disk_and_says_what_is_found(page, written):
     assert page.text("h1") == "Digits & <friends>"
     assert f"mislabels {written.n_wrong} of 150 test samples" in page.text(".finding")
-
-
-def test_counts_every_point(page, written):
-    drawn = page.drawn()
-    assert drawn["total"] == 230
-    assert drawn["training"] == 80
-    assert drawn["mislabelled"] == written.n_wrong
-    assert drawn["test"] == 150 - written.n_wrong
 
 
 def test_isolated_points_have_the_colour_of_their_class_on_the_canvas(page, written):
@@ -226,49 +214,12 @@ def test_wheel_and_two_fingers_zoom_and_select_nothing(page):
     assert selected == -1
 
 
-def test_fewer_points_while_a_slow_page_moves_and_all_when_it_rests(page):
-    before = (page.pixels()[..., 3] > 0).sum()
-    page.js("const { stage } = window.nsse; stage.every = 4; stage.moving(); stage.draw()")
-    assert (page.pixels()[..., 3] > 0).sum() < 0.5 * before
-    page.driver.execute_async_script("setTimeout(arguments[0], 400)")
-    assert (page.pixels()[..., 3] > 0).sum() == before
-
-
-def test_points_can_be_chosen_without_a_pointer(page):
-    page.find("#overlay").send_keys("nn")
-    page.settle()
-    assert page.js("return window.nsse.stage.selected") == 1
-    assert "Training row 1" in page.text("#sample")
-
-
 def test_dark_theme_has_a_dark_ground_and_lighter_hues(page):
     page.js("if (window.nsse.stage.dark) document.getElementById('theme').click()")
     light = page.js("return window.nsse.stage.hues")
     page.click("#theme")
     assert page.js("return window.nsse.stage.dark")
     assert (np.array(page.js("return window.nsse.stage.hues")) >= np.array(light)).all()
-
-
-def test_no_part_is_wider_than_a_narrow_window(browser, written):
-    size = browser.get_window_size()
-    try:
-        browser.set_window_size(500, 900)
-        page = Page(browser, written.path)
-        assert page.js("return document.documentElement.scrollWidth <= window.innerWidth")
-    finally:
-        browser.set_window_size(size["width"], size["height"])
-
-
-def test_the_benchmark_of_the_page_runs():
-    reason = missing()
-    if reason:
-        pytest.skip(reason)
-    script = Path(__file__).parents[2] / "benchmarks" / "report_page.py"
-    command = [sys.executable, str(script), "--points", "1100"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "1,100 points" in done.stdout
-    assert done.stdout.count("ms per frame") == 3
 
 
 def test_a_hostile_class_name_is_only_a_name(browser, tmp_path, make_blobs):

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from browser import Page
-from nsse import NSSE, NYS, SmoothEmbedding, WithinMetric
+from nsse import NSSE, SmoothEmbedding, WithinMetric
 from nsse.datasets import load_dataset
 from nsse.report import Samples, write_report
 from nsse.report.explorer.alike import ALIKE, NOBODY, alike_in_class
@@ -94,19 +94,6 @@ def test_names_do_not_lie_on_training_points(browser, sized, tmp_path, make_blob
             axis=2
         )
         assert not inside.any(), view
-
-
-def test_names_keep_their_distance_while_the_view_moves(browser, sized, objects):
-    sized(1400)
-    page = Page(browser, objects)
-    offsets = (
-        "const s = window.nsse.stage; {} return s.names.map(({{ anchor, box }}) =>"
-        " [box[0] + box[2] / 2 - anchor[0], box[1] + box[3] / 2 - anchor[1]])"
-    )
-    before = page.js(offsets.format(""))
-    during = page.js(offsets.format("s.view.zoom *= 1.05; s.inMotion = true; s.draw();"))
-    still = np.abs(np.subtract(before, during)).max(axis=1) < 1e-6
-    assert still.mean() > 0.6  # the others were moved in from the rim of the stage
 
 
 @pytest.mark.parametrize("width", [1400, 1100, 390])
@@ -194,14 +181,6 @@ def test_samples_most_alike_are_those_of_the_definition(metric, make_blobs):
         assert found[i][found[i] != NOBODY].tolist() == expected
 
 
-def test_samples_most_alike_of_no_others_and_of_too_many(make_blobs, monkeypatch):
-    data = make_blobs((8, 7), n_features=4)
-    model = SmoothEmbedding().fit(data.X, data.codes)
-    assert alike_in_class(find(model, Samples(None))).shape == (15, ALIKE)
-    monkeypatch.setattr("nsse.report.explorer.alike.MOST_WORK", 10)
-    assert alike_in_class(find(model, Samples(None))) is None
-
-
 def test_the_page_shows_them_beside(browser, sized, tmp_path, make_blobs):
     sized(1400)
     data = make_blobs((20, 15, 12), n_features=6)
@@ -220,12 +199,3 @@ def test_the_page_shows_them_beside(browser, sized, tmp_path, make_blobs):
     items = page.driver.find_elements("css selector", "#live .alike li")
     assert [item.text.splitlines()[1] for item in items] == rows
     assert page.complaints() == []
-
-
-def test_a_map_that_keeps_no_samples_has_none_alike(tmp_path, make_blobs):
-    data = make_blobs((20, 15, 12), n_features=6)
-    for model in (SmoothEmbedding(centers=9), NYS()):
-        write_report(tmp_path / "r.html", model.fit(data.X, data.codes), Samples(data.X))
-        assert '"alike":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
-    write_report(tmp_path / "r.html", SmoothEmbedding().fit(data.X, data.codes), Samples(data.X))
-    assert '"alike":null' not in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ import zlib
 import numpy as np
 import pandas as pd
 import pytest
+from nsse.votes import MajorityVote, MeanVote
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
@@ -24,7 +25,6 @@ from nsse.report import Samples, write_report
 from nsse.report.explorer import facts, live, pictures
 from nsse.report.explorer.blocks import block, script_safe_json
 from nsse.report.explorer.models import find
-from nsse.votes import MajorityVote, MeanVote
 
 IMAGES = {"kind": "images", "size": (8, 8), "unit_norm": False}
 
@@ -148,27 +148,6 @@ def test_a_vote_speaks_for_itself_and_the_best_map_is_drawn(digits, samples, kin
     assert f"gives {alone.sum()} of the 100 test samples another label" in facts.notes(findings)[0]
 
 
-def test_wide_sparse_samples_are_never_made_dense(tmp_path, monkeypatch):
-    rng = np.random.default_rng(0)
-    columns = np.column_stack([np.arange(40) % 2, rng.integers(2, 300_000, size=(40, 30))])
-    rows = np.repeat(np.arange(40), columns.shape[1])
-    values = rng.uniform(0.5, 1.0, size=columns.size)
-    X = sparse.csr_array((values, (rows, columns.ravel())), shape=(40, 300_000))
-    y = np.arange(40) % 2
-    model = SmoothEmbedding().fit(X[:20], y[:20])
-    toarray = type(X).toarray
-
-    def refused_beyond(self, *arguments, **keywords):
-        assert np.prod(self.shape) <= 1_000_000, f"{self.shape} would be made dense"
-        return toarray(self, *arguments, **keywords)
-
-    monkeypatch.setattr(type(X), "toarray", refused_beyond)
-    assert not write_report(tmp_path / "r.html", model, Samples(X[20:], y[20:])).live
-    data = data_of(tmp_path / "r.html")
-    assert re.match(r"It takes \d+\.\d MB", data["without_live"])
-    np.testing.assert_allclose(unpacked(data["rows"]["values"]), X[:, :24].toarray(), rtol=1e-6)
-
-
 def test_without_labels_nothing_is_counted_as_a_mistake(tmp_path, fitted, samples):
     findings = find(fitted, Samples(samples.X))
     assert not findings.wrong.any()
@@ -253,15 +232,6 @@ def test_auto_leaves_a_large_map_out_and_true_puts_it_in(tmp_path, monkeypatch, 
     assert not write_report(tmp_path / "r.html", fitted, samples, live=False).live
 
 
-def test_members_in_the_same_space_share_its_numbers(digits):
-    models = [SmoothEmbedding(smoothness=weight).fit(digits.X, digits.codes) for weight in (0.1, 1.0)]
-    models[0].vote_ = MeanVote([(model.map_, model.scores_) for model in models])
-    findings = find(models[0], Samples(None))
-    entry = live.live_map(findings, pictures.checked_preparation(None, 64), "auto").entry
-    assert [member["space"] for member in entry["members"]] == [0, 0]
-    assert len(entry["spaces"]) == 1
-
-
 def test_pictures_are_the_samples_in_256_levels(tmp_path, digits, fitted, samples):
     write_report(tmp_path / "r.html", fitted, samples, preparation=IMAGES)
     shown = data_of(tmp_path / "r.html")["pictures"]
@@ -336,9 +306,9 @@ def test_the_nearest_copy_of_a_training_sample_is_told(tmp_path, digits, fitted,
         all_of = np.array([np.sum((F - place) ** 2, axis=1) for F in distances])
         assert all_of[copy[row], int(sample[row])] <= all_of.min() * (1 + 1e-6)
     assert len(unpacked(data["pictures"]["levels"])) == len(X) + len(new)
-    assert f"{len(X)} samples and {len(views.names)} copies of each" in (
-        tmp_path / "r.html"
-    ).read_text("utf-8")
+    assert f"{len(X)} samples and {len(views.names)} copies of each" in (tmp_path / "r.html").read_text(
+        "utf-8"
+    )
     # Without copies none is told, nor where the centres are others.
     for other in (fitted, SmoothEmbedding(augment=views, centers=30).fit(X, digits.codes[::4])):
         write_report(tmp_path / "r.html", other, samples)

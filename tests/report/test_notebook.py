@@ -9,6 +9,7 @@ import pytest
 from nsse import SmoothEmbedding
 from nsse.report import Samples, shown, write_report
 
+
 @pytest.fixture(scope="module")
 def fitted(digits):
     return SmoothEmbedding().fit(digits.X[::2], digits.codes[::2])
@@ -56,32 +57,3 @@ def test_the_framed_report_draws_itself(browser, fitted, unseen, tmp_path):
     browser.switch_to.default_content()
     assert drawn == 200
     assert alone is None
-
-
-CELLS = {
-    "a figure": "model.plot(X[1::2], y[1::2])",
-    "a page": "write_report('r.html', model, Samples(X[1::2], y[1::2]))",
-}
-
-
-@pytest.mark.slow
-def test_a_notebook_runs_and_shows(tmp_path):
-    """The kernel itself, where Jupyter's parts are installed: a picture, a page."""
-    pytest.importorskip("ipykernel", reason="notebooks need a kernel")
-    nbclient = pytest.importorskip("nbclient", reason="notebooks are run by nbclient")
-    import nbformat
-
-    first = (
-        "from sklearn.datasets import load_digits\nfrom nsse import SmoothEmbedding\n"
-        "from nsse.report import Samples, write_report\n"
-        "X, y = (a[:200] for a in load_digits(return_X_y=True))\nmodel = SmoothEmbedding().fit(X[::2], y[::2])"
-    )
-    cells = [nbformat.v4.new_code_cell(source) for source in (first, *CELLS.values())]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
-    shown_by = dict(zip(CELLS, [cell.outputs for cell in notebook.cells[1:]], strict=True))
-    (figure,) = shown_by["a figure"]
-    assert figure.data["image/png"]
-    assert len(figure.data["text/plain"]) < 200
-    (page,) = shown_by["a page"]
-    assert page.data["text/html"].startswith("<iframe ")

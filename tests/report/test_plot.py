@@ -75,9 +75,7 @@ def test_embedding_frame_holds_every_sample(fitted, unseen, digits):
 
 def test_plot_is_a_method_of_every_model(fitted, unseen):
     assert set(fitted.plot().frame["set"]) == {"train"}
-    pd.testing.assert_frame_equal(
-        fitted.plot(*unseen).frame, nsse.plot.embedding(fitted, *unseen).frame
-    )
+    pd.testing.assert_frame_equal(fitted.plot(*unseen).frame, nsse.plot.embedding(fitted, *unseen).frame)
     assert fitted.plot(unseen[0]).frame["label"][100:].isna().all()
 
 
@@ -170,16 +168,6 @@ assert isinstance(model.plot().frame, dict)
 @pytest.mark.slow
 def test_pyplot_finds_figures_in_a_script_and_frames_are_dicts_without_pandas():
     subprocess.run([sys.executable, "-W", "ignore", "-c", SCRIPT], check=True)
-
-
-@pytest.mark.parametrize("draw", [nsse.plot.confusion, nsse.plot.risk_coverage])
-def test_titles_end_before_the_page_does(draw, digits):
-    few = digits.codes < 2  # two classes make the narrowest page
-    X, y = digits.X[few], digits.codes[few]
-    figure, _ = draw(SmoothEmbedding().fit(X, y), X, y)
-    width = figure.get_window_extent().width
-    assert figure.texts
-    assert all(text.get_window_extent().x1 < width for text in figure.texts)
 
 
 def test_a_data_frame_through_a_column_transformer_is_drawn(table):

@@ -1,8 +1,8 @@
 """Figures of a fitted model, each with the frame it is drawn from; and all of them on one page.
 
 Each returns a `Plot`, which shows itself in a notebook, by ``plt.show()`` in a script, and by its
-``show``; ``save`` writes it, and ``.frame`` is what it is drawn from, a data frame. Public under the name
-`nsse.plot`.
+``show``; ``save`` writes it, and ``.frame`` is what it is drawn from, a data frame. Public under the
+name `nsse.plot`.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def embedding(model: Any, X: Any = None, y: Any = None, *, ax: Any = None) -> Pl
     Returns
     -------
     Plot
-        The frame has one row per sample: ``set`` ("train" or "test"), ``label`` (None where it is not known),
-        ``predicted``, the place in the figure ``x``, ``y``, and the coordinates ``y1`` ... ``yd``.
+        The frame has one row per sample: ``set`` ("train" or "test"), ``label`` (None where it is not
+        known), ``predicted``, the place in the figure ``x``, ``y``, the coordinates ``y1`` ... ``yd``.
 
     See Also
     --------
@@ -186,12 +186,8 @@ def confusion(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     _draw_confusion(axes, counts, findings.classes)
     rows, columns = np.nonzero(counts)
     names = np.array(findings.classes, dtype=object)
-    frame = {
-        "label": names[rows].tolist(),
-        "predicted": names[columns].tolist(),
-        "count": counts[rows, columns].tolist(),
-    }
-    return Plot(axes.figure, frame, ax is None)
+    frame = {"label": names[rows].tolist(), "predicted": names[columns].tolist()}
+    return Plot(axes.figure, frame | {"count": counts[rows, columns].tolist()}, ax is None)
 
 
 def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
@@ -235,10 +231,8 @@ def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
     _draw_radii(axes, findings)
     assert findings.radius is not None
     names = np.array(findings.classes, dtype=object)
-    frame: Columns = {
-        "radius": findings.radius.tolist(),
-        "predicted": names[findings.test.predicted].tolist(),
-    }
+    predicted = names[findings.test.predicted].tolist()
+    frame: Columns = {"radius": findings.radius.tolist(), "predicted": predicted}
     if findings.has_labels:
         frame["wrong"] = findings.wrong.tolist()
     return Plot(axes.figure, frame, ax is None)
@@ -474,18 +468,10 @@ def _draw_confusion(axes: Any, counts: Any, classes: tuple[str, ...]) -> None:
     totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     axes.imshow(counts / totals, cmap="Blues", vmin=0, vmax=1.6)
     size = max(4.0, min(9.0, 130 / len(classes)))
+    middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
     for row, column in zip(*np.nonzero(counts), strict=True):
         color, weight = (INK, "normal") if row == column else (_RED, "bold")
-        axes.text(
-            column,
-            row,
-            str(counts[row, column]),
-            ha="center",
-            va="center",
-            fontsize=size,
-            color=color,
-            weight=weight,
-        )
+        axes.text(column, row, str(counts[row, column]), color=color, weight=weight, **middle)
     axes.set_xticks(range(len(classes)), classes, rotation=90, fontsize=size, parse_math=False)
     axes.set_yticks(range(len(classes)), classes, fontsize=size, parse_math=False)
     axes.tick_params(length=0, colors=MUTED_INK)

@@ -173,7 +173,7 @@ def spread_heights(x: Points, codes: NDArray[np.intp]) -> tuple[Points, Points]:
     Also the middle of every band.
     """
     heights, n_classes = np.empty(len(x)), int(codes.max()) + 1
-    middles = BAND * ((n_classes - 1) / 2 - np.arange(n_classes))
+    middles: Points = BAND * ((n_classes - 1) / 2 - np.arange(n_classes, dtype=np.float64))
     edges = np.linspace(x.min(), x.max() + np.finfo(float).eps, BINS + 1)
     bins = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, BINS - 1)
     for code in range(n_classes):

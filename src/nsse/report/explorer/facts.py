@@ -134,8 +134,8 @@ def set_sentence(findings: Findings) -> str:
     if not held.n_samples:
         return text
     return (
-        f"{text} Of {_count(held.n_samples, 'test sample')}, {100 * held.coverage:.1f} % have their label "
-        f"in the set; a set has {held.size:.2f} labels in the mean."
+        f"{text} Of {_count(held.n_samples, 'test sample')}, {100 * held.coverage:.1f} % have their "
+        f"label in the set; a set has {held.size:.2f} labels in the mean."
     )
 
 

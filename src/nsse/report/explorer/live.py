@@ -23,7 +23,8 @@ from nsse.maps import GaussianMap, LinearMap
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings
 from nsse.report.explorer.pictures import are_levels
-from nsse.votes import MeanVote, Member, Vote, vote_of
+from nsse.scores import Scores
+from nsse.votes import MeanVote, Vote, vote_of
 
 Floats = NDArray[np.float64]
 
@@ -80,39 +81,38 @@ def _drawn(findings: Findings, vote: Vote) -> int | None:
 
 
 def _bytes_of(vote: Vote) -> int:
-    size, maps = 0, list[Any]()
-    for f, scores in vote.members:
-        size += 8 * (2 * scores.weights.size + (f.coef.size if isinstance(f, GaussianMap) else 0))
-        if not any(_is_same_space(f, other) for other in maps):
-            size += 8 * sum(int(np.prod(part.shape)) for part in _space(f))
-            maps.append(f)
-    return size
+    own = [scores.weights.size + getattr(f, "coef", scores.weights).size for f, scores in vote.members]
+    spaces = [np.prod(part.shape) for f in _spaces(vote)[0] for part in _arrays(f)]
+    return 8 * int(sum(own) + sum(spaces))
 
 
-def _space(f: Any) -> list[Any]:
-    """The arrays that decide the distances of a sample to the centres."""
+def _spaces(vote: Vote) -> tuple[list[Any], list[int]]:
+    """Maps that measure samples differently, and which of them every member measures like."""
+    maps, places = list[Any](), list[int]()
+    for f, _ in vote.members:
+        known = [k for k, other in enumerate(maps) if _measure_alike(f, other)]
+        places.append(known[0] if known else len(maps))
+        maps += [] if known else [f]
+    return maps, places
+
+
+def _measure_alike(f: Any, other: Any) -> bool:
+    first, second = _arrays(f), _arrays(other)
+    if len(first) != len(second) or is_sparse(first[-1]):
+        return f is other
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def _arrays(f: Any) -> list[Any]:
+    """What decides the distances of a sample to the centres."""
     affine = f.metric if isinstance(f, GaussianMap) else f.affine
     parts = [getattr(affine, name) for name in AFFINE]
     return [part for part in (*parts, getattr(f, "centers", None)) if part is not None]
 
 
-def _is_same_space(f: Any, other: Any) -> bool:
-    pairs = _space(f), _space(other)
-    if len(pairs[0]) != len(pairs[1]) or is_sparse(pairs[0][-1]):
-        return f is other
-    return all(np.array_equal(a, b) for a, b in zip(*pairs, strict=True))
-
-
 def _entry(findings: Findings, vote: Vote, preparation: Preparation) -> dict[str, Any]:
-    maps, spaces, members = list[Any](), list[dict[str, Any]](), list[dict[str, Any]]()
-    for member in vote.members:
-        f = member.map
-        known = [k for k, other in enumerate(maps) if _is_same_space(f, other)]
-        if not known:
-            maps.append(f)
-            spaces.append(_space_entry(f, findings.front))
-        place = known[0] if known else len(maps) - 1
-        members.append({"space": place, **_member_entry(member, findings)})
+    maps, places = _spaces(vote)
+    pairs = zip(vote.members, places, strict=True)
     return {
         "preparation": _what_the_page_takes(findings, preparation),
         "n_features": findings.n_features,
@@ -123,8 +123,8 @@ def _entry(findings: Findings, vote: Vote, preparation: Preparation) -> dict[str
         "is_mean": isinstance(vote, MeanVote),
         "temperature": vote.temperature,
         "own": OWN,
-        "spaces": spaces,
-        "members": members,
+        "spaces": [_space_entry(f, findings.front) for f in maps],
+        "members": [{"space": k, **_member_entry(*member, findings.behind)} for member, k in pairs],
     }
 
 
@@ -146,7 +146,7 @@ def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
     norm = 1.0 if way is None else Front(None, way, way.norm, 0.0, np.zeros(1)).norm
     gamma, size = (0.0, 0.0) if is_linear else (relative_error(whole, EPS), absolute_norm(whole))
     parts = {name: getattr(whole, name) for name in AFFINE}
-    centers = None if is_linear else f.centers
+    centers: Any = None if is_linear else f.centers
     centers = centers.toarray() if is_sparse(centers) else centers
     return {
         **{name: None if part is None else block(part, "f8") for name, part in parts.items()},
@@ -157,17 +157,15 @@ def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
     }
 
 
-def _member_entry(member: Member, findings: Findings) -> dict[str, Any]:
-    f, scores = member
-    is_linear = isinstance(f, LinearMap)
-    Z = np.zeros((1, f.affine.n_features)) if is_linear else None
-    if is_linear and findings.behind is not None:
-        Z = findings.behind
-    F = f(Z) if is_linear else np.zeros((1, f.n_components))
+def _member_entry(f: Any, scores: Scores, Z: Any) -> dict[str, Any]:
+    kernel, F = getattr(f, "kernel", None), np.zeros((1, f.gram.shape[0]))
+    if kernel is None:  # rounding of a linear map depends on the samples: those shown are looked at
+        Z = np.zeros((1, f.affine.n_features)) if Z is None else Z
+        F = f(Z)
     bounds = MapBounds.of(f, Z, F, np.zeros(len(F)))
     return {
-        "sigma": None if is_linear else float(f.kernel.sigma),
-        "coef": None if is_linear else block(f.coef, "f8"),
+        "sigma": None if kernel is None else float(kernel.sigma),
+        "coef": None if kernel is None else block(f.coef, "f8"),
         "weights": block(scores.weights, "f8"),
         "offsets": block(scores.offsets, "f8"),
         "codes": block(scores.codes, "u2"),

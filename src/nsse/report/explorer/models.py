@@ -8,7 +8,7 @@ live map need affine ones, and say so otherwise.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from nsse.affine import Affine, is_sparse
 from nsse.certificates import ConformalClassifier, certified_radius
 from nsse.certificates.radii import certified_vote
 from nsse.certificates.reliability import EDGES, Bin, log_loss, reliability_curve
+from nsse.estimator import EmbeddingClassifier
 from nsse.kernels import in_row_blocks
 from nsse.maps import GaussianMap
 from nsse.pipelines import affine_of_step, opened
@@ -82,23 +83,11 @@ class Points:
     predicted: Codes
     inputs: Any  # as the user has them: floats, dense or sparse, or objects; None where not known
     names: tuple[str, ...] | None = None
-    # Of training samples without a label the probability of the one they were given, else 0; -1: unknown.
+    # Probability of the label that a training sample without one was given, -1 if unknown; else 0.
     certainty: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.embedding)
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """The training sample nearest to each of the others in the embedding, and which augmented copy.
-
-    ``copy`` is a place among ``names``; the first one is the sample as it is.
-    """
-
-    sample: Codes
-    copy: Codes
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -118,10 +107,11 @@ class Findings:
 
     ``core`` is the model at the end of the pipeline, whose map is drawn; ``front`` are the steps before
     it as one affine map, None without steps or where ``not_affine`` tells why they are none.
-    ``knows_labels`` says whether the model keeps the labels of its training samples. ``radius`` is None
-    where nothing is certified, and ``unproved`` tells why. ``behind`` are the samples behind the steps,
+    ``radius`` is None where nothing is certified, and ``unproved`` tells why. ``behind`` are the samples
+    behind the steps,
     ``seen`` those of them that are centres of the map. ``per_sample`` counts the centres of a training
-    sample, itself and its augmented copies; it is 0 where the centres are something else.
+    sample, itself and its augmented copies; it is 0 where the centres are something else. ``nearest`` is
+    the training sample nearest to each of the others, which copy of it, and what copies are called.
     """
 
     core: Any
@@ -130,19 +120,23 @@ class Findings:
     classes: tuple[str, ...]
     train: Points
     test: Points
-    knows_labels: bool
-    has_labels: bool
     behind: Any
-    seen: Bools
     per_sample: int
+    has_labels: bool = False
+    seen: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
     radius: Floats | None = None
     unproved: str = NO_SAMPLES
     probabilities: Floats | None = None
     sets: Bools | None = None
     threshold: float = -np.inf
     calibration: Calibration = Calibration()
-    nearest: Nearest | None = None
+    nearest: tuple[Codes, Codes, tuple[str, ...]] | None = None
     n_otherwise: int = 0  # samples that the drawn map alone labels otherwise than the vote
+
+    @property
+    def knows_labels(self) -> bool:
+        """Whether the model keeps the labels of its training samples."""
+        return hasattr(self.core, "labels_")
 
     @property
     def name(self) -> str:
@@ -188,25 +182,13 @@ def find(model: Any, samples: Samples) -> Findings:
     for step in before if Z is not None else []:
         Z = step.transform(Z)
     n_samples = 0 if Z is None else Z.shape[0] if hasattr(Z, "shape") else len(Z)
-    labels = _labels(samples.y, core.classes_, n_samples)
-    known = core.classes_.tolist()
+    labels, known = _labels(samples.y, core.classes_, n_samples), core.classes_.tolist()
     others = sorted({label for label in labels if label not in known}, key=str)
     place = {label: code for code, label in enumerate([*known, *others])}
-    per_sample = centers_per_sample(core)
+    classes, per_sample = tuple(str(label) for label in place), centers_per_sample(core)
     train = _training_points(core, front, not_affine, per_sample, place)
-    findings = Findings(
-        core=core,
-        front=front,
-        not_affine=not_affine,
-        classes=tuple(str(label) for label in place),
-        train=train,
-        test=Points(train.embedding[:0], train.codes[:0], train.predicted[:0], None),
-        knows_labels=hasattr(core, "labels_"),
-        has_labels=Z is not None and samples.y is not None,
-        behind=Z,
-        seen=np.zeros(0, dtype=bool),
-        per_sample=per_sample,
-    )
+    nothing = Points(train.embedding[:0], train.codes[:0], train.predicted[:0], None)
+    findings = Findings(core, front, not_affine, classes, train, nothing, Z, per_sample)
     return findings if Z is None else _with_samples(findings, model, samples, labels, place)
 
 
@@ -214,21 +196,18 @@ def steps_and_core(model: Any) -> tuple[list[Any], Any]:
     """The steps in front of our model, and our model; also within a search."""
     before, core = opened(model)
     cure = "Pass SmoothEmbedding or another method of this library, alone or at the end of a pipeline."
-    if not all(hasattr(core, name) for name in ("transform", "predict", "fit")):
+    if not isinstance(core, EmbeddingClassifier) and not hasattr(core, "scores_"):
         raise TypeError(rule_message("model", "embed and predict", type(core).__name__, cure))
     check_is_fitted(core)
-    if not all(hasattr(core, name) for name in ("embedding_", "map_", "scores_")):
-        rule = "be a method of this library, with a map and scores"
-        raise TypeError(rule_message("model", rule, type(core).__name__, cure))
     return before, core
 
 
-def affine_front(before: list[Any]) -> tuple[Affine | None, str]:
+def affine_front(before: list[Any], *, with_gaps: bool = False) -> tuple[Affine | None, str]:
     """The steps as one affine map, None without any; or None and a sentence on what they lack."""
     whole = None
     for step in before:
         try:
-            affine = affine_of_step(step)
+            affine = affine_of_step(step, with_gaps=with_gaps)
         except ValueError:
             name = type(step).__name__
             return None, f"They need affine steps before the model, such as scalers; {name} is not one."
@@ -269,6 +248,7 @@ def _with_samples(
     return replace(
         findings,
         test=test,
+        has_labels=samples.y is not None,
         seen=seen,
         radius=None if unproved else certified_radius(model, samples.X),
         unproved=unproved,
@@ -288,12 +268,7 @@ def why_unproved(model: Any) -> str:
         certified_vote(core)
     except TypeError:
         return f"They need a Gaussian or linear map; {type(core).__name__} has another kind."
-    for step in before:
-        try:
-            affine_of_step(step, with_gaps=True)
-        except ValueError:
-            return affine_front([step])[1]
-    return ""
+    return affine_front(before, with_gaps=True)[1]
 
 
 def _training_points(
@@ -336,7 +311,9 @@ def _behind_metric(f: GaussianMap) -> GaussianMap:
     return replace(f, metric=Affine.identity(f.metric.n_outputs))
 
 
-def _nearest(core: Any, per_sample: int, embedding: Floats) -> Nearest | None:
+def _nearest(
+    core: Any, per_sample: int, embedding: Floats
+) -> tuple[Codes, Codes, tuple[str, ...]] | None:
     """By the distance in the embedding, of all training samples and their augmented copies."""
     if per_sample < 2 or not len(embedding):
         return None
@@ -345,7 +322,7 @@ def _nearest(core: Any, per_sample: int, embedding: Floats) -> Nearest | None:
     names = tuple(getattr(getattr(core, "augment", None), "names", ()))
     if len(names) != per_sample - 1:
         names = tuple(f"copy {k}" for k in range(1, per_sample))
-    return Nearest(places // per_sample, places % per_sample, ("as it is", *names))
+    return places // per_sample, places % per_sample, ("as it is", *names)
 
 
 def _seen(core: Any, Z: Any, n_samples: int) -> Bools:
@@ -374,10 +351,10 @@ def _calibration(P: Floats, sets: Bools | None, test: Points, seen: Bools) -> Ca
     codes, predicted = test.codes[fair], test.predicted[fair]
     of_label = P[fair, predicted]
     curve = tuple(reliability_curve(of_label, predicted == codes, EDGES))
+    found = Calibration(len(fair), curve, log_loss(P[fair], codes))
     if sets is None:
-        return Calibration(len(fair), curve, log_loss(P[fair], codes))
-    held, size = float(sets[fair, codes].mean()), float(sets[fair].sum(axis=1).mean())
-    return Calibration(len(fair), curve, log_loss(P[fair], codes), held, size)
+        return found
+    return replace(found, coverage=sets[fair, codes].mean(), size=sets[fair].sum(axis=1).mean())
 
 
 def _plain(Z: Any) -> Any:

@@ -85,7 +85,8 @@ function drawFrame(context, stage, at) {
 
 function drawNames(context, stage, at) {
   Object.assign(context, { font: "600 12px system-ui, sans-serif", textBaseline: "middle" });
-  stage.names = placeNames(stage, at, (name) => context.measureText(name).width);
+  if (stage.isStale || stage.inMotion)
+    stage.names = placeNames(stage, at, (name) => context.measureText(name).width);
   for (const { name, code, anchor: [x, y], box: [left, top, wide, high] } of stage.names) {
     const middle = [left + wide / 2, top + high / 2], color = stage.channelsOf(code);
     const away = Math.hypot(Math.max(left - x, 0, x - left - wide), Math.max(top - y, 0, y - top - high));

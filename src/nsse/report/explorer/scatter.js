@@ -10,6 +10,8 @@ export const SHAPES = [
   "M-8 0a8 8 0 1 0 16 0a8 8 0 1 0 -16 0", "M-7-7H7V7H-7Z", "M0-8L8 7H-8Z", "M0-9L9 0L0 9L-9 0Z",
   "M0 8L8-7H-8Z", "M-3-8H3V-3H8V3H3V8H-3V3H-8V-3H-3Z",
 ];
+// Copying many small pictures is faster without the graphics card.
+const SOFTWARE = { willReadFrequently: true };
 const SIZES = [0.5, 0.4, 0.42, 0.45];
 
 export class Scatter {
@@ -18,7 +20,7 @@ export class Scatter {
 
   constructor(canvas) {
     this.canvas = canvas;
-    this.context = brushOf(canvas);
+    this.context = brushOf(canvas, SOFTWARE);
   }
 
   // Marks at `screen` (x, y, depth of every point), in an order, one point in `every`.
@@ -43,7 +45,7 @@ export class Scatter {
   sprite([hue, shape, kind, state], { size, ratio, hues, ink, outline, ring }) {
     const r = Math.max(1, ratio * size * SIZES[kind] * (state === STATES.strong ? 1.35 : 1));
     const side = 2 * Math.ceil(2 * r + 2 * ratio), path = new Path2D(SHAPES[shape]);
-    const canvas = make("canvas", { width: side, height: side }), context = brushOf(canvas);
+    const canvas = make("canvas", { width: side, height: side }), context = brushOf(canvas, SOFTWARE);
     const full = state === STATES.dimmed ? 0.12 : kind === KINDS.test ? 0.85 : 1;
     context.setTransform(r / 8, 0, 0, r / 8, side / 2, side / 2);
     context.globalAlpha = full;

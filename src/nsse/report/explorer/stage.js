@@ -5,13 +5,13 @@ import { drawOverlay } from "./overlay.js";
 import { KINDS, N_HUES, SHAPES, STATES, Scatter } from "./scatter.js";
 import { View } from "./view.js";
 
-const MOVED = 8000; // points that are drawn while the view moves, at most
+const MOVED = 4000; // points that are drawn while the view moves, at most
 const STEPS = { ArrowLeft: [30, 0], ArrowRight: [-30, 0], ArrowUp: [0, 30], ArrowDown: [0, -30] };
 
 export class Stage {
   width = 0; height = 0; ratio = 1;
   hovered = -1; selected = -1; neighbors = [];
-  waiting = false; inMotion = false; resting = 0;
+  waiting = false; isStale = true; inMotion = false; resting = 0;
   names = []; nameOffsets = new Map(); hues = [[0, 0, 0]];
   /** @type {any} */
   live = null;
@@ -92,7 +92,9 @@ export class Stage {
     this.refresh();
   }
 
-  refresh() {
+  // What lies over the points is drawn alone where these stay as they are.
+  refresh(isMoved = true) {
+    this.isStale ||= isMoved;
     if (this.waiting) return;
     this.waiting = true;
     requestAnimationFrame(() => {
@@ -121,16 +123,18 @@ export class Stage {
     const { view, width, height, ratio, screen, order } = this;
     if (!width) return;
     const rotation = view.rotation, isDeep = view.mode === "3d";
-    this.project(rotation);
-    if (isDeep) order.sort((a, b) => screen[3 * a + 2] - screen[3 * b + 2]);
-    this.scatter.draw(screen, this.marks, order, {
-      ratio, size: this.pointSize, reach: isDeep ? view.reach : 0, hues: this.hues, ink: this.ink,
-      every: this.inMotion ? this.every : 1,
+    const look = { ratio, size: this.pointSize, hues: this.hues, ink: this.ink,
+      reach: isDeep ? view.reach : 0, every: this.inMotion ? this.every : 1,
       // Many outlines and rings would hide what they are to mark.
       outline: this.points.nTrain > 5000 ? 0.25 : 0.85,
-      ring: Math.max(0.2, Math.min(1, 400 / (this.drawn.mislabelled + 1))),
-    });
+      ring: Math.max(0.2, Math.min(1, 400 / (this.drawn.mislabelled + 1))) };
+    if (this.isStale) {
+      this.project(rotation);
+      if (isDeep) order.sort((a, b) => screen[3 * a + 2] - screen[3 * b + 2]);
+      this.scatter.draw(screen, this.marks, order, look);
+    }
     drawOverlay(this, (place) => view.toScreen(place, width, height, rotation));
+    this.isStale = false;
   }
 
   // `toScreen` for all points, without an array for each.
@@ -174,7 +178,7 @@ export class Stage {
   }
 
   hover(i, x, y) {
-    if (i !== this.hovered) this.refresh();
+    if (i !== this.hovered) this.refresh(false);
     this.hovered = i;
     this.listeners.hover(i, x, y);
   }
@@ -183,7 +187,7 @@ export class Stage {
     this.selected = i;
     this.neighbors = i < 0 ? [] : this.points.neighbors(this.points.place(i), 8, i);
     this.listeners.select(i, this.neighbors);
-    this.refresh();
+    this.refresh(false);
   }
 }
 

@@ -94,8 +94,8 @@ def write_report(
     path : str or Path
         Where to. ``.html`` is the page to explore; ``.png`` and ``.svg`` its static twin, one figure.
     model : estimator
-        Fitted: `SmoothEmbedding` or another method of this library, alone or at the end of a scikit-learn
-        pipeline. Training points come from it.
+        Fitted: `SmoothEmbedding` or another method of this library, alone or at the end of a pipeline.
+        Training points come from it.
     samples : Samples
         Samples to lay over them, best unseen by the model.
     preparation : Preparation or mapping, default=None
@@ -174,8 +174,10 @@ def page_data(
     findings: Findings, preparation: Preparation, live: LiveMap, columns: list[str]
 ) -> dict[str, Any]:
     """All that the scripts need to know."""
-    alike = alike_in_class(findings)
-    center, matrix, offset, corners = polygon_map(findings.train.embedding, findings.train.codes)
+    alike, trace = alike_in_class(findings), findings.trace
+    names = ("center", "matrix", "offset", "corners")
+    polygon = dict(zip(names, polygon_map(findings.train.embedding, findings.train.codes), strict=True))
+    polygon["classes"] = np.unique(findings.train.codes)
     return {
         "classes": findings.classes,
         "hues": hues(),
@@ -183,16 +185,10 @@ def page_data(
         "test": _points_entry(findings.test),
         "labelled": findings.has_labels,
         "notes": facts.notes(findings),
-        "polygon": {
-            "classes": np.unique(findings.train.codes).tolist(),
-            "center": center.tolist(),
-            "matrix": matrix.tolist(),
-            "offset": offset.tolist(),
-            "corners": corners.tolist(),
-        },
+        "polygon": {name: values.tolist() for name, values in polygon.items()},
         "heights": _heights_entry(findings),
         "columns": columns,
-        "trace": _trace_entry(findings),
+        "trace": {name: trace[name] for name in ("stage", "sigma", "excess")} if trace else None,
         "radii": _radii_entry(findings),
         "probabilities": _probabilities_entry(findings),
         "alike": None if alike is None else block(alike, "u4"),
@@ -227,21 +223,10 @@ def _heights_entry(findings: Findings) -> dict[str, Any] | None:
 
 
 def _nearest_entry(findings: Findings) -> dict[str, Any] | None:
-    nearest = findings.nearest
-    if nearest is None:
+    if findings.nearest is None:
         return None
-    return {
-        "sample": block(nearest.sample, "f8"),
-        "copy": block(nearest.copy, "u2"),
-        "names": list(nearest.names),
-    }
-
-
-def _trace_entry(findings: Findings) -> dict[str, Any] | None:
-    trace = findings.trace
-    if not trace:
-        return None
-    return {name: trace[name] for name in ("stage", "sigma", "excess")}
+    sample, copy, names = findings.nearest
+    return {"sample": block(sample, "f8"), "copy": block(copy, "u2"), "names": list(names)}
 
 
 def _probabilities_entry(findings: Findings) -> dict[str, Any]:
