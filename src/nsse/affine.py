@@ -99,10 +99,12 @@ class Affine:
 
     def after(self, first: Affine) -> Affine:
         """The one affine map that applies ``first``, then this one."""
+        offset, norm = self(first.offset[np.newaxis])[0], self.norm * first.norm
+        if first.matrix is None and first.down is None:  # nothing of size n × n is formed
+            scale = first.scale * self.scale
+            return replace(self, shift=first.shift, scale=scale, offset=offset, norm=norm)
         matrix = self._linear(first.dense() * self.scale)
-        offset = self(first.offset[np.newaxis])[0]
-        ones = np.ones(first.n_features)
-        return Affine(first.shift, ones, offset, self.norm * first.norm, matrix)
+        return Affine(first.shift, np.ones(first.n_features), offset, norm, matrix)
 
     def inverse(self, Y: Any) -> Any:
         """Rows that are mapped to ``Y``, where the map is one to one; sparse ones stay sparse."""
@@ -119,6 +121,8 @@ class Affine:
 
     def dense(self) -> Floats:
         """The linear part, a matrix of shape (n_features, n_outputs)."""
+        if self.matrix is not None:
+            return self.scale[:, np.newaxis] * self.matrix
         return np.asarray(self._linear(np.diag(self.scale)))
 
     def multiplied(self, factor: float) -> Affine:

@@ -22,6 +22,7 @@ Ints = NDArray[np.intp]
 
 # 1/τ of values that tell nothing, or the wrong class; and beyond which they differ by rounding only.
 LEAST_SHARPNESS, MOST_SHARPNESS = 0.01, 1e12
+BLOCK_VALUES = 4_000_000  # values of functions held at a time, 32 MB
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,30 @@ class Scores:
         return replace(self, temperature=fitted_temperature(values, codes, sample_weight))
 
 
+def nearest_scores(classes: NDArray[np.generic], embedding: Floats, codes: Ints) -> Scores:
+    """`Scores.nearest`, calibrated by the rows of ``embedding``, each with its own function left out."""
+    values = left_out_nearest(embedding, codes, len(classes))
+    return Scores.nearest(classes, embedding, codes).calibrated(values, codes, np.ones(len(codes)))
+
+
+def left_out_nearest(embedding: Floats, codes: Ints, n_classes: int) -> Floats:
+    """Values of `Scores.nearest` at its own rows, each row's own function left out: (n_rows, n_classes).
+
+    −∞ for the class of a row that is alone in it.
+    """
+    scores = Scores.nearest(np.arange(n_classes), embedding, codes)
+    order = np.argsort(codes, kind="stable")
+    values = np.empty((len(codes), n_classes))
+    size = max(1, BLOCK_VALUES // len(codes))
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        v = scores.functions(np.asarray(embedding, dtype=np.float64)[rows])
+        here = np.arange(len(rows))
+        v[here, start + here] = -np.inf
+        values[rows] = scores.largest_of_class(v)
+    return values
+
+
 def as_decision(values: Floats) -> Floats:
     """Values of classes as a scikit-learn decision function has them: one column for two classes."""
     return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
@@ -108,9 +133,12 @@ def as_decision(values: Floats) -> Floats:
 def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> float:
     """τ of the smallest log-loss, which is convex in 1/τ; 1 where nothing was left out.
 
+    Rows that have −∞ for their own class are not counted: without them their class is unknown.
     One sample more is counted, placed like the others and of any class alike: without it samples that
     are all right would make τ zero, and one mistake infinitely unlikely.
     """
+    known = np.isfinite(values[np.arange(len(codes)), codes])
+    values, codes, sample_weight = values[known], codes[known], sample_weight[known]
     if len(values) == 0:
         return 1.0
     moved = values - values.max(axis=1, keepdims=True)

@@ -121,6 +121,8 @@ class SmoothEmbedding(EmbeddingClassifier):
     leave_one_out_ : ndarray of shape (n_left_out, n_classes)
         Values of the classes for training samples by the model without them, from which the
         probabilities have their temperature; some of the samples where there are many.
+    leave_one_out_labels_ : ndarray of shape (n_left_out,)
+        Labels of these samples.
     leave_one_out_score_ : float
         Share of them that have the largest value for their own class.
     n_features_in_, feature_names_in_
@@ -239,14 +241,16 @@ class SmoothEmbedding(EmbeddingClassifier):
             affine, scale = affine_of(self.metric_, some)
             near = unlabeled.labels(rows.through(affine))
             solved = solve(self, near, some, affine, chosen, unlabeled)
-            self._keep(solved, near, scale)
+            self._keep(solved, near, scale, rows.is_labeled)
             self._keep_samples(solved, near, source, y)
         LOGGER.info(
             "SmoothEmbedding: %d rows, %d centers, sigma %.3g", len(rows), n_centers, self.sigma_
         )
         return self
 
-    def _keep(self, solved: Solved, near: Rows, scale: float) -> None:
+    def _keep(
+        self, solved: Solved, near: Rows, scale: float, had_label: NDArray[np.bool_]
+    ) -> None:
         """Keep the map, the scores and what was left out."""
         ridge, V = solved.ridge, solved.rotation
         self.classes_ = near.classes
@@ -275,7 +279,9 @@ class SmoothEmbedding(EmbeddingClassifier):
         )
         right = self.leave_one_out_.argmax(axis=1) == codes
         self.leave_one_out_score_ = float(np.average(right, weights=weights))
-        self._left_out_codes = codes
+        as_given = had_label[left.rows]  # new samples come with labels that were not spread
+        self.leave_one_out_ = self.leave_one_out_[as_given]
+        self.leave_one_out_labels_ = near.classes[codes[as_given]]
 
     def _keep_samples(self, solved: Solved, near: Rows, source: Any, y: Any) -> None:
         """Keep the embedding and the labels of the samples as they were given."""
@@ -296,6 +302,24 @@ class SmoothEmbedding(EmbeddingClassifier):
     def centers_(self) -> Any:
         """Centres of the kernel functions, in the units of X."""
         return self.map_.metric.inverse(self.map_.centers)
+
+    def novelty(self, X: Any) -> Floats:
+        """How well samples belong to any known class: small values are new classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The share of training samples, left out one by one, whose largest score is no larger: a
+            p-value of "x is of a known class". See `nsse.certificates.novelty` for what is guaranteed.
+        """
+        from nsse.certificates import novelty  # at use: a fit does not wait for it
+
+        return novelty(self, X)
 
     def estimate_memory(self, n_samples: int, n_features: int) -> int:
         """Bytes that `fit` will need beside the samples, about.
