@@ -63,8 +63,7 @@ def _list(known: list[KnownDataset], screen: Screen) -> None:
 
 
 def _write(name: str, out: Path, train: int, seed: int, download: bool, screen: Screen) -> None:
-    from nsse.datasets import load_dataset, write_images
-    from nsse.evaluation import per_class_split
+    from nsse.datasets import load_dataset, per_class_split, write_images
 
     _check_new(out)
     with screen.busy(f"Writing {name}"), typed(KNOWN), new_folder(out) as temporary:

@@ -69,8 +69,8 @@ KnownId = Annotated[
     str | None,
     typer.Option(metavar="COL", help="The column that names the rows. (default: as in `nsse fit`)"),
 ]
-Colour = Annotated[
-    bool, typer.Option("--colour", "--color", help="Keep the colour of images. (default: grey)")
+Color = Annotated[
+    bool, typer.Option("--color", "--colour", help="Keep the color of images. (default: grey)")
 ]
 SkipBroken = Annotated[
     bool, typer.Option("--skip-broken", help="Name images that cannot be read, and go on without them.")

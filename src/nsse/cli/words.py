@@ -13,33 +13,25 @@ from contextvars import ContextVar
 
 Words = Mapping[str, str]
 
+
+def _options(*names: str) -> dict[str, str]:
+    return {name: f"--{name.replace('_', '-')}" for name in names}
+
+
 DATA: Words = {
+    **_options("label", "ignore", "size", "unit_norm", "skip_broken", "id", "impute", "category"),
+    **_options("feature"),
     "path": "DATA",
-    "label": "--label",
-    "ignore": "--ignore",
-    "size": "--size",
-    "unit_norm": "--unit-norm",
     "unit_norm=False": "--raw",
-    "skip_broken": "--skip-broken",
-    "id": "--id",
-    "impute": "--impute",
     'impute="median"': "--impute median",
-    "category": "--category",
-    "feature": "--feature",
     "unlabeled": "--unlabeled-label",
 }
-# Medians of all samples would be known to those that are to be tested on.
-BENCH: Words = {**DATA, 'impute="median"': "nsse fit --impute median"}
 MODEL: Words = {"path": "MODEL", "model": "MODEL", "metadata": "MODEL", "dtype": "--dtype"}
 FIT: Words = {
+    **_options("n_components", "sigma", "smoothness", "decision", "metric", "shrinkage", "centers"),
     "X": "DATA",
     "y": "--label",
-    "n_components": "--n-components",
-    "sigma": "--sigma",
-    "metric": "--metric",
-    "shrinkage": "--shrinkage",
-    "n_landmarks": "--landmarks",
-    "invariances": "--augment",
+    "augment": "--augment",
     "unlabeled": "--unlabeled-label",
     "shape": "--size",
 }
@@ -50,8 +42,6 @@ KNOWN: Words = {
     "download=True": "--download",
     "n_per_class": "--train",
 }
-STUDY: Words = {"data_home": "--data", "n_jobs": "--jobs"}
-SPLITS: Words = {"n_per_class": "--per-class"}
 
 _WORDS: ContextVar[Words] = ContextVar("words", default={})  # noqa: B039 (never changed in place)
 _NAMED = re.compile("`([^`]+)`")
