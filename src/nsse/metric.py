@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Self
 
@@ -63,6 +63,45 @@ NO_SCATTER = (
 )
 
 
+@dataclass(frozen=True)
+class Scatter:
+    """What a metric was learned from: S_w by its edges, and ρ.
+
+    Attributes
+    ----------
+    edges : csr_array of shape (n_rows, n_rows)
+        ω_ij / (2 Σ ω) of the joined rows.
+    floor : float
+        ρ, where rows are of order one (`centred`).
+    """
+
+    edges: sparse.csr_array
+    floor: float
+
+    def left_out_distances(self, D2: Floats, rows: Ints) -> Floats:
+        """Squared distances of some rows to all, each in the metric without its own edges.
+
+        ``D2`` are all squared distances behind A. S_w without the edges of row i is
+        S_w − Σ_e c_e (x_i − x_e)(x_i − x_e)', so that with V of rows √c_e A(x_i − x_e) and
+        q = V A(x_i − x_j) the distance of i and j is ‖A(x_i − x_j)‖² + q'(ρI − VV')⁻¹ q. ρ is kept.
+        """
+        out = D2[rows]
+        for place, i in enumerate(rows):
+            own = slice(self.edges.indptr[i], self.edges.indptr[i + 1])
+            ends, c = self.edges.indices[own], np.sqrt(self.edges.data[own])
+            # (u_e − u_i)'(u_i − u_j) = (‖u_e − u_j‖² − ‖u_i − u_j‖² − ‖u_e − u_i‖²)/2
+            q = D2[ends]
+            q -= D2[i]
+            q -= D2[i, ends][:, np.newaxis]
+            q *= c[:, np.newaxis] / 2.0
+            inner = q[:, ends] * c
+            inner[np.diag_indices(len(c))] += self.floor
+            # q'(LL')⁻¹ q = ‖L⁻¹q‖²
+            y = np.linalg.inv(np.linalg.cholesky(inner)) @ q
+            out[place] += np.einsum("ej,ej->j", y, y)
+        return out
+
+
 class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Linear map that makes distances short along the directions in which neighbours of a class differ.
 
@@ -85,6 +124,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         What `transform` does: subtracts the mean and multiplies by A.
     weights_ : ndarray of shape (n_features,)
         What features are multiplied by first, from ``0.05 ** relevance`` to 1.
+    scatter_ : Scatter or None
+        The pairs of samples that it was learned from; None is the Euclidean metric.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -160,11 +201,14 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         euclidean = centred(X)
         Z = euclidean(X)
         Z *= self.weights_
-        affine = Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_)
+        affine, scatter = Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_), None
         if math.isfinite(self.shrinkage):
-            half = contraction(Z, codes, weight, n_neighbors, float(self.shrinkage), root or fast_root)
+            half, scatter = contraction(
+                Z, codes, weight, n_neighbors, float(self.shrinkage), root or fast_root
+            )
             affine = Affine(affine.shift, affine.scale, affine.offset, affine.norm, *half)
         self.affine_: Affine = affine.multiplied(1.0 / float(euclidean.scale[0]))
+        self.scatter_: Scatter | None = scatter
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map samples to where Euclidean distances are those of the metric.
@@ -239,22 +283,24 @@ def centred(X: Any) -> Affine:
 
 def contraction(
     Z: Floats, codes: Ints, weight: Floats, n_neighbors: int | None, shrinkage: float, root: Root
-) -> Half:
-    """A of the rows ``Z``: a matrix, or the two factors of I − A, as `Affine` has them."""
+) -> tuple[Half, Scatter | None]:
+    """A of the rows ``Z``, a matrix or the factors of I − A as in `Affine`, and their scatter."""
     N, n = Z.shape
     L, total = scatter_laplacian(Z, codes, weight, n_neighbors)
     LZ = L @ Z
     trace = float(np.einsum("ij,ij->", Z, LZ)) / total if total > 0 else 0.0
     if not trace > 0.0:
         warnings.warn(NO_SCATTER, UserWarning, stacklevel=5)
-        return None, None, None
+        return (None, None, None), None
     rho = shrinkage * trace / n
+    joined = abs(L - sparse.diags_array(L.diagonal()))
+    scatter = Scatter(sparse.csr_array(joined / total), rho)
     if n <= WIDE * N:
         _check_size(n, n)
-        return root(Z.T @ LZ / total, None, rho)
+        return root(Z.T @ LZ / total, None, rho), scatter
     _check_size(n, N)
     B = half_scatter(Z, L, codes) / math.sqrt(total)
-    return root(B @ B.T, B, rho)
+    return root(B @ B.T, B, rho), scatter
 
 
 def fast_root(S: Floats, B: Floats | None, rho: float) -> Half:

@@ -1,7 +1,8 @@
 """Pipelines as affine steps in front of a model: what certificates, files and exports know of them.
 
-A step is taken where its affine form is known, by its name and the package that it comes from: a subclass
-of somebody else may do something else. Of any other step nothing is known, and it is refused in one line.
+A step is taken where its affine form is known, by its name and the package that it comes from: a
+subclass of somebody else may do something else. Of any other step nothing is known, and it is refused
+in one line.
 """
 
 from __future__ import annotations
@@ -11,18 +12,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from nsse._support.errors import rule_error
-from nsse.affine import Affine
+from nsse.affine import Affine, is_sparse
 from nsse.maps import LinearMap
 
 Floats = NDArray[np.float64]
 
 
 def opened(model: Any) -> tuple[list[Any], Any]:
-    """The steps before the last, pipelines and searches opened, and the last; of a lone model no steps."""
+    """The steps before the last, and the last; pipelines and searches are opened."""
     before: list[Any] = []
     while True:
         if isinstance(model, Pipeline):
@@ -82,7 +82,7 @@ def affine_of_step(step: Any, *, with_gaps: bool = False) -> Affine:
             found = known[type(step).__name__](step)
     if found is None:
         cure = (
-            "Scalers without clipping, PCA and other projections, and selections of features are affine. "
+            "Scalers without clipping, PCA and other projections, and selections of features are. "
             "With other steps apply the last one alone: model[-1], to model[:-1].transform(X)."
         )
         raise rule_error("model", "have only affine steps before its last one", step, cure)
@@ -124,7 +124,8 @@ def _pca(step: Any) -> Affine:
 
 
 def _projection(step: Any) -> Affine:
-    components = step.components_.toarray() if sparse.issparse(step.components_) else step.components_
+    components: Any = step.components_
+    components = components.toarray() if is_sparse(components) else components
     matrix = np.asarray(components, dtype=np.float64).T
     return Affine.linear(np.zeros(len(matrix)), matrix)
 

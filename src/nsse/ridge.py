@@ -12,8 +12,9 @@ s = π + Σ_j k(·, z_j) C_j minimise
                       (Φ'(W + L)Φ + λI) B = Φ'WT,  Φ = K R⁻¹,  C = R⁻¹ B.
 
 Leaving rows out is closed form. The smoother is t ↦ Ht; the residuals of a group of rows that leave
-together are (I − H_gg)⁻¹ times their residuals, π, metric and unit being kept. ‖s_c − s_j‖² in H come
-from Q = C'K_ZZ C.
+together are (I − H_gg)⁻¹ times their residuals, π, metric and unit being kept. Where features are many
+the metric knows its rows too well for that, so that they leave a learned metric as well
+(`nsse.metric`). ‖s_c − s_j‖² in H come from Q = C'K_ZZ C.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ Ints = NDArray[np.intp]
 
 # Samples that are left out: all up to so many, then some of them.
 LEFT_OUT_ALL, LEFT_OUT_SOME = 2000, 1000
+# Samples that are left out of the metric as well, at most: each takes a row of distances anew.
+LEFT_OUT_OF_METRIC = 400
 # How many times smaller than λ the rounding of the sums must be in the space of the features.
 DIGITS = 100.0
 
@@ -86,8 +89,14 @@ class Ridge:
     left_out: LeftOut
 
     @classmethod
-    def exact(cls, K: Floats, rows: Rows, smoothness: float) -> tuple[Ridge, Floats]:
-        """The model whose centres are the rows, and s − π at the rows. ``K`` is overwritten."""
+    def exact(
+        cls, K: Floats, rows: Rows, smoothness: float, K_left: Floats | None = None
+    ) -> tuple[Ridge, Floats]:
+        """The model whose centres are the rows, and s − π at the rows. ``K`` is overwritten.
+
+        ``K_left`` are kernel values of left-out rows in metrics that do not know them; None keeps the
+        metric.
+        """
         targets, root = Targets.of(rows), np.sqrt(rows.weights)
         T = targets.of_rows(rows)
         if not np.all(root == 1.0):
@@ -98,9 +107,13 @@ class Ridge:
         scaled = linalg.cho_solve((L, True), root[:, np.newaxis] * T, check_finite=False)
         C = root[:, np.newaxis] * scaled
         fitted = T - smoothness * scaled / root[:, np.newaxis]  # K C = T − λ W⁻¹ C
-        left = left_out_positions(rows)
-        residuals = exact_left_out(L, scaled, left, rows.per_sample) / root[left][:, np.newaxis]
-        left_out = LeftOut.of_samples(rows, left, T[left] - residuals + targets.shares)
+        left = left_out_positions(rows, K_left is not None)
+        if K_left is None:
+            residuals = exact_left_out(L, scaled, left, rows.per_sample) / root[left][:, np.newaxis]
+            outside = T[left] - residuals
+        else:
+            outside = left_out_of_metric(L, scaled, root, left, K_left)
+        left_out = LeftOut.of_samples(rows, left, outside + targets.shares)
         means = targets.class_sums(fitted, rows) / targets.sizes[:, np.newaxis]
         gram = C.T @ fitted
         return cls(C, (gram + gram.T) / 2, targets.shares, targets.sizes, means, left_out), fitted
@@ -193,12 +206,13 @@ class KernelSums:
         return Sums(K.T @ K, by_class)
 
 
-def left_out_positions(rows: Rows) -> Ints:
+def left_out_positions(rows: Rows, of_metric: bool = False) -> Ints:
     """Rows of the samples that are left out: all with a label, or some from everywhere."""
     first = np.arange(0, len(rows), rows.per_sample)
     first = first[rows.is_labeled[first]]
-    if len(first) > LEFT_OUT_ALL:
-        first = first[np.linspace(0, len(first) - 1, LEFT_OUT_SOME).astype(np.intp)]
+    most, some = (LEFT_OUT_OF_METRIC,) * 2 if of_metric else (LEFT_OUT_ALL, LEFT_OUT_SOME)
+    if len(first) > most:
+        first = first[np.linspace(0, len(first) - 1, some).astype(np.intp)]
     return np.asarray((first[:, np.newaxis] + np.arange(rows.per_sample)).ravel())
 
 
@@ -215,6 +229,16 @@ def exact_left_out(L: Floats, C: Floats, left: Ints, per_sample: int) -> Floats:
     by_sample = columns.reshape(len(L), -1, per_sample).transpose(1, 2, 0)
     blocks = by_sample @ by_sample.transpose(0, 2, 1)
     return np.linalg.solve(blocks, C[left].reshape(-1, per_sample, C.shape[1])).reshape(len(left), -1)
+
+
+def left_out_of_metric(L: Floats, C: Floats, root: Floats, left: Ints, K_left: Floats) -> Floats:
+    """s − π of left-out rows by coefficients, C − G⁻¹e_i C_i/(G⁻¹)_ii, and metrics without them."""
+    unit = np.zeros((len(L), len(left)))
+    unit[left, np.arange(len(left))] = 1.0
+    columns = linalg.cho_solve((L, True), unit, overwrite_b=True, check_finite=False)
+    K_left = K_left * root
+    own = np.einsum("ij,ji->i", K_left, columns) / columns[left, np.arange(len(left))]
+    return np.asarray(K_left @ C - own[:, np.newaxis] * C[left])
 
 
 def summed_left_out(

@@ -30,7 +30,7 @@ from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import Gaussian, median_distance, squared_distances
 from nsse.maps import GaussianMap
 from nsse.metric import WithinMetric, centred, fitted_metric
-from nsse.ridge import Ridge
+from nsse.ridge import Ridge, left_out_positions
 from nsse.rows import BLOCK_ROWS, Rows, encoded, read_blocks, read_rows
 from nsse.scores import Scores
 from nsse.signs import signs_of
@@ -248,9 +248,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         )
         return self
 
-    def _keep(
-        self, solved: Solved, near: Rows, scale: float, had_label: NDArray[np.bool_]
-    ) -> None:
+    def _keep(self, solved: Solved, near: Rows, scale: float, had_label: NDArray[np.bool_]) -> None:
         """Keep the map, the scores and what was left out."""
         ridge, V = solved.ridge, solved.rotation
         self.classes_ = near.classes
@@ -396,12 +394,26 @@ def solve(
         unit = median_distance(squared_distances(Z, Z))
     kernel = Gaussian(float(model.sigma) * unit)
     if is_exact:
-        ridge, fitted = Ridge.exact(kernel(D2), near, smoothness)
+        K_left = left_out_kernel(model.metric_, near, D2, kernel)
+        ridge, fitted = Ridge.exact(kernel(D2), near, smoothness, K_left)
     else:
         ridge, centers = Ridge.over(near, centers, kernel, smoothness, unlabeled)
     V = ridge.coordinates()
     V = V * signs_of(ridge.class_means @ V)
     return Solved(ridge, affine, centers, kernel, V, fitted)
+
+
+def left_out_kernel(
+    metric: WithinMetric | None, near: Rows, D2: Floats, kernel: Gaussian
+) -> Floats | None:
+    """Kernel values of left-out rows in metrics that do not know them; None where the metric is kept.
+
+    It is kept where it is not learned from these rows, one by one: with augmented or unlabelled ones.
+    """
+    scatter = None if metric is None else metric.scatter_
+    if metric is None or scatter is None or near.per_sample > 1 or scatter.edges.shape[0] != len(near):
+        return None
+    return kernel(scatter.left_out_distances(D2, left_out_positions(near, of_metric=True)))
 
 
 def evenly(n_rows: int) -> Ints:

@@ -1,8 +1,8 @@
 """A vote: one decision of several members, each a map with its scores.
 
-`MeanVote` takes the mean of the class scores of its members, one function with one certificate. `MajorityVote`
-takes the label that most members give; of equal ones the earlier members decide. Both are asked as a
-model is: values of the classes, labels, decision values, probabilities.
+`MeanVote` takes the mean of the class scores of its members, one function with one certificate.
+`MajorityVote` takes the label that most members give; of equal ones the earlier members decide. Both
+are asked as a model is: values of the classes, labels, decision values, probabilities.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class MajorityVote(Vote):
     @property
     def weights(self) -> Floats:
         """Weight of every member: more than half of them outweigh the others."""
-        return 1.0 + 0.5 ** np.arange(2, len(self.members) + 2)
+        return np.asarray(1.0 + 0.5 ** np.arange(2, len(self.members) + 2), dtype=np.float64)
 
     def codes(self, X: Any) -> Ints:
         """The class that every member gives, of shape (n_samples, n_members)."""

@@ -1,3 +1,37 @@
-"""Certificates."""
+"""Certificates: how far a prediction can be trusted, proved from the map and not from more data.
+
+- ``radii``: the distance within which no change of x changes its label, through pipelines and votes;
+- ``rounding``: what rounding can do to that, bounded;
+- ``lipschitz``: Proposition 1, tighter bounds, and the steepest place found;
+- ``theorem``: Theorem 1 of the paper, term by term;
+- ``generalization``: what radii and distances say on samples with labels;
+- ``selective``: predictions withheld where little is certain, and what that buys;
+- ``conformal``: sets of labels with a guarantee, and samples of no known class;
+- ``reliability``: how good probabilities are.
+
+A decision is known as affine functions of f with classes (`nsse.scores`), a map by its Gram matrix
+(`nsse.maps`). The mathematics is in ``docs/certificates.md``.
+"""
+
+from nsse.certificates.conformal import ConformalClassifier, novelty
+from nsse.certificates.generalization import GeneralizationReport, generalization_report
+from nsse.certificates.lipschitz import LipschitzBounds, lipschitz_bounds
 from nsse.certificates.radii import certified_radius
-from nsse.certificates.conformal import novelty, ConformalClassifier
+from nsse.certificates.selective import RiskCoverage, Selection, SelectivePredictor, risk_coverage
+from nsse.certificates.theorem import Theorem1, theorem_1
+
+__all__ = [
+    "ConformalClassifier",
+    "GeneralizationReport",
+    "LipschitzBounds",
+    "RiskCoverage",
+    "Selection",
+    "SelectivePredictor",
+    "Theorem1",
+    "certified_radius",
+    "generalization_report",
+    "lipschitz_bounds",
+    "novelty",
+    "risk_coverage",
+    "theorem_1",
+]

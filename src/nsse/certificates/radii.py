@@ -1,18 +1,19 @@
 """Certified radii: how far x may be moved, in any direction, before its label can change.
 
-The label is the class of the largest of some affine functions of f(x). Let i be one of x's own class and j one of
-another. Their difference moves by at most √(a'Qa) √(2 − 2 exp(−r²/σ²)), a = w_i − w_j, when x moves by r in the
-metric (`nsse.maps`). So i stays ahead of j while
+The label is the class of the largest of some affine functions of f(x). Let i be one of x's own class
+and j one of another. Their difference moves by at most √(a'Qa) √(2 − 2 exp(−r²/σ²)), a = w_i − w_j,
+when x moves by r in the metric (`nsse.maps`). So i stays ahead of j while
 
     (v_i − v_j)(x) > √(a'Qa) · √(2 − 2 exp(−r²/σ²)),
 
-and the label stays while every j has some own i ahead of it. Only the `OWN` largest own functions are tried,
-so the radius may be less than the best of this form and is never more. A mean of scores is one function with
-the sum of its members' bounds, solved for r by bisection; a majority is safe while the winner's members that
-cannot change outweigh a rival's together with all that can.
+and the label stays while every j has some own i ahead of it. Only the `OWN` largest own functions are
+tried, so the radius may be less than the best of this form and is never more. A mean of scores is one
+function with the sum of its members' bounds, solved for r by bisection; a majority is safe while the
+winner's members that cannot change outweigh a rival's together with all that can.
 
-Rounding is on the safe side throughout (`nsse.certificates.rounding`): differences of functions are lowered by what
-they may be wrong by at x and again at the moved point, norms are raised, radii are taken a little smaller.
+Rounding is on the safe side throughout (`nsse.certificates.rounding`): differences of functions are
+lowered by what they may be wrong by at x and again at the moved point, norms are raised, radii are
+taken a little smaller.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ def certified_radius(model: Any, X: Any) -> Floats:
     Parameters
     ----------
     model : estimator
-        Fitted: one with a Gaussian or linear map, a vote of such, or a pipeline with one of them at its end
-        and affine steps before it (`nsse.pipelines`); others are refused by name.
+        Fitted: one with a Gaussian or linear map, a vote of such, or a pipeline with one of them at its
+        end and affine steps before it (`nsse.pipelines`); others are refused by name.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples, as the first step takes them. What is missing from a sample is no part of it that could
         change.
@@ -59,8 +60,8 @@ def certified_radius(model: Any, X: Any) -> Floats:
     Returns
     -------
     ndarray of shape (n_samples,)
-        Radii in the units of ``X``: 0 where nothing is certain, ``inf`` where no change of x can change the
-        label.
+        Radii in the units of ``X``: 0 where nothing is certain, ``inf`` where no change of x can change
+        the label.
 
     See Also
     --------
@@ -138,19 +139,19 @@ def behind_metric(front: Front, f: Any) -> Front:
 
 
 def reach(f: Any, change: Floats) -> Floats:
-    """Distance, where the map measures, within which no coordinate of unit norm changes by ``change``."""
+    """Distance within which no coordinate of unit norm changes by ``change``, behind the metric."""
     safe = change * (1.0 - 8 * EPS)
     return f.kernel.reach(safe) * (1.0 - 8 * EPS) if isinstance(f, GaussianMap) else safe
 
 
-def change(f: GaussianMap, distance: Floats) -> Floats:
+def change(f: Any, distance: Floats) -> Floats:
     """What a function of unit norm can change by within a distance: the inverse of `reach`."""
     bound = np.sqrt(-2.0 * np.expm1(-np.square(distance / f.kernel.sigma)))
     return np.asarray(bound * (1.0 + 16 * EPS))
 
 
 def lead_over_norm(scores: Scores, F: Floats, bounds: MapBounds) -> tuple[Ints, Floats]:
-    """Classes, and min over rivals j of max over own i of (v_i − v_j)/√(a'Qa), 0 where nothing is certain."""
+    """Classes, and min over rivals j of max over own i of (v_i − v_j)/√(a'Qa), never negative."""
     codes = scores.codes[scores.functions(F).argmax(axis=1)]
     images = scores.weights @ bounds.factor
     rounding = np.broadcast_to(4.0 * bounds.of_functions(scores), len(F))
@@ -190,7 +191,7 @@ def mean_radius(vote: MeanVote, front: Front) -> Floats:
     """Radii of a mean of scores: its members' bounds add up."""
     V, Z = len(vote.members), front.Z
     values = np.zeros((Z.shape[0], len(vote.classes)))
-    rounding, parts = np.zeros(len(values)), []
+    rounding, parts = np.zeros(len(values)), list[tuple[Any, Front, Floats]]()
     for f, scores in vote.members:
         F = f(Z)
         values += scores.functions(F) / V

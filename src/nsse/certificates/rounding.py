@@ -1,9 +1,10 @@
-"""What rounding can do to a prediction, bounded: certificates are about the numbers that a computer gets.
+"""What rounding can do to a prediction: certificates are about the numbers that a computer gets.
 
-On the way from x to where a map measures, z = x through affine steps, every product of length k is wrong by at
-most k ε times the sizes of its factors. That is taken as a further movement of the sample, at x and at the
-moved point (`Front`). From there a map's own values are wrong by a bounded amount everywhere, and the Gram matrix Q
-is raised by what it may be short of (`MapBounds`). Constants are doubled to cover terms of second order.
+On the way from x to where a map measures, z = x through affine steps, every product of length k is
+wrong by at most k ε times the sizes of its factors. That is taken as a further movement of the sample,
+at x and at the moved point (`Front`). From there a map's own values are wrong by a bounded amount
+everywhere, and the Gram matrix Q is raised by what it may be short of (`MapBounds`). Constants are
+doubled to cover terms of second order.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
-from nsse.affine import Affine, spectral_norm
+from nsse.affine import Affine, is_sparse, spectral_norm
 from nsse.maps import GaussianMap, LinearMap
 from nsse.pipelines import affine_of_step
 from nsse.scores import Scores
@@ -114,7 +115,7 @@ class MapBounds:
 
     @classmethod
     def of(cls, f: Any, Z: Any, F: Floats, reach: Floats) -> MapBounds:
-        """Of a map of `nsse.maps` at samples ``Z`` in front of it, where it is ``F``, moved by ``reach``."""
+        """Of a map at samples ``Z`` in front of it, where it is ``F``, moved by ``reach`` at most."""
         return _of_linear(f, Z, F, reach) if isinstance(f, LinearMap) else _of_gaussian(f)
 
     def of_functions(self, scores: Scores) -> Floats:
@@ -125,8 +126,11 @@ class MapBounds:
 
 
 def _of_gaussian(f: GaussianMap) -> MapBounds:
-    """With t = ‖u − z‖²/σ² and R = max ‖z‖, t is wrong by ε n (2t + 8R²/σ²) at most, hence the kernel by that
-    times e^(−t), and t e^(−t) < 1/2. No kernel value is above 1, so |C|'K|C| ≤ (Σ ‖c_j‖)²."""
+    """The same everywhere: far from the centres the kernel vanishes.
+
+    With t = ‖u − z‖²/σ² and R = max ‖z‖, t is wrong by ε n (2t + 8R²/σ²) at most, hence the kernel by
+    that times e^(−t), and t e^(−t) < 1/2. No kernel value is above 1, so |C|'K|C| ≤ (Σ ‖c_j‖)².
+    """
     N, n = f.coef.shape[0], f.centers.shape[1] + 12.0
     rows = float(np.linalg.norm(f.coef, axis=1).sum())
     terms = n * (1.0 + 8.0 * float(f.center_squares.max()) / f.kernel.sigma**2)
@@ -176,8 +180,9 @@ def absolute_norm(affine: Affine) -> float:
 def _sizes(X: Any, affine: Affine, is_ours: bool) -> Floats:
     """‖(x − shift) scale‖ of every row; where the shift may be taken off later, of both."""
     moved = float(np.linalg.norm(affine.shift * affine.scale))
-    if sparse.issparse(X):
-        return np.asarray(row_norms(X @ sparse.diags_array(affine.scale))) + moved
+    if is_sparse(X):
+        scaled = sparse.csr_array(X) @ sparse.diags_array(affine.scale)
+        return np.asarray(row_norms(scaled)) + moved
     rows = np.nan_to_num(np.asarray(X, dtype=np.float64))
     if is_ours:
         return np.asarray(row_norms((rows - affine.shift) * affine.scale))
@@ -186,5 +191,7 @@ def _sizes(X: Any, affine: Affine, is_ours: bool) -> Floats:
 
 def _coarser(X: Any, Z: Any) -> float:
     """ε of the floating-point type that a step computes in, at worst."""
-    kinds = [kind for A in (X, Z) for kind in np.atleast_1d(A.dtypes if hasattr(A, "dtypes") else A.dtype)]
+    kinds = [
+        kind for A in (X, Z) for kind in np.atleast_1d(A.dtypes if hasattr(A, "dtypes") else A.dtype)
+    ]
     return float(np.finfo(np.float32).eps) if np.dtype(np.float32) in kinds else EPS

@@ -1,0 +1,253 @@
+"""Whether the separation of the training samples holds for new ones, and whether the radii know.
+
+The separation of a sample is (b − a)/max(a, b), with a and b the distances in the embedding from it to
+the nearest training sample of its own class, itself apart, and to the nearest of another class. It lies
+between −1 and 1, and is positive where the nearest neighbour has the right label.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.base import clone
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from nsse._support.parameters import check_count
+from nsse.certificates.radii import certified_radius
+from nsse.kernels import squared_distances
+
+Floats = NDArray[np.float64]
+
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Test samples in bins of equal size by rising certified radius.
+
+    Attributes
+    ----------
+    lower, upper, median : ndarray of shape (n_bins,)
+        Radii in the bin.
+    error : ndarray of shape (n_bins,)
+        Share of wrong labels in it.
+    count : ndarray of shape (n_bins,)
+        Samples in it.
+    ranking : float
+        Probability that a right prediction has a larger radius than a wrong one (ties count half):
+        0.5 if the radius knows nothing, NaN if there are no mistakes or nothing else.
+    """
+
+    lower: Floats
+    upper: Floats
+    median: Floats
+    error: Floats
+    count: NDArray[np.intp]
+    ranking: float
+
+
+@dataclass(frozen=True)
+class GeneralizationReport:
+    """Separation of training and test samples and of shuffled labels, and radii beside mistakes.
+
+    Attributes
+    ----------
+    train_separation, test_separation : ndarray
+        Separation of every sample.
+    test_error : float
+        Share of wrong labels by the model's `predict`.
+    permuted_train, permuted_test : ndarray of shape (n_permutations,)
+        Mean separation of the same samples after a fit to shuffled training labels: of the training
+        samples by these labels, of the test samples by their own.
+    p_value : float
+        How often a fit to shuffled labels separates the test samples as well as the model does,
+        (1 + number of times)/(1 + n_permutations): uniform if the labels mean nothing.
+    n_warned : int
+        Fits to shuffled labels that warned. The warnings concern labels without meaning and are not
+        passed on.
+    calibration : Calibration
+        Error by certified radius.
+
+    See Also
+    --------
+    generalization_report : Makes it.
+    nsse.report.generalization_figure : Draws it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.certificates import generalization_report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
+    >>> report = generalization_report(model, X[::3], y[::3], X[1::3], y[1::3], n_permutations=3)
+    >>> report.test_separation.shape, report.p_value
+    ((50,), 0.25)
+    """
+
+    train_separation: Floats
+    test_separation: Floats
+    test_error: float
+    permuted_train: Floats
+    permuted_test: Floats
+    p_value: float
+    n_warned: int
+    calibration: Calibration
+
+    @property
+    def gap(self) -> float:
+        """Mean separation of the training samples less that of the test samples."""
+        return float(self.train_separation.mean() - self.test_separation.mean())
+
+    def to_dict(self) -> dict[str, float]:
+        """The figures in one row."""
+        return {
+            "train_separation": float(self.train_separation.mean()),
+            "test_separation": float(self.test_separation.mean()),
+            "gap": self.gap,
+            "test_error": self.test_error,
+            "permuted_train_separation": _mean(self.permuted_train),
+            "permuted_test_separation": _mean(self.permuted_test),
+            "p_value": self.p_value,
+            "ranking": self.calibration.ranking,
+        }
+
+
+def generalization_report(
+    model: Any,
+    X_test: Any,
+    y_test: Any,
+    X_train: Any,
+    y_train: Any,
+    *,
+    n_permutations: int = 20,
+    random_state: int = 0,
+) -> GeneralizationReport:
+    """How much of what a model learned holds on new samples.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with certificates.
+    X_test, y_test : array-like
+        Samples unseen by the model, and their labels.
+    X_train, y_train : array-like
+        What the model was fitted to.
+    n_permutations : int, default=20
+        Fits of a copy of the model to shuffled training labels. 0 leaves them out.
+    random_state : int, default=0
+        Seed of the shuffling.
+
+    Returns
+    -------
+    GeneralizationReport
+        `nsse.report.generalization_figure` draws it.
+
+    See Also
+    --------
+    nsse.report.generalization_figure : Draws it.
+    theorem_1 : The bound of the paper.
+
+    Examples
+    --------
+    >>> from nsse.certificates import generalization_report
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
+    >>> report = generalization_report(model, X[1::3], y[1::3], X[::3], y[::3], n_permutations=3)
+    >>> 0 <= report.test_error <= 1
+    True
+    """
+    count = check_count("n_permutations", n_permutations, least=0, cure="20 will do.")
+    y_train, y_test = column_or_1d(y_train), column_or_1d(y_test)
+    check_consistent_length(X_train, y_train)
+    check_consistent_length(X_test, y_test)
+    radius, wrong = certified_radius(model, X_test), model.predict(X_test) != y_test
+    train, test = _separations(model, X_train, y_train, X_test, y_test)
+    rng = np.random.default_rng(random_state)
+    permuted, n_warned = np.empty((count, 2)), 0
+    for row in permuted:
+        shuffled = rng.permutation(y_train)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            copy = clone(model).fit(X_train, shuffled)
+        n_warned += bool(caught)
+        pair = _separations(copy, X_train, shuffled, X_test, y_test)
+        row[:] = pair[0].mean(), pair[1].mean()
+    as_good = int(np.count_nonzero(permuted[:, 1] >= test.mean()))
+    return GeneralizationReport(
+        train,
+        test,
+        float(wrong.mean()),
+        permuted[:, 0],
+        permuted[:, 1],
+        (1 + as_good) / (1 + len(permuted)),
+        n_warned,
+        calibration(radius, wrong),
+    )
+
+
+def separation(
+    Y: Floats, y: NDArray[Any], points: Floats, labels: NDArray[Any], *, same: bool
+) -> Floats:
+    """Separation of ``points`` among the training points ``Y``; `same` if they are these."""
+    own, other = nearest_own_and_other(Y, y, points, labels, same=same)
+    # A class of one sample has no other of its own: it is nowhere near its class.
+    return np.where(np.isinf(own), -1.0, _quotient(other - own, np.maximum(own, other)))
+
+
+def calibration(radius: Floats, wrong: NDArray[np.bool_]) -> Calibration:
+    """Error in bins of equal size by rising radius."""
+    order = np.argsort(radius, kind="stable")
+    bins = np.array_split(order, min(BINS, len(order)))
+    radii, mistakes = [radius[b] for b in bins], [wrong[b] for b in bins]
+    return Calibration(
+        lower=np.array([r[0] for r in radii]),
+        upper=np.array([r[-1] for r in radii]),
+        median=np.array([r[len(r) // 2] for r in radii]),
+        error=np.array([w.mean() for w in mistakes]),
+        count=np.array([len(b) for b in bins]),
+        ranking=_ranking(radius, wrong),
+    )
+
+
+def _ranking(radius: Floats, wrong: NDArray[np.bool_]) -> float:
+    """The Mann–Whitney statistic, as a probability."""
+    n_wrong = int(wrong.sum())
+    n_right = len(wrong) - n_wrong
+    if n_wrong == 0 or n_right == 0:
+        return float("nan")
+    ranks = rankdata(radius)[~wrong].sum()
+    return float((ranks - n_right * (n_right + 1) / 2) / (n_right * n_wrong))
+
+
+def _separations(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[Floats, Floats]:
+    Y, new = (np.asarray(model.transform(part), dtype=np.float64) for part in (X, X_test))
+    return separation(Y, y, Y, y, same=True), separation(Y, y, new, y_test, same=False)
+
+
+def nearest_own_and_other(
+    Y: Floats, y: NDArray[Any], points: Floats, labels: NDArray[Any], *, same: bool
+) -> tuple[Floats, Floats]:
+    """Distances of ``points`` to the nearest row of ``Y`` of their class and of another one."""
+    D2 = squared_distances(points, Y)
+    if same:
+        np.fill_diagonal(D2, np.inf)
+    own = labels[:, np.newaxis] == y
+    nearest = [np.where(kind, D2, np.inf).min(axis=1) for kind in (own, ~own)]
+    return np.sqrt(nearest[0]), np.sqrt(nearest[1])
+
+
+def _quotient(over: Floats, under: Floats) -> Floats:
+    """0/0, two samples of different classes in one place, is 0: undecided."""
+    return np.divide(over, under, out=np.zeros_like(over), where=(under > 0) & np.isfinite(under))
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else float("nan")

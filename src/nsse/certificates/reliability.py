@@ -1,0 +1,40 @@
+"""How good probabilities are: their log-loss, and how often labels of some probability are right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+# Edges of the probabilities that are counted together: most labels are nearly certain.
+EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
+Bin = tuple[float, float, int, float, float]
+
+
+def log_loss(P: Floats, codes: NDArray[Any]) -> float:
+    """Mean of −log of the probability of the true class; infinite where one was thought impossible."""
+    with np.errstate(divide="ignore"):
+        return float(-np.log(P[np.arange(len(codes)), codes]).mean())
+
+
+def reliability_curve(
+    probability: Floats, right: NDArray[np.bool_], edges: Sequence[float]
+) -> list[Bin]:
+    """Of labels with a probability from one edge up to the next: number, mean, and share that is right.
+
+    Bins without a label are left out; the last holds its upper edge.
+    """
+    places = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, len(edges) - 2)
+    return [
+        (
+            float(edges[b]),
+            float(edges[b + 1]),
+            int((places == b).sum()),
+            float(probability[places == b].mean()),
+            float(right[places == b].mean()),
+        )
+        for b in np.unique(places)
+    ]
