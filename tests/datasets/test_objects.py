@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from nsse.datasets import Dataset, load_dataset
 from nsse.datasets._solids import AMBIENT, _camera, ball, box, picture, solids, spindle
-from nsse.evaluation import per_class_split
+from nsse.datasets import per_class_split
 
 
 @pytest.fixture(scope="module")

@@ -158,7 +158,8 @@ def first_column(inputs: Inputs) -> Columns:
 def _deliver(screen: Screen, columns: Columns, out: Path | None) -> None:
     """Predictions to a file, or into the JSON; the first of them onto the screen."""
     n, most = len(columns["label"]), SHOWN if out is None else 5
-    table = plain_table(*columns, right=[name for name in columns if isinstance(columns[name][0], float)])
+    numbers = [name for name, values in columns.items() if isinstance(values[0], int | float)]
+    table = plain_table(*columns, right=numbers)
     for row in list(zip(*columns.values(), strict=True))[:most]:
         table.add_row(*map(_cell, row))
     screen.show(table)
