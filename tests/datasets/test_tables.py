@@ -274,7 +274,7 @@ def test_images_are_named_labeled_and_prepared(folder):
     inputs = load_inputs(folder, size=(4, 5))
     assert inputs.names == [f"{name}/{k}.png" for name in ("cat", "dog") for k in range(3)]
     assert inputs.y.tolist() == ["cat"] * 3 + ["dog"] * 3
-    assert inputs.preparation == {"kind": "images", "size": [4, 5], "unit_norm": True}
+    assert inputs.preparation == {"kind": "images", "size": [4, 5], "unit_norm": True, "color": False}
     np.testing.assert_allclose(np.linalg.norm(inputs.X, axis=1), 1.0)
     raw = load_inputs(folder, size=(4, 5), unit_norm=False)
     loaded = load_dataset(folder, size=(4, 5))
@@ -415,11 +415,14 @@ def test_every_name_is_listed_with_its_place(tmp_path, monkeypatch):
 
 
 # As version 0.1 wrote them into model files.
+IMAGES = {"kind": "images", "size": [2, 2], "color": False}
+
+
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"kind": "images", "size": [2, 2], "unit_norm": True}, "2 x 2 grey levels, unit norm"),
-        ({"kind": "images", "size": [2, 2], "unit_norm": False}, "2 x 2 grey levels"),
+        ({**IMAGES, "unit_norm": True}, "2 x 2 grey levels, unit norm"),
+        ({**IMAGES, "unit_norm": False}, "2 x 2 grey levels"),
         ({"kind": "table", "columns": list("abcd"), "label": "e", "ignored": ["f"]}, "4 columns"),
         ({"kind": "array", "n_features": 4}, "4 features"),
     ],
