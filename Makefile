@@ -4,10 +4,10 @@ VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
 # What needs the optional parts is tested with the newest versions of them only.
-NEWEST_ONLY := benchmarks cli report site paper/test_reproduce.py test_examples.py test_names.py
+NEWEST_ONLY := benchmarks cli report reproduction site test_examples.py test_names.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint lint-report types check test-oldest bench methods selection study breadth certificates reproduce docs dist check-dist clean
+.PHONY: help demo test quick lint lint-report types check test-oldest bench study certificates reproduce docs dist check-dist clean
 
 help: ## Show what can be made.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -76,38 +76,23 @@ test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest suppor
 
 bench: $(VENV)/.test ## Speed beside the literal method and the peers; growth to a million rows (set NSSE_DATA).
 	$(RUN)/python benchmarks/exact_vs_literal.py
-	$(RUN)/python benchmarks/small_fits.py
 	$(RUN)/python benchmarks/growth.py
-	$(RUN)/python benchmarks/methods_speed.py
-	$(RUN)/python benchmarks/selection_speed.py
-	$(RUN)/python benchmarks/selection_forecast.py
+	$(RUN)/python benchmarks/tuning_time.py
 	$(RUN)/python benchmarks/peers.py
 	$(RUN)/python benchmarks/throughput.py
 	$(RUN)/python benchmarks/centres.py
 	$(RUN)/python benchmarks/million.py
 
-methods: $(VENV)/.test ## Our errors beside the paper's for its eleven methods (needs NSSE_DATA).
-	$(RUN)/python benchmarks/methods_table.py --splits 5
-
-selection: $(VENV)/.test ## How well NSSECV chooses: regret, and beside a tuned SVM (needs NSSE_DATA).
-	$(RUN)/python benchmarks/selection_study.py
-
 # Hours on one core; it goes on where it was stopped. UMAP is in no other environment of ours.
-breadth: $(VENV)/.test ## NSSE beside what people use on 47 sets: docs/when_to_use.md (needs NSSE_DATA).
+study: $(VENV)/.test ## NSSE beside what people use on many sets: docs/when_to_use.md (needs NSSE_DATA).
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -c constraints/newest.txt -e '.[test,umap]'
-	$(RUN)/nsse bench study --out benchmarks/results/study --page docs/when_to_use.md
-	$(RUN)/python benchmarks/breadth.py --half report --page docs/breadth.md
+	$(RUN)/python -m reproduction study
+	$(RUN)/python -m reproduction imbalanced
 
 reproduce: $(VENV)/.test ## The paper's tables, run times and figures, ours beside the printed (needs NSSE_DATA).
-	$(RUN)/nsse reproduce all
+	$(RUN)/python -m reproduction all
 
-study: $(VENV)/.test ## The studies behind the defaults (set NSSE_DATA for the image sets).
-	$(RUN)/python benchmarks/defaults_study.py
-	$(RUN)/python benchmarks/breadth.py --half choose
-	$(RUN)/python benchmarks/landmarks.py
-	$(RUN)/python benchmarks/within_metric.py
-
-certificates: $(VENV)/.test ## Bounds, attacks inside the certified radii, radii beside errors (needs NSSE_DATA).
+certificates: $(VENV)/.test ## Attacks inside the certified radii: no label may change.
 	$(RUN)/python benchmarks/certificates.py
 
 # The site is looked at when it is there: a page for every name and command, links, the report in a browser.
@@ -125,4 +110,4 @@ check-dist: $(VENV)/.release ## What dist/ gives in empty environments: library,
 	$(RUN)/python release/check.py dist
 
 clean: ## Remove the environments and what the commands left behind.
-	rm -rf $(VENV) $(OLDEST) demo dist reproduction-quick docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis node_modules
+	rm -rf $(VENV) $(OLDEST) demo dist reproduction-quick study-quick docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis node_modules

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import platform
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,11 +19,11 @@ import scipy
 import sklearn
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_info
 
 import nsse
-from nsse.datasets import Dataset, load_dataset
-from nsse.evaluation.splits import per_class_split
+from nsse.datasets import load_dataset
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -30,7 +31,9 @@ Result = TypeVar("Result")
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-DOCS = HERE.parent / "docs"
+
+
+GIB = 2**30
 
 
 @dataclass(frozen=True)
@@ -45,35 +48,36 @@ class Samples:
 
 
 def draw_samples(n_train: int, n_test: int, seed: int = 0) -> Samples:
-    """MNIST if NSSE_DATA has it, generated digits otherwise; the same number of every class."""
+    """MNIST if NSSE_DATA has it, generated digits otherwise; classes in their own shares."""
     try:
-        mnist = _mnist()
+        mnist = load_dataset("mnist")
     except FileNotFoundError:
         return _generated_digits(n_train, n_test, seed)
-    official = slice(mnist.n_train), slice(mnist.n_train, None)  # training part, test part
-    (X, y), (X_test, y_test) = ((mnist.X[part], mnist.y[part]) for part in official)
-    train, _ = per_class_split(y, n_train // 10, seed)
-    test, _ = per_class_split(y_test, n_test // 10, seed)
-    return Samples(X[train], y[train], X_test[test], y_test[test], "MNIST")
+    X, y = _some(mnist.X[: mnist.n_train], mnist.y[: mnist.n_train], n_train, seed)
+    X_test, y_test = _some(mnist.X[mnist.n_train :], mnist.y[mnist.n_train :], n_test, seed)
+    return Samples(X, y, X_test, y_test, "MNIST")
 
 
-@cache
-def _mnist() -> Dataset:
-    return load_dataset("mnist")
+def _some(X: Floats, y: Labels, n_samples: int, seed: int) -> tuple[Floats, Labels]:
+    """A stratified part of the samples, or all of them in a random order."""
+    if n_samples >= len(y):
+        order = np.random.default_rng(seed).permutation(len(y))
+        return X[order], y[order]
+    X, _, y, _ = train_test_split(X, y, train_size=n_samples, stratify=y, random_state=seed)
+    return X, y
 
 
 def _generated_digits(n_train: int, n_test: int, seed: int) -> Samples:
     """Blends of two digits of a class, with noise; train and test come from different originals."""
     X, y = load_digits(return_X_y=True)
+    first, second, y_first, y_second = train_test_split(X / 16.0, y, stratify=y, random_state=seed)
     rng = np.random.default_rng(seed)
-    first, second = per_class_split(y, 100, seed)
-    X_train, y_train = _blend(X[first] / 16.0, y[first], n_train // 10, rng)
-    X_test, y_test = _blend(X[second] / 16.0, y[second], n_test // 10, rng)
-    return Samples(X_train, y_train, X_test, y_test, "generated from scikit-learn's digits")
+    train, test = _blend(first, y_first, n_train, rng), _blend(second, y_second, n_test, rng)
+    return Samples(*train, *test, "generated from scikit-learn's digits")
 
 
-def _blend(X: Floats, y: Labels, n_per_class: int, rng: np.random.Generator) -> tuple[Floats, Labels]:
-    labels = np.repeat(np.unique(y), n_per_class)
+def _blend(X: Floats, y: Labels, n_samples: int, rng: np.random.Generator) -> tuple[Floats, Labels]:
+    labels = np.arange(n_samples) % 10
     pairs = np.array([rng.choice(np.flatnonzero(y == label), 2, replace=False) for label in labels])
     share = rng.uniform(0.0, 0.4, size=(len(labels), 1))
     blends = (1.0 - share) * X[pairs[:, 0]] + share * X[pairs[:, 1]]
@@ -113,6 +117,51 @@ def best_time(work: Callable[[], Result], repeats: int) -> tuple[float, Result]:
     return min(seconds), result
 
 
+def in_fresh_process(script: str, *options: Any) -> dict[str, Any]:
+    """What a script prints as JSON, run in a process of its own: nothing before it counts."""
+    command = [sys.executable, script, *map(str, options)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return dict(json.loads(done.stdout))
+
+
+def measured_fit(model: Any, X: Any, y: Any) -> dict[str, Any]:
+    """Seconds of a fit, of the wall clock and of the processor, and the peak of memory."""
+    before, wall, cpu = peak_bytes(), time.perf_counter(), time.process_time()
+    model.fit(X, y)
+    seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+    peak = peak_bytes()
+    return {
+        "seconds": round(seconds, 3),
+        "cpu_seconds": round(cpu_seconds, 3),
+        "peak_gib": round(peak / GIB, 3),
+        "fit_gib": round((peak - before) / GIB, 3),
+    }
+
+
+def peak_bytes() -> int:
+    """Peak resident set of this process.
+
+    Linux counts the parent's memory in a child's ``ru_maxrss`` (the child borrows it until it becomes
+    another program); VmHWM is the child's own.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def error_percent(model: Any, X: Any, y: Any) -> float:
+    """Wrong labels, in per cent."""
+    return round(100.0 * (1.0 - float(model.score(X, y))), 2)
+
+
+def show(rows: Sequence[dict[str, Any]]) -> None:
+    """Print records of the same form as a table."""
+    print(text_table(list(rows[0]), [list(row.values()) for row in rows]))
+
+
 def text_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Columns of plain text: the first to the left, the others to the right."""
     lines = [[str(cell) for cell in row] for row in [header, *rows]]
@@ -137,25 +186,3 @@ def write_json(path: Path, record: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     print(f"written: {path.name}")
-
-
-def read_records(
-    path: Path, kind: Callable[..., Result], types: Sequence[Callable[[str], Any]]
-) -> list[Result]:
-    """The rows of a CSV file, if there is one, each as a record of its kind."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = list(csv.reader(file))[1:]
-    return [kind(*(read(text) for read, text in zip(types, line, strict=True))) for line in lines]
-
-
-def append_records(path: Path, rows: Iterable[Sequence[Any]], names: Sequence[str]) -> None:
-    """Rows of a case, written as it finishes; a new file begins with the names of its columns."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    is_new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if is_new:
-            writer.writerow(names)
-        writer.writerows(rows)

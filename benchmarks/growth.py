@@ -1,107 +1,71 @@
-"""How time and memory of ``NSSE().fit`` grow with the number of samples.
+"""How time and memory of a fit grow with the number of samples: the table of the README.
 
-Every N runs in a process of its own. Time is that of the fit; memory is the peak of the resident set,
-whole and without what the imports and the data took before the fit.
+Every fit runs in a process of its own, on one BLAS thread where OPENBLAS_NUM_THREADS=1 says so. Memory
+is the peak of the resident set, whole and without what the imports and the data took before the fit.
 
-    python benchmarks/growth.py --largest 8000
+    OPENBLAS_NUM_THREADS=1 python benchmarks/growth.py
+    python benchmarks/growth.py --sizes 500 1000 2000 4000 8000 --models 'NSSE.as_published()'
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import resource
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.svm import SVC
 
-from common import RESULTS, draw_samples, machine_facts, text_table, write_json
-from nsse import NSSE
+from common import (
+    GIB,
+    RESULTS,
+    draw_samples,
+    in_fresh_process,
+    machine_facts,
+    markdown_table,
+    measured_fit,
+    write_json,
+)
+from nsse import NSSE, NSSECV
 
-SIZES = (500, 1000, 2000, 4000, 8000)
-GIB = 2**30
-LIMIT_AT, LIMIT_GIB = 8000, 6.0
-
-
-def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
-    options = _parse(argv)
-    if options.measure is not None:
-        measured = _measure(options.measure)
-        print(json.dumps(measured))
-        return measured
-    facts = machine_facts()
-    sizes = [n for n in options.sizes if n <= options.largest]
-    source, rows = _run(sizes)
-    record = {
-        "data": source,
-        "rows": rows,
-        "exponents": {name: _exponent(rows, name) for name in ("seconds", "fit_gib")},
-        "limit": _limit(rows),
-        "machine": facts,
-    }
-    _show(record)
-    write_json(options.out, record)
-    return record
+SIZES = (1000, 2000, 5000)
+NEW = 1000
+MODELS: dict[str, Callable[[], Any]] = {
+    "NSSE()": NSSE,
+    "NSSE(n_landmarks=1000)": lambda: NSSE(n_landmarks=1000),
+    "SVC(C=10)": lambda: SVC(C=10.0),
+    "NSSE.as_published()": NSSE.as_published,
+    "NSSECV()": NSSECV,
+}
+SHOWN = list(MODELS)[:3]  # the others take minutes for 5,000 samples
 
 
-def _run(sizes: Sequence[int]) -> tuple[str, list[dict[str, Any]]]:
-    """Store the samples of each size and fit them in a fresh process."""
-    with tempfile.TemporaryDirectory() as folder:
-        for n in sizes:
-            samples = draw_samples(n, 10)
-            np.savez(_file(folder, n), X=samples.X_train, y=samples.y_train)
-        return samples.source, [_in_fresh_process(_file(folder, n)) for n in sizes]
+def store(folder: Path, n_samples: int) -> str:
+    """Write samples for other processes: one that reads all of MNIST has had its peak before the fit."""
+    samples = draw_samples(n_samples, NEW)
+    arrays = {"X": samples.X_train, "y": samples.y_train, "X_new": samples.X_test}
+    np.savez(folder / f"{n_samples}.npz", **arrays)
+    return samples.source
 
 
-def _file(folder: str, n: int) -> Path:
-    return Path(folder) / f"{n}.npz"
+def measure(name: str, path: Path) -> dict[str, Any]:
+    """Seconds and bytes of a fit, and seconds of a prediction."""
+    with np.load(path) as stored:
+        X, y, X_new = stored["X"], stored["y"], stored["X_new"]
+    model = MODELS[name]()
+    row = {"model": name, "n_samples": len(y), **measured_fit(model, X, y)}
+    start = time.process_time()
+    model.predict(X_new)
+    row["predict_seconds"] = round(time.process_time() - start, 3)
+    row["bytes_per_n2"] = round(row["fit_gib"] * GIB / len(y) ** 2, 1)
+    return row
 
 
-def _in_fresh_process(data: Path) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--measure", str(data)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return dict(json.loads(done.stdout))
-
-
-def _measure(data: Path) -> dict[str, Any]:
-    with np.load(data) as stored:
-        X, y = stored["X"], stored["y"]
-    before = _peak_bytes()
-    start = time.perf_counter()
-    model = NSSE.as_published().fit(X, y)
-    seconds = time.perf_counter() - start
-    peak = _peak_bytes()
-    return {
-        "n_samples": len(y),
-        "seconds": round(seconds, 3),
-        "steps": model.n_iter_,
-        "peak_gib": round(peak / GIB, 3),
-        "fit_gib": round((peak - before) / GIB, 3),
-        "bytes_per_n2": round((peak - before) / len(y) ** 2, 1),
-    }
-
-
-def _peak_bytes() -> int:
-    """Peak resident set of this process.
-
-    Linux counts the parent's memory in a child's ``ru_maxrss`` (the child borrows it until it becomes
-    another program); VmHWM is the child's own.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
-def _exponent(rows: list[dict[str, Any]], name: str) -> float | None:
+def exponent(rows: Sequence[dict[str, Any]], name: str) -> float | None:
     """p of N^p, by least squares over the three largest N."""
     largest = [row for row in rows if row[name] > 0][-3:]
     if len(largest) < 2:
@@ -110,30 +74,49 @@ def _exponent(rows: list[dict[str, Any]], name: str) -> float | None:
     return round(float(np.polyfit(n, values, 1)[0]), 2)
 
 
-def _limit(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    reached = next((row["peak_gib"] for row in rows if row["n_samples"] == LIMIT_AT), None)
-    kept = None if reached is None else reached <= LIMIT_GIB
-    return {"n_samples": LIMIT_AT, "limit_gib": LIMIT_GIB, "reached_gib": reached, "kept": kept}
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """A row for each model, a column for each N, and what `predict` takes at the last."""
+    sizes = sorted({row["n_samples"] for row in rows})
+    by = {(row["model"], row["n_samples"]): row for row in rows}
+    header = ["seconds", *(f"N = {n}" for n in sizes), f"predict {NEW} at N = {sizes[-1]}"]
+    cells = [
+        [
+            f"`{name}`",
+            *(f"{by[name, n]['cpu_seconds']:.2g}" for n in sizes),
+            f"{by[name, sizes[-1]]['predict_seconds']:.2g}",
+        ]
+        for name in dict.fromkeys(row["model"] for row in rows)
+    ]
+    return markdown_table(header, cells)
 
 
-def _show(record: dict[str, Any]) -> None:
-    print(f"NSSE().fit, {record['data']}")
-    header = ["N", "seconds", "steps", "peak GiB", "of the fit", "bytes/N²"]
-    print(text_table(header, [list(row.values()) for row in record["rows"]]))
-    exponents = record["exponents"]
-    print(f"growth over the largest N: time N^{exponents['seconds']}, memory N^{exponents['fit_gib']}")
-    limit = record["limit"]
-    reached = "not run" if limit["kept"] is None else f"{limit['reached_gib']} GiB"
-    print(f"peak at N = {LIMIT_AT}: {reached}, limit {LIMIT_GIB:g} GiB")
-
-
-def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="numbers of samples")
-    parser.add_argument("--largest", type=int, default=max(SIZES), help="leave larger ones out")
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=SHOWN)
     parser.add_argument("--out", type=Path, default=RESULTS / "growth.json")
-    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
-    return parser.parse_args(argv)
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    if options.measure is not None:
+        print(json.dumps(measure(options.measure[0], Path(options.measure[1]))))
+        return {}
+    facts, rows, exponents = machine_facts(), [], {}
+    with tempfile.TemporaryDirectory() as folder:
+        sources = {store(Path(folder), n) for n in options.sizes}
+        files = [Path(folder) / f"{n}.npz" for n in options.sizes]
+        for name in options.models:
+            own = [in_fresh_process(__file__, "--measure", name, path) for path in files]
+            exponents[name] = {key: exponent(own, key) for key in ("cpu_seconds", "fit_gib")}
+            rows += own
+    print(*sources)
+    print(table(rows))
+    for row in rows:
+        told = f"{row['peak_gib']} GiB, {row['fit_gib']} of the fit, {row['bytes_per_n2']} N² bytes"
+        print(f"{row['model']}, N = {row['n_samples']}: {told}")
+    print(f"N to the power of: {exponents}")
+    record = {"data": sorted(sources), "rows": rows, "exponents": exponents, "machine": facts}
+    write_json(options.out, record)
+    return record
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ PREPARED = ("nsse datasets digits --out digits", "nsse fit digits/train --size 8
 
 
 def command_named(words: list[str]) -> Any:
-    """The command that these words call: ``["reproduce", "tables"]``."""
+    """The command that these words call: ``["fit"]``."""
     found = typer.main.get_command(app)
     for word in words:
         found = found.commands[word]

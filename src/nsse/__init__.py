@@ -17,7 +17,8 @@ if TYPE_CHECKING:
         DegenerateEmbeddingWarning,
         ScaleAtBoundWarning,
     )
-    from nsse.io import load, save, to_onnx
+    from nsse.io.files import load, save
+    from nsse.io.graph import to_onnx
     from nsse.methods import LDE, LFDA, NYS, SPE, SUPLAP, IsoKRR, MReg, SemiRBF
     from nsse.metric import WithinMetric
     from nsse.published import NSSE

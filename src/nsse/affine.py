@@ -107,12 +107,14 @@ class Affine:
         return Affine(first.shift, np.ones(first.n_features), offset, norm, matrix)
 
     def inverse(self, Y: Any) -> Any:
-        """Rows that are mapped to ``Y``, where the map is one to one; sparse ones stay sparse."""
+        """Rows that are mapped to ``Y``, or as near to it as the map allows; sparse ones stay sparse."""
         if is_sparse(Y):
             return sparse.csr_array(Y @ sparse.diags_array(1.0 / self.scale))
         U = Y - self.offset
         if self.matrix is not None:
-            U = np.linalg.solve(self.matrix.T, U.T).T
+            is_square = self.matrix.shape[0] == self.matrix.shape[1]
+            solve = np.linalg.solve if is_square else lambda A, B: np.linalg.lstsq(A, B, rcond=None)[0]
+            U = solve(self.matrix.T, U.T).T
         elif self.down is not None and self.up is not None:
             # (I − down up)⁻¹ = I + down (I − up down)⁻¹ up
             inner = np.eye(len(self.up)) - self.up @ self.down

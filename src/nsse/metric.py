@@ -55,6 +55,8 @@ WIDE = 1.4
 RIDGE = 1e-11
 # Rows whose median is the middle of all.
 MIDDLE_ROWS = 15
+# Values that are worked on at a time where rows leave a metric.
+MOST_VALUES = 2_000_000
 # Bytes of the largest matrix of a metric.
 LARGEST = 2 * 1024**3
 NO_SCATTER = (
@@ -85,21 +87,33 @@ class Scatter:
         S_w − Σ_e c_e (x_i − x_e)(x_i − x_e)', so that with V of rows √c_e A(x_i − x_e) and
         q = V A(x_i − x_j) the distance of i and j is ‖A(x_i − x_j)‖² + q'(ρI − VV')⁻¹ q. ρ is kept.
         """
-        out = D2[rows]
-        for place, i in enumerate(rows):
-            own = slice(self.edges.indptr[i], self.edges.indptr[i + 1])
-            ends, c = self.edges.indices[own], np.sqrt(self.edges.data[own])
-            # (u_e − u_i)'(u_i − u_j) = (‖u_e − u_j‖² − ‖u_i − u_j‖² − ‖u_e − u_i‖²)/2
-            q = D2[ends]
-            q -= D2[i]
-            q -= D2[i, ends][:, np.newaxis]
-            q *= c[:, np.newaxis] / 2.0
-            inner = q[:, ends] * c
-            inner[np.diag_indices(len(c))] += self.floor
-            # q'(LL')⁻¹ q = ‖L⁻¹q‖²
-            y = np.linalg.inv(np.linalg.cholesky(inner)) @ q
-            out[place] += np.einsum("ej,ej->j", y, y)
+        counts = np.diff(self.edges.indptr)[rows]
+        width = int(counts.max(initial=0))
+        # Rows with fewer edges are filled up with edges to themselves, which weigh nothing.
+        filled = np.arange(width) < counts[:, np.newaxis]
+        ends, c = np.repeat(rows[:, np.newaxis], width, axis=1), np.zeros((len(rows), width))
+        own = np.concatenate([np.arange(a, b) for a, b in zip(*self._ranges(rows), strict=True)])
+        ends[filled], c[filled] = self.edges.indices[own], np.sqrt(self.edges.data[own])
+        out, size = D2[rows], max(1, MOST_VALUES // max(1, width * len(D2)))
+        for start in range(0, len(rows), size):
+            part = slice(start, start + size)
+            out[part] += self._without(D2, rows[part], ends[part], c[part])
         return out
+
+    def _ranges(self, rows: Ints) -> tuple[Ints, Ints]:
+        return self.edges.indptr[rows], self.edges.indptr[rows + 1]
+
+    def _without(self, D2: Floats, rows: Ints, ends: Ints, c: Floats) -> Floats:
+        """q'(ρI − VV')⁻¹ q of some rows and all others."""
+        # (u_e − u_i)'(u_i − u_j) = (‖u_e − u_j‖² − ‖u_i − u_j‖² − ‖u_e − u_i‖²)/2
+        q = D2[ends]
+        q -= D2[rows][:, np.newaxis]
+        q -= D2[rows[:, np.newaxis], ends][:, :, np.newaxis]
+        q *= c[:, :, np.newaxis] / 2.0
+        inner = np.take_along_axis(q, ends[:, np.newaxis], axis=2) * c[:, np.newaxis]
+        inner += self.floor * np.eye(ends.shape[1])
+        y = np.linalg.inv(np.linalg.cholesky(inner)) @ q  # q'(LL')⁻¹ q = ‖L⁻¹ q‖²
+        return np.einsum("rej,rej->rj", y, y)
 
 
 class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -8,17 +8,94 @@ in one line.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_error
 from nsse.affine import Affine, is_sparse
 from nsse.maps import LinearMap
 
 Floats = NDArray[np.float64]
+
+FLOATS = [np.float64, np.float32]
+
+
+class AffineStep(TransformerMixin, BaseEstimator):
+    """An affine map in front of a model, learned before.
+
+    Parameters
+    ----------
+    affine : Affine
+        The map.
+
+    Attributes
+    ----------
+    affine_ : Affine
+        The same: ``fit`` learns nothing.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    nsse.load : A pipeline in a file begins with it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.affine import Affine
+    >>> from nsse.pipelines import AffineStep
+    >>> AffineStep(Affine.diagonal(np.zeros(2), np.ones(2) * 3)).fit_transform([[1.0, 2.0]])
+    array([[3., 6.]])
+    """
+
+    def __init__(self, affine: Affine) -> None:
+        self.affine = affine
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Check samples; nothing is learned.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : ignored
+            Labels.
+
+        Returns
+        -------
+        self
+            The transformer.
+        """
+        validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        self.affine_ = self.affine
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Map samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples, n_outputs)
+            In the floating-point type of ``X``.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
+        return self.affine_(X).astype(X.dtype, copy=False)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def opened(model: Any) -> tuple[list[Any], Any]:
@@ -55,6 +132,18 @@ def split_pipeline(model: Any) -> tuple[Affine | None, Any]:
     return whole, last
 
 
+def in_one_step(model: Any) -> Any:
+    """A fitted pipeline with all steps before its last one in an `AffineStep`; of a search its best."""
+    affine, last = split_pipeline(model)
+    if affine is None:
+        return last
+    step = AffineStep(affine)
+    step.affine_, step.n_features_in_ = affine, affine.n_features
+    if hasattr(model, "feature_names_in_"):
+        step.feature_names_in_ = model.feature_names_in_
+    return Pipeline([("affine", step), (type(last).__name__.lower(), last)])
+
+
 def affine_of_step(step: Any, *, with_gaps: bool = False) -> Affine:
     """The affine form of a fitted step; one that has none is refused by its name.
 
@@ -83,7 +172,8 @@ def affine_of_step(step: Any, *, with_gaps: bool = False) -> Affine:
     if found is None:
         cure = (
             "Scalers without clipping, PCA and other projections, and selections of features are. "
-            "With other steps apply the last one alone: model[-1], to model[:-1].transform(X)."
+            "With other steps apply the last one alone, model[-1], to model[:-1].transform(X), and keep "
+            "the pipeline with skops or pickle."
         )
         raise rule_error("model", "have only affine steps before its last one", step, cure)
     return found
@@ -180,4 +270,5 @@ _KNOWN: dict[str, Callable[[Any], Affine | None]] = {
     "LinearDiscriminantAnalysis": _discriminant,
     "FunctionTransformer": _function,
     "WithinMetric": _within_metric,
+    "AffineStep": _within_metric,
 }

@@ -35,7 +35,7 @@ Ints = NDArray[np.intp]
 # Samples that are left out: all up to so many, then some of them.
 LEFT_OUT_ALL, LEFT_OUT_SOME = 2000, 1000
 # Samples that are left out of the metric as well, at most: each takes a row of distances anew.
-LEFT_OUT_OF_METRIC = 400
+LEFT_OUT_OF_METRIC = 200
 # How many times smaller than λ the rounding of the sums must be in the space of the features.
 DIGITS = 100.0
 

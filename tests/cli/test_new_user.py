@@ -103,7 +103,6 @@ def test_a_broken_photograph_stops_or_is_left_out_by_name(photos, tmp_path):
         assert "IMG_2.jpg" in run(command, model, home / "test", *out, code=2).stderr
         said = run(command, model, home / "test", *out, "--skip-broken").stdout
         assert "a broken image: lime left/IMG_2.jpg." in said
-    assert "32 images" not in run("bench", home / "train", "--skip-broken", "--splits", 1).stdout
 
 
 @pytest.mark.slow
@@ -161,10 +160,6 @@ def test_the_command_asks_what_it_cannot_know(plants, tmp_path):
         (line,) = run(*fit, *options, code=2).stderr.splitlines()
         assert words in line
     assert not list(tmp_path.iterdir())
-    (line,) = run(
-        "bench", plants / "train.csv", "--label", "Art", "--id", "Pflanze_ID", code=2
-    ).stderr.splitlines()
-    assert "`nsse fit --impute median`" in line
 
 
 @pytest.mark.slow
@@ -223,19 +218,3 @@ def test_an_id_does_not_hide_what_is_predicted(tmp_path):
         ("r3", "y"),
         ("r4", "y"),
     ]
-
-
-@pytest.mark.slow
-def test_bench_scales_columns_on_request_and_says_when_to(tmp_path):
-    from sklearn.datasets import load_wine
-
-    X, y = load_wine(return_X_y=True)
-    np.savez(tmp_path / "wine.npz", X=X, y=y)
-    plain = run("bench", tmp_path / "wine.npz")
-    assert "The spreads of the columns differ" in plain.stdout
-    assert "try --standardize" in plain.stdout
-    errors = {}
-    for options in ((), ("--standardize",)):
-        rows = told("bench", tmp_path / "wine.npz", *options)["rows"]
-        errors[options] = np.mean([row["error"] for row in rows if row["method"] == "NSSE"])
-    assert errors[("--standardize",)] < 0.05 < errors[()]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +12,10 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
 
 import nsse
+from nsse.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 # What differs from run to run and from machine to machine: seconds, sizes of files, versions.
@@ -41,30 +40,19 @@ def without_variation(text):
     return [line.rstrip() for line in text.rstrip().splitlines()]
 
 
-def type_in(command, folder):
+def type_in(command):
     program, *arguments = shlex.split(command)
     assert program == "nsse"
     # As wide as the pages show it, without colours.
-    environment = {
-        **os.environ,
-        "COLUMNS": "80",
-        "NO_COLOR": "1",
-        "PYTHONPATH": str(Path(nsse.__file__).parents[1]),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "nsse", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    runner = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"})
+    done = runner.invoke(app, arguments, catch_exceptions=False)
+    assert (done.exit_code, done.stderr) == (0, ""), done.stderr
     return done.stdout
 
 
 @pytest.mark.slow
-def test_the_path_of_the_readme(tmp_path):
+def test_the_path_of_the_readme(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     steps = transcript("README.md")
     assert [command.split()[1] for command, _ in steps] == [
         "datasets",
@@ -75,7 +63,7 @@ def test_the_path_of_the_readme(tmp_path):
         "export",
     ]
     for command, shown in steps:
-        assert without_variation(type_in(command, tmp_path)) == without_variation(shown), command
+        assert without_variation(type_in(command)) == without_variation(shown), command
     written = {"photos", "photos.nsse", "labels.csv", "photos.html", "photos.onnx"}
     assert {path.name for path in tmp_path.iterdir()} >= written
 
@@ -111,7 +99,7 @@ def test_the_commands_of_the_page_on_deployment(tmp_path, monkeypatch):
     steps = transcript("docs/deploy.md")
     assert [command.split()[1] for command, _ in steps] == ["info", "evaluate"]
     for command, shown in steps:
-        assert without_variation(type_in(command, tmp_path)) == without_variation(shown), command
+        assert without_variation(type_in(command)) == without_variation(shown), command
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from nsse.datasets import Dataset, load_dataset
+from nsse.datasets import Dataset, area_average, load_dataset
 from nsse.datasets import _layouts as layouts_module
 from nsse.datasets import _mnist as mnist_module
-from nsse.datasets._images import area_average, read_levels
+from nsse.datasets._images import read_levels
 
 Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
 
@@ -416,49 +416,6 @@ def test_every_call_returns_fresh_arrays() -> None:
 # Errors, by their wording.
 
 
-def test_unknown_name() -> None:
-    names = "'digits', 'objects', 'coil20', 'orl', 'yale', 'fei', 'csie', 'mit_cbcl', 'mnist'"
-    cure = "Choose one of these names, or pass a folder"
-    with pytest.raises(ValueError, match=f"^`name` must be one of {names}. Got 'coil'. {cure}"):
-        load_dataset("coil")
-    with pytest.raises(ValueError, match=r"Got \['orl'\]"):
-        load_dataset(["orl"])  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("size", [25, (25,), (25, 0), (25, -1), (2.5, 2), (True, 2), "ab"])
-def test_size_must_be_a_pair(size: object) -> None:
-    got = re.escape(repr(size))
-    rule = r"^`size` must be None or a pair of positive whole numbers \(height, width\)\. "
-    with pytest.raises(ValueError, match=rf"{rule}Got {got}\. Pass for example"):
-        load_dataset("digits", size=size)  # type: ignore[arg-type]
-
-
-FOLDERS = {
-    "coil20": ("coil-20-proc", "https://cave.cs.columbia.edu"),
-    "orl": ("orl_faces", "https://cam-orl.co.uk"),
-    "yale": ("CroppedYale", "http://vision.ucsd.edu"),
-    "fei": ("FEI", "https://fei.edu.br"),
-    "csie": ("CSIE", "http://robotics.csie.ncku.edu.tw"),
-    "mit_cbcl": ("MIT-CBCL-facerec-database", "http://cbcl.mit.edu"),
-    "mnist": ("mnist", "http://yann.lecun.com"),
-}
-
-
-@pytest.mark.parametrize("name", FOLDERS)
-def test_missing_folder(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, page = FOLDERS[name]
-    rule = f"^`data_home` must be the folder that holds '{folder}' with .*"
-    cure = f" Download .* from {page}.*, unpack it as '{folder}', .*`data_home` or set NSSE_DATA"
-    home = re.escape(repr(str(tmp_path)))
-    looked_for = re.escape(repr(str(tmp_path / folder)))
-    got = f"Got {home}, and {looked_for} is not a folder"
-    with pytest.raises(FileNotFoundError, match=f"{rule}{got}.*{cure}"):
-        load_dataset(name, data_home=tmp_path)
-    monkeypatch.setenv("NSSE_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=f"{rule}Got {home} from NSSE_DATA, .*{cure}"):
-        load_dataset(name)
-
-
 @pytest.mark.parametrize("value", [None, ""])
 def test_no_folder_given(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NSSE_DATA", raising=False)
@@ -466,71 +423,6 @@ def test_no_folder_given(value: str | None, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv("NSSE_DATA", value)
     with pytest.raises(FileNotFoundError, match=r"Got None, and NSSE_DATA is not set\. Download"):
         load_dataset("coil20")
-
-
-def test_missing_coil20_image(coil20: Path) -> None:
-    (coil20 / "coil-20-proc" / "obj3__17.png").unlink()
-    wording = (
-        r"^`data_home` must hold the whole of COIL-20 .*Got '.*coil-20-proc' without "
-        r"obj3__17\.png \(1 of 1440 files missing\)\. Download it again from https"
-    )
-    with pytest.raises(FileNotFoundError, match=wording):
-        load_dataset("coil20", data_home=coil20)
-
-
-def test_missing_orl_images(orl: Path) -> None:
-    for number in (4, 7):
-        (orl / "orl_faces" / "s12" / f"{number}.pgm").unlink()
-    with pytest.raises(FileNotFoundError, match=r"without s12/4\.pgm \(2 of 400 files missing\)"):
-        load_dataset("orl", data_home=orl)
-
-
-def test_yale_subject_with_too_few_images(yale: Path) -> None:
-    for azimuth in (3, 4, 5):
-        yale_file(yale, 15, azimuth).unlink()
-    wording = r"without enough images of yaleB15 \(only 58 of the 59 images needed\)\. Download"
-    with pytest.raises(FileNotFoundError, match=wording):
-        load_dataset("yale", data_home=yale)
-
-
-def test_missing_fei_image(fei: Path) -> None:
-    fei_file(fei, 7, 14).unlink()
-    with pytest.raises(
-        FileNotFoundError, match=r"without originalimages_part1/7-14\.jpg \(1 of 700 files"
-    ):
-        load_dataset("fei", data_home=fei)
-
-
-def test_missing_and_doubled_csie_views(csie: Path) -> None:
-    csie_file(csie, 3, -45).unlink()
-    wording = r"without Subject03/A_03_-45\.jpg \(1 of 37 angles missing\)\. Download"
-    with pytest.raises(FileNotFoundError, match=wording):
-        load_dataset("csie", data_home=csie)
-    write_shade(csie_file(csie, 3, -45), 0, 0)
-    write_shade(csie_file(csie, 2, 5).with_name("A_02_+05.jpg"), 0, 0)
-    wording = r"without one image per angle \(A_02_\+05\.jpg and A_02_5\.jpg in Subject02\)"
-    with pytest.raises(FileNotFoundError, match=wording):
-        load_dataset("csie", data_home=csie)
-
-
-def test_mit_cbcl_with_too_few_images_or_subjects(mit_cbcl: Path) -> None:
-    for number in (10, 11):
-        mit_cbcl_file(mit_cbcl, "test", 4, number).unlink()
-    wording = r"without enough images of 0004 in test \(only 1 of the 2 images needed\)"
-    with pytest.raises(FileNotFoundError, match=wording):
-        load_dataset("mit_cbcl", data_home=mit_cbcl)
-    for number in range(4):
-        mit_cbcl_file(mit_cbcl, "training-synthetic", 4, number).unlink()
-    with pytest.raises(
-        FileNotFoundError, match=r"its subjects \(9 instead of 10 in training-synthetic\)"
-    ):
-        load_dataset("mit_cbcl", data_home=mit_cbcl)
-
-
-def test_damaged_image_of_a_tree_is_named(orl: Path) -> None:
-    (orl / "orl_faces" / "s2" / "5.pgm").write_bytes(b"not an image")
-    with pytest.raises(OSError, match=r"readable files\. Got '.*5\.pgm' \(cannot identify image"):
-        load_dataset("orl", data_home=orl)
 
 
 def test_images_of_different_sizes_need_a_size(orl: Path) -> None:
@@ -552,39 +444,10 @@ def test_black_image_has_no_unit_norm(orl: Path) -> None:
     assert load_dataset("orl", data_home=orl).X[-1].max() == 0
 
 
-def test_black_mnist_image_is_named(mnist: Path) -> None:
-    images = np.ones((4, 28, 28))
-    images[2] = 0
-    write_idx(mnist / "mnist" / "t10k-images-idx3-ubyte.gz", images)
-    with pytest.raises(ValueError, match=r"Got 't10k-images-idx3-ubyte\.gz, image 2'"):
-        load_dataset("mnist", data_home=mnist, unit_norm=True)
-
-
 def test_missing_pillow_names_the_extra(orl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ImportError, match=r"needs Pillow.*pip install 'nsse\[images\]'"):
         load_dataset("orl", data_home=orl)
-
-
-def test_missing_mnist_file(mnist: Path) -> None:
-    (mnist / "mnist" / "t10k-labels-idx1-ubyte.gz").unlink()
-    with pytest.raises(FileNotFoundError, match=r"without t10k-labels-idx1-ubyte\.gz"):
-        load_dataset("mnist", data_home=mnist)
-
-
-def test_mnist_magic_number(mnist: Path) -> None:
-    path = mnist / "mnist" / "train-images-idx3-ubyte.gz"
-    write_idx(path, np.zeros((6, 28, 28)), magic=2049)
-    wording = r"Got '.*train-images-idx3-ubyte\.gz' \(magic number 2049 instead of 2051\)\."
-    with pytest.raises(OSError, match=wording):
-        load_dataset("mnist", data_home=mnist)
-
-
-def test_mnist_counts_are_the_official_ones(mnist: Path) -> None:
-    write_idx(mnist / "mnist" / "train-labels-idx1-ubyte.gz", np.arange(4))
-    wording = r"train-labels-idx1-ubyte\.gz' \(its header says \(4,\) instead of \(6,\)\)"
-    with pytest.raises(OSError, match=wording):
-        load_dataset("mnist", data_home=mnist)
 
 
 def test_damaged_mnist_file_is_named(mnist: Path) -> None:
@@ -671,3 +534,64 @@ def test_real_coil20_gives_the_printed_nearest_neighbour_error() -> None:
     data = load_dataset("coil20", unit_norm=True)
     errors = [nearest_neighbour_error(data, 7, seed) for seed in range(5)]
     assert 12 < np.mean(errors) < 16
+
+
+FOLDERS = {
+    "coil20": ("coil-20-proc", "https://cave.cs.columbia.edu"),
+    "orl": ("orl_faces", "https://cam-orl.co.uk"),
+    "yale": ("CroppedYale", "http://vision.ucsd.edu"),
+    "fei": ("FEI", "https://fei.edu.br"),
+    "csie": ("CSIE", "http://robotics.csie.ncku.edu.tw"),
+    "mit_cbcl": ("MIT-CBCL-facerec-database", "http://cbcl.mit.edu"),
+    "mnist": ("mnist", "http://yann.lecun.com"),
+}
+
+
+def csie_twice(home):
+    write_shade(csie_file(home, 2, 5).with_name("A_02_+05.jpg"), 0, 0)
+
+
+def mnist_of(name, array, **options):
+    return lambda home: write_idx(home / "mnist" / name, array, **options)
+
+
+# Data set, what is done to its files, the error and the file or the number that it names.
+DAMAGE = [
+    ("coil20", lambda h: (h / "coil-20-proc" / "obj3__17.png").unlink(), "obj3__17.png (1 of 1440"),
+    ("orl", lambda h: (h / "orl_faces" / "s12" / "4.pgm").unlink(), "s12/4.pgm (1 of 400"),
+    ("orl", lambda h: (h / "orl_faces" / "s2" / "5.pgm").write_bytes(b"no image"), "5.pgm"),
+    ("yale", lambda h: [yale_file(h, 15, k).unlink() for k in (3, 4, 5)], "yaleB15 (only 58 of the 59"),
+    ("fei", lambda h: fei_file(h, 7, 14).unlink(), "originalimages_part1/7-14.jpg (1 of 700"),
+    ("csie", lambda h: csie_file(h, 3, -45).unlink(), "Subject03/A_03_-45.jpg (1 of 37"),
+    ("csie", csie_twice, "A_02_+05.jpg and A_02_5.jpg in Subject02"),
+    (
+        "mit_cbcl",
+        lambda h: [mit_cbcl_file(h, "test", 4, number).unlink() for number in (10, 11)],
+        "0004 in test (only 1 of the 2",
+    ),
+    (
+        "mnist",
+        lambda h: (h / "mnist" / "t10k-labels-idx1-ubyte.gz").unlink(),
+        "t10k-labels-idx1-ubyte.gz",
+    ),
+    ("mnist", mnist_of("train-images-idx3-ubyte.gz", np.zeros((6, 28, 28)), magic=2049), "2049"),
+    ("mnist", mnist_of("train-labels-idx1-ubyte.gz", np.arange(4)), "(4,) instead of (6,)"),
+]
+
+
+@pytest.mark.parametrize(("name", "damage", "named"), DAMAGE, ids=[f"{d[0]}-{d[2]}" for d in DAMAGE])
+def test_what_is_missing_or_damaged_is_named(name, damage, named, request):
+    home = request.getfixturevalue(name)
+    damage(home)
+    with pytest.raises(OSError, match=rf"^`data_home` must .*{re.escape(named)}"):
+        load_dataset(name, data_home=home)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_missing_folder(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, page = FOLDERS[name]
+    with pytest.raises(FileNotFoundError, match=rf"^`data_home` must .*{folder}.*{page}"):
+        load_dataset(name, data_home=tmp_path)
+    monkeypatch.setenv("NSSE_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="from NSSE_DATA"):
+        load_dataset(name)

@@ -38,19 +38,6 @@ def test_fit_is_its_parts(make_blobs, case):
     np.testing.assert_allclose(model.transform(X + 0.3), ridge.predict(X + 0.3), atol=1e-8)
 
 
-def test_pieces_are_joined_by_their_shortest_edges():
-    """Three pairs on a line, classes far apart: 0 1 _ 10 11 _ _ 30 31, in mixed order."""
-    X = np.array([[30.0], [0.0], [11.0], [1.0], [31.0], [10.0]])
-    codes = np.array([2, 0, 1, 0, 2, 1])
-    model = IsoKRR(2, n_neighbors=1, beta=1e3, length_unit=1.0).fit(X, codes)
-    assert model.n_connected_components_ == 3
-    D = oracle.class_dissimilarities(X, codes, 1e3, 0.0)
-    links = {frozenset((3, 5)), frozenset((2, 0)), frozenset((3, 0))}
-    G = oracle.floyd_warshall(D, oracle.neighbor_edges(D, 1) | links)
-    values = np.linalg.eigvalsh(oracle.scaled_inner_products(G))
-    np.testing.assert_allclose(model.eigenvalues_, values[::-1][:2])
-
-
 def test_duplicates_are_joined_by_edges_of_length_zero(make_blobs):
     X, codes = make_blobs((6, 5))
     twice = IsoKRR(1, n_neighbors=3).fit(np.vstack([X, X]), np.append(codes, codes))

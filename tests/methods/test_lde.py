@@ -1,18 +1,16 @@
-"""LDE: its graphs and scatters are the paper's, its subspace is optimal, nothing gives a NaN."""
+"""LDE: its graphs and scatters are the paper's, and so are its directions."""
 
 import numpy as np
 import oracles_methods as oracle
 import pytest
 from scipy import linalg
-from sklearn.datasets import make_classification
-from sklearn.decomposition import PCA
 
 from nsse.methods import LDE
 
 
 @pytest.mark.parametrize(("k", "k_between"), [(1, 1), (3, 5), (5, 100), (None, None)])
 @pytest.mark.parametrize("t", [None, 4.0])
-def test_eigenvalues_are_those_of_the_papers_scatters(make_blobs, k, k_between, t):
+def test_directions_are_those_of_the_papers_scatters(make_blobs, k, k_between, t):
     """Classes of one and two samples among them, in any order of the samples."""
     X, codes = make_blobs((14, 1, 2, 15))
     order = np.random.default_rng(0).permutation(len(X))
@@ -26,18 +24,6 @@ def test_eigenvalues_are_those_of_the_papers_scatters(make_blobs, k, k_between, 
     np.testing.assert_allclose(np.abs(model.components_), np.abs(V[:, ::-1].T), atol=1e-8)
 
 
-def test_subspace_is_optimal(blobs):
-    between, within, _ = oracle.lde_scatters(*blobs)
-    model = LDE(2).fit(*blobs)
-    V = model.components_.T
-    np.testing.assert_allclose(V.T @ within @ V, np.eye(2), atol=1e-9)
-    best = oracle.rayleigh_quotient(between, within, V)
-    assert best == pytest.approx(model.eigenvalues_.sum(), rel=1e-9)
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        assert best >= oracle.rayleigh_quotient(between, within, rng.standard_normal((5, 2)))
-
-
 def test_beta_is_in_squared_units_of_length(blobs):
     model = LDE(None, beta=0.3).fit(*blobs)
     assert model.beta_ == pytest.approx(0.3 * model.length_unit_**2)
@@ -45,23 +31,6 @@ def test_beta_is_in_squared_units_of_length(blobs):
     np.testing.assert_allclose(model.eigenvalues_, linalg.eigh(between, within)[0][::-1], rtol=1e-8)
     absolute = LDE(None, beta=model.beta_, length_unit=1.0).fit(*blobs)
     np.testing.assert_allclose(absolute.components_, model.components_, atol=1e-9)
-
-
-def test_samples_near_the_border_decide():
-    """Far away the classes differ along x, next to each other along z: LDE looks at the neighbours."""
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-5, 5, 200)
-    y = (np.arange(200) % 2).astype(int)
-    X = np.c_[x, rng.standard_normal(200), 0.6 * y + 0.05 * rng.standard_normal(200)]
-    first = LDE(1).fit(X, y).components_[0]
-    assert abs(first[2]) > 10 * max(abs(first[0]), abs(first[1]))
-
-
-def test_plain_classification_has_no_nan():
-    for seed in range(5):
-        model = LDE().fit(*make_classification(random_state=seed))
-        assert np.all(np.isfinite(model.components_))
-        assert np.all(model.eigenvalues_ >= 0)
 
 
 @pytest.mark.parametrize(
@@ -75,27 +44,6 @@ def test_coordinates_by_default(make_blobs, sizes, n_features, expected):
     assert model.embedding_.shape[1] == expected
     assert whole.embedding_.shape[1] == n_features
     np.testing.assert_allclose(model.embedding_, whole.embedding_[:, :expected], atol=1e-9)
-
-
-def test_few_samples_get_a_ridge_on_all_axes(make_blobs):
-    """The same as on the coordinates of scikit-learn's PCA, by the definition."""
-    X, codes = make_blobs((8, 7, 6), n_features=60)
-    model = LDE().fit(X, codes)
-    Z = PCA(20).fit_transform(X)
-    between, within, _ = oracle.lde_scatters(Z, codes)
-    assert model.reg_ == pytest.approx(0.3 * np.trace(within) / 20)
-    values, V = linalg.eigh(between, within + model.reg_ * np.eye(20))
-    np.testing.assert_allclose(model.eigenvalues_, values[::-1][:3], rtol=1e-8)
-    np.testing.assert_allclose(np.abs(model.embedding_), np.abs(Z @ V[:, ::-1][:, :3]), atol=1e-8)
-
-
-def test_class_in_pieces_lowers_the_rank(make_blobs):
-    """Two classes in two pieces each: the scatter of W has rank 16 − 4 at most, and "auto" knows."""
-    X, codes = make_blobs((8, 8), n_features=60)
-    X = X + 100.0 * (np.arange(16)[:, np.newaxis] // 4)
-    whole, pieces = (LDE(n_neighbors=k, pca="auto", reg=None).fit(X, codes) for k in (7, 2))
-    assert pieces.n_pca_components_ <= 12
-    assert pieces.n_pca_components_ <= whole.n_pca_components_
 
 
 def test_neighbours_that_are_duplicates_only_are_no_scatter():

@@ -8,7 +8,6 @@ from scipy.linalg import subspace_angles
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.pipeline import make_pipeline
 
 from nsse.methods import LFDA
 
@@ -24,23 +23,19 @@ def up_to_sign(Y, Z, atol=1e-7):
     np.testing.assert_allclose(Y * signs, Z, atol=atol * np.abs(Z).max())
 
 
-def eigenvalues(B, A):
-    return linalg.eigh(B, A, eigvals_only=True)[::-1]
-
-
 # The paper's definition
 
 
 @pytest.mark.parametrize("k", [1, 3, 7, 100])
-def test_eigenvalues_are_those_of_the_papers_scatters(make_blobs, k):
+def test_directions_are_those_of_the_papers_scatters(make_blobs, k):
     """Classes of one and two samples among them, in any order of the samples."""
     X, codes = make_blobs((12, 1, 2, 15))
     order = np.random.default_rng(0).permutation(len(X))
     X, codes = X[order], codes[order]
-    model = LFDA(n_neighbors=k, reg=0).fit(X, codes)
-    np.testing.assert_allclose(
-        model.eigenvalues_, eigenvalues(*literal_scatters(X, codes, k)), rtol=1e-8
-    )
+    model = LFDA(n_neighbors=k, metric="plain", reg=0).fit(X, codes)
+    values, V = linalg.eigh(*literal_scatters(X, codes, k))
+    np.testing.assert_allclose(model.eigenvalues_, values[::-1], rtol=1e-8)
+    up_to_sign(model.components_.T, V[:, ::-1])
 
 
 def test_duplicates_look_for_another_place():
@@ -48,20 +43,8 @@ def test_duplicates_look_for_another_place():
     X = np.repeat(rng.standard_normal((12, 2)), 3, axis=0)
     X, codes = np.r_[X, [[5.0, 5.0], [5.0, 5.0]]], np.r_[np.repeat([0, 1], 18), 2, 2]
     model = LFDA(n_neighbors=2, reg=0).fit(X, codes)
-    np.testing.assert_allclose(
-        model.eigenvalues_, eigenvalues(*literal_scatters(X, codes, 2)), rtol=1e-8
-    )
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_subspace_is_optimal(blobs, metric):
-    S_lb, S_lw = literal_scatters(*blobs)
-    model = LFDA(2, metric=metric).fit(*blobs)
-    best = oracle.rayleigh_quotient(S_lb, S_lw, model.components_.T)
-    assert best == pytest.approx(model.eigenvalues_.sum(), rel=1e-9)
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        assert best >= oracle.rayleigh_quotient(S_lb, S_lw, rng.standard_normal((5, 2)))
+    values = linalg.eigh(*literal_scatters(X, codes, 2), eigvals_only=True)
+    np.testing.assert_allclose(model.eigenvalues_, values[::-1], rtol=1e-8)
 
 
 def test_metrics_are_as_described(blobs):
@@ -75,13 +58,6 @@ def test_metrics_are_as_described(blobs):
     np.testing.assert_allclose(Q @ Q.T, np.eye(5), atol=1e-12)
     for d in range(1, 5):
         assert subspace_angles(Q[:d].T, plain[:d].T).max() < 1e-7
-
-
-def test_transform_is_the_linear_map(blobs):
-    model = LFDA(3).fit(*blobs)
-    np.testing.assert_allclose(model.mean_, blobs.X.mean(axis=0), atol=1e-12)
-    expected = (blobs.X - model.mean_) @ model.components_.T
-    np.testing.assert_allclose(model.transform(blobs.X), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -135,23 +111,6 @@ def test_more_features_than_samples(make_blobs, pca, n_axes, has_ridge):
     assert (model.reg_ > 0) == has_ridge
 
 
-def test_axes_hold_the_share_of_the_variance(make_blobs):
-    X, codes = make_blobs((8, 7, 6), n_features=60)
-    s = linalg.svdvals(X - X.mean(axis=0))
-    shares = np.cumsum(s**2) / np.sum(s**2)
-    for share in (0.6, 0.9):
-        n = LFDA(pca=share).fit(X, codes).n_pca_components_
-        assert shares[n - 1] >= share > shares[n - 2]
-
-
-@pytest.mark.parametrize(("n_features", "leaves_out"), [(18, False), (19, True)])
-def test_axes_are_left_out_only_where_samples_are_too_few(make_blobs, n_features, leaves_out):
-    """21 samples of 3 classes: S_lw can have rank 18."""
-    X, codes = make_blobs((8, 7, 6), n_features=n_features)
-    assert (LFDA(pca="auto").fit(X, codes).n_pca_components_ < n_features) == leaves_out
-    assert LFDA().fit(X, codes).n_pca_components_ == n_features
-
-
 def test_few_samples_get_a_ridge_on_all_axes(make_blobs):
     """The same as on the coordinates of scikit-learn's PCA, by the definition."""
     X, codes = make_blobs((8, 7, 6), n_features=60)
@@ -170,22 +129,6 @@ def test_samples_are_few_below_three_for_every_axis(make_blobs, n_features, few)
     X, codes = make_blobs((8, 7, 6), n_features=n_features)
     assert (LFDA().fit(X, codes).reg_ > 0) == few
     assert LFDA(reg=None).fit(X, codes).reg_ == 0
-
-
-def test_axes_in_front_are_those_of_a_pipeline(make_blobs):
-    X, codes = make_blobs((8, 7, 6), n_features=60)
-    # Local affinities would see the distances that are left.
-    model = LFDA(2, affinity="ones", pca=0.9).fit(X, codes)
-    pipeline = make_pipeline(PCA(0.9, svd_solver="full"), LFDA(2, affinity="ones")).fit(X, codes)
-    up_to_sign(model.embedding_, pipeline[-1].embedding_, 1e-8)
-
-
-def test_ridge_is_the_share_of_the_mean_eigenvalue(blobs):
-    S_lb, S_lw = literal_scatters(*blobs)
-    model = LFDA(reg=0.1, metric="plain").fit(*blobs)
-    assert model.reg_ == pytest.approx(0.1 * np.trace(S_lw) / 5)
-    expected = eigenvalues(S_lb, S_lw + model.reg_ * np.eye(5))
-    np.testing.assert_allclose(model.eigenvalues_, expected, rtol=1e-9)
 
 
 def test_features_in_very_different_units_need_no_ridge(blobs):

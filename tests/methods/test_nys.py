@@ -6,7 +6,6 @@ import numpy as np
 import oracles_methods as oracle
 import pytest
 from scipy.spatial.distance import cdist, pdist
-from sklearn.manifold import SpectralEmbedding
 
 from nsse._support.warnings import DegenerateEmbeddingWarning
 from nsse.methods import NYS, SPE
@@ -33,30 +32,6 @@ def test_embedding_and_map_equal_the_double_loops(blobs, k):
     new = np.random.default_rng(0).standard_normal((5, 5))
     expected = oracle.nystrom(blobs.X, Y, values, new, SIGMA, k)
     np.testing.assert_allclose(model.transform(new), expected, atol=1e-9)
-
-
-def test_embedding_is_the_minimiser(blobs):
-    """tr(Y'(N I − K̃)Y) over orthonormal Y beside the trivial vector is least at the eigenmap."""
-    K = oracle.normalized_kernel_matrix(blobs.X, blobs.X, SIGMA)
-    model = fitted(blobs)
-    least = np.trace(model.embedding_.T @ (60 * np.eye(60) - K) @ model.embedding_)
-    assert least == pytest.approx(np.sum(60 - model.eigenvalues_), rel=1e-9)
-    trivial = np.linalg.eigh(K)[1][:, -1:]
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        A = rng.standard_normal((60, 3))
-        Y = np.linalg.qr(A - trivial @ (trivial.T @ A))[0]
-        assert np.trace(Y.T @ (60 * np.eye(60) - K) @ Y) > least
-
-
-def test_eigenmap_agrees_with_scikit_learn(blobs):
-    """Theirs ignores the diagonal of the kernel, as the graph of SPE does."""
-    W = np.exp(-cdist(blobs.X, blobs.X, "sqeuclidean") / SIGMA**2)
-    theirs = SpectralEmbedding(3, affinity="precomputed", eigen_solver="lobpcg", random_state=0)
-    theirs = theirs.fit_transform(W)
-    ours = SPE(3, beta=SIGMA**2, length_unit=1.0).fit(*blobs).embedding_
-    theirs, ours = (Y / np.linalg.norm(Y, axis=0) for Y in (theirs, ours))
-    np.testing.assert_allclose(up_to_sign(theirs, ours), ours, atol=1e-4)
 
 
 @pytest.mark.parametrize("k", [None, 10])
@@ -95,20 +70,6 @@ def test_what_is_left_to_the_data_has_the_lowest_error(digits):
     assert NYS(sigma=3.0).fit(X, codes).embedding_.shape[1] == min(only, key=lambda t: (only[t], t))[0]
 
 
-def test_the_choice_does_not_depend_on_the_order(digits):
-    X, codes = digits.X[::2], digits.codes[::2]
-    order = np.random.default_rng(0).permutation(len(X))
-    one, other = NYS().fit(X, codes), NYS().fit(X[order], codes[order])
-    assert other.embedding_.shape == one.embedding_.shape
-    assert other.sigma_ == pytest.approx(one.sigma_)
-
-
-def test_with_neighbors_nothing_is_left_to_the_data(blobs):
-    one, other = NYS(n_neighbors=12).fit(*blobs), NYS(None, sigma=None, n_neighbors=12).fit(*blobs)
-    np.testing.assert_array_equal(one.embedding_, other.embedding_)
-    assert one.embedding_.shape == (60, 3)
-
-
 def test_coordinates_that_are_rounding_are_left_out_where_none_was_requested(blobs):
     """A wide kernel of 60 samples on a line has few coordinates; all of them is no error."""
     X = blobs.X[:, :1]
@@ -132,13 +93,6 @@ def test_labels_do_not_touch_the_embedding(blobs, method):
 def test_far_from_all_samples_the_map_is_zero(blobs, k):
     far = [[1e4] * 5, [1e200] * 5]
     np.testing.assert_array_equal(fitted(blobs, n_neighbors=k).transform(far), 0.0)
-
-
-def test_neighbors_that_are_all_duplicates_are_kept():
-    X = np.repeat([[0.0], [1.0], [5.0]], 4, axis=0)
-    with pytest.warns(DegenerateEmbeddingWarning):
-        model = NYS(1, n_neighbors=2).fit(X, np.repeat([0, 1, 1], 4))
-    assert np.all(np.isfinite(model.transform(X + 0.1)))
 
 
 @pytest.mark.parametrize("method", [NYS(1, n_neighbors=4), SPE(1, n_neighbors=4)], ids=str)

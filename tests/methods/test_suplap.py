@@ -32,13 +32,6 @@ def test_embedding_minimises_the_literal_objective(blobs, within, between, beta)
     np.testing.assert_allclose(np.abs(np.sum(Y * model.embedding_, axis=0)), 1.0, atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore::nsse._support.warnings.DegenerateEmbeddingWarning")
-def test_all_coordinates(blobs):
-    model = fitted(blobs, n_components=60)
-    expected = eigh(oracle.suplap_matrix(*blobs, "adaptive", 10, 0.1), eigvals_only=True)
-    np.testing.assert_allclose(model.eigenvalues_, expected, atol=1e-11)
-
-
 @pytest.mark.parametrize(("sigma", "ridge"), [(0.1, 1e-10), (1.0, 1e-10), (3.0, 1e-10), (1.0, 0.1)])
 def test_the_map_passes_through_the_embedding(blobs, sigma, ridge):
     """f(x_i) = y_i − ρ c_i, Eq. (7): the ridge shows where a wide kernel needs large coefficients."""
@@ -71,11 +64,6 @@ def test_joining_all_other_classes_is_degenerate_and_collapses_the_classes(blobs
         model = fitted(blobs, n_neighbors_between=None, n_components=2)
     assert record[0].filename == __file__
     np.testing.assert_allclose(model.eigenvalues_, [-6.0, -6.0], rtol=1e-12)  # −μN
-
-
-def test_classes_without_edges_between_them_are_degenerate(make_blobs):
-    with pytest.warns(DegenerateEmbeddingWarning, match="Change `n_neighbors_between`"):
-        fitted(make_blobs((9, 8, 7), spread=50.0), n_components=2, n_neighbors_between="adaptive")
 
 
 def test_without_a_ridge_duplicates_are_an_error_that_says_the_cure(blobs):

@@ -59,23 +59,23 @@ def boxes_of(page):
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-@pytest.mark.parametrize("view", ["all", "2d"])
-def test_names_are_whole_and_apart(browser, sized, objects, width, view):
+def test_names_are_whole_and_apart(browser, sized, objects, width):
     sized(width)
     page = Page(browser, objects)
-    page.click(f'[data-view="{view}"]')
-    boxes, (wide, high) = boxes_of(page)
-    assert len(boxes) == len(page.js("return window.nsse.points.data.classes")) >= 20
-    assert (boxes[:, :2] >= 0).all()
-    assert (boxes[:, 2] <= wide).all()
-    assert (boxes[:, 3] <= high).all()
-    overlaps = [
-        (i, j)
-        for i in range(len(boxes))
-        for j in range(i)
-        if (np.minimum(boxes[i, 2:], boxes[j, 2:]) > np.maximum(boxes[i, :2], boxes[j, :2])).all()
-    ]
-    assert overlaps == []
+    for view in ("all", "2d"):
+        page.click(f'[data-view="{view}"]')
+        boxes, (wide, high) = boxes_of(page)
+        assert len(boxes) == len(page.js("return window.nsse.points.data.classes")) >= 20
+        assert (boxes[:, :2] >= 0).all()
+        assert (boxes[:, 2] <= wide).all()
+        assert (boxes[:, 3] <= high).all()
+        overlaps = [
+            (i, j)
+            for i in range(len(boxes))
+            for j in range(i)
+            if (np.minimum(boxes[i, 2:], boxes[j, 2:]) > np.maximum(boxes[i, :2], boxes[j, :2])).all()
+        ]
+        assert overlaps == []
 
 
 def test_names_do_not_lie_on_training_points(browser, sized, tmp_path, make_blobs):

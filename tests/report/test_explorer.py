@@ -160,7 +160,7 @@ def test_models_in_all_their_forms(tmp_path, digits, samples, kind):
     elif kind == "float32":
         X, shown = X.astype(np.float32), Samples(samples.X.astype(np.float32), samples.y)
     elif kind == "search":
-        model = NSSECV({"mu2": [0.01, 0.1]}, n_repeats=2)
+        model = NSSECV(n_repeats=2, n_voters=2)
     else:
         model = GridSearchCV(
             make_pipeline(StandardScaler(), NSSE.as_published()), {"nsse__mu2": [0.01, 0.1]}, cv=2

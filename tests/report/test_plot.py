@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -111,23 +110,6 @@ def test_pipelines_are_drawn_too(digits, unseen):
     )
     _, frame = nsse.plot.embedding(model, *unseen)
     np.testing.assert_array_equal(frame["y1"][100:], model.transform(unseen[0])[:, 0])
-
-
-def test_what_cannot_be_drawn_is_refused(fitted, unseen, digits):
-    X, y = unseen
-    linear = LFDA(n_components=3).fit(digits.X[::2], digits.codes[::2])
-    with pytest.raises(TypeError, match=r"`model` must search for its kernel scale. Got 'LFDA'"):
-        nsse.plot.trace(linear)
-    with pytest.raises(TypeError, match=r"`model` must have certificates. LFDA has no Gaussian map"):
-        nsse.plot.radii(linear, X)
-    with pytest.raises(ValueError, match=r"`y` must be given to count mistakes"):
-        nsse.plot.confusion(fitted, X, None)
-    with pytest.raises(ValueError, match=r"`y` must be given to count mistakes"):
-        nsse.plot.risk_coverage(fitted, X, None)
-    with pytest.raises(ValueError, match=r"`y` must hold labels that the model knows.*'77'"):
-        nsse.plot.embedding(fitted, X, np.where(y == 3, 77, y))
-    with pytest.raises(TypeError, match=r"`model` must embed and predict"):
-        nsse.plot.embedding(LogisticRegression(max_iter=500).fit(X, y))
 
 
 @pytest.mark.slow

@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse.plot
-from nsse import NSSE, NSSECV
+from nsse import NSSECV
 from nsse.certificates import SelectivePredictor, certified_radius, expansion_of, risk_coverage
-from nsse.certificates.votes import agreeing, winners
 from nsse.report import Samples, write_report
-from nsse.report.explorer.facts import finding, made_of, notes
-from nsse.report.explorer.models import find
-
-GRID = {"mu2": [0.001, 0.1], "sigma": [0.3, 0.6, 1.5], "n_components": [3, 9]}
 
 
 @pytest.fixture(scope="module")
@@ -30,62 +23,11 @@ def digits():
     X = X[:, :40]  # less than there is to see
     order = np.random.default_rng(0).permutation(len(y))
     X, y = X[order], y[order]
-    model = NSSECV(GRID, n_repeats=4, n_voters=6, estimator=NSSE.as_published()).fit(X[:60], y[:60])
+    model = NSSECV(n_repeats=4, n_voters=6).fit(X[:60], y[:60])
     new, labels = X[60:560], y[60:560]
     differ = int((model.predict(new) != model.best_estimator_.predict(new)).sum())
     assert differ > 5, "they never disagree: nothing is tested"
     return model, new, labels, differ
-
-
-@pytest.fixture(params=["alone", "in a pipeline", "in a search"])
-def voting(request, digits):
-    """The same vote in every wrapping, and the samples that it takes."""
-    model, new, labels, differ = digits
-    if request.param == "in a pipeline":
-        return make_pipeline("passthrough", model), new, labels, differ, model
-    if request.param == "in a search":
-        outer = GridSearchCV(model, {"n_voters": [6]}, cv=2)
-        outer.best_estimator_ = model  # as a search of such a grid does
-        return outer, new, labels, differ, model
-    return model, new, labels, differ, model
-
-
-def test_findings_are_those_of_the_vote(voting):
-    wrapped, X, y, differ, model = voting
-    findings = find(wrapped, Samples(X, y))
-    np.testing.assert_array_equal(
-        findings.test.predicted, np.searchsorted(model.classes_, model.predict(X))
-    )
-    np.testing.assert_array_equal(findings.radius, model.certified_radius(X))
-    np.testing.assert_array_equal(findings.test.embedding, model.transform(X))
-    assert findings.n_otherwise == differ
-    wrong = int((model.predict(X) != y).sum())
-    assert finding(findings).startswith(
-        f"The vote of {len(model.voters_)} NSSE maps mislabels {wrong} of"
-    )
-    assert made_of(findings).startswith("Drawn is the best of them: NSSE in")
-    assert f"gives {differ} of the {len(X)} test samples another label" in notes(findings)[0]
-
-
-def test_training_points_carry_the_labels_of_the_vote(digits):
-    X, y = load_digits(return_X_y=True)
-    grid = {"mu2": [0.01, 0.1], "sigma": [0.5, 1.0, 3.0], "n_components": [2, 3]}
-    base = nsse.NSSE.as_published(classifier=LogisticRegression(max_iter=1000, C=0.1))
-    model = NSSECV(grid, estimator=base, n_repeats=3, n_voters=6).fit(X[:60], y[:60])
-    findings = find(model, Samples(None))
-    np.testing.assert_array_equal(model.classes_[findings.train.predicted], model.predict(X[:60]))
-    assert findings.n_otherwise == 0
-
-
-def test_one_voter_is_no_vote():
-    X, y = load_digits(return_X_y=True)
-    findings = find(
-        NSSECV(GRID, n_repeats=2, n_voters=1, estimator=NSSE.as_published()).fit(X[:60], y[:60]),
-        Samples(X[60:90], y[60:90]),
-    )
-    assert finding(findings).startswith("NSSE mislabels")
-    assert made_of(findings).startswith("NSSE in")
-    assert notes(findings) == []
 
 
 @pytest.mark.slow
@@ -140,17 +82,8 @@ def test_labels_are_the_most_probable_ones(digits):
 def test_labels_are_the_most_probable_ones_of_any_classifier():
     """The mean of soft probabilities may favour another class than most voters do."""
     X, y = load_digits(return_X_y=True)
-    base = nsse.NSSE.as_published(classifier=LogisticRegression(max_iter=1000))
-    model = NSSECV(GRID, estimator=base, n_repeats=3, n_voters=6).fit(X[:60], y[:60])
+    base = nsse.NSSE(classifier=LogisticRegression(max_iter=1000))
+    model = NSSECV(base, n_repeats=3, n_voters=6).fit(X[:60], y[:60])
     assert len(model.voters_) > 1
     shares = model.predict_proba(X[60:])
     np.testing.assert_array_equal(model.predict(X[60:]), model.classes_[shares.argmax(axis=1)])
-
-
-def test_shares_by_hand():
-    votes = np.array([[2, 0, 0], [2, 0, 1], [1, 1, 1]])
-    counts = np.array([[(row == c).mean() for c in range(3)] for row in votes])
-    shares = agreeing(counts, winners(votes))
-    np.testing.assert_allclose(shares, [[2 / 3, 0, 1 / 3], [1 / 3] * 3, [0, 1, 0]], atol=1e-8)
-    np.testing.assert_array_equal(shares.argmax(axis=1), winners(votes))
-    np.testing.assert_array_equal(shares.argmax(axis=1), [0, 2, 1])  # a tie goes to the first voter

@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from nsse._support.errors import rule_message
+
 UNFINISHED = ".unfinished-"
 ABANDONED_AFTER = 3600.0  # seconds without a change
 
@@ -38,6 +40,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
                 shutil.copyfileobj(whole, stream)
         return
     target = Path(os.path.realpath(path))
+    if target.is_dir() or not target.parent.is_dir():
+        kind = IsADirectoryError if target.is_dir() else FileNotFoundError
+        cure = "Add a file name, or make the folder first."
+        raise kind(rule_message("path", "name a file in a folder that exists", str(path), cure))
     temporary = _beside(target)
     try:
         mode = _reserved(temporary, target)

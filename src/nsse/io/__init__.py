@@ -1,18 +1,14 @@
 """Fitted models on disk: files that load without running code, and ONNX graphs.
 
-``archive`` reads and writes a zip of arrays and one JSON header within bounds; ``header`` is what a file
-says of itself; ``values`` turns objects of ours into JSON and arrays and back; ``checks`` are the rules
-that arrays of every class obey; ``files`` is `save` and `load`; ``graph`` is `to_onnx`.
+``archive`` reads and writes a zip of arrays and one JSON header within bounds; ``values`` turns objects
+of ours into JSON and arrays and back; ``checks`` are the rules that arrays of every class obey;
+``files`` is `save` and `load`; ``graph`` is `to_onnx`.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nsse.io.header import Header, read_header
-
-if TYPE_CHECKING:
-    from nsse.io.files import load, save
-    from nsse.io.graph import PrecisionWarning, to_onnx
+from nsse.io.archive import Header, read_header
 
 __all__ = ["Header", "PrecisionWarning", "load", "read_header", "save", "to_onnx"]
 
@@ -24,7 +20,3 @@ def __getattr__(name: str) -> Any:
     if name in _FILE_OF:
         return getattr(import_module(f"nsse.io.{_FILE_OF[name]}"), name)
     raise AttributeError(f"module 'nsse.io' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

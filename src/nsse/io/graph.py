@@ -1,7 +1,8 @@
 """ONNX graphs: affine steps → kernel → scores → probabilities, in plain operations of opset 17.
 
-The distances are those of `nsse.kernels`, ‖u‖² + ‖v‖² − 2u'v of rows of order one. A node that is the same
-as another is written once: members of a vote with metric and centres in common measure distances once.
+The distances are those of `nsse.kernels`, ‖u‖² + ‖v‖² − 2u'v of rows of order one. A node that is the
+same as another is written once: members of a vote with a metric and centres in common measure distances
+once.
 """
 
 from __future__ import annotations
@@ -11,10 +12,8 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from nsse import __version__
 from nsse._support.errors import optional, rule_error
 from nsse.affine import Affine
 from nsse.maps import GaussianMap, LinearMap
@@ -22,13 +21,9 @@ from nsse.pipelines import split_pipeline
 from nsse.scores import Scores
 from nsse.votes import MajorityVote
 
-Array = NDArray[Any]
-Floats = NDArray[np.float64]
-
 OPSET, IR = 17, 8  # runtimes of 2022 and later know them
 # Largest error of a graph in float32 that passes without a warning, and points at which it is measured.
 LARGEST_LOSS, MEASURED = 1e-4, 500
-LABELS = {"U": "STRING", "b": "BOOL", "f": "DOUBLE", "i": "INT64", "u": "INT64"}
 
 
 class PrecisionWarning(UserWarning):
@@ -50,8 +45,8 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     """Write a fitted model, or a pipeline of affine steps that ends in one, as an ONNX graph.
 
     The graph has one input, ``X``. Its outputs are ``embedding`` (what `transform` gives), ``label``
-    (`predict`), ``scores`` (a value for every class, the largest that of the label: `decision_function`, for
-    two classes their difference) and ``probabilities`` (`predict_proba`).
+    (`predict`), ``scores`` (of every class, the largest that of the label: `decision_function`, which
+    for two classes is their difference) and ``probabilities`` (`predict_proba`).
 
     A graph cannot refuse a row as Python does. Where a feature is NaN or infinite, it gives coordinates
     that are not finite, and with them a label without meaning.
@@ -59,9 +54,9 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     Parameters
     ----------
     model : estimator
-        Fitted: any estimator of ours with a Gaussian or a linear map, hence not `NYS` and `SPE`; a search
-        around one; or a pipeline of affine steps (scalers, PCA) and one of these. Labels are integers,
-        strings, booleans or floats.
+        Fitted: any estimator of ours with a Gaussian or a linear map, hence not `NYS` and `SPE`; a
+        search around one; or a pipeline of affine steps (scalers, PCA) and one of these. Labels are
+        integers, strings, booleans or floats.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the input, of the arithmetic and of the outputs.
     predict : bool, default=True
@@ -75,9 +70,9 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     Warns
     -----
     PrecisionWarning
-        If in float32 labels of training samples, or of points half-way between them, differ from the
-        model's, or the embedding by more than 1e-4 of its largest coordinate. ``dtype=np.float64`` is the
-        cure.
+        If in float32 labels of training samples, or of points between them, differ from the
+        model's, or the embedding by more than 1e-4 of its largest coordinate. ``dtype=np.float64`` is
+        the cure.
 
     Raises
     ------
@@ -122,46 +117,42 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
 
 def _write_decision(graph: _Graph, X: str, model: Any) -> None:
     """Labels, scores and probabilities of one model, or of the members of its vote."""
-    classes, M = np.asarray(model.classes_), len(model.classes_)
-    kind = "U" if all(isinstance(label, str) for label in classes) else classes.dtype.kind
-    if kind not in LABELS:
+    classes, M = _tensor(np.asarray(model.classes_), np.float64), len(model.classes_)
+    if classes.dtype == object and not all(isinstance(label, str) for label in classes):
         cure = "Export the embedding alone: predict=False."
         raise rule_error("y", "have integers, strings, booleans or floats as labels", classes[:3], cure)
     vote = getattr(model, "vote_", None)
     members = [(model.map_, model.scores_)] if vote is None else vote.members
     told = [graph.scores(graph.map(X, model, f), scores) for f, scores in members]
-    temperature = model.scores_.temperature if vote is None else vote.temperature
-    values = graph.mean(told, M)
+    temperature = (model.scores_ if vote is None else vote).temperature
+    values = likely = graph.mean(told, M)
     if isinstance(vote, MajorityVote):
         values, likely = _majority(graph, vote, told)
-    P = graph.softmax(likely if isinstance(vote, MajorityVote) else values, temperature, M)
     code = graph("ArgMax", values, axis=1, keepdims=0)
-    label = graph("Gather", graph.constant(classes, exact=True), code)
-    graph.output("label", label, [None], LABELS[kind])
+    label = graph("Gather", graph.constant(classes, np.float64), code)
+    graph.output("label", label, [None], classes.dtype)
     graph.output("scores", values, [None, M])
-    graph.output("probabilities", P, [None, M])
+    graph.output("probabilities", graph.softmax(likely, temperature, M), [None, M])
 
 
 def _majority(graph: _Graph, vote: MajorityVote, told: list[str]) -> tuple[str, str]:
     """Values of the classes, and logarithms of their probabilities, as `MajorityVote` has them."""
-    M = len(vote.classes)
-    marks = [graph.marked(graph("ArgMax", values, axis=1, keepdims=1), M) for values in told]
-    counted = graph(
-        "Sum", *(graph.times(mark, w, M) for mark, w in zip(marks, vote.weights, strict=True))
-    )
-    shares = zip(told, vote.members, strict=True)
-    P = graph.mean([graph.softmax(v, scores.temperature, M) for v, (_, scores) in shares], M)
+    M, every = len(vote.classes), graph.constant(np.arange(len(vote.classes)))
+    rounding, least = float(np.finfo(graph.dtype).eps), float(np.finfo(graph.dtype).tiny)
+    marks = [graph("Equal", graph("ArgMax", v, axis=1, keepdims=1), every) for v in told]
+    votes = [graph("Cast", mark, to=graph.float_type) for mark in marks]
+    weighted = [graph.times(v, weight, M) for v, weight in zip(votes, vote.weights, strict=True)]
+    counted, members = graph("Sum", *weighted), zip(told, vote.members, strict=True)
+    P = graph.mean([graph.softmax(v, scores.temperature, M) for v, (_, scores) in members], M)
     values = graph("Add", counted, graph.times(P, 0.5 ** (len(told) + 2), M))
     won, likely = (graph("ArgMax", v, axis=1, keepdims=1) for v in (counted, P))
     both = graph("Add", *(graph("GatherElements", P, place, axis=1) for place in (won, likely)))
     shared = graph.times(both, 0.5, M)
     # A factor of 1 + 1e-9 onnxruntime takes for 1, and leaves out.
-    above = graph("Add", shared, graph.times(shared, max(1e-9, 8 * float(np.finfo(graph.dtype).eps)), M))
+    above = graph("Add", shared, graph.times(shared, max(1e-9, 64 * rounding), M))
     for place, instead in ((likely, shared), (won, above)):
-        is_there = graph("Equal", place, graph.constant(np.arange(M)))
-        P = graph("Where", is_there, instead, P)
-    least = max(1e-300, float(np.finfo(graph.dtype).tiny))
-    return values, graph("Log", graph("Max", P, graph.constant(np.array(least))))
+        P = graph("Where", graph("Equal", place, every), instead, P)
+    return values, graph("Log", graph("Max", P, graph.constant(np.array(max(1e-300, least)))))
 
 
 class _Graph:
@@ -169,10 +160,8 @@ class _Graph:
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self._onnx = optional("onnx", "ONNX graphs need onnx", "onnx")
-        self.dtype = dtype
-        self._float = "FLOAT" if dtype == np.float32 else "DOUBLE"
-        self._nodes: dict[Any, Any] = {}
-        self._constants: dict[Any, Any] = {}
+        self.dtype, self.float_type = dtype, self._onnx.helper.np_dtype_to_tensor_dtype(dtype)
+        self._nodes, self._constants = dict[Any, Any](), dict[Any, Any]()
         self._outputs: list[Any] = []
 
     def __call__(self, operation: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> str:
@@ -183,15 +172,12 @@ class _Graph:
             self._nodes[key] = self._onnx.helper.make_node(operation, inputs, names, **attributes)
         return str(self._nodes[key].output[0])
 
-    def constant(self, values: Array, *, exact: bool = False) -> str:
-        """A constant: floats in the type of the graph, or in float64 where ``exact``."""
-        types: Any = {"f": np.float64 if exact else self.dtype, "b": np.bool_, "U": object, "O": object}
-        array = np.array(values, dtype=types.get(values.dtype.kind, np.int64), order="C")
-        content = repr(array.tolist()).encode() if array.dtype == object else array.tobytes()
-        key = (array.dtype.str, array.shape, sha256(content).digest())
+    def constant(self, values: Any, floats: Any = None) -> str:
+        """A constant: floats in the type of the graph, or in another."""
+        array = _tensor(values, floats or self.dtype)
+        key = (array.dtype.str, array.shape, sha256(array.tobytes()).digest())
         if key not in self._constants:
-            name = f"constant_{len(self._constants)}"
-            self._constants[key] = self._onnx.numpy_helper.from_array(array, name)
+            self._constants[key] = self._onnx.numpy_helper.from_array(array, f"c_{len(self._constants)}")
         return str(self._constants[key].name)
 
     def affine(self, X: str, affine: Affine) -> str:
@@ -226,8 +212,8 @@ class _Graph:
 
     def scores(self, F: str, scores: Scores) -> str:
         """The largest function of every class."""
-        product = self("MatMul", F, self.constant(scores.weights.T))
-        v = self("Add", product, self.constant(scores.offsets))
+        v = self("MatMul", F, self.constant(scores.weights.T))
+        v = self("Add", v, self.constant(scores.offsets))
         if scores.has_one_per_class:
             return v
         sizes = np.bincount(scores.codes)
@@ -247,32 +233,27 @@ class _Graph:
         """Mean of the members' values."""
         return told[0] if len(told) == 1 else self.times(self("Sum", *told), 1.0 / len(told), n_classes)
 
-    def marked(self, code: str, n_classes: int) -> str:
-        """1 in the place of a code (a column), 0 elsewhere."""
-        is_there = self("Equal", code, self.constant(np.arange(n_classes)))
-        return self("Cast", is_there, to=getattr(self._onnx.TensorProto, self._float))
-
-    def output(self, name: str, result: str, shape: list[int | None], kind: str = "") -> None:
+    def output(self, name: str, result: str, shape: list[int | None], dtype: Any = None) -> None:
         """Give a result the name of an output."""
         self._nodes[name] = self._onnx.helper.make_node("Identity", [result], [name])
-        self._outputs.append(self._value(name, kind or self._float, shape))
+        self._outputs.append(self._value(name, shape, dtype or self.dtype))
 
     def model(self, n_features: int) -> Any:
         """The finished graph, checked."""
-        helper, X = self._onnx.helper, self._value("X", self._float, [None, n_features])
-        nodes, constants = list(self._nodes.values()), list(self._constants.values())
+        helper, X = self._onnx.helper, self._value("X", [None, n_features], self.dtype)
+        nodes, constants = self._nodes.values(), self._constants.values()
         graph = helper.make_graph(nodes, "nsse", [X], self._outputs, constants)
-        versions = {"ir_version": IR, "opset_imports": [helper.make_opsetid("", OPSET)]}
-        proto = helper.make_model(graph, producer_name="nsse", producer_version=__version__, **versions)
+        opsets = [helper.make_opsetid("", OPSET)]
+        proto = helper.make_model(graph, producer_name="nsse", ir_version=IR, opset_imports=opsets)
         self._onnx.checker.check_model(proto)
         return proto
 
-    def _value(self, name: str, kind: str, shape: list[int | None]) -> Any:
-        proto_type = getattr(self._onnx.TensorProto, kind)
-        return self._onnx.helper.make_tensor_value_info(name, proto_type, shape)
+    def _value(self, name: str, shape: list[int | None], dtype: Any) -> Any:
+        helper = self._onnx.helper
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), shape)
 
 
-def _warn_if_lossy(proto: Any, model: Any, X: Floats, predict: bool) -> None:
+def _warn_if_lossy(proto: Any, model: Any, X: Any, predict: bool) -> None:
     """Compute the graph in float32 at some points, and say where it departs from the model."""
     from onnx.reference import ReferenceEvaluator
 
@@ -284,27 +265,24 @@ def _warn_if_lossy(proto: Any, model: Any, X: Floats, predict: bool) -> None:
         wrong = int(np.sum(found[1] != model.predict(X))) if predict else 0
     loss = float(np.abs(found[0] - exact).max() / max(np.abs(exact).max(), np.finfo(np.float64).tiny))
     if wrong or not loss <= LARGEST_LOSS:
-        message = (
-            f"In float32 {wrong} of {len(X)} labels, of training samples and points between them, differ "
-            f"from the model's, and the embedding by up to {loss:.1e} of its largest coordinate. Export it "
-            "with dtype=np.float64."
-        )
-        warnings.warn(message, PrecisionWarning, stacklevel=3)
+        told = f"In float32, at training samples and between them, {wrong} of {len(X)} labels differ,"
+        told += f" and coordinates by {loss:.0e} of the largest one. Export it with dtype=np.float64."
+        warnings.warn(told, PrecisionWarning, stacklevel=3)
 
 
-def _probes(affine: Affine | None, last: Any) -> Floats:
+def _probes(affine: Affine | None, last: Any) -> Any:
     """Some centres, or points that have the coordinates of training samples, and points between them."""
-    f = last.map_
+    f: Any = last.map_
     Y, front = (f.centers, f.metric) if isinstance(f, GaussianMap) else (last.embedding_, f.affine)
     X = _dense(Y[np.unique(np.linspace(0, Y.shape[0] - 1, MEASURED).astype(int))])
-    for step in (front, affine):
-        if step is not None and step.matrix is None:
-            X = step.inverse(X)
-        elif step is not None:  # or as near to it as the map allows
-            solved = np.linalg.lstsq(step.matrix.T, (X - step.offset).T, rcond=None)[0].T
-            X = solved / np.where(step.scale == 0, 1.0, step.scale) + step.shift
-    return np.vstack([X, (X[1:] + X[:-1]) / 2.0])
+    X = front.inverse(X) if affine is None else affine.inverse(front.inverse(X))
+    return np.vstack([X, (2.0 * X[1:] + X[:-1]) / 3.0])  # half-way two samples are as near
 
 
-def _dense(X: Any) -> Floats:
+def _tensor(values: Any, floats: Any) -> Any:
+    kinds = {"f": floats, "b": np.bool_, "U": object, "O": object, "T": object}
+    return np.array(values, dtype=kinds.get(values.dtype.kind, np.int64), order="C")
+
+
+def _dense(X: Any) -> Any:
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

@@ -30,7 +30,7 @@ from nsse._support.parameters import check_number
 from nsse.affine import Affine
 from nsse.graphs import laplacian
 from nsse.maps import LinearMap
-from nsse.methods._method import Floats, Ints, Method, is_auto
+from nsse.methods._method import LARGEST, SMALLEST, Floats, Ints, Method, is_auto
 from nsse.signs import row_signs
 
 # A is singular if a direction has less than this share of the largest ratio of A to the total scatter. A
@@ -48,20 +48,23 @@ MANY = 0.25
 
 @dataclass(frozen=True)
 class Principal:
-    """Centred samples on their leading principal axes: Z = scores @ axes + what was left out."""
+    """Samples on their leading principal axes: Z = mean + scores @ axes + what was left out."""
 
+    mean: Floats
     axes: Floats
     scores: Floats
 
     @classmethod
     def of(cls, Z: Floats, keep: Any, within_rank: int) -> Principal:
         """As many axes as the parameter `pca` says; ``within_rank`` is the rank that A can have."""
+        mean = Z.mean(axis=0)
+        Z = Z - mean
         if within_rank == 0 or not Z.any():
             raise no_within_scatter()
         _, s, axes = linalg.svd(Z, full_matrices=False, check_finite=False)
         s = s[s > max(Z.shape) * np.finfo(np.float64).eps * s[0]]
         axes = axes[: n_axes(s, keep, within_rank)]
-        return cls(axes, Z @ axes.T)
+        return cls(mean, axes, Z @ axes.T)
 
 
 class LinearMethod(Method):
@@ -105,12 +108,16 @@ class LinearMethod(Method):
         ridge = ridge_of(A, principal.scores, reg)
         values, V = leading_directions(B, A + ridge * np.eye(available), d)
         scale = float(metric.scale[0])
+        if not SMALLEST < scale < LARGEST:  # the map would have columns whose squares are no numbers
+            rule = f"have values between {SMALLEST:.0e} and {LARGEST:.0e} in size for a linear map"
+            raise rule_error("X", rule, f"values of the order of {1 / scale:.0e}", "Rescale X.")
         V = self._columns(V, values, scale)
         V = V * row_signs(principal.scores @ V, codes)
         T = scale * (principal.axes.T @ V)
-        self.mean_, self.components_, self.eigenvalues_ = metric.shift, T.T, values
-        self.n_pca_components_, self.reg_ = available, ridge / scale**2
-        return LinearMap(Affine.linear(metric.shift, T))
+        self.mean_ = metric.shift + principal.mean / scale
+        self.components_, self.eigenvalues_ = T.T, values
+        self.n_pca_components_, self.reg_ = available, ridge / scale / scale
+        return LinearMap(Affine.linear(self.mean_, T))
 
     def _columns(self, V: Floats, values: Floats, scale: float) -> Floats:
         """The columns of the map, of directions with v'Av = 1 for samples that were scaled."""

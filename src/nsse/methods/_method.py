@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-# A unit of length beyond these sizes, beside samples of order one, has squares that over- or underflow.
+# Lengths beyond these sizes have squares that over- or underflow.
 SMALLEST, LARGEST = 1e-100, 1e100
 
 

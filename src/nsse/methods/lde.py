@@ -122,7 +122,7 @@ class LDE(LinearMethod):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse.methods import LDE
+    >>> from nsse import LDE
     >>> X, y = load_iris(return_X_y=True)
     >>> LDE(n_components=2).fit(X, y).transform(X).shape
     (150, 2)
@@ -152,7 +152,7 @@ class LDE(LinearMethod):
         W, W_between, width = discriminant_graphs(
             lengths.D2, codes, self.n_neighbors, self.n_neighbors_between, self.beta
         )
-        self.length_unit_, self.beta_ = lengths.unit, width * lengths.unit**2
+        self.length_unit_, self.beta_ = lengths.unit, width * lengths.unit * lengths.unit
         rank = graph_rank(W)
         principal = Principal.of(lengths.Z, self.pca, rank)
         Z = principal.scores

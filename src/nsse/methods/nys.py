@@ -177,7 +177,7 @@ class NYS(Method):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse.methods import NYS
+    >>> from nsse import NYS
     >>> X, y = load_iris(return_X_y=True)
     >>> NYS(n_components=2).fit(X, y).transform(X).shape
     (150, 2)
@@ -211,8 +211,9 @@ class NYS(Method):
         kernel = Gaussian(sigma)
         K = np.where(kept, kernel(D2.copy()), 0.0)
         values, Y, eigenmap = nystrom_eigenmap(K, d)
-        if is_auto(self.n_components):  # as many as there are: the others are rounding
-            values, Y = values[: existing(values, len(K))], Y[:, : existing(values, len(K))]
+        if is_auto(self.n_components):  # the others are rounding
+            n_existing = existing(values, len(K))
+            values, Y = values[:n_existing], Y[:, :n_existing]
         coef = nystrom_coefficients(Y * unsupervised_signs(Y), values, K)
         if len(values) == d:
             eigenmap.warn_if_degenerate("Raise `n_neighbors` or `sigma`, or change `n_components`.")

@@ -19,7 +19,7 @@ from scipy.linalg import lapack
 from nsse._support.threads import one_blas_thread
 from nsse.published.embedding import EPS, Embedding, embed
 from nsse.published.objective import Floats, Problem
-from nsse.published.scale import Found
+from nsse.published.scale import Bounds, Found
 from nsse.published.trace import Recorder
 
 N_SIGMAS = 40  # points of the grid
@@ -27,10 +27,16 @@ N_SIGMAS = 40  # points of the grid
 RIDGE = 10.0
 
 
-def alternate(recorder: Recorder, bounds: tuple[float, float], tol: float, max_iter: int) -> Found:
-    """Alternate from the geometric mean of the bounds until the excess changes by ``tol`` or less."""
+def alternate(
+    recorder: Recorder, bounds: Bounds, tol: float, max_iter: int, start: float | None = None
+) -> Found:
+    """Alternate until the excess changes by ``tol`` or less, relatively.
+
+    ``start`` is the first σ; None takes the geometric mean of the bounds.
+    """
     problem, grid = recorder.problem, np.geomspace(*bounds, N_SIGMAS)
-    sigma, basis, previous = math.sqrt(bounds[0] * bounds[1]), None, math.inf
+    sigma = math.sqrt(bounds[0] * bounds[1]) if start is None else start
+    basis, previous = None, math.inf
     for iteration in range(max_iter):
         found = recorder.record("embedding", embed(problem, sigma, basis), iteration)
         moved = _best_scale(problem, found, grid)
@@ -40,7 +46,7 @@ def alternate(recorder: Recorder, bounds: tuple[float, float], tol: float, max_i
         sigma, basis, previous = moved.sigma, found.basis, moved.excess
         if converged:
             break
-    return Found(moved, converged, moved.sigma in (grid[0], grid[-1]), iteration + 1)
+    return Found(moved, converged, moved.sigma in (grid[0], grid[-1]))
 
 
 def _best_scale(problem: Problem, found: Embedding, grid: Floats) -> Embedding:

@@ -34,7 +34,6 @@ from scipy.linalg.blas import dsyrk, dtrmm, dtrsm
 
 from nsse._support.errors import rule_message
 from nsse._support.threads import in_parallel, one_blas_thread
-from nsse.graphs import ShiftedGraph
 from nsse.published.objective import Problem
 
 Floats = NDArray[np.float64]
@@ -51,8 +50,8 @@ MOST_BLOCKS, ROWS_PER_COLUMN, ROWS_PER_ROUGH_COLUMN = 12, 10, 5
 COLUMNS = 128
 # Share of a coordinate that may be rounding.
 LARGEST_NOISE = 1e-2
-# cond(P) up to which Cholesky needs no check; cond(P) beyond which Cholesky leaves less than about four digits; and how far, in radians, the
-# coordinates that it gives may be from the true ones.
+# cond(P) up to which Cholesky needs no check, and beyond which it leaves less than about four digits;
+# how far, in radians, the coordinates that it gives may be from the true ones.
 HARMLESS, LARGEST_CONDITION, LARGEST_ANGLE = 1e9, 1e13, 1e-4
 # "kernel": with fewer rows P takes no longer. The stiffest K; times how much K will not do at half the σ
 # either; most steps; the largest cond(K); √ of what is left to gain of an eigenvalue.
@@ -129,9 +128,7 @@ def embed(
     a little worse than the best.
     """
     with one_blas_thread():
-        K = problem.kernel(sigma)
-        found = _by_kernel(problem, K, sigma, start, residual)
-        return _by_pencil(problem, K, sigma, start, residual) if found is None else found
+        return _Pencil(problem, sigma, start, residual).solved()
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,12 @@ class _Factor:
 
     R: NDArray[Any]
     method: str
-    condition: float
+    norm: float
+
+    @cached_property
+    def condition(self) -> float:
+        """Estimate of the condition number of R'R."""
+        return 1.0 / max(float(lapack.dpocon(self.R, self.norm, uplo="U")[0]), EPS**2)
 
     def solve(self, A: Floats) -> Floats:
         """R⁻¹A."""
@@ -150,212 +152,188 @@ class _Factor:
         """R⁻ᵀA."""
         return np.asarray(dtrsm(1.0, self.R, A, trans_a=1))
 
-
-def _by_pencil(
-    problem: Problem, K: Floats, sigma: float, start: Floats | None, residual: float
-) -> Embedding:
-    """By a factor of P: Cholesky if that gives coordinates with small residuals, else QR."""
-    start = _class_start(problem) if start is None else start
-    d = problem.weights.n_components
-    factor = _cholesky(problem, K)
-    if factor is not None and factor.condition <= LARGEST_CONDITION:
-        C, iterated = _leading(K, factor, d, start, residual)
-        found = _finished(problem, K, sigma, C, factor, iterated and residual > RESIDUAL)
-        if (
-            factor.condition <= HARMLESS
-            or _angle(problem, K, factor, found, C[:, d : d + 1], residual) <= LARGEST_ANGLE
-        ):
-            return found
-    factor = _stacked_qr(problem, K)
-    C, iterated = _leading(K, factor, d, start, residual)
-    return _finished(problem, K, sigma, C, factor, iterated and residual > RESIDUAL)
+    def solve_both(self, A: Floats) -> Floats:
+        """(R'R)⁻¹A."""
+        return self.solve(self.solve_transposed(A))
 
 
-def _class_start(problem: Problem) -> Floats:
-    """Class indicators, on which S nearly vanishes, and fixed pseudo-random guard vectors."""
-    indicators = problem.S.indicators.toarray()[:, :-1]
-    n_guard = max(problem.weights.n_components - indicators.shape[1], 0) + GUARD
-    guard = np.random.default_rng(0).standard_normal((len(problem.codes), n_guard))
-    return np.hstack([indicators, guard])
+class _Pencil:
+    """Eq. (12) at one σ."""
+
+    def __init__(self, problem: Problem, sigma: float, start: Floats | None, residual: float) -> None:
+        self.problem, self.sigma, self.start, self.residual = problem, sigma, start, residual
+        self.weights, self.S, self.d = problem.weights, problem.S, problem.weights.n_components
+        self.K = problem.kernel(sigma)
+
+    def solved(self) -> Embedding:
+        """By the factor of K; by the Cholesky factor of P; by the QR of its stacked factors."""
+        factor = self._factor_of_kernel()
+        C = None if factor is None else self._from_indicators(factor)
+        if factor is not None and C is not None:
+            return self._finished(C, factor, self.residual > RESIDUAL)
+        factor = self._cholesky()
+        if factor is not None and factor.condition <= LARGEST_CONDITION:
+            C, _, is_rough = self._leading(factor)
+            found = self._finished(C, factor, is_rough)
+            if factor.condition <= HARMLESS or self._angle(found, C, factor) <= LARGEST_ANGLE:
+                return found
+        return self._finished(*self._leading(self._stacked_qr()))
+
+    def _cholesky(self) -> _Factor | None:
+        """R with R'R = P = KSK + μ2 I, in the place of P; None if rounding made P indefinite."""
+        P, S, K = self.problem.scratch, self.S, self.K
+
+        def fill(start: int) -> None:
+            columns = slice(start, start + COLUMNS)
+            # On and below the diagonal: the other half is its mirror image, and never read.
+            np.matmul(K[start:], S(K[:, columns]), out=P[start:, columns])
+
+        in_parallel(fill, range(0, len(P), COLUMNS), P.size)
+        P[np.diag_indices(len(P))] += self.weights.mu2
+        norm = float(np.trace(P))  # bounds the norm of P, and is near it: one direction dominates
+        return _cholesky_in_place(P, "cholesky", norm)
+
+    def _stacked_qr(self) -> _Factor:
+        """R of [F'K; √μ2 I]."""
+        N = len(self.K)
+        stacked = np.vstack([self.S.root_times(self.K), math.sqrt(self.weights.mu2) * np.eye(N)])
+        (R,) = qr(stacked, mode="r", overwrite_a=True, check_finite=False)
+        R = np.asfortranarray(R[:N])
+        return _Factor(R, "qr", float((R**2).sum()))
+
+    def _leading(self, factor: _Factor) -> tuple[Floats, _Factor, bool]:
+        """C = R⁻¹U of the leading eigenpairs and some more; the factor; whether C is rough."""
+        K, N, start = self.K, len(self.K), self.start
+        if start is None:  # class indicators, on which S nearly vanishes, and guard vectors
+            indicators = self.S.indicators.toarray()[:, :-1]
+            n_guard = max(self.d - indicators.shape[1], 0) + GUARD
+            start = np.hstack([indicators, np.random.default_rng(0).standard_normal((N, n_guard))])
+        is_rough = self.residual >= ROUGHLY
+        if (ROWS_PER_ROUGH_COLUMN if is_rough else ROWS_PER_COLUMN) * start.shape[1] <= N:
+            C = self._block_krylov(factor, start)
+            if C is not None:
+                return C, factor, is_rough
+        n_pairs = min(N, self.d + GUARD)
+        G = factor.solve_transposed(K.T)  # R⁻ᵀK; K is symmetric, its transpose stored by columns
+        if factor.method == "qr":  # GG' would square what QR did not
+            U = svd(G, full_matrices=False, check_finite=False)[0][:, :n_pairs]
+        else:
+            M, last = dsyrk(1.0, G, lower=1), (N - n_pairs, N - 1)
+            U = eigh(M, overwrite_a=True, check_finite=False, subset_by_index=last)[1][:, ::-1]
+        return factor.solve(U), factor, False
+
+    def _block_krylov(self, factor: _Factor, start: Floats) -> Floats | None:
+        """The same from the blocks (R⁻ᵀK²R⁻¹)^j R⁻ᵀK start; None where they do not converge."""
+        K, (N, width) = self.K, start.shape
+        most = min(MOST_BLOCKS, N // (2 * width))
+        U, C, Y, V = (np.empty((N, most * width), order="F") for _ in range(4))
+        fresh = factor.solve_transposed(K @ start)
+        for done in range(0, most * width, width):
+            block, upto = slice(done, done + width), slice(0, done + width)
+            U[:, block] = _orthonormal(fresh, U[:, :done])
+            C[:, block] = factor.solve(U[:, block])
+            Y[:, block] = K @ C[:, block]
+            V[:, block] = fresh = factor.solve_transposed(K @ Y[:, block])
+            theta, Q = eigh(Y[:, upto].T @ Y[:, upto], check_finite=False, driver="evd")
+            theta, Q = theta[: -width - 1 : -1], Q[:, : -width - 1 : -1]
+            wanted, values = Q[:, : self.d], theta[: self.d]
+            residual = V[:, upto] @ wanted - (U[:, upto] @ wanted) * values
+            if np.all(np.linalg.norm(residual, axis=0) <= self.residual * values):
+                return C[:, upto] @ Q
+        return None
+
+    def _finished(self, C: Floats, factor: _Factor, is_rough: bool) -> Embedding:
+        """The embedding in the span of KC: Rayleigh and Ritz have the last word on λ and Y'Y = I."""
+        K, S, weights, basis = self.K, self.S, self.weights, self.K @ C
+        C, Y = C[:, : self.d], basis[:, : self.d]
+        # y = Kc carries an error of about ε‖K‖‖c‖. Where K has no d independent columns, the last
+        # coordinates need coefficients so large that they consist of nothing else.
+        size = np.linalg.norm(Y, axis=0)
+        clean = EPS * K.sum(axis=0).max() * np.linalg.norm(C, axis=0) < LARGEST_NOISE * size
+        if not clean.all():
+            raise RankError(int(np.argmin(clean)), self.d)
+        C, Y = C / size, Y / size
+        # C'PC = Y'SY + μ2 C'C from its terms, which has several digits more than 1/θ.
+        values, Q = eigh(S.quadratic(Y) + weights.mu2 * (C.T @ C), Y.T @ Y, check_finite=False)
+        C, Y = C @ Q, Y @ Q
+        slopes = self.problem.slopes(K, self.sigma, C, S(Y) - Y * values)
+        scale = weights.scale_term(self.sigma)
+        excess, slope = float(values.sum()) + scale, float(slopes.sum()) - 2.0 * scale
+        how = factor.method, factor.condition, is_rough
+        return Embedding(self.sigma, values, C, Y, basis, excess, slope, *how)
+
+    def _angle(self, found: Embedding, C: Floats, factor: _Factor) -> float:
+        """How far the span of the coordinates may be from the true one, as their residuals tell.
+
+        The residual of the symmetric problem is R⁻ᵀ(K(S − λ)y + μ2 c), computed without P. Its part
+        outside of the span, over the gap to the following eigenvalue, bounds the angle. A residual as
+        small as the one asked for is enough, whatever the gap: without one the coordinates are not
+        determined.
+        """
+        mu2, Y, values = self.weights.mu2, found.Y, found.eigenvalues
+        moved = self.K @ (self.S(Y) - Y * values) + mu2 * found.coef
+        moved = factor.solve_transposed(moved)
+        U = _orthonormal(dtrmm(1.0, factor.R, found.coef), np.empty((len(C), 0)))
+        for _ in range(2):  # the part inside may be many times the one outside
+            moved = moved - U @ (U.T @ moved)
+        relative = np.linalg.norm(moved, axis=0) / np.sqrt(np.maximum(values, EPS**2))
+        c, y = C[:, self.d : self.d + 1], found.basis[:, self.d : self.d + 1]
+        gaps = 1.0 - values * (y**2).sum() / (
+            np.trace(self.S.quadratic(y)) + mu2 * (c**2).sum() + EPS**2
+        )
+        small = relative <= self.residual * math.sqrt(self.d)
+        return float(np.max(np.where(small, 0.0, relative / np.maximum(gaps, EPS))))
+
+    def _factor_of_kernel(self) -> _Factor | None:
+        """R with R'R = K; None where K is too stiff, or the problem too small, for it to pay."""
+        problem, weights, K = self.problem, self.weights, self.K
+        fits = len(K) >= LEAST_ROWS and weights.mu1 > 0 and self.d < len(self.S.sizes)
+        if not fits or self.sigma >= problem.stiff_from:
+            return None
+        np.copyto(problem.scratch, K)
+        norm = float(K.sum(axis=0).max())
+        factor = _cholesky_in_place(problem.scratch, "kernel", norm)
+        condition = math.inf if factor is None else factor.condition
+        stiffness = weights.mu2 * (condition / norm) ** 2 / (weights.mu1 * self.S.sizes.min())
+        if condition <= LARGEST_KERNEL_CONDITION and stiffness <= STIFFEST:
+            return factor
+        problem.stiff_from = self.sigma / (2 if stiffness > HOPELESS * STIFFEST else 1)
+        return None
+
+    def _from_indicators(self, factor: _Factor) -> Floats | None:
+        """C of the smallest eigenpairs of A = S + μ2 K⁻² and some more; None after too many steps.
+
+        What is left to gain of λ_k is about r'r/(μ1 n_c) or less, r the residual of its Ritz vector.
+        """
+        S, d, mass = self.S, self.d, self.S.mu1 * self.S.sizes[self.S.codes][:, np.newaxis]
+        energy = max(self.residual, ENERGY) ** 2
+        fresh = S.indicators.toarray() / np.sqrt(S.sizes)
+        if self.start is not None:  # what the indicators lack at a σ nearby: saves several steps
+            fresh = np.hstack([fresh, _orthonormal(S.centred(self.start[:, :d]), fresh)])
+        V, C, AV = (np.empty((len(S.codes), 0)) for _ in range(3))
+        for _ in range(MOST_STEPS):
+            C_fresh = factor.solve_both(fresh)
+            V, C = np.hstack([V, fresh]), np.hstack([C, C_fresh])
+            AV = np.hstack([AV, S(fresh) + self.weights.mu2 * factor.solve_both(C_fresh)])
+            values, Q = eigh(V.T @ AV, check_finite=False)
+            step = S.centred(AV @ Q[:, :d] - (V @ Q[:, :d]) * values[:d]) / mass
+            if np.all((mass * step**2).sum(axis=0) <= energy * values[:d]):
+                return np.asarray(C @ Q[:, : d + GUARD])
+            fresh = _orthonormal(step, V)
+        return None
 
 
-def _cholesky(problem: Problem, K: Floats) -> _Factor | None:
-    """R with R'R = P = KSK + μ2 I, in the place of P; None if rounding made P indefinite."""
-    P, S = problem.scratch, problem.S
-
-    def fill(start: int) -> None:
-        columns = slice(start, start + COLUMNS)
-        # On and below the diagonal: the other half is its mirror image, and never read.
-        np.matmul(K[start:], S(K[:, columns]), out=P[start:, columns])
-
-    in_parallel(fill, range(0, len(P), COLUMNS), P.size)
-    P[np.diag_indices(len(P))] += problem.weights.mu2
-    norm = float(np.trace(P))  # bounds the norm of P, and is near it: one direction dominates
-    # The lower half stored by rows is the upper half stored by columns that LAPACK takes as it is.
-    R, failed = lapack.dpotrf(P.T, lower=0, clean=0, overwrite_a=1)
-    return None if failed else _Factor(R, "cholesky", _condition(R, norm))
-
-
-def _condition(R: NDArray[Any], norm: float) -> float:
-    """Estimate of the condition number of R'R, which has this norm."""
-    return 1.0 / max(float(lapack.dpocon(R, norm, uplo="U")[0]), EPS**2)
-
-
-def _stacked_qr(problem: Problem, K: Floats) -> _Factor:
-    """R of [F'K; √μ2 I]."""
-    N = len(K)
-    stacked = np.vstack([problem.S.root_times(K), math.sqrt(problem.weights.mu2) * np.eye(N)])
-    (R,) = qr(stacked, mode="r", overwrite_a=True, check_finite=False)
-    R = np.asfortranarray(R[:N])
-    return _Factor(R, "qr", _condition(R, float((R**2).sum())))
-
-
-def _leading(
-    K: Floats, factor: _Factor, n_wanted: int, start: Floats, tol: float
-) -> tuple[Floats, bool]:
-    """Coefficients C = R⁻¹U of the leading eigenpairs and some more; whether they were iterated for."""
-    per_column = ROWS_PER_ROUGH_COLUMN if tol >= ROUGHLY else ROWS_PER_COLUMN
-    if len(K) >= per_column * start.shape[1]:
-        C = _block_krylov(K, factor, n_wanted, start, tol)
-        if C is not None:
-            return C, True
-    n_pairs = min(len(K), n_wanted + GUARD)
-    G = factor.solve_transposed(K.T)  # R⁻ᵀK; K is symmetric, and its transpose stored by columns
-    if factor.method == "qr":  # GG' would square what QR did not
-        U = svd(G, full_matrices=False, check_finite=False)[0][:, :n_pairs]
-    else:
-        M = dsyrk(1.0, G, lower=1)
-        last = (len(K) - n_pairs, len(K) - 1)
-        U = eigh(M, overwrite_a=True, check_finite=False, subset_by_index=last)[1][:, ::-1]
-    return factor.solve(U), False
-
-
-def _block_krylov(K: Floats, factor: _Factor, n_wanted: int, start: Floats, tol: float) -> Floats | None:
-    """The same from the space of the blocks (R⁻ᵀK²R⁻¹)^j R⁻ᵀK start; None where it does not converge."""
-    N, width = start.shape
-    most = min(MOST_BLOCKS, N // (2 * width))
-    U, C, Y, V = (np.empty((N, most * width), order="F") for _ in range(4))
-    fresh = factor.solve_transposed(K @ start)
-    for done in range(0, most * width, width):
-        block, upto = slice(done, done + width), slice(0, done + width)
-        U[:, block] = _orthonormal(fresh, U[:, :done])
-        C[:, block] = factor.solve(U[:, block])
-        Y[:, block] = K @ C[:, block]
-        V[:, block] = fresh = factor.solve_transposed(K @ Y[:, block])
-        theta, Q = eigh(Y[:, upto].T @ Y[:, upto], check_finite=False, driver="evd")
-        theta, Q = theta[: -width - 1 : -1], Q[:, : -width - 1 : -1]
-        wanted, values = Q[:, :n_wanted], theta[:n_wanted]
-        residual = V[:, upto] @ wanted - (U[:, upto] @ wanted) * values
-        if np.all(np.linalg.norm(residual, axis=0) <= tol * values):
-            return C[:, upto] @ Q
-    return None
+def _cholesky_in_place(A: Floats, method: str, norm: float) -> _Factor | None:
+    """The factor of a matrix of which the lower half is given, in its place; None if it has none."""
+    # A lower half stored by rows is the upper half stored by columns that LAPACK takes as it is.
+    R, failed = lapack.dpotrf(A.T, lower=0, clean=0, overwrite_a=1)
+    return None if failed else _Factor(R, method, norm)
 
 
 def _orthonormal(A: Floats, against: Floats) -> Floats:
     """An orthonormal basis of the columns of A, orthogonal to the columns of another one."""
     # Twice is enough: one pass of Gram-Schmidt loses orthogonality where A nearly lies in the space.
-    for _ in range(2):
+    for _ in range(2 if against.shape[1] else 1):
         A = A - against @ (against.T @ A)
         A = np.asarray(qr(A, mode="economic", overwrite_a=True, check_finite=False)[0])
-        if against.shape[1] == 0:
-            break
     return A
-
-
-def _finished(
-    problem: Problem, K: Floats, sigma: float, C: Floats, factor: _Factor, is_rough: bool
-) -> Embedding:
-    """The embedding in the span of KC: Rayleigh and Ritz have the last word on λ and Y'Y = I."""
-    d, weights, basis = problem.weights.n_components, problem.weights, K @ C
-    C, Y = C[:, :d], basis[:, :d]
-    # y = Kc carries an error of about ε‖K‖‖c‖. Where K has no d independent columns, the last
-    # coordinates need coefficients so large that they consist of nothing else.
-    noise = EPS * K.sum(axis=0).max() * np.linalg.norm(C, axis=0)
-    clean = noise < LARGEST_NOISE * np.linalg.norm(Y, axis=0)
-    if not clean.all():
-        raise RankError(int(np.argmin(clean)), d)
-    size = np.linalg.norm(Y, axis=0)
-    C, Y = C / size, Y / size
-    # C'PC = Y'SY + μ2 C'C from its terms, which has several digits more than 1/θ.
-    values, Q = eigh(problem.S.quadratic(Y) + weights.mu2 * (C.T @ C), Y.T @ Y, check_finite=False)
-    C, Y = C @ Q, Y @ Q
-    slopes = problem.slopes(K, sigma, C, problem.S(Y) - Y * values)
-    scale = weights.scale_term(sigma)
-    excess, slope = float(values.sum()) + scale, float(slopes.sum()) - 2.0 * scale
-    how = factor.method, factor.condition, is_rough
-    return Embedding(sigma, values, C, Y, basis, excess, slope, *how)
-
-
-def _angle(
-    problem: Problem, K: Floats, factor: _Factor, found: Embedding, guard: Floats, tol: float
-) -> float:
-    """How far the span of the coordinates may be from the true one, as their residuals tell.
-
-    The residual of the symmetric problem is R⁻ᵀ(K(S − λ)y + μ2 c), computed without P. Its part outside
-    of the span, over the gap to the following eigenvalue, bounds the angle. A residual as small as the
-    one asked for is enough, whatever the gap: where there is none, the coordinates are not determined.
-    """
-    mu2, C, Y, values = problem.weights.mu2, found.coef, found.Y, found.eigenvalues
-    moved = factor.solve_transposed(K @ (problem.S(Y) - Y * values) + mu2 * C)
-    U = _orthonormal(dtrmm(1.0, factor.R, C), np.empty((len(K), 0)))
-    for _ in range(2):  # the part inside may be many times the one outside
-        moved = moved - U @ (U.T @ moved)
-    relative = np.linalg.norm(moved, axis=0) / np.sqrt(np.maximum(values, EPS**2))
-    gaps = np.full_like(values, 1.0)
-    if guard.size:
-        after = K @ guard
-        rise = float(problem.S.quadratic(after)[0, 0] + mu2 * np.vdot(guard, guard)) / np.vdot(
-            after, after
-        )
-        gaps = np.maximum(1.0 - values / rise, EPS)
-    small = relative <= tol * math.sqrt(len(values))
-    return float(np.max(np.where(small, 0.0, relative / gaps)))
-
-
-def _by_kernel(
-    problem: Problem, K: Floats, sigma: float, start: Floats | None, residual: float
-) -> Embedding | None:
-    """By a factor of K, in the space of Y; None where K is too stiff, or the problem too small."""
-    weights, S = problem.weights, problem.S
-    wanted = len(K) >= LEAST_ROWS and weights.mu1 > 0 and weights.n_components < len(S.sizes)
-    if not wanted or sigma >= problem.stiff_from:
-        return None
-    np.copyto(problem.scratch, K)
-    R, failed = lapack.dpotrf(problem.scratch.T, lower=0, clean=0, overwrite_a=1)
-    norm = float(K.sum(axis=0).max())
-    condition = math.inf if failed else _condition(R, norm)
-    stiffness = weights.mu2 * (condition / norm) ** 2 / (weights.mu1 * S.sizes.min())
-    if condition > LARGEST_KERNEL_CONDITION or stiffness > STIFFEST:
-        problem.stiff_from = sigma / 2 if stiffness > HOPELESS * STIFFEST else sigma
-        return None
-    factor = _Factor(R, "kernel", condition)
-    C = _from_indicators(S, factor, weights.mu2, weights.n_components, max(residual, ENERGY), start)
-    return None if C is None else _finished(problem, K, sigma, C, factor, residual > RESIDUAL)
-
-
-def _from_indicators(
-    S: ShiftedGraph, factor: _Factor, mu2: float, d: int, energy: float, start: Floats | None
-) -> Floats | None:
-    """C of the smallest eigenpairs of A = S + μ2 K⁻² and some more; None where it takes too many steps.
-
-    What is left to gain of λ_k is about r'r/(μ1 n_c) or less, r being the residual of its Ritz vector.
-    """
-    mass = S.mu1 * S.sizes[S.codes][:, np.newaxis]
-    fresh = S.indicators.toarray() / np.sqrt(S.sizes)
-    if start is not None:  # what the indicators lack at a σ nearby: saves several steps
-        fresh = np.hstack([fresh, _orthonormal(S.centred(start[:, :d]), fresh)])
-    V, C, SV, AV = (np.empty((len(S.codes), 0)) for _ in range(4))
-    for _ in range(MOST_STEPS):
-        C_fresh = factor.solve(factor.solve_transposed(fresh))
-        S_fresh = S(fresh)
-        A_fresh = S_fresh + mu2 * factor.solve(factor.solve_transposed(C_fresh))
-        V, C, SV, AV = (
-            np.hstack(pair) for pair in ((V, fresh), (C, C_fresh), (SV, S_fresh), (AV, A_fresh))
-        )
-        H = V.T @ SV + mu2 * (C.T @ C)
-        values, Q = eigh((H + H.T) / 2, check_finite=False)
-        step = S.centred(AV @ Q[:, :d] - (V @ Q[:, :d]) * values[:d]) / mass
-        if np.all((mass * step**2).sum(axis=0) <= energy**2 * values[:d]):
-            return np.asarray(C @ Q[:, : d + GUARD])
-        fresh = _orthonormal(step, V)
-    return None

@@ -16,10 +16,10 @@ from sklearn.linear_model import LogisticRegression
 
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
-from nsse._support.machine import available_memory
+from nsse._support.machine import require_memory
 from nsse._support.parameters import check_choice, check_count, check_number, check_range
 from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
-from nsse.affine import Affine
+from nsse.affine import Affine, is_sparse
 from nsse.estimator import EmbeddingClassifier
 from nsse.kernels import SAME_PLACE, Gaussian, median_distance, squared_distances
 from nsse.maps import GaussianMap
@@ -29,6 +29,7 @@ from nsse.published.embedding import GUARD, embed
 from nsse.published.objective import Problem, Weights
 from nsse.published.scale import Found, minimise
 from nsse.published.trace import Recorder, Step, Stopped, Trace
+from nsse.rows import encoded
 from nsse.scores import Scores
 from nsse.signs import signs_of
 
@@ -37,9 +38,8 @@ Ints = NDArray[np.intp]
 
 # μ3 = 5 μ2 d where the user gives none: keeps the balance of the two smoothness terms.
 MU3_PER_MU2 = 5.0
-# N × N arrays of a fit at its peak (distances, K, a factor, temporaries); bytes below which nobody asks
-# how much memory there is.
-MATRICES, WORTH_ASKING = 5, 100_000_000
+# N × N arrays of a fit at its peak: distances, K, a factor, temporaries.
+MATRICES = 5
 # Samples that tell how far samples typically lie apart.
 FEW = 32
 # Lengths that are no more than this apart can be squared and compared.
@@ -243,16 +243,16 @@ class NSSE(EmbeddingClassifier):
         self
             The fitted estimator. If fit fails, it is as it was before.
         """
-        X, y = self._validated(X, y)
-        self.classes_, codes = encoded(y)
+        X, self.labels_ = self._validated(X, y)
+        self.classes_, codes = encoded(self.labels_)
         weights = self._weights(len(codes), len(self.classes_))
-        check_room(*X.shape)
+        cure = "Take fewer samples, or SmoothEmbedding, which needs few centers."
+        width = X.nnz // len(codes) if is_sparse(X) else X.shape[1]
+        require_memory(self.estimate_memory(len(codes), width, len(self.classes_)), cure)
         metric, D2 = measured(X, self.length_unit)
-        problem = Problem(D2, codes, weights)
-        recorder = Recorder(problem, 1.0 / float(metric.scale[0]), self.callback)
+        recorder = Recorder(Problem(D2, codes, weights), 1.0 / float(metric.scale[0]), self.callback)
         found = self._searched(recorder)
         self._keep(X, metric, recorder, found)
-        self.labels_ = y
         self.scores_ = decision(self.classifier, self.classes_, self.embedding_, codes)
         self._warn_about(found)
         return self
@@ -271,43 +271,48 @@ class NSSE(EmbeddingClassifier):
             Bytes, beside the samples themselves. An ill-conditioned problem takes about twice as many.
         """
         d = n_classes - 1 if self.n_components is None else self.n_components
-        return memory_of(n_samples, n_features, d)
+        rows = 2 * n_features + 60 * (d + GUARD)  # samples in the metric, embeddings of a search
+        return int(8 * n_samples * (MATRICES * n_samples + rows))
 
     def _weights(self, n_samples: int, n_classes: int) -> Weights:
         """The parameters of Eq. (11), checked, as all others are."""
+        if n_classes < 2:
+            got, cure = f"1 class, {self.classes_.tolist()[0]!r}", "Give samples of another one."
+            raise rule_error("y", "have at least two classes", got, cure)
         check_choice("solver", self.solver, ("joint", "alternating"))
         check_choice("classifier", self.classifier, ("nearest", "linear"))
         check_count("max_iter", self.max_iter, cure="50 is plenty.")
         check_number("tol", self.tol, cure="1e-8 is exact for all purposes.")
         check_range("sigma_range", self.sigma_range)
         for name in ("beta", "sigma"):
-            if getattr(self, name) is not None:
-                cure = "Leave it None to find it from the data."
-                check_number(name, getattr(self, name), positive=True, cure=cure)
+            if (value := getattr(self, name)) is not None:
+                check_number(name, value, positive=True, cure="None finds it from the data.")
         if self.callback is not None and not callable(self.callback):
             cure = "It is called as `callback(step)`."
             raise rule_error("callback", "be callable", self.callback, cure)
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors, cure="None joins all pairs of a class.")
         mu1 = check_number("mu1", self.mu1, cure="1.0 is a good start.")
-        cure = "Without it f may be arbitrarily rough; take a small value such as 1e-6."
-        mu2 = check_number("mu2", self.mu2, positive=True, cure=cure)
-        d = checked_components(self.n_components, n_samples, n_classes)
+        mu2 = check_number("mu2", self.mu2, positive=True, cure="1e-6 is a small weight.")
+        d = n_classes - 1 if self.n_components is None else self.n_components
+        cure = f"None takes n_classes - 1 = {n_classes - 1}."
+        if check_count("n_components", d, cure=cure) > n_samples:
+            rule = f"not exceed the number of training samples, {n_samples}"
+            raise rule_error("n_components", rule, d, cure)
         mu3 = MU3_PER_MU2 * mu2 * d if self.mu3 is None else self.mu3
-        mu3 = check_number("mu3", mu3, cure="Leave it None for 5 * mu2 * n_components.")
-        return Weights(mu1, mu2, mu3, d, self.n_neighbors, self.beta)
+        mu3 = check_number("mu3", mu3, cure="None takes 5 * mu2 * n_components.")
+        return Weights(mu1, mu2, mu3, int(d), self.n_neighbors, self.beta)
 
     def _searched(self, recorder: Recorder) -> Found:
         """The embedding at the σ that was given, or at the one that the solver finds."""
         try:
             if self.sigma is not None:
                 found = recorder.record("fixed", embed(recorder.problem, float(self.sigma)))
-                return Found(found, converged=True, at_bound=False, n_iter=1)
-            bounds = check_range("sigma_range", self.sigma_range)
+                return Found(found, converged=True, at_bound=False)
             solve = alternate if self.solver == "alternating" else minimise
-            return solve(recorder, bounds, float(self.tol), int(self.max_iter))
+            return solve(recorder, self.sigma_range, float(self.tol), int(self.max_iter))
         except Stopped as stop:
-            return Found(stop.best, converged=True, at_bound=False, n_iter=len(recorder.steps))
+            return Found(stop.best, converged=True, at_bound=False)
 
     def _keep(self, X: Any, metric: Affine, recorder: Recorder, found: Found) -> None:
         problem, best = recorder.problem, found.embedding
@@ -320,75 +325,45 @@ class NSSE(EmbeddingClassifier):
         self.map_ = GaussianMap(metric, centers, kernel, self.coef_, (gram + gram.T) / 2)
         self.eigenvalues_ = best.eigenvalues - problem.shift
         self.objective_ = best.excess - problem.shift * len(best.eigenvalues)
-        self.trace_, self.n_iter_ = Trace(tuple(recorder.steps)), found.n_iter
+        self.trace_, self.n_iter_ = Trace(tuple(recorder.steps)), recorder.steps[-1].iteration + 1
         self.condition_ = Condition(best.factorization, best.condition)
 
     def _warn_about(self, found: Found) -> None:
         """Say what a user should know about how the search went."""
         best = found.embedding
         if not found.converged:
-            text = (
-                f"The search for sigma did not converge in max_iter={self.max_iter} steps; the best one "
-            )
-            _warn(text + "seen is kept. Raise `max_iter` or `tol`.", ConvergenceWarning)
+            text = f"The search for sigma did not converge in max_iter={self.max_iter} steps; the best "
+            _warn(text + "one seen is kept. Raise `max_iter` or `tol`.", ConvergenceWarning)
         if found.at_bound:
-            text = f"The best sigma, {best.sigma:.3g} units of length, lies at an end of what can be solved "
-            text += f"of sigma_range={self.sigma_range}. Widen it, change `mu3`, or fix `sigma`."
+            text = f"The best sigma, {best.sigma:.3g} units of length, lies at an end of what can be "
+            text += f"solved of sigma_range={self.sigma_range}. Widen it, change `mu3`, or fix `sigma`."
             _warn(text, ScaleAtBoundWarning)
         if best.factorization == "qr":
-            text = (
-                f"The problem is ill-conditioned (condition number {best.condition:.1e}); it was solved "
-            )
-            text += (
-                "by a QR factorisation, accurate but slower. Raise `mu2`, or lower `sigma` or the upper "
-            )
-            _warn(text + "end of `sigma_range`.", ConditioningWarning)
+            text = f"The problem is ill-conditioned (condition number {best.condition:.1e}); it was "
+            text += "solved by a QR factorisation, accurate but slower. Raise `mu2`, or lower `sigma` "
+            _warn(text + "or the upper end of `sigma_range`.", ConditioningWarning)
 
 
 def _warn(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=5)  # up to the line that called `fit`
 
 
-def encoded(y: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
-    """Classes in order, and the class of every sample as an integer."""
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        got, cure = f"1 class, {classes.tolist()[0]!r}", "Add samples of another class."
-        raise rule_error("y", "contain samples of at least 2 classes", got, cure)
-    return classes, codes.astype(np.intp)
-
-
-def checked_components(value: Any, n_samples: int, n_classes: int) -> int:
-    """d, from 1 to N; None means n_classes − 1."""
-    if value is None:
-        return n_classes - 1
-    cure = f"Lower it; None takes n_classes - 1 = {n_classes - 1}."
-    d = check_count("n_components", value, cure=cure)
-    if d > n_samples:
-        rule = f"not exceed the number of training samples, {n_samples}"
-        raise rule_error("n_components", rule, d, cure)
-    return d
-
-
 def measured(X: Any, length_unit: Any) -> tuple[Affine, Floats]:
     """The map to where one is the unit of length, and squared distances there."""
-    given = None
+    metric = centred(X)
+    Z, scale = metric(X), float(metric.scale[0])
+    D2 = squared_distances(Z, Z)
+    _check_resolved(Z, float(D2.max()))
+    unit = median = median_distance(D2)
     if isinstance(length_unit, str):
         check_choice("length_unit", length_unit, ("median",))
     else:
         cure = 'Take "median", or 1.0 for the units of X.'
-        given = check_number("length_unit", length_unit, positive=True, cure=cure)
-    metric = centred(X)
-    Z = metric(X)
-    D2 = squared_distances(Z, Z)
-    _check_resolved(Z, float(D2.max()))
-    unit = median = median_distance(D2)
-    if given is not None:
-        unit = given * float(metric.scale[0])
-        if not 1.0 / LARGEST_RATIO < unit / median < LARGEST_RATIO:
-            rule = "be a length that distances between samples can be compared with"
-            got = f"{length_unit!r}, where samples are {median / float(metric.scale[0]):.3g} apart"
-            raise rule_error("length_unit", rule, got, 'Take "median".')
+        unit = scale * check_number("length_unit", length_unit, positive=True, cure=cure)
+        if not median / LARGEST_RATIO < unit < median * LARGEST_RATIO:
+            rule = "be comparable to the distances between samples"
+            got = f"{length_unit!r}, where samples are {median / scale:.3g} apart"
+            raise rule_error("length_unit", rule, got, cure)
     D2 /= unit**2
     return metric.multiplied(1.0 / unit), D2
 
@@ -396,30 +371,13 @@ def measured(X: Any, length_unit: Any) -> tuple[Affine, Floats]:
 def _check_resolved(Z: Any, widest: float) -> None:
     """Refuse a few samples so far out that the distances of the others are less than rounding."""
     some = Z[np.unique(np.linspace(0, Z.shape[0] - 1, FEW).astype(np.intp))]
-    squares = pdist(some.toarray() if hasattr(some, "toarray") else some, "sqeuclidean")
+    squares = pdist(some.toarray() if is_sparse(some) else some, "sqeuclidean")
     typical = float(np.quantile(squares[squares > 0], 0.8)) if squares.any() else math.inf
     if typical <= SAME_PLACE * widest:
         rule = "have no samples so far from the others that these are the same beside them"
         got = f"distances up to {math.sqrt(widest / typical):.1e} times the usual one"
         cure = "Leave out the far samples, or rescale the features, by their logarithms for instance."
         raise rule_error("X", rule, got, cure)
-
-
-def memory_of(n_samples: int, n_features: int, n_components: int) -> int:
-    """Bytes of a fit: N × N arrays, samples in the metric, and the embeddings of a search."""
-    rows = 2 * n_features + 60 * (n_components + GUARD)
-    return int(8 * n_samples * (MATRICES * n_samples + rows))
-
-
-def check_room(n_samples: int, n_features: int) -> None:
-    """Refuse a fit that the machine has no room for, before it starts."""
-    least = 8 * MATRICES * n_samples**2
-    room = available_memory() if least > WORTH_ASKING else None
-    if room is None or least <= room:
-        return
-    got = f"{n_samples:,} samples of {n_features:,} features, which take {least / 1e9:.1f} GB"
-    cure = f"{room / 1e9:.1f} GB are available. Take fewer, or SmoothEmbedding, which needs few centres."
-    raise MemoryError(f"`X` must have as many samples as memory allows. Got {got}. {cure}")
 
 
 def decision(classifier: str, classes: NDArray[Any], Y: Floats, codes: Ints) -> Scores:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -32,10 +33,11 @@ from typing import Any
 import numpy as np
 
 from nsse.published.embedding import RESIDUAL, ROUGHLY, Embedding, RankError, embed
-from nsse.published.objective import Ints, Problem
+from nsse.published.objective import Problem
 from nsse.published.trace import Recorder
+from nsse.rows import stratified
 
-Evaluate = Callable[[float, Any, float], Embedding]
+Bounds = tuple[float, float]
 
 # Points of a scan, at least, and its widest cell in log σ.
 SCAN_POINTS, WIDEST_CELL = 13, 0.4
@@ -58,8 +60,8 @@ NEARER = 0.3
 # So many cuts of a cell by its cubic, then one in the middle: every descent comes to an end.
 PATIENCE = 4
 # From so many samples on subsamples of N/8 and N/4 cost less than they save; growth of the least g from
-# one to the other up to which its valley is taken to stay the deepest.
-SUBSAMPLE_FROM, STEADY = 800, 1.3
+# one to the other up to which its valley is taken to stay the deepest; and their tolerance.
+SUBSAMPLE_FROM, STEADY, ROUGH_TOL = 800, 1.3, 1e-5
 
 
 @dataclass(frozen=True)
@@ -69,72 +71,48 @@ class Found:
     embedding: Embedding
     converged: bool
     at_bound: bool
-    n_iter: int
 
 
-def minimise(recorder: Recorder, bounds: tuple[float, float], tol: float, max_iter: int) -> Found:
+def minimise(recorder: Recorder, bounds: Bounds, tol: float, max_iter: int) -> Found:
     """Minimise g on an interval of σ to a relative accuracy of ``tol``."""
-    problem = recorder.problem
-
-    def evaluate(x: float, start: Any, residual: float) -> Embedding:
-        stage = "scan" if residual > RESIDUAL else "joint"
-        return recorder.record(stage, embed(problem, math.exp(x), start, residual))
-
-    search = search_of(problem, evaluate, bounds, tol, max_iter)
-    many = len(problem.codes) >= SUBSAMPLE_FROM
-    first = _predicted(search, problem, bounds) if many else None
-    found = search.run() if first is None else search.run_from(first)
-    return Found(found.embedding, found.converged, found.at_bound, len(recorder.steps))
-
-
-def search_of(
-    problem: Problem, evaluate: Evaluate, bounds: tuple[float, float], tol: float, max_iter: int
-) -> Search:
-    """The search that suits the size of a problem."""
-    few = len(problem.codes) < FEW_SAMPLES
-    widest, rises = (CELL_OF_FEW, math.inf) if few else (math.inf, 1.0)
-    return Search(evaluate, problem.weights.scale_term, bounds, tol, max_iter, widest, rises)
+    search = Search(recorder.problem, bounds, tol, max_iter, recorder.record)
+    first = predicted(search, bounds) if len(recorder.problem.codes) >= SUBSAMPLE_FROM else None
+    return search.run() if first is None else search.run_from(first)
 
 
 class Search:
-    """The least g on an interval of σ.
+    """The least g of a problem on an interval of σ.
 
     Parameters
     ----------
-    evaluate : callable
-        ``evaluate(x, basis, residual)`` gives g and its slope; `RankError` where σ is too large for
-        that.
-    floor : callable
-        ``floor(sigma)`` is a lower bound of g at this and every smaller σ.
+    problem : Problem
+        Says g, and its lower bound μ3/σ² at a σ and all smaller ones.
     bounds : tuple of (float, float)
         The interval.
     tol : float
         What may be left to gain, relatively.
     max_iter : int
         Evaluations for all digits; the scan and other looks around are not counted.
-    widest : float
-        Cells wider than this are cut wherever the floor allows a minimum.
-    rises : float
-        Multiplies `FAR_ABOVE` and `STEEPLY_ABOVE`.
+    record : callable or None
+        ``record(stage, embedding)`` is told every evaluation.
     """
 
     def __init__(
         self,
-        evaluate: Evaluate,
-        floor: Callable[[float], float],
-        bounds: tuple[float, float],
+        problem: Problem,
+        bounds: Bounds,
         tol: float,
         max_iter: int,
-        widest: float = math.inf,
-        rises: float = 1.0,
+        record: Callable[[str, Embedding], object] | None = None,
     ) -> None:
-        self.evaluate, self.floor, self.tol, self.max_iter = evaluate, floor, tol, max_iter
+        self.problem, self.tol, self.max_iter, self.record = problem, tol, max_iter, record
         self.low, self.high = math.log(bounds[0]), math.log(bounds[1])
-        self.widest, self.rises = widest, rises
+        self.few = len(problem.codes) < FEW_SAMPLES
+        self.widest = CELL_OF_FEW if self.few else math.inf
+        self.curvature = CURVATURE
         self.seen: list[Any] = []  # in ascending σ
         self.unsolvable: list[float] = []
-        self.cuts: dict[int, int] = {}
-        self.curvature = CURVATURE
+        self.cuts: Counter[float] = Counter()
 
     @property
     def best(self) -> Any:
@@ -153,6 +131,13 @@ class Search:
             if not (self.unsolvable or found.at_bound):
                 return found
         return self.run()
+
+    def evaluate(self, x: float, start: Any, residual: float) -> Any:
+        """g and its slope at log σ; `RankError` where σ is too large for that."""
+        found = embed(self.problem, math.exp(x), start, residual)
+        if self.record is not None:
+            self.record("scan" if residual > RESIDUAL else "joint", found)
+        return found
 
     def _add(self, x: float, residual: float) -> bool:
         """Evaluate, from the nearest point known; whether it could be solved there."""
@@ -188,33 +173,30 @@ class Search:
     def _has_risen(self) -> bool:
         last = self.seen[-1]
         far = STEEPLY_ABOVE if last.tilt > STEEP else FAR_ABOVE
-        return bool(last.tilt > 0 and last.excess > far * self.rises * self.best.excess)
+        return not self.few and last.tilt > 0 and last.excess > far * self.best.excess
 
     def _nothing_below(self, following: float) -> bool:
         """Whether the floor excludes a minimum below the first point, or below the following one."""
-        first, least = self.seen[0], self.best.excess
-        if self.floor(first.sigma) >= least:
-            return True
+        first, least, floor = self.seen[0], self.best.excess, self.problem.weights.scale_term
         nearest = max(following, first.x - self.widest)
-        return bool(first.tilt < 0 and self.floor(math.exp(nearest)) >= least)
+        return floor(first.sigma) >= least or (first.tilt < 0 and floor(math.exp(nearest)) >= least)
 
     def _refined(self) -> Found:
         n_left = self.max_iter
         while (target := self._next()) is not None and n_left > 0:
-            n_left -= target[1] == RESIDUAL  # looking around is free
+            n_left -= target[1] == RESIDUAL and all(point.x != target[0] for point in self.seen)
             self._add(*target)
         if self.best.is_rough:
             self._add(self.best.x, RESIDUAL)
-        return Found(self.best, target is None, self._is_at_bound(), len(self.seen))
-
-    def _is_at_bound(self) -> bool:
         best = self.best
-        is_first, is_last = best is self.seen[0], best is self.seen[-1]
-        return bool((is_first and best.tilt >= 0) or (is_last and best.tilt < 0))
+        return Found(best, target is None, best is self.seen[-1 if best.tilt < 0 else 0])
 
     def _next(self) -> tuple[float, float] | None:
         """Where to evaluate next, the most promising place first, and with which residual."""
         best = self.best
+        for point in self.seen:
+            if point.is_rough and point is not best and point.value - best.value < ROUGHLY:
+                return point.x, RESIDUAL  # which of them is lower is not known
         beyond = self._beyond(best)
         if beyond is not None:
             return beyond, RESIDUAL
@@ -226,7 +208,7 @@ class Search:
 
     def _beyond(self, best: Any) -> float | None:
         """A step of Newton where g falls from the best point out of what was seen, inside the bounds."""
-        if best is not (self.seen[-1] if best.tilt < 0 else self.seen[0]):
+        if best is not self.seen[-1 if best.tilt < 0 else 0]:
             return None
         x, gain = self._newton(best)
         x = min(max(x, self.low), self.high)
@@ -240,7 +222,7 @@ class Search:
         return best.x + step, abs(best.tilt * step) / 2
 
     def curvature_at(self, point: Any) -> float:
-        """d² log g/dx² from the slopes of a point and the nearest other one; a guess where that fails."""
+        """d² log g/dx² from the slopes of a point and the nearest one; a guess where that fails."""
         near = self._nearest(point)
         found = 0.0 if near is None else (point.tilt - near.tilt) / (point.x - near.x)
         return found if found > 1e-3 else self.curvature
@@ -252,37 +234,32 @@ class Search:
     def _cut(self, a: Any, b: Any, best: Any) -> float | None:
         """Where to cut a cell that may hold less than the least seen; None where it cannot."""
         width, middle = b.x - a.x, (a.x + b.x) / 2
-        if width <= RESOLUTION or self.floor(b.sigma) >= best.excess:
+        if width <= RESOLUTION or self.problem.weights.scale_term(b.sigma) >= best.excess:
             return None
         if any(a.x < x < b.x for x in self.unsolvable):
             return None
-        lower = a if a.value <= b.value else b
+        lower, upper = (a, b) if a.value <= b.value else (b, a)
         if a.tilt < 0 if lower is a else b.tilt >= 0:  # g falls into the cell from its lower end
             bottom, depth = cubic_minimum(a, b) or (middle, lower.value)
+            margin = NEARLY_AS_DEEP * min(1.0, width / NARROW)
             if lower is best:
                 x, gain = self._newton(best)
                 if not a.x < x < b.x or abs(self._nearest(best).x - best.x) > NEARER * width:
                     x, gain = bottom, best.value - depth
                 if gain > self.tol:
-                    return self._patient(x, lower, middle)
-            elif width > FINEST:
-                if depth - NEARLY_AS_DEEP * min(1.0, width / NARROW) < best.value:
-                    return self._patient(bottom, lower, middle)
-                if _tangents_meet(a, b) < best.value:
-                    return middle
+                    return self._patient(x, upper, middle)
+            elif width > FINEST and depth - margin < best.value:
+                return self._patient(bottom, upper, middle)
         if width <= FINEST:
             return None
-        if width > self.widest:
-            return middle
-        if _is_balanced(a, b):
-            return None
-        bound = min(a.value + min(a.tilt, 0.0) * width, b.value - max(b.tilt, 0.0) * width)
-        return middle if bound < best.value else None
+        tangents = min(a.value + min(a.tilt, 0.0) * width, b.value - max(b.tilt, 0.0) * width)
+        doubtful = width > self.widest or (tangents < best.value and not is_balanced(a, b))
+        return middle if doubtful else None
 
-    def _patient(self, bottom: float, lower: Any, middle: float) -> float:
-        """The bottom; the middle where one point has been the lower end of too many cells."""
-        self.cuts[id(lower)] = self.cuts.get(id(lower), 0) + 1
-        return middle if self.cuts[id(lower)] % PATIENCE == 0 else bottom
+    def _patient(self, bottom: float, upper: Any, middle: float) -> float:
+        """The bottom; the middle where one point has been the upper end of too many cells."""
+        self.cuts[upper.x] += 1
+        return middle if self.cuts[upper.x] % PATIENCE == 0 else bottom
 
 
 def cubic_minimum(a: Any, b: Any) -> tuple[float, float] | None:
@@ -292,67 +269,40 @@ def cubic_minimum(a: Any, b: Any) -> tuple[float, float] | None:
     """
     h = b.x - a.x
     d1 = a.tilt + b.tilt - 3.0 * (b.value - a.value) / h
-    square = d1**2 - a.tilt * b.tilt
-    below = b.tilt - a.tilt + 2.0 * math.sqrt(max(square, 0.0))
-    if square < 0 or below == 0:
-        return None
-    t = 1.0 - (b.tilt + math.sqrt(square) - d1) / below
+    d2 = math.sqrt(max(d1**2 - a.tilt * b.tilt, 0.0))
+    below = b.tilt - a.tilt + 2.0 * d2
+    t = 1.0 - (b.tilt + d2 - d1) / below if below else 0.0
     if not 0.0 < t < 1.0:
         return None
     values = (1 + 2 * t) * (1 - t) ** 2 * a.value + t**2 * (3 - 2 * t) * b.value
     return a.x + t * h, values + h * t * (1 - t) * ((1 - t) * a.tilt - t * b.tilt)
 
 
-def _tangents_meet(a: Any, b: Any) -> float:
-    """The value where the tangents of a convex function meet; of no convex one minus infinity."""
-    if b.tilt <= a.tilt:
-        return -math.inf
-    x = (b.value - a.value + a.tilt * a.x - b.tilt * b.x) / (a.tilt - b.tilt)
-    return float(a.value + a.tilt * (x - a.x))
-
-
-def _is_balanced(a: Any, b: Any) -> bool:
+def is_balanced(a: Any, b: Any) -> bool:
     """Whether values and slopes fit one convex function, not far from a parabola."""
-    if b.tilt <= a.tilt:
-        return False
     secant = (b.value - a.value) / (b.x - a.x)
-    return bool(BALANCED[0] <= (secant - a.tilt) / (b.tilt - a.tilt) <= BALANCED[1])
+    low, high = (a.tilt + share * (b.tilt - a.tilt) for share in BALANCED)
+    return bool(b.tilt > a.tilt and low <= secant <= high)
 
 
-def _predicted(whole: Search, problem: Problem, bounds: tuple[float, float]) -> float | None:
+def predicted(whole: Search, bounds: Bounds) -> float | None:
     """log σ of the minimum for all samples, on the line in log N through stratified N/8 and N/4.
 
-    None where subsamples are too small, g rises with N so that another valley may be the deepest in the
-    end, or the minimum lies at an end.
+    None where subsamples are too small, the minimum lies at an end, or g rises with N, so that another
+    valley may be the deepest in the end.
     """
-    rng = np.random.default_rng(0)
+    problem, rng = whole.problem, np.random.default_rng(0)
     ends: list[Embedding] = []
     for share in (8, 4):
-        members = _stratified(problem.codes, share, rng)
+        members = stratified(problem.codes, len(problem.codes) // share, rng)
         if not 2 * problem.weights.n_components < len(members) <= len(problem.codes) // 3:
             return None
-        part = problem.subset(members)
-
-        def evaluate(x: float, start: Any, residual: float, part: Problem = part) -> Embedding:
-            return embed(part, math.exp(x), start, residual)
-
-        search = search_of(part, evaluate, bounds, max(whole.tol, 1e-5), whole.max_iter)
+        search = Search(problem.subset(members), bounds, max(whole.tol, ROUGH_TOL), whole.max_iter)
         found = search.run_from(ends[0].x) if ends else search.run()
         if found.at_bound:
             return None
         ends.append(found.embedding)
     eighth, quarter = ends
-    if quarter.excess > STEADY * eighth.excess:
-        return None
     whole.curvature = search.curvature_at(quarter)
-    return min(max(3.0 * quarter.x - 2.0 * eighth.x, whole.low), whole.high)
-
-
-def _stratified(codes: Ints, share: int, rng: np.random.Generator) -> Ints:
-    """One in ``share`` of every class, and never fewer than two of those there are."""
-    chosen = []
-    for code in np.unique(codes):
-        members = np.flatnonzero(codes == code)
-        size = min(len(members), max(2, round(len(members) / share)))
-        chosen.append(np.sort(rng.choice(members, size, replace=False)))
-    return np.concatenate(chosen)
+    x = min(max(3.0 * quarter.x - 2.0 * eighth.x, whole.low), whole.high)
+    return x if quarter.excess <= STEADY * eighth.excess else None

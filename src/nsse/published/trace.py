@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,7 @@ class Trace:
 
     def to_dict(self) -> dict[str, list[object]]:
         """Columns by name, ready for ``pandas.DataFrame`` or ``polars.DataFrame``."""
-        rows = [asdict(step) for step in self.steps]
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        return {field.name: self.column(field.name).tolist() for field in fields(Step)}
 
 
 class Stopped(Exception):  # noqa: N818 - no error, like StopIteration
@@ -87,20 +86,13 @@ class Recorder:
 
     def record(self, stage: str, found: Embedding, iteration: int | None = None) -> Embedding:
         """Append a step; raises `Stopped` where the callback returned True."""
-        weights, S = self.problem.weights, self.problem.S
-        now = time.perf_counter()
-        step = Step(
-            iteration=len(self.steps) if iteration is None else iteration,
-            stage=stage,
-            sigma=found.sigma * self.unit,
-            within=S.within(found.Y),
-            between=-weights.mu1 * S.between(found.Y),
-            regularity=weights.mu2 * float((found.coef**2).sum()),
-            scale=weights.scale_term(found.sigma),
-            objective=found.excess - self.problem.shift * weights.n_components,
-            excess=found.excess,
-            seconds=now - self._clock,
-        )
+        weights, S, Y = self.problem.weights, self.problem.S, found.Y
+        number = len(self.steps) if iteration is None else iteration
+        graphs = S.within(Y), -weights.mu1 * S.between(Y)
+        smoothness = weights.mu2 * float((found.coef**2).sum()), weights.scale_term(found.sigma)
+        total = found.excess - self.problem.shift * weights.n_components, found.excess
+        seconds = time.perf_counter() - self._clock
+        step = Step(number, stage, found.sigma * self.unit, *graphs, *smoothness, *total, seconds)
         self.steps.append(step)
         if self.best is None or found.excess <= self.best.excess:
             self.best = found

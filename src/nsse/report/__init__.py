@@ -4,7 +4,6 @@
 - ``polygon``: the frame: an embedding seen in the plane, its classes at the corners of a polygon;
 - ``page``, ``mistakes``, ``embedding_plot``: the figure drawn from such frames;
 - ``certificate_plots``: risk by coverage, and how well a model generalises;
-- ``study_figures``, ``study_page``: many methods on many sets, drawn and told;
 - ``explorer``: the report, a page to explore an embedding in, and `write_report`;
 - ``shown``: what a notebook shows of a figure (`Plot`) or of the report;
 - ``plots``: figures of a fitted model, each with its frame (`nsse.plot`), and the report's static twin.

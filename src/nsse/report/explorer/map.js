@@ -148,11 +148,10 @@ class Decider {
     });
   }
 
-  // The class of the largest score, or of most of the n_votes largest; the first one wins a tie.
+  // The class of the largest score, or of most of the n_votes largest; of as many votes the first class.
   /** @param {Float64Array} y */
   label(y) {
-    const scores = this.scores(y), { codes, decision: { tie, n_votes: count } } = this;
-    if (tie) return codes[firstOfTied(scores, y, tie)];
+    const scores = this.scores(y), { codes, decision: { n_votes: count } } = this;
     const votes = new Map();
     for (const r of largest(scores, allOf(scores.length), count))
       votes.set(codes[r], (votes.get(codes[r]) || 0) + 1);
@@ -216,14 +215,6 @@ function affine(weights, offsets, y) {
     for (let k = 0; k < d; k++) b += weights.values[r * d + k] * y[k];
     return b;
   });
-}
-
-// The first score that ties with the largest; the least squared distance is |y|^2 less that one.
-/** @type {(scores: Float64Array, y: Float64Array, tie: { size2: number, share: number }) => number} */
-function firstOfTied(scores, y, { size2, share }) {
-  const top = scores.reduce((a, b) => Math.max(a, b));
-  const least = y.reduce((sum, v) => sum + v * v, 0) - top;
-  return scores.findIndex((score) => score >= top - share * (least + size2));
 }
 
 // The map that is shown, and those that vote with it on labels.

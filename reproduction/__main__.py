@@ -1,0 +1,6 @@
+"""``python -m reproduction``."""
+
+from reproduction.commands import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,99 @@
+"""``python -m reproduction``: one command for everything that has a table number, or a seed and a score.
+
+Rows go to disk as they finish: stopped at any moment and started again, a run goes on. Exit codes: 0; 2
+with what is wrong, or where rows do not agree; 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from reproduction.paper import cells, steps
+from reproduction.study import study
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        problems = options.run(options)
+    except KeyboardInterrupt as stopped:
+        print(f"reproduction: stopped. {stopped}", file=sys.stderr)
+        return 130
+    except (OSError, ValueError, ImportError, RuntimeError) as error:
+        problems = [str(error)]
+    for problem in problems:
+        print(f"reproduction: {problem}", file=sys.stderr)
+    return 2 if problems else 0
+
+
+def _paper(options: Namespace) -> list[str]:
+    if options.name == "page":
+        steps.publish(steps.Run(*steps.profile_and_folder(options), [], []))
+        return []
+    run = steps.planned(options)
+    problems = list(run.problems)
+    if options.name in ("tables", "all"):
+        problems += steps.compute(run, options)
+    if options.name in ("runtime", "all"):
+        steps.measure_times(run)
+    if options.name in ("figures", "all"):
+        steps.draw(run)
+    steps.publish(run)
+    return problems
+
+
+def _check(options: Namespace) -> list[str]:
+    return [] if steps.check_rows(options) else ["what is stored and what is computed now do not agree"]
+
+
+IN_A_RUN = ("--datasets", "--sizes", "--repeats", "--jobs", "--methods", "--quick")
+IN_A_CHECK = ("--datasets", "--methods", "--rows", "--quick")
+IN_A_STUDY = ("--sets", "--methods", "--sizes", "--splits", "--jobs", "--page", "--page-only")
+# Command -> what it does, how, and its options.
+COMMANDS: dict[str, tuple[str, Callable[[Namespace], list[str]], tuple[str, ...]]] = {
+    "tables": ("Tables 1 to 6: our errors beside the printed ones", _paper, IN_A_RUN),
+    "runtime": ("Table 7: seconds, beside Algorithm 1 as printed", _paper, ("--datasets", "--quick")),
+    "figures": ("convergence, error against d, embeddings", _paper, ("--datasets", "--quick")),
+    "all": ("tables, run times and figures on one page", _paper, IN_A_RUN),
+    "page": ("tables and page of the rows that are there", _paper, ("--quick",)),
+    "check": ("tables against their rows; random rows again", _check, IN_A_CHECK),
+    "cells": ("our estimators in the cells of the paper", cells.run, ("--method", *IN_A_RUN[:-2])),
+    "study": (
+        "our estimators beside what people use",
+        study.run,
+        ("--families", "--quick", *IN_A_STUDY),
+    ),
+    "imbalanced": ("the same on imbalanced tables", study.run_imbalanced, IN_A_STUDY),
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "--out": {"type": Path, "help": "folder of rows and results (default: that of the project)"},
+    "--datasets": {"nargs": "+", "help": "(default: those that are found)"},
+    "--methods": {"nargs": "+", "metavar": "METHOD", "help": "(default: all)"},
+    "--method": {"choices": list(cells.METHODS), "default": "tuned"},
+    "--families": {"nargs": "+", "help": "families of sets (default: those that are found)"},
+    "--sets": {"nargs": "+", "help": "only these"},
+    "--sizes": {"type": int, "nargs": "+", "help": "training samples per class (default: all)"},
+    "--repeats": {"type": int, "help": "realisations (default: 20, of the slower methods 5)"},
+    "--splits": {"type": int, "help": "random splits"},
+    "--rows": {"type": int, "default": 1, "help": "of every data set and kind"},
+    "--jobs": {"type": int, "default": 1, "help": "worker processes"},
+    "--page": {"type": Path, "help": "the page to write (default: that of the site)"},
+    "--page-only": {"action": "store_true", "help": "compute nothing"},
+    "--quick": {"action": "store_true", "help": "a taste of it that needs no data"},
+}
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="python -m reproduction", description=__doc__.split("\n\n")[0])
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, (told, run, own) in COMMANDS.items():
+        command = commands.add_parser(name, help=told, description=told)
+        command.set_defaults(run=run, name=name)
+        for option in ("--out", *own):
+            command.add_argument(option, **OPTIONS[option])
+    return parser

@@ -1,0 +1,209 @@
+"""The paper's figures: frames first, lines of columns by name, then pictures of them.
+
+- `convergence`: Algorithm 1 from a kernel scale that is too high and one that is too low;
+- `error_against_dimension`: read from the rows of the tables;
+- `plane_embeddings`: NSSE and SUPLAP in two dimensions, training and test samples.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from threadpoolctl import threadpool_limits
+
+from nsse import NSSE, SUPLAP
+from nsse.evaluation import per_class_split
+from nsse.report import class_colors
+from reproduction.paper.candidates import WHOLE
+from reproduction.paper.grid_row import best, validated
+from reproduction.paper.grids import DEFAULTS_0_1
+from reproduction.paper.printed import DIMENSION_FIGURES
+from reproduction.paper.settings import ALL_METHODS, IMAGE_SIZE, N_CLASSES, Profile, Recipe
+from reproduction.paper.tables import paper_errors
+from reproduction.paper.work import samples
+from reproduction.rows import Row
+
+Frame = list[dict[str, Any]]
+
+# Which data set a figure shows: the first of these that is there.
+CONVERGENCE_SETS = ("fei", "orl", "coil20", "objects")
+PLANE_SETS = ("csie", "coil20", "objects")
+CONVERGENCE_SAMPLES, CONVERGENCE_DIMENSION = 100, 10
+STARTS = {"too high": 8.0, "too low": 0.12}  # σ, in units of the median distance
+PLANE_CLASSES, PLANE_TRAIN = 10, 7
+DIMENSION_GROUPS = (("NSSE", "SUPLAP", "LDA"), ("LFDA", "LDE"))
+INK, MUTED, FAINT = "#22262b", "#6b737d", "#d5d9de"
+STYLES = ("o-", "s--", "^:", "D-.")
+
+
+def convergence(dataset: str) -> Frame:
+    """One line per start and step of Algorithm 1: objective, excess, σ and test error.
+
+    As in the paper, 100 training samples in all and d = 10. An iteration has two steps, embedding and
+    scale; the test error of a step is that of a fit which a callback ends there.
+    """
+    data = samples(dataset, "unit", IMAGE_SIZE)
+    train, test = per_class_split(data.y, max(2, CONVERGENCE_SAMPLES // N_CLASSES[dataset]), 0)
+    frame: Frame = []
+    with threadpool_limits(1):
+        for start, sigma in STARTS.items():
+            model = NSSE.as_published(
+                n_components=CONVERGENCE_DIMENSION, solver="alternating", sigma_init=sigma
+            )
+            steps: list[Any] = []
+            model.set_params(callback=steps.append).fit(data.X[train], data.y[train])
+            for number, step in enumerate(steps, start=1):
+                model.set_params(callback=_EndAt(number)).fit(data.X[train], data.y[train])
+                error = 100.0 * (1.0 - model.score(data.X[test], data.y[test]))
+                line = {"start": start, "step": number, "iteration": step.iteration + 1}
+                line |= {name: getattr(step, name) for name in ("stage", "objective", "excess", "sigma")}
+                frame.append(line | {"error": error})
+    return frame
+
+
+class _EndAt:
+    """A callback that ends a search after so many steps."""
+
+    def __init__(self, number: int) -> None:
+        self._left = number
+
+    def __call__(self, step: Any) -> bool:
+        self._left -= 1
+        return self._left == 0
+
+
+def error_against_dimension(rows: Iterable[Row], profile: Profile, dataset: str) -> Frame:
+    """One line per method and d: the smallest mean test error over parameters, in per cent."""
+    n_train = DIMENSION_FIGURES.get(dataset, max(profile.sizes[dataset]))
+    mine = [r for r in rows if (r.task.dataset, r.task.n_train) == (dataset, n_train)]
+    mine = [row for row in mine if profile.owns(row.task)]
+    frame: Frame = []
+    for method in (name for name in ALL_METHODS if name in sum(DIMENSION_GROUPS, ())):
+        group = [row for row in mine if row.task.method == method]
+        least: dict[int, float] = {}
+        for candidate, errors in (paper_errors(group) if group else {}).items():
+            # LDA has as many dimensions as there are.
+            d = N_CLASSES[dataset] - 1 if (candidate.d, method) == (WHOLE, "LDA") else candidate.d
+            if isinstance(d, int):
+                least[d] = min(least.get(d, np.inf), float(np.mean(errors)))
+        what = {"dataset": dataset, "n_train": n_train, "method": method}
+        for d, error in sorted(least.items()):
+            frame.append(what | {"d": d, "error": error, "repeats": len(group)})
+    return frame
+
+
+def plane_embeddings(profile: Profile, dataset: str) -> Frame:
+    """One line per method and sample: set, label, two coordinates; and the method's test error.
+
+    Ten classes, seven training samples of each. The weights of NSSE, and of SUPLAP the parameters of
+    its grid, are chosen by cross-validation at d = 2.
+    """
+    data = samples(dataset, "unit", IMAGE_SIZE)
+    kept = np.isin(data.y, np.unique(data.y)[:PLANE_CLASSES])
+    X, y = data.X[kept], data.y[kept]
+    train, test = per_class_split(y, PLANE_TRAIN, 0)
+    frame: Frame = []
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # degenerate embeddings are part of a grid
+        for method, fitted in (("NSSE", _plane_nsse), ("SUPLAP", _plane_suplap)):
+            model = fitted(profile.recipe(dataset, method, PLANE_TRAIN), X[train], y[train])
+            error = 100.0 * (1.0 - model.score(X[test], y[test]))
+            for part, indices in (("train", train), ("test", test)):
+                for label, (y1, y2) in zip(y[indices], model.transform(X[indices]), strict=True):
+                    line = {"method": method, "set": part, "label": int(label)}
+                    frame.append(line | {"y1": float(y1), "y2": float(y2), "error": error})
+    return frame
+
+
+def _plane_nsse(recipe: Recipe, X: Any, y: Any) -> Any:
+    chosen = best(validated("NSSE", recipe, {"unit": X}, y, 0, Counter(), dims=[2]))
+    return NSSE.as_published(n_components=2, **chosen.parameters).fit(X, y)
+
+
+def _plane_suplap(recipe: Recipe, X: Any, y: Any) -> Any:
+    def mistakes(parameters: dict[str, Any]) -> int:
+        splits = replace(recipe, needs_pairs=False).splits(y, 0)
+        fits = ((made(parameters).fit(X[train], y[train]), valid) for train, valid in splits)
+        return sum(int(np.sum(model.predict(X[valid]) != y[valid])) for model, valid in fits)
+
+    def made(parameters: dict[str, Any]) -> SUPLAP:
+        return SUPLAP(2, **DEFAULTS_0_1["SUPLAP"] | parameters)
+
+    return made(min(recipe.parameters, key=mistakes)).fit(X, y)
+
+
+def convergence_figure(frame: Frame) -> Figure:
+    """Three panels per start: objective above its floor, test error, kernel scale; by step."""
+    starts = list(dict.fromkeys(line["start"] for line in frame))
+    figure = Figure(figsize=(10.5, 2.9 * len(starts)), facecolor="white")
+    panels = {"excess": "objective above its floor", "error": "test error, %", "sigma": "kernel scale σ"}
+    for row, start in enumerate(starts):
+        own = [line for line in frame if line["start"] == start]
+        for column, (name, label) in enumerate(panels.items()):
+            axes = _panel(figure, (len(starts), 3, 3 * row + column + 1), label)
+            steps, values = ([line[of] for line in own] for of in ("step", name))
+            axes.plot(steps, values, "o-", color=class_colors(3)[0], markersize=4)
+            if name == "excess":
+                axes.set_yscale("log")
+                axes.set_ylabel(f"σ begins {start}", color=INK)
+            axes.set(xlabel="step: embedding and scale by turns")
+    figure.tight_layout()
+    return figure
+
+
+def dimension_figure(frame: Frame, groups: Sequence[Sequence[str]] = DIMENSION_GROUPS) -> Figure:
+    """One panel per group of methods: mean test error against d."""
+    figure = Figure(figsize=(10.5, 3.6), facecolor="white")
+    for place, group in enumerate(groups):
+        axes = _panel(figure, (1, len(groups), place + 1), ", ".join(group))
+        there = {m: [line for line in frame if line["method"] == m] for m in group}
+        for number, (method, own) in enumerate((m, own) for m, own in there.items() if own):
+            color, style = class_colors(4)[number], STYLES[number]
+            ds, errors = ([line[of] for line in own] for of in ("d", "error"))
+            axes.plot(ds, errors, style, color=color, markersize=4.5, label=method)
+            least = int(np.argmin(errors))
+            axes.plot(ds[least], errors[least], style[0], color=color, markersize=9, markeredgecolor=INK)
+        axes.set(xlabel="dimension d", ylabel="test error, %")
+        axes.set_ylim(bottom=0)
+        if axes.lines:
+            axes.legend(frameon=False)
+    figure.tight_layout()
+    return figure
+
+
+def embeddings_figure(frame: Frame) -> Figure:
+    """Methods across; training samples above, test samples below; numbers name the classes."""
+    methods = list(dict.fromkeys(line["method"] for line in frame))
+    labels = sorted({line["label"] for line in frame})
+    figure = Figure(figsize=(5.2 * len(methods), 10.0), facecolor="white")
+    for place, (part, method) in enumerate((p, m) for p in ("train", "test") for m in methods):
+        shown = [line for line in frame if (line["set"], line["method"]) == (part, method)]
+        wrong = f", {shown[0]['error']:.1f} % wrong" if part == "test" else ""
+        title = f"{method}, {'training' if part == 'train' else 'test'} samples{wrong}"
+        axes = _panel(figure, (2, len(methods), place + 1), title)
+        axes.set(xticks=[], yticks=[])
+        for label, color in zip(labels, class_colors(len(labels)), strict=True):
+            own = np.array([(line["y1"], line["y2"]) for line in shown if line["label"] == label])
+            axes.scatter(own[:, 0], own[:, 1], s=18, color=color, alpha=0.8, linewidth=0)
+            axes.annotate(str(label), np.median(own, axis=0), color=INK, fontsize=9, weight="bold")
+    figure.tight_layout()
+    return figure
+
+
+def _panel(figure: Figure, place: tuple[int, int, int], title: str) -> Any:
+    axes = figure.add_subplot(*place)
+    axes.set_title(title, loc="left", color=INK)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(FAINT)
+    axes.tick_params(colors=MUTED, labelsize=9)
+    axes.grid(axis="y", color=FAINT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return axes

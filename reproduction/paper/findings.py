@@ -1,0 +1,279 @@
+"""What the tables say about NSSE, counted, not judged.
+
+First of the paper's column, then of NSSE as it is now, by protocol `honest` alone. Methods have
+different numbers of realisations; two of them are compared on those that both have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from reproduction.paper.printed import METHODS, PRINTED, printed_error
+from reproduction.paper.settings import (
+    ALL_METHODS,
+    APART,
+    COPIED,
+    N_CLASSES,
+    SVM_COPIED,
+    TITLES,
+    UNLABELLED,
+    UNTUNED,
+    VOTE,
+    WITH_COPIES,
+    WITHIN,
+    Profile,
+)
+from reproduction.paper.tables import TableEntry
+from reproduction.rows import Row
+
+Place: TypeAlias = tuple[str, int]  # data set, training samples per class
+OF_THE_PAPER = METHODS[1:]
+# Rows that know no more than the training samples.
+WITHOUT_COPIES = tuple(name for name in ALL_METHODS if name not in (*WITH_COPIES, *APART))
+OTHERS = tuple(name for name in WITHOUT_COPIES if name not in ("NSSE", UNTUNED, WITHIN, VOTE))
+PICTURE_HEADER = ["dataset", "n_train", "series", "method", "error", "stderr", "repeats"]
+
+
+def about_the_paper(found: Sequence[TableEntry]) -> list[str]:
+    """Sentences about the paper's column, each a count over the cells that are there."""
+    kinds = (_beside_printed, _beside_printed_others, _rank, _dimensions, _price_of_honesty)
+    return [sentence for kind in kinds for sentence in kind(found)]
+
+
+def _of(found: Sequence[TableEntry], protocol: str, dataset: str = "") -> list[TableEntry]:
+    own = [cell for cell in found if (cell.protocol, cell.method) == (protocol, "NSSE")]
+    return [cell for cell in own if not dataset or cell.dataset == dataset]
+
+
+def _datasets(found: Sequence[TableEntry]) -> list[str]:
+    return list(dict.fromkeys(cell.dataset for cell in found))
+
+
+def _beside_printed(found: Sequence[TableEntry]) -> list[str]:
+    compared = [cell for cell in _of(found, "paper") if cell.printed is not None]
+    worse = [
+        f"{TITLES[c.dataset]} {c.n_train} ({c.error:.2f} against {c.printed:.2f})"
+        for c in compared
+        if not c.no_worse
+    ]
+    behind = f"; worse: {', '.join(worse)}" if worse else ""
+    what = "NSSE, protocol paper: no worse than the printed value and our standard error"
+    n = len(compared)
+    return [f"{what} in {n - len(worse)} of {n} cells{behind}."] if compared else []
+
+
+def _beside_printed_others(found: Sequence[TableEntry]) -> list[str]:
+    """Our NSSE beside the other methods as printed, which were tuned by the paper, not by us."""
+    sentences = []
+    for dataset in (name for name in _datasets(found) if name in PRINTED):
+        own = _of(found, "paper", dataset)
+        rows = [PRINTED[dataset][cell.n_train] for cell in own]
+        best = [min((row[method], method) for method in OF_THE_PAPER) for row in rows]
+        what = "our NSSE errs no more than any other method as printed"
+        if own:
+            sentences.append(f"{TITLES[dataset]}, protocol paper: {what} {_in_cells(own, best)}")
+    return sentences
+
+
+def _in_cells(own: Sequence[TableEntry], best: Sequence[tuple[float, str]]) -> str:
+    """In how many cells NSSE errs no more than the best of the others, and where it errs more."""
+    behind = [
+        f"{cell.n_train} per class: {method} {error:.2f} against {cell.error:.2f}"
+        for cell, (error, method) in zip(own, best, strict=True)
+        if cell.error > error
+    ]
+    return f"in {len(own) - len(behind)} of {len(own)} cells" + (
+        f" ({', '.join(behind)})." if behind else "."
+    )
+
+
+def _rank(found: Sequence[TableEntry]) -> list[str]:
+    sentences = []
+    for protocol in ("paper", "honest"):
+        for dataset in _datasets(found):
+            best = {cell: _best_other(found, cell) for cell in _of(found, protocol, dataset)}
+            own = {cell: other for cell, other in best.items() if other}
+            what = f"protocol {protocol}: NSSE has the smallest error of the paper's methods"
+            if own:
+                sentences.append(f"{TITLES[dataset]}, {what} {_in_cells(list(own), list(own.values()))}")
+    return sentences
+
+
+def _best_other(found: Sequence[TableEntry], own: TableEntry) -> tuple[float, str] | None:
+    place = own.protocol, own.dataset, own.n_train
+    same = [cell for cell in found if (cell.protocol, cell.dataset, cell.n_train) == place]
+    others = [cell for cell in same if cell.method in OF_THE_PAPER]
+    best = min(others, key=lambda cell: cell.error, default=None)
+    return None if best is None else (best.error, best.method)
+
+
+def _dimensions(found: Sequence[TableEntry]) -> list[str]:
+    sentences = []
+    for dataset in _datasets(found):
+        ds = ", ".join(f"{cell.d} ({cell.n_train})" for cell in _of(found, "paper", dataset))
+        told = f"{TITLES[dataset]}: NSSE errs least at d = {ds} (training samples per class)"
+        sentences += [f"{told}; there are {N_CLASSES[dataset]} classes."] if ds else []
+    return sentences
+
+
+def _price_of_honesty(found: Sequence[TableEntry]) -> list[str]:
+    honest = {(c.dataset, c.n_train, c.method): c.error for c in found if c.protocol == "honest"}
+    paper = [c for c in found if c.protocol == "paper"]
+    gaps = [honest[key] - c.error for c in paper if (key := (c.dataset, c.n_train, c.method)) in honest]
+    if not gaps:
+        return []
+    told = f"{np.mean(gaps):.2f} percentage points on average over all {len(gaps)} cells and methods"
+    return [f"Choosing everything on the training samples costs {told}, at most {max(gaps):.2f}."]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Errors of a method and of another one, in per cent, over the realisations that both have."""
+
+    place: Place
+    error: float
+    other: str
+    others_error: float
+    seeds: tuple[int, ...]
+
+    @property
+    def won(self) -> bool:
+        """Whether the method errs less."""
+        return self.error < self.others_error
+
+    def __str__(self) -> str:
+        title, n_train = TITLES[self.place[0]], self.place[1]
+        return f"{title} {n_train}: {self.other} {self.others_error:.2f} against {self.error:.2f}"
+
+
+@dataclass(frozen=True)
+class HonestErrors:
+    """Test errors in per cent by cell, method and realisation."""
+
+    by_place: dict[Place, dict[str, dict[int, float]]]
+
+    @classmethod
+    def of(cls, rows: Iterable[Row], profile: Profile) -> HonestErrors:
+        """Of the rows of a profile; cells in the order of the paper."""
+        found: dict[Place, dict[str, dict[int, float]]] = {}
+        for row in rows:
+            if profile.owns(row.task):
+                methods = found.setdefault((row.task.dataset, row.task.n_train), {})
+                methods.setdefault(row.task.method, {})[row.task.seed] = 100.0 * row.error
+        order = sorted(found, key=lambda place: (list(TITLES).index(place[0]), place[1]))
+        return cls({place: found[place] for place in order})
+
+    def compared(self, place: Place, method: str, others: Sequence[str]) -> Comparison | None:
+        """With the other method that leaves the smallest lead, or the largest arrear."""
+        errors, found = self.by_place[place], []
+        own = errors.get(method, {})
+        for other in others:
+            seeds = tuple(sorted(own.keys() & errors.get(other, {}).keys()))
+            if other != method and seeds:
+                means = [float(np.mean([part[s] for s in seeds])) for part in (own, errors[other])]
+                found.append(Comparison(place, means[0], other, means[1], seeds))
+        return max(found, key=lambda one: one.error - one.others_error, default=None)
+
+    def comparisons(self, method: str, others: Sequence[str]) -> list[Comparison]:
+        """One for every cell that has both."""
+        return [found for place in self.by_place if (found := self.compared(place, method, others))]
+
+
+def about_now(errors: HonestErrors) -> list[str]:
+    """Sentences about NSSE as it is now, each a count over the cells that are there, with the losses."""
+    asked: list[tuple[str, Sequence[str], str]] = [
+        *((ours, OF_THE_PAPER, "the paper's methods") for ours in (UNTUNED, WITHIN, VOTE)),
+        (VOTE, OTHERS, "all other methods without copies"),
+        (VOTE, (WITHIN,), "the one best point of the same search"),
+        (COPIED, WITHOUT_COPIES, "all rows without copies, those of NSSE among them"),
+        (COPIED, (SVM_COPIED,), "the SVM with the same copies"),
+        (UNLABELLED, (VOTE,), "the vote that does not see the test samples"),
+    ]
+    told = []
+    for ours, others, whom in asked:
+        found = errors.comparisons(ours, others)
+        lost = ", ".join(str(one) for one in found if not one.won)
+        what = f"{ours}, protocol honest: errs less than {whom} in {_wins(found)} cells"
+        told += [what + (f"; not: {lost}." if lost else ".")] if found else []
+    return told
+
+
+def opening(errors: HonestErrors, found: Sequence[TableEntry]) -> list[str]:
+    """Three sentences: NSSE now, with copies, and the paper's own column."""
+    own, every = errors.comparisons(VOTE, OF_THE_PAPER), errors.comparisons(VOTE, OTHERS)
+    copied = errors.comparisons(COPIED, WITHOUT_COPIES)
+    printed = [cell for cell in _of(found, "paper") if cell.printed is not None]
+    told = []
+    if own:
+        told.append(
+            f"With everything chosen on the training samples, NSSE in the metric of its classes errs "
+            f"less than the paper's other methods in {_wins(own)} cells, and less than every other "
+            f"method tried in {_wins(every)}{_but(every)}; {_realisations(every)}."
+        )
+    if copied:
+        told.append(
+            f"With transformed copies of the training images it errs less than everything without "
+            f"copies in {_wins(copied)}{_but(copied)}; {_realisations(copied)}."
+        )
+    if printed:
+        worse = [(cell.dataset, cell.n_train) for cell in printed if not cell.no_worse]
+        told.append(
+            f"The paper's own column, by its protocol, is reached in {len(printed) - len(worse)} of "
+            f"{len(printed)} cells" + (f", not on {places(worse)}." if worse else ".")
+        )
+    return told
+
+
+def _wins(found: Sequence[Comparison]) -> str:
+    return f"{sum(one.won for one in found)} of {len(found)}"
+
+
+def _realisations(found: Sequence[Comparison]) -> str:
+    """How many stand behind the counts."""
+    counts = sorted({len(one.seeds) for one in found})
+    told = f"{counts[0]} to {counts[-1]}" if counts[1:] else f"{counts[0]}"
+    return f"{told} realisation{'' if counts == [1] else 's'} of each"
+
+
+def _but(found: Sequence[Comparison]) -> str:
+    lost = [one.place for one in found if not one.won]
+    return f" (not on {places(lost)})" if lost else ""
+
+
+def places(cells: Sequence[Place]) -> str:
+    """Cells by data set, such as "COIL-20 at 7, 10"."""
+    sizes: dict[str, list[str]] = {}
+    for dataset, n_train in cells:
+        sizes.setdefault(dataset, []).append(str(n_train))
+    return "; ".join(f"{TITLES[dataset]} at {', '.join(own)}" for dataset, own in sizes.items())
+
+
+def picture_lines(errors: HonestErrors) -> list[list[Any]]:
+    """What the first picture shows: a line for each mark, under `PICTURE_HEADER`.
+
+    The best other method is the one that the vote beats by least, or that beats it by most, on the
+    realisations that both have; its mark is of these. Other marks are of all that there are.
+    """
+    lines: list[list[Any]] = []
+    for place, methods in errors.by_place.items():
+        printed = printed_error(*place, "NSSE")
+        if printed is not None:
+            lines.append([*place, "printed", "NSSE", f"{printed:.2f}", "", ""])
+        best = errors.compared(place, VOTE, OTHERS)
+        if best is not None:
+            own = [methods[best.other][seed] for seed in best.seeds]
+            lines.append([*place, "best other", best.other, *_summary(own)])
+        for series, method in (("NSSE", VOTE), (COPIED, COPIED), (SVM_COPIED, SVM_COPIED)):
+            if method in methods:
+                lines.append([*place, series, method, *_summary(list(methods[method].values()))])
+    return lines
+
+
+def _summary(errors: list[float]) -> tuple[str, str, str]:
+    n = len(errors)
+    spread = f"{np.std(errors, ddof=1) / np.sqrt(n):.4f}" if n > 1 else ""
+    return f"{np.mean(errors):.4f}", spread, str(n)

@@ -1,0 +1,155 @@
+"""A method of the paper on one realisation: its whole grid on inner splits and on the test samples.
+
+Every point of NSSE is a fit of its own. Stored rows had most of theirs from sweeps over the kernel
+scale, which interpolated embeddings between shared scales: single test samples may count otherwise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from nsse import NSSE
+from nsse.extensions import nearest_labels
+from reproduction.paper.candidates import WHOLE, Realisation, Tried, packed
+from reproduction.paper.grids import GRIDS, Params, candidate
+from reproduction.paper.settings import Recipe
+
+# Where a point of a grid cannot be fitted to some split, it is no candidate there.
+UNFIT = (ValueError, np.linalg.LinAlgError, ArithmeticError)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A candidate on the inner splits: mean error, wrong labels in all, mean σ in units of length."""
+
+    tried: Tried
+    error: float
+    wrong: int
+    sigma: float
+
+    @property
+    def place(self) -> tuple[float, float, float, int]:
+        """Of NSSE the largest is best: smallest error, then the smoother map: σ, μ2, smaller d."""
+        # Sums of the same counts in another order differ by rounding: those are ties.
+        mu2, d = float(self.tried.parameters["mu2"]), int(self.tried.d or 0)
+        return -round(self.error, 12), self.sigma, mu2, -d
+
+
+def grid_row(own: Realisation) -> dict[str, Any]:
+    """Columns of the row: the honest choice and its error, the mistakes of every candidate."""
+    start = perf_counter()
+    method, failures = own.task.method, Counter[str]()
+    mistakes = {
+        tried: int(np.sum(labels != own.y_test))
+        for scaling, X in own.X.items()
+        for tried, labels, _ in fits(
+            method, own.recipe, scaling, (X, own.y), own.X_test[scaling], failures
+        )
+    }
+    if not mistakes:
+        raise ValueError(f"No point of the grid could be fitted: {dict(failures)}.")
+    scored: dict[Tried, Scored] = {}
+    if len(mistakes) > 1:
+        scored = validated(method, own.recipe, own.X, own.y, own.task.seed, failures)
+    if method == "NSSE":
+        chosen = best(scored)
+        more: dict[str, Any] = {"validation": packed({t: one.wrong for t, one in scored.items()})}
+    else:
+        # Of equals the first of the grid; one that a smaller training set cannot have is left out.
+        chosen = min(mistakes, key=lambda tried: scored[tried].error if tried in scored else np.inf)
+        more = {"failures": dict(failures)}
+    unsaid = {} if chosen in scored or len(mistakes) == 1 else {"validated": False}
+    return {
+        "error": mistakes[chosen] / len(own.y_test),
+        "fit_seconds": perf_counter() - start,
+        "predict_seconds": 0.0,  # fits and predictions of a grid go together
+        "chosen": chosen.chosen | unsaid,
+        "details": {"candidates": packed(mistakes)} | more,
+    }
+
+
+def validated(
+    method: str,
+    recipe: Recipe,
+    data: Mapping[str, Any],
+    y: Any,
+    seed: int,
+    failures: Counter[str],
+    dims: Sequence[int] = (),
+) -> dict[Tried, Scored]:
+    """Every candidate that could be fitted on every split of the training samples."""
+    found: dict[Tried, list[tuple[float, int, float]]] = {}
+    splits = list(recipe.splits(y, seed))
+    for scaling, X in data.items():
+        for train, valid in splits:
+            given = (X[train], y[train]), X[valid], failures, dims
+            for tried, labels, sigma in fits(method, recipe, scaling, *given):
+                wrong = int(np.sum(labels != y[valid]))
+                found.setdefault(tried, []).append((wrong / len(valid), wrong, sigma))
+    whole = {tried: np.array(own).T for tried, own in found.items() if len(own) == len(splits)}
+    return {
+        tried: Scored(tried, float(errors.mean()), int(wrong.sum()), float(sigmas.mean()))
+        for tried, (errors, wrong, sigmas) in whole.items()
+    }
+
+
+def best(scored: Mapping[Tried, Scored]) -> Tried:
+    """Of NSSE the best point on the inner splits; of equals the smoother one, then the first."""
+    if not scored:
+        raise ValueError("No point of the grid could be fitted on every split.")
+    return max(scored.values(), key=lambda one: one.place).tried
+
+
+Fits = Iterator[tuple[Tried, Any, float]]
+
+
+def fits(
+    method: str,
+    recipe: Recipe,
+    scaling: str,
+    train: tuple[Any, Any],
+    X_new: Any,
+    failures: Counter[str],
+    dims: Sequence[int] = (),
+) -> Fits:
+    """Candidates with the labels of new samples, and σ of NSSE; those that cannot be fitted, counted."""
+    n_classes = len(np.unique(train[1]))
+    shared = method != "NSSE"  # one fit serves all d
+    for d in (None,) if shared else dims or recipe.dimensions(n_classes):
+        for parameters in recipe.parameters:
+            try:
+                if shared:
+                    for cut, labels in _labels(method, parameters, recipe, train, X_new).items():
+                        yield Tried(scaling, cut, parameters), labels, 0.0
+                else:
+                    model = NSSE.as_published(n_components=d, **parameters).fit(*train)
+                    sigma = float(model.sigma_ / model.length_unit_)
+                    yield Tried(scaling, d, parameters), model.predict(X_new), sigma
+            except UNFIT as error:
+                failures[type(error).__name__] += 1
+
+
+def _labels(
+    method: str, parameters: Params, recipe: Recipe, train: tuple[Any, Any], X_new: Any
+) -> dict[int | str | None, Any]:
+    X, y = train
+    n_classes = len(np.unique(y))
+    model = candidate(method, parameters, X, n_classes).fit(X, y)
+    if GRIDS[method]["largest"] is not None:
+        embedded = np.asarray(model.embedding_), np.asarray(model.transform(X_new))
+    elif isinstance(model, Pipeline) and method == "LDA":
+        embedded = model[:-1].transform(X), model[:-1].transform(X_new)
+    else:
+        return {None: model.predict(X_new)}
+    whole = embedded[0].shape[1]
+    tried = {*recipe.dimensions(n_classes), *(round(m * n_classes) for m in recipe.multiples)}
+    cuts: dict[int | str | None, int] = {d: d for d in sorted(tried) if d < whole}
+    cuts[WHOLE] = whole
+    return {name: nearest_labels(embedded[0][:, :d], y, embedded[1][:, :d]) for name, d in cuts.items()}

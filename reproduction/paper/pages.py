@@ -1,0 +1,247 @@
+"""What a reproduction publishes: tables beside the printed ones, captions, notes, as Markdown and HTML.
+
+The page needs no other file and no network.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from reproduction.paper.printed import METHODS, TABLES
+from reproduction.paper.settings import TITLES
+from reproduction.paper.tables import TableEntry
+
+TEXTS: dict[str, Any] = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))
+PROTOCOLS: dict[str, str] = TEXTS["protocols"]
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """A number, what stands beside it in grey, and whether it is the best of its column."""
+
+    text: str
+    aside: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table with a title and a remark; the first column holds names. Folded: opened by a click."""
+
+    title: str
+    remark: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+    folded: bool = False
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A picture as SVG, and what it shows."""
+
+    title: str
+    caption: str
+    svg: bytes
+
+
+def error_tables(found: Sequence[TableEntry]) -> list[PageTable]:
+    """Of every data set and protocol: errors, and what was taken."""
+    tables = []
+    for dataset in dict.fromkeys(cell.dataset for cell in found):
+        for protocol in PROTOCOLS:
+            cells = [c for c in found if (c.dataset, c.protocol) == (dataset, protocol)]
+            tables += [_errors(dataset, protocol, cells), _choices(dataset, protocol, cells)]
+    return tables
+
+
+def _errors(dataset: str, protocol: str, cells: Sequence[TableEntry]) -> PageTable:
+    best = {
+        size: min((c.error for c in cells if c.n_train == size and c.method in METHODS), default=None)
+        for size in _sizes(cells)
+    }
+
+    def shown(cell: TableEntry) -> TableCell:
+        spread = "" if cell.stderr is None else f" ± {cell.stderr:.2f}"
+        aside = "" if cell.printed is None else f"({cell.printed:.2f})"
+        strong = cell.method in METHODS and cell.error == best[cell.n_train]
+        return TableCell(f"{cell.error:.2f}{spread}", aside, strong)
+
+    return _grid(f"{_title(dataset)}, protocol {protocol}", _remark(protocol, cells), cells, shown)
+
+
+def _choices(dataset: str, protocol: str, cells: Sequence[TableEntry]) -> PageTable:
+    def shown(cell: TableEntry) -> TableCell:
+        d = f"d = {cell.d}" if cell.d else ""
+        return TableCell("; ".join(filter(None, [cell.scaling, d, cell.parameters])))
+
+    title = f"{_title(dataset)}, protocol {protocol}: what was taken"
+    return replace(_grid(title, "", cells, shown), folded=True)
+
+
+def _grid(
+    title: str, remark: str, cells: Sequence[TableEntry], shown: Callable[[TableEntry], TableCell]
+) -> PageTable:
+    sizes = _sizes(cells)
+    by_place = {(cell.method, cell.n_train): cell for cell in cells}
+    methods = dict.fromkeys(cell.method for cell in cells)
+
+    def cell_at(method: str, size: int) -> TableCell:
+        cell = by_place.get((method, size))
+        return TableCell("–") if cell is None else shown(cell)
+
+    rows = [(TableCell(method), *(cell_at(method, size) for size in sizes)) for method in methods]
+    return PageTable(title, remark, ("method", *(f"{size} per class" for size in sizes)), tuple(rows))
+
+
+def _sizes(cells: Sequence[TableEntry]) -> list[int]:
+    return sorted({cell.n_train for cell in cells})
+
+
+def _title(dataset: str) -> str:
+    number = f" (Table {list(TABLES).index(dataset) + 1})" if dataset in TABLES else ""
+    return TITLES[dataset] + number
+
+
+def _remark(protocol: str, cells: Sequence[TableEntry]) -> str:
+    counts: dict[int, list[str]] = {}
+    for cell in cells:
+        if cell.method not in counts.setdefault(cell.repeats, []):
+            counts[cell.repeats].append(cell.method)
+    told = "; ".join(
+        f"{n} for {', '.join(methods)}" for n, methods in sorted(counts.items(), reverse=True)
+    )
+    return f"{PROTOCOLS[protocol]} Realisations: {told}."
+
+
+def run_time_tables(path: Path) -> list[PageTable]:
+    """Table 7, of the file that holds its lines; none where there is no such file."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as stream:
+        lines = [
+            line | {"dataset": TITLES[line["dataset"]], "printed": line["printed"] or "–"}
+            for line in csv.DictReader(stream)
+        ]
+    columns = TEXTS["run_time_columns"]
+    rows = tuple(tuple(TableCell(line[name]) for name in columns) for line in lines)
+    remark = TEXTS["run_time_remark"]
+    return [PageTable("Run times (Table 7)", remark, tuple(columns.values()), rows)]
+
+
+def figures_in(folder: Path) -> list[PageFigure]:
+    """The pictures of a folder with their captions."""
+    found = []
+    for kind, (title, caption) in TEXTS["figures"].items():
+        for path in sorted(folder.glob(f"{kind}-*.svg")):
+            dataset = TITLES.get(path.stem.removeprefix(f"{kind}-"), path.stem)
+            found.append(PageFigure(f"{title}: {dataset}", caption, path.read_bytes()))
+    return found
+
+
+def introduction() -> list[str]:
+    """What the protocols are, in paragraphs."""
+    return paragraphs(Path(__file__).with_name("introduction.md"))
+
+
+def paragraphs(path: Path) -> list[str]:
+    """Paragraphs of a file, each in one line; none where there is no such file."""
+    found = path.read_text(encoding="utf-8").split("\n\n") if path.exists() else []
+    return [" ".join(text.split()) for text in found if text.strip()]
+
+
+def markdown_page(introduction: Sequence[str], tables: Sequence[PageTable]) -> str:
+    """Tables in Markdown; best numbers in bold, what stands beside in brackets."""
+    parts = [f"# {TEXTS['title']}", *introduction]
+    for table in tables:
+        parts += [f"## {table.title}", table.remark, _markdown_table(table)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the page holds: a picture as an ``svg`` element, sentences, paragraphs, tables, facts."""
+
+    picture: str
+    opening: Sequence[str]
+    introduction: Sequence[str]
+    findings: Sequence[str]
+    notes: Sequence[str]
+    tables: Sequence[PageTable]
+    figures: Sequence[PageFigure]
+    facts: Sequence[tuple[str, str]]
+
+
+def html_page(page: Page) -> str:
+    """One self-contained page; all text is escaped, the picture is taken as it is."""
+    folder = Path(__file__).parent
+    first = f"<figure class='first'>{page.picture}</figure>" if page.picture else ""
+    return Template((folder / "page.html").read_text(encoding="utf-8")).substitute(
+        title=escape(TEXTS["title"]),
+        style=(folder / "page.css").read_text(encoding="utf-8").strip("\n") + "\n",
+        picture=first,
+        opening=_joined(page.opening, "<p class='opening'>{}</p>"),
+        introduction=_joined(page.introduction, "<p>{}</p>"),
+        findings=_joined(page.findings, "<li>{}</li>"),
+        notes="\n".join(_note(text) for text in page.notes),
+        tables="\n".join(_html_table(table) for table in page.tables),
+        figures="\n".join(_html_figure(figure) for figure in page.figures),
+        facts="\n".join(f"<dt>{escape(n)}</dt><dd>{escape(value)}</dd>" for n, value in page.facts),
+    )
+
+
+def _joined(texts: Sequence[str], tag: str) -> str:
+    return "\n".join(tag.format(escape(text)) for text in texts)
+
+
+def _note(text: str) -> str:
+    if text.startswith("## "):
+        return f"<h3>{escape(text[3:])}</h3>"
+    return f"<p>{escape(text)}</p>"
+
+
+def _html_table(table: PageTable) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
+    body = "\n".join(
+        f"<tr>{''.join(_html_cell(c, i) for i, c in enumerate(r))}</tr>" for r in table.rows
+    )
+    remark = f"<p>{escape(table.remark)}</p>" if table.remark else ""
+    parts = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    inside = f"{remark}<div class='wide'><table>{parts}</table></div>"
+    if table.folded:
+        return f"<details><summary>{escape(table.title)}</summary>{inside}</details>"
+    return f"<section><h3>{escape(table.title)}</h3>{inside}</section>"
+
+
+def _html_cell(cell: TableCell, column: int) -> str:
+    tag = "th" if column == 0 else "td"
+    text = f"<b>{escape(cell.text)}</b>" if cell.strong else escape(cell.text)
+    aside = f" <small>{escape(cell.aside)}</small>" if cell.aside else ""
+    return f"<{tag}>{text}{aside}</{tag}>"
+
+
+def _html_figure(figure: PageFigure) -> str:
+    data = base64.b64encode(figure.svg).decode("ascii")
+    return (
+        f"<figure><h3>{escape(figure.title)}</h3>"
+        f"<img alt='{escape(figure.title)}' src='data:image/svg+xml;base64,{data}'>"
+        f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
+    )
+
+
+def _markdown_table(table: PageTable) -> str:
+    rule = ["---", *["---:"] * (len(table.header) - 1)]
+    lines = [list(table.header), rule, *([_markdown_cell(cell) for cell in row] for row in table.rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _markdown_cell(cell: TableCell) -> str:
+    text = f"**{cell.text}**" if cell.strong else cell.text
+    return f"{text} {cell.aside}".strip().replace("|", "\\|")

@@ -1,0 +1,177 @@
+"""The steps of ``python -m reproduction``: rows, run times, figures, publishing, the check.
+
+Every step says what it did. What is shown is always made anew of all rows that are there.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from argparse import Namespace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nsse import __version__
+from nsse.datasets import DatasetNotFoundError
+from nsse.report import save_figure
+from reproduction.paper import check, figures, findings, pages, tables
+from reproduction.paper.grids import umap_installed
+from reproduction.paper.manifest import manifest, told
+from reproduction.paper.picture import cells_picture
+from reproduction.paper.runtime import run_times
+from reproduction.paper.settings import ALL_METHODS, FULL, QUICK, TITLES, Profile
+from reproduction.paper.work import Work, unreadable
+from reproduction.rows import RowFile, write_text
+from reproduction.running import chosen, run_tasks
+
+HERE = Path(__file__).resolve().parents[1]
+PICTURE = Path("figures") / "cells.svg"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was asked for, checked: a profile, its folder, and the data sets that can be read."""
+
+    profile: Profile
+    out: Path
+    datasets: list[str]
+    problems: list[str]
+
+    @property
+    def rows(self) -> RowFile:
+        """The rows of the folder."""
+        return RowFile(self.out / "rows.jsonl")
+
+
+def planned(options: Namespace) -> Run:
+    """The run that options ask for; one data set that was named and cannot be read is a problem."""
+    profile, out = profile_and_folder(options)
+    names = options.datasets or list(profile.sizes)
+    chosen("--datasets", names, profile.sizes)
+    chosen("--methods", getattr(options, "methods", None), ALL_METHODS)
+    wrong = unreadable(names)
+    absent = [] if options.datasets else [n for n in wrong if isinstance(wrong[n], DatasetNotFoundError)]
+    if len(wrong) == len(names):
+        raise FileNotFoundError(f"{next(iter(wrong.values()))} Or try --quick, which needs no data.")
+    if absent:
+        print(f"Not found and left out: {', '.join(absent)}.")
+    problems = [f"{name}: {error}" for name, error in wrong.items() if name not in absent]
+    return Run(profile, out, [name for name in names if name not in wrong], problems)
+
+
+def profile_and_folder(options: Namespace) -> tuple[Profile, Path]:
+    """Quick results have a folder of their own: they do not replace the real ones unless told to."""
+    default = Path("reproduction-quick") if options.quick else HERE
+    return (QUICK if options.quick else FULL), options.out or default
+
+
+def compute(run: Run, options: Namespace) -> list[str]:
+    """Compute the rows that are not there yet; the reasons of those that could not be."""
+    methods = options.methods or [m for m in ALL_METHODS if m != "UMAP" or umap_installed()]
+    tasks = run.profile.tasks(run.datasets, methods, options.repeats, options.sizes)
+    outcome = run_tasks(tasks, Work(run.profile), run.rows, options.jobs)
+    print(outcome)
+    return outcome.reasons
+
+
+def measure_times(run: Run) -> None:
+    """Table 7; written after every line, so that what is done is kept."""
+    lines: list[dict[str, Any]] = []
+    for line in run_times(run.datasets):
+        lines.append(line)
+        write_csv(run.out / "runtime.csv", list(line), [list(own.values()) for own in lines])
+        print("Run time:", *line.values())
+
+
+def draw(run: Run) -> None:
+    """Everything that can be drawn of the data sets asked for and the rows that are there."""
+    rows = run.rows.rows()
+    for dataset in _first(figures.CONVERGENCE_SETS, run.datasets):
+        frame = figures.convergence(dataset)
+        _save(run.out, f"convergence-{dataset}", frame, figures.convergence_figure(frame))
+    for dataset in run.datasets:
+        frame = figures.error_against_dimension(rows, run.profile, dataset)
+        if frame:
+            _save(run.out, f"dimension-{dataset}", frame, figures.dimension_figure(frame))
+    for dataset in _first(figures.PLANE_SETS, run.datasets):
+        frame = figures.plane_embeddings(run.profile, dataset)
+        _save(run.out, f"embedding-{dataset}", frame, figures.embeddings_figure(frame))
+
+
+def publish(run: Run) -> None:
+    """Everything that is made of the rows, anew."""
+    out, rows = run.out, run.rows.rows()
+    found = tables.cells(rows, run.profile)
+    write_csv(out / "tables.csv", tables.TABLE_HEADER, tables.table_lines(found))
+    write_csv(out / "choices.csv", tables.CHOICE_HEADER, tables.choice_lines(found))
+    facts = manifest(run.profile, rows, __version__)
+    write_text(out / "manifest.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
+    errors = findings.HonestErrors.of(rows, run.profile)
+    picture = _first_picture(out, findings.picture_lines(errors))
+    opening = findings.opening(errors, found)
+    sentences = [*findings.about_now(errors), *findings.about_the_paper(found)]
+    shown = pages.error_tables(found)
+    first = [f"![{pages.TEXTS['picture']}]({PICTURE})"] if picture else []
+    listed = "\n".join(f"- {sentence}" for sentence in sentences)
+    introduction = pages.introduction()
+    text = [*first, " ".join(opening), listed, *introduction]
+    write_text(out / "tables.md", pages.markdown_page(text, shown))
+    notes, times = pages.paragraphs(out / "notes.md"), pages.run_time_tables(out / "runtime.csv")
+    drawn = pages.figures_in(out / "figures")
+    texts = picture, opening, introduction, sentences, notes
+    page = pages.Page(*texts, [*shown, *times], drawn, told(facts))
+    write_text(out / "index.html", pages.html_page(page))
+    print("\n".join([*opening, f"Page: {out / 'index.html'}"]))
+
+
+def _first_picture(out: Path, lines: list[list[Any]]) -> str:
+    """What the page opens with, on disk too; nothing where no cell has a mark."""
+    if not lines:
+        return ""
+    header = findings.PICTURE_HEADER
+    write_csv(out / PICTURE.with_suffix(".csv"), header, lines)
+    picture = cells_picture([dict(zip(header, line, strict=True)) for line in lines], TITLES)
+    write_text(out / PICTURE, picture + "\n")
+    return picture
+
+
+def check_rows(options: Namespace) -> bool:
+    """Whether tables and rows agree with what is computed now; says so line by line."""
+    profile, out = profile_and_folder(options)
+    wanted = set(options.datasets or TITLES), set(options.methods or ALL_METHODS)
+    rows = [row for row in RowFile(out / "rows.jsonl").rows() if profile.owns(row.task)]
+    if not rows:
+        raise ValueError(
+            f"`--out` must hold rows of these settings. Got {str(out)!r} without any. "
+            "Run `python -m reproduction tables` first."
+        )
+    agreed = True
+    for agrees, line in check.findings(rows, profile, out, wanted, options.rows):
+        print(line, flush=True)
+        agreed &= agrees
+    return agreed
+
+
+def _first(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
+    return [name for name in wanted if name in there][:1]
+
+
+def _save(out: Path, name: str, frame: figures.Frame, figure: Any) -> None:
+    """A frame on disk first, then a picture."""
+    path = out / "figures" / name
+    write_csv(path.with_suffix(".csv"), list(frame[0]), [list(line.values()) for line in frame])
+    for kind in ("svg", "png"):
+        save_figure(figure, path.with_suffix(f".{kind}"), kind)
+    print(f"Figure: {path}.svg")
+
+
+def write_csv(path: Path, header: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
+    """A table with a line of column names, whole or not at all."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(lines)
+    write_text(path, text.getvalue())

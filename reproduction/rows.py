@@ -1,0 +1,182 @@
+"""What is to be measured, and what was: tasks, rows, and the file of JSON lines that keeps them.
+
+The key of a task is one canonical line of JSON, the same for the same task in every process and on
+every machine. It decides whether a row is there already.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from nsse import __version__
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One fit to be measured.
+
+    `n_train` are training samples per class; `parameters` hold everything else that changes the
+    result, such as the fingerprint of a grid; `protocol` says how parameters are chosen.
+    """
+
+    dataset: str
+    method: str
+    n_train: int
+    seed: int
+    d: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    protocol: str = "honest"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", plain(self.parameters))
+
+    @property
+    def key(self) -> str:
+        """The task as one line of canonical JSON."""
+        return canonical(asdict(self))
+
+    def __hash__(self) -> int:
+        return hash((self.dataset, self.method, self.n_train, self.seed))
+
+    def __str__(self) -> str:
+        return f"{self.method} on {self.dataset}, {self.n_train} per class, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a task gave: the share of test samples given a wrong label, seconds, choices, versions."""
+
+    task: Task
+    error: float
+    fit_seconds: float
+    predict_seconds: float
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.error <= 1.0:
+            raise ValueError(
+                f"`error` must be a share from 0 to 1. Got {self.error!r}. Look at {self.task}."
+            )
+        for name in ("chosen", "details", "versions"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
+
+
+def software_versions() -> dict[str, str]:
+    """Versions of Python and of the packages that decide a result."""
+    found = {"python": platform.python_version(), "nsse": __version__}
+    return found | {name: version(name) for name in _PACKAGES}
+
+
+def canonical(value: Any) -> str:
+    """One line of JSON: keys sorted, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON gives it back: whole floats become integers (1.0 equals 1), tuples lists."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        return plain(value.item())
+    if isinstance(value, float) and math.isfinite(value):
+        return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+class RowFile:
+    """Rows in a file, one line of JSON each, appended as they finish; never two of one task.
+
+    A process that is killed leaves at most a torn last line, which is left out, and cut off by the next
+    run. Damage anywhere else is an error that names the line.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._rows: dict[Task, Row] = {}
+        text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+        whole, _, _ = text.rpartition("\n")
+        for number, line in enumerate(whole.splitlines(), start=1):
+            row = self._read(line, number)
+            self._rows[row.task] = row
+
+    def _read(self, line: str, number: int) -> Row:
+        try:
+            columns = json.loads(line)
+            return Row(Task(**columns.pop("task")), **columns)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ValueError(
+                f"`rows` must hold one row of JSON per line. Got {self.path.name!r}, line {number}: "
+                f"{line[:60]!r} ({error}). Restore the file from a copy, or move it away."
+            ) from error
+
+    def add(self, row: Row) -> None:
+        """Append a row; it is on disk when this returns."""
+        if row.task in self._rows:
+            return
+        self._rows[row.task] = row
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(f"{canonical(asdict(row))}\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def rows(self) -> list[Row]:
+        """All rows, in the order of the keys of their tasks."""
+        return sorted(self._rows.values(), key=lambda row: row.task.key)
+
+    def __contains__(self, task: Task) -> bool:
+        return task in self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep other runs out of the block; at its end the rows are in the order of their keys.
+
+        The lock is the system's, which releases it when the process ends, however it ends.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.with_suffix(".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise RuntimeError(
+                    f"`rows` must serve one run at a time. Got {str(self.path)!r}, which another run "
+                    "holds. Wait for its end, or choose another folder."
+                ) from error
+            self.sort()
+            try:
+                yield
+            finally:
+                self.sort()
+
+    def sort(self) -> None:
+        """Write the file anew, whole or not at all, in the order of the keys."""
+        write_text(self.path, "".join(f"{canonical(asdict(row))}\n" for row in self.rows()))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

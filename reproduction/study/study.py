@@ -1,0 +1,194 @@
+"""Many sets, sizes and methods: which rows there are to be, and how one is measured.
+
+Samples are drawn class by class, of imbalanced tables in the proportions of the classes, standardised by
+the training samples alone, and every method sees the same ones. Seconds are those of the processor, on
+one thread.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from nsse.evaluation import per_class_split
+from reproduction.rows import Row, RowFile, Task
+from reproduction.running import chosen, run_tasks
+from reproduction.study import imbalanced, methods, page, sets
+
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parents[1] / "docs"
+# Beyond, a fit takes minutes; test samples beyond are left, at random.
+MOST_TRAINING, MOST_TEST = 1000, 1000
+SIZES, SPLITS = (5, 10, 20, 50), 3
+QUICK_SETS, QUICK_SIZES = ("iris", "wine"), (5, 10)
+# Part of every key: counted up when a grid, an inner split or how samples are prepared changes.
+RECIPE = {"recipe": 1}
+
+
+def run(options: Namespace) -> list[str]:
+    """Compute the rows that are not there yet, and write the page of all that are."""
+    quick = options.quick
+    out = options.out or (Path("study-quick") if quick else HERE)
+    rows, problems = RowFile(out / "rows.jsonl"), []
+    if not options.page_only:
+        wanted = options.sets or (QUICK_SETS if quick else ())
+        where, missing = sets.found(options.families, wanted)
+        for line in missing:
+            print(f"Left out: {line}")
+        compared = chosen("--methods", options.methods, methods.QUICK if quick else methods.available())
+        where = {name: where[name] for name in chosen("--sets", wanted, where)}
+        sizes = options.sizes or (QUICK_SIZES if quick else SIZES)
+        problems = _computed(Study(where, compared, sizes, options.splits or SPLITS), rows, options.jobs)
+    current = [row for row in rows.rows() if row.task.parameters == RECIPE]
+    default = out / "when_to_use.md" if quick or options.out else DOCS / "when_to_use.md"
+    page.publish(current, options.page or default, out)
+    return problems
+
+
+def run_imbalanced(options: Namespace) -> list[str]:
+    """The same of imbalanced tables, one half of them."""
+    out = options.out or HERE
+    rows, problems = RowFile(out / "imbalanced.jsonl"), []
+    if not options.page_only:
+        there = [name for name in sets.keel_names("imbalanced") if sets.half_of(name) == "report"]
+        where = dict.fromkeys(chosen("--sets", options.sets, there), "imbalanced")
+        compared = chosen("--methods", options.methods, methods.IMBALANCED)
+        study = Study(where, compared, options.sizes or (20,), options.splits or 1)
+        problems = _computed(study, rows, options.jobs)
+    imbalanced.publish(rows.rows(), options.page or (out if options.out else DOCS) / "breadth.md")
+    return problems
+
+
+def _computed(study: Study, rows: RowFile, n_jobs: int) -> list[str]:
+    outcome = run_tasks(study.tasks(), study, rows, n_jobs)
+    print(outcome)
+    return outcome.reasons
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is to be measured: family by set, methods, training samples per class, splits.
+
+    A set joins in at a size as far as it goes. ``study(task)`` gives the row of a task.
+    """
+
+    where: Mapping[str, str]
+    methods: Sequence[str]
+    sizes: Sequence[int]
+    n_splits: int
+
+    def tasks(self) -> list[Task]:
+        """All tasks; every set, size and method has its first split before any has its second."""
+        places = [(size, name) for size in self.sizes for name in self.where if self._goes(name, size)]
+        return [
+            Task(name, method, size, seed, None, *self._protocol(name))
+            for seed in range(self.n_splits)
+            for size, name in places
+            for method in self.methods
+        ]
+
+    def _protocol(self, name: str) -> tuple[dict[str, int], str]:
+        return ({}, "imbalanced") if self.where[name] == "imbalanced" else (RECIPE, "study")
+
+    def _goes(self, name: str, size: int) -> bool:
+        """Whether every class has a sample more, and all of them are not too many."""
+        sizes = np.unique(sets.samples(self.where[name], name)[1], return_counts=True)[1]
+        enough = self.where[name] == "imbalanced" or sizes.min() > size
+        return bool(enough and size * len(sizes) <= MOST_TRAINING)
+
+    def __call__(self, task: Task) -> Row:
+        """Draw the samples of a task, fit, and count mistakes."""
+        X, y = sets.samples(self.where[task.dataset], task.dataset)
+        draw = proportional_split if task.protocol == "imbalanced" else per_class_split
+        train, test = draw(y, task.n_train, task.seed)
+        test = np.sort(np.random.default_rng(task.seed).permutation(test)[:MOST_TEST])
+        own, new = standardised(X[train], X[test])
+        given = (task.protocol, task.method, own, y[train], new)
+        is_apart = task.method in methods.APART
+        found = _apart().submit(measured, *given).result() if is_apart else measured(*given)
+        shape = {"features": X.shape[1], "classes": len(np.unique(y))}
+        details = {"train": len(own), "test": len(new)} | shape | {"warnings": found.warnings}
+        wrong = float(np.mean(found.labels != y[test]))
+        return Row(task, wrong, found.fit_seconds, found.predict_seconds, found.chosen, details)
+
+
+def proportional_split(y: NDArray[Any], size: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """``size`` times as many as classes, in their proportions, two of each at least; the others."""
+    rng = np.random.default_rng(seed)
+    sizes = np.bincount(y)
+    shares = np.round(size * len(sizes) * sizes / len(y)).astype(int)
+    wanted = np.clip(shares, 2, sizes - 1)
+    train = [rng.permutation(np.flatnonzero(y == c))[:n] for c, n in enumerate(wanted)]
+    is_train = np.isin(np.arange(len(y)), np.concatenate(train))
+    return np.flatnonzero(is_train), np.flatnonzero(~is_train)
+
+
+def standardised(X: NDArray[Any], X_new: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Both by the means and standard deviations of the first."""
+    center, spread = X.mean(axis=0), X.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    return (X - center) / spread, (X_new - center) / spread
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Labels of test samples, seconds, what a search chose, how often which warnings were raised."""
+
+    labels: NDArray[Any]
+    fit_seconds: float
+    predict_seconds: float
+    chosen: dict[str, Any]
+    warnings: dict[str, int]
+
+
+def measured(
+    protocol: str, method: str, X: NDArray[Any], y: NDArray[Any], X_new: NDArray[Any]
+) -> Measured:
+    """Fit and predict, timed by the clock of the processor, on one thread."""
+    table = methods.IMBALANCED if protocol == "imbalanced" else methods.METHODS
+    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")  # searches on few samples have much to say: counted, not shown
+        if method in methods.APART:
+            _compiled(method)
+        start = process_time()
+        model = table[method](X, y).fit(X, y)
+        fitted = process_time()
+        labels = model.predict(X_new)
+        end = process_time()
+    counts = Counter(warning.category.__name__ for warning in caught)
+    best = getattr(model, "best_params_", {}).items()
+    # Rows hold finite numbers, an infinite one by its name.
+    taken = {name: v if np.isscalar(v) and v != np.inf else str(v) for name, v in best}
+    return Measured(labels, fitted - start, end - fitted, taken, dict(counts))
+
+
+@cache
+def _compiled(method: str) -> None:
+    """Use a method once in this process: what compiles its code does so in a fit that is not timed."""
+    y = np.repeat([0, 1], 20)
+    X = np.random.default_rng(0).normal(size=(40, 5)) + y[:, np.newaxis]
+    methods.METHODS[method](X, y).fit(X, y).predict(X)
+
+
+@cache
+def _apart() -> ProcessPoolExecutor:
+    """A process of its own, which stays for the next fit."""
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_one_thread)
+
+
+def _one_thread() -> None:
+    os.environ["NUMBA_NUM_THREADS"] = "1"  # read at import

