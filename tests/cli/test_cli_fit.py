@@ -165,7 +165,16 @@ def test_marks_and_columns_that_are_not_there(tables):
 
 def test_images_from_a_folder_and_from_one_beside_it(photos, tmp_path):
     out = tmp_path / "m.nsse"
-    arguments = ("fit", photos / "train", "--out", out, "--size", "12x12", "--unlabeled", photos / "test")
+    arguments = (
+        "fit",
+        photos / "train",
+        "--out",
+        out,
+        "--size",
+        "12x12",
+        "--unlabeled",
+        photos / "test",
+    )
     assert told(*arguments)["unlabeled"]["n"] == 12
     model = nsse.load(out)
     np.testing.assert_array_equal(model.labels_[:18], load_inputs(photos / "train").y)
@@ -205,7 +214,9 @@ def test_every_command_takes_a_vote(tuned, tmp_path):
     assert told("evaluate", path, new)["n_wrong"] == np.sum(labels != y_new)
     assert f"a vote of {len(same.vote_.members)} models" in run("info", path).stdout
     assert told("report", path, new, "--out", tmp_path / "page.html")["n_shown"] == 75
-    assert "label" in told("export", path, "--onnx", tmp_path / "m.onnx", "--dtype", "float64")["outputs"]
+    assert (
+        "label" in told("export", path, "--onnx", tmp_path / "m.onnx", "--dtype", "float64")["outputs"]
+    )
 
 
 @pytest.mark.slow

@@ -347,7 +347,9 @@ def test_models_saved_in_python_are_read_by_what_they_tell_themselves(iris, tmp_
 def test_the_method_of_the_paper_is_taken_too(iris, tmp_path):
     folder, X, y, X_new, y_new = iris
     model = nsse.NSSE().fit(X, y)
-    nsse.save(model, tmp_path / "m.nsse", metadata=load_inputs(folder / "train.csv", "species").preparation)
+    nsse.save(
+        model, tmp_path / "m.nsse", metadata=load_inputs(folder / "train.csv", "species").preparation
+    )
     result = told("evaluate", tmp_path / "m.nsse", folder / "test.csv")
     assert result["error"] == pytest.approx(np.mean(model.predict(X_new) != y_new))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import re
-import builtins
 import signal
 import stat
 import subprocess
@@ -23,17 +23,7 @@ from nsse.cli.screen import running
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, devices, links and pipes of POSIX")
 
-COMMANDS = (
-    "fit",
-    "predict",
-    "transform",
-    "evaluate",
-    "report",
-    "export",
-    "info",
-    "demo",
-    "datasets",
-)
+COMMANDS = ("fit", "predict", "transform", "evaluate", "report", "export", "info", "demo", "datasets")
 
 
 def shell(*arguments, **environment):

@@ -413,13 +413,13 @@ def test_every_name_is_listed_with_its_place(tmp_path, monkeypatch):
 
 
 # As they stand in model files.
-IMAGES = {"kind": "images", "size": [2, 2], "color": False}
+IMAGES = {"kind": "images", "size": [2, 2], "unit_norm": True, "color": False}
 
 
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({**IMAGES, "unit_norm": True}, "2 x 2 grey levels, unit norm"),
+        (IMAGES, "2 x 2 grey levels, unit norm"),
         ({**IMAGES, "unit_norm": False}, "2 x 2 grey levels"),
         ({"kind": "table", "columns": list("abcd"), "label": "e", "ignored": ["f"]}, "4 columns"),
         ({"kind": "array", "n_features": 4}, "4 features"),

@@ -90,9 +90,7 @@ def _class_names(classes: list[Path]) -> tuple[str, ...]:
     return names
 
 
-def read_pictures(
-    path: Path, size: Size, *, color: bool = False, skip_broken: bool = False
-) -> ImageSet:
+def read_pictures(path: Path, size: Size, *, color: bool = False, skip_broken: bool = False) -> ImageSet:
     """Read one image, or every image of a folder without sub-folders, in the order of their names."""
     paths, skipped = _told_apart(_entries_of(path)) if path.is_dir() else ([path], [])
     home = path if path.is_dir() else path.parent

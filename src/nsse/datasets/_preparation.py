@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from nsse._support.errors import rule_error
@@ -42,10 +42,11 @@ class Preparation(Mapping[str, Any]):
 
     @staticmethod
     def from_dict(stored: Mapping[str, Any]) -> Preparation:
-        """Read what `to_dict` gave; else a KeyError, TypeError or ValueError."""
+        """Read what `to_dict` gave, among other names; else a KeyError, TypeError or ValueError."""
         kinds = {of.kind: of for of in (ImagePreparation, TablePreparation, ArrayPreparation)}
-        fields = {name: _frozen(value) for name, value in stored.items() if name != "kind"}
-        return kinds[stored["kind"]](**fields)
+        kind = kinds[stored["kind"]]
+        known = {field.name for field in fields(kind)}
+        return kind(**{name: _frozen(value) for name, value in stored.items() if name in known})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the metadata of a model file."""

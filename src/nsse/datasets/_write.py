@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error
-
 from nsse.datasets._images import import_pillow
 from nsse.datasets._load import Dataset
 
