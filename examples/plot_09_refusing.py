@@ -39,9 +39,8 @@ seen = np.isin(digits.y, range(8))
 few = train[seen[train]]
 eight = SmoothEmbedding().fit(digits.X[few], digits.y[few])
 known, new = (eight.novelty(digits.X[test][seen[test] == which]) for which in (True, False))
-print(
-    f"refused at 5 %: {np.mean(known <= 0.05):.0%} of the known digits, {np.mean(new <= 0.05):.0%} of 8, 9"
-)
+refused = [np.mean(p <= 0.05) for p in (known, new)]
+print(f"refused at 5 %: {refused[0]:.0%} of the known digits, {refused[1]:.0%} of the new ones")
 
 figure, axis = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
 for values, name in ((known, "0 to 7"), (new, "8 and 9")):

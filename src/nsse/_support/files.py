@@ -3,8 +3,8 @@
 A link is followed, and stays; a file that was there keeps its mode. What is no file but a stream, a
 device, a pipe, the standard output, cannot be replaced: it is written to once all is done.
 
-What is not done yet lies beside it as ``model.nsse.unfinished-1a2b3c4d``. A process that is killed leaves
-that; who writes to the same place an hour later, or after that, removes it.
+What is not done yet lies beside it as ``model.nsse.unfinished-1a2b3c4d``. A process that is killed
+leaves that; who writes to the same place an hour later, or after that, removes it.
 """
 
 from __future__ import annotations

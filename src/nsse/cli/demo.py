@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,15 +28,6 @@ FILES = "embedding.png", "embedding.csv", "errors.csv"
 Errors = dict[tuple[str, int], list[float]]
 
 
-class Embedded(NamedTuple):
-    """The split of the picture, the model fitted to it, and the table of all samples."""
-
-    model: Any
-    X_test: Any
-    y_test: Any
-    columns: dict[str, list[Any]]
-
-
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the results; made if need be.")] = Path("demo"),
     splits: Annotated[int, typer.Option(min=1, help="Random splits behind every mean.")] = 5,
@@ -48,6 +39,8 @@ def demo(
         from sklearn.datasets import load_digits
         from threadpoolctl import threadpool_limits
 
+        from nsse import SmoothEmbedding
+        from nsse.datasets import per_class_split
         from nsse.report import require_matplotlib
 
         require_matplotlib()
@@ -55,18 +48,19 @@ def demo(
         # Matrices of this size are faster on one thread of BLAS, most of all beside other programs.
         with threadpool_limits(1, user_api="blas"):
             errors = _compared(X, y, splits)
-            shown = _embedded(X, y)
-            shown.model.plot(shown.X_test, shown.y_test).save(out / "embedding.png")
+            train, test = per_class_split(y, SHOWN_SIZE, SHOWN_SEED)
+            model = SmoothEmbedding().fit(X[train], y[train])
+            model.plot(X[test], y[test]).save(out / "embedding.png")
         table = error_columns(errors)
-        write_columns(out / "embedding.csv", shown.columns)
+        write_columns(out / "embedding.csv", _samples(model, X, y, train))
         write_columns(out / "errors.csv", table)
-        wrong = int((shown.model.predict(shown.X_test) != shown.y_test).sum())
+        wrong = int((model.predict(X[test]) != y[test]).sum())
         screen.result = {"files": [str(out / name) for name in FILES], "errors": list(table_rows(table))}
         means = f"means ± standard errors of {splits} splits" if splits > 1 else "one split"
         screen.say(f"Test error in percent, {means}:")
         screen.show(screen_table(errors))
         screen.say(f"Found: {finding(errors)}")
-        screen.say(f"In the picture, {wrong} of {len(shown.y_test)} unseen digits get a wrong label.")
+        screen.say(f"In the picture, {wrong} of {len(test)} unseen digits get a wrong label.")
         screen.say(f"Files: {', '.join(str(out / name) for name in FILES)}.")
         screen.say("Next: nsse datasets objects --out photos, nsse fit photos/train --out model.nsse.")
 
@@ -111,31 +105,28 @@ def _compared(X: Any, y: Any, splits: int) -> Errors:
     return errors
 
 
-def _embedded(X: Any, y: Any) -> Embedded:
-    from nsse import SmoothEmbedding
-    from nsse.datasets import per_class_split
-
-    train, test = per_class_split(y, SHOWN_SIZE, SHOWN_SEED)
-    model = SmoothEmbedding().fit(X[train], y[train])
+def _samples(model: Any, X: Any, y: Any, train: Any) -> dict[str, list[Any]]:
+    """All samples with their labels and coordinates."""
     is_train = set(train.tolist())
-    columns = {
+    return {
         "index": list(range(len(y))),
         "set": ["train" if index in is_train else "test" for index in range(len(y))],
         "label": y.tolist(),
         "predicted": model.predict(X).tolist(),
         **{f"y{k + 1}": column.tolist() for k, column in enumerate(model.transform(X).T)},
     }
-    return Embedded(model, X[test], y[test], columns)
 
 
 def error_columns(errors: Errors) -> dict[str, list[Any]]:
     """One row per method and size; the standard error is empty for a single split."""
-    found = [(*key, *_mean(values), len(values)) for key, values in errors.items()]
-    names = ("method", "n_per_class", "error_percent", "standard_error_percent", "splits")
-    columns = dict(zip(names, map(list, zip(*found, strict=True)), strict=True))
-    for name in names[2:4]:
-        columns[name] = ["" if value is None else round(value, 4) for value in columns[name]]
-    return columns
+    means = [_mean(values) for values in errors.values()]
+    return {
+        "method": [method for method, _ in errors],
+        "n_per_class": [size for _, size in errors],
+        "error_percent": [round(mean, 4) for mean, _ in means],
+        "standard_error_percent": ["" if error is None else round(error, 4) for _, error in means],
+        "splits": [len(values) for values in errors.values()],
+    }
 
 
 def _mean(errors: Sequence[float]) -> tuple[float, float | None]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsse._support.errors import rule_error
 from nsse.cli.options import Data, Ignore, Json, KnownId, KnownLabel, Model, SkipBroken
@@ -20,22 +19,13 @@ REFUSED = (0.1, 0.2)  # shares of the predictions
 MOST = 10  # classes in a list
 
 
-@dataclass(frozen=True, eq=False)
-class Confusion:
-    """How often a sample of class i (row) was labelled j (column)."""
+class Confusion(NamedTuple):
+    """Counts of samples of class i (row) labelled j (column); samples and mistakes of each class."""
 
     classes: list[Any]
     counts: Any
-
-    @property
-    def totals(self) -> Any:
-        """Samples of each class."""
-        return self.counts.sum(axis=1)
-
-    @property
-    def wrong(self) -> Any:
-        """Mistakes in each class."""
-        return self.totals - self.counts.diagonal()
+    totals: Any
+    wrong: Any
 
 
 def evaluate(
@@ -60,7 +50,9 @@ def evaluate(
         _check_known(classes, inputs.y, data)
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
             labels = opened.model.predict(inputs.X)
-        confusion = Confusion(classes.tolist(), confusion_matrix(inputs.y, labels, labels=classes))
+        counts = confusion_matrix(inputs.y, labels, labels=classes)
+        totals = counts.sum(axis=1)
+        confusion = Confusion(classes.tolist(), counts, totals, totals - counts.diagonal())
         screen.result = _result(confusion)
         _tell(screen, confusion)
         _tell_probabilities(screen, opened, inputs)
@@ -84,13 +76,8 @@ def _result(confusion: Confusion) -> dict[str, Any]:
         "n_wrong": wrong,
         "error": wrong / n,
         "per_class": [
-            {
-                "label": label,
-                "n_samples": total,
-                "n_wrong": of_class,
-                "error": of_class / total if total else None,
-            }
-            for label, total, of_class in each
+            {"label": label, "n_samples": n, "n_wrong": wrong, "error": wrong / n if n else None}
+            for label, n, wrong in each
         ],
         "confusion": {"classes": confusion.classes, "counts": confusion.counts.tolist()},
     }
@@ -171,14 +158,13 @@ def _tell_coverage(screen: Screen, opened: Opened, inputs: Inputs, wrong: Any) -
     from nsse.certificates.selective import risk_coverage_curve
     from nsse.cli.models import radii_of
 
-    radii, why = radii_of(opened, inputs.X)
+    radii, why = radii_of(opened.model, inputs.X)
     if radii is None:
         screen.say(f"No certified radii: {why}")
         return
     curve = risk_coverage_curve(radii, wrong)
     errors = {share: 1.0 - curve.accuracy_at(1.0 - share) for share in REFUSED}
-    screen.result["risk_coverage"] = [
-        {"coverage": 1.0 - share, "error": error} for share, error in errors.items()
-    ]
+    points = [{"coverage": 1.0 - share, "error": error} for share, error in errors.items()]
+    screen.result["risk_coverage"] = points
     parts = [f"{100 * error:.1f} % without {100 * share:.0f} %" for share, error in errors.items()]
     screen.say(f"Error where the smallest certified radii are refused: {', '.join(parts)}.")

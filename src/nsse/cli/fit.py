@@ -12,24 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from nsse._support.errors import rule_error
+from nsse.cli import options as given
 from nsse.cli.data import read_labeled, with_unlabeled
 from nsse.cli.files import bytes_of, check_out, size_of
-from nsse.cli.options import (
-    SIZE,
-    Category,
-    Color,
-    Data,
-    Feature,
-    Id,
-    Ignore,
-    Impute,
-    Json,
-    Label,
-    Size,
-    SkipBroken,
-    Standardize,
-    UnitNorm,
-)
 from nsse.cli.screen import Screen, running
 from nsse.cli.words import FIT, typed
 
@@ -41,88 +26,57 @@ INTERRUPTED = 130
 # What --tune chooses, as far as it is an option as well.
 SEARCHED = ("metric", "sigma", "smoothness", "decision")
 
+_TUNE = (
+    "Choose metric, width, smoothness and decision by cross-validation, and let the best few vote "
+    "(SmoothEmbeddingCV). What is given is kept. Ctrl-C writes the best model known by then, if any, "
+    "and ends with exit code 130."
+)
+_DECISION = "The class with the largest score, or that of the nearest training sample in the embedding."
+_METRIC = "Distances: Euclidean (none), or short along differences within classes. (default: within)"
+_SHRINKAGE = "How close --metric within stays to the Euclidean one; --tune chooses."
+_CENTERS = "Centres of the map: a number, auto, or all for every sample. (default: auto)"
+_AUGMENT = (
+    "Learn from transformed images as well: some of shift, rotate, scale, mirror, brightness, with "
+    "commas; or auto: what helps on images left out, if anything."
+)
+_UNLABELED = "More samples of the kind of DATA, without labels: the map is learned from them too."
+_UNLABELED_LABEL = (
+    'What stands in DATA in the place of a label where there is none: "" is an empty entry; of images '
+    "the sub-folder of those."
+)
+
 
 def fit(
-    data: Data,
+    data: given.Data,
     out: Annotated[Path, typer.Option(help="The model file to write, for example model.nsse.")],
-    label: Label = None,
-    tune: Annotated[
-        bool,
-        typer.Option(
-            "--tune",
-            help="Choose metric, scale, smoothness and decision rule by cross-validation, and let the "
-            "best few vote (SmoothEmbeddingCV). What is given is kept. Ctrl-C writes the best model "
-            "known by then, if there is one, and ends with exit code 130.",
-        ),
-    ] = False,
+    label: given.Label = None,
+    tune: Annotated[bool, typer.Option("--tune", help=_TUNE)] = False,
     n_components: Annotated[int | None, typer.Option(help="Dimensions. (default: classes - 1)")] = None,
     sigma: Annotated[
-        float | None,
-        typer.Option(help="Kernel width in median distances. (default: 0.65; --tune chooses)"),
+        float | None, typer.Option(help="Width in median distances. (default: 0.65; --tune chooses)")
     ] = None,
     smoothness: Annotated[
         float | None, typer.Option(help="Weight of smoothness. (default: 0.1; --tune chooses)")
     ] = None,
-    decision: Annotated[
-        Literal["scores", "nearest"] | None,
-        typer.Option(
-            help="The label is the class with the largest score, or that of the nearest training "
-            "sample in the embedding. (default: scores; --tune chooses)"
-        ),
-    ] = None,
-    metric: Annotated[
-        Literal["none", "within"] | None,
-        typer.Option(
-            help="Distances: none is Euclidean, within is short along differences within classes. "
-            "(default: within)"
-        ),
-    ] = None,
-    shrinkage: Annotated[
-        float | None,
-        typer.Option(help="How close --metric within stays to the Euclidean one; --tune chooses."),
-    ] = None,
-    centers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M",
-            help="Centres of the map: a number, auto, or all for every sample. (default: auto)",
-        ),
-    ] = None,
-    augment: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW",
-            help="Learn from transformed images as well: some of shift, rotate, scale, mirror, "
-            "brightness, with commas; or auto: what helps on images held out, if anything.",
-        ),
-    ] = None,
-    unlabeled: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MORE",
-            help="More samples of the kind of DATA, without labels: the map is learned from them too.",
-        ),
-    ] = None,
-    unlabeled_label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help='What stands in DATA in the place of a label where there is none: "" is an empty '
-            "entry; of images the sub-folder of those.",
-        ),
-    ] = None,
-    standardize: Standardize = False,
-    ignore: Ignore = None,
-    id: Id = None,
-    impute: Impute = None,
-    category: Category = None,
-    feature: Feature = None,
-    size: Size = SIZE,
-    unit_norm: UnitNorm = True,
-    color: Color = False,
-    skip_broken: SkipBroken = False,
+    decision: Annotated[Literal["scores", "nearest"] | None, typer.Option(help=_DECISION)] = None,
+    metric: Annotated[Literal["none", "within"] | None, typer.Option(help=_METRIC)] = None,
+    shrinkage: Annotated[float | None, typer.Option(help=_SHRINKAGE)] = None,
+    centers: Annotated[str | None, typer.Option(metavar="M", help=_CENTERS)] = None,
+    augment: Annotated[str | None, typer.Option(metavar="HOW", help=_AUGMENT)] = None,
+    unlabeled: Annotated[Path | None, typer.Option(metavar="MORE", help=_UNLABELED)] = None,
+    unlabeled_label: Annotated[str | None, typer.Option(metavar="TEXT", help=_UNLABELED_LABEL)] = None,
+    standardize: given.Standardize = False,
+    ignore: given.Ignore = None,
+    id: given.Id = None,
+    impute: given.Impute = None,
+    category: given.Category = None,
+    feature: given.Feature = None,
+    size: given.Size = given.SIZE,
+    unit_norm: given.UnitNorm = True,
+    color: given.Color = False,
+    skip_broken: given.SkipBroken = False,
     seed: Annotated[int, typer.Option(help="Draws the splits of --tune, centres and subsamples.")] = 0,
-    as_json: Json = False,
+    as_json: given.Json = False,
 ) -> None:
     """Fit a model (SmoothEmbedding) to a table, to arrays or to a folder of images.
 
@@ -131,31 +85,21 @@ def fit(
     """
     with running(as_json) as screen:
         check_out(out, read=[data] if unlabeled is None else [data, unlabeled])
-        settings = {
-            "n_components": n_components,
-            "sigma": sigma,
-            "smoothness": smoothness,
-            "decision": decision,
-        }
+        settings = {"n_components": n_components, "sigma": sigma, "smoothness": smoothness}
+        settings |= {"decision": decision}
         settings = {name: value for name, value in settings.items() if value is not None}
         settings |= _metric(metric, shrinkage) | _centers(centers) | {"random_state": seed}
         names = _augmentations(augment)
-        inputs = read_labeled(
-            data,
-            label,
-            size,
-            standardize,
-            screen,
-            ignore=ignore,
-            id=id,
-            impute=impute,
-            category=category,
-            feature=feature,
-            unit_norm=unit_norm,
-            color=color,
-            skip_broken=skip_broken,
-            unlabeled=unlabeled_label,
-        )
+        columns = {
+            "ignore": ignore,
+            "id": id,
+            "impute": impute,
+            "category": category,
+            "feature": feature,
+        }
+        images = {"unit_norm": unit_norm, "color": color, "skip_broken": skip_broken}
+        how = {**columns, **images, "unlabeled": unlabeled_label}
+        inputs = read_labeled(data, label, size, standardize, screen, **how)
         if unlabeled is not None:
             inputs = with_unlabeled(inputs, unlabeled, screen, ignore=ignore, skip_broken=skip_broken)
         sets, start, choice = _sets(names, inputs), perf_counter(), None
@@ -293,8 +237,8 @@ def _model(
     from nsse import SmoothEmbedding
 
     augment = sets[0] if len(sets) == 1 else None
-    given = settings | {"augment": augment, "unlabeled": _unlabeled(settings, inputs)}
-    model: Any = SmoothEmbedding(**given)
+    unlabeled = _unlabeled(settings, inputs)
+    model: Any = SmoothEmbedding(**settings, augment=augment, unlabeled=unlabeled)
     if tune:
         from nsse.search import SmoothEmbeddingCV
 
@@ -326,18 +270,11 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: SetChoice | None) 
     best = getattr(last, "best_estimator_", last)
     d, in_medians = best.embedding_.shape[1], best.sigma_ / best.length_unit_
     augmented = {"how": names_of(best.augment), "per_sample": getattr(best.augment, "n_copies", 0)}
-    screen.result = {
-        "model": type(last).__name__,
-        "n_samples": len(inputs.X),
-        "n_features": inputs.X.shape[1],
-        "classes": best.classes_.tolist(),
-        "n_components": d,
-        "sigma": best.sigma_,
-        "sigma_in_medians": in_medians,
-        "leave_one_out_error": 1.0 - best.leave_one_out_score_,
-        "augmented": augmented,
-        "preparation": inputs.preparation.to_dict(),
-    }
+    screen.result = {"model": type(last).__name__, "n_samples": len(inputs.X), "n_components": d}
+    screen.result |= {"n_features": inputs.X.shape[1], "classes": best.classes_.tolist()}
+    screen.result |= {"sigma": best.sigma_, "sigma_in_medians": in_medians, "augmented": augmented}
+    screen.result["leave_one_out_error"] = 1.0 - best.leave_one_out_score_
+    screen.result["preparation"] = inputs.preparation.to_dict()
     if choice is not None:
         augmented |= {"gain": choice.gain, "gain_error": choice.gain_error}
         screen.say(_about_choice(choice))

@@ -88,12 +88,12 @@ def read(
     return opened, inputs
 
 
-def radii_of(opened: Opened, X: Any) -> tuple[Any, str]:
+def radii_of(model: Any, X: Any) -> tuple[Any, str]:
     """Certified radii, or None and why there are none."""
     from nsse.certificates import certified_radius
 
     try:
-        return certified_radius(opened.model, X), ""
+        return certified_radius(model, X), ""
     except (TypeError, ValueError) as error:
         return None, " ".join(str(error).split())
 

@@ -22,6 +22,11 @@ SHOWN = 20  # rows on the screen
 # Columns of ours, whose names no other has.
 OURS = ("label", "probability", "p_value", "distance", "radius", "radius_scaled")
 
+_REFUSE = (
+    "Give no label to samples with P_VALUE up to this: about that share of the samples of known "
+    "classes, and most of the others. 0.05 is usual."
+)
+
 Columns = dict[str, list[Any]]
 
 
@@ -31,14 +36,7 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="Write .csv or .parquet. (default: show on the screen)")
     ] = None,
-    refuse: Annotated[
-        float | None,
-        typer.Option(
-            metavar="ALPHA",
-            help="Give no label to samples with P_VALUE up to this: about that share of the samples "
-            "that are of a known class, and most that are not. 0.05 is usual.",
-        ),
-    ] = None,
+    refuse: Annotated[float | None, typer.Option(metavar="ALPHA", help=_REFUSE)] = None,
     ignore: Ignore = None,
     id: KnownId = None,
     skip_broken: SkipBroken = False,
@@ -46,11 +44,11 @@ def predict(
 ) -> None:
     """Label new samples, with measures of trust.
 
-    PROBABILITY is that of the label. P_VALUE is small for samples of no known class: the share of training
-    samples, left out one by one, that are as far from all classes. DISTANCE is that to the nearest
-    training sample in the embedding. RADIUS is certified: no change of the prepared sample by less than it
-    changes the label. Of a model that scales columns it is in the units of the columns as they are, and
-    RADIUS_SCALED in those of the scaled ones.
+    PROBABILITY is that of the label. P_VALUE is small for samples of no known class: the share of
+    training samples, left out one by one, that are as far from all classes. DISTANCE is that to the
+    nearest training sample in the embedding. RADIUS is certified: no change of the prepared sample by
+    less than it changes the label. Of a model that scales columns it is in the units of the columns as
+    they are, and RADIUS_SCALED in those of the scaled ones.
     """
     with running(as_json) as screen:
         if out is not None:
@@ -62,11 +60,13 @@ def predict(
         opened, inputs = read(model, data, ignore, screen, id=id, skip_broken=skip_broken)
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
             columns = first_column(inputs) | _predictions(opened, inputs.X)
-            radii, why = radii_of(opened, inputs.X)
+            radii, why = radii_of(opened.model, inputs.X)
         if radii is not None:
             columns["radius"] = radii.tolist()
-            if opened.before:
-                columns["radius_scaled"] = _scaled_radii(opened, inputs.X)
+        if radii is not None and opened.before:
+            columns["radius_scaled"] = radii_of(opened.last, opened.model[:-1].transform(inputs.X))[
+                0
+            ].tolist()
         n_refused = 0 if refuse is None else _refuse(columns, refuse)
         screen.result = {"n_samples": len(inputs.X), "labels": _counts(columns["label"])}
         _deliver(screen, columns, out)
@@ -94,15 +94,6 @@ def _predictions(opened: Opened, X: Any) -> Columns:
         columns["p_value"] = novelty(model, X).tolist()
     columns["distance"] = pairwise_distances_argmin_min(model.transform(X), last.embedding_)[1].tolist()
     return columns
-
-
-def _scaled_radii(opened: Opened, X: Any) -> list[float]:
-    from nsse.certificates import certified_radius
-
-    for step in opened.before:
-        X = step.transform(X)
-    radii: list[float] = certified_radius(opened.last, X).tolist()
-    return radii
 
 
 def _refuse(columns: Columns, alpha: float) -> int:

@@ -37,7 +37,7 @@ MEMORY_CURE = "Take fewer samples, smaller images (--size), or fit with fewer --
 
 @dataclass
 class Screen:
-    """Where a command puts what it has to say; `result` is what ``--json`` prints, `code` how it ends."""
+    """Where a command puts its output; `result` is what ``--json`` prints, `code` how it ends."""
 
     as_json: bool
     result: dict[str, Any] = field(default_factory=dict)

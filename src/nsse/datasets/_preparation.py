@@ -72,6 +72,9 @@ class Pairs(tuple[tuple[str, Any], ...]):
     __slots__ = ()
 
 
+NO_PAIRS = Pairs()
+
+
 def _frozen(value: Any) -> Any:
     if isinstance(value, Mapping):
         return Pairs((str(name), _frozen(part)) for name, part in value.items())
@@ -160,7 +163,8 @@ class TablePreparation(Preparation):
     Examples
     --------
     >>> from nsse.datasets import Preparation
-    >>> table = {"kind": "table", "columns": ["height", "leaf"], "categories": {"leaf": ["oval", "round"]}}
+    >>> leaves = {"leaf": ["oval", "round"]}
+    >>> table = {"kind": "table", "columns": ["height", "leaf"], "categories": leaves}
     >>> Preparation.from_dict(table).fits(3)  # the height, and one for each kind of leaf
     True
     """
@@ -170,7 +174,7 @@ class TablePreparation(Preparation):
     label: str | None = None
     ignored: tuple[str, ...] = ()
     id: str | None = None
-    categories: Pairs = Pairs()
+    categories: Pairs = NO_PAIRS
     medians: Pairs | None = None
 
     @property
