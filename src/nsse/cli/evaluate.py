@@ -138,7 +138,10 @@ def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
 
     if not hasattr(opened.model, "predict_proba"):
         return
-    P, codes = opened.model.predict_proba(inputs.X), np.searchsorted(opened.last.classes_, inputs.y)
+    P, codes = (
+        opened.model.predict_proba(inputs.X),
+        np.searchsorted(opened.last.classes_, np.asarray(inputs.y)),
+    )
     curve = reliability_curve(P.max(axis=1), P.argmax(axis=1) == codes, EDGES)
     screen.result["log_loss"] = log_loss(P, codes)
     screen.result["reliability"] = [

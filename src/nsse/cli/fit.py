@@ -85,8 +85,8 @@ def fit(
     """
     with running(as_json) as screen:
         check_out(out, read=[data] if unlabeled is None else [data, unlabeled])
-        settings = {"n_components": n_components, "sigma": sigma, "smoothness": smoothness}
-        settings |= {"decision": decision}
+        options = {"n_components": n_components, "sigma": sigma, "smoothness": smoothness}
+        settings: dict[str, Any] = options | {"decision": decision}
         settings = {name: value for name, value in settings.items() if value is not None}
         settings |= _metric(metric, shrinkage) | _centers(centers) | {"random_state": seed}
         names = _augmentations(augment)

@@ -200,7 +200,7 @@ class TablePreparation(Preparation):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the metadata of a model file."""
-        unused = {"id": None, "categories": {}, "medians": None}
+        unused: dict[str, Any] = {"id": None, "categories": {}, "medians": None}
         told = super().to_dict().items()
         return {name: value for name, value in told if name not in unused or value != unused[name]}
 
