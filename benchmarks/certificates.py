@@ -109,7 +109,10 @@ ATTACKED: dict[str, Callable[[], Any]] = {
     "wine, robust": lambda: make_pipeline(RobustScaler(), SmoothEmbedding(decision="nearest")),
     "breast, in [0, 1]": lambda: make_pipeline(MinMaxScaler(), SmoothEmbedding()),
     "breast, standardised": lambda: make_pipeline(StandardScaler(), SmoothEmbedding()),
-    **{f"digits, {name}": method(name) for name in ("NSSE", "SUPLAP", "MReg", "IsoKRR", "LFDA", "LDE")},
+    **{
+        f"digits, {name}": method(name)
+        for name in ("NSSE", "SUPLAP", "MReg", "IsoKRR", "SemiRBF", "LFDA", "LDE")
+    },
 }
 
 

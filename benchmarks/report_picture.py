@@ -24,7 +24,7 @@ sys.path.append(str(ROOT / "tests"))
 import nsse  # noqa: E402
 from browser import Page, running_browser  # noqa: E402
 from nsse.datasets import load_inputs_like  # noqa: E402
-from nsse.exports import read_header  # noqa: E402
+from nsse.io import read_header  # noqa: E402
 
 COLORS = 256  # enough for a page of few hues, and a third of the bytes
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from nsse.methods import LDE, LFDA, NYS, SPE, SUPLAP, IsoKRR, MReg, SemiRBF
     from nsse.metric import WithinMetric
     from nsse.published import NSSE
-    from nsse.search import SequentialSearchCV, SmoothEmbeddingCV
+    from nsse.search import SmoothEmbeddingCV
+    from nsse.sequential import SequentialSearchCV
     from nsse.smooth import SmoothEmbedding
     from nsse.unlabeled import Smooth, Spread
 
@@ -63,12 +64,13 @@ _HOME = {
     "nsse.methods": ("LDE", "LFDA", "NYS", "SPE", "SUPLAP", "IsoKRR", "MReg", "SemiRBF"),
     "nsse.metric": ("WithinMetric",),
     "nsse.published": ("NSSE",),
-    "nsse.search": ("SequentialSearchCV", "SmoothEmbeddingCV"),
+    "nsse.search": ("SmoothEmbeddingCV",),
+    "nsse.sequential": ("SequentialSearchCV",),
     "nsse.smooth": ("SmoothEmbedding",),
     "nsse.unlabeled": ("Smooth", "Spread"),
 }
 _HOME_OF = {name: home for home, names in _HOME.items() for name in names}
-_ROOMS = ("augment", "centers", "certificates", "datasets", "methods", "plot", "report")
+_ROOMS = ("augment", "centers", "certificates", "datasets", "io", "methods", "plot", "report")
 
 
 def __getattr__(name: str) -> Any:

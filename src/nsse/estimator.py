@@ -20,7 +20,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.dask import is_dask, lazily
-from nsse.scores import as_decision
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -67,7 +66,7 @@ class EmbeddingClassifier(
         check_is_fitted(self)
         if is_dask(X):
             return lazily(self.predict, X, None, self.classes_.dtype)
-        return self.scores_.predict(self._embedded(X))
+        return self._decided("predict", X)
 
     def decision_function(self, X: Any) -> Any:
         """Score of every class: the largest is that of the label.
@@ -86,7 +85,7 @@ class EmbeddingClassifier(
         if is_dask(X):
             width = None if len(self.classes_) == 2 else len(self.classes_)
             return lazily(self.decision_function, X, width, np.dtype(np.float64))
-        return as_decision(self.scores_.values(self._embedded(X)))
+        return self._decided("decision", X)
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of every class: exp(score/τ) over the sum, τ from samples that were left out.
@@ -104,7 +103,7 @@ class EmbeddingClassifier(
         check_is_fitted(self)
         if is_dask(X):
             return lazily(self.predict_proba, X, len(self.classes_), np.dtype(np.float64))
-        return self.scores_.probabilities(self._embedded(X))
+        return self._decided("probabilities", X)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of the probability of every class.
@@ -122,7 +121,7 @@ class EmbeddingClassifier(
         check_is_fitted(self)
         if is_dask(X):
             return lazily(self.predict_log_proba, X, len(self.classes_), np.dtype(np.float64))
-        return self.scores_.log_probabilities(self._embedded(X))
+        return self._decided("log_probabilities", X)
 
     def certified_radius(self, X: Any) -> Floats:
         """Distance that every sample may move, in any direction, without a change of its label.
@@ -178,10 +177,10 @@ class EmbeddingClassifier(
         check_classification_targets(y)
         return X, y
 
-    def _embedded(self, X: Any) -> Floats:
-        """All coordinates of samples, in float64."""
+    def _decided(self, what: str, X: Any) -> NDArray[Any]:
+        """What the scores say at samples: "predict", "decision", "probabilities", ..."""
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
-        return np.asarray(self.map_(X))
+        return np.asarray(getattr(self.scores_, what)(self.map_(X)))
 
     def _coordinates(self, X: Any) -> NDArray[Any]:
         """The coordinates that `transform` hands out, in the type of ``X``."""

@@ -142,7 +142,7 @@ def test_what_is_refused(model, split):
             ConformalClassifier(model, alpha=alpha).fit(X, y)
     with pytest.raises(ValueError, match="`X` must come together with `y`"):
         ConformalClassifier(model).fit(X)
-    with pytest.raises(ValueError, match="`y` must hold labels of the model. Got 11"):
+    with pytest.raises(ValueError, match=r"`y` must hold labels of the model\. Got 11"):
         ConformalClassifier(model).fit(X, np.where(y == 3, 11, y))
     with pytest.raises(ValueError, match="`y` must have a label for each of the 50 samples"):
         ConformalClassifier(model).fit(X, y[:7])

@@ -21,7 +21,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import nsse
 from nsse import NSSE, SmoothEmbedding
-from nsse.certificates import ConformalClassifier, certified_radius
+from nsse.certificates import ConformalClassifier, SelectivePredictor, certified_radius
 from nsse.io import read_header
 from nsse.maps import GaussianMap
 from nsse.pipelines import AffineStep, split_pipeline
@@ -158,6 +158,14 @@ def test_conformal_classifiers_are_kept(name, tmp_path):
     sets = ConformalClassifier(fitted(name)).fit(X[::2], PROBLEMS[name][2][::2])
     new = new_samples(name)
     np.testing.assert_array_equal(again(sets, tmp_path).predict_set(new), sets.predict_set(new))
+
+
+def test_selective_predictors_are_kept(tmp_path):
+    chosen = SelectivePredictor(fitted("default"), coverage=0.8).fit(X, Y)
+    loaded = again(chosen, tmp_path)
+    new = new_samples("default")
+    assert loaded.threshold_ == chosen.threshold_
+    assert loaded.predict(new).tolist() == chosen.predict(new).tolist()
 
 
 def test_metadata_and_facts(tmp_path):

@@ -180,6 +180,21 @@ def test_a_tree_that_is_no_model_is_refused(opened, refused):
     assert "damaged" in refused({**header, "tree": deep}, arrays)
 
 
+def test_parts_that_are_computed_cannot_be_given(opened, refused):
+    for name, part in (("default", "center_squares"), ("LFDA", "gram")):
+        header, arrays = opened(name)
+        node(header["tree"], "map_")["state"][part] = {"array": "0"}
+        assert "damaged" in refused(header, arrays)
+
+
+def test_a_small_file_cannot_make_a_large_gram_matrix(opened, refused):
+    header, arrays = opened("LFDA")
+    affine = node(header["tree"], "map_", "affine")["parameters"]
+    arrays["998"], arrays["999"] = np.zeros((4, 60_000)), np.zeros(60_000)
+    affine["matrix"], affine["offset"] = {"array": "998"}, {"array": "999"}
+    assert "linear map" in refused(header, arrays)
+
+
 def test_members_that_the_header_does_not_name_are_refused(opened, tmp_path):
     opened()
     with zipfile.ZipFile(tmp_path / "model.nsse") as file:

@@ -184,3 +184,7 @@ def test_what_cannot_be_exported_is_refused():
         nsse.to_onnx(polynomials)
     with pytest.raises(ValueError, match="`dtype` must"):
         nsse.to_onnx(fitted("default"), np.int32)
+
+
+def test_the_page_of_the_documentation_runs(run_page):
+    assert run_page("deploy.md")["n_blocks"] == 4

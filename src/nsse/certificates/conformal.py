@@ -30,8 +30,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_number
-from nsse.certificates.radii import behind_metric, certified_vote, change, checked_samples
-from nsse.certificates.rounding import Front, MapBounds
+from nsse.certificates.radii import behind_metric, certified_vote, checked_samples
+from nsse.certificates.rounding import EPS, Front, MapBounds
 from nsse.maps import GaussianMap
 from nsse.pipelines import opened
 from nsse.votes import MajorityVote
@@ -251,16 +251,17 @@ def threshold(own: Floats, alpha: float) -> float:
 def largest_rise(model: Any, X: Any, radius: float) -> Floats:
     """What scores of classes can have lost by a move of less than ``radius``, rounding included."""
     before, last = opened(model)
-    vote = certified_vote(last)
-    member = vote.members[0]
-    is_one = len(vote.members) == 1 and isinstance(member.map, GaussianMap)
-    if not is_one or not member.scores.has_one_per_class:
+    members = certified_vote(last).members
+    f: Any
+    f, scores = members[0]
+    if len(members) > 1 or not isinstance(f, GaussianMap) or not scores.has_one_per_class:
         cure = 'Take a SmoothEmbedding with decision="scores", or radius=0.'
         rule = "be one Gaussian map with a score per class where samples may have been moved"
         raise rule_error("model", rule, type(last).__name__, cure)
     front = Front.through(before, X)
     Z = checked_samples(last, front.Z)
-    bounds = MapBounds.of(member.map, Z, member.map(Z[:1]), np.zeros(1))
-    moved = behind_metric(front, member.map).moved(np.full(Z.shape[0], radius))
-    norms = np.linalg.norm(member.scores.weights @ bounds.factor, axis=1)
-    return np.outer(change(member.map, moved), norms) + 2.0 * bounds.of_functions(member.scores)
+    bounds = MapBounds.of(f, Z, f(Z[:1]), np.zeros(1))
+    moved = behind_metric(front, f).moved(np.full(Z.shape[0], radius))
+    norms = np.linalg.norm(scores.weights @ bounds.factor, axis=1) * (1.0 + 16 * EPS)
+    change = np.sqrt(-2.0 * np.expm1(-np.square(moved / f.kernel.sigma)))
+    return np.asarray(np.outer(change, norms) + 2.0 * bounds.of_functions(scores))

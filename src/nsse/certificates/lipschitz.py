@@ -121,7 +121,8 @@ def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> Lipsc
     if not isinstance(f, GaussianMap):
         rule, cure = "have a Gaussian map", "The constant of a linear map is the norm of its matrix."
         raise TypeError(rule_message("model", rule, type(f).__name__, cure))
-    U = _some(f.centers) if X is None else f.metric(checked_samples(model, X))
+    every = -(-f.centers.shape[0] // LOOKED_AT)
+    U = f.centers[::every] if X is None else f.metric(checked_samples(model, X))
     behind = GaussianMap(Affine.identity(U.shape[1]), f.centers, f.kernel, f.coef, f.gram)
     norms = steepness(behind, f.metric, U)
     starts = U[np.argsort(-norms, kind="stable")[:STARTS]]
@@ -169,11 +170,6 @@ def steepness(behind: GaussianMap, metric: Affine, U: Any) -> Floats:
         small = J @ J.transpose(0, 2, 1)
         norms[start : start + size] = np.sqrt(np.maximum(np.linalg.eigvalsh(small)[:, -1], 0.0))
     return norms
-
-
-def _some(centers: Any) -> Any:
-    count = centers.shape[0]
-    return centers[np.unique(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(np.intp))]
 
 
 def _climbed(behind: GaussianMap, start: Floats, max_iter: int) -> Floats:

@@ -4,11 +4,13 @@ The label is the class of the largest of some affine functions of f(x). Let i be
 and j one of another. Their difference moves by at most √(a'Qa) √(2 − 2 exp(−r²/σ²)), a = w_i − w_j,
 when x moves by r in the metric (`nsse.maps`). So i stays ahead of j while
 
-    (v_i − v_j)(x) > √(a'Qa) · √(2 − 2 exp(−r²/σ²)),
+    (v_i − v_j)(x) > √(a'Qa) · √(2 − 2 exp(−r²/σ²)).
 
-and the label stays while every j has some own i ahead of it. Only the `OWN` largest own functions are
-tried, so the radius may be less than the best of this form and is never more. A mean of scores is one
-function with the sum of its members' bounds, solved for r by bisection; a majority is safe while the
+That is for the steepest function of this norm. The value and the gradient of the difference at x are
+known as well, and leave only a rest of the norm unknown, which counts by r² instead of r (`Local`):
+radii become about twice as large. The label stays while every j has some own i ahead of it; only the
+`OWN` largest own functions are tried, so the radius may be less than the best of this form and is never
+more. A mean of scores is one function with the sum of its members' bounds; a majority is safe while the
 winner's members that cannot change outweigh a rival's together with all that can.
 
 Rounding is on the safe side throughout (`nsse.certificates.rounding`): differences of functions are
@@ -18,7 +20,8 @@ taken a little smaller.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,18 +29,19 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_message
-from nsse.certificates.rounding import EPS, Front, MapBounds
-from nsse.kernels import squared_distances
+from nsse.affine import is_sparse
+from nsse.certificates.rounding import EPS, PRODUCT_ROUNDING, Front, MapBounds
+from nsse.kernels import in_row_blocks, squared_distances
 from nsse.maps import GaussianMap, LinearMap
 from nsse.pipelines import opened
 from nsse.scores import Scores
-from nsse.votes import MajorityVote, MeanVote, Member, vote_of
+from nsse.votes import MeanVote, Member, Vote, vote_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-# Own functions that are tried, and halvings of an interval.
-OWN, HALVINGS = 4, 60
+# Own functions that are tried, rivals whose slope is looked at, and halvings of an interval.
+OWN, WORST, HALVINGS = 4, 256, 50
 # exp(−r²/σ²) is below rounding from so many σ on.
 SATURATED = 7.0
 BLOCK_VALUES = 2_000_000
@@ -91,15 +95,23 @@ def certified_radius(model: Any, X: Any) -> Floats:
     vote = certified_vote(last)
     front = Front.through(before, X)
     front = replace(front, Z=checked_samples(last, front.Z))
+    # Samples are taken by blocks: slopes of all functions are held for each.
+    n_samples, held = front.Z.shape[0], sum(2 * len(member.map.gram) ** 2 for member in vote.members)
+    size = max(64, 4 * BLOCK_VALUES // held)
+    parts = [slice(start, start + size) for start in range(0, n_samples, size)]
+    return np.concatenate([vote_radius(vote, front.select(part)) for part in parts])
+
+
+def vote_radius(vote: Any, front: Front) -> Floats:
+    """Radii of samples behind the steps of a pipeline."""
     if isinstance(vote, MeanVote):
         return mean_radius(vote, front)
     told = [member_radius(member, front) for member in vote.members]
     codes, radii = (np.column_stack(part) for part in zip(*told, strict=True))
-    assert isinstance(vote, MajorityVote)
     return majority_radius(codes, radii, vote.weights)
 
 
-def certified_vote(model: Any) -> MeanVote | MajorityVote:
+def certified_vote(model: Any) -> Vote:
     """The decision of a fitted model, all of whose maps are known; others are refused."""
     if not hasattr(model, "vote_") and not (hasattr(model, "map_") and hasattr(model, "scores_")):
         raise _uncertified(type(model).__name__)
@@ -108,7 +120,6 @@ def certified_vote(model: Any) -> MeanVote | MajorityVote:
     for member in vote.members:
         if not isinstance(member.map, known):
             raise _uncertified(f"{type(model).__name__} with a {type(member.map).__name__}")
-    assert isinstance(vote, MeanVote | MajorityVote)
     return vote
 
 
@@ -127,10 +138,13 @@ def member_radius(member: Member, front: Front) -> tuple[Ints, Floats]:
     """The class of every sample by one map, and its radius in the units of the samples."""
     f, scores, Z = member.map, member.scores, front.Z
     F = f(Z)
-    codes, slack = lead_over_norm(scores, F, MapBounds.of(f, Z, F, np.zeros(len(F))))
+    codes, leads = Leads.of(scores, F, MapBounds.of(f, Z, F, np.zeros(len(F))))
     if isinstance(f, LinearMap):  # what rounding does to it depends on how far samples are moved
-        codes, slack = lead_over_norm(scores, F, MapBounds.of(f, Z, F, slack))
-    return codes, behind_metric(front, f).radius(reach(f, slack))
+        codes, leads = Leads.of(scores, F, MapBounds.of(f, Z, F, leads.ratio[:, 0]))
+    way = behind_metric(front, f)
+    if isinstance(f, GaussianMap):
+        return codes, nearby_radius(f, scores, F, Z, leads, way)
+    return codes, way.radius(leads.ratio[:, 0])
 
 
 def behind_metric(front: Front, f: Any) -> Front:
@@ -144,39 +158,172 @@ def reach(f: Any, change: Floats) -> Floats:
     return f.kernel.reach(safe) * (1.0 - 8 * EPS) if isinstance(f, GaussianMap) else safe
 
 
-def change(f: Any, distance: Floats) -> Floats:
-    """What a function of unit norm can change by within a distance: the inverse of `reach`."""
-    bound = np.sqrt(-2.0 * np.expm1(-np.square(distance / f.kernel.sigma)))
-    return np.asarray(bound * (1.0 + 16 * EPS))
+@dataclass(frozen=True)
+class Leads:
+    """(v_i − v_j)/√(a'Qa) of the rivals j that are closest to winning, each with its best own i.
+
+    Attributes
+    ----------
+    ratio : ndarray of shape (n_samples, n_worst + 1)
+        Ascending, never negative; the last stands for all other rivals, inf where there are none.
+    own, rival : ndarrays of shape (n_samples, n_worst)
+        i and j.
+    """
+
+    ratio: Floats
+    own: Ints
+    rival: Ints
+
+    @classmethod
+    def of(cls, scores: Scores, F: Floats, bounds: MapBounds) -> tuple[Ints, Leads]:
+        """Classes of samples, where the map is ``F``, and their leads."""
+        codes = scores.codes[scores.functions(F).argmax(axis=1)]
+        images = scores.weights @ bounds.factor
+        rounding = np.broadcast_to(4.0 * bounds.of_functions(scores), len(F))[:, np.newaxis]
+        worst, rows = min(WORST, len(images) - 1), max(1, BLOCK_VALUES // len(images))
+        ratio = np.full((len(F), worst + 1), np.inf)
+        pairs = np.zeros((2, len(F), worst), dtype=np.intp)
+        for code in np.unique(codes):
+            members = np.flatnonzero(codes == code)
+            own, rivals = np.flatnonzero(scores.codes == code), np.flatnonzero(scores.codes != code)
+            count = min(worst + 1, len(rivals))
+            for start in range(0, len(members), rows):
+                part = members[start : start + rows]
+                v = scores.functions(F[part])
+                ahead = v[:, rivals] + rounding[part]
+                best, by = best_leads(v[:, own], ahead, images[own], images[rivals])
+                order = np.argsort(best, axis=1)[:, :count]
+                ratio[part, :count] = np.take_along_axis(best, order, axis=1)
+                kept = order[:, :worst]
+                pairs[0][part, : kept.shape[1]] = own[np.take_along_axis(by, kept, axis=1)]
+                pairs[1][part, : kept.shape[1]] = rivals[kept]
+        return codes, cls(ratio, *pairs)
 
 
-def lead_over_norm(scores: Scores, F: Floats, bounds: MapBounds) -> tuple[Ints, Floats]:
-    """Classes, and min over rivals j of max over own i of (v_i − v_j)/√(a'Qa), never negative."""
-    codes = scores.codes[scores.functions(F).argmax(axis=1)]
-    images = scores.weights @ bounds.factor
-    rounding = np.broadcast_to(4.0 * bounds.of_functions(scores), len(F))
-    slack, rows = np.empty(len(F)), max(1, BLOCK_VALUES // len(images))
-    for code in np.unique(codes):
-        members = np.flatnonzero(codes == code)
-        own, rivals = np.flatnonzero(scores.codes == code), np.flatnonzero(scores.codes != code)
-        for start in range(0, len(members), rows):
-            part = members[start : start + rows]
-            v = scores.functions(F[part])
-            ahead = v[:, rivals] + rounding[part][:, np.newaxis]
-            slack[part] = _slack(v[:, own], ahead, images[own], images[rivals])
-    return codes, slack
-
-
-def _slack(own: Floats, rivals: Floats, own_images: Floats, rival_images: Floats) -> Floats:
+def best_leads(
+    own: Floats, rivals: Floats, own_images: Floats, rival_images: Floats
+) -> tuple[Floats, Ints]:
+    """For every rival the largest lead of an own function over its norm, and which one."""
     count = min(OWN, own.shape[1])
     tried = np.argpartition(own, -count, axis=1)[:, -count:]
     used, places = np.unique(tried, return_inverse=True)
     norms = norms_between(own_images[used], rival_images)
-    best = np.zeros_like(rivals)
+    best, by = np.full_like(rivals, -1.0), np.zeros(rivals.shape, dtype=np.intp)
     for i in places.reshape(tried.shape).T:
-        lead = own[np.arange(len(own)), used[i]][:, np.newaxis] - rivals
-        np.maximum(best, lead / norms[i], out=best)
-    return np.asarray(best.min(axis=1))
+        lead = (own[np.arange(len(own)), used[i]][:, np.newaxis] - rivals) / norms[i]
+        by = np.where(lead > best, used[i][:, np.newaxis], by)
+        np.maximum(best, lead, out=best)
+    return np.maximum(best, 0.0), by
+
+
+def nearby_radius(f: GaussianMap, scores: Scores, F: Floats, Z: Any, leads: Leads, way: Front) -> Floats:
+    """Radii by norms of differences of functions, or by their slopes at the samples if these give more.
+
+    Rivals are looked at in the order of their norms, until none could make the radius less.
+    """
+    local = Local.of(f, scores, F, Z, way)
+    by_norm = way.radius(reach(f, leads.ratio.T))
+    radius = by_norm[-1].copy()
+    for place in range(len(by_norm) - 1):
+        some = np.flatnonzero(by_norm[place] < radius)
+        if len(some) == 0:
+            break
+        lead = local.lead(some, leads.own[some, place], leads.rival[some, place])
+        near = halved(lead, local.furthest[some])
+        radius[some] = np.minimum(radius[some], np.maximum(near, by_norm[place, some]))
+    return radius
+
+
+@dataclass(frozen=True)
+class Local:
+    """A Gaussian map around samples: values, slopes and norms of its functions there.
+
+    Of a difference h = a'f of functions let m be the value, g the gradient behind the metric and B the
+    norm. In the space of the kernel h is m k_u, plus its part along the derivatives of k_u, of squared
+    norm σ²‖g‖²/2, plus a rest of norm R, R² = B² − m² − σ²‖g‖²/2. With t = ρ²/σ² and k = exp(−t) at a
+    distance ρ,
+
+        h(v) ≥ k (m + g'(v − u)) − R √(1 − k²(1 + 2t)),
+
+    where v − u is A times the move: −g'(v − u) is at most ‖A'g‖ r, and ρ at most ‖A‖ r.
+    """
+
+    sigma: float
+    scores: Scores
+    F: Floats
+    grams: Floats
+    way: Front
+    bounds: MapBounds
+
+    @classmethod
+    def of(cls, f: Any, scores: Scores, F: Floats, Z: Any, way: Front) -> Local:
+        """Around samples ``Z``, where the map is ``F``."""
+        bounds = MapBounds.of(f, Z, F, np.zeros(1))
+        return cls(f.kernel.sigma, scores, F, slope_grams(f, Z, way), way, bounds)
+
+    @property
+    def furthest(self) -> Floats:
+        """Radii beyond which nothing changes any more."""
+        return self.way.radius(np.full(len(self.F), SATURATED * self.sigma))
+
+    def lead(self, some: Ints, own: Ints, rival: Ints) -> Callable[[Floats], Floats]:
+        """What functions ``own`` of some samples lead ``rival`` by at least, within a radius."""
+        scores, error = self.scores, self.bounds.of_functions(self.scores)
+        A, way = scores.weights[own] - scores.weights[rival], self.way
+        rounded = 2.0 * np.broadcast_to(way.error, len(self.F))[some]
+        b = scores.offsets[own] - scores.offsets[rival] - 4.0 * error
+        m, B2 = np.einsum("id,id->i", A, self.F[some]), np.square(A @ self.bounds.factor).sum(axis=1)
+        g, slope = np.sqrt(np.maximum(np.einsum("id,isde,ie->si", A, self.grams[some], A), 0.0))
+        # The gradients are rounded, and their squares: a'JJ'a may cancel.
+        squares = 32 * EPS * A.shape[1] * np.einsum("isdd->si", self.grams[some])
+        wrong = self.bounds.gradient_error * np.array([[1.0], [way.norm]]) + np.sqrt(squares)
+        wrong *= np.linalg.norm(A, axis=1)
+        known = np.square(np.maximum(np.abs(m) - 2.0 * error, 0.0))
+        known += self.sigma**2 / 2.0 * np.square(np.maximum(g - wrong[0], 0.0))
+        R = np.sqrt(np.maximum(B2 - known, 0.0) + 64 * EPS * B2)
+        g, slope = g + wrong[0], slope * (1.0 + PRODUCT_ROUNDING) + wrong[1]
+
+        def at_least(r: Floats) -> Floats:
+            off = way.growth * r + rounded
+            t = np.square((way.norm * r + off) / self.sigma)
+            k, q = np.exp(-t), m - slope * r - g * off
+            # 1 − e^(−y)(1 + y) ≤ y²/2, where the left side has no digits left
+            rest = np.minimum(2.0 * t**2, -np.expm1(-2.0 * t) - 2.0 * t * k**2 + 8 * EPS)
+            return b + np.minimum(k * q, q) - R * np.sqrt(rest) - 16 * EPS * np.abs(q)
+
+        return at_least
+
+
+def slope_grams(f: GaussianMap, Z: Any, way: Front) -> Floats:
+    """JJ' of the Jacobians of f behind the metric and in front of all steps, (n_samples, 2, d, d)."""
+    whole: Any = way.whole
+    d, centers = f.n_components, f.centers.toarray() if is_sparse(f.centers) else f.centers
+    pulled = whole.pull_back(centers)
+
+    def grams(rows: Any) -> Floats:
+        U = f.metric(Z[rows])
+        K = f.kernel.between(U, f.centers, f.center_squares)
+        U = U.toarray() if is_sparse(U) else U
+        weighted = K[:, np.newaxis, :] * f.coef.T
+        out = np.empty((len(rows), 2, d, d))
+        for side, (u, z) in enumerate(((U, centers), (whole.pull_back(U), pulled))):
+            J = weighted.sum(axis=2)[:, :, np.newaxis] * u[:, np.newaxis] - weighted @ z
+            out[:, side] = J @ J.transpose(0, 2, 1) * f.kernel.gradient_factor**2
+        return out.reshape(len(rows), -1)
+
+    width = d * (len(f.coef) + 2 * max(f.metric.n_outputs, whole.n_features))
+    found = in_row_blocks(grams, np.arange(Z.shape[0]), width, 2 * d * d)
+    return found.reshape(-1, 2, d, d)
+
+
+def halved(ahead: Callable[[Floats], Floats], high: Floats) -> Floats:
+    """Radii below ``high`` where ``ahead`` is positive, by bisection."""
+    low = np.zeros(len(high))
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        safe = ahead(middle) > 0.0
+        low, high = np.where(safe, middle, low), np.where(safe, high, middle)
+    return low * (1.0 - 8 * EPS)
 
 
 def norms_between(A: Floats, B: Floats) -> Floats:
@@ -188,45 +335,23 @@ def norms_between(A: Floats, B: Floats) -> Floats:
 
 
 def mean_radius(vote: MeanVote, front: Front) -> Floats:
-    """Radii of a mean of scores: its members' bounds add up."""
-    V, Z = len(vote.members), front.Z
-    values = np.zeros((Z.shape[0], len(vote.classes)))
-    rounding, parts = np.zeros(len(values)), list[tuple[Any, Front, Floats]]()
-    for f, scores in vote.members:
-        F = f(Z)
-        values += scores.functions(F) / V
-        bounds = MapBounds.of(f, Z, F, np.zeros(1))
-        rounding = rounding + 4.0 * bounds.of_functions(scores) / V
-        parts.append((f, behind_metric(front, f), scores.weights @ bounds.factor / V))
-    rounding = rounding + 8.0 * V * EPS * np.abs(values).max(axis=1)
-    codes = values.argmax(axis=1)
-    margins = values[np.arange(len(codes)), codes][:, np.newaxis] - values - rounding[:, np.newaxis]
-    margins[np.arange(len(codes)), codes] = np.inf
-    norms = [norms_between(images, images)[codes] for _, _, images in parts]
-
-    def is_safe(r: Floats) -> NDArray[np.bool_]:
-        lost = sum(
-            n * change(f, way.moved(r))[:, np.newaxis]
-            for (f, way, _), n in zip(parts, norms, strict=True)
-        )
-        return np.asarray((margins > lost).all(axis=1))
-
-    # No member alone may lose the whole margin; beyond saturation nothing is lost any more.
-    ends = [
-        way.radius(np.minimum(reach(f, least_ratio(margins, n)), SATURATED * f.kernel.sigma))
-        for (f, way, _), n in zip(parts, norms, strict=True)
+    """Radii of a mean of scores: the leads of its members add up."""
+    local = [
+        Local.of(f, scores, f(front.Z), front.Z, behind_metric(front, f)) for f, scores in vote.members
     ]
-    low, high = np.zeros(len(codes)), np.min(ends, axis=0)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        safe = is_safe(middle)
-        low, high = np.where(safe, middle, low), np.where(safe, high, middle)
-    return np.where(is_safe(np.full(len(codes), np.inf)), np.inf, low)
+    values = np.mean([one.scores.functions(one.F) for one in local], axis=0)
+    codes, rounding = values.argmax(axis=1), 8.0 * len(local) * EPS * np.abs(values).max(axis=1)
+    furthest = np.max([one.furthest for one in local], axis=0)
+    radius = np.full(len(codes), np.inf)
+    for rival in range(len(vote.classes)):
+        some = np.flatnonzero(codes != rival)
+        leads = [one.lead(some, codes[some], np.full(len(some), rival)) for one in local]
 
+        def ahead(r: Floats, leads: Any = leads, some: Ints = some) -> Floats:
+            return np.asarray(np.mean([lead(r) for lead in leads], axis=0) - rounding[some])
 
-def least_ratio(margins: Floats, norms: Floats) -> Floats:
-    """The smallest margin over its norm of every row, never negative."""
-    return np.asarray(np.maximum((margins / norms).min(axis=1), 0.0))
+        radius[some] = np.minimum(radius[some], halved(ahead, furthest[some]))
+    return radius
 
 
 def majority_radius(codes: Ints, radii: Floats, weights: Floats) -> Floats:

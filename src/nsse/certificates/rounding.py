@@ -9,7 +9,7 @@ doubled to cover terms of second order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -76,6 +76,12 @@ class Front:
         whole = affine if self.whole is None else affine.after(self.whole)
         return Front(Z, whole, self.stretch * affine.norm, growth, affine.norm * self.error + own)
 
+    def select(self, rows: Any) -> Front:
+        """What is known of some of the samples."""
+        return replace(
+            self, Z=self.Z[rows], error=self.error if len(self.error) == 1 else self.error[rows]
+        )
+
     def moved(self, radius: Floats) -> Floats:
         """How far behind the steps samples may be from where they were, moved by ``radius`` at most."""
         return (self.norm + self.growth) * radius + 2.0 * self.error
@@ -107,11 +113,14 @@ class MapBounds:
         How far computed values of f may be from the exact ones, at the samples and at moved ones.
     size : ndarray of shape (n_samples,) or (1,)
         ‖f‖ is at most so large there.
+    gradient_error : float
+        How far computed gradients of a'f behind the metric may be from the exact ones, ‖a‖ = 1.
     """
 
     factor: Floats
     error: Floats
     size: Floats
+    gradient_error: float = np.inf
 
     @classmethod
     def of(cls, f: Any, Z: Any, F: Floats, reach: Floats) -> MapBounds:
@@ -136,7 +145,11 @@ def _of_gaussian(f: GaussianMap) -> MapBounds:
     terms = n * (1.0 + 8.0 * float(f.center_squares.max()) / f.kernel.sigma**2)
     factor = raised_factor(f.gram, 2.0 * EPS * (terms + 8 * N) * rows**2)
     error = 2.0 * EPS * rows * (terms + N)
-    return MapBounds(factor, np.array([error]), np.array([np.linalg.norm(factor, 2) + error]))
+    # k ‖u − z‖ < σ, and products of u and of z are subtracted: 2/σ² times (σ + 2R) more.
+    length = f.kernel.sigma + 2.0 * float(np.sqrt(f.center_squares.max()))
+    slope = 8.0 / f.kernel.sigma**2 * length * (error + 2.0 * EPS * rows * (n + N))
+    size = np.linalg.norm(factor, 2) + error
+    return MapBounds(factor, np.array([error]), np.array([size]), slope)
 
 
 def _of_linear(f: LinearMap, Z: Any, F: Floats, reach: Floats) -> MapBounds:

@@ -30,13 +30,13 @@ RULES = {
     "SparseCodingMap": "metric:Affine atoms:fan gram:faa values:fad samples:fsp embedding:fsd alpha:+",
 }
 FITTED = (
-    "affine_:Affine? metric_:WithinMetric? vote_:MajorityVote|MeanVote? sigma_:+? length_unit_:+? "
-    "weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? labels_:oN? transduction_:oN? "
-    "leave_one_out_:lLc? leave_one_out_labels_:oL?"
+    "affine_:Affine? metric_:WithinMetric? scatter_:Scatter? vote_:MajorityVote|MeanVote? sigma_:+? "
+    "length_unit_:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? labels_:oN? "
+    "transduction_:oN? leave_one_out_:lLc? leave_one_out_labels_:oL?"
 )
 TYPES = {"f": "float64", "l": "float64", "g": "float32 float64", "i": np.dtype(np.intp).name}
 # Of these a fitted estimator has one.
-NEEDED = {"affine_", "map_", "thresholds_", "threshold_"}
+NEEDED = {"affine_", "map_", "vote_", "thresholds_", "threshold_"}
 # Largest difference of a symmetric matrix from its transpose, beside its largest entry.
 ROUNDING = 1e-6
 
@@ -55,8 +55,9 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
         G = fields["gram"]
         is_symmetric = np.abs(G - G.T).max() <= ROUNDING * np.abs(G).max()
         _require(is_symmetric and bool(np.all(G.diagonal() >= 0.0)), "a Gram matrix that is none")
-    elif name == "LinearMap":  # it would be made dense
-        _require(fields["affine"].matrix is not None, "a linear map without a matrix")
+    elif name == "LinearMap":  # whose Gram matrix is made from it
+        T = fields["affine"].matrix
+        _require(T is not None and T.shape[1] <= max(T.shape[0], 1000), "a linear map of another kind")
     elif name == "Scores":
         codes, every = fields["codes"], np.arange(sides["c"])
         in_order = np.all(np.diff(codes) >= 0) and np.array_equal(np.unique(codes), every)

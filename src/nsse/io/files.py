@@ -70,9 +70,8 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: dict[str, Any] |
     last = saved[-1] if isinstance(saved, Pipeline) else saved
     versions = __version__, sklearn.__version__, np.__version__
     header = Header(FORMAT, type(saved).__name__, *versions, added, facts_of(model, last))
-    content = {**asdict(header), "tree": writer(saved)}
     with replacing(path) as temporary:
-        write(temporary, content, writer.arrays)
+        write(temporary, {**asdict(header), "tree": writer(saved)}, writer.arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

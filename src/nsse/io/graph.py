@@ -128,9 +128,8 @@ def _write_decision(graph: _Graph, X: str, model: Any) -> None:
     values = likely = graph.mean(told, M)
     if isinstance(vote, MajorityVote):
         values, likely = _majority(graph, vote, told)
-    code = graph("ArgMax", values, axis=1, keepdims=0)
-    label = graph("Gather", graph.constant(classes, np.float64), code)
-    graph.output("label", label, [None], classes.dtype)
+    y = graph("Gather", graph.constant(classes, np.float64), graph("ArgMax", values, axis=1, keepdims=0))
+    graph.output("label", y, [None], classes.dtype)
     graph.output("scores", values, [None, M])
     graph.output("probabilities", graph.softmax(likely, temperature, M), [None, M])
 

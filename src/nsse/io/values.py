@@ -28,15 +28,16 @@ from nsse.affine import is_sparse
 from nsse.io.checks import check_fields, check_state
 from nsse.pipelines import Pipeline, in_one_step
 
-_METHODS = "LDE LFDA NYS SPE SUPLAP IsoKRR MReg SemiRBF"
 _HOMES = {
-    "nsse": f"NSSE SmoothEmbedding SmoothEmbeddingCV WithinMetric {_METHODS} Smooth Spread",
+    "nsse": "NSSE Smooth SmoothEmbedding SmoothEmbeddingCV Spread",
     "nsse.augment": "Images Noise Signals",
     "nsse.centers": "AllRows AtRandom Given KMeans PerClass",
     "nsse.certificates": "ConformalClassifier SelectivePredictor",
     "nsse.maps": "Affine Gaussian GaussianMap LinearMap",
+    "nsse.methods": "LDE LFDA NYS SPE SUPLAP IsoKRR MReg SemiRBF",
     "nsse.methods.nys": "NystromMap",
     "nsse.methods.spe": "SparseCodingMap",
+    "nsse.metric": "Scatter WithinMetric",
     "nsse.pipelines": "AffineStep Pipeline",
     "nsse.published.nsse": "Condition Step Trace",
     "nsse.votes": "MajorityVote MeanVote Scores",
@@ -119,9 +120,9 @@ def _made(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
     """An object of ours; its parts are checked before and after."""
     kind = class_of(name)
     given = parameter_names(kind)
-    # No attribute takes the place of a method or a parameter.
+    # Attributes are those of estimators, and take the place of no method and no parameter.
     fits = all(ATTRIBUTE.fullmatch(key) and not hasattr(kind, key) and key not in given for key in state)
-    if not fits or not set(parameters) <= set(given):
+    if not fits or not set(parameters) <= set(given) or (state and not issubclass(kind, BaseEstimator)):
         raise ValueError(f"other attributes than a {name} has")
     check_fields(name, parameters)
     made = kind(**parameters)
