@@ -190,8 +190,8 @@ def tuned(tmp_path_factory):
     np.savez(folder / "d.npz", X=X[::2], y=y[::2])
     np.savez(folder / "new.npz", X=X[1::2], y=y[1::2])
     result = told("fit", folder / "d.npz", "--out", folder / "m.nsse", "--tune", "--seed", 3)
-    estimator = SmoothEmbedding(random_state=3)
-    same = search.SmoothEmbeddingCV(estimator, random_state=3).fit(X[::2], y[::2])
+    same = search.SmoothEmbeddingCV(SmoothEmbedding(random_state=3), random_state=3)
+    same.fit(X[::2], y[::2])
     return folder, result, same, X[1::2], y[1::2]
 
 
@@ -225,12 +225,14 @@ def test_every_command_takes_a_vote(tuned, tmp_path):
     [
         (("--metric", "none"), {"metric": None}),
         (("--sigma", 0.7, "--n-components", 1), {"sigma": 0.7, "n_components": 1}),
-        (("--decision", "nearest", "--smoothness", 1), {"decision": "nearest", "smoothness": 1.0}),
+        (("--shrinkage", 0.5, "--smoothness", 1), {"metric__shrinkage": 0.5, "smoothness": 1.0}),
     ],
 )
 def test_tuning_keeps_what_was_given(options, fixed, tuned, tmp_path):
     result = run("fit", tuned[0] / "d.npz", "--out", tmp_path / "m.nsse", "--tune", *options)
     assert "Chose " in result.stdout
+    both = ("--tune", "--decision", "scores")
+    assert "--tune" in run("fit", tuned[0] / "d.npz", "--out", tmp_path / "m", *both, code=2).stderr
     model = nsse.load(tmp_path / "m.nsse")
     parameters = getattr(model, "best_estimator_", model).get_params()
     assert {name: parameters[name] for name in fixed} == fixed

@@ -6,7 +6,6 @@ Our models have their default parameters, and all methods see the same splits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,16 +71,13 @@ def methods(X: Any, y: Any) -> Iterator[tuple[str, Any]]:
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import SVC
 
-    from nsse import SmoothEmbedding
+    from nsse import SmoothEmbedding, SmoothEmbeddingCV
     from nsse.augment import Images
 
     shifts = Images((8, 8), rotate=None)
     yield "SmoothEmbedding", SmoothEmbedding().fit(X, y)
     yield OURS, SmoothEmbedding(augment=shifts).fit(X, y)
-    if find_spec("nsse.search"):
-        from nsse import SmoothEmbeddingCV
-
-        yield "SmoothEmbeddingCV, shifts", SmoothEmbeddingCV(SmoothEmbedding(augment=shifts)).fit(X, y)
+    yield "SmoothEmbeddingCV, shifts", SmoothEmbeddingCV(SmoothEmbedding(augment=shifts)).fit(X, y)
     yield "SVM", SVC(C=10).fit(X, y)
     yield "SVM, shifts", SVC(C=10).fit(np.vstack([X, *shifts(X)]), np.tile(y, 1 + shifts.n_copies))
     yield "LDA, shrinkage", LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X, y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from math import isfinite
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -23,15 +24,13 @@ if TYPE_CHECKING:
 
 DECISIONS = {"nearest": "the nearest training sample", "scores": "the largest class score"}
 INTERRUPTED = 130
-# What --tune chooses, as far as it is an option as well.
-SEARCHED = ("metric", "sigma", "smoothness", "decision")
 
 _TUNE = (
     "Choose metric, width, smoothness and decision by cross-validation, and let the best few vote "
     "(SmoothEmbeddingCV). What is given is kept. Ctrl-C writes the best model known by then, if any, "
     "and ends with exit code 130."
 )
-_DECISION = "The class with the largest score, or that of the nearest training sample in the embedding."
+_DECISION = "The class of the largest score, or of the nearest training sample; --tune chooses."
 _METRIC = "Distances: Euclidean (none), or short along differences within classes. (default: within)"
 _SHRINKAGE = "How close --metric within stays to the Euclidean one; --tune chooses."
 _CENTERS = "Centres of the map: a number, auto, or all for every sample. (default: auto)"
@@ -85,6 +84,8 @@ def fit(
     """
     with running(as_json) as screen:
         check_out(out, read=[data] if unlabeled is None else [data, unlabeled])
+        if tune and decision is not None:
+            raise rule_error("--decision", "be left out with --tune", decision, "The search chooses it.")
         options = {"n_components": n_components, "sigma": sigma, "smoothness": smoothness}
         settings: dict[str, Any] = options | {"decision": decision}
         settings = {name: value for name, value in settings.items() if value is not None}
@@ -242,12 +243,25 @@ def _model(
     if tune:
         from nsse.search import SmoothEmbeddingCV
 
-        # What was given is not searched for.
-        kept = {name: [settings[name]] for name in SEARCHED if name in settings}
-        several = sets if len(sets) > 1 else None
-        seed = settings["random_state"]
-        model = SmoothEmbeddingCV(model, grid=kept or None, augment=several, random_state=seed)
+        several, seed = sets if len(sets) > 1 else None, settings["random_state"]
+        model = SmoothEmbeddingCV(
+            model, grid=_grid(settings) or None, augment=several, random_state=seed
+        )
     return make_pipeline(StandardScaler(), model) if standardize else model
+
+
+def _grid(settings: dict[str, Any]) -> dict[str, Any]:
+    """What is given is not searched for, and no Euclidean distances where a metric is given."""
+    from nsse.search import GRID
+
+    grid: dict[str, Any] = {
+        name: [settings[name]] for name in ("sigma", "smoothness") if name in settings
+    }
+    metric = settings.get("metric")
+    if metric is not None:
+        finite = [value for value in GRID["shrinkage"] if isfinite(value)]
+        grid["shrinkage"] = finite if metric == "within" else [metric.shrinkage]
+    return grid
 
 
 def _unlabeled(settings: dict[str, Any], inputs: Inputs) -> Any:
@@ -327,5 +341,5 @@ def _about_search(best: Any, in_medians: float, n_voters: int) -> str:
         within = best.metric_
         metric = f"the within-class metric with shrinkage {within.shrinkage:g}"
     chosen = f"{metric}, σ = {in_medians:.3g} median distances, smoothness {best.smoothness:.3g}"
-    alone = "It decides alone" if n_voters == 1 else f"The {n_voters} best vote"
+    alone = "It decides alone" if n_voters == 1 else f"{n_voters} models vote"
     return f"Chose {chosen}, labels by {DECISIONS[best.decision]}. {alone}."
