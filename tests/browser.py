@@ -102,7 +102,8 @@ class Page:
     def pixels(self):
         """What the canvas of the points shows: (height, width, 4)."""
         text = self.js(
-            "const { canvas } = window.nsse.stage, copy = new OffscreenCanvas(canvas.width, canvas.height);"
+            "const { canvas } = window.nsse.stage;"
+            "const copy = new OffscreenCanvas(canvas.width, canvas.height);"
             "const context = copy.getContext('2d', { willReadFrequently: true }), parts = [];"
             "context.drawImage(canvas, 0, 0);"
             "const bytes = context.getImageData(0, 0, canvas.width, canvas.height).data;"

@@ -100,7 +100,7 @@ class Scatter:
             out[part] += self._without(D2, rows[part], ends[part], c[part])
         return out
 
-    def _ranges(self, rows: Ints) -> tuple[Ints, Ints]:
+    def _ranges(self, rows: Ints) -> tuple[Any, Any]:
         return self.edges.indptr[rows], self.edges.indptr[rows + 1]
 
     def _without(self, D2: Floats, rows: Ints, ends: Ints, c: Floats) -> Floats:

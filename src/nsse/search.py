@@ -436,7 +436,7 @@ class Table:
         params = [
             dict(zip(GRID, (*self.kernels[k], float(self.smoothness[i])), strict=True)) for k, i in order
         ]
-        found = {
+        found: dict[str, Any] = {
             "params": params,
             "mean_test_score": np.array([-loss[p] for p in order]),
             "std_test_score": np.array([np.nanstd(self.losses[p]) for p in order]),
@@ -447,18 +447,14 @@ class Table:
 
     def held_out(self, voters: Sequence[SmoothEmbedding]) -> tuple[Floats, Ints, Floats]:
         """Mean scores of the voters for held-out samples, their classes and weights."""
-        values, codes, weights = [], [], []
+        n_classes = len(self.samples.classes)
+        values, codes, weights = [np.empty((0, n_classes))], [np.empty(0, dtype=np.intp)], [np.empty(0)]
         for train, held in self.splits[: ROUNDS[0] + ROUNDS[1]]:
             fold = Fold.of(self.samples, train, held, voters[0].augment)
-            told = [fold.scores_of(voter) for voter in voters]
-            values.append(np.mean(told, axis=0))
+            values.append(np.mean([fold.scores_of(voter) for voter in voters], axis=0))
             codes.append(fold.held_codes)
             weights.append(fold.held_weights)
-        n_classes = len(self.samples.classes)
-        empty = np.empty((0, n_classes)), np.empty(0, dtype=np.intp), np.empty(0)
-        parts = ([first, *rest] for first, rest in zip(empty, (values, codes, weights), strict=True))
-        found = tuple(np.concatenate(part) for part in parts)
-        return found[0], found[1], found[2]
+        return np.concatenate(values), np.concatenate(codes), np.concatenate(weights)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import base64
 
 import numpy as np
 import pytest
-from nsse.votes import MajorityVote, MeanVote
 from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
@@ -19,6 +18,7 @@ from nsse.certificates import certified_radius
 from nsse.certificates.conformal import ConformalClassifier, conformity
 from nsse.datasets import area_average, load_dataset
 from nsse.report import Samples, write_report
+from nsse.votes import MajorityVote, MeanVote
 
 TOLERANCE = 1e-6
 

@@ -10,7 +10,6 @@ import zlib
 import numpy as np
 import pandas as pd
 import pytest
-from nsse.votes import MajorityVote, MeanVote
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
@@ -25,6 +24,7 @@ from nsse.report import Samples, write_report
 from nsse.report.explorer import facts, live, pictures
 from nsse.report.explorer.blocks import block, script_safe_json
 from nsse.report.explorer.models import find
+from nsse.votes import MajorityVote, MeanVote
 
 IMAGES = {"kind": "images", "size": (8, 8), "unit_norm": False}
 
