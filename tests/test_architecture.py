@@ -42,7 +42,17 @@ MAY_IMPORT = {
     "methods": (MODEL - {"rows"}) | {"estimator", "graphs", "published"},
     "splits": set(),
     "sequential": set(),
-    "search": {"estimator", "kernels", "metric", "rows", "scores", "smooth", "splits", "unlabeled"}
+    "search": {
+        "affine",
+        "estimator",
+        "kernels",
+        "metric",
+        "rows",
+        "scores",
+        "smooth",
+        "splits",
+        "unlabeled",
+    }
     | {"votes"},
     # Maps and scores, not estimators: these have radii as a method.
     "certificates": {"affine", "kernels", "maps", "pipelines", "scores", "votes"},
