@@ -22,7 +22,7 @@ from sklearn.datasets import load_digits
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from browser import Page, running_browser
-from nsse import NSSE
+from nsse import SmoothEmbedding
 from nsse.report import Samples, write_report
 
 N_TRAIN = 1000
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     arguments = parser.parse_args()
     X, y = noisy_digits(arguments.points)
-    model = NSSE.as_published().fit(X[:N_TRAIN], y[:N_TRAIN])
+    model = SmoothEmbedding().fit(X[:N_TRAIN], y[:N_TRAIN])
     with tempfile.TemporaryDirectory() as folder:
         path = (arguments.out or Path(folder) / "page.html").resolve()
         begin = time.perf_counter()

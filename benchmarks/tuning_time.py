@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from common import RESULTS, machine_facts, show, write_json
-from nsse import NSSECV
+from nsse import SmoothEmbeddingCV
 from nsse.datasets import load_dataset
 
 SIZES = (100, 250, 400, 900)
@@ -32,7 +32,7 @@ TABLE = "table of 20 columns"
 
 
 def ours(splits: Any) -> Any:
-    return NSSECV(cv=splits)
+    return SmoothEmbeddingCV(cv=splits)
 
 
 def theirs(splits: Any, X: np.ndarray) -> Any:
