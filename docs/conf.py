@@ -46,9 +46,12 @@ numpydoc_xref_ignore = "all"  # but for these
 numpydoc_xref_aliases = {
     "DataFrame": "pandas.DataFrame",
     "NSSE": "nsse.NSSE",
-    "NSSECV": "nsse.NSSECV",
     "Path": "pathlib.Path",
     "Samples": "nsse.report.Samples",
+    "Smooth": "nsse.Smooth",
+    "SmoothEmbedding": "nsse.SmoothEmbedding",
+    "SmoothEmbeddingCV": "nsse.SmoothEmbeddingCV",
+    "Spread": "nsse.Spread",
     "WithinMetric": "nsse.WithinMetric",
     "matplotlib.figure.Figure": "matplotlib.figure.Figure",
     "ndarray": "numpy.ndarray",

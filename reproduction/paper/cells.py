@@ -14,9 +14,9 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from nsse.evaluation import per_class_split
 
 from nsse import NSSE, NSSECV
-from nsse.evaluation import per_class_split
 from reproduction.paper.printed import METHODS as OF_THE_PAPER
 from reproduction.paper.printed import PRINTED
 from reproduction.paper.settings import FULL, IMAGE_SIZE, REALISATIONS, SCALINGS

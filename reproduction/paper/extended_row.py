@@ -14,12 +14,12 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.svm import SVC
-
-from nsse import NSSE, NSSECV, WithinMetric
 from nsse.evaluation import per_class_split
 from nsse.invariances import enlarged, n_copies_of, names_of, usual_sets
 from nsse.selection import BalancedSplits, choose_invariances
+from sklearn.svm import SVC
+
+from nsse import NSSE, NSSECV, WithinMetric
 from reproduction.paper import settings
 from reproduction.paper.candidates import Realisation, Tried, packed
 from reproduction.paper.grids import GAMMA, Params

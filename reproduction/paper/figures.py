@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from nsse.evaluation import per_class_split
 from threadpoolctl import threadpool_limits
 
 from nsse import NSSE, SUPLAP
-from nsse.evaluation import per_class_split
 from nsse.report import class_colors
 from reproduction.paper.candidates import WHOLE
 from reproduction.paper.grid_row import best, validated

@@ -13,10 +13,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from nsse.extensions import nearest_labels
 from sklearn.pipeline import Pipeline
 
 from nsse import NSSE
-from nsse.extensions import nearest_labels
 from reproduction.paper.candidates import WHOLE, Realisation, Tried, packed
 from reproduction.paper.grids import GRIDS, Params, candidate
 from reproduction.paper.settings import Recipe

@@ -7,10 +7,10 @@ from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
+from nsse.evaluation import per_class_split
 from threadpoolctl import threadpool_limits
 
 from nsse import NSSE
-from nsse.evaluation import per_class_split
 from reproduction.paper.literal import literal_nsse
 from reproduction.paper.printed import RUN_TIMES
 from reproduction.paper.settings import IMAGE_SIZE, N_CLASSES

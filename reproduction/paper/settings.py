@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
 from nsse.selection import BalancedSplits
+
 from reproduction.paper import grids
 from reproduction.paper.grids import MANY, Params, combinations
 from reproduction.paper.printed import METHODS, PRINTED, TABLES

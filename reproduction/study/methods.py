@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from nsse.selection import BalancedSplits
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -23,7 +24,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 
 from nsse import NSSE, NSSECV
-from nsse.selection import BalancedSplits
 
 # Beyond so many features boosting and NCA see principal components, for the sake of time.
 MANY_FEATURES, N_PRINCIPAL = 300, 50

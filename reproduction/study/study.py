@@ -21,10 +21,10 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from nsse.evaluation import per_class_split
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from nsse.evaluation import per_class_split
 from reproduction.rows import Row, RowFile, Task
 from reproduction.running import chosen, run_tasks
 from reproduction.study import imbalanced, methods, page, sets

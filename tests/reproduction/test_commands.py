@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nsse.evaluation import per_class_split
 from sklearn.datasets import load_digits
 
-from nsse.evaluation import per_class_split
 from reproduction.commands import main
 from reproduction.paper import check
 from reproduction.paper.settings import FULL

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nsse.evaluation import per_class_split
+from nsse.invariances import enlarged, named_images
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from nsse import NSSE, NSSECV, SUPLAP, SequentialSearchCV, WithinMetric
-from nsse.evaluation import per_class_split
-from nsse.invariances import enlarged, named_images
 from reproduction.paper import extended_row, figures, findings, pages, work
 from reproduction.paper.candidates import Tried, packed, unpacked
 from reproduction.paper.extended_row import Samples, tuned_machine

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nsse.evaluation import per_class_split
 
 from nsse.datasets import DatasetNotFoundError
-from nsse.evaluation import per_class_split
 from reproduction.rows import Row, RowFile, Task
 from reproduction.study import drawing, methods, page, sets
 from reproduction.study.imbalanced import publish as publish_imbalanced
