@@ -152,7 +152,7 @@ def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):
     assert page.complaints() == []
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["grey", "colour"])
+@pytest.fixture(scope="module", params=[False, True], ids=["grey", "color"])
 def pictures_page(request, browser, tmp_path_factory):
     """A report on pictures of 12 × 10 pixels with norm 1: whether in colour, model, path, samples."""
     rng = np.random.default_rng(3)
@@ -163,7 +163,7 @@ def pictures_page(request, browser, tmp_path_factory):
     y = np.repeat(["red", "green", "blue"], 20)
     model = SmoothEmbedding().fit(X[::2], y[::2])
     path = tmp_path_factory.mktemp("pictures") / "r.html"
-    prepared = {"kind": "images", "size": [12, 10], "unit_norm": True, "colour": request.param}
+    prepared = {"kind": "images", "size": [12, 10], "unit_norm": True, "color": request.param}
     assert write_report(path, model, Samples(X[1::2], y[1::2]), preparation=prepared).live
     return request.param, model, path, X
 
@@ -177,7 +177,7 @@ def wait_for(page, script):
 def features_of(path, colour):
     from nsse.datasets._images import read_levels
 
-    features = area_average(read_levels(path, colour=colour), (12, 10)).ravel()
+    features = area_average(read_levels(path, color=colour), (12, 10)).ravel()
     return features / np.linalg.norm(features)
 
 

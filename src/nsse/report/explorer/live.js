@@ -31,7 +31,7 @@ export class Live {
     const file = make("input", { type: "file", accept: "image/*", id: "file",
       "aria-label": "Choose a picture", onchange: () => this.takeFile(file.files) });
     const drop = make("div", { class: "drop" }, "Drop a picture here or on the embedding, or choose one. It "
-      + `is ${this.images.colour ? "" : "made grey and "}averaged to ${width} × ${height}${norm}.`, file);
+      + `is ${this.images.color ? "" : "made grey and "}averaged to ${width} × ${height}${norm}.`, file);
     for (const place of [drop, this.stage.box])
       for (const [name, on] of [["dragover", true], ["dragleave", false], ["drop", false]])
         place.addEventListener(name, (event) => {

@@ -100,7 +100,7 @@ def write_report(
         Samples to lay over them, best unseen by the model.
     preparation : Preparation or mapping, default=None
         What the features are: ``{"kind": "images", "size": (height, width), "unit_norm": bool}``
-        (with ``"colour": True`` where every pixel has red, green and blue),
+        (with ``"color": True`` where every pixel has red, green and blue),
         ``{"kind": "table", "columns": names}`` or ``{"kind": "array"}``; None is the last one. Images
         are shown as pictures, rows with the columns that a data frame has.
     title : str, default=""
