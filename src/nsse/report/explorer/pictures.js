@@ -65,10 +65,7 @@ export class Pad {
   }
 
   element(more) {
-    const clear = () => {
-      this.show(this.levels.map(() => 0));
-      this.listeners.clear();
-    };
+    const clear = () => this.listeners.clear(this.show(this.levels.map(() => 0)));
     return make("div", { class: "pad" }, this.canvas, make("div", {},
       make("span", { class: "quiet" }, "Or paint, and watch it move."), this.brush,
       makeButton({ class: "plain", onclick: clear }, "Clear"), more));
