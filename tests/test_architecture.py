@@ -107,7 +107,7 @@ ORACLES = {
     "io": "*",
     "report": "*",
     # where a command waits, writes and is stopped
-    "cli": "cli_errors cli_fit cli_shell demo new_user",
+    "cli": "cli_errors cli_shell demo new_user",
     # images and official files, byte by byte
     "datasets": "datasets image_folder objects",
 }
