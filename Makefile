@@ -74,8 +74,8 @@ check: $(VENV)/.test
 test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest supported scikit-learn.
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/,$(NEWEST_ONLY))
 
-bench: $(VENV)/.test ## Speed beside the literal method and the peers; growth to a million rows (set NSSE_DATA).
-	$(RUN)/python benchmarks/exact_vs_literal.py
+bench: $(VENV)/.test ## Speed beside SVMs, the literal method and the peers; growth to a million rows (set NSSE_DATA).
+	$(RUN)/python benchmarks/fits.py
 	$(RUN)/python benchmarks/growth.py
 	$(RUN)/python benchmarks/tuning_time.py
 	$(RUN)/python benchmarks/peers.py

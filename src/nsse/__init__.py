@@ -2,10 +2,15 @@
 
 >>> from nsse import SmoothEmbedding
 
-`SmoothEmbedding` is what we recommend, `NSSE` the method of the paper; both are scikit-learn
-transformers and classifiers. ``ls`` shows the method: kernels, graphs → metric → rows, centers → ridge,
-maps, scores → unlabeled, augment → smooth → search → certificates, io, report → cli; imports point to
-the left only.
+`SmoothEmbedding` is what we recommend, `SmoothEmbeddingCV` chooses its parameters, `NSSE` is the method
+of the paper; all are scikit-learn transformers and classifiers. Beside them: `WithinMetric`, the metric
+alone; `SequentialSearchCV`, the paper's rule for weights; the methods that the paper compares;
+`nsse.augment`, `nsse.centers`, `nsse.certificates`, `nsse.datasets`, `nsse.plot`, `nsse.report` and
+`nsse.splits`; `save`, `load` and `to_onnx`.
+
+``ls`` shows the method: affine, kernels, graphs → rows → metric, centers → ridge, maps, scores →
+unlabeled, augment → estimator, votes, pipelines → smooth → search → certificates, io, report → cli;
+imports point to the left only.
 """
 
 from importlib import import_module
@@ -51,7 +56,7 @@ __all__ = [
     "save",
     "to_onnx",
 ]
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 # Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
 _HOME = {
@@ -70,7 +75,7 @@ _HOME = {
     "nsse.unlabeled": ("Smooth", "Spread"),
 }
 _HOME_OF = {name: home for home, names in _HOME.items() for name in names}
-_ROOMS = ("augment", "centers", "certificates", "datasets", "io", "methods", "plot", "report")
+_ROOMS = ("augment", "centers", "certificates", "datasets", "io", "methods", "plot", "report", "splits")
 
 
 def __getattr__(name: str) -> Any:

@@ -27,6 +27,8 @@ from sklearn.base import BaseEstimator
 
 from nsse._support.errors import listed, rule_error
 
+__all__ = ["Augmentation", "Images", "Noise", "Signals", "named_images", "usual_sets"]
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Rows = NDArray[Any]

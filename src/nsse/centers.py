@@ -20,6 +20,8 @@ from nsse.affine import is_sparse
 from nsse.kernels import squared_distances
 from nsse.rows import Rows, drawn
 
+__all__ = ["AtRandom", "KMeans", "PerClass"]
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
@@ -41,7 +43,27 @@ class AllRows:
 
 @dataclass(frozen=True)
 class KMeans:
-    """Means of clusters, the same number in every class as far as its rows go."""
+    """Means of clusters, the same number in every class as far as its rows go.
+
+    Parameters
+    ----------
+    n_centers : int
+        How many; no fewer than there are rows means the rows themselves.
+
+    See Also
+    --------
+    PerClass : Samples drawn at random, for sparse ones.
+    nsse.SmoothEmbedding : Takes it as ``centers``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.centers import KMeans
+    >>> X, y = load_iris(return_X_y=True)
+    >>> len(SmoothEmbedding(centers=KMeans(12)).fit(X, y).centers_)
+    12
+    """
 
     n_centers: int
 
@@ -65,7 +87,27 @@ class KMeans:
 
 @dataclass(frozen=True)
 class PerClass:
-    """Rows drawn at random, the same number from every class as far as its rows go."""
+    """Rows drawn at random, the same number from every class as far as its rows go.
+
+    Parameters
+    ----------
+    n_centers : int
+        How many; no fewer than there are rows means the rows themselves.
+
+    See Also
+    --------
+    KMeans : Means of clusters, with fewer errors.
+    nsse.SmoothEmbedding : Takes it as ``centers``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.centers import PerClass
+    >>> X, y = load_iris(return_X_y=True)
+    >>> len(SmoothEmbedding(centers=PerClass(12)).fit(X, y).centers_)
+    12
+    """
 
     n_centers: int
 
@@ -82,7 +124,27 @@ class PerClass:
 
 @dataclass(frozen=True)
 class AtRandom:
-    """Rows drawn at random from all, those without a label too."""
+    """Rows drawn at random from all, those without a label too.
+
+    Parameters
+    ----------
+    n_centers : int
+        How many; no fewer than there are rows means the rows themselves.
+
+    See Also
+    --------
+    KMeans : Means of clusters, with fewer errors.
+    nsse.SmoothEmbedding : Takes it as ``centers``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.centers import AtRandom
+    >>> X, y = load_iris(return_X_y=True)
+    >>> len(SmoothEmbedding(centers=AtRandom(12)).fit(X, y).centers_)
+    12
+    """
 
     n_centers: int
 

@@ -24,7 +24,9 @@ Floats = NDArray[np.float64]
 class Map(Protocol):
     """What estimators, certificates and exports ask of a map."""
 
-    gram: Floats
+    @property
+    def gram(self) -> Floats:
+        """Gram matrix of the coordinates."""
 
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``."""

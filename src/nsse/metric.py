@@ -100,7 +100,7 @@ class Scatter:
             out[part] += self._without(D2, rows[part], ends[part], c[part])
         return out
 
-    def _ranges(self, rows: Ints) -> tuple[Ints, Ints]:
+    def _ranges(self, rows: Ints) -> tuple[Any, Any]:
         return self.edges.indptr[rows], self.edges.indptr[rows + 1]
 
     def _without(self, D2: Floats, rows: Ints, ends: Ints, c: Floats) -> Floats:
@@ -169,6 +169,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     (1797, 64)
     """
 
+    affine_: Affine
+
     def __init__(
         self, shrinkage: float = 3.0, *, relevance: float = 1.0, n_neighbors: int | None = 5
     ) -> None:
@@ -221,7 +223,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 Z, codes, weight, n_neighbors, float(self.shrinkage), root or fast_root
             )
             affine = Affine(affine.shift, affine.scale, affine.offset, affine.norm, *half)
-        self.affine_: Affine = affine.multiplied(1.0 / float(euclidean.scale[0]))
+        self.affine_ = affine.multiplied(1.0 / float(euclidean.scale[0]))
         self.scatter_: Scatter | None = scatter
 
     def transform(self, X: Any) -> NDArray[Any]:

@@ -12,8 +12,8 @@ nearest-sample rules does.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from numbers import Real
 from typing import Any, Self
@@ -37,8 +37,8 @@ from nsse.affine import is_sparse
 from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import median_distance, squared_distances
 from nsse.metric import WithinMetric, centred, fitted_metric
-from nsse.rows import Rows, Source, read_rows, stratified
-from nsse.scores import as_decision
+from nsse.rows import Rows, Source, checked_weights, class_factors, read_rows, stratified
+from nsse.scores import Scores, as_decision
 from nsse.smooth import SmoothEmbedding, evenly
 from nsse.splits import BalancedSplits
 from nsse.unlabeled import use_of_unlabeled
@@ -181,7 +181,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         compared = Samples.of(base, X, y, sample_weight, groups, self._most_samples())
         with threads_for(len(compared.codes)):
             table = self._compared(base, compared)
-        n_voters = self._n_voters(len(y))
+        n_voters = self._n_voters(compared.n_given)
         chosen = table.chosen(n_voters, base, self.scoring is None)
         if self.augment is not None:
             augment = best_augment(self.augment, base, chosen[0], compared, table.splits)
@@ -199,7 +199,9 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         shown = True if self.verbose else None
         with progress_bar(table.n_steps, "Comparing parameters", shown) as advance:
             try:
-                table.run(advance)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)  # of parts of the samples
+                    table.run(advance)
             except KeyboardInterrupt:
                 if not table.has_results:
                     raise
@@ -212,11 +214,11 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         if self.cv is None:
             n_splits = sum(ROUNDS) if len(samples.codes) < MANY_SAMPLES else ROUNDS[0]
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-            found = BalancedSplits(n_splits, HELD_OUT, seed).split(samples.codes, samples.codes)
+            cv: Any = BalancedSplits(n_splits, HELD_OUT, seed)
         else:
-            labels = samples.classes[samples.codes]
-            found = check_cv(self.cv, labels, classifier=True).split(samples.X, labels, samples.groups)
-        return [(a, b) for a, b in found if len(a) and len(b)]
+            cv = self.cv
+        # A part of one class cannot be trained on.
+        return [(a, b) for a, b in samples.splits(cv) if len(b) and len(np.unique(samples.codes[a])) > 1]
 
     def _n_voters(self, n_samples: int) -> int:
         if self.n_voters is not None:
@@ -241,7 +243,9 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         }
         self.cv_results_, self.best_score_ = table.results()
         members = [Member(voter.map_, voter.scores_) for voter in self.voters_]
-        values, codes, weights = table.held_out(self.voters_)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of parts of the samples
+            values, codes, weights = table.held_out(self.voters_)
         self.leave_one_out_, self.leave_one_out_labels_ = values, self.classes_[codes]
         if best.decision == "nearest":
             self.vote_: Any = MajorityVote(members)
@@ -255,35 +259,54 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
 
 @dataclass(frozen=True)
 class Samples:
-    """The labelled samples on which parameters are compared, in memory."""
+    """The labelled samples on which parameters are compared, in memory; ``places`` are theirs in X."""
 
     X: Any
     classes: NDArray[Any]
     codes: Ints
     weights: Floats
+    places: Ints
     groups: NDArray[Any] | None
+    n_given: int
 
     @classmethod
     def of(
         cls, base: SmoothEmbedding, X: Any, y: Any, sample_weight: Any, groups: Any, most: int
     ) -> Samples:
-        """Distinct labelled samples, at most so many."""
-        marker = use_of_unlabeled(base.unlabeled).marker
-        rows = Rows.of(read_rows(X), y, sample_weight, base.class_weight, marker)
-        rng = np.random.default_rng(0)
-        places = np.flatnonzero(rows.is_labeled)
-        if len(places) > most:
-            places = places[stratified(rows.codes[places], most, rng)]
-        first = np.full(len(rows), -1)
+        """Samples that have a label and a weight, at most so many."""
+        source, marker = read_rows(X), use_of_unlabeled(base.unlabeled).marker
+        rows = Rows.of(
+            source, y, sample_weight, base.class_weight, marker
+        )  # refuses what cannot be fitted
         given = np.flatnonzero(rows.given >= 0)
-        first[rows.given[given[::-1]]] = given[::-1]  # the first sample of every distinct row
-        own = None if groups is None else np.asarray(groups)[first[places]]
-        return cls(rows.source.take(places), rows.classes, rows.codes[places], rows.weights[places], own)
+        codes = rows.codes[rows.given[given]]
+        places, codes = given[codes >= 0], codes[codes >= 0]
+        weights = checked_weights(sample_weight, len(rows.given))[places]
+        if base.class_weight is not None:
+            weights = weights * class_factors(base.class_weight, rows.classes, codes, weights)
+        if len(places) > most:
+            some = stratified(codes, most, np.random.default_rng(0))
+            places, codes, weights = places[some], codes[some], weights[some]
+        own = None if groups is None else np.asarray(groups)[places]
+        return cls(source.take(places), rows.classes, codes, weights, places, own, len(rows.given))
+
+    def splits(self, cv: Any) -> Iterator[tuple[Ints, Ints]]:
+        """Splits of these samples; given as indices they are those of all samples."""
+        labels = self.classes[self.codes]
+        if hasattr(cv, "split") or not isinstance(cv, Iterable):
+            yield from check_cv(cv, labels, classifier=True).split(self.X, labels, self.groups)
+            return
+        position = np.full(self.n_given, -1)
+        position[self.places] = np.arange(len(self.places))
+        for pair in cv:
+            train, held = (position[np.arange(self.n_given)[np.asarray(part)]] for part in pair)
+            yield train[train >= 0], held[held >= 0]
 
     def rows(self, which: Ints) -> Rows:
-        """Some of the samples as rows to train on."""
-        source, everyone = Source.of(self.X[which]), np.arange(len(which))
-        return Rows(source, self.classes, self.codes[which], self.weights[which], everyone)
+        """Some of the samples as rows to train on; equal ones are one."""
+        known, codes = np.unique(self.codes[which], return_inverse=True)
+        rows = Rows.of(Source.of(self.X[which]), codes, self.weights[which])
+        return replace(rows, classes=self.classes, codes=known[rows.codes].astype(np.intp))
 
 
 @dataclass
@@ -356,9 +379,9 @@ class Table:
         last = done == done.max()
         loss = np.where(last, _mean(self.losses).min(axis=1), np.inf)
         near = np.where(last, -_mean(self.nearest).max(axis=1), np.inf)
-        few = size // 3
-        by_loss = np.argsort(loss, kind="stable")[: size - few]
-        return np.unique(np.concatenate([by_loss, np.argsort(near, kind="stable")[:few]]))
+        by_nearest = np.argsort(near, kind="stable")[: size // 3]
+        by_loss = [k for k in np.argsort(loss, kind="stable") if k not in by_nearest]
+        return np.sort(np.concatenate([by_nearest, by_loss[: size - len(by_nearest)]]).astype(np.intp))
 
     def _score(self, alive: Ints, split: int, advance: Callable[[], None]) -> None:
         """All λ of some kernels on one split."""
@@ -413,7 +436,7 @@ class Table:
         params = [
             dict(zip(GRID, (*self.kernels[k], float(self.smoothness[i])), strict=True)) for k, i in order
         ]
-        found = {
+        found: dict[str, Any] = {
             "params": params,
             "mean_test_score": np.array([-loss[p] for p in order]),
             "std_test_score": np.array([np.nanstd(self.losses[p]) for p in order]),
@@ -424,18 +447,14 @@ class Table:
 
     def held_out(self, voters: Sequence[SmoothEmbedding]) -> tuple[Floats, Ints, Floats]:
         """Mean scores of the voters for held-out samples, their classes and weights."""
-        values, codes, weights = [], [], []
+        n_classes = len(self.samples.classes)
+        values, codes, weights = [np.empty((0, n_classes))], [np.empty(0, dtype=np.intp)], [np.empty(0)]
         for train, held in self.splits[: ROUNDS[0] + ROUNDS[1]]:
             fold = Fold.of(self.samples, train, held, voters[0].augment)
-            told = [fold.scores_of(voter) for voter in voters]
-            values.append(np.mean(told, axis=0))
+            values.append(np.mean([fold.scores_of(voter) for voter in voters], axis=0))
             codes.append(fold.held_codes)
             weights.append(fold.held_weights)
-        n_classes = len(self.samples.classes)
-        empty = np.empty((0, n_classes)), np.empty(0, dtype=np.intp), np.empty(0)
-        parts = ([first, *rest] for first, rest in zip(empty, (values, codes, weights), strict=True))
-        found = tuple(np.concatenate(part) for part in parts)
-        return found[0], found[1], found[2]
+        return np.concatenate(values), np.concatenate(codes), np.concatenate(weights)
 
 
 @dataclass(frozen=True)
@@ -496,13 +515,20 @@ class Fold:
         return float(w @ error), right, near
 
     def scores_of(self, voter: SmoothEmbedding) -> Floats:
-        """Class scores of held-out samples by a model with the parameters of a fitted one."""
+        """Class scores of held-out samples by a model with the parameters of a fitted one.
+
+        Probabilities where it decides by the nearest training sample.
+        """
         relevance, shrinkage = 0.0, float("inf")
         if voter.metric_ is not None:
             relevance, shrinkage = voter.metric_.relevance, voter.metric_.shrinkage
         distances = self.distances(relevance, shrinkage)
         weights = np.array([float(voter.smoothness)])
-        return next(self.scores(distances, float(voter.sigma), weights))[0]
+        S, F = next(self.scores(distances, float(voter.sigma), weights))
+        if voter.decision == "scores":
+            return S
+        rule = Scores.nearest(self.train.classes, F, self.train.codes)
+        return replace(rule, temperature=voter.scores_.temperature).probabilities(S)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+__all__ = ["BalancedSplits"]
+
 Ints = NDArray[np.intp]
 
 

@@ -8,7 +8,7 @@ from conftest import blobs_of
 from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
 from nsse.centers import KMeans, PerClass
 
-CENTERS = [None, 15, KMeans(12), PerClass(20), np.arange(0, 60, 4), "rows"]
+CENTERS = [None, 15, KMeans(12), PerClass(20), np.arange(0, 24, 2), "rows"]
 
 
 def shifted(X):

@@ -2,20 +2,28 @@
 
 A link is followed, and stays; a file that was there keeps its mode. What is no file but a stream, a
 device, a pipe, the standard output, cannot be replaced: it is written to once all is done.
+
+What is not done yet lies beside it as ``model.nsse.unfinished-1a2b3c4d``. A process that is killed
+leaves that; who writes to the same place an hour later, or after that, removes it.
 """
 
 from __future__ import annotations
 
+import glob
 import os
 import secrets
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nsse._support.errors import rule_message
+
+UNFINISHED = ".unfinished-"
+ABANDONED_AFTER = 3600.0  # seconds without a change
 
 
 @contextmanager
@@ -75,7 +83,12 @@ def _is_held_open(path: str | os.PathLike[str]) -> bool:
 
 
 def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    """A name for what is not done yet; old ones that nobody will finish are removed."""
+    for left in path.parent.glob(f"{glob.escape(path.name)}{UNFINISHED}*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > ABANDONED_AFTER:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+    return path.with_name(f"{path.name}{UNFINISHED}{secrets.token_hex(4)}")
 
 
 def _reserved(temporary: Path, target: Path) -> int | None:

@@ -44,6 +44,8 @@ _HOMES = {
 }
 HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]{0,80}")
+# Attributes that nothing asks for after a fit.
+ONLY_IN_FITS = ("scatter_",)
 
 
 class Writer:
@@ -86,7 +88,8 @@ class Writer:
         given = parameter_names(kind)
         parameters = {key: self(getattr(value, key), key) for key in given}
         state = vars(value) if isinstance(value, BaseEstimator) else {}
-        fitted = {key: self(part, key) for key, part in state.items() if key not in given}
+        kept = {key: None if key in ONLY_IN_FITS else part for key, part in state.items()}
+        fitted = {key: self(part, key) for key, part in kept.items() if key not in given}
         return {"class": name, "parameters": parameters, "state": fitted}
 
 

@@ -18,7 +18,7 @@ import nsse
 
 X, y = load_digits(return_X_y=True)
 X_train, X_new, y_train, y_new = train_test_split(X, y, train_size=200, stratify=y, random_state=0)
-model = make_pipeline(StandardScaler(), nsse.NSSE()).fit(X_train, y_train)
+model = make_pipeline(StandardScaler(), nsse.SmoothEmbedding()).fit(X_train, y_train)
 
 # %%
 # The three lines:

@@ -10,14 +10,13 @@ library.
 import tempfile
 from pathlib import Path
 
-from nsse import NSSE
-from nsse.datasets import load_dataset
-from nsse.evaluation import per_class_split
+from nsse import SmoothEmbedding
+from nsse.datasets import load_dataset, per_class_split
 from nsse.report import Samples, write_report
 
 digits = load_dataset("digits")
 train, test = per_class_split(digits.y, 15, 100)
-model = NSSE().fit(digits.X[train], digits.y[train])
+model = SmoothEmbedding().fit(digits.X[train], digits.y[train])
 preparation = {"kind": "images", "size": digits.image_shape, "unit_norm": False}
 
 # %%

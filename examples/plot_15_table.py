@@ -3,7 +3,7 @@ A table, with its names
 =======================
 
 A DataFrame goes in and a DataFrame comes out; columns of different units are scaled first. The
-confusion matrix says which kinds are taken for which.
+confusion matrix says which kinds are predicted as which.
 """
 
 from sklearn.datasets import load_wine
@@ -12,14 +12,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse
-from nsse import NSSE
+from nsse import SmoothEmbedding
 
 wines = load_wine(as_frame=True)
 kinds = wines.target.map({0: "Barolo", 1: "Grignolino", 2: "Barbera"})
 X_train, X_new, y_train, y_new = train_test_split(
     wines.data, kinds, train_size=30, stratify=kinds, random_state=0
 )
-model = make_pipeline(StandardScaler(), NSSE()).set_output(transform="pandas").fit(X_train, y_train)
+model = make_pipeline(StandardScaler(), SmoothEmbedding()).set_output(transform="pandas")
+model.fit(X_train, y_train)
 model.transform(X_new).head(3)
 
 # %%
