@@ -115,7 +115,7 @@ def test_searches_and_pipelines_are_opened(wine):
 
 
 def test_scalings_of_many_features_stay_diagonal():
-    X = sparse.random_array((20, 5000), density=0.01, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random(20, 5000, density=0.01, random_state=0, format="csr")
     model = make_pipeline(MaxAbsScaler(), StandardScaler(with_mean=False), SmoothEmbedding())
     affine, _ = split_pipeline(model.fit(X, np.arange(20) % 2))
     assert affine.matrix is None

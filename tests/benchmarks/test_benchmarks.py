@@ -177,6 +177,14 @@ def test_no_problem_ends_above_the_grid(run):
     assert sum(row["problems"] for row in record["rows"]) == 8
 
 
+def test_the_table_of_the_untuned_model(script):
+    row = {"set": "a", "size": 5, "seed": 0, "family": "pictures", "test": 99, "0.2": 0.2, "0.3": 0.1}
+    told = script("untuned").table([row, row | {"set": "b", "family": "genes", "0.3": 0.2}])
+    assert "| pictures | 1 | -48.8 % |" in told
+    assert "| genes | 1 | +0.0 % |" in told
+    assert "| all | 2 | -28.4 % |" in told
+
+
 def test_sources_agree(run):
     assert run("sources", "--first", 300, "--configurations", 2)["disagree"] == {}
 
