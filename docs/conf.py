@@ -29,7 +29,9 @@ templates_path = ["templates"]
 default_role = "autolink"
 nitpicky = True
 smartquotes = False  # two hyphens are an option, not a dash
-nitpick_ignore_regex = [("py:obj", r"\w+")]
+# Modules that docstrings name and the reference does not show.
+INSIDE = "affine|estimator|graphs|kernels|maps|metric|pipelines|ridge|rows|scores|votes"
+nitpick_ignore_regex = [("py:obj", r"\w+"), ("py:obj", rf"nsse\.({INSIDE})(\.\w+)*")]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

@@ -102,9 +102,9 @@ class Page:
     def pixels(self):
         """What the canvas of the points shows: (height, width, 4)."""
         text = self.js(
-            "const { canvas } = window.nsse.stage;"
+            "const { canvas } = window.nsse.stage, parts = [];"
             "const copy = new OffscreenCanvas(canvas.width, canvas.height);"
-            "const context = copy.getContext('2d', { willReadFrequently: true }), parts = [];"
+            "const context = copy.getContext('2d', { willReadFrequently: true });"
             "context.drawImage(canvas, 0, 0);"
             "const bytes = context.getImageData(0, 0, canvas.width, canvas.height).data;"
             "for (let k = 0; k < bytes.length; k += 30000)"

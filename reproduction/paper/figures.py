@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from nsse.evaluation import per_class_split
 from threadpoolctl import threadpool_limits
 
 from nsse import NSSE, SUPLAP
+from nsse.datasets import per_class_split
+from nsse.published.alternating import alternate
+from nsse.published.scale import Found
+from nsse.published.trace import Recorder, Stopped
 from nsse.report import class_colors
 from reproduction.paper.candidates import WHOLE
 from reproduction.paper.grid_row import best, validated
@@ -54,9 +57,8 @@ def convergence(dataset: str) -> Frame:
     frame: Frame = []
     with threadpool_limits(1):
         for start, sigma in STARTS.items():
-            model = NSSE.as_published(
-                n_components=CONVERGENCE_DIMENSION, solver="alternating", sigma_init=sigma
-            )
+            model = StartedNSSE(CONVERGENCE_DIMENSION, solver="alternating")
+            model.start = sigma
             steps: list[Any] = []
             model.set_params(callback=steps.append).fit(data.X[train], data.y[train])
             for number, step in enumerate(steps, start=1):
@@ -66,6 +68,18 @@ def convergence(dataset: str) -> Frame:
                 line |= {name: getattr(step, name) for name in ("stage", "objective", "excess", "sigma")}
                 frame.append(line | {"error": error})
     return frame
+
+
+class StartedNSSE(NSSE):
+    """Algorithm 1 from a kernel scale that is given, in units of length."""
+
+    start: float
+
+    def _searched(self, recorder: Recorder) -> Found:
+        try:
+            return alternate(recorder, self.sigma_range, self.tol, self.max_iter, self.start)
+        except Stopped as stop:
+            return Found(stop.best, converged=True, at_bound=False)
 
 
 class _EndAt:
@@ -124,7 +138,7 @@ def plane_embeddings(profile: Profile, dataset: str) -> Frame:
 
 def _plane_nsse(recipe: Recipe, X: Any, y: Any) -> Any:
     chosen = best(validated("NSSE", recipe, {"unit": X}, y, 0, Counter(), dims=[2]))
-    return NSSE.as_published(n_components=2, **chosen.parameters).fit(X, y)
+    return NSSE(n_components=2, **chosen.parameters).fit(X, y)
 
 
 def _plane_suplap(recipe: Recipe, X: Any, y: Any) -> Any:

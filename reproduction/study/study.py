@@ -21,11 +21,11 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from nsse.evaluation import per_class_split
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from reproduction.rows import Row, RowFile, Task
+from nsse.datasets import per_class_split
+from reproduction.rows import Row, RowFile, Task, renamed
 from reproduction.running import chosen, run_tasks
 from reproduction.study import imbalanced, methods, page, sets
 
@@ -55,7 +55,7 @@ def run(options: Namespace) -> list[str]:
         problems = _computed(Study(where, compared, sizes, options.splits or SPLITS), rows, options.jobs)
     current = [row for row in rows.rows() if row.task.parameters == RECIPE]
     default = out / "when_to_use.md" if quick or options.out else DOCS / "when_to_use.md"
-    page.publish(current, options.page or default, out)
+    page.publish(renamed(current, methods.OF_0_2), options.page or default, out)
     return problems
 
 

@@ -56,7 +56,7 @@ __all__ = [
     "save",
     "to_onnx",
 ]
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 
 # Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
 _HOME = {

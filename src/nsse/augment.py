@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator
 
 from nsse._support.errors import listed, rule_error
 
-__all__ = ["Augmentation", "Images", "Noise", "Signals", "usual_sets"]
+__all__ = ["Augmentation", "Images", "Noise", "Signals", "named_images", "usual_sets"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from nsse._support.errors import rule_error
-from nsse._support.threads import in_parallel
+from nsse._support.threads import WORTH_A_THREAD, in_parallel
 from nsse.affine import is_sparse
 
 Floats = NDArray[np.float64]
@@ -41,6 +41,9 @@ class Gaussian:
 
     def __call__(self, D2: Floats) -> Floats:
         """Values from squared distances, which are overwritten."""
+        if D2.size < WORTH_A_THREAD:
+            D2 *= -1.0 / self.sigma**2
+            return np.exp(D2, out=D2)
 
         def fill(start: int) -> None:
             part = D2[start : start + PANEL]

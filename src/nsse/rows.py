@@ -171,7 +171,7 @@ class DaskSource(Source):
         for index, (size, chunk) in enumerate(zip(self.X.chunks[0], chunks, strict=True)):
             stop = int(np.searchsorted(self.places, start + size))
             if stop > done:
-                rows = dask.delayed(checked_rows)(chunk, index, self.n_features)
+                rows = dask.delayed(checked_rows)(chunk, index, self.n_features, size)
                 yield slice(done, stop), dask.delayed(_taken)(rows, self.places[done:stop] - start)
             done, start = stop, start + size
 
@@ -396,7 +396,7 @@ def checked_blocks(blocks: Iterable[Any], n_features: int | None) -> Iterator[tu
         yield X, y
 
 
-def checked_rows(X: Any, index: int, n_features: int | None) -> Any:
+def checked_rows(X: Any, index: int, n_features: int | None, n_rows: int | None = None) -> Any:
     """A block of finite numbers with the features of the others, or an error that names it."""
     try:
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -405,6 +405,9 @@ def checked_rows(X: Any, index: int, n_features: int | None) -> Any:
     if n_features is not None and X.shape[1] != n_features:
         cure = "All blocks must have the features of the first one."
         raise rule_error("X", f"have {n_features} features in block {index}", X.shape[1], cure)
+    if n_rows is not None and X.shape[0] != n_rows:
+        cure = "Call `X.compute_chunk_sizes()`: the chunks are not as large as they say."
+        raise rule_error("X", f"have {n_rows} rows in block {index}", X.shape[0], cure)
     return X
 
 

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 import nsse
 from nsse import Smooth, SmoothEmbedding, Spread
-from nsse.augment import named_images, usual_sets
+from nsse.augment import Images, usual_sets
 from nsse.datasets import load_dataset, load_inputs, write_images
 
 pytest.importorskip("PIL")
@@ -33,7 +33,7 @@ def test_named_augmentation_is_that_of_python(photos, tmp_path):
     arguments = ("fit", photos / "train", "--out", path, "--size", "12x10", "--augment", "shift, mirror")
     result = told(*arguments)
     inputs = load_inputs(photos / "train", size=(12, 10))
-    augment = named_images(["shift", "mirror"], (12, 10))
+    augment = Images((12, 10), rotate=None, mirror=True)
     same = SmoothEmbedding(augment=augment).fit(inputs.X, inputs.y)
     model = nsse.load(path)
     assert model.augment == augment

@@ -10,7 +10,6 @@ import pytest
 from commands import rows_of, run, told
 
 import nsse
-from nsse.cli.predict import OURS
 from nsse.io import read_header
 
 Image = pytest.importorskip("PIL.Image", reason="images need Pillow: pip install 'nsse[images]'")
@@ -184,7 +183,8 @@ def test_from_a_spreadsheet_to_a_report(plants, tmp_path):
     run("predict", model, plants / "new.csv", "--out", labels)
     rows = rows_of(labels)
     assert [row["Pflanze_ID"] for row in rows] == [str(500 + k) for k in range(15)]
-    assert list(rows[0]) == ["Pflanze_ID", *OURS]
+    columns = ["label", "probability", "p_value", "distance", "radius", "radius_scaled"]
+    assert list(rows[0]) == ["Pflanze_ID", *columns]
     found = told("evaluate", model, plants / "new.csv")
     assert (found["n_samples"], found["n_wrong"]) == (
         15,

@@ -190,7 +190,7 @@ def test_alternating_is_algorithm_1_as_printed(blobs, mu1, mu2, mu3):
     assert recorder.steps[-1].iteration + 1 == len(literal.sigmas)
     np.testing.assert_allclose(projector(found.embedding.Y), projector(literal.Y), atol=1e-6)
     objective = found.embedding.excess - mu1 * 60 * 3
-    assert objective == pytest.approx(literal.after_scale[-1], rel=1e-9)
+    assert objective == pytest.approx(literal.after_scale[-1], rel=1e-7)
     embeddings = [step.objective for step in recorder.steps if step.stage == "embedding"]
     np.testing.assert_allclose(embeddings, literal.after_embedding, rtol=1e-9)
 

@@ -12,7 +12,6 @@ from sklearn.preprocessing import StandardScaler
 
 from browser import Page
 from nsse import LFDA, SmoothEmbedding
-from nsse.augment import Images
 from nsse.datasets import load_dataset
 from nsse.report import Samples, write_report
 from nsse.report.explorer.pictures import quantised
@@ -103,21 +102,6 @@ def test_hover_shows_the_picture_of_the_sample(page, written):
         assert f"Class {written.y_test[row]}" in page.text("#tip")
 
 
-def test_a_sample_names_the_nearest_copy(browser, written, tmp_path):
-    model = SmoothEmbedding(augment=Images((8, 8))).fit(written.X_train, written.y_train)
-    samples = Samples(written.X_test, written.y_test)
-    write_report(tmp_path / "copies.html", model, samples, preparation=IMAGES)
-    page = Page(browser, tmp_path / "copies.html")
-    page.js("nsse.stage.select(nsse.points.nTrain)")
-    embedded = model.transform(model.centers_)
-    place = int(np.argmin(np.sum((embedded - model.transform(written.X_test[:1])) ** 2, axis=1)))
-    how = ("as it is", *model.augment.names)[place % 7]
-    assert page.js("return document.querySelector('#sample-body .nearest').textContent") == (
-        f"Nearest: Training row {place // 7}, {how}"
-    )
-    assert page.complaints() == []
-
-
 def test_click_lists_the_nearest_training_samples(page, written):
     apart = page.places()
     point = next(i for i in range(100, 230) if np.sort(np.linalg.norm(apart - apart[i], axis=1))[1] > 15)
@@ -185,33 +169,6 @@ def test_axes_and_three_dimensions(page, written):
     page.find("#overlay").send_keys("\ue012\ue012")  # the left arrow key turns
     page.settle()
     assert (page.pixels() != before).any()
-
-
-TWO_FINGERS = """
-const overlay = document.getElementById("overlay"), box = overlay.getBoundingClientRect();
-overlay.setPointerCapture = () => {};  // it refuses pointers that no hand moves
-const send = (kind, id, x, y) => overlay.dispatchEvent(new PointerEvent(kind,
-  { pointerId: id, clientX: box.left + x, clientY: box.top + y, bubbles: true }));
-send("pointerdown", 1, 200, 200);
-send("pointerdown", 2, 300, 200);
-send("pointermove", 2, 400, 200);
-send("pointerup", 1, 200, 200);
-send("pointerup", 2, 400, 200);
-const { view, selected } = window.nsse.stage;
-return [view.zoom, selected];
-"""
-
-
-def test_wheel_and_two_fingers_zoom_and_select_nothing(page):
-    page.js(
-        "document.getElementById('overlay').dispatchEvent(new WheelEvent('wheel',"
-        "{ deltaY: -500, cancelable: true }))"
-    )
-    assert page.js("return window.nsse.stage.view.zoom") == pytest.approx(np.exp(0.75))
-    page.click("#reset")
-    zoom, selected = page.js(TWO_FINGERS)
-    assert zoom == pytest.approx(2.0)
-    assert selected == -1
 
 
 def test_dark_theme_has_a_dark_ground_and_lighter_hues(page):

@@ -179,23 +179,3 @@ def test_samples_most_alike_are_those_of_the_definition(metric, make_blobs):
     for i in range(len(data.X)):
         expected = nearest_by_hand(A, data.X, data.codes, data.X[i], data.codes[i], leave=i)
         assert found[i][found[i] != NOBODY].tolist() == expected
-
-
-def test_the_page_shows_them_beside(browser, sized, tmp_path, make_blobs):
-    sized(1400)
-    data = make_blobs((20, 15, 12), n_features=6)
-    new = data.X[::2] + 0.5
-    model = SmoothEmbedding().fit(data.X, data.codes)
-    write_report(tmp_path / "r.html", model, Samples(new))
-    page = Page(browser, tmp_path / "r.html")
-    page.js("window.nsse.stage.select(window.nsse.points.nTrain + 3)")
-    expected = alike_in_class(find(model, Samples(new)))[len(data.X) + 3]
-    rows = [item.text.splitlines()[1] for item in page.driver.find_elements("css selector", ".alike li")]
-    assert rows == [f"row {i}" for i in expected]
-    assert f"Most alike in {model.predict(new)[3]}" in page.text("#sample")
-    # The same for a row that a visitor pastes.
-    page.find("#row").send_keys(", ".join(repr(float(v)) for v in new[3]))
-    page.click("#embed")
-    items = page.driver.find_elements("css selector", "#live .alike li")
-    assert [item.text.splitlines()[1] for item in items] == rows
-    assert page.complaints() == []

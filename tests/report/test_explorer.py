@@ -8,7 +8,6 @@ import re
 import zlib
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.decomposition import PCA
@@ -148,6 +147,22 @@ def test_a_vote_speaks_for_itself_and_the_best_map_is_drawn(digits, samples, kin
     assert f"gives {alone.sum()} of the 100 test samples another label" in facts.notes(findings)[0]
 
 
+def test_wide_sparse_samples_are_never_made_dense(tmp_path, monkeypatch):
+    X = sparse.random_array((40, 300_000), density=1e-4, rng=0, format="csr")
+    y, toarray = np.arange(40) % 2, sparse.csr_array.toarray
+    model = SmoothEmbedding().fit(X[:20], y[:20])
+
+    def refused_beyond(self, *arguments, **keywords):
+        assert np.prod(self.shape) <= 1_000_000, f"{self.shape} would be made dense"
+        return toarray(self, *arguments, **keywords)
+
+    monkeypatch.setattr(sparse.csr_array, "toarray", refused_beyond)
+    assert not write_report(tmp_path / "r.html", model, Samples(X[20:], y[20:])).live
+    data = data_of(tmp_path / "r.html")
+    assert re.match(r"It takes \d+\.\d MB", data["without_live"])
+    np.testing.assert_allclose(unpacked(data["rows"]["values"]), X[:, :24].toarray(), rtol=1e-6)
+
+
 def test_without_labels_nothing_is_counted_as_a_mistake(tmp_path, fitted, samples):
     findings = find(fitted, Samples(samples.X))
     assert not findings.wrong.any()
@@ -196,34 +211,6 @@ def test_a_map_of_another_kind_is_shown_without_radii_and_map(tmp_path, digits, 
     assert data["rows"]["first"] == 100  # only the test samples have rows
 
 
-def test_a_data_frame_is_shown_with_its_own_columns(tmp_path):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": [1.5, np.nan, *rng.normal(size=38)], "town": ["Rome", "Oslo"] * 20})
-    labels = np.array(["a", "b"] * 20)
-
-    class Coded(StandardScaler):
-        def fit(self, X, y=None):
-            return super().fit(self.numbers(X))
-
-        def transform(self, X):
-            return super().transform(self.numbers(X))
-
-        def numbers(self, X):
-            return np.column_stack([X["size"].fillna(0.0), X["town"] == "Rome"])
-
-    model = make_pipeline(Coded(), SmoothEmbedding()).fit(frame, labels)
-    write_report(tmp_path / "r.html", model, Samples(frame, labels))
-    rows = data_of(tmp_path / "r.html")["rows"]
-    assert rows["columns"] == ["size", "town"]
-    assert rows["words"][:2] == [["1.5", "Rome"], ["", "Oslo"]]
-    assert rows["values"] is None
-    plain = SmoothEmbedding().fit(frame[["size"]].fillna(0.0), labels)
-    write_report(tmp_path / "r.html", plain, Samples(frame[["size"]].fillna(0.0)))
-    rows = data_of(tmp_path / "r.html")["rows"]
-    np.testing.assert_allclose(unpacked(rows["values"])[:2, 0], [1.5, 0.0], atol=1e-6)
-    assert rows["columns"] == ["size"]
-
-
 def test_auto_leaves_a_large_map_out_and_true_puts_it_in(tmp_path, monkeypatch, fitted, samples):
     monkeypatch.setattr(live, "LIVE_BYTES", 1000)
     assert not write_report(tmp_path / "r.html", fitted, samples).live
@@ -250,16 +237,6 @@ def test_many_pictures_are_averaged_to_a_smaller_size(monkeypatch, tmp_path, fit
     assert (shown["height"], shown["width"]) == (4, 4)
     blocks_of_four = samples.X[0].reshape(4, 2, 4, 2).mean(axis=(1, 3)).ravel()
     np.testing.assert_allclose(unpacked(shown["levels"])[100] / 255, blocks_of_four, atol=1.01 / 255)
-
-
-def test_images_of_norm_one_are_bright_and_other_pixels_take_rows(tmp_path, digits, samples):
-    grey = pictures.quantised(digits.X[:5].reshape(-1, 8, 8) / 7.0, unit_norm=True)
-    assert (grey.max(axis=(1, 2)) == 255).all()
-    model = SmoothEmbedding().fit(16 * digits.X[::2], digits.codes[::2])
-    write_report(tmp_path / "r.html", model, Samples(16 * samples.X), preparation=IMAGES)
-    data = data_of(tmp_path / "r.html")
-    assert data["live"]["preparation"] == {"kind": "array"}
-    assert data["pictures"]["stretched"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import re
 import subprocess
 import sys
 
@@ -170,13 +172,19 @@ def test_pyplot_finds_figures_in_a_script_and_frames_are_dicts_without_pandas():
     subprocess.run([sys.executable, "-W", "ignore", "-c", SCRIPT], check=True)
 
 
-def test_a_data_frame_through_a_column_transformer_is_drawn(table):
+def test_a_data_frame_through_a_column_transformer_is_drawn(table, tmp_path):
     model, frame, labels = table
     drawn = nsse.plot.embedding(model, frame, labels).frame
     np.testing.assert_array_equal(drawn["y1"][80:], model.transform(frame)[:, 0])
     counts = nsse.plot.confusion(model, frame, labels).frame
     assert counts["count"].sum() == len(frame)
     assert nsse.plot.reliability(model, frame, labels).frame["n"].sum() == len(frame)
+    write_report(tmp_path / "r.html", model, Samples(frame, labels))
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    rows = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])["rows"]
+    assert rows["columns"] == ["size", "age", "town"]
+    assert [row[2] for row in rows["words"]] == frame["town"].tolist()
+    assert [not row[1] for row in rows["words"]] == frame["age"].isna().tolist()
     needed = r"must have certified radii.*affine steps before the model.*ColumnTransformer is not one"
     for draw in (nsse.plot.radii, nsse.plot.risk_coverage):
         with pytest.raises(TypeError, match=needed):

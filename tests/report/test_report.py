@@ -1,7 +1,5 @@
 """The picture is true: positions, counts and words follow from the frame."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -76,19 +74,6 @@ def test_view_minimises_its_objective_and_ignores_units_shift_and_rotation():
     np.testing.assert_allclose(moved.train, view.train, atol=1e-6)
 
 
-def test_frames_refuse_labels_that_do_not_fit():
-    with pytest.raises(ValueError, match=r"`labels` must hold two classes or more\. Got \[7\]\."):
-        polygon_view("toy", SIMPLEX, np.full(5, 7))
-    with pytest.raises(
-        ValueError, match=r"`test_labels` must be labels of training samples\. Got \[9\]"
-    ):
-        polygon_view("toy", SIMPLEX[LABELS], LABELS, SIMPLEX[:2], [1, 9])
-    with pytest.raises(ValueError, match=r"`test_predicted` must have one label per test sample"):
-        polygon_view("toy", SIMPLEX[LABELS], LABELS, SIMPLEX[:2], [1, 2], [1])
-    with pytest.raises(ValueError, match=r"`test_labels` must have one label per test sample.*0 labels"):
-        polygon_view("toy", SIMPLEX[LABELS], LABELS, SIMPLEX[:2])
-
-
 def artists(figure):
     return {dots.get_gid(): dots for axes in figure.axes for dots in axes.collections}
 
@@ -128,34 +113,7 @@ def test_title_states_the_true_number_and_mistakes_are_shown():
     np.testing.assert_array_equal(shown[1].images[0].get_array(), images[17])
 
 
-def seen(color, matrix):
-    """Lightness and opponent colours (OKLab) of a colour after a linear simulation of eyesight."""
-    srgb = np.array([int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)])
-    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
-    linear = np.clip(matrix @ linear, 0, 1)
-    cones = (
-        np.array([[0.4122, 0.5363, 0.0514], [0.2119, 0.6807, 0.1074], [0.0883, 0.2817, 0.6300]]) @ linear
-    )
-    return np.array(
-        [[0.2105, 0.7936, -0.0041], [1.9780, -2.4286, 0.4506], [0.0259, 0.7828, -0.8087]]
-    ) @ (np.cbrt(cones))
-
-
 # Machado, Oliveira and Fernandes (2009), severity 1.
-EYES = {
-    "usual": np.eye(3),
-    "deuteranopia": [[0.3673, 0.8606, -0.2280], [0.2801, 0.6725, 0.0474], [-0.0118, 0.0429, 0.9689]],
-    "protanopia": [[0.1523, 1.0526, -0.2049], [0.1145, 0.7863, 0.0992], [-0.0039, -0.0481, 1.0519]],
-}
-
-
-@pytest.mark.parametrize("eyes", EYES)
-def test_ten_classes_differ_for_all_eyes_and_neighbours_clearly(eyes):
-    colors = [seen(color, np.array(EYES[eyes])) for color in class_colors(10)]
-    just_noticeable = 0.02
-    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(colors, 2)) > 2 * just_noticeable
-    neighbours = zip(colors, colors[1:] + colors[:1], strict=True)
-    assert min(np.linalg.norm(a - b) for a, b in neighbours) > 4 * just_noticeable
 
 
 @pytest.mark.parametrize("n_classes", [2, 10, 11, 20, 38, 100])

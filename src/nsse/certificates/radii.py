@@ -142,9 +142,9 @@ def member_radius(member: Member, front: Front) -> tuple[Ints, Floats]:
     if isinstance(f, LinearMap):  # what rounding does to it depends on how far samples are moved
         codes, leads = Leads.of(scores, F, MapBounds.of(f, Z, F, leads.ratio[:, 0]))
     way = behind_metric(front, f)
-    if isinstance(f, GaussianMap):
+    if isinstance(f, GaussianMap) and not is_sparse(f.centers):  # slopes would be dense
         return codes, nearby_radius(f, scores, F, Z, leads, way)
-    return codes, way.radius(leads.ratio[:, 0])
+    return codes, way.radius(reach(f, leads.ratio[:, 0]))
 
 
 def behind_metric(front: Front, f: Any) -> Front:

@@ -58,9 +58,8 @@ def risk_coverage_figure(
     """
     if not curves:
         raise rule_error("curves", "hold at least one curve", curves, "Pass {name: risk_coverage(...)}.")
-    figure = _page(
-        len(curves), title or "Mistakes among the predictions with the largest radii", caption
-    )
+    title = title or "Mistakes among the predictions with the largest radii"
+    figure = _page(len(curves), title, caption)
     for place, (name, curve) in enumerate(curves.items()):
         draw_curve(_chart(figure, place, name), curve, coverage)
     return figure

@@ -22,6 +22,7 @@ _HALF_SIDE = 1.56  # of every view, in radii of the polygon
 _LABEL_RADIUS = 1.42
 # Inches. The page is built from the bottom: caption, mistakes, views, titles.
 _WIDTH, _MARGIN, _CAPTION, _STRIP, _VIEW, _TITLES = 12.0, 0.45, 0.7, 1.25, 7.2, 1.15
+_BOLD = {"weight": "bold", "color": INK}
 _HOW = (
     "Each view is a linear projection of all dimensions of an embedding: the least-squares map that"
     " sends training samples to their class’s corner. Unseen samples take no part in it."
@@ -111,8 +112,7 @@ def _check_images(images: NDArray[Any] | None, view: PolygonView) -> None:
 
 def _write_titles(figure: Any, view: PolygonView, kind: str, noun: str) -> None:
     top = figure.get_size_inches()[1]
-    bold = {"fontsize": 19, "weight": "bold", "color": INK, "va": "top"}
-    write(figure, _MARGIN, top - 0.32, title_of(view, kind, noun), **bold)
+    write(figure, _MARGIN, top - 0.32, title_of(view, kind, noun), fontsize=19, va="top", **_BOLD)
     what = f"{_dimensions(view)}, fitted to {len(view.train)} samples of {len(view.classes)} classes"
     write(figure, _MARGIN, top - 0.8, what, fontsize=11, color=MUTED_INK, va="top")
 
@@ -140,8 +140,7 @@ def _draw_others(figure: Any, others: Sequence[PolygonView], floor: float) -> No
         bottom = floor + _VIEW - (place + 1) * _VIEW / len(others)
         draw_view(place_axes(figure, left, bottom, side, side), view, size=0.45)
         error = "" if view.predicted_codes is None else f": {_percent(view)} mislabelled"
-        bold = {"fontsize": 10, "weight": "bold", "color": INK}
-        write(figure, left, bottom + side + 0.1, _dimensions(view) + error, **bold)
+        write(figure, left, bottom + side + 0.1, _dimensions(view) + error, fontsize=10, **_BOLD)
 
 
 def draw_view(axes: Any, view: PolygonView, size: float) -> None:

@@ -229,7 +229,6 @@ def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
     findings = _certified(model, X, y)
     axes = _chart(ax, "Certified radii")
     _draw_radii(axes, findings)
-    assert findings.radius is not None
     names = np.array(findings.classes, dtype=object)
     predicted = names[findings.test.predicted].tolist()
     frame: Columns = {"radius": findings.radius.tolist(), "predicted": predicted}
@@ -331,23 +330,20 @@ def report_figure(findings: Findings, title: str) -> Any:
     figure = _sheet(14.0, 11.6, title or f"{findings.name} report")
     write(figure, 0.55, 10.95, finding(findings), fontsize=12, color=INK, va="top")
     write(figure, 0.55, 10.64, made_of(findings), fontsize=9.5, color=MUTED_INK, va="top")
-    view = _view(findings)
-    main = place_axes(figure, 0.55, 3.6, 6.5, 6.5)
+    view, main = _view(findings), place_axes(figure, 0.55, 3.6, 6.5, 6.5)
     draw_view(main, view, size=0.9)
     add_key(main, view, "test")
     if findings.has_labels:
         write(figure, 8.3, 9.75, "Classes down, predictions across", fontsize=10.5, weight="bold")
         _draw_confusion(place_axes(figure, 8.9, 4.9, 4.6, 4.6), _counts(findings), findings.classes)
-    lower = _lower_charts(findings)
-    for place, (name, draw) in enumerate(lower):
+    for place, (name, draw) in enumerate(_lower_charts(findings)):
         draw(chart_axes(figure, 0.9 + 3.35 * place, 0.95, 2.6, 1.75, name))
     write(figure, 0.55, 0.15, " ".join(notes(findings)), fontsize=7.8, color=MUTED_INK, va="bottom")
     return figure
 
 
 def _lower_charts(findings: Findings) -> list[tuple[str, Any]]:
-    charts: list[tuple[str, Any]] = []
-    steps = findings.trace
+    charts, steps = list[tuple[str, Any]](), findings.trace
     if steps:
         charts.append(("Objective by kernel scale σ", lambda axes: _draw_trace(axes, steps)))
     if findings.radius is not None:
@@ -401,16 +397,12 @@ def _view(findings: Findings) -> PolygonView:
     if strangers:
         rule = "hold labels that the model knows, for the figure has a corner for each of these"
         raise rule_error("y", rule, strangers, "Leave these samples out.")
-    test, labelled = findings.test, findings.has_labels
-    name = findings.decider if labelled else findings.name
-    view = polygon_view(
-        name,
-        findings.train.embedding,
-        findings.train.codes,
-        test.embedding,
-        test.codes if labelled else test.predicted,
-        test.predicted if labelled else None,
-    )
+    train, test = findings.train, findings.test
+    name = findings.name
+    labels: tuple[Any, Any] = (test.predicted, None)
+    if findings.has_labels:
+        name, labels = findings.decider, (test.codes, test.predicted)
+    view = polygon_view(name, train.embedding, train.codes, test.embedding, *labels)
     return replace(view, classes=np.array(findings.classes, dtype=object)[view.classes])
 
 
@@ -421,7 +413,6 @@ def _counts(findings: Findings) -> Any:
 
 
 def _curve(findings: Findings) -> RiskCoverage:
-    assert findings.radius is not None
     return risk_coverage_curve(findings.radius, findings.wrong)
 
 
@@ -453,7 +444,6 @@ def _draw_reliability(axes: Any, findings: Findings) -> None:
 
 
 def _draw_radii(axes: Any, findings: Findings) -> None:
-    assert findings.radius is not None
     finite = np.isfinite(findings.radius)
     wrong = findings.wrong
     values = [findings.radius[finite & wrong], findings.radius[finite & ~wrong]]

@@ -142,19 +142,11 @@ def polygon_view(
     places = (np.vstack([Y, Y_test]) - center) @ matrix + offset
     if len(classes) == 2:
         places[:, 1], _ = spread_heights(places[:, 0], np.concatenate([codes, test_codes]))
-    return PolygonView(
-        name=name,
-        n_components=Y.shape[1],
-        classes=classes,
-        corners=corners,
-        train=places[: len(Y)],
-        train_codes=codes,
-        test=places[len(Y) :],
-        test_codes=test_codes,
-        predicted_codes=None
-        if test_predicted is None
-        else _codes("test_predicted", test_predicted, classes, len(Y_test)),
-    )
+    n, predicted = len(Y), None
+    if test_predicted is not None:
+        predicted = _codes("test_predicted", test_predicted, classes, len(Y_test))
+    parts = (places[:n], codes, places[n:], test_codes, predicted)
+    return PolygonView(name, Y.shape[1], classes, corners, *parts)
 
 
 def polygon_map(Y: Points, codes: NDArray[np.intp]) -> tuple[Points, Points, Points, Points]:

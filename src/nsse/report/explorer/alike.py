@@ -45,15 +45,10 @@ def alike_in_class(findings: Findings) -> NDArray[np.uint32] | None:
         # A sample is its own neighbour: one more is asked for, and it is left out.
         near = nearest.kneighbors(train[members], min(ALIKE + 1, len(members)), return_distance=False)
         for member, row in zip(members, members[near], strict=True):
-            _keep(found[member], row[row != member])
+            others_of = row[row != member][:ALIKE]
+            found[member, : len(others_of)] = others_of
         rows = np.flatnonzero(findings.test.predicted == code)
         if others is not None and len(rows):
             near = nearest.kneighbors(others[rows], min(ALIKE, len(members)), return_distance=False)
-            for row, best in zip(rows, members[near], strict=True):
-                _keep(found[len(own) + row], best)
+            found[len(own) + rows, : near.shape[1]] = members[near]
     return found
-
-
-def _keep(row: NDArray[np.uint32], places: NDArray[np.intp]) -> None:
-    kept = places[:ALIKE]
-    row[: len(kept)] = kept

@@ -1,10 +1,7 @@
 // What all parts share: elements of the page, numbers and how they are written, colours.
 
-export const get = (id) => {
-  const element = document.getElementById(id);
-  if (!element) throw new Error(`The page has no element “${id}”.`);
-  return element;
-};
+/** @type {(id: string) => any} */
+export const get = (id) => document.getElementById(id);
 
 // Text is always text, never markup.
 /** @type {(tag: string, properties?: Record<string, any>, ...children: (Node | string)[]) => any} */
@@ -33,26 +30,28 @@ export function draw(tag, attributes, text = "") {
   return element;
 }
 
-export function brushOf(canvas, options = {}) {
-  const context = canvas.getContext("2d", options);
-  if (!context) throw new Error("This browser cannot draw on a canvas.");
-  return context;
-}
+export const brushOf = (canvas, options = {}) => canvas.getContext("2d", options);
 
 export const allOf = (n) => Array.from({ length: n }, (_, i) => i);
+
+// Numbers from one up to another by what they have in common.
+export function grouped(from, to, keyOf) {
+  const groups = new Map();
+  for (let i = from; i < to; i++) {
+    if (!groups.has(keyOf(i))) groups.set(keyOf(i), []);
+    groups.get(keyOf(i)).push(i);
+  }
+  return groups;
+}
 
 // By comparison, not by Math.min(...): a list may be longer than a call takes arguments.
 export const smallest = (values) => values.reduce((a, b) => (b < a ? b : a), Infinity);
 export const greatest = (values) => values.reduce((a, b) => (b > a ? b : a), -Infinity);
 
-function rounded(v, digits, exponentDigits) {
-  const size = Math.abs(v);
-  if (v === 0) return "0";
-  return size >= 1e5 || size < 1e-3 ? v.toExponential(exponentDigits) : String(Number(v.toPrecision(digits)));
-}
-
-export const number = (v) => (v === Infinity ? "∞" : Number.isNaN(v) ? "missing" : rounded(v, 4, 2));
-export const short = (v) => rounded(v, 3, 1).replace("e+", "e").replace(".0e", "e");
+export const number = (v, digits = 4) => (v === Infinity ? "∞" : Number.isNaN(v) ? "missing"
+  : v && (Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3) ? v.toExponential(digits - 2)
+    : String(Number(v.toPrecision(digits))));
+export const short = (v) => number(v, 3).replace("e+", "e").replace(".0e", "e");
 export const percent = (v) => `${(100 * v).toFixed(1)} %`;
 export const clipped = (text, most) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
 

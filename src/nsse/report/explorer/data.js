@@ -43,7 +43,6 @@ export class Points {
 
   isTest(i) { return i >= this.nTrain; }
   isLabelled(i) { return this.codes[i] !== UNKNOWN; }
-
   // Of a training sample without a label the probability of the one it was given, -1 if unknown; else 0.
   certainty(i) { return this.isTest(i) ? 0 : this.data.train.certainty?.values[i] ?? 0; }
   isWrong(i) { return this.isTest(i) && this.isLabelled(i) && this.codes[i] !== this.predicted[i]; }
@@ -61,8 +60,8 @@ export class Points {
 
   // How probable what is predicted for a test sample is, and its label; null where nothing is known.
   probabilities(i) {
-    const { predicted, own } = this.data.probabilities, row = this.row(i);
-    return predicted && own && this.isTest(i) ? [predicted.values[row], own.values[row]] : null;
+    const { predicted, own } = this.data.probabilities;
+    return this.isTest(i) && predicted && own ? [predicted, own].map((p) => p.values[this.row(i)]) : null;
   }
 
   // The labels that a test sample may have; null where the page has no such sets.
@@ -96,10 +95,8 @@ export class Points {
 
   // All numbers of a sample that the page carries; null where it has none.
   numbers(i) {
-    const { rows } = this.data;
-    if (!rows || !rows.values || i < rows.first) return null;
-    const n = rows.columns.length, start = (i - rows.first) * n;
-    return rows.values.values.subarray(start, start + n);
+    const { rows } = this.data, n = rows?.columns.length ?? 0, start = (i - (rows?.first ?? 0)) * n;
+    return start >= 0 ? rows?.values?.values.subarray(start, start + n) ?? null : null;
   }
 
   // The first cells of a sample by column; nothing where the page does not carry them.
@@ -112,19 +109,10 @@ export class Points {
 
   // The training samples nearest to a place in the embedding, all dimensions counting.
   neighbors(place, count, except = -1) {
-    const { embedding, d, nTrain } = this, nearest = [];
-    let worst = Infinity;
-    for (let i = 0; i < nTrain; i++) {
-      if (i === except) continue;
-      let sum = 0;
-      for (let k = 0; k < d && sum < worst; k++) sum += (place[k] - embedding[i * d + k]) ** 2;
-      if (sum >= worst) continue;
-      nearest.push({ i, sum });
-      nearest.sort((a, b) => a.sum - b.sum);
-      if (nearest.length > count) nearest.pop();
-      if (nearest.length === count) worst = nearest[count - 1].sum;
-    }
-    return nearest.map(({ i, sum }) => ({ i, distance: Math.sqrt(sum) }));
+    const all = allOf(this.nTrain);
+    const squares = all.map((i) => this.place(i).reduce((sum, y, k) => sum + (place[k] - y) ** 2, 0));
+    return all.filter((i) => i !== except).sort((a, b) => squares[a] - squares[b]).slice(0, count)
+      .map((i) => ({ i, distance: Math.sqrt(squares[i]) }));
   }
 
   // Training samples most alike a sample by distances of the samples: of its own class for a training

@@ -100,7 +100,6 @@ def radius_unit(findings: Findings) -> str:
 def radius_sentence(findings: Findings) -> str:
     """How the radii of right and wrong predictions compare."""
     radius = findings.radius
-    assert radius is not None
     text = f"The median is {np.median(radius):.3g}"
     wrong = findings.wrong
     if findings.has_labels and 0 < wrong.sum() < len(wrong):
@@ -111,11 +110,8 @@ def radius_sentence(findings: Findings) -> str:
 
 def probability_sentence(findings: Findings) -> str:
     """Where probabilities come from, and how good they are on samples that the model has not seen."""
-    found = "Probabilities come from the scores; their temperature from training samples left out."
-    if not hasattr(findings.core, "leave_one_out_"):
-        found = "Probabilities come from the values of the decision rule."
-    if findings.n_members > 1:
-        found = "Probabilities are those of the vote."
+    rule = "scores, with a temperature from training samples that are left out"
+    found = f"Probabilities come from the {'vote' if findings.n_members > 1 else rule}."
     n = findings.calibration.n_samples
     if not n:
         return f"{found} No labelled sample that the model has not seen shows how good they are."

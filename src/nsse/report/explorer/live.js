@@ -31,7 +31,7 @@ export class Live {
     const file = make("input", { type: "file", accept: "image/*", id: "file",
       "aria-label": "Choose a picture", onchange: () => this.takeFile(file.files) });
     const drop = make("div", { class: "drop" }, "Drop a picture here or on the embedding, or choose one. It "
-      + `is ${this.images.colour ? "" : "made grey and "}averaged to ${width} × ${height}${norm}.`, file);
+      + `is ${this.images.color ? "" : "made grey and "}averaged to ${width} × ${height}${norm}.`, file);
     for (const place of [drop, this.stage.box])
       for (const [name, on] of [["dragover", true], ["dragleave", false], ["drop", false]])
         place.addEventListener(name, (event) => {
@@ -47,10 +47,9 @@ export class Live {
       this.attempt(() => this.show(parseRow(this.text.value, this.n)));
       this.result.scrollIntoView({ block: "nearest" });
     };
-    const buttons = [makeButton({ class: "plain", id: "embed", onclick: go }, "Embed this row")];
-    if (!this.images) buttons.push(this.fillButton());
-    const parts = [this.text, make("div", { class: "row" }, ...buttons)];
-    const { columns } = this.stage.points.data;
+    const parts = [this.text, make("div", { class: "row" },
+      makeButton({ class: "plain", id: "embed", onclick: go }, "Embed this row"),
+      ...(this.images ? [] : [this.fillButton()]))], { columns } = this.stage.points.data;
     if (!this.images) return [paragraph(`Paste a row: ${clipped(columns.join(", "), 120)}.`), ...parts];
     return [make("details", {}, make("summary", { class: "quiet" }, "A row of numbers instead"), ...parts)];
   }
@@ -83,32 +82,26 @@ export class Live {
       this.showPad([files[0].name, ...cautions].join(". "));
     } catch (error) {
       const unread = error instanceof DOMException && error.name === "InvalidStateError";
-      this.fail(unread ? new Error(`${files[0].name} is not a picture that this browser can read.`) : error);
+      const reason = unread ? `${files[0].name} is not a picture that this browser can read.` : error;
+      this.attempt(() => { throw reason; });
     }
   }
 
-  showPad(source) {
-    if (this.pad && this.images) this.show(normed(this.pad.levels, this.images.unit_norm), source);
-  }
+  showPad(source) { this.show(normed(this.pad?.levels, this.images?.unit_norm), source); }
 
   attempt(action) {
     try {
       action();
     } catch (error) {
-      this.fail(error);
+      this.clear(error instanceof Error ? error.message : String(error));
     }
   }
 
-  fail(error) {
-    this.clear();
-    this.result.hidden = false;
-    this.result.replaceChildren(paragraph(error.message, "wrong"));
-  }
-
-  clear() {
-    this.result.hidden = true;
+  clear(reason = "") {
+    this.result.hidden = !reason;
+    this.result.replaceChildren(paragraph(reason, "wrong"));
     this.last = this.stage.live = null;
-    this.stage.refresh();
+    this.stage.refresh(false);
   }
 
   show(x, source = "") {
@@ -117,7 +110,7 @@ export class Live {
     const neighbors = points.neighbors(place, 8), set = this.setOf(told.conformity);
     this.last = { ...told, x: Array.from(x), place: Array.from(place), set, neighbors };
     stage.live = { place, code, neighbors: neighbors.slice(0, 4) };
-    stage.refresh();
+    stage.refresh(false);
     const alike = perSample ? points.alikeBy(told.squares, perSample, code, 8) : [];
     const name = make("strong", {}, `Predicted ${points.className(code)}`);
     this.result.hidden = false;

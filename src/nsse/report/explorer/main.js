@@ -24,8 +24,7 @@ function setTheme(theme) {
 
 function showTip(stage, i, x, y) {
   const tip = get("tip");
-  tip.hidden = i < 0;
-  if (i < 0) return;
+  if ((tip.hidden = i < 0)) return;
   if (tip.dataset.point !== String(i)) tip.replaceChildren(...tipOf(stage.points, i));
   tip.dataset.point = String(i);
   const { offsetWidth: wide, offsetHeight: high } = tip;
@@ -34,11 +33,11 @@ function showTip(stage, i, x, y) {
 }
 
 function axisSelect(stage, place) {
-  const { points, view } = stage, options = allOf(points.d).map((k) =>
-    make("option", { value: String(k), selected: view.axes[place] === k }, `axis ${k + 1}`));
+  const { points, view } = stage;
   const select = make("select", { "aria-label": `Axis ${"xyz"[place]}`, onchange: () =>
     stage.setView(view.mode, view.axes.map((axis, k) => (k === place ? Number(select.value) : axis))) },
-  ...options);
+  ...allOf(points.d).map((k) => make("option", { value: String(k), selected: view.axes[place] === k },
+    `axis ${k + 1}`)));
   return select;
 }
 
@@ -60,10 +59,9 @@ function bindViews(stage) {
 }
 
 function bindSearch(stage) {
-  const query = /** @type {HTMLInputElement} */ (get("query"));
+  const query = get("query");
   const run = () => {
-    const found = search(stage.points, query.value);
-    stage.filter.strong = found;
+    const found = stage.filter.strong = search(stage.points, query.value);
     get("found").textContent = found ? `${found.size} found` : "";
     stage.remark();
     return found;
@@ -98,7 +96,6 @@ async function main() {
 }
 
 main().catch((error) => {
-  get("stage-note").hidden = false;
-  get("stage-note").textContent = `This report cannot be shown: ${error.message}`;
+  Object.assign(get("stage-note"), { hidden: false, textContent: `No report: ${error.message}` });
   throw error;
 });

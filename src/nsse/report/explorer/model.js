@@ -45,124 +45,107 @@ function measured(space, x) {
 const own = ({ values, functions, f }) =>
   (functions.length > values.length ? values.map((v) => v - lengthOf(f) ** 2) : values);
 
-class Member {
-  /** @param {MemberEntry} entry */
-  constructor(entry, nClasses, spaces, tried) {
-    this.entry = entry;
-    this.nClasses = nClasses;
-    this.tried = tried; // functions of a class that are tried for the radius
-    this.space = spaces[entry.space];
-    this.codes = [...entry.codes.values];
-  }
-
-  // f = sum of c_i exp(-|u - z_i|^2 / sigma^2), or u itself; functions, the largest of each class, label.
-  at({ u, squares, error }) {
-    const { sigma, coef, weights, offsets } = this.entry, { codes } = this;
-    const f = sigma && coef ? times(squares.map((s) => Math.exp(-s / sigma ** 2)), coef) : u, d = f.length;
-    const functions = Array.from(offsets.values, (b, j) => {
-      for (let k = 0; k < d; k++) b += weights.values[j * d + k] * f[k];
-      return b;
-    });
-    const values = new Array(this.nClasses).fill(-Infinity);
-    functions.forEach((v, j) => (values[codes[j]] = Math.max(values[codes[j]], v)));
-    return { f, functions, values, code: argmax(values), error };
-  }
-
-  probabilities({ values }) { return softmax(values, this.entry.temperature); }
-
-  // The norm of the difference of two functions, never less than it is and never zero.
-  norm(i, j) {
-    const { values, shape: [, d] } = this.entry.images;
-    let square = 0, most = 0;
-    for (let k = 0; k < d; k++) {
-      const a = values[i * d + k], b = values[j * d + k];
-      square += (a - b) ** 2;
-      most += a * a + b * b;
-    }
-    return Math.sqrt(square + 8 * (d + 8) * EPS * most + Number.MIN_VALUE);
-  }
-
-  // How far behind the metric no function of unit norm changes by so much.
-  reach(change) {
-    const safe = change * (1 - 8 * EPS), { sigma } = this.entry;
-    if (!sigma) return safe;
-    return safe >= Math.SQRT2 ? Infinity : sigma * Math.sqrt(-Math.log1p(-(safe ** 2) / 2)) * (1 - 8 * EPS);
-  }
-
-  // How much such a function can change when the sample moves by r.
-  change(r, error) {
-    const moved = this.space.stretch * r + 2 * error, { sigma } = this.entry;
-    return sigma ? Math.sqrt(-2 * Math.expm1(-((moved / sigma) ** 2))) * (1 + 16 * EPS) : moved;
-  }
-
-  // How far a sample may move so that it moves by less behind the metric.
-  inUnitsOfSample(reach, error) {
-    return (Math.max(reach - 2 * error, 0) / this.space.stretch) * (1 - 8 * EPS);
-  }
-
-  // The least over rivals j of the most over own i of (v_i - v_j) / norm.
-  radius({ functions, code, error }) {
-    const [mine, rivals] = [true, false].map((isOwn) =>
-      allOf(functions.length).filter((j) => (this.codes[j] === code) === isOwn));
-    const best = mine.sort((a, b) => functions[b] - functions[a]).slice(0, this.tried);
-    const slack = smallest(rivals.map((j) => greatest([0, ...best.map((i) =>
-      (functions[i] - functions[j] - this.entry.rounding) / this.norm(i, j))])));
-    return this.inUnitsOfSample(this.reach(slack), error);
-  }
+// A member's f = sum of c_i exp(-|u - z_i|^2 / sigma^2), or u itself; its functions, their largest, label.
+function evaluated({ sigma, coef, weights, offsets, codes }, nClasses, { u, squares, error }) {
+  const f = sigma ? times(squares.map((s) => Math.exp(-s / sigma ** 2)), coef) : u, d = f.length;
+  const functions = Array.from(offsets.values, (b, j) => {
+    for (let k = 0; k < d; k++) b += weights.values[j * d + k] * f[k];
+    return b;
+  });
+  const values = new Array(nClasses).fill(-Infinity);
+  functions.forEach((v, j) => (values[codes.values[j]] = Math.max(values[codes.values[j]], v)));
+  return { f, functions, values, code: argmax(values), error };
 }
+
+// The norm of the difference of two functions, never less than it is and never zero.
+function normOf({ images: { values, shape } }, i, j) {
+  const d = shape[1];
+  let square = 0, most = 0;
+  for (let k = 0; k < d; k++) {
+    const a = values[i * d + k], b = values[j * d + k];
+    square += (a - b) ** 2;
+    most += a * a + b * b;
+  }
+  return Math.sqrt(square + 8 * (d + 8) * EPS * most + Number.MIN_VALUE);
+}
+
+// How far behind the metric no function of unit norm changes by so much.
+function reach({ sigma }, change) {
+  const safe = change * (1 - 8 * EPS);
+  if (!sigma) return safe;
+  return safe >= Math.SQRT2 ? Infinity : sigma * Math.sqrt(-Math.log1p(-(safe ** 2) / 2)) * (1 - 8 * EPS);
+}
+
+// How much such a function can change when the sample moves by r.
+const changed = ({ sigma }, { stretch }, r, error) =>
+  Math.sqrt(-2 * Math.expm1(-(((stretch * r + 2 * error) / sigma) ** 2))) * (1 + 16 * EPS);
+
+// How far a sample may move so that it moves by less behind the metric.
+const inUnits = ({ stretch }, distance, error) =>
+  (Math.max(distance - 2 * error, 0) / stretch) * (1 - 8 * EPS);
 
 export class Model {
   /** @param {LiveEntry} entry */
   constructor(entry) {
     this.entry = entry;
-    this.members = entry.members.map((member) =>
-      new Member(member, entry.n_classes, entry.spaces, entry.own));
-    this.weights = this.members.map((_, v) => 1 + 0.5 ** (v + 2));
+    this.weights = entry.members.map((_, v) => 1 + 0.5 ** (v + 2));
   }
 
   // Where x lands in the map that is drawn; label, radius, probabilities, and how well classes conform.
   tell(x) {
-    const { entry, members } = this, spaces = entry.spaces.map((space) => measured(space, x));
-    const told = members.map((member) => member.at(spaces[member.entry.space]));
-    const votes = told.map(({ code }) => code), drawn = told[entry.drawn];
-    const { squares } = spaces[members[entry.drawn].entry.space];
-    const place = drawn.f.slice(0, entry.n_components);
-    return { place, squares, votes, ...(entry.is_mean ? this.mean(told) : this.majority(told, votes)) };
+    const { members, drawn, is_mean: isMean, ...entry } = this.entry;
+    const spaces = entry.spaces.map((space) => measured(space, x));
+    const told = members.map((member) => evaluated(member, entry.n_classes, spaces[member.space]));
+    const { squares } = spaces[members[drawn].space], place = told[drawn].f.slice(0, entry.n_components);
+    const votes = told.map(({ code }) => code);
+    return { place, squares, votes, ...(isMean ? this.mean(told) : this.majority(told, votes)) };
   }
 
   mean(told) {
-    const { members, entry } = this, n = told.length;
+    const { members, spaces, temperature } = this.entry, n = told.length;
     const values = told[0].values.map((_, c) => told.reduce((sum, { values: v }) => sum + v[c], 0) / n);
     const code = argmax(values), others = allOf(values.length).filter((c) => c !== code);
-    const most = greatest(values.map(Math.abs));
-    const rounding = members.reduce((sum, { entry: { rounding: r } }) => sum + r / n, 8 * n * EPS * most);
+    const rounding = members.reduce((sum, member) => sum + member.rounding / n,
+      8 * n * EPS * greatest(values.map(Math.abs)));
     const margins = others.map((c) => values[code] - values[c] - rounding);
-    const norms = members.map((member) => others.map((c) => member.norm(code, c) / n));
+    const norms = members.map((member) => others.map((c) => normOf(member, code, c) / n));
     const isSafe = (r) => margins.every((margin, k) => margin > members.reduce((lost, member, v) =>
-      lost + norms[v][k] * member.change(r, told[v].error), 0));
-    let low = 0, high = smallest(members.map((member, v) => member.inUnitsOfSample(Math.min(
-      member.reach(Math.max(0, smallest(margins.map((margin, k) => margin / norms[v][k])))),
-      SATURATED * (member.entry.sigma || Infinity)), told[v].error)));
+      lost + norms[v][k] * changed(member, spaces[member.space], r, told[v].error), 0));
+    // No member alone may lose the whole margin; beyond saturation nothing is lost any more.
+    let low = 0, high = smallest(members.map((member, v) => {
+      const least = Math.max(0, smallest(margins.map((margin, k) => margin / norms[v][k])));
+      const most = Math.min(reach(member, least), SATURATED * (member.sigma ?? Infinity));
+      return inUnits(spaces[member.space], most, told[v].error);
+    }));
     for (let k = 0; k < HALVINGS; k++) {
       const middle = (low + high) / 2;
       if (isSafe(middle)) low = middle; else high = middle;
     }
-    const probabilities = softmax(values, entry.temperature);
+    const probabilities = softmax(values, temperature);
     return { code, radius: isSafe(Infinity) ? Infinity : low, probabilities, conformity: values };
   }
 
   majority(told, votes) {
-    const { members, entry } = this, counted = new Array(entry.n_classes).fill(0);
-    votes.forEach((code, v) => (counted[code] += this.weights[v]));
-    const code = argmax(counted), each = members.map((member, v) => member.probabilities(told[v]));
+    const { members, temperature, n_classes: n } = this.entry, counted = new Array(n).fill(0);
+    votes.forEach((vote, v) => (counted[vote] += this.weights[v]));
+    const code = argmax(counted), each = told.map(({ values }, v) => softmax(values, members[v].temperature));
     const P = each[0].map((_, c) => each.reduce((sum, p) => sum + p[c], 0) / each.length), top = argmax(P);
     const shared = (P[code] + P[top]) / 2;
     P[top] = shared;
     P[code] = shared * (1 + 1e-9);
-    const probabilities = softmax(P.map((p) => Math.log(Math.max(p, 1e-300))), entry.temperature);
-    const radii = members.map((member, v) => member.radius(told[v]));
+    const probabilities = softmax(P.map((p) => Math.log(Math.max(p, 1e-300))), temperature);
+    const radii = members.map((member, v) => this.memberRadius(member, told[v]));
     const radius = this.majorityRadius(votes, radii, counted, code);
     return { code, radius, probabilities, conformity: votes.length > 1 ? probabilities : own(told[0]) };
+  }
+
+  // By the least over rivals j of the most over own i of (v_i - v_j) / norm.
+  memberRadius(member, { functions, code, error }) {
+    const isOwn = (j) => member.codes.values[j] === code, all = allOf(functions.length);
+    const best = all.filter(isOwn).sort((a, b) => functions[b] - functions[a]).slice(0, this.entry.own);
+    const slack = smallest(all.filter((j) => !isOwn(j)).map((j) => greatest([0, ...best.map((i) =>
+      (functions[i] - functions[j] - member.rounding) / normOf(member, i, j))])));
+    return inUnits(this.entry.spaces[member.space], reach(member, slack), error);
   }
 
   // Within r only members with radii up to r can change, and at worst all of these turn to one rival.

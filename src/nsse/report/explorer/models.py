@@ -124,7 +124,7 @@ class Findings:
     per_sample: int
     has_labels: bool = False
     seen: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
-    radius: Floats | None = None
+    radius: Any = None  # an array, or nothing
     unproved: str = NO_SAMPLES
     probabilities: Floats | None = None
     sets: Bools | None = None
@@ -233,18 +233,15 @@ def _with_samples(
 ) -> Findings:
     core, Z = findings.core, findings.behind
     predicted = np.array([place[label] for label in core.predict(Z).tolist()], dtype=np.intp)
-    test = Points(
-        np.asarray(core.transform(Z), dtype=np.float64),
-        np.array([place[label] for label in labels] or [-1] * len(predicted), dtype=np.intp),
-        predicted,
-        _as_shown(samples.X),
-        _names(samples.names, len(predicted)),
-    )
+    codes = np.array([place[label] for label in labels] or [-1] * len(predicted), dtype=np.intp)
+    embedding, names = np.asarray(core.transform(Z), np.float64), _names(samples.names, len(predicted))
+    test = Points(embedding, codes, predicted, _as_shown(samples.X), names)
     P, seen = np.asarray(core.predict_proba(Z)), _seen(core, Z, len(predicted))
     unproved = why_unproved(model)
     sets, threshold = _label_sets(core, Z)
-    drawn = core.scores_.predict(core.map_(_plain(Z))) if findings.n_members > 1 else core.classes_[:0]
-    alone = np.searchsorted(core.classes_, drawn) if len(drawn) else predicted
+    alone = predicted
+    if findings.n_members > 1:
+        alone = np.searchsorted(core.classes_, core.scores_.predict(core.map_(_plain(Z))))
     return replace(
         findings,
         test=test,

@@ -1,6 +1,6 @@
 // What lies over the points: frame and axes, names of the classes, rings, the visitor's own sample.
 
-import { allOf, brushOf, clipped, cssColor, readable } from "./basics.js";
+import { allOf, brushOf, clipped, cssColor, grouped, readable } from "./basics.js";
 
 const MOST_NAMES = 60; // more hide the points
 const LOOKED_AT = 2000; // points that are counted, about
@@ -13,14 +13,12 @@ export function drawOverlay(stage, at) {
   context.clearRect(0, 0, width, height);
   drawFrame(context, stage, at);
   drawNames(context, stage, at);
-  for (const [i, radius, thickness] of [...neighbors.map(({ i: near }) => [near, 9, 1.2]),
-    [selected, 12, 2.2], [hovered, 10, 1.5]])
-    if (i >= 0) {
-      const [x, y] = stage.screenOf(i);
-      context.beginPath();
-      context.arc(x, y, radius, 0, 7);
-      outlined(context, stage, thickness);
-    }
+  const rings = [...neighbors.map(({ i }) => [i, 9, 1.2]), [selected, 12, 2.2], [hovered, 10, 1.5]];
+  for (const [i, radius, thickness] of rings.filter(([point]) => point >= 0)) {
+    context.beginPath();
+    context.arc(stage.screen[3 * i], stage.screen[3 * i + 1], radius, 0, 7);
+    outlined(context, stage, thickness);
+  }
   drawLive(context, stage, at);
 }
 
@@ -131,13 +129,9 @@ function placeNames(stage, at, widthOf) {
 }
 
 // The mean place of the training points of every class.
-function middlePlaces(points, view) {
-  const members = new Map();
-  for (let i = 0; i < points.nTrain; i++)
-    members.set(points.shown[i], [...(members.get(points.shown[i]) || []), i]);
-  return [...members].map(([code, rows]) => [code, [0, 1, 2].map((k) =>
-    rows.reduce((sum, i) => sum + view.positions[3 * i + k], 0) / rows.length)]);
-}
+const middlePlaces = (points, { positions }) => [...grouped(0, points.nTrain, (i) => points.shown[i])]
+  .map(([code, rows]) => [code, [0, 1, 2].map((k) =>
+    rows.reduce((sum, i) => sum + positions[3 * i + k], 0) / rows.length)]);
 
 // Points that a name may hide: x, y, and how much that matters.
 function crowdOf({ points, screen, marks }) {

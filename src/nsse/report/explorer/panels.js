@@ -1,6 +1,7 @@
 // Panels: legend, search, the sample in view, and which classes are confused.
 
-import { clipped, draw, get, make, makeButton, number, paragraph, percent } from "./basics.js";
+import { allOf, clipped, draw, get, grouped, make, makeButton, number, paragraph } from "./basics.js";
+import { percent } from "./basics.js";
 import { pictureCanvas } from "./pictures.js";
 import { KINDS, N_HUES, SHAPES } from "./scatter.js";
 
@@ -29,11 +30,8 @@ function chip(stage, content, count, hidden, key) {
 
 export function buildLegend(stage) {
   const { points, filter: { hiddenClasses, hiddenKinds } } = stage, { classes } = points.data;
-  const counts = new Array(classes.length).fill(0), present = [0, 0, 0, 0];
-  points.shown.forEach((code, i) => {
-    counts[code]++;
-    present[stage.kindOf(i)]++;
-  });
+  const counts = grouped(0, points.n, (i) => points.shown[i]);
+  const kinds = grouped(0, points.n, (i) => stage.kindOf(i));
   const toggleAll = () => {
     if (hiddenClasses.size) hiddenClasses.clear();
     else classes.forEach((_, code) => hiddenClasses.add(code));
@@ -42,11 +40,11 @@ export function buildLegend(stage) {
   };
   get("classes").replaceChildren(
     ...classes.map((name, code) =>
-      chip(stage, [swatch(stage, code), name], counts[code], hiddenClasses, code)),
+      chip(stage, [swatch(stage, code), name], counts.get(code)?.length ?? 0, hiddenClasses, code)),
     makeButton({ class: "chip", id: "no-class", onclick: toggleAll },
       hiddenClasses.size ? "Show all" : "Hide all"));
-  get("kinds").replaceChildren(...Object.values(KINDS).filter((kind) => present[kind]).map((kind) =>
-    chip(stage, [KIND_NAMES[kind]], present[kind], hiddenKinds, kind)));
+  get("kinds").replaceChildren(...Object.values(KINDS).filter((kind) => kinds.has(kind)).map((kind) =>
+    chip(stage, [KIND_NAMES[kind]], kinds.get(kind).length, hiddenKinds, kind)));
 }
 
 // Points by class name, by row ("12", "test 12", "training 12") or by a part of their name.
@@ -60,15 +58,11 @@ export function search(points, query) {
   if (code >= 0 && !(row && (row[1] || wanted.includes("row")))) fits = (i) => points.shown[i] === code;
   else if (row)
     fits = (i) => points.row(i) === Number(row[2]) && (!row[1] || (row[1] === "test") === points.isTest(i));
-  const found = new Set();
-  for (let i = 0; i < points.n; i++) if (fits(i)) found.add(i);
-  return found;
+  return new Set(allOf(points.n).filter(fits));
 }
 
-function pictureOf(points, i) {
-  const picture = points.picture(i);
-  return picture ? [pictureCanvas(picture.levels, picture.width, picture.height, points.title(i))] : [];
-}
+const pictureOf = (points, i) => [points.picture(i)].filter(Boolean).map(({ levels, width, height }) =>
+  pictureCanvas(levels, width, height, points.title(i)));
 
 // What is known of a sample: its label, what was predicted, how far that holds.
 function verdict(points, i) {
@@ -136,13 +130,9 @@ export function showSample(stage, i, neighbors) {
 
 // A matrix of test samples, or a list of pairs where it would be too large.
 export function buildConfusion(stage) {
-  const { points } = stage, { classes, labelled } = points.data, cells = new Map();
-  const body = get("confusion-body");
+  const { points } = stage, { classes, labelled } = points.data, body = get("confusion-body");
+  const cells = grouped(points.nTrain, points.n, (i) => `${points.codes[i]},${points.predicted[i]}`);
   if (!labelled || !points.nTest) return;
-  for (let i = points.nTrain; i < points.n; i++) {
-    const key = `${points.codes[i]},${points.predicted[i]}`;
-    cells.set(key, [...(cells.get(key) || []), i]);
-  }
   const choose = (event) => {
     const button = event.currentTarget, on = button.getAttribute("aria-pressed") !== "true";
     body.querySelectorAll("[aria-pressed]").forEach((other) => other.setAttribute("aria-pressed", "false"));

@@ -14,8 +14,8 @@ export function pictureCanvas(levels, width, height, name) {
 
 // Features of pixels (red, green, blue, alpha): grey, weighted as in ITU-R 601, or red, green and blue next
 // to each other, in [0, 1] and averaged to a size.
-function featuresOf(pixels, height, width, { size, colour }) {
-  const weights = colour ? [[1, 0, 0], [0, 1, 0], [0, 0, 1]] : [[0.299, 0.587, 0.114]];
+function featuresOf(pixels, height, width, { size, color }) {
+  const weights = color ? [[1, 0, 0], [0, 1, 0], [0, 0, 1]] : [[0.299, 0.587, 0.114]];
   const levelsOf = (w) => Float64Array.from({ length: height * width }, (_, i) =>
     (w[0] * pixels[4 * i] + w[1] * pixels[4 * i + 1] + w[2] * pixels[4 * i + 2]) / 255);
   const averages = weights.map((of) => areaAverage(levelsOf(of), height, width, size));
@@ -48,7 +48,7 @@ export class Pad {
     const [height, width] = images.size, label = "Picture to try; paint on it";
     this.images = images;
     this.listeners = listeners;
-    this.channels = images.colour ? 3 : 1;
+    this.channels = images.color ? 3 : 1;
     this.canvas = make("canvas", { id: "pad", role: "img", "aria-label": label, width, height });
     this.brush = make("select", { "aria-label": "Brush" },
       make("option", { value: "1" }, "Paint white"), make("option", { value: "0" }, "Paint black"));
@@ -65,10 +65,7 @@ export class Pad {
   }
 
   element(more) {
-    const clear = () => {
-      this.show(this.levels.map(() => 0));
-      this.listeners.clear();
-    };
+    const clear = () => this.listeners.clear(this.show(this.levels.map(() => 0)));
     return make("div", { class: "pad" }, this.canvas, make("div", {},
       make("span", { class: "quiet" }, "Or paint, and watch it move."), this.brush,
       makeButton({ class: "plain", onclick: clear }, "Clear"), more));

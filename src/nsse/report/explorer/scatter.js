@@ -15,8 +15,7 @@ const SOFTWARE = { willReadFrequently: true };
 const SIZES = [0.5, 0.4, 0.42, 0.45];
 
 export class Scatter {
-  sprites = new Map();
-  look = "";
+  sprites = new Map(); look = "";
 
   constructor(canvas) {
     this.canvas = canvas;

@@ -24,8 +24,8 @@ export class Stage {
     this.points = points;
     this.listeners = listeners;
     this.box = get("stage");
-    this.canvas = /** @type {HTMLCanvasElement} */ (get("points"));
-    this.overlay = /** @type {HTMLCanvasElement} */ (get("overlay"));
+    this.canvas = get("points");
+    this.overlay = get("overlay");
     this.every = Math.ceil(points.n / MOVED); // while the view moves, one point in so many is drawn
     this.view = new View(points);
     this.scatter = new Scatter(this.canvas);
@@ -45,6 +45,7 @@ export class Stage {
   }
 
   isShown(i) { return this.marks[4 * i + 3] !== STATES.hidden; }
+
   // Marks of all points: hue and shape by class, kind, and state by what is chosen.
   remark() {
     const { points, marks, filter } = this, counts = [0, 0, 0, 0];
@@ -97,57 +98,36 @@ export class Stage {
     this.isStale ||= isMoved;
     if (this.waiting) return;
     this.waiting = true;
-    requestAnimationFrame(() => {
-      this.waiting = false;
-      this.draw();
-    });
+    requestAnimationFrame(() => this.draw());
   }
 
   // The view is being moved: of many points some are drawn until it rests.
   moving() {
     this.inMotion = true;
     clearTimeout(this.resting);
-    this.resting = setTimeout(() => {
-      this.inMotion = false;
-      this.refresh();
-    }, 200);
+    this.resting = setTimeout(() => this.refresh(!(this.inMotion = false)), 200);
     this.refresh();
-  }
-
-  get pointSize() {
-    const calm = Math.max(3.2, 17 - 2.75 * Math.log10(this.points.n + 1));
-    return Math.min(16, calm * Math.min(1, this.width / 520 + 0.35) * this.view.zoom ** 0.3);
   }
 
   draw() {
     const { view, width, height, ratio, screen, order } = this;
+    this.waiting = false;
     if (!width) return;
     const rotation = view.rotation, isDeep = view.mode === "3d";
-    const look = { ratio, size: this.pointSize, hues: this.hues, ink: this.ink,
+    const at = (place) => view.toScreen(place, width, height, rotation);
+    const calm = Math.max(3.2, 17 - 2.75 * Math.log10(this.points.n + 1)) * Math.min(1, width / 520 + 0.35);
+    const look = { ratio, size: Math.min(16, calm * view.zoom ** 0.3), hues: this.hues, ink: this.ink,
       reach: isDeep ? view.reach : 0, every: this.inMotion ? this.every : 1,
       // Many outlines and rings would hide what they are to mark.
       outline: this.points.nTrain > 5000 ? 0.25 : 0.85,
       ring: Math.max(0.2, Math.min(1, 400 / (this.drawn.mislabelled + 1))) };
     if (this.isStale) {
-      this.project(rotation);
+      for (let i = 0; i < screen.length; i += 3) screen.set(at(view.positions.subarray(i, i + 3)), i);
       if (isDeep) order.sort((a, b) => screen[3 * a + 2] - screen[3 * b + 2]);
       this.scatter.draw(screen, this.marks, order, look);
     }
-    drawOverlay(this, (place) => view.toScreen(place, width, height, rotation));
+    drawOverlay(this, at);
     this.isStale = false;
-  }
-
-  // `toScreen` for all points, without an array for each.
-  project(rotation) {
-    const [R, Q, S] = rotation;
-    const { view: { positions: p, center: [a, b, c] }, screen, width, height } = this;
-    const s = this.view.scale(width, height);
-    for (let i = 0; i < screen.length; i += 3) {
-      const x = p[i] - a, y = p[i + 1] - b, z = p[i + 2] - c;
-      screen[i] = width / 2 + s * (R[0] * x + R[1] * y + R[2] * z);
-      screen[i + 1] = height / 2 - s * (Q[0] * x + Q[1] * y + Q[2] * z);
-      screen[i + 2] = S[0] * x + S[1] * y + S[2] * z;
-    }
   }
 
   screenOf(i) { return [...this.screen.subarray(3 * i, 3 * i + 3)]; }
@@ -164,18 +144,12 @@ export class Stage {
 
   // The next visible point, for those without a pointer.
   step(by) {
-    const n = this.points.n;
-    let i = this.selected < 0 ? (by > 0 ? -1 : n) : this.selected;
-    for (let tried = 0; tried < n; tried++) {
-      i = (i + by + n) % n;
-      if (this.isShown(i)) return this.select(i);
-    }
+    const n = this.points.n, from = this.selected < 0 && by < 0 ? n : this.selected;
+    const next = allOf(n).map((k) => (from + by * (k + 1) + n) % n).find((i) => this.isShown(i));
+    if (next !== undefined) this.select(next);
   }
 
-  home() {
-    this.view.home();
-    this.refresh();
-  }
+  home() { this.view.home(); this.refresh(); }
 
   hover(i, x, y) {
     if (i !== this.hovered) this.refresh(false);
@@ -198,7 +172,7 @@ function listen(stage) {
   const at = (event) => [event.offsetX, event.offsetY];
   const release = (event) => {
     fingers.delete(event.pointerId);
-    last = fingers.size ? [...fingers.values()][0] : null;
+    [last = null] = fingers.values();
   };
   const heard = {
     pointerdown: (event) => {

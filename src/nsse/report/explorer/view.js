@@ -14,21 +14,10 @@ export class View {
   }
 
   // Where a place in the embedding is seen.
-  of(y, out, at = 0) {
-    const { polygon: { center, matrix, offset } } = this.points.data;
-    if (this.mode === "all") {
-      let [a, b] = offset;
-      for (let k = 0; k < this.points.d; k++) {
-        a += (y[k] - center[k]) * matrix[k][0];
-        b += (y[k] - center[k]) * matrix[k][1];
-      }
-      [out[at], out[at + 1], out[at + 2]] = [a, b, 0];
-    } else {
-      out[at] = y[this.axes[0]];
-      out[at + 1] = this.isFlat ? 0 : y[this.axes[1]];
-      out[at + 2] = this.mode === "3d" ? y[this.axes[2]] : 0;
-    }
-    return out;
+  of(y) {
+    const { points: { data: { polygon: { center, matrix, offset } } }, axes, mode } = this;
+    if (mode !== "all") return [y[axes[0]], this.isFlat ? 0 : y[axes[1]], mode === "3d" ? y[axes[2]] : 0];
+    return [...offset.map((o, j) => center.reduce((sum, c, k) => sum + (y[k] - c) * matrix[k][j], o)), 0];
   }
 
   // Whether all that is seen lies on one line: of one coordinate, or between two corners.
@@ -38,7 +27,7 @@ export class View {
 
   // Where a place is seen that is of a class: on a line, in the band of the class.
   ofClass(y, code) {
-    const place = this.of(y, [0, 0, 0]);
+    const place = this.of(y);
     if (this.isFlat) place[1] = this.heights * (this.points.data.heights?.bands[code] ?? 0);
     return place;
   }
@@ -46,7 +35,7 @@ export class View {
   choose(mode, axes) {
     Object.assign(this, { mode, axes });
     const { points, positions } = this;
-    for (let i = 0; i < points.n; i++) this.of(points.place(i), positions, 3 * i);
+    for (let i = 0; i < points.n; i++) positions.set(this.of(points.place(i)), 3 * i);
     this.home();
     const heights = points.data.heights;
     if (!this.isFlat || !heights) return;

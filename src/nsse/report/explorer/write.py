@@ -24,7 +24,7 @@ from nsse.report.explorer.bundle import bundled
 from nsse.report.explorer.live import LiveMap, live_map
 from nsse.report.explorer.models import BIN, Findings, Points, Samples, find
 from nsse.report.explorer.pictures import checked_preparation, column_names, pictures_or_rows
-from nsse.report.palette import hues
+from nsse.report.palette import HUES
 from nsse.report.polygon import polygon_map, spread_heights
 from nsse.report.shown import report_in_notebook
 
@@ -100,7 +100,7 @@ def write_report(
         Samples to lay over them, best unseen by the model.
     preparation : Preparation or mapping, default=None
         What the features are: ``{"kind": "images", "size": (height, width), "unit_norm": bool}``
-        (with ``"colour": True`` where every pixel has red, green and blue),
+        (with ``"color": True`` where every pixel has red, green and blue),
         ``{"kind": "table", "columns": names}`` or ``{"kind": "array"}``; None is the last one. Images
         are shown as pictures, rows with the columns that a data frame has.
     title : str, default=""
@@ -154,20 +154,11 @@ def write_report(
 
 def page(data: dict[str, Any], findings: Findings, title: str) -> str:
     """The page as text."""
-    folder = files("nsse.report.explorer")
-
-    def read(name: str) -> str:
-        return (folder / name).read_text(encoding="utf-8")
-
-    title = title or f"{findings.name} report"
-    return Template(read("page.html")).substitute(
-        title=escape(title),
-        style=read("style.css"),
-        finding=escape(facts.finding(findings)),
-        made_of=escape(facts.made_of(findings)),
-        data=script_safe_json(data),
-        script=bundled(),
-    )
+    folder, title = files("nsse.report.explorer"), escape(title or f"{findings.name} report")
+    frame, style = ((folder / name).read_text(encoding="utf-8") for name in ("page.html", "style.css"))
+    lines = {"finding": escape(facts.finding(findings)), "made_of": escape(facts.made_of(findings))}
+    scripts = {"data": script_safe_json(data), "script": bundled()}
+    return Template(frame).substitute(title=title, style=style, **lines, **scripts)
 
 
 def page_data(
@@ -180,7 +171,7 @@ def page_data(
     polygon["classes"] = np.unique(findings.train.codes)
     return {
         "classes": findings.classes,
-        "hues": hues(),
+        "hues": HUES,
         "train": _points_entry(findings.train),
         "test": _points_entry(findings.test),
         "labelled": findings.has_labels,
@@ -231,21 +222,15 @@ def _nearest_entry(findings: Findings) -> dict[str, Any] | None:
 
 def _probabilities_entry(findings: Findings) -> dict[str, Any]:
     P, sets, test = findings.probabilities, findings.sets, findings.test
-    entry: dict[str, Any] = {
-        "predicted": None,
-        "own": None,
-        "curve": [dict(zip(BIN, each, strict=True)) for each in findings.calibration.curve],
-        "sentence": facts.probability_sentence(findings),
-        "sets": None,
-        "set_sentence": facts.set_sentence(findings),
-    }
+    entry: dict[str, Any] = {"predicted": None, "own": None, "sets": None}
+    entry["curve"] = [dict(zip(BIN, each, strict=True)) for each in findings.calibration.curve]
+    entry["sentence"] = facts.probability_sentence(findings)
+    entry["set_sentence"] = facts.set_sentence(findings)
     if P is not None:
-        rows = np.arange(len(P))
-        entry["predicted"] = block(P[rows, test.predicted], "f4")
-        known = (test.codes >= 0) & (test.codes < P.shape[1])
         # A class that the model does not know has probability zero.
-        own = P[rows, np.where(known, test.codes, 0)]
-        entry["own"] = block(np.where(known, own, 0.0), "f4")
+        rows, known = np.arange(len(P)), (test.codes >= 0) & (test.codes < P.shape[1])
+        entry["predicted"] = block(P[rows, test.predicted], "f4")
+        entry["own"] = block(np.where(known, P[rows, np.where(known, test.codes, 0)], 0.0), "f4")
     if sets is not None:
         entry["sets"] = {
             "sure": facts.SURE,
