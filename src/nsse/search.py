@@ -58,6 +58,8 @@ ROUNDS, STAY = (2, 3, 5), 1 / 3
 FEWEST_KERNELS = 6
 # Share of a class that is held out, and samples from which on fewer splits are enough.
 HELD_OUT, MANY_SAMPLES = 0.25, 1000
+# Samples that a split trains on, at most: an eigendecomposition is cubic in their number.
+MOST_TRAINING = 600
 # Voters beside the default point.
 N_VOTERS = 5
 # By how many standard errors more labels must be right for the nearest-sample rule to be taken.
@@ -214,11 +216,12 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         if self.cv is None:
             n_splits = sum(ROUNDS) if len(samples.codes) < MANY_SAMPLES else ROUNDS[0]
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-            cv: Any = BalancedSplits(n_splits, HELD_OUT, seed)
+            drawn = samples.splits(BalancedSplits(n_splits, HELD_OUT, seed))
+            found = [(samples.at_most(a, MOST_TRAINING), b) for a, b in drawn]
         else:
-            cv = self.cv
+            found = list(samples.splits(self.cv))
         # A part of one class cannot be trained on.
-        return [(a, b) for a, b in samples.splits(cv) if len(b) and len(np.unique(samples.codes[a])) > 1]
+        return [(a, b) for a, b in found if len(b) and len(np.unique(samples.codes[a])) > 1]
 
     def _n_voters(self, n_samples: int) -> int:
         if self.n_voters is not None:
@@ -301,6 +304,13 @@ class Samples:
         for pair in cv:
             train, held = (position[np.arange(self.n_given)[np.asarray(part)]] for part in pair)
             yield train[train >= 0], held[held >= 0]
+
+    def at_most(self, which: Ints, most: int) -> Ints:
+        """Samples, or a stratified draw of so many of them."""
+        if len(which) <= most:
+            return which
+        codes = np.unique(self.codes[which], return_inverse=True)[1]
+        return which[stratified(codes, most, np.random.default_rng(0))]
 
     def rows(self, which: Ints) -> Rows:
         """Some of the samples as rows to train on; equal ones are one."""

@@ -78,6 +78,16 @@ def catalogue(**changes: Any) -> dict[str, Any]:
     -------
     dict of str to estimator
         New estimators at every call, with their default parameters; no features are scaled.
+
+    See Also
+    --------
+    nsse.NSSE : The method of the paper.
+
+    Examples
+    --------
+    >>> from nsse.methods import catalogue
+    >>> catalogue()["LFDA"]
+    LFDA()
     """
     methods = {name: None if name in changes else made() for name, made in COLUMNS.items()} | changes
     return {name: method for name, method in methods.items() if method is not None}
