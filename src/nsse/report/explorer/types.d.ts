@@ -75,7 +75,7 @@ interface MemberEntry {
 }
 
 interface LiveEntry {
-  preparation: { kind: "images"; size: [number, number]; unit_norm: boolean; colour?: boolean }
+  preparation: { kind: "images"; size: [number, number]; unit_norm: boolean; color?: boolean }
     | { kind: "array" };
   n_features: number;
   n_classes: number;
