@@ -4,7 +4,7 @@ VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
 # What needs the optional parts is tested with the newest versions of them only.
-NEWEST_ONLY := benchmarks cli report reproduction site test_examples.py test_names.py
+NEWEST_ONLY := benchmarks cli report reproduction site test_examples.py test_names.py test_pages.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint lint-report types check test-oldest bench study certificates reproduce docs dist check-dist clean
@@ -74,8 +74,8 @@ check: $(VENV)/.test
 test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest supported scikit-learn.
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/,$(NEWEST_ONLY))
 
-bench: $(VENV)/.test ## Speed beside the literal method and the peers; growth to a million rows (set NSSE_DATA).
-	$(RUN)/python benchmarks/exact_vs_literal.py
+bench: $(VENV)/.test ## Speed beside SVMs, the literal method and the peers; growth to a million rows (set NSSE_DATA).
+	$(RUN)/python benchmarks/fits.py
 	$(RUN)/python benchmarks/growth.py
 	$(RUN)/python benchmarks/tuning_time.py
 	$(RUN)/python benchmarks/peers.py

@@ -2,7 +2,7 @@
 import js from "@eslint/js";
 
 const BROWSER = [
-  "Blob", "DOMException", "DecompressionStream", "ImageData", "ResizeObserver", "Response", "atob",
+  "Blob", "DOMException", "DecompressionStream", "ImageData", "Path2D", "ResizeObserver", "Response", "atob",
   "clearTimeout", "createImageBitmap", "document", "getComputedStyle", "performance", "requestAnimationFrame",
   "setTimeout", "window",
 ];

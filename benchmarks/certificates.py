@@ -1,155 +1,253 @@
-"""Attacks on certificates: no point within the certified radius of a sample gets another label.
+"""Certificates under test: attacks inside radii, coverage of label sets, samples of classes never seen.
 
-Projected gradient ascent on the best rival score less the own one, from the sample and from random
-points of the ball; gradients are differences of `decision_function`, so that any estimator and any
-pipeline is attacked as its users see it, in the units in which its samples come. What counts is
-`predict`. Beyond the radius labels should change: an attack that never succeeds proves nothing.
+- attacks: projected gradients from the sample and from random points of the ball. What counts is
+  `predict`. Far beyond the radius labels should change: an attack that never succeeds proves nothing;
+- coverage: how often sets from left-out training samples hold the label, beside split-conformal sets of
+  a model of half of the samples;
+- novelty: area under the curve of p-values, classes left out against known ones, and known ones refused.
 
-    python benchmarks/certificates.py              # or: make certificates; fails where a label changes
-    python benchmarks/certificates.py --points 20 --only wine
+    NSSE_DATA=<folder> python benchmarks/certificates.py            # or: make certificates
+    python benchmarks/certificates.py --only digits --points 50     # fails where a label changes inside
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.decomposition import PCA
-from sklearn.model_selection import train_test_split
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-from common import RESULTS, Floats, best_time, show, versions, write_json
-from nsse import NSSE, SUPLAP, IsoKRR, MReg
-from nsse.certificates import certified_radius, lipschitz_bounds
+import nsse
+from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
+from nsse.certificates import ConformalClassifier, certified_radius, novelty
+from nsse.datasets import load_dataset
+from nsse.votes import MajorityVote, MeanVote
 
-FACTORS = (0.5, 0.9, 1.0, 3.0, 10.0, 30.0)  # of the certified radius
-STARTS, STEPS = 3, 15
-LOOK = 5  # steps between looks at the label
-DIFFERENCE = 1e-5  # of the radius: how far apart two points are for a slope
-# Where, training samples, what.
-ATTACKED: dict[str, tuple[Callable[..., Any], int, Any]] = {
-    "digits, NSSE()": (load_digits, 200, NSSE()),
-    "digits, as published": (load_digits, 200, NSSE.as_published()),
-    "digits, as published, scores": (load_digits, 200, NSSE.as_published(classifier="scores")),
-    "digits, 60 centres": (load_digits, 500, NSSE(n_landmarks=60)),
-    "digits, SUPLAP": (load_digits, 200, SUPLAP()),
-    "digits, MReg": (load_digits, 200, MReg()),
-    "digits, IsoKRR": (load_digits, 200, IsoKRR()),
-    "digits, forty axes": (load_digits, 200, make_pipeline(PCA(40), NSSE())),
-    "wine, standardised": (load_wine, 90, make_pipeline(StandardScaler(), NSSE())),
-    "wine, whitened": (load_wine, 90, make_pipeline(StandardScaler(), PCA(10, whiten=True), NSSE())),
-    "breast cancer, standardised": (load_breast_cancer, 100, make_pipeline(StandardScaler(), NSSE())),
-    "breast cancer, in [0, 1]": (load_breast_cancer, 100, make_pipeline(MinMaxScaler(), NSSE())),
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "certificates"))
+from attacks import changed
+
+STARTS, SHARES = 4, (0.9, 1.0)  # of the ball, and of the certified radius
+OUTSIDE = 30.0  # times the radius, where labels should change
+OUT = Path(__file__).parent / "results" / "certificates.json"
+SIZES = {"digits": 20, "coil20": 10, "orl": 3, "yale": 10, "wine": 20, "breast": 40, "mnist": 30}
+COVERED = (
+    "digits",
+    "coil20",
+    "yale",
+    "embedded_banking",
+    "embedded_flowers",
+    "series_swedishleaf",
+    "series_faceall",
+    "genes_tissues",
+)
+LEVELS = (0.05, 0.1, 0.2)
+UNSEEN = {"digits": 20, "orl": 5, "coil20": 15, "embedded_banking": 10}  # training samples per class
+
+
+class Voting(SmoothEmbedding):
+    """The vote of some models, as a search makes it."""
+
+    def __init__(self, kind: Any, *, parameters: Any = ()) -> None:
+        super().__init__()
+        self.kind, self.parameters = kind, parameters
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit all of them."""
+        super().fit(X, y)
+        models = [SmoothEmbedding(**chosen).fit(X, y) for chosen in self.parameters]
+        self.vote_ = self.kind([(model.map_, model.scores_) for model in models])
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Labels by the vote."""
+        return self.vote_.predict(X)
+
+
+def shaken(X: Any) -> list[Any]:
+    rng = np.random.default_rng(0)
+    return [X + 0.05 * rng.standard_normal(X.shape), X * 0.95]
+
+
+def method(name: str) -> Callable[[], Any]:
+    return lambda: getattr(nsse, name)()
+
+
+NARROW_TO_WIDE = [{"sigma": s} for s in (0.4, 0.65, 1.0, 1.6, 2.5)]
+MIXED = [p | {"decision": "nearest" if k % 2 else "scores"} for k, p in enumerate(NARROW_TO_WIDE)]
+ATTACKED: dict[str, Callable[[], Any]] = {
+    "digits": SmoothEmbedding,
+    "coil20": SmoothEmbedding,
+    "orl": SmoothEmbedding,
+    "yale": SmoothEmbedding,
+    "mnist": SmoothEmbedding,
+    "digits, nearest": lambda: SmoothEmbedding(decision="nearest"),
+    "coil20, nearest, wide": lambda: SmoothEmbedding(decision="nearest", sigma=8.0, smoothness=1.0),
+    "digits, no metric": lambda: SmoothEmbedding(metric=None),
+    "digits, short metric": lambda: SmoothEmbedding(metric=WithinMetric(0.1)),
+    "digits, 50 centres": lambda: SmoothEmbedding(centers=50),
+    "digits, float32": SmoothEmbedding,
+    "digits, augmented": lambda: SmoothEmbedding(augment=shaken),
+    "digits, Smooth": lambda: SmoothEmbedding(unlabeled=Smooth()),
+    "digits, Spread": lambda: SmoothEmbedding(unlabeled=Spread()),
+    "digits, mean of five": lambda: Voting(MeanVote, parameters=NARROW_TO_WIDE),
+    "digits, majority of five": lambda: Voting(MajorityVote, parameters=MIXED),
+    "coil20, mean of five": lambda: Voting(MeanVote, parameters=NARROW_TO_WIDE),
+    "digits, standardised": lambda: make_pipeline(StandardScaler(), SmoothEmbedding()),
+    "digits, forty axes": lambda: make_pipeline(PCA(40), SmoothEmbedding()),
+    "wine, whitened": lambda: make_pipeline(StandardScaler(), PCA(10, whiten=True), SmoothEmbedding()),
+    "wine, robust": lambda: make_pipeline(RobustScaler(), SmoothEmbedding(decision="nearest")),
+    "breast, in [0, 1]": lambda: make_pipeline(MinMaxScaler(), SmoothEmbedding()),
+    "breast, standardised": lambda: make_pipeline(StandardScaler(), SmoothEmbedding()),
+    **{
+        f"digits, {name}": method(name)
+        for name in ("NSSE", "SUPLAP", "MReg", "IsoKRR", "SemiRBF", "LFDA", "LDE")
+    },
 }
 
 
-def changed(model: Any, X: Floats, radius: Floats, seed: int = 0) -> Any:
-    """Whether some point found within ``radius`` of each row gets another label."""
-    rng, labels = np.random.default_rng(seed), model.predict(X)
-    found, radius = np.zeros(len(X), dtype=bool), radius[:, np.newaxis]
-    for start in range(STARTS):
-        moved = X + _start(start, X, radius, rng)
-        for step in range(STEPS):
-            ascent = slope(model, moved, labels, DIFFERENCE * radius)
-            length = np.linalg.norm(ascent, axis=1, keepdims=True)
-            ascent /= np.where(length > 0, length, 1.0)
-            moved = _projected(moved + 2.0 * radius * ascent / (1 + step) ** 0.75, X, radius)
-            if step % LOOK == LOOK - 1:
-                found |= model.predict(moved) != labels
-    return found
+@cache
+def data(name: str) -> tuple[Any, Any]:
+    """Samples and the codes of their classes."""
+    if name in ("wine", "breast"):
+        X, y = (load_wine if name == "wine" else load_breast_cancer)(return_X_y=True)
+    elif "_" in name:
+        stored = np.load(Path(os.environ["NSSE_DATA"]) / "wide" / f"{name}.npz", allow_pickle=False)
+        X, y = stored["X"], stored["y"]
+    else:
+        loaded = load_dataset(name)
+        X, y = loaded.X, loaded.y
+    return X, np.unique(y, return_inverse=True)[1]
 
 
-def slope(model: Any, X: Floats, labels: Any, width: Floats) -> Floats:
-    """Gradient at every row of the best rival score less the own score, by differences."""
-    n_points, n_features = X.shape
-    near = (X[:, np.newaxis] + width[:, np.newaxis] * np.eye(n_features)).reshape(-1, n_features)
-    there = lead(model, near, np.repeat(labels, n_features)).reshape(n_points, n_features)
-    return there - lead(model, X, labels)[:, np.newaxis]
-
-
-def lead(model: Any, X: Floats, labels: Any) -> Floats:
-    """The best rival score less the score of the label, at every row."""
-    scores = model.decision_function(X)
-    if scores.ndim == 1:
-        scores = np.column_stack([-scores, scores])
-    own = labels[:, np.newaxis] == model.classes_
-    return np.where(own, -np.inf, scores).max(axis=1) - scores[own]
-
-
-def _start(start: int, X: Floats, radius: Floats, rng: np.random.Generator) -> Floats:
-    """The sample itself first, then random points of the sphere or inside it."""
-    if start == 0:
-        return np.zeros_like(X)
-    direction = rng.standard_normal(X.shape)
-    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    return direction * radius * (1.0 if start % 2 else rng.random((len(X), 1)))
-
-
-def _projected(moved: Floats, X: Floats, radius: Floats) -> Floats:
-    """Back into the ball, a hair inside: the sum X + change rounds."""
-    change = moved - X
-    length = np.linalg.norm(change, axis=1, keepdims=True)
-    outside = length > radius
-    return X + np.where(outside, change * (radius / np.where(outside, length, 1.0)) * (1 - 1e-9), change)
+def split(codes: Any, per_class: int, seed: int) -> tuple[Any, Any]:
+    """Places of so many samples of every class, and of the others."""
+    order = np.random.default_rng(seed).permutation(len(codes))
+    train = np.concatenate([order[codes[order] == c][:per_class] for c in np.unique(codes)])
+    return np.sort(train), np.setdiff1d(order, train)
 
 
 def attacked(title: str, n_points: int) -> dict[str, Any]:
-    """How many labels change inside multiples of the certified radius."""
-    load, n_train, model = ATTACKED[title]
-    X, y = load(return_X_y=True)
-    X, X_new, y, _ = train_test_split(X, y, train_size=n_train, stratify=y, random_state=0)
-    model.fit(X, y)
-    X_new = X_new[:n_points]
-    seconds, radius = best_time(lambda: certified_radius(model, X_new), 3)
-    predict, _ = best_time(lambda: model.predict(X_new), 3)
-    has = radius > 0
-    row = {
+    """How many labels change inside the certified radius, and far outside."""
+    name = title.split(",")[0]
+    X, codes = data(name)
+    train, test = split(codes, SIZES[name], 0)
+    y = codes[train].copy()
+    if title.endswith(("Smooth", "Spread")):
+        y[::2] = -1
+    dtype = np.float32 if title.endswith("float32") else np.float64
+    model = ATTACKED[title]().fit(X[train].astype(dtype), y)
+    X_new = np.random.default_rng(1).permutation(X[test])[:n_points].astype(dtype)
+    radius = certified_radius(model, X_new)
+    has = (radius > 0) & np.isfinite(radius)
+    broken = [
+        int(changed(model, X_new[has], share * radius[has], starts=STARTS).sum()) for share in SHARES
+    ]
+    outside = changed(model, X_new[has], OUTSIDE * radius[has], starts=1).mean()
+    return {
         "attacked": title,
         "points": int(has.sum()),
-        "median_radius": float(f"{np.median(radius):.3g}"),
+        "attacks": int(has.sum()) * STARTS * len(SHARES),
+        "broken": sum(broken),
+        "changed far outside": round(float(outside), 3),
+        "median radius": float(f"{np.median(radius):.3g}"),
     }
-    for factor in FACTORS:
-        row[f"× {factor:g}"] = int(changed(model, X_new[has], factor * radius[has]).sum())
-    return row | {"seconds_over_predict": round(seconds / predict, 1)}
 
 
-def tightness() -> list[dict[str, Any]]:
-    """Bounds of the Lipschitz constant of the map, beside the steepest place found."""
-    X, y = load_digits(return_X_y=True)
-    X, _, y, _ = train_test_split(X / 16.0, y, train_size=200, stratify=y, random_state=0)
-    models = {"NSSE()": NSSE(), "as published": NSSE.as_published()}
+def covered(name: str, n_splits: int, per_class: int = 10) -> list[dict[str, Any]]:
+    """Coverage and size of sets by left-out samples, and by a split; per class too."""
+    X, codes = data(name)
+    enough = np.bincount(codes)[codes] > per_class + 2
+    X, codes = X[enough], np.unique(codes[enough], return_inverse=True)[1]
+    told: dict[Any, list[Any]] = {}
+    for seed in range(n_splits):
+        train, test = split(codes, per_class, seed)
+        half, rest = (train[part] for part in split(codes[train], per_class // 2, seed))
+        test = test[:1500]
+        whole, part = (SmoothEmbedding().fit(X[rows], codes[rows]) for rows in (train, half))
+        for alpha in LEVELS:
+            ways = {
+                "left out": ConformalClassifier(whole, alpha=alpha).fit(),
+                "split": ConformalClassifier(part, alpha=alpha).fit(X[rest], codes[rest]),
+                "by class": ConformalClassifier(whole, alpha=alpha, class_conditional=True).fit(),
+            }
+            for way, conformal in ways.items():
+                sets = conformal.predict_set(X[test])
+                holds = sets[np.arange(len(test)), codes[test]]
+                worst = min(holds[codes[test] == c].mean() for c in np.unique(codes[test]))
+                row = (holds.mean(), sets.sum(axis=1).mean(), worst)
+                told.setdefault((alpha, way), []).append(row)
     return [
-        {"model": name} | {key: float(f"{value:.4g}") for key, value in _bounds(model.fit(X, y)).items()}
-        for name, model in models.items()
+        {"set": name, "alpha": alpha, "way": way}
+        | {
+            "coverage": round(float(np.mean(rows, axis=0)[0]), 3),
+            "error": round(float(np.std(rows, axis=0, ddof=1)[0] / np.sqrt(n_splits)), 3),
+            "size": round(float(np.mean(rows, axis=0)[1]), 2),
+            "worst class": round(float(np.mean(rows, axis=0)[2]), 3),
+        }
+        for (alpha, way), rows in told.items()
     ]
 
 
-def _bounds(model: Any) -> dict[str, float]:
-    told = lipschitz_bounds(model).to_dict()
-    return {key: float(value) for key, value in told.items() if isinstance(value, float)}
+def unseen(name: str, n_splits: int) -> dict[str, Any]:
+    """A fifth of the classes is left out: how well p-values tell, how many known ones are refused."""
+    X, codes = data(name)
+    areas, refused = [], []
+    for seed in range(n_splits):
+        classes = np.random.default_rng(seed).permutation(codes.max() + 1)
+        is_new = np.isin(codes, classes[: max(1, len(classes) // 5)])
+        known = np.flatnonzero(~is_new)
+        train, test = (known[part] for part in split(codes[known], UNSEEN[name], seed))
+        model = SmoothEmbedding().fit(X[train], codes[train])
+        old, new = novelty(model, X[test]), novelty(model, X[is_new])
+        areas.append(roc_auc_score(np.repeat([0, 1], [len(old), len(new)]), -np.r_[old, new]))
+        refused.append((old <= 0.05).mean())
+    return {
+        "set": f"{name}-{UNSEEN[name]}",
+        "area": round(float(np.mean(areas)), 3),
+        "known refused at 5 %": round(float(np.mean(refused)), 4),
+        "error": round(float(np.std(refused, ddof=1) / np.sqrt(n_splits)), 4),
+    }
 
 
 def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--points", type=int, default=100, help="samples attacked, of each model")
-    parser.add_argument("--only", default="", help="titles that begin so")
-    parser.add_argument("--out", type=Path, default=RESULTS / "certificates.json")
+    parser.add_argument("--points", type=int, default=700, help="samples attacked, of each model")
+    parser.add_argument(
+        "--splits", type=int, default=10, help="of coverage and novelty; 0 leaves them out"
+    )
+    parser.add_argument("--only", nargs="*", default=[""], help="titles of attacks that begin so")
+    parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args(argv)
-    titles = [title for title in ATTACKED if title.startswith(options.only)]
-    rows, bounds = [attacked(title, options.points) for title in titles], tightness()
-    show(rows)
-    show(bounds)
-    inside = sum(row[f"× {factor:g}"] for row in rows for factor in FACTORS if factor <= 1)
-    print(f"{inside} labels changed inside the certified radius")
-    record = {"attacks": rows, "inside": inside, "tightness": bounds, "versions": versions()}
-    write_json(options.out, record)
+    record: dict[str, Any] = {"attacks": [], "coverage": [], "novelty": []}
+    for title in (t for t in ATTACKED if t.startswith(tuple(options.only))):
+        record["attacks"].append(_shown(attacked(title, options.points)))
+    if options.splits > 1:
+        for name in COVERED:
+            record["coverage"] += [_shown(row) for row in covered(name, options.splits)]
+        record["novelty"] = [_shown(unseen(name, options.splits)) for name in UNSEEN]
+    totals = {key: sum(row[key] for row in record["attacks"]) for key in ("points", "attacks", "broken")}
+    record["totals"] = totals
+    _shown(totals)
+    options.out.parent.mkdir(exist_ok=True)
+    options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return record
 
 
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+    return row
+
+
 if __name__ == "__main__":
-    raise SystemExit(int(main()["inside"] > 0))
+    raise SystemExit(int(main()["totals"]["broken"] > 0))

@@ -170,7 +170,7 @@ def text_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     def padded(line: list[str]) -> str:
         cells = [line[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        return "  ".join(cells)
+        return "  ".join(cells).rstrip()
 
     return "\n".join(padded(line) for line in lines)
 

@@ -12,18 +12,36 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits, load_iris, make_classification
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nsse import LDE, LFDA, NSSE, NSSECV, NYS, SPE, SUPLAP, IsoKRR, MReg, SemiRBF, WithinMetric
+from nsse import (
+    LDE,
+    LFDA,
+    NSSE,
+    NYS,
+    SPE,
+    SUPLAP,
+    IsoKRR,
+    MReg,
+    SemiRBF,
+    Smooth,
+    SmoothEmbedding,
+    SmoothEmbeddingCV,
+    Spread,
+    WithinMetric,
+)
+from nsse.augment import Images, Noise, Signals
+from nsse.centers import AtRandom, KMeans, PerClass
 from nsse.certificates import certified_radius
-from nsse.invariances import Images, Noise, Signals
+from nsse.maps import GaussianMap, LinearMap
 
 Numbers = dict[str, Any]
 Configuration = Callable[[], Numbers]
-N_NEW = 40
+N_NEW = 30
 CENTERS = 40
 PUBLISHED: Mapping[str, Mapping[str, Any]] = {
     "joint": {},
@@ -32,13 +50,12 @@ PUBLISHED: Mapping[str, Mapping[str, Any]] = {
     "units of X": {"length_unit": 1.0, "mu3": 1.0},
     "four dimensions": {"n_components": 4, "mu2": 0.1},
     "weights far apart": {"mu1": 100.0, "mu2": 1e-5},
-    "linear scores": {"classifier": "scores"},
+    "linear": {"classifier": "linear"},
 }
 SELECTED: Mapping[str, Any] = {
-    "kmeans": "kmeans",
-    "per class": "per-class",
-    "random": "random",
-    "kmeans++": "kmeans++",
+    "kmeans": KMeans(CENTERS),
+    "per class": PerClass(CENTERS),
+    "random": AtRandom(CENTERS),
     "indices": np.arange(0, 240, 6),
     "rows": load_digits().data[1200:1240] / 16.0,
 }
@@ -46,9 +63,10 @@ METHODS = (SUPLAP, LFDA, LDE, NYS, SPE, IsoKRR, MReg, SemiRBF)
 
 
 def digits(n_samples: int = 240, n_classes: int = 5) -> tuple[Any, Any, Any]:
-    """Training digits, their labels, and new digits."""
+    """Training digits, their labels, and new digits; noise, so that no two neighbours are as near."""
     X, y = load_digits(n_class=n_classes, return_X_y=True)
-    return X[:n_samples] / 16.0, y[:n_samples], X[-N_NEW:] / 16.0
+    X = X / 16.0 + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
+    return X[:n_samples], y[:n_samples], X[-N_NEW:]
 
 
 def table(n_classes: int = 3, n_features: int = 12, n_samples: int = 150) -> tuple[Any, Any, Any]:
@@ -81,8 +99,9 @@ def quantities(model: Any, X_new: Any, *, certified: bool = True) -> Numbers:
 def exact() -> Numbers:
     """The default model: with its metric, its distances and its embedding of the training samples."""
     X, y, X_new = digits(300, 10)
-    model = NSSE().fit(X, y)
-    axes = model.metric_.transform(np.eye(X.shape[1]))
+    model = SmoothEmbedding().fit(X, y)
+    origin = np.zeros((1, X.shape[1]))
+    axes = model.metric_.transform(np.eye(X.shape[1])) - model.metric_.transform(origin)
     return (
         quantities(model, X_new)
         | {
@@ -97,39 +116,38 @@ def exact_with(
     given: Mapping[str, Any], samples: Callable[[], tuple[Any, Any, Any]] = digits
 ) -> Numbers:
     X, y, X_new = samples()
-    return quantities(NSSE(**given).fit(X, y), X_new)
+    return quantities(SmoothEmbedding(**given).fit(X, y), X_new)
 
 
 def stored_as(convert: Callable[[Any], Any], **given: Any) -> Numbers:
     """The same samples in another form: sparse, in single precision."""
     X, y, X_new = digits()
-    return quantities(NSSE(**given).fit(convert(X), y), convert(X_new))
+    return quantities(SmoothEmbedding(**given).fit(convert(X), y), convert(X_new))
 
 
 def duplicates() -> Numbers:
     X, y, X_new = digits()
-    return quantities(NSSE().fit(np.vstack([X, X[:20]]), np.hstack([y, y[:20]])), X_new)
+    return quantities(SmoothEmbedding().fit(np.vstack([X, X[:20]]), np.hstack([y, y[:20]])), X_new)
 
 
 def weighted(**given: Any) -> Numbers:
     X, y, X_new = digits()
-    return quantities(NSSE(**given).fit(X, y, sample_weight=weights(len(y))), X_new)
+    return quantities(SmoothEmbedding(**given).fit(X, y, sample_weight=weights(len(y))), X_new)
 
 
-def unlabelled(**given: Any) -> Numbers:
+def unlabelled(use: Any, **given: Any) -> Numbers:
     """Six labels of every class."""
     X, y, X_new = digits()
     keep = np.concatenate([np.flatnonzero(y == label)[:6] for label in np.unique(y)])
     marked = np.full_like(y, -1)
     marked[keep] = y[keep]
-    model = NSSE(unlabeled=-1, **given).fit(X, marked)
+    model = SmoothEmbedding(unlabeled=use, **given).fit(X, marked)
     return quantities(model, X_new) | {"transduction": model.transduction_}
 
 
 def centers(given: Any) -> Numbers:
     X, y, X_new = digits()
-    n_centers = CENTERS if isinstance(given, str) else None
-    model = NSSE(n_landmarks=n_centers, landmarks=given).fit(X, y)
+    model = SmoothEmbedding(centers=given).fit(X, y)
     return quantities(model, X_new) | {"centers": model.centers_[:5]}
 
 
@@ -137,24 +155,26 @@ def dask_rows(sample_weight: Any = None) -> Numbers:
     import dask.array as da
 
     X, y, X_new = digits()
-    model = NSSE(n_landmarks=CENTERS).fit(da.from_array(X, chunks=(70, -1)), y, sample_weight)
+    model = SmoothEmbedding(centers=CENTERS).fit(da.from_array(X, chunks=(70, -1)), y, sample_weight)
     return quantities(model, X_new)
 
 
 def blocks() -> Numbers:
     X, y, X_new = digits()
     cut = [(X[i : i + 80], y[i : i + 80]) for i in range(0, len(y), 80)]
-    return quantities(NSSE(n_landmarks=CENTERS).fit_blocks(cut), X_new)
+    return quantities(SmoothEmbedding(centers=CENTERS).fit_blocks(cut), X_new)
 
 
 def pipeline(*steps: Any) -> Numbers:
     X, y, X_new = table(4, 20)
-    return quantities(make_pipeline(*steps, NSSE()).fit(10.0 * X + 3.0, y), 10.0 * X_new + 3.0)
+    return quantities(
+        make_pipeline(*steps, SmoothEmbedding()).fit(10.0 * X + 3.0, y), 10.0 * X_new + 3.0
+    )
 
 
 def published(given: Mapping[str, Any]) -> Numbers:
     X, y, X_new = digits(150)
-    model = NSSE.as_published(**given).fit(X, y)
+    model = NSSE(**given).fit(X, y)
     return quantities(model, X_new) | {
         "objective": model.objective_,
         "eigenvalues": model.eigenvalues_,
@@ -164,30 +184,30 @@ def published(given: Mapping[str, Any]) -> Numbers:
 
 def published_two_classes() -> Numbers:
     X, y, X_new = table(2)
-    return quantities(NSSE.as_published(mu2=0.1).fit(X, y), X_new)
+    return quantities(NSSE(mu2=0.1).fit(X, y), X_new)
 
 
 def within_metric(samples: Callable[[], tuple[Any, Any, Any]], **given: Any) -> Numbers:
-    """Products of new rows in the metric: they do not depend on its axes."""
+    """Distances of new rows in the metric: they depend neither on its axes nor on where zero is."""
     X, y, X_new = samples()
-    moved = WithinMetric(**given).fit(X, y).transform(X_new)
-    return {"products": moved @ moved.T}
+    return {"distances": pdist(WithinMetric(**given).fit(X, y).transform(X_new))}
 
 
 def compared(method: type) -> Numbers:
     X, y, X_new = digits(150)
-    return quantities(method().fit(X, y), X_new, certified=hasattr(method, "certified_radius"))
+    model = method().fit(X, y)
+    return quantities(model, X_new, certified=isinstance(model.map_, GaussianMap | LinearMap))
 
 
 def chosen() -> Numbers:
     """A search: what it chose, and what its vote says."""
     X, y = load_iris(return_X_y=True)
-    search = NSSECV().fit(X[::2], y[::2])
-    number = {name: value for name, value in search.best_params_.items() if np.isreal(value)}
+    search = SmoothEmbeddingCV().fit(X[::2], y[::2])
     return {
         "labels": search.predict(X[1::2]),
+        "probabilities": search.predict_proba(X[1::2]),
         "radii": search.certified_radius(X[1::2]),
-        "best parameters": np.array([number[name] for name in sorted(number)], dtype=float),
+        "best parameters": np.array(list(search.cv_results_["params"][0].values())),
     }
 
 
@@ -197,29 +217,29 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "exact, table": partial(exact_with, {}, table),
     "exact, two classes": partial(exact_with, {}, partial(table, 2)),
     "exact, more features than samples": partial(exact_with, {}, partial(table, 3, 300, 60)),
-    "exact, nearest": partial(exact_with, {"classifier": "nearest"}),
-    "exact, Euclidean": partial(exact_with, {"metric": "euclidean"}),
-    "exact, metric": partial(exact_with, {"shrinkage": 0.3, "relevance": 1.0}),
-    "exact, smooth": partial(exact_with, {"sigma": 4.0, "mu2": 100.0}),
+    "exact, nearest": partial(exact_with, {"decision": "nearest"}),
+    "exact, Euclidean": partial(exact_with, {"metric": None}),
+    "exact, metric": partial(exact_with, {"metric": WithinMetric(0.3, relevance=0.0)}),
+    "exact, smooth": partial(exact_with, {"sigma": 4.0, "smoothness": 10.0}),
     "exact, sparse": partial(stored_as, sparse.csr_array),
     "exact, float32": partial(stored_as, np.float32),
     "exact, duplicates": duplicates,
     "exact, sample weights": weighted,
     "exact, class weights": partial(exact_with, {"class_weight": {0: 3.0, 1: 0.5}}),
     "exact, balanced": partial(exact_with, {"class_weight": "balanced"}, table),
-    "exact, images": partial(exact_with, {"invariances": IMAGES}),
-    "exact, signals": partial(exact_with, {"invariances": Signals(shift=1)}, table),
-    "exact, noise": partial(exact_with, {"invariances": Noise(0.1, copies=2)}),
-    "exact, unlabelled, smooth": unlabelled,
-    "exact, unlabelled, spread": partial(unlabelled, spread=1.0),
+    "exact, images": partial(exact_with, {"augment": IMAGES}),
+    "exact, signals": partial(exact_with, {"augment": Signals(shift=1)}, table),
+    "exact, noise": partial(exact_with, {"augment": Noise(0.1, copies=2)}),
+    "exact, unlabelled, smooth": partial(unlabelled, Smooth()),
+    "exact, unlabelled, spread": partial(unlabelled, Spread()),
     **{f"centers, {name}": partial(centers, given) for name, given in SELECTED.items()},
-    "centers, two classes": partial(exact_with, {"n_landmarks": CENTERS}, partial(table, 2)),
-    "centers, sparse": partial(stored_as, sparse.csr_array, n_landmarks=CENTERS),
-    "centers, float32": partial(stored_as, np.float32, n_landmarks=CENTERS),
-    "centers, sample weights": partial(weighted, n_landmarks=CENTERS),
-    "centers, images": partial(exact_with, {"invariances": IMAGES, "n_landmarks": CENTERS}),
-    "centers, unlabelled, smooth": partial(unlabelled, n_landmarks=CENTERS),
-    "centers, unlabelled, spread": partial(unlabelled, n_landmarks=CENTERS, spread=1.0),
+    "centers, two classes": partial(exact_with, {"centers": CENTERS}, partial(table, 2)),
+    "centers, sparse": partial(stored_as, sparse.csr_array, centers=CENTERS),
+    "centers, float32": partial(stored_as, np.float32, centers=CENTERS),
+    "centers, sample weights": partial(weighted, centers=CENTERS),
+    "centers, images": partial(exact_with, {"augment": IMAGES, "centers": CENTERS}),
+    "centers, unlabelled, smooth": partial(unlabelled, Smooth(), centers=CENTERS),
+    "centers, unlabelled, spread": partial(unlabelled, Spread(), centers=CENTERS),
     "centers, Dask": dask_rows,
     "centers, Dask, weights": partial(dask_rows, weights(240)),
     "centers, blocks": blocks,
@@ -228,8 +248,10 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "search": chosen,
     **{f"published, {name}": partial(published, given) for name, given in PUBLISHED.items()},
     "published, two classes": published_two_classes,
-    "metric": partial(within_metric, table),
+    "metric": partial(within_metric, table, shrinkage=1.0, relevance=0.0),
     "metric, relevance": partial(within_metric, table, shrinkage=0.3, relevance=0.5),
-    "metric, more features": partial(within_metric, partial(table, 3, 300, 60)),
+    "metric, more features": partial(
+        within_metric, partial(table, 3, 300, 60), shrinkage=1.0, relevance=0.0
+    ),
     **{f"method, {method.__name__}": partial(compared, method) for method in METHODS},
 }

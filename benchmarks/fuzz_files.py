@@ -1,10 +1,10 @@
 """Hostile model files: each loads and works, or is refused in one line.
 
-    python benchmarks/fuzz_files.py [--files N] [--seed S]
+    python benchmarks/fuzz_files.py [--files 3000] [--seed 0]
 
-writes files of fitted models, changes them in bytes and in structure (`fuzz_mutations.py`), and has
-child processes load them and ask them about samples, within bounds of memory and time. Prints how many
-loaded and worked, how many were refused, and every one that did neither.
+changes valid files in bytes, header, tree and arrays, and has child processes load them and ask them
+about samples, within bounds of memory and time. Prints how many worked, how many were refused, and every
+failure.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from __future__ import annotations
 import argparse
 import collections
 import json
-import os
 import resource
-import select
+import signal
 import subprocess
 import sys
 import tempfile
 import warnings
+from dataclasses import dataclass, field
+from functools import cache
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 from scipy import sparse
@@ -28,156 +30,238 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import fuzz_mutations
 import nsse
-from nsse import LFDA, NSSE, NSSECV, NYS, SPE, SUPLAP, WithinMetric
+from nsse import NSSE, SmoothEmbedding, Spread, WithinMetric, methods
 
-FILES = 3000
-# Beyond what the interpreter and its libraries map by themselves.
-MEMORY = 1536 * 2**20
-SECONDS = 30.0
-WORKED, REFUSED, AT_USE, FAILED = "worked", "refused", "refused when asked", "FAILED"
-OUTCOMES = (WORKED, REFUSED, AT_USE, FAILED)
-MODELS = {
-    "default": NSSE(),
-    "published": NSSE.as_published(2, sigma=1.0),
-    "centres": NSSE(n_landmarks=9),
-    "sparse": NSSE.as_published(2, sigma=1.0),
-    "sparse centres": NSSE.as_published(2, n_landmarks=9, sigma=1.0),
-    "linear": LFDA(2),
-    "eigenmaps": SUPLAP(2),
-    "nystroem": NYS(2),
-    "sparse codes": SPE(2),
-    "pipeline": make_pipeline(StandardScaler(), NSSE()),
-    "vote": NSSECV(n_voters=3),
-    "metric": WithinMetric(),
-}
+CHUNK, SECONDS, MEMORY = 100, 20, 2**30
+VALUES = [None, True, 0, -1, 3, 10**30, 0.5, -2.0, 1e308, 5e-324, "", "within", [], [[1]], {}]
+VALUES += [{"float": "inf"}, {"float": "nan"}, {"array": "0"}, {"array": "x"}, {"objects": "1"}]
+VALUES += [{"tuple": [1]}, {"pairs": [[[], 1]]}, {"class": "Affine", "parameters": {}}, {"class": "os"}]
+NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 1e-308, 7.0, 2.0**31]
+TYPES = ["f4", ">f8", "i4", "i8", "u1", "c16", "U8", "?", "f2", "S3", "M8[s]"]
 
 
-def samples(kind: str) -> tuple[Any, Any]:
-    """Training samples in the form that a kind takes."""
+@dataclass
+class Tally:
+    """Outcomes of files, and the failures one by one."""
+
+    counts: collections.Counter = field(default_factory=collections.Counter)
+    failures: list = field(default_factory=list)
+
+
+@cache
+def sources():
+    """Valid files of several kinds, with samples for them."""
     X, y = load_iris(return_X_y=True)
-    X, y = X[::5], y[::5]
-    return sparse.csr_array(X) if kind.startswith("sparse ") or kind == "sparse" else X, y
+    X, y = X[::3], np.array(["a", "b", "c"], dtype=object)[y[::3]]
+    rows = sparse.csr_array(np.where(X < 2, 0, X))
+    some = np.where(np.arange(len(y)) % 3 > 0, y, None)
+    fits = [
+        (SmoothEmbedding(), X, y),
+        (SmoothEmbedding(decision="nearest", centers=9), X, y),
+        (SmoothEmbedding(unlabeled=Spread(), metric=None), X, some),
+        (SmoothEmbedding(), rows, y),
+        (SmoothEmbedding(), np.hstack([X] * 20), y),
+        (NSSE(sigma=1.0), X, y),
+        (WithinMetric(), X, y),
+        (make_pipeline(StandardScaler(), SmoothEmbedding()), X, y),
+        (methods.LFDA(), X, y),
+        (methods.NYS(n_components=2, sigma=1.0), X, y),
+        (methods.SPE(n_components=2), X, y),
+    ]
+    found = []
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model, samples, labels in fits:
+            nsse.save(model.fit(samples, labels), Path(folder) / "model.nsse")
+            found.append(((Path(folder) / "model.nsse").read_bytes(), samples))
+    return found
 
 
-def sources(folder: Path) -> list[tuple[str, bytes]]:
-    """Valid files of every kind."""
-    for kind, model in MODELS.items():
-        nsse.save(model.fit(*samples(kind)), folder / f"{kind}.nsse")
-    return [(kind, (folder / f"{kind}.nsse").read_bytes()) for kind in MODELS]
+def mutated(content, rng):
+    """A file with one to three changes of one kind."""
+    if rng.random() < 0.2:
+        return other_bytes(bytearray(content), rng)
+    with ZipFile(BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change = pick(rng, [other_tree, other_tree, other_array, other_array, other_members])
+    for _ in range(rng.integers(1, 4)):
+        change(members, rng)
+    buffer = BytesIO()
+    with ZipFile(buffer, "w", pick(rng, [ZIP_DEFLATED, ZIP_STORED])) as archive:
+        for name, part in members.items():
+            archive.writestr(name, part)
+    return buffer.getvalue()
 
 
-def outcome_of(path: Path, kind: str) -> tuple[str, str]:
-    """Load a file and ask the model; what came of it."""
+def other_bytes(data, rng):
+    """Bytes cut, moved or exchanged; often in the directory at the end."""
+    place, way = int(rng.integers(len(data))), rng.integers(4)
+    if way == 0:
+        return bytes(data[:place])
+    if way == 1:
+        del data[place : place + int(rng.integers(1, 64))]
+    else:
+        end = len(data) - 1 - int(rng.integers(min(len(data), 1500)))
+        for place in (
+            rng.integers(len(data), size=4) if way == 2 else range(end, min(end + 4, len(data)))
+        ):
+            data[place] = rng.integers(256)
+    return bytes(data)
+
+
+def other_tree(members, rng):
+    """The header with a value exchanged, taken out, or moved somewhere else."""
+    if not members.get("nsse.json", b"").startswith(b"{"):
+        return
+    header = json.loads(members["nsse.json"])
+    places = list(places_in(header))
+    parent, key = pick(rng, places)
+    other, other_key = pick(rng, places)
+    way = rng.integers(4)
+    if way == 0 and isinstance(parent, dict):
+        del parent[key]
+    elif way == 1:
+        parent[key] = json.loads(json.dumps(other[other_key]))
+    else:
+        parent[key] = pick(rng, VALUES)
+    members["nsse.json"] = json.dumps(header).encode()
+
+
+def places_in(node):
+    """Every place of a value in nested objects and lists."""
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+        yield node, key
+        if isinstance(value, dict | list):
+            yield from places_in(value)
+
+
+def other_array(members, rng):
+    """An array with another value, type or shape; half of the time the header agrees."""
+    name = pick(rng, [name for name in members if name.endswith(".npy")] or [None])
+    if name is None or not members[name].startswith(b"\x93NUMPY"):
+        return
+    array = np.load(BytesIO(members[name]))
+    way = rng.integers(3)
+    try:
+        if way == 0 and array.dtype.kind in "fi" and array.size:
+            array.flat[rng.integers(array.size)] = pick(rng, NUMBERS)
+        elif way == 1:
+            array = array.astype(pick(rng, TYPES))
+        else:
+            cuts = [array[:-1], array[:0], array[np.newaxis], array.T, np.concatenate([array, array])]
+            array = pick(rng, [*cuts, array.ravel(), array[..., :-1], array[::-1]])
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return
+    buffer = BytesIO()
+    np.save(buffer, array)
+    members[name] = buffer.getvalue()
+    if rng.random() < 0.7 and members.get("nsse.json", b"").startswith(b"{"):
+        header = json.loads(members["nsse.json"])
+        header["arrays"][name[:-4]] = {"dtype": array.dtype.str, "shape": list(array.shape)}
+        members["nsse.json"] = json.dumps(header).encode()
+
+
+def other_members(members, rng):
+    """A member taken out, doubled under another name, exchanged or cut."""
+    name, other = pick(rng, list(members)), pick(rng, list(members))
+    way = rng.integers(4)
+    if way == 0 and len(members) > 1:
+        del members[name]
+    elif way == 1:
+        members[pick(rng, ["extra.npy", "../outside", "/tmp/absolute", "a" * 300])] = members[name]
+    elif way == 2:
+        members[name], members[other] = members[other], members[name]
+    else:
+        members[name] = members[name][: int(rng.integers(len(members[name]) + 1))]
+
+
+def pick(rng, things):
+    """One of them."""
+    return things[int(rng.integers(len(things)))]
+
+
+def outcome_of(path, X):
+    """Load a file and ask the model; what came of it, and of a failure what."""
     try:
         model = nsse.load(path)
     except ValueError as error:
-        told = str(error)
-        clear = told.startswith("`path` must") and path.name in told and "\n" not in told
-        return (REFUSED, "") if clear else (FAILED, f"unclear: {told!r}")
+        clear = (
+            str(error).startswith("`path` must") and path.name in str(error) and "\n" not in str(error)
+        )
+        return ("refused", "") if clear else ("failed", f"unclear: {error!r}")
     except Exception as error:
-        return FAILED, f"load: {type(error).__name__}: {error}"
+        return "failed", f"load: {error!r}"
     try:
-        for question in ("transform", "predict"):
+        for question in ("transform", "predict", "predict_proba"):
             if hasattr(model, question):
-                np.asarray(getattr(model, question)(samples(kind)[0]))
-    except ValueError as error:
-        return AT_USE, f"{type(model).__name__}: {error}"
+                np.asarray(getattr(model, question)(X))
+    except ValueError:
+        return "refused when asked", ""
     except Exception as error:
-        return FAILED, f"use: {type(error).__name__}: {error}"
-    return WORKED, ""
+        return "failed", f"use: {error!r}"
+    return "worked", ""
 
 
-def work(valid: Path, first: int, last: int, seed: int) -> None:
-    """The child: one line before and one after every file."""
-    warnings.simplefilter("ignore")
-    np.seterr(all="ignore")
-    kinds = list(MODELS)
+def run(indices, seed, folder):
+    """Files by number, each determined by number and seed."""
+    tally, path = Tally(), Path(folder) / "hostile.nsse"
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for index in indices:
+            rng = np.random.default_rng([seed, index])
+            content, X = sources()[index % len(sources())]
+            path.write_bytes(mutated(content, rng))
+            signal.alarm(SECONDS)  # which ends the process
+            outcome, told = outcome_of(path, X)
+            signal.alarm(0)
+            tally.counts[outcome] += 1
+            if outcome == "failed":
+                tally.failures.append((index, told))
+    return tally
+
+
+def child(first, last, seed):
+    """One chunk, within bounds of memory; the tally as JSON."""
+    sources()
     mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (mapped + MEMORY, mapped + MEMORY))
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "hostile.nsse"
-        for index in range(first, last):
-            kind = kinds[index % len(kinds)]
-            content = (valid / f"{kind}.nsse").read_bytes()
-            rng = np.random.default_rng([seed, index])
-            change, content = fuzz_mutations.mutated(content, rng)
-            tell(index, None, f"{kind}: {change}", change)
-            path.write_bytes(content)
-            outcome, told = outcome_of(path, kind)
-            tell(index, outcome, f"{kind}: {told}", change)
+        tally = run(range(first, last), seed, folder)
+    print(json.dumps([tally.counts, tally.failures]))
 
 
-def tell(index: int, outcome: str | None, told: str, change: str) -> None:
-    print(json.dumps([index, outcome, " ".join(told.split())[:300], change]), flush=True)
-
-
-def run(n_files: int, seed: int) -> list[list[Any]]:
-    """All files, in children; one that dies is followed by another at the next file."""
-    told: list[list[Any]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        sources(Path(folder))
-        while len(told) < n_files:
-            told += run_child(Path(folder), len(told), n_files, seed)
-    return told
-
-
-def run_child(valid: Path, first: int, last: int, seed: int) -> list[list[Any]]:
-    """What one child told until it was through, died or kept silent."""
-    command = [sys.executable, __file__, "--child", str(valid), str(first), str(last)]
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    told: list[list[Any]] = []
-    begun: list[Any] | None = None
-    with subprocess.Popen(
-        [*command, "--seed", str(seed)], stdout=subprocess.PIPE, env=environment
-    ) as child:
-        assert child.stdout is not None
-        while True:
-            if not select.select([child.stdout], [], [], SECONDS)[0]:
-                child.kill()
-                why = f"no answer in {SECONDS:.0f} s"
-                break
-            line = child.stdout.readline()
-            if not line:
-                why = f"ended with {child.wait()}"
-                break
-            one = json.loads(line)
-            begun = one if one[1] is None else None
-            if begun is None:
-                told.append(one)
-    if begun is not None:
-        told.append([begun[0], FAILED, f"{why}: {begun[2]}", begun[3]])
-    elif first + len(told) < last:
-        raise SystemExit(f"The child {why} between files.")
-    return told
-
-
-def report(told: list[list[Any]]) -> None:
-    counts = collections.Counter(outcome for _, outcome, *_ in told)
-    print(f"{len(told)} files: " + ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
-    for change in sorted({one[3] for one in told}):
-        own = collections.Counter(outcome for _, outcome, _, kind in told if kind == change)
-        print(f"  {change}: " + ", ".join(f"{n} {outcome}" for outcome, n in sorted(own.items())))
-    for index, outcome, why, change in told:
-        if outcome in (FAILED, AT_USE):
-            print(f"{outcome} {index} ({change}): {why}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--files", type=int, default=FILES)
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--child", nargs=3, default=None, help=argparse.SUPPRESS)
+    parser.add_argument("--chunk", type=int, nargs=2)
     options = parser.parse_args()
-    if options.child:
-        folder, first, last = options.child
-        work(Path(folder), int(first), int(last), options.seed)
-        return
-    told = run(options.files, options.seed)
-    report(told)
-    raise SystemExit(any(outcome == FAILED for _, outcome, *_ in told))
+    if options.chunk:
+        return child(*options.chunk, options.seed)
+    total = Tally()
+    for first in range(0, options.files, CHUNK):
+        last = min(first + CHUNK, options.files)
+        command = [
+            sys.executable,
+            __file__,
+            "--seed",
+            str(options.seed),
+            "--chunk",
+            str(first),
+            str(last),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            total.failures.append((first, f"process ended by {done.returncode}: {done.stderr[-300:]}"))
+            continue
+        counts, failures = json.loads(done.stdout)
+        total.counts.update(counts)
+        total.failures += failures
+    print(dict(total.counts))
+    print(*total.failures, sep="\n")
+    return int(bool(total.failures))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

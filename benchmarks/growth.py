@@ -4,7 +4,7 @@ Every fit runs in a process of its own, on one BLAS thread where OPENBLAS_NUM_TH
 is the peak of the resident set, whole and without what the imports and the data took before the fit.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/growth.py
-    python benchmarks/growth.py --sizes 500 1000 2000 4000 8000 --models 'NSSE.as_published()'
+    python benchmarks/growth.py --sizes 500 1000 2000 4000 8000 --models 'NSSE()'
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from common import (
     measured_fit,
     write_json,
 )
-from nsse import NSSE, NSSECV
+from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV
 
 SIZES = (1000, 2000, 5000)
 NEW = 1000
 MODELS: dict[str, Callable[[], Any]] = {
-    "NSSE()": NSSE,
-    "NSSE(n_landmarks=1000)": lambda: NSSE(n_landmarks=1000),
+    "SmoothEmbedding()": SmoothEmbedding,
+    "SmoothEmbedding(centers=1000)": lambda: SmoothEmbedding(centers=1000),
     "SVC(C=10)": lambda: SVC(C=10.0),
-    "NSSE.as_published()": NSSE.as_published,
-    "NSSECV()": NSSECV,
+    "NSSE()": NSSE,
+    "SmoothEmbeddingCV()": SmoothEmbeddingCV,
 }
 SHOWN = list(MODELS)[:3]  # the others take minutes for 5,000 samples
 

@@ -2,7 +2,7 @@
 
 Written plainly but not slowly: LAPACK does the work on every thread BLAS has, distances are computed
 once, the eigensolver is asked for d eigenvectors only. Samples, within-class weights, unit of length
-and range of σ are those of ``NSSE.as_published()``.
+and range of σ are those of ``NSSE()``.
 """
 
 from __future__ import annotations

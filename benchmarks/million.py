@@ -1,4 +1,4 @@
-"""A million samples from disk: time per row and peak memory of NSSE with centres, beside fewer rows.
+"""A million samples from disk: time per row and peak memory with centres, beside fewer rows.
 
 The samples are MNIST images (scikit-learn's digits, enlarged, without NSSE_DATA), moved by up to two
 pixels, brightened or darkened, and with noise: 784 bytes each in a file, read as a memory map. Every
@@ -31,16 +31,12 @@ from common import (
     show,
     write_json,
 )
-from nsse import NSSE
+from nsse import SmoothEmbedding
 from nsse.datasets import load_dataset
 
 SIDE = 28
 CHUNK = 20_000  # rows written at a time
 N_TEST = 10_000
-
-
-def build(n_centers: int) -> NSSE:
-    return NSSE(n_landmarks=n_centers)
 
 
 def write_samples(folder: Path, n_rows: int) -> str:
@@ -88,7 +84,7 @@ def _originals() -> tuple[np.ndarray, np.ndarray, int, str]:
 
 def measure(folder: Path, n: int, n_centers: int) -> dict[str, Any]:
     X, y = np.load(folder / "train_X.npy", mmap_mode="r")[:n], np.load(folder / "train_y.npy")[:n]
-    model = build(n_centers)
+    model = SmoothEmbedding(centers=n_centers)
     row = {"n_samples": n, **measured_fit(model, X, y)}
     row["microseconds_per_row"] = round(1e6 * row["seconds"] / n, 1)
     X_test, y_test = (np.load(folder / f"test_{part}.npy") for part in "Xy")

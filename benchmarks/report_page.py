@@ -22,13 +22,13 @@ from sklearn.datasets import load_digits
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from browser import Page, running_browser
-from nsse import NSSE
+from nsse import SmoothEmbedding
 from nsse.report import Samples, write_report
 
 N_TRAIN = 1000
 # Milliseconds per call with all pixels done, by reading one of them back.
 FRAMES = """
-const s = window.nsse.stage, gl = s.scatter.gl, one = new Uint8Array(4), n = 20;
+const s = window.nsse.stage, context = s.scatter.context, n = 20;
 const timed = (work) => {
   const begin = performance.now();
   for (let k = 0; k < n; k++) work(k);
@@ -36,8 +36,9 @@ const timed = (work) => {
 };
 const frame = (every) => timed(() => {
   s.view.rotate(6, 1);
-  s.scatter.draw({ ...s.scatter.last, rotation: s.view.rotation, every });
-  gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, one);
+  Object.assign(s, { every, inMotion: every > 1 });
+  s.draw();
+  context.getImageData(0, 0, 1, 1);
 });
 return [frame(1), frame(16), timed((k) => s.pick(10 * k, 200)), s.width, s.height];
 """
@@ -56,7 +57,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     arguments = parser.parse_args()
     X, y = noisy_digits(arguments.points)
-    model = NSSE.as_published().fit(X[:N_TRAIN], y[:N_TRAIN])
+    model = SmoothEmbedding().fit(X[:N_TRAIN], y[:N_TRAIN])
     with tempfile.TemporaryDirectory() as folder:
         path = (arguments.out or Path(folder) / "page.html").resolve()
         begin = time.perf_counter()

@@ -3,7 +3,7 @@
     python benchmarks/report_picture.py [--out docs/images/report.png]
 
 The page is that of the README, made by its commands; one mislabelled sample is chosen and put through
-the live map. Needs the test extra and Debian's chromium and chromium-driver.
+the live map, if the page carries it. Needs the test extra and Debian's chromium and chromium-driver.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path.append(str(ROOT / "tests"))
 import nsse  # noqa: E402
 from browser import Page, running_browser  # noqa: E402
 from nsse.datasets import load_inputs_like  # noqa: E402
-from nsse.exports import read_header  # noqa: E402
+from nsse.io import read_header  # noqa: E402
 
 COLORS = 256  # enough for a page of few hues, and a third of the bytes
 
@@ -42,7 +42,7 @@ def write_page(folder: Path) -> int:
         subprocess.run([sys.executable, "-m", "nsse", *command.split()], cwd=folder, check=True)
     model = nsse.load(folder / "photos.nsse")
     preparation = read_header(folder / "photos.nsse").metadata
-    inputs = load_inputs_like(folder / "photos" / "test", preparation, labelled=True)
+    inputs = load_inputs_like(folder / "photos" / "test", preparation, labeled=True)
     wrong = np.flatnonzero(model.predict(inputs.X) != inputs.y)
     return int(len(model.embedding_) + wrong[0])
 
@@ -56,7 +56,8 @@ def main() -> None:
         driver.set_window_size(1400, 1720)
         page = Page(driver, Path(folder) / "photos.html")
         page.js(
-            "const { stage, live } = window.nsse; stage.select(arguments[0]); live.takeSelected()", point
+            "const { stage, live } = window.nsse; stage.select(arguments[0]); live?.takeSelected()",
+            point,
         )
         page.mouse_to(point)
         page.js("window.scrollTo(0, 0)")

@@ -24,8 +24,8 @@ from configurations import CONFIGURATIONS, Configuration
 
 STORED = RESULTS / "same_numbers.npz"
 TOLERANCE = 1e-9
-# What another order of sums moves by more: single precision; a problem with a condition of 1e14.
-LOOSE = {"centers, float32": 1e-5, "published, weights far apart": 1e-6}
+# What another order of sums moves by more: the temperature of a vote, a problem with condition 1e14.
+LOOSE = {"search": 1e-3, "published, weights far apart": 1e-6}
 COUNTED = ("labels", "transduction")
 UP_TO_SIGN = ("embedding", "training embedding")
 

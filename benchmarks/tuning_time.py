@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from common import RESULTS, machine_facts, show, write_json
-from nsse import NSSECV
+from nsse import SmoothEmbeddingCV
 from nsse.datasets import load_dataset
 
 SIZES = (100, 250, 400, 900)
@@ -32,7 +32,7 @@ TABLE = "table of 20 columns"
 
 
 def ours(splits: Any) -> Any:
-    return NSSECV(cv=splits)
+    return SmoothEmbeddingCV(cv=splits)
 
 
 def theirs(splits: Any, X: np.ndarray) -> Any:
@@ -62,7 +62,8 @@ def _table(n_features: int, n_classes: int, n_samples: int) -> tuple[Any, Any]:
 
 def row(name: str, X: Any, y: Any, size: int, repeats: int) -> dict[str, Any]:
     X, _, y, _ = train_test_split(X, y, train_size=size, stratify=y, random_state=0)
-    splits = list(StratifiedShuffleSplit(8, test_size=0.2, random_state=0).split(X, y))
+    held_out = max(size // 5, len(np.unique(y)))
+    splits = list(StratifiedShuffleSplit(8, test_size=held_out, random_state=0).split(X, y))
     svm = best(lambda: theirs(splits, X).fit(X, y), repeats)
     search = best(lambda: ours(splits).fit(X, y), repeats)
     told = {"data": name, "n_samples": size, "n_features": X.shape[1]}

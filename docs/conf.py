@@ -29,7 +29,9 @@ templates_path = ["templates"]
 default_role = "autolink"
 nitpicky = True
 smartquotes = False  # two hyphens are an option, not a dash
-nitpick_ignore_regex = [("py:obj", r"\w+")]
+# Modules that docstrings name and the reference does not show.
+INSIDE = "affine|estimator|graphs|kernels|maps|metric|pipelines|ridge|rows|scores|votes"
+nitpick_ignore_regex = [("py:obj", r"\w+"), ("py:obj", rf"nsse\.({INSIDE})(\.\w+)*")]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
@@ -46,9 +48,12 @@ numpydoc_xref_ignore = "all"  # but for these
 numpydoc_xref_aliases = {
     "DataFrame": "pandas.DataFrame",
     "NSSE": "nsse.NSSE",
-    "NSSECV": "nsse.NSSECV",
     "Path": "pathlib.Path",
     "Samples": "nsse.report.Samples",
+    "Smooth": "nsse.Smooth",
+    "SmoothEmbedding": "nsse.SmoothEmbedding",
+    "SmoothEmbeddingCV": "nsse.SmoothEmbeddingCV",
+    "Spread": "nsse.Spread",
     "WithinMetric": "nsse.WithinMetric",
     "matplotlib.figure.Figure": "matplotlib.figure.Figure",
     "ndarray": "numpy.ndarray",

@@ -2,7 +2,7 @@
 What the map does
 =================
 
-Three arcs that no straight line parts. :class:`~nsse.NSSE` learns two smooth functions of the
+Three arcs that no straight line parts. :class:`~nsse.SmoothEmbedding` learns two smooth functions of the
 plane, its coordinates, in which the arcs become three separate heaps. What it learned is the
 functions: a new point has a place at once.
 """
@@ -10,7 +10,7 @@ functions: a new point has a place at once.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from nsse import NSSE
+from nsse import SmoothEmbedding
 
 rng = np.random.default_rng(0)
 
@@ -24,7 +24,7 @@ def arcs(n_per_class):
 
 X, y = arcs(25)
 X_new, y_new = arcs(100)
-model = NSSE(sigma=0.4).fit(X, y)
+model = SmoothEmbedding(sigma=0.4).fit(X, y)
 print(f"accuracy on 300 new points: {model.score(X_new, y_new):.1%}")
 
 # %%

@@ -3,8 +3,8 @@ A metric that knows the classes
 ===============================
 
 :class:`~nsse.WithinMetric` makes distances short in the directions in which neighbours of one class
-differ. It is the ruler inside :class:`~nsse.NSSE`, and a transformer of its own, to be put before
-anything that measures distances.
+differ. It is the metric inside :class:`~nsse.SmoothEmbedding`, and a transformer of its own, to be put
+before anything that measures distances.
 """
 
 import matplotlib.pyplot as plt
@@ -13,12 +13,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from nsse import WithinMetric
-from nsse.datasets import load_dataset
-from nsse.evaluation import per_class_split
+from nsse.datasets import load_dataset, per_class_split
 
 # %%
-# Two classes side by side, stretched by something that has nothing to do with them. By the
-# Euclidean ruler the nearest neighbour is often of the wrong class; in the metric it is not.
+# Two classes side by side, stretched by something that has nothing to do with them. By Euclidean
+# distances the nearest neighbour is often of the wrong class; in the metric it is not.
 
 rng = np.random.default_rng(0)
 y = np.repeat([0, 1], 40)
@@ -38,12 +37,12 @@ for axis, Z, name in zip(axes, (X, metric.transform(X)), ("Before", "After"), st
 plt.show()
 
 # %%
-# The same with pictures of solids, ten views of each to learn from. ``shrinkage`` says how much the
-# metric holds to the Euclidean one: without bound it is the Euclidean one.
+# The same with pictures of solids, ten views of each to learn from. The larger ``shrinkage``, the
+# closer is the metric to the Euclidean one, which infinity gives.
 
 data = load_dataset("objects", size=(25, 25), unit_norm=True)
 train, test = per_class_split(data.y, 10, 100)
 for shrinkage in (np.inf, 10, 3, 1, 0.3):
     model = make_pipeline(WithinMetric(shrinkage), KNeighborsClassifier(1))
     error = 1 - model.fit(data.X[train], data.y[train]).score(data.X[test], data.y[test])
-    print(f"shrinkage {shrinkage:>4}: nearest neighbour errs in {error:.1%}")
+    print(f"shrinkage {shrinkage:>4}: error of the nearest neighbour {error:.1%}")

@@ -1,19 +1,18 @@
 """
-Samples without a label
-=======================
+Unlabelled samples
+==================
 
-Labels are dear and samples are cheap. With ``unlabeled=-1`` the rows labelled -1 take part all the
-same: the map has centres there, too, and is to change little between neighbours, labelled or not. It
-helps where neighbours share a class, and ``mu4`` says how much it counts.
+Labels are dear and samples are cheap. With ``unlabeled=Smooth()`` the rows labelled -1 take part all
+the same: the map has centres there, too, and changes little between neighbours, labelled or not. It
+helps where neighbours share a class. For many samples, ``Spread()`` gives them labels first.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
 
-from nsse import NSSE
-from nsse.datasets import load_dataset
-from nsse.evaluation import per_class_split
+from nsse import Smooth, SmoothEmbedding
+from nsse.datasets import load_dataset, per_class_split
 
 # %%
 # Two moons, three labels each, with and without the 194 other samples.
@@ -23,11 +22,11 @@ known, _ = per_class_split(y, 3, 0)
 partly = np.full(200, -1)
 partly[known] = y[known]
 
-few = NSSE(metric="euclidean").fit(X[known], y[known])
-many = NSSE(metric="euclidean", sigma=0.3, unlabeled=-1).fit(X, partly)
+few = SmoothEmbedding(metric=None).fit(X[known], y[known])
+many = SmoothEmbedding(metric=None, sigma=0.3, unlabeled=Smooth()).fit(X, partly)
 across, up = np.meshgrid(np.linspace(-1.5, 2.5, 200), np.linspace(-1, 1.5, 130))
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
-names = "Six labelled samples", "and 194 without a label"
+names = "Six labelled samples", "and 194 unlabelled"
 for axis, name, model in zip(axes, names, (few, many), strict=True):
     score = model.decision_function(np.c_[across.ravel(), up.ravel()]).reshape(across.shape)
     axis.contourf(across, up, score, levels=[-np.inf, 0, np.inf], colors=["C0", "C1"], alpha=0.15)
@@ -50,7 +49,7 @@ unnamed, new = rest[:480], rest[480:]
 rows = np.r_[named, unnamed]
 labels = np.where(np.isin(rows, named), data.y[rows], -1)
 
-alone = NSSE().fit(data.X[named], data.y[named])
-together = NSSE(unlabeled=-1).fit(data.X[rows], labels)
-for name, model in {"60 labelled": alone, "and 480 without a label": together}.items():
+alone = SmoothEmbedding().fit(data.X[named], data.y[named])
+together = SmoothEmbedding(unlabeled=Smooth()).fit(data.X[rows], labels)
+for name, model in {"60 labelled": alone, "and 480 unlabelled": together}.items():
     print(f"{name}: {1 - model.score(data.X[new], data.y[new]):.1%} of {len(new)} new pictures wrong")

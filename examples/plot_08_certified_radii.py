@@ -12,11 +12,11 @@ import numpy as np
 from matplotlib.patches import Circle
 from sklearn.datasets import make_moons
 
-from nsse import NSSE
+from nsse import SmoothEmbedding
 
 X, y = make_moons(60, noise=0.12, random_state=0)
 X_new, _ = make_moons(36, noise=0.12, random_state=1)
-model = NSSE(metric="euclidean").fit(X, y)
+model = SmoothEmbedding(metric=None).fit(X, y)
 radius = model.certified_radius(X_new)
 
 # %%

@@ -18,7 +18,7 @@ assert nsse.NSSECV().fit(X[::3], y[::3]).score(X, y) > 0.9
 assert (nsse.certificates.certified_radius(model, X) >= 0).all()
 assert model.predict_proba(X).shape == (150, 3)
 assert nsse.datasets.load_dataset("objects").X.shape[0] == 1440
-for room in ("estimators", "evaluation", "exports", "invariances", "report", "selection"):
+for room in ("estimators", "evaluation", "invariances", "io", "report", "selection"):
     getattr(nsse, room)
 """
 

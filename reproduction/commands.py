@@ -74,7 +74,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--out": {"type": Path, "help": "folder of rows and results (default: that of the project)"},
     "--datasets": {"nargs": "+", "help": "(default: those that are found)"},
     "--methods": {"nargs": "+", "metavar": "METHOD", "help": "(default: all)"},
-    "--method": {"choices": list(cells.METHODS), "default": "tuned"},
+    "--method": {"choices": cells.METHODS, "default": cells.METHODS[0]},
     "--families": {"nargs": "+", "help": "families of sets (default: those that are found)"},
     "--sets": {"nargs": "+", "help": "only these"},
     "--sizes": {"type": int, "nargs": "+", "help": "training samples per class (default: all)"},

@@ -11,9 +11,9 @@ import json
 import math
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -68,8 +68,9 @@ class Row:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.error <= 1.0:
-            got = f"Got {self.error!r}. Look at {self.task}."
-            raise ValueError(f"`error` must be a share from 0 to 1. {got}")
+            raise ValueError(
+                f"`error` must be a share from 0 to 1. Got {self.error!r}. Look at {self.task}."
+            )
         for name in ("chosen", "details", "versions"):
             object.__setattr__(self, name, plain(getattr(self, name)))
 
@@ -168,6 +169,14 @@ class RowFile:
     def sort(self) -> None:
         """Write the file anew, whole or not at all, in the order of the keys."""
         write_text(self.path, "".join(f"{canonical(asdict(row))}\n" for row in self.rows()))
+
+
+def renamed(rows: Iterable[Row], names: Mapping[str, str]) -> list[Row]:
+    """Rows under the names that their methods have now; what is stored keeps its keys."""
+    return [
+        replace(row, task=replace(row.task, method=names.get(row.task.method, row.task.method)))
+        for row in rows
+    ]
 
 
 def write_text(path: Path, text: str) -> None:

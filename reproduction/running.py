@@ -102,6 +102,7 @@ def chosen(option: str, given: Sequence[str] | None, known: Iterable[str]) -> li
     there = list(known)
     for name in given or ():
         if name not in there:
-            rule = f"`{option}` must name what there is"
-            raise ValueError(f"{rule}. Got {name!r}. There are {', '.join(there)}.")
+            raise ValueError(
+                f"`{option}` must name what there is. Got {name!r}. There are {', '.join(there)}."
+            )
     return list(given or there)

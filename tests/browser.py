@@ -100,16 +100,20 @@ class Page:
         return self.js("return window.nsse.stage.drawn")
 
     def pixels(self):
-        """What the canvas of the points shows: (height, width, 4), from the top row down."""
+        """What the canvas of the points shows: (height, width, 4)."""
         text = self.js(
-            "const bytes = window.nsse.stage.scatter.pixels(); const parts = [];"
+            "const { canvas } = window.nsse.stage, parts = [];"
+            "const copy = new OffscreenCanvas(canvas.width, canvas.height);"
+            "const context = copy.getContext('2d', { willReadFrequently: true });"
+            "context.drawImage(canvas, 0, 0);"
+            "const bytes = context.getImageData(0, 0, canvas.width, canvas.height).data;"
             "for (let k = 0; k < bytes.length; k += 30000)"
             "  parts.push(btoa(String.fromCharCode(...bytes.subarray(k, k + 30000))));"
             "return parts.join('')"
         )
         width, height = self.js("const c = window.nsse.stage.canvas; return [c.width, c.height]")
         flat = np.frombuffer(base64.b64decode(text), dtype=np.uint8)
-        return flat.reshape(height, width, 4)[::-1]
+        return flat.reshape(height, width, 4)
 
     def places(self):
         """Where all points are on the canvas, in its pixels."""

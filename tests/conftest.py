@@ -11,11 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-import peaks
 from browser import running_browser
-from nsse.graphs import gaussian_affinity
-from nsse.kernels import median_distance, squared_distances
-from nsse.solvers import Objective, Problem
 
 
 class Labelled(NamedTuple):
@@ -41,20 +37,8 @@ def blobs_of(counts, n_features=5, seed=0, spread=2.0):
     )
 
 
-def problem_of(data, *, mu1=1.0, mu2=1e-2, mu3=0.1, n_components=2, n_neighbors=4):
-    """Pose the problem of some labelled samples, in units of their median distance."""
-    D2 = squared_distances(data.X)
-    D2 /= median_distance(D2) ** 2
-    return Problem.build(
-        read_only(D2),
-        data.codes,
-        lambda d2, codes, members: gaussian_affinity(d2, codes, n_neighbors),
-        Objective(mu1, mu2, mu3, n_components),
-    )
-
-
-# A browser, a cluster of processes, a process for every fit, another runtime: slow by themselves.
-SLOW_FIXTURES = {"browser", "client", "estimate_over_peak"}
+# A browser, a cluster of processes, another runtime: slow by themselves.
+SLOW_FIXTURES = {"browser", "client"}
 SLOW_PLACES = {
     "benchmarks",
     "test_browser.py",
@@ -64,7 +48,7 @@ SLOW_PLACES = {
     "test_dask_alone.py",
     "test_estimator_checks.py",
     "test_exports_onnx.py",
-    "test_commands.py",
+    "test_reproduce.py",
 }
 
 
@@ -83,12 +67,6 @@ def make_blobs():
 
 
 @pytest.fixture(scope="session")
-def make_problem():
-    """Factory: ``make_problem(data, mu1=..., mu2=..., mu3=..., n_components=..., n_neighbors=...)``."""
-    return problem_of
-
-
-@pytest.fixture(scope="session")
 def blobs():
     """Sixty samples in four classes of unequal size."""
     return blobs_of((22, 17, 12, 9))
@@ -96,7 +74,7 @@ def blobs():
 
 @pytest.fixture(scope="session")
 def digits():
-    """Two hundred digits, sorted by class: large enough for the Krylov space."""
+    """Two hundred digits, sorted by class."""
     X, y = load_digits(return_X_y=True)
     X, y = X[:200], y[:200]
     order = np.argsort(y, kind="stable")
@@ -134,13 +112,6 @@ def run_page(tmp_path, monkeypatch):
         return names
 
     return run
-
-
-@pytest.fixture(scope="session")
-def estimate_over_peak():
-    """Factory: estimated bytes of a fit over those it takes, each in a process of its own."""
-    with peaks.measuring() as measure:
-        yield measure
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from nsse._files import new_folder, replacing, takes_a_stream
+from nsse._support.files import new_folder, replacing, takes_a_stream
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, modes and pipes of POSIX")
 
@@ -119,7 +119,7 @@ def test_nothing_goes_down_a_pipe_if_the_work_fails(tmp_path):
 
 WRITER = """
 import sys
-from nsse._files import replacing
+from nsse._support.files import replacing
 with replacing(sys.argv[1]) as temporary:
     temporary.write_text("new")
 """

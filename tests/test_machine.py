@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-import nsse
-from nsse import NSSE, NSSECV
-from nsse._machine import available_memory
-from nsse.estimators import _memory
-from peaks import environment
+from nsse import NSSE, SmoothEmbedding
+from nsse._support import machine as machine_memory
+from nsse._support.machine import available_memory
 
 GB = 10**9
 MEMINFO = "MemTotal:       32000000 kB\nMemAvailable:   16000000 kB\nSwapFree:        1000000 kB\n"
@@ -87,73 +85,31 @@ def test_this_machine_tells():
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of a process are those of Linux here")
 def test_the_limit_of_a_process_counts():
     program = (
-        "import resource\nfrom nsse._machine import available_memory\n"
+        "import resource\nfrom nsse._support.machine import available_memory\n"
         f"resource.setrlimit(resource.RLIMIT_AS, ({6 * GB}, {6 * GB}))\nprint(available_memory())"
     )
     run = [sys.executable, "-c", program]
-    told = int(subprocess.run(run, env=environment(), check=True, capture_output=True).stdout)
+    told = int(subprocess.run(run, env=dict(os.environ), check=True, capture_output=True).stdout)
     assert told < 6 * GB
 
 
-# ------------------------------------------------------------------------------------------- fits
-
-
-class BegunError(Exception):
-    """Work has begun."""
-
-
-@pytest.fixture
-def no_work(monkeypatch):
-    def stop(*_, **__):
-        raise BegunError
-
-    monkeypatch.setattr("nsse.estimators._learning.learned_metric", stop)
-    monkeypatch.setattr("nsse.selection.nssecv.searched_samples", stop)
-
-
-@pytest.mark.parametrize("model", [NSSE(), NSSE.as_published(), NSSECV()])
-def test_a_fit_that_is_too_large_is_refused_before_it_starts(model, monkeypatch, no_work):
-    X = np.random.default_rng(0).standard_normal((12_000, 4)).astype(np.float32)
-    y = np.arange(12_000) % 3
-    monkeypatch.setattr(_memory, "available_memory", lambda: 5 * GB)
-    before = vars(model).copy()
-    with pytest.raises(MemoryError) as caught:
-        model.fit(X, y)
-    told = str(caught.value)
-    assert "`n_landmarks` must be given where all samples as centres take more memory" in told
-    assert "Got None: 12,000 samples of 4 features take 5.8 GB. 5.0 GB can be had." in told
-    assert "Take n_landmarks=3000" in told
-    assert vars(model) == before
-    for room in (7 * GB, None):
-        monkeypatch.setattr(_memory, "available_memory", lambda room=room: room)
-        with pytest.raises(BegunError):
-            model.fit(X, y)
+@pytest.mark.parametrize("model", [SmoothEmbedding(centers=None), NSSE()])
+def test_a_fit_that_is_too_large_is_refused_before_it_starts(model, monkeypatch):
+    monkeypatch.setattr(machine_memory, "available_memory", lambda: GB)
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    with pytest.raises(MemoryError, match="needs about"):
+        model.fit(X, np.arange(20_000) % 3)
+    assert not hasattr(model, "map_")
 
 
 def test_few_centres_and_few_samples_are_not_held_up(monkeypatch, blobs):
-    monkeypatch.setattr(_memory, "available_memory", lambda: 0)
-    NSSE().fit(blobs.X, blobs.codes)
-    X = np.random.default_rng(0).standard_normal((3000, 4))
-    NSSE(n_landmarks=50).fit(X, np.arange(3000) % 3)
-    with pytest.raises(MemoryError, match="3,000 samples"):
-        NSSE().fit(X, np.arange(3000) % 3)
+    monkeypatch.setattr(machine_memory, "available_memory", lambda: GB)
+    SmoothEmbedding().fit(blobs.X, blobs.codes)
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    SmoothEmbedding(centers=50).fit(X, np.arange(20_000) % 3)
 
 
-def test_sparse_samples_take_what_they_hold(monkeypatch, no_work):
-    rows = np.arange(4000)
-    X = sparse.csr_array((1.0 + rows, (rows, 50 * rows)), shape=(4000, 200_000))
-    monkeypatch.setattr(_memory, "available_memory", lambda: GB)
-    with pytest.raises(BegunError):
-        NSSE(metric="euclidean").fit(X, np.arange(4000) % 3)
-    with pytest.raises(MemoryError, match="200,000 features"):  # a metric makes rows dense
-        NSSE().fit(X, np.arange(4000) % 3)
-
-
-def test_what_is_refused_is_what_is_estimated():
-    """The least that a fit takes, which the estimate is never below."""
-    for n in (4000, 12_000, 100_000):
-        least = _memory.exact_memory(n, 50, 9, condition=1.0)
-        assert least <= nsse.NSSE(metric="euclidean").estimate_memory(n, 50)
-        # Where K itself is factorised one matrix less is held, which only the samples tell.
-        assert 0.85 * least <= nsse.NSSE.as_published().estimate_memory(n, 50)
-        assert least == pytest.approx(40 * n**2, rel=0.05)
+def test_what_is_estimated_grows_with_what_is_fitted():
+    small, large = (SmoothEmbedding(centers=None).estimate_memory(n, 50) for n in (1000, 4000))
+    assert 8 * 3 * 1000**2 < small < large / 8
+    assert SmoothEmbedding().estimate_memory(60_000, 50) < 8 * 6 * 5000**2

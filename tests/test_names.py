@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import nsse
-from nsse._names import shown, written
+from nsse._support.names import shown, written
 from nsse.cli.app import app
 from nsse.datasets import load_image_folder, load_inputs
 
@@ -171,7 +171,7 @@ def test_names_that_would_become_one_are_refused(tmp_path):
 def test_a_report_takes_labels_that_no_file_can_hold(tmp_path, make_blobs):
     data = make_blobs((8, 8), n_features=3)
     labels = np.array(["a\udce9", "b"])[data.codes]
-    model = nsse.NSSE.as_published(sigma=1.0).fit(data.X, labels)
+    model = nsse.SmoothEmbedding().fit(data.X, labels)
     nsse.report.write_report(
         tmp_path / "r.html",
         model,

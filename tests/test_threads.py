@@ -8,14 +8,10 @@ import threading
 import time
 import warnings
 
-import numpy as np
 import pytest
 import threadpoolctl
 
-from nsse._threads import WORTH_A_THREAD, in_parallel, one_blas_thread
-from nsse.extensions import GaussianExpansion
-from nsse.kernels import gaussian
-from nsse.solvers import solve_pencil
+from nsse._support.threads import WORTH_A_THREAD, in_parallel, one_blas_thread
 
 LARGE = WORTH_A_THREAD
 
@@ -250,21 +246,3 @@ def test_no_tasks_are_no_work():
 def with_threads(n_threads, compute):
     with threadpoolctl.threadpool_limits(n_threads, user_api="blas"):
         return compute()
-
-
-def test_a_solution_has_the_same_bits_on_one_and_two_threads(two_threads, make_blobs, make_problem):
-    problem = make_problem(make_blobs((280, 230, 170, 120), n_features=4), mu2=0.1, n_components=3)
-    one, two = (with_threads(n, lambda: solve_pencil(problem, 0.4)) for n in (1, 2))
-    for name in ("eigenvalues", "coef", "embedding", "basis", "excess", "slope"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
-    # An estimate, whose last bit hangs on where LAPACK's work space lies in memory.
-    assert one.condition == pytest.approx(two.condition, rel=1e-12)
-
-
-def test_kernel_and_map_have_the_same_bits_on_one_and_two_threads(two_threads):
-    rng = np.random.default_rng(0)
-    D2 = rng.random((800, 700))
-    f = GaussianExpansion.at(rng.standard_normal((700, 9)), rng.standard_normal((700, 3)), 3.0)
-    X = rng.standard_normal((801, 9))
-    for compute in (lambda: gaussian(D2, 0.5), lambda: f(X)):
-        np.testing.assert_array_equal(with_threads(1, compute), with_threads(2, compute))

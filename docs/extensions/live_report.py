@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 from sphinx.application import Sphinx
 
-from nsse import NSSE
+from nsse import SmoothEmbedding
 from nsse.datasets import load_dataset
-from nsse.evaluation import per_class_split
 from nsse.report import Samples, write_report
 
 # Pictures of a solid to learn from, and to show beside them.
@@ -21,11 +20,13 @@ def write(app: Sphinx, failed: Exception | None) -> None:
     if failed or app.builder.name != "html":
         return
     data = load_dataset("objects", size=(25, 25))
-    train, test = per_class_split(data.y, LEARNED, 0)
-    shown = np.concatenate([test[data.y[test] == label][:SHOWN] for label in np.unique(data.y)])
+    order = np.random.default_rng(0).permutation(len(data.y))
+    of_class = [order[data.y[order] == label] for label in np.unique(data.y)]
+    train = np.concatenate([rows[:LEARNED] for rows in of_class])
+    shown = np.concatenate([rows[LEARNED : LEARNED + SHOWN] for rows in of_class])
     names = np.array(data.class_names)[data.y - 1]
     X = data.X / np.linalg.norm(data.X, axis=1, keepdims=True)
-    model = NSSE().fit(X[train], names[train])
+    model = SmoothEmbedding().fit(X[train], names[train])
     write_report(
         Path(app.outdir) / "objects.html",
         model,

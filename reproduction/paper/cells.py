@@ -1,70 +1,42 @@
-"""Estimators of this library in the cells of the paper's tables, beside the best of its other methods.
+"""Our estimators in the cells of the paper's tables, beside the best of its other methods.
 
-The splits are those of the tables; everything is chosen on the training samples of each realisation, the
+Rows are those of the tables: everything is chosen on the training samples of each realisation, the
 scaling of the images by the validation score where the tables tried two.
 """
 
 from __future__ import annotations
 
-import warnings
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from time import perf_counter
-from typing import Any
 
 import numpy as np
 
-from nsse import NSSE, NSSECV
-from nsse.evaluation import per_class_split
 from reproduction.paper.printed import METHODS as OF_THE_PAPER
-from reproduction.paper.printed import PRINTED
-from reproduction.paper.settings import FULL, IMAGE_SIZE, REALISATIONS, SCALINGS
+from reproduction.paper.settings import FULL, OF_0_2, SMOOTH, SMOOTH_CV
 from reproduction.paper.tables import TableEntry, cells
-from reproduction.paper.work import samples
-from reproduction.rows import Row, RowFile, Task
+from reproduction.paper.work import Work
+from reproduction.rows import Row, RowFile, renamed
 from reproduction.running import run_tasks
 
 HERE = Path(__file__).resolve().parents[1]
-CELLS = {name: tuple(PRINTED[name]) for name in ("yale", "orl", "coil20")}
-
-
-# Another estimator is a line.
-METHODS: dict[str, Callable[[], Any]] = {"tuned": NSSECV, "plain": NSSE}
+SETS = ("yale", "orl", "coil20")
+METHODS = (SMOOTH_CV, SMOOTH)
+# Names in ``cells.jsonl``, which version 0.2 left behind.
+OLD = {"tuned": "NSSECV 0.2", "svm-within": "SVM within 0.2"}
 
 
 def run(options: Namespace) -> list[str]:
-    """Measure what is missing, print the cells."""
-    rows = RowFile((options.out or HERE) / "cells.jsonl")
-    tasks = [
-        Task(name, options.method, size, seed, protocol="cells")
-        for seed in range(options.repeats or REALISATIONS)
-        for name in options.datasets or CELLS
-        for size in CELLS[name]
-        if not options.sizes or size in options.sizes
-    ]
-    outcome = run_tasks(tasks, measured, rows, options.jobs)
+    """Compute what is missing, print the cells."""
+    rows = RowFile((options.out or HERE) / "rows.jsonl")
+    tasks = FULL.tasks(options.datasets or SETS, [options.method], options.repeats, options.sizes)
+    outcome = run_tasks(tasks, Work(FULL), rows, options.jobs)
     print(outcome)
-    honest = [e for e in cells(RowFile(HERE / "rows.jsonl").rows(), FULL) if e.protocol == "honest"]
-    print("\n".join(lines(rows.rows(), honest)))
+    stored = renamed(RowFile(HERE / "rows.jsonl").rows(), OF_0_2)
+    honest = [entry for entry in cells(stored, FULL) if entry.protocol == "honest"]
+    own = [row for row in rows.rows() if row.task.method in METHODS and FULL.owns(row.task)]
+    print("\n".join(lines([*renamed(RowFile(HERE / "cells.jsonl").rows(), OLD), *own], honest)))
     return outcome.reasons
-
-
-def measured(task: Task) -> Row:
-    """Test error; of several scalings that of the one that validates best."""
-    tried: list[tuple[float, int, float, str]] = []
-    start = perf_counter()
-    scalings = SCALINGS.get(task.dataset, ("unit",))
-    for scaling in scalings[:1] if task.method == "plain" else scalings:
-        data = samples(task.dataset, scaling, IMAGE_SIZE)
-        train, test = per_class_split(data.y, task.n_train, task.seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = METHODS[task.method]().fit(data.X[train], data.y[train])
-        wrong = float(np.mean(model.predict(data.X[test]) != data.y[test]))
-        tried.append((-getattr(model, "best_score_", 0.0), len(tried), wrong, scaling))
-    best = min(tried)
-    return Row(task, best[2], perf_counter() - start, 0.0, {"scaling": best[3]})
 
 
 def lines(rows: Sequence[Row], honest: Sequence[TableEntry]) -> list[str]:
@@ -82,5 +54,5 @@ def lines(rows: Sequence[Row], honest: Sequence[TableEntry]) -> list[str]:
         best = min((e for e in others if e.method != "NSSE"), key=lambda e: e.error)
         ahead = "ahead" if np.mean(own) < best.error else "behind"
         mean = f"{np.mean(own):6.2f} ± {spread:.2f} ({len(own)})"
-        told.append(f"{name:7s} {size:3d} {method:10s} {mean}  {best.method} {best.error:.2f}: {ahead}")
+        told.append(f"{name:7s} {size:3d} {method:17s} {mean}  {best.method} {best.error:.2f}: {ahead}")
     return told

@@ -19,11 +19,14 @@ from matplotlib.ticker import MaxNLocator
 from threadpoolctl import threadpool_limits
 
 from nsse import NSSE, SUPLAP
-from nsse.estimators.catalogue import DEFAULTS_0_1
-from nsse.evaluation import per_class_split
+from nsse.datasets import per_class_split
+from nsse.published.alternating import alternate
+from nsse.published.scale import Found
+from nsse.published.trace import Recorder, Stopped
 from nsse.report import class_colors
 from reproduction.paper.candidates import WHOLE
 from reproduction.paper.grid_row import best, validated
+from reproduction.paper.grids import DEFAULTS_0_1
 from reproduction.paper.printed import DIMENSION_FIGURES
 from reproduction.paper.settings import ALL_METHODS, IMAGE_SIZE, N_CLASSES, Profile, Recipe
 from reproduction.paper.tables import paper_errors
@@ -54,13 +57,12 @@ def convergence(dataset: str) -> Frame:
     frame: Frame = []
     with threadpool_limits(1):
         for start, sigma in STARTS.items():
-            model = NSSE.as_published(
-                n_components=CONVERGENCE_DIMENSION, solver="alternating", sigma_init=sigma
-            )
+            model = StartedNSSE(CONVERGENCE_DIMENSION, solver="alternating")
+            model.start = sigma
             steps: list[Any] = []
             model.set_params(callback=steps.append).fit(data.X[train], data.y[train])
             for number, step in enumerate(steps, start=1):
-                model.set_params(callback=_end_at(number)).fit(data.X[train], data.y[train])
+                model.set_params(callback=_EndAt(number)).fit(data.X[train], data.y[train])
                 error = 100.0 * (1.0 - model.score(data.X[test], data.y[test]))
                 line = {"start": start, "step": number, "iteration": step.iteration + 1}
                 line |= {name: getattr(step, name) for name in ("stage", "objective", "excess", "sigma")}
@@ -68,10 +70,27 @@ def convergence(dataset: str) -> Frame:
     return frame
 
 
-def _end_at(number: int) -> Any:
+class StartedNSSE(NSSE):
+    """Algorithm 1 from a kernel scale that is given, in units of length."""
+
+    start: float
+
+    def _searched(self, recorder: Recorder) -> Found:
+        try:
+            return alternate(recorder, self.sigma_range, self.tol, self.max_iter, self.start)
+        except Stopped as stop:
+            return Found(stop.best, converged=True, at_bound=False)
+
+
+class _EndAt:
     """A callback that ends a search after so many steps."""
-    left = iter(range(number - 1))
-    return lambda step: next(left, None) is None
+
+    def __init__(self, number: int) -> None:
+        self._left = number
+
+    def __call__(self, step: Any) -> bool:
+        self._left -= 1
+        return self._left == 0
 
 
 def error_against_dimension(rows: Iterable[Row], profile: Profile, dataset: str) -> Frame:
@@ -119,7 +138,7 @@ def plane_embeddings(profile: Profile, dataset: str) -> Frame:
 
 def _plane_nsse(recipe: Recipe, X: Any, y: Any) -> Any:
     chosen = best(validated("NSSE", recipe, {"unit": X}, y, 0, Counter(), dims=[2]))
-    return NSSE.as_published(n_components=2, **chosen.parameters).fit(X, y)
+    return NSSE(n_components=2, **chosen.parameters).fit(X, y)
 
 
 def _plane_suplap(recipe: Recipe, X: Any, y: Any) -> Any:

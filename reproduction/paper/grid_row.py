@@ -13,10 +13,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 
 from nsse import NSSE
-from nsse.extensions import nearest_labels
 from reproduction.paper.candidates import WHOLE, Realisation, Tried, packed
 from reproduction.paper.grids import GRIDS, Params, candidate
 from reproduction.paper.settings import Recipe
@@ -129,7 +129,7 @@ def fits(
                     for cut, labels in _labels(method, parameters, recipe, train, X_new).items():
                         yield Tried(scaling, cut, parameters), labels, 0.0
                 else:
-                    model = NSSE.as_published(n_components=d, **parameters).fit(*train)
+                    model = NSSE(n_components=d, **parameters).fit(*train)
                     sigma = float(model.sigma_ / model.length_unit_)
                     yield Tried(scaling, d, parameters), model.predict(X_new), sigma
             except UNFIT as error:
@@ -152,4 +152,7 @@ def _labels(
     tried = {*recipe.dimensions(n_classes), *(round(m * n_classes) for m in recipe.multiples)}
     cuts: dict[int | str | None, int] = {d: d for d in sorted(tried) if d < whole}
     cuts[WHOLE] = whole
-    return {name: nearest_labels(embedded[0][:, :d], y, embedded[1][:, :d]) for name, d in cuts.items()}
+    nearest = KNeighborsClassifier(1, algorithm="brute")
+    return {
+        name: nearest.fit(embedded[0][:, :d], y).predict(embedded[1][:, :d]) for name, d in cuts.items()
+    }

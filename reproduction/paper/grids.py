@@ -22,13 +22,22 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from nsse.estimators.catalogue import DEFAULTS_0_1, catalogue
+from nsse.methods import catalogue
 
 # Dimensions of nested embeddings, in numbers of classes.
 MULTIPLES = (0.5, 2, 4, 8)
 # Training sets beyond this many samples get the coarse grids.
 MANY = 300
 MODERN = ("RBF SVM", "NCA", "KPCA+LDA", "shrinkage LDA", "UMAP")
+# The defaults of version 0.1, where they are others now: what the stored rows were computed with.
+DEFAULTS_0_1: dict[str, dict[str, Any]] = {
+    "SUPLAP": {"mu": 0.01, "n_neighbors": "adaptive"},
+    "LFDA": {"pca": "auto", "reg": None},
+    "LDE": {"n_components": None, "pca": "auto", "reg": None},
+    "NYS": {"n_components": None, "sigma": None},
+    "SPE": {"alpha": 0.5},
+    "IsoKRR": {"n_neighbors": 15, "alpha": 1e-6},
+}
 # How γ of a Gaussian kernel is given: in units of 1/(number of features × variance of X).
 GAMMA = "gamma / scale"
 
@@ -37,8 +46,9 @@ Params = dict[str, Any]
 
 # Method -> "values", those that are other in "coarse" grids, and "largest": the dimension that is fitted
 # where embeddings nest, one fit for all smaller ones: "classes" − 1, up to the "samples", or "all".
-_FILE = Path(__file__).with_name("grids.json")
-GRIDS: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
+GRIDS: dict[str, dict[str, Any]] = json.loads(
+    Path(__file__).with_name("grids.json").read_text(encoding="utf-8")
+)
 
 
 def parameters_of(method: str, coarse: bool) -> Iterator[Params]:

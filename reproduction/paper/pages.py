@@ -43,7 +43,13 @@ class PageTable:
     folded: bool = False
 
 
-PageFigure = tuple[str, str, bytes]  # title, caption, a picture as SVG
+@dataclass(frozen=True)
+class PageFigure:
+    """A picture as SVG, and what it shows."""
+
+    title: str
+    caption: str
+    svg: bytes
 
 
 def error_tables(found: Sequence[TableEntry]) -> list[PageTable]:
@@ -109,21 +115,25 @@ def _remark(protocol: str, cells: Sequence[TableEntry]) -> str:
     for cell in cells:
         if cell.method not in counts.setdefault(cell.repeats, []):
             counts[cell.repeats].append(cell.method)
-    told = [f"{n} for {', '.join(counts[n])}" for n in sorted(counts, reverse=True)]
-    return f"{PROTOCOLS[protocol]} Realisations: {'; '.join(told)}."
+    told = "; ".join(
+        f"{n} for {', '.join(methods)}" for n, methods in sorted(counts.items(), reverse=True)
+    )
+    return f"{PROTOCOLS[protocol]} Realisations: {told}."
 
 
 def run_time_tables(path: Path) -> list[PageTable]:
     """Table 7, of the file that holds its lines; none where there is no such file."""
     if not path.exists():
         return []
-    columns, rows = TEXTS["run_time_columns"], []
     with path.open(newline="", encoding="utf-8") as stream:
-        for line in csv.DictReader(stream):
-            line |= {"dataset": TITLES[line["dataset"]], "printed": line["printed"] or "–"}
-            rows.append(tuple(TableCell(line[name]) for name in columns))
-    header = tuple(columns.values())
-    return [PageTable("Run times (Table 7)", TEXTS["run_time_remark"], header, tuple(rows))]
+        lines = [
+            line | {"dataset": TITLES[line["dataset"]], "printed": line["printed"] or "–"}
+            for line in csv.DictReader(stream)
+        ]
+    columns = TEXTS["run_time_columns"]
+    rows = tuple(tuple(TableCell(line[name]) for name in columns) for line in lines)
+    remark = TEXTS["run_time_remark"]
+    return [PageTable("Run times (Table 7)", remark, tuple(columns.values()), rows)]
 
 
 def figures_in(folder: Path) -> list[PageFigure]:
@@ -132,8 +142,13 @@ def figures_in(folder: Path) -> list[PageFigure]:
     for kind, (title, caption) in TEXTS["figures"].items():
         for path in sorted(folder.glob(f"{kind}-*.svg")):
             dataset = TITLES.get(path.stem.removeprefix(f"{kind}-"), path.stem)
-            found.append((f"{title}: {dataset}", caption, path.read_bytes()))
+            found.append(PageFigure(f"{title}: {dataset}", caption, path.read_bytes()))
     return found
+
+
+def introduction() -> list[str]:
+    """What the protocols are, in paragraphs."""
+    return paragraphs(Path(__file__).with_name("introduction.md"))
 
 
 def paragraphs(path: Path) -> list[str]:
@@ -213,10 +228,12 @@ def _html_cell(cell: TableCell, column: int) -> str:
 
 
 def _html_figure(figure: PageFigure) -> str:
-    title, caption = map(escape, figure[:2])
-    svg = base64.b64encode(figure[2]).decode("ascii")
-    image = f"<img alt='{title}' src='data:image/svg+xml;base64,{svg}'>"
-    return f"<figure><h3>{title}</h3>{image}<figcaption>{caption}</figcaption></figure>"
+    data = base64.b64encode(figure.svg).decode("ascii")
+    return (
+        f"<figure><h3>{escape(figure.title)}</h3>"
+        f"<img alt='{escape(figure.title)}' src='data:image/svg+xml;base64,{data}'>"
+        f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
+    )
 
 
 def _markdown_table(table: PageTable) -> str:

@@ -11,6 +11,8 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+from reproduction.paper.settings import COPIED, SMOOTH_CV, SVM_COPIED, VOTE
+
 # Places in a drawing of so many units across: names of cells, the errors, the name of the best other.
 WIDTH, LEFT, RIGHT = 420, 64, 312
 TOP, ROW, GROUP, BOTTOM = 62, 20, 26, 34
@@ -20,11 +22,12 @@ TICKS = (0, 1, 2, 5, 10, 20, 30, 50, 100)
 SERIES = {
     "printed": ("NSSE as printed", (10, 12), "printed"),
     "best other": ("best other method", (10, 31), "best"),
-    "SVM + copies": ("SVM + copies", (270, 31), "svm"),
-    "NSSE": ("NSSE now", (154, 12), "own"),
-    "NSSE + copies": ("NSSE + copies", (270, 12), "copies"),
+    SVM_COPIED: (SVM_COPIED, (270, 31), "svm"),
+    VOTE: ("NSSE 0.2", (154, 12), "own"),
+    COPIED: (COPIED, (270, 12), "copies"),
+    SMOOTH_CV: (SMOOTH_CV, (154, 31), "smooth"),
 }
-IN_LEGEND = ("printed", "NSSE", "NSSE + copies", "best other", "SVM + copies")
+IN_LEGEND = ("printed", VOTE, COPIED, "best other", SMOOTH_CV, SVM_COPIED)
 STYLE = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
 
 Mark = Mapping[str, Any]
@@ -60,8 +63,10 @@ def cells_picture(marks: Sequence[Mark], titles: Mapping[str, str]) -> str:
             y += ROW
         y += GROUP - ROW
     height = y + BOTTOM
-    frame = [*_axis(ticks, y), *_legend({mark["series"] for mark in marks})]
-    label = escape("Test errors in per cent of every cell: " + ", ".join(s[0] for s in SERIES.values()))
+    there = {mark["series"] for mark in marks}
+    named = ", ".join(told for name, (told, *_) in SERIES.items() if name in there)
+    frame = [*_axis(ticks, y), *_legend(there)]
+    label = escape(f"Test errors in per cent of every cell: {named}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="cells" viewBox="0 0 {WIDTH} {height:.0f}" '
         f'role="img" aria-label="{label}"><style>{STYLE}</style>{"".join([*frame, *body])}</svg>'
@@ -89,7 +94,7 @@ def _told(mark: Mark) -> str:
 
 def _shape(series: str, x: float, y: float, told: str) -> str:
     inside = f'class="{SERIES[series][2]}"><title>{escape(told)}</title>'
-    if series in ("printed", "NSSE"):
+    if series in ("printed", VOTE, SMOOTH_CV):
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.2" {inside}</circle>'
     if series == "best other":
         return f'<rect x="{x - 3.5:.1f}" y="{y - 3.5:.1f}" width="7" height="7" {inside}</rect>'

@@ -12,14 +12,21 @@ from pathlib import Path
 METHODS = ("NSSE", "SUPLAP", "SVM", "NN", "LFDA", "LDA", "LDE", "NYS", "SPE", "IsoKRR", "MReg")
 
 # Data sets in the order of their tables, 1 to 6.
-TABLES = {"yale": "Yale", "coil20": "COIL-20", "orl": "ORL", "fei": "FEI"}
-TABLES |= {"csie": "ROBOTICS-CSIE", "mit_cbcl": "MIT-CBCL"}
+TABLES = {
+    "yale": "Yale",
+    "coil20": "COIL-20",
+    "orl": "ORL",
+    "fei": "FEI",
+    "csie": "ROBOTICS-CSIE",
+    "mit_cbcl": "MIT-CBCL",
+}
 
 # Data set -> training samples per class -> method -> error in per cent.
 PRINTED: dict[str, dict[int, dict[str, float]]] = {name: {} for name in TABLES}
 with Path(__file__).with_name("printed.csv").open(newline="", encoding="utf-8") as _file:
     for _line in csv.DictReader(_file):
-        PRINTED[_line["dataset"]][int(_line["n_train"])] = {m: float(_line[m]) for m in METHODS}
+        _errors = {method: float(_line[method]) for method in METHODS}
+        PRINTED[_line["dataset"]][int(_line["n_train"])] = _errors
 
 # Table 7: data set -> training samples in all -> seconds of one run of NSSE, MATLAB on a laptop.
 RUN_TIMES: dict[str, dict[int, float]] = {

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nsse.selection import BalancedSplits
+from nsse.splits import BalancedSplits
 from reproduction.paper import grids
 from reproduction.paper.grids import MANY, Params, combinations
 from reproduction.paper.printed import METHODS, PRINTED, TABLES
@@ -30,16 +30,26 @@ BOTH = "paper and honest"
 
 # What the paper does not have (``extended_row``): by protocol `honest` alone, beside its methods.
 HONEST = "honest"
-UNTUNED, WITHIN, VOTE, COPIED = "NSSE untuned", "NSSE within", "NSSE vote", "NSSE + copies"
-SVM_WITHIN, SVM_COPIED = "SVM within", "SVM + copies"
-UNLABELLED = "NSSE + unlabelled"
-EXTENDED = (UNTUNED, WITHIN, VOTE, SVM_WITHIN, COPIED, SVM_COPIED, UNLABELLED)
+SMOOTH, SMOOTH_CV, SVM_WITHIN = "SmoothEmbedding", "SmoothEmbeddingCV", "SVM within"
+UNTUNED, WITHIN, VOTE = "NSSE 0.2 untuned", "NSSE 0.2 within", "NSSE 0.2 vote"
+COPIED, SVM_COPIED, UNLABELLED = "NSSE 0.2 + copies", "SVM + copies (0.2)", "NSSE 0.2 + unlabelled"
+# Of version 0.2, by their names in the stored rows: no code computes them any more.
+OF_0_2 = {
+    "NSSE untuned": UNTUNED,
+    "NSSE within": WITHIN,
+    "NSSE vote": VOTE,
+    "NSSE + copies": COPIED,
+    "SVM + copies": SVM_COPIED,
+    "NSSE + unlabelled": UNLABELLED,
+}
+EXTENDED = (SMOOTH, SMOOTH_CV, UNTUNED, WITHIN, VOTE, SVM_WITHIN, COPIED, SVM_COPIED, UNLABELLED)
 # Those that know more than the training samples: how images may change, or test samples, unlabelled.
 WITH_COPIES, APART = (COPIED, SVM_COPIED), (UNLABELLED,)
 
 ALL_METHODS = (*METHODS, *grids.MODERN, *EXTENDED)
+COMPUTED = tuple(name for name in ALL_METHODS if name not in OF_0_2.values())
 # With all realisations of the paper.
-OFTEN = ("NSSE", "SUPLAP", "SVM", "NN", "LDA", "shrinkage LDA", UNTUNED, WITHIN, VOTE, SVM_WITHIN)
+OFTEN = ("NSSE", "SUPLAP", "SVM", "NN", "LDA", "shrinkage LDA", SMOOTH, SMOOTH_CV, SVM_WITHIN)
 REALISATIONS, FEWER = 20, 5
 
 TITLES = TABLES | {"digits": "Digits", "objects": "Objects"}
@@ -64,8 +74,7 @@ WEIGHTS_OF_MANY = WEIGHTS | {"mu2": (0.0001, 0.001), "mu3": (0.1, 1.0, 10.0, 100
 MACHINE = {grids.GAMMA: (0.3, 1.0, 3.0), "C": (10.0, 100.0)}
 SHRINKAGES = {"shrinkage": (None, 10.0, 1.0, 0.1)}
 UNIT = ("unit",)
-# How a set of copies is chosen: splits; rows, copies among them, of the largest set that is tried, and
-# of the part of the samples it is tried on.
+# How 0.2 chose a set of copies: part of the keys of its rows.
 COPIED_SPLITS, COPIED_FRACTION = 8, 0.2
 COPIED_ROWS = {"most_rows": 2400, "rows_of_a_trial": 1500}
 
@@ -150,7 +159,7 @@ class Profile:
         return Recipe(scalings, *tried, self.other_splits, fraction, pairs)
 
     def _extended(self, method: str, scalings: tuple[str, ...], fraction: float, n_train: int) -> Recipe:
-        """`NSSECV` has grid and splits of its own: no point, no split. Copies are of unit images."""
+        """Our searches have grids and splits of their own: no point, no split."""
         if method == COPIED:
             return Recipe(UNIT, (COPIED_ROWS,), (), (), COPIED_SPLITS, COPIED_FRACTION)
         if method in (SVM_WITHIN, SVM_COPIED):
@@ -158,7 +167,7 @@ class Profile:
             tried = scalings if method == SVM_WITHIN else UNIT
             pairs = method in NEED_PAIRS and n_train == 2
             return Recipe(tried, tuple(combinations(own)), (), (), self.other_splits, fraction, pairs)
-        return Recipe(UNIT if method in (UNTUNED, UNLABELLED) else scalings, (), (), (), 0, 0.0)
+        return Recipe(UNIT if method in (SMOOTH, UNTUNED, UNLABELLED) else scalings, (), (), (), 0, 0.0)
 
     def task(self, dataset: str, method: str, n_train: int, seed: int) -> Task:
         """One row of the run."""

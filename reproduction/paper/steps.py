@@ -22,9 +22,9 @@ from reproduction.paper.grids import umap_installed
 from reproduction.paper.manifest import manifest, told
 from reproduction.paper.picture import cells_picture
 from reproduction.paper.runtime import run_times
-from reproduction.paper.settings import ALL_METHODS, FULL, QUICK, TITLES, Profile
+from reproduction.paper.settings import ALL_METHODS, COMPUTED, FULL, OF_0_2, QUICK, TITLES, Profile
 from reproduction.paper.work import Work, unreadable
-from reproduction.rows import RowFile, write_text
+from reproduction.rows import Row, RowFile, renamed, write_text
 from reproduction.running import chosen, run_tasks
 
 HERE = Path(__file__).resolve().parents[1]
@@ -42,8 +42,13 @@ class Run:
 
     @property
     def rows(self) -> RowFile:
-        """The rows of the folder."""
+        """The rows of the folder, to be added to."""
         return RowFile(self.out / "rows.jsonl")
+
+    @property
+    def stored(self) -> list[Row]:
+        """The rows of the folder, those of version 0.2 under names that say so."""
+        return renamed(self.rows.rows(), OF_0_2)
 
 
 def planned(options: Namespace) -> Run:
@@ -51,7 +56,7 @@ def planned(options: Namespace) -> Run:
     profile, out = profile_and_folder(options)
     names = options.datasets or list(profile.sizes)
     chosen("--datasets", names, profile.sizes)
-    chosen("--methods", getattr(options, "methods", None), ALL_METHODS)
+    chosen("--methods", getattr(options, "methods", None), COMPUTED)
     wrong = unreadable(names)
     absent = [] if options.datasets else [n for n in wrong if isinstance(wrong[n], DatasetNotFoundError)]
     if len(wrong) == len(names):
@@ -70,7 +75,7 @@ def profile_and_folder(options: Namespace) -> tuple[Profile, Path]:
 
 def compute(run: Run, options: Namespace) -> list[str]:
     """Compute the rows that are not there yet; the reasons of those that could not be."""
-    methods = options.methods or [m for m in ALL_METHODS if m != "UMAP" or umap_installed()]
+    methods = options.methods or [m for m in COMPUTED if m != "UMAP" or umap_installed()]
     tasks = run.profile.tasks(run.datasets, methods, options.repeats, options.sizes)
     outcome = run_tasks(tasks, Work(run.profile), run.rows, options.jobs)
     print(outcome)
@@ -88,7 +93,7 @@ def measure_times(run: Run) -> None:
 
 def draw(run: Run) -> None:
     """Everything that can be drawn of the data sets asked for and the rows that are there."""
-    rows = run.rows.rows()
+    rows = run.stored
     for dataset in _first(figures.CONVERGENCE_SETS, run.datasets):
         frame = figures.convergence(dataset)
         _save(run.out, f"convergence-{dataset}", frame, figures.convergence_figure(frame))
@@ -103,7 +108,7 @@ def draw(run: Run) -> None:
 
 def publish(run: Run) -> None:
     """Everything that is made of the rows, anew."""
-    out, rows = run.out, run.rows.rows()
+    out, rows = run.out, run.stored
     found = tables.cells(rows, run.profile)
     write_csv(out / "tables.csv", tables.TABLE_HEADER, tables.table_lines(found))
     write_csv(out / "choices.csv", tables.CHOICE_HEADER, tables.choice_lines(found))
@@ -116,7 +121,7 @@ def publish(run: Run) -> None:
     shown = pages.error_tables(found)
     first = [f"![{pages.TEXTS['picture']}]({PICTURE})"] if picture else []
     listed = "\n".join(f"- {sentence}" for sentence in sentences)
-    introduction = pages.paragraphs(Path(__file__).with_name("introduction.md"))
+    introduction = pages.introduction()
     text = [*first, " ".join(opening), listed, *introduction]
     write_text(out / "tables.md", pages.markdown_page(text, shown))
     notes, times = pages.paragraphs(out / "notes.md"), pages.run_time_tables(out / "runtime.csv")
@@ -142,7 +147,7 @@ def check_rows(options: Namespace) -> bool:
     """Whether tables and rows agree with what is computed now; says so line by line."""
     profile, out = profile_and_folder(options)
     wanted = set(options.datasets or TITLES), set(options.methods or ALL_METHODS)
-    rows = [row for row in RowFile(out / "rows.jsonl").rows() if profile.owns(row.task)]
+    rows = [row for row in Run(profile, out, [], []).stored if profile.owns(row.task)]
     if not rows:
         raise ValueError(
             f"`--out` must hold rows of these settings. Got {str(out)!r} without any. "

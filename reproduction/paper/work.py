@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from nsse.datasets import Dataset, load_dataset
-from nsse.evaluation import per_class_split
+from nsse.datasets import Dataset, load_dataset, per_class_split
 from reproduction.paper.candidates import Realisation
 from reproduction.paper.extended_row import extended_row
 from reproduction.paper.grid_row import grid_row

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from nsse.report import class_colors
-from reproduction.study.methods import OURS, TUNED
+from reproduction.study.methods import OURS
 from reproduction.study.ranks import Comparison, alike
 from reproduction.study.reading import Reading
 from reproduction.study.sets import kind_of
@@ -21,7 +21,7 @@ INK, MUTED, FAINT = "#22262b", "#6b737d", "#d5d9de"
 HUES = class_colors(10)
 # Our methods, and what stands out among the others; the rest is grey.
 OTHERS = {"SVC": HUES[0], "random forest": HUES[4], "shrinkage LDA": HUES[5]}
-COLORS = dict(zip(OURS, (HUES[2], HUES[6], HUES[1]), strict=False)) | OTHERS
+COLORS = dict(zip(OURS, (HUES[2], HUES[6], HUES[1], HUES[7], HUES[8]), strict=True)) | OTHERS
 LINE = 0.19  # inches between two names
 
 
@@ -48,7 +48,9 @@ def write_figures(folder: Path, everything: Reading, halves: Mapping[str, Readin
     ends = sorted({timed.sizes[0], timed.sizes[-1]})
     drawn = {
         "ranks": rank_figure(ranked),
-        "duels": comparison_figure({name: part.comparisons(TUNED) for name, part in told.items()}),
+        "duels": comparison_figure(
+            {name: part.comparisons(part.tuned) for name, part in told.items()}, everything.tuned
+        ),
         "sizes": size_figure(by_size),
         "times": time_figure({f"{first}, {n} per class": timed.of_sizes(n) for n in ends}),
     }
@@ -117,10 +119,10 @@ def rank_figure(readings: Mapping[str, Reading]) -> Figure:
     return figure
 
 
-def comparison_figure(comparisons: Mapping[str, Sequence[Comparison]]) -> Figure:
+def comparison_figure(comparisons: Mapping[str, Sequence[Comparison]], ours: str) -> Figure:
     """Shares of cases won, tied and lost against each other method, one panel per reading."""
     height = 0.27 * len(next(iter(comparisons.values()))) + 0.1
-    title = f"{TUNED} beside each of the others"
+    title = f"{ours} beside each of the others"
     figure, panels = _panels(list(comparisons), (3.3, height), title, room=2.2, left=1.8)
     for axes, found in zip(panels, comparisons.values(), strict=True):
         for row, one in enumerate(reversed(found)):

@@ -11,16 +11,15 @@ from pathlib import Path
 
 from reproduction.rows import Row, write_text
 from reproduction.study import drawing
-from reproduction.study.methods import METHODS, OURS, PLAIN, TUNED
+from reproduction.study.methods import OF_0_2, OURS, SHOWN
 from reproduction.study.ranks import Comparison, friedman_p
 from reproduction.study.reading import TIE, Case, Reading, read
 from reproduction.study.sets import WIDE, half_of, kind_of
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = "python -m reproduction study"
-# The searches that people know best, beside ours with and without one.
-KNOWN = {PLAIN: f"`{PLAIN}()`", TUNED: f"`{TUNED}()`", "shrinkage LDA": "shrinkage LDA"}
-KNOWN |= {"SVC": "a tuned SVC", "random forest": "a tuned forest"}
+# The searches that people know best.
+KNOWN = {"shrinkage LDA": "shrinkage LDA", "SVC": "a tuned SVC", "random forest": "a tuned forest"}
 
 
 def _kind(kind: str, least: float = 0.0, most: float = float("inf")) -> Callable[[Case], bool]:
@@ -46,19 +45,22 @@ KINDS: Mapping[str, Callable[[Case], bool]] = {
 def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
     """Write the page of some rows, which are in the folder ``out``, and its figures beside it."""
     there = {row.task.method for row in rows}
-    methods = [method for method in METHODS if method in there]
+    # Version 0.2 is measured on fewer sets: once 0.3 has rows, it gets a table of its own.
+    gone = OF_0_2.values() if OURS[0] in there else ()
+    methods = [method for method in SHOWN if method in there and method not in gone]
     everything, left_out = read(rows, methods)
-    if not everything.cases or not {TUNED, PLAIN} <= there or there <= set(OURS):
+    if not everything.cases or not set(methods[:2]) <= set(OURS) or there <= set(OURS):
         raise ValueError(
             f"`--out` must hold rows of our methods and others. Got {sorted(there)}. "
-            f"Give --methods {TUNED}, {PLAIN} and two others at least, or none for all."
+            f"Give --methods {OURS[0]}, {OURS[1]} and two others at least, or none for all."
         )
     names = {half: [n for n in everything.names if half_of(n) == half] for half in ("report", "choose")}
     halves = {half: everything.of_sets(own) for half, own in names.items()}
     images = drawing.write_figures(page.parent / "images", everything, halves)
     source = out / "rows.jsonl"
     source = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
-    write_text(page, text_of(everything, halves, left_out, source.as_posix()))
+    told = {"rows": source.as_posix(), "versions": versions_table(rows)}
+    write_text(page, text_of(everything, halves, left_out, told))
     reading = halves["report"] if halves["report"].cases else everything
     print(f"{len(reading.names)} sets, critical difference {reading.critical_difference:.2f}:")
     for method in reading.by_rank:
@@ -67,8 +69,10 @@ def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
     print(f"Page: {page}, {len(images)} figures")
 
 
-def text_of(everything: Reading, halves: Mapping[str, Reading], left_out: int, rows: str) -> str:
-    """The page in Markdown."""
+def text_of(
+    everything: Reading, halves: Mapping[str, Reading], left_out: int, told: Mapping[str, str]
+) -> str:
+    """The page in Markdown; ``told`` are texts that the readings do not have."""
     report, choose = halves["report"], halves["choose"]
     kinds = {kind: (report.where(own), everything.where(own)) for kind, own in KINDS.items()}
     numbers = [case.n_splits for case in everything.cases]
@@ -76,8 +80,7 @@ def text_of(everything: Reading, halves: Mapping[str, Reading], left_out: int, r
     splits = f"{most} splits" if fewest == most else f"{fewest} to {most} splits"
     return (Path(__file__).with_name("when_to_use.md").read_text(encoding="utf-8")).format(
         command=COMMAND,
-        ours=f"`{TUNED}()`",
-        plain=f"`{PLAIN}()`",
+        ours=call(everything.tuned),
         n_sets=len(everything.names),
         sizes=_listed([str(size) for size in everything.sizes]),
         n_methods=len(everything.methods),
@@ -85,7 +88,7 @@ def text_of(everything: Reading, halves: Mapping[str, Reading], left_out: int, r
         words=_words(kinds),
         untuned=_untuned(report if report.cases else everything),
         tie=TIE,
-        rows=rows,
+        **told,
         report=f"{len(report.names)} sets: {', '.join(report.names)}",
         choose=f"{len(choose.names)} sets: {', '.join(choose.names)}",
         report_ranks=rank_table(report),
@@ -115,9 +118,10 @@ def _minute(kinds: Kinds) -> str:
 
 def _untuned(reading: Reading) -> str:
     """What comes without a search, beside two searches that people know."""
+    ours = {method: call(method) for method in (reading.plain, reading.tuned)}
     told = [
         f"{name} {reading.ranks[method]:.2f} in {reading.seconds(method):.2g} s"
-        for method, name in KNOWN.items()
+        for method, name in (ours | KNOWN).items()
         if method in reading.methods
     ]
     return f"mean rank and median seconds: {'; '.join(told)}"
@@ -126,7 +130,7 @@ def _untuned(reading: Reading) -> str:
 def _words(kinds: Kinds) -> str:
     """Wins, ties and losses as three lists."""
     takes = {kind: Verdict.of(report).take for kind, (report, _) in kinds.items() if report.cases}
-    wins = [kind for kind, take in takes.items() if take == f"`{TUNED}()`"]
+    wins = [kind for kind, take in takes.items() if take in map(call, OURS)]
     ties = [kind for kind, take in takes.items() if take == "either"]
     lost = [f"{kind} (take {take})" for kind, take in takes.items() if kind not in wins + ties]
     return "\n".join(
@@ -139,6 +143,7 @@ def _words(kinds: Kinds) -> str:
 class Verdict:
     """Our search beside the best of the others on some cases."""
 
+    ours: str
     rank: float
     best_rank: float
     comparison: Comparison
@@ -147,15 +152,15 @@ class Verdict:
     def of(cls, reading: Reading) -> Verdict:
         """The best other by its mean rank."""
         best = next(method for method in reading.by_rank if method not in OURS)
-        beside = {one.other: one for one in reading.comparisons(TUNED)}
-        return cls(reading.ranks[TUNED], reading.ranks[best], beside[best])
+        beside = {one.other: one for one in reading.comparisons(reading.tuned)}
+        return cls(reading.tuned, reading.ranks[reading.tuned], reading.ranks[best], beside[best])
 
     @property
     def take(self) -> str:
         """Whoever wins at least twice as often as it loses."""
         wins, losses = self.comparison.wins, self.comparison.losses
         if wins and wins >= 2 * losses:
-            return f"`{TUNED}()`"
+            return call(self.ours)
         return self.comparison.other if losses and losses >= 2 * wins else "either"
 
     def columns(self) -> list[str]:
@@ -193,7 +198,8 @@ def rank_table(reading: Reading) -> str:
 def _comparison_table(reading: Reading) -> str:
     if not reading.cases:
         return "*No set of this half was measured.*"
-    beside = [{one.other: one for one in reading.comparisons(own)} for own in (TUNED, PLAIN)]
+    ours = reading.tuned, reading.plain
+    beside = [{one.other: one for one in reading.comparisons(own)} for own in ours]
     lines = []
     for method in reading.by_rank:
         told = [
@@ -201,8 +207,23 @@ def _comparison_table(reading: Reading) -> str:
             for own in beside
         ]
         lines.append([_name(method), *told[0], *told[1]])
-    head = [part for own in (TUNED, PLAIN) for part in (f"`{own}()` won, tied, lost", "p")]
+    head = [part for own in ours for part in (f"{call(own)} won, tied, lost", "p")]
     return table(["beside", *head], lines)
+
+
+def versions_table(rows: Sequence[Row]) -> str:
+    """Ours beside what 0.2 had, on the splits that both have, one half of the sets and the other."""
+    lines = []
+    for new, old in zip(OURS[:2], OURS[2:4], strict=True):
+        both, _ = read(rows, (new, old))
+        for half, name_of_half in (("report", "reported"), ("choose", "choices")):
+            part = both.of_sets([name for name in both.names if half_of(name) == half])
+            if part.cases:
+                errors = [f"{part.mean_error(method):.1f}" for method in (new, old)]
+                told = [call(new), call(old), name_of_half, str(len(part.names)), *errors]
+                lines.append([*told, _counts(part.comparisons(new)[0])])
+    head = ["", "beside", "half", "sets", "mean error %", "its error %", "won, tied, lost"]
+    return table(head, lines) if lines else "*No set has rows of both versions yet.*"
 
 
 def _time_table(reading: Reading) -> str:
@@ -215,7 +236,7 @@ def _time_table(reading: Reading) -> str:
 
 def _every_set(reading: Reading, reported: Sequence[str]) -> str:
     others = [place for place, method in enumerate(reading.methods) if method not in OURS]
-    tuned, plain = reading.methods.index(TUNED), reading.methods.index(PLAIN)
+    tuned, plain = 0, 1  # columns
     lines = []
     for name, errors in zip(reading.names, reading.set_errors, strict=True):
         best = min(others, key=lambda place: errors[place])
@@ -225,8 +246,15 @@ def _every_set(reading: Reading, reported: Sequence[str]) -> str:
         told = [f"{errors[place]:.1f}" for place in (tuned, plain, best)]
         shape = [str(case.n_features), str(case.n_classes)]
         lines.append((lost, [name, half, *shape, *told, reading.methods[best], f"{lost:+.1f}"]))
-    head = ["set", "half", "features", "classes", f"`{TUNED}()`", f"`{PLAIN}()`", "best other", ""]
+    ours = call(reading.tuned), call(reading.plain)
+    head = ["set", "half", "features", "classes", *ours, "best other", ""]
     return table([*head, "lost by"], [line for _, line in sorted(lines, key=lambda pair: -pair[0])])
+
+
+def call(method: str) -> str:
+    """One of ours as a user writes it, with the version if that is an older one."""
+    name, _, version = method.partition(" ")
+    return f"`{name}()`" + (f" of {version}" if version else "")
 
 
 def _name(method: str) -> str:

@@ -34,7 +34,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Reading:
-    """Cases of which every method has all splits; `methods` are the columns of what is shown."""
+    """Cases of which every method has all splits; `methods` are the columns, ours first."""
 
     methods: tuple[str, ...]
     cases: tuple[Case, ...]
@@ -50,6 +50,16 @@ class Reading:
     def of_sets(self, names: Container[str]) -> Reading:
         """The cases of some sets."""
         return self.where(lambda case: case.name in names)
+
+    @property
+    def tuned(self) -> str:
+        """Our search, of which is spoken."""
+        return self.methods[0]
+
+    @property
+    def plain(self) -> str:
+        """Ours without a search."""
+        return self.methods[1]
 
     @cached_property
     def sizes(self) -> list[int]:

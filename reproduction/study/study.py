@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from nsse.evaluation import per_class_split
-from reproduction.rows import Row, RowFile, Task
+from nsse.datasets import per_class_split
+from reproduction.rows import Row, RowFile, Task, renamed
 from reproduction.running import chosen, run_tasks
 from reproduction.study import imbalanced, methods, page, sets
 
@@ -55,7 +55,7 @@ def run(options: Namespace) -> list[str]:
         problems = _computed(Study(where, compared, sizes, options.splits or SPLITS), rows, options.jobs)
     current = [row for row in rows.rows() if row.task.parameters == RECIPE]
     default = out / "when_to_use.md" if quick or options.out else DOCS / "when_to_use.md"
-    page.publish(current, options.page or default, out)
+    page.publish(renamed(current, methods.OF_0_2), options.page or default, out)
     return problems
 
 
@@ -121,9 +121,9 @@ class Study:
         is_apart = task.method in methods.APART
         found = _apart().submit(measured, *given).result() if is_apart else measured(*given)
         shape = {"features": X.shape[1], "classes": len(np.unique(y))}
-        details = {"train": len(own), "test": len(new)} | shape | {"warnings": found[4]}
-        wrong = float(np.mean(found[0] != y[test]))
-        return Row(task, wrong, *found[1:4], details)
+        details = {"train": len(own), "test": len(new)} | shape | {"warnings": found.warnings}
+        wrong = float(np.mean(found.labels != y[test]))
+        return Row(task, wrong, found.fit_seconds, found.predict_seconds, found.chosen, details)
 
 
 def proportional_split(y: NDArray[Any], size: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -144,10 +144,21 @@ def standardised(X: NDArray[Any], X_new: NDArray[Any]) -> tuple[NDArray[Any], ND
     return (X - center) / spread, (X_new - center) / spread
 
 
+@dataclass(frozen=True)
+class Measured:
+    """Labels of test samples, seconds, what a search chose, how often which warnings were raised."""
+
+    labels: NDArray[Any]
+    fit_seconds: float
+    predict_seconds: float
+    chosen: dict[str, Any]
+    warnings: dict[str, int]
+
+
 def measured(
     protocol: str, method: str, X: NDArray[Any], y: NDArray[Any], X_new: NDArray[Any]
-) -> tuple[NDArray[Any], float, float, dict[str, Any], dict[str, int]]:
-    """Labels of new samples, seconds of fit and predict, what was chosen, how often which warning."""
+) -> Measured:
+    """Fit and predict, timed by the clock of the processor, on one thread."""
     table = methods.IMBALANCED if protocol == "imbalanced" else methods.METHODS
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")  # searches on few samples have much to say: counted, not shown
@@ -162,7 +173,7 @@ def measured(
     best = getattr(model, "best_params_", {}).items()
     # Rows hold finite numbers, an infinite one by its name.
     taken = {name: v if np.isscalar(v) and v != np.inf else str(v) for name, v in best}
-    return labels, fitted - start, end - fitted, taken, dict(counts)
+    return Measured(labels, fitted - start, end - fitted, taken, dict(counts))
 
 
 @cache

@@ -1,10 +1,15 @@
-"""Nonlinear Supervised Smooth Embedding: supervised maps that hold on new data.
+"""Supervised embeddings that hold on new data.
 
->>> from nsse import NSSE
+>>> from nsse import SmoothEmbedding
 
-``NSSE`` is a scikit-learn transformer and classifier. The rooms of the package follow the method:
-``datasets``, ``invariances`` → ``graphs``, ``kernels`` → ``solvers``, ``extensions``, ``landmarks`` →
-``certificates`` → ``estimators`` → ``selection`` → ``evaluation``, ``exports`` → ``report``, ``cli``;
+`SmoothEmbedding` is what we recommend, `SmoothEmbeddingCV` chooses its parameters, `NSSE` is the method
+of the paper; all are scikit-learn transformers and classifiers. Beside them: `WithinMetric`, the metric
+alone; `SequentialSearchCV`, the paper's rule for weights; the methods that the paper compares;
+`nsse.augment`, `nsse.centers`, `nsse.certificates`, `nsse.datasets`, `nsse.plot`, `nsse.report` and
+`nsse.splits`; `save`, `load` and `to_onnx`.
+
+``ls`` shows the method: affine, kernels, graphs → rows → metric, centers → ridge, maps, scores →
+unlabeled, augment → estimator, votes, pipelines → smooth → search → certificates, io, report → cli;
 imports point to the left only.
 """
 
@@ -12,29 +17,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nsse.estimators import (
-        LDE,
-        LFDA,
-        NSSE,
-        NYS,
-        SPE,
-        SUPLAP,
+    from nsse._support.warnings import (
         ConditioningWarning,
         DegenerateEmbeddingWarning,
-        IsoKRR,
-        MReg,
         ScaleAtBoundWarning,
-        SemiRBF,
-        WithinMetric,
     )
-    from nsse.exports import load, save, to_onnx
-    from nsse.selection import NSSECV, SequentialSearchCV
+    from nsse.io.files import load, save
+    from nsse.io.graph import to_onnx
+    from nsse.methods import LDE, LFDA, NYS, SPE, SUPLAP, IsoKRR, MReg, SemiRBF
+    from nsse.metric import WithinMetric
+    from nsse.published import NSSE
+    from nsse.search import SmoothEmbeddingCV
+    from nsse.sequential import SequentialSearchCV
+    from nsse.smooth import SmoothEmbedding
+    from nsse.unlabeled import Smooth, Spread
 
 __all__ = [
     "LDE",
     "LFDA",
     "NSSE",
-    "NSSECV",
     "NYS",
     "SPE",
     "SUPLAP",
@@ -45,34 +46,41 @@ __all__ = [
     "ScaleAtBoundWarning",
     "SemiRBF",
     "SequentialSearchCV",
+    "Smooth",
+    "SmoothEmbedding",
+    "SmoothEmbeddingCV",
+    "Spread",
     "WithinMetric",
     "__version__",
     "load",
     "save",
     "to_onnx",
 ]
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
-_ROOM_OF = dict.fromkeys((name for name in __all__ if name != "__version__"), "nsse.estimators")
-_ROOM_OF |= dict.fromkeys(("load", "save", "to_onnx"), "nsse.exports")
-_ROOM_OF |= dict.fromkeys(("NSSECV", "SequentialSearchCV"), "nsse.selection")
-_ROOMS = (
-    "certificates",
-    "datasets",
-    "estimators",
-    "evaluation",
-    "exports",
-    "invariances",
-    "plot",
-    "report",
-    "selection",
-)
+_HOME = {
+    "nsse._support.warnings": (
+        "ConditioningWarning",
+        "DegenerateEmbeddingWarning",
+        "ScaleAtBoundWarning",
+    ),
+    "nsse.io": ("load", "save", "to_onnx"),
+    "nsse.methods": ("LDE", "LFDA", "NYS", "SPE", "SUPLAP", "IsoKRR", "MReg", "SemiRBF"),
+    "nsse.metric": ("WithinMetric",),
+    "nsse.published": ("NSSE",),
+    "nsse.search": ("SmoothEmbeddingCV",),
+    "nsse.sequential": ("SequentialSearchCV",),
+    "nsse.smooth": ("SmoothEmbedding",),
+    "nsse.unlabeled": ("Smooth", "Spread"),
+}
+_HOME_OF = {name: home for home, names in _HOME.items() for name in names}
+_ROOMS = ("augment", "centers", "certificates", "datasets", "io", "methods", "plot", "report", "splits")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOM_OF:
-        return getattr(import_module(_ROOM_OF[name]), name)
+    if name in _HOME_OF:
+        return getattr(import_module(_HOME_OF[name]), name)
     if name in _ROOMS:
         return import_module(f"nsse.{name}")
     raise AttributeError(f"module 'nsse' has no attribute {name!r}")

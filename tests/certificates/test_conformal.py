@@ -1,127 +1,216 @@
-"""Sets of labels: the true one is there as often as said, in every class too, and after any move."""
-
-import pickle
+"""Sets of labels, samples of no known class, withheld predictions, and how good probabilities are."""
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from attacks import lead_gradient
 from sklearn.datasets import load_digits
-from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import log_loss as scikit_learns
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
 
-from nsse import NSSE, NSSECV
-from nsse.certificates import ConformalClassifier
-from nsse.certificates.conformal import sets_by_the_others, strangeness, threshold
+from nsse import SmoothEmbedding
+from nsse.certificates import ConformalClassifier, SelectivePredictor, novelty, risk_coverage
+from nsse.certificates.conformal import conformity, threshold
+from nsse.certificates.reliability import log_loss, reliability_curve
+from nsse.certificates.selective import risk_coverage_curve
 
-DRAWS, CALIBRATED = 100, 150
+
+def digits(seed, n_train=200):
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(len(y))
+    X, y = X[order] / 16.0, y[order]
+    return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
 
 
 @pytest.fixture(scope="module")
-def told():
-    """A model of few digits, so that it errs, and the others."""
-    X, y = load_digits(return_X_y=True)
-    return NSSE().fit(X[:60], y[:60]), X[60:], y[60:]
+def split():
+    return digits(0)
 
 
-def test_strangeness_by_hand():
-    scores = np.array([[0.5, 0.2, 0.3], [0.4, 0.4, 0.2]])
-    np.testing.assert_allclose(strangeness(scores), [[-0.2, 0.3, 0.2], [0.0, 0.0, 0.2]])
+@pytest.fixture(scope="module")
+def model(split):
+    return SmoothEmbedding().fit(split[0], split[1])
 
 
 def test_the_threshold_by_hand():
-    values = np.arange(1.0, 20.0)  # 19 of them: 20 · 0.9 = 18
-    assert threshold(values, 0.1) == 18.0
-    assert threshold(values, 0.05) == 19.0
-    assert threshold(values, 0.04) == np.inf
-    assert threshold(np.array([]), 0.5) == np.inf
+    own = np.array([0.5, 0.1, 0.9, 0.3])
+    assert threshold(own, 0.2) == 0.1
+    assert threshold(own, 0.4) == 0.3
+    assert threshold(own, 0.19) == -np.inf  # one of five is more than that
 
 
-@pytest.mark.parametrize("n_fair", [0, 1, 9, 10, 19, 40])
-@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.5])
-def test_sets_by_the_others_are_those_of_calibrating_again(n_fair, alpha):
-    rng = np.random.default_rng(n_fair)
-    strange = np.round(rng.normal(size=(45, 3)), 1)  # many are equal
-    codes, fair = rng.integers(0, 3, 45), np.arange(45) < n_fair
-    sets, q = sets_by_the_others(strange, codes, fair, alpha)
-    for i in range(45):
-        others = np.flatnonzero(fair & (np.arange(45) != i))
-        own = threshold(strange[others, codes[others]], alpha)
-        np.testing.assert_array_equal(sets[i], strange[i] <= own)
-    assert q == threshold(strange[fair, codes[fair]], alpha)
+@pytest.mark.parametrize("decision", ["scores", "nearest"])
+@pytest.mark.parametrize("way", ["left out", "split"])
+def test_sets_hold_the_label_as_often_as_they_say(decision, way):
+    """Means over draws, by two standard errors of them."""
+    held = []
+    for seed in range(12):
+        X, y, X_new, y_new = digits(seed)
+        half = len(y) if way == "left out" else 100
+        fitted = SmoothEmbedding(decision=decision).fit(X[:half], y[:half])
+        rest = () if way == "left out" else (X[half:], y[half:])
+        sets = ConformalClassifier(fitted, alpha=0.1).fit(*rest).predict_set(X_new)
+        held.append(sets[np.arange(len(y_new)), y_new].mean())
+    error = np.std(held, ddof=1) / np.sqrt(len(held))
+    assert 0.9 - 2 * error <= np.mean(held) <= 0.96
 
 
-@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.2])
-@pytest.mark.parametrize("per_class", [False, True])
-def test_coverage_over_draws(told, alpha, per_class):
-    model, X, y = told
+def test_class_by_class_every_class_is_covered():
+    worst = {False: [], True: []}
+    for seed in range(6):
+        X, y, X_new, y_new = digits(seed, 400)
+        fitted = SmoothEmbedding().fit(X, y)
+        for conditional, told in worst.items():
+            conformal = ConformalClassifier(fitted, alpha=0.15, class_conditional=conditional).fit()
+            holds = conformal.predict_set(X_new)[np.arange(len(y_new)), y_new]
+            told.append([holds[y_new == c].mean() for c in range(10)])
+    marginal, conditional = (np.mean(worst[kind], axis=0) for kind in (False, True))
+    assert conditional.min() > 0.82
+    assert conditional.min() > marginal.min()
+
+
+def test_nothing_conforms_to_samples_far_away(model, split):
+    sets = ConformalClassifier(model, alpha=0.05).fit()
+    assert not sets.predict_set(np.full((1, 64), 9.0)).any()
+    assert novelty(model, np.full((1, 64), 9.0)) == pytest.approx(1 / 201)
+    np.testing.assert_array_equal(sets.predict(split[2]), model.predict(split[2]))
+
+
+@pytest.mark.parametrize("decision", ["scores", "nearest"])
+def test_p_values_of_known_samples_are_uniform(decision):
+    refused = {0.05: [], 0.2: [], 0.5: []}
+    for seed in range(12):
+        X, y, X_new, _ = digits(seed)
+        p = SmoothEmbedding(decision=decision).fit(X, y).novelty(X_new)
+        for alpha, shares in refused.items():
+            shares.append((p <= alpha).mean())
+    for alpha, shares in refused.items():
+        error = np.std(shares, ddof=1) / np.sqrt(len(shares))
+        assert 0.6 * alpha < np.mean(shares) < alpha + 2 * error
+
+
+def test_samples_of_classes_never_seen_have_small_p_values():
+    X, y, X_new, y_new = digits(3, 400)
+    known = y < 8
+    fitted = make_pipeline(StandardScaler(with_std=False), SmoothEmbedding()).fit(X[known], y[known])
+    p = novelty(fitted, X_new)
+    assert np.median(p[y_new >= 8]) < 0.05 < 0.3 < np.median(p[y_new < 8])
+
+
+def test_sets_hold_under_any_move_below_the_radius(split):
+    X, y, X_new, _ = split
+    fitted = make_pipeline(StandardScaler(with_std=False), SmoothEmbedding()).fit(X, y)
+    conformal = ConformalClassifier(fitted, alpha=0.1).fit()
+    before, radius = conformal.predict_set(X_new[:150]), 0.1
     rng = np.random.default_rng(0)
-    # One evaluation for all draws: the sets are made of the decision function alone.
-    known = Known(model.decision_function(X), model.classes_)
-    n = 600 if per_class else CALIBRATED
-    covered = []
-    for _ in range(DRAWS):
-        order = rng.permutation(len(y))
-        some, rest = order[:n], order[n:]
-        sets = ConformalClassifier(known, alpha=alpha, per_class=per_class).fit(some, y[some])
-        holds = sets.predict_set(rest)[np.arange(len(rest)), y[rest]]
-        covered.append([holds[y[rest] == c].mean() for c in range(10)] if per_class else [holds.mean()])
-    mean, error = np.mean(covered, axis=0), np.std(covered, axis=0) / np.sqrt(DRAWS)
-    smallest = np.bincount(y).min() * n / len(y) * 0.7 if per_class else n
-    # Two standard errors; of ten classes one or another may be beyond.
-    times = 2.5 if per_class else 2.0
-    assert (mean > 1 - alpha - times * error).all()
-    assert (mean < 1 - alpha + 1 / smallest + times * error).all()
+    directions = [rng.standard_normal((150, 64)) for _ in range(3)]
+    directions.append(lead_gradient(fitted, X_new[:150], fitted.predict(X_new[:150])))
+    for step in directions:
+        step *= radius / np.linalg.norm(step, axis=1, keepdims=True)
+        after = conformal.predict_set(X_new[:150] + step, radius=radius * (1 + 1e-9))
+        assert np.all(after >= before)
+    assert conformal.predict_set(X_new[:150], radius=radius).sum() > before.sum()
+    nearest = SmoothEmbedding(decision="nearest").fit(X, y)
+    with pytest.raises(ValueError, match="`model` must be one Gaussian map with a score per class"):
+        ConformalClassifier(nearest).fit().predict_set(X_new[:2], radius=0.1)
 
 
-class Known(BaseEstimator):
-    """Stands for a model whose decision function is known at all samples, by their index."""
-
-    def __init__(self, scores, classes):
-        self.scores, self.classes, self.classes_ = scores, classes, classes
-
-    def fit(self):
-        """Fitted from the start."""
-
-    def decision_function(self, index):
-        return self.scores[index]
+def test_values_of_the_nearest_rule_are_squared_distances(split):
+    X, y, X_new, _ = split
+    fitted = SmoothEmbedding(decision="nearest").fit(X, y)
+    F, Y = fitted.transform(X_new[:5]), fitted.embedding_
+    expected = [[-min(np.sum((f - v) ** 2) for v in Y[y == c]) for c in range(10)] for f in F]
+    np.testing.assert_allclose(conformity(fitted, X_new[:5]), expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("classifier", ["scores", LogisticRegression()])
-@pytest.mark.parametrize("n_classes", [2, 10])
-def test_sets_hold_under_any_move_below_the_radius(classifier, n_classes):
-    X, y = load_digits(n_class=n_classes, return_X_y=True)
-    X = X / 16.0
-    model = NSSE(classifier=classifier).fit(X[:80], y[:80])
-    sets = ConformalClassifier(model, alpha=0.2).fit(X[80:280], y[80:280])
-    samples, rng = X[280:330], np.random.default_rng(0)
-    clean = sets.predict_set(samples)
-    for radius in (0.05, 0.5):
-        for trial in range(30):
-            steps = rng.normal(size=samples.shape)
-            if trial % 2:  # towards another sample, the shortest way to another label
-                steps = X[rng.integers(0, 80, len(samples))] - samples
-            steps *= 0.999 * radius / np.linalg.norm(steps, axis=1, keepdims=True)
-            robust = sets.predict_set(samples + steps, radius=radius)
-            assert (robust >= clean).all()
-    assert (sets.predict_set(samples, radius=1e-12) >= clean).all()
-    assert sets.predict_set(samples, radius=1e-6).sum() < sets.predict_set(samples, radius=0.5).sum()
+def test_any_classifier_with_probabilities_has_sets(split):
+    X, y, X_new, y_new = split
+    forest = RandomForestClassifier(30, random_state=0).fit(X[:100], y[:100])
+    sets = ConformalClassifier(forest, alpha=0.1).fit(X[100:], y[100:]).predict_set(X_new)
+    assert 0.85 < sets[np.arange(len(y_new)), y_new].mean() < 0.98
+    curved = make_pipeline(Normalizer(), SmoothEmbedding()).fit(X, y)
+    assert ConformalClassifier(curved).fit().predict_set(X_new).any()
+    with pytest.raises(ValueError, match="`model` must have scores of training samples left out"):
+        ConformalClassifier(forest).fit()
 
 
-def test_of_votes_and_neighbours_too():
-    X, y = load_digits(return_X_y=True)
-    for model in (
-        NSSECV(n_repeats=2, n_voters=3).fit(X[:80], y[:80]),
-        NSSE.as_published().fit(X[:80], y[:80]),
-        NSSE(classifier=KNeighborsClassifier(3)).fit(X[:80], y[:80]),
+def test_what_is_refused(model, split):
+    X, y = split[2][:50], split[3][:50]
+    for alpha in (0, 1, -0.1, "a tenth"):
+        with pytest.raises(ValueError, match="`alpha` must be"):
+            ConformalClassifier(model, alpha=alpha).fit(X, y)
+    with pytest.raises(ValueError, match="`X` must come together with `y`"):
+        ConformalClassifier(model).fit(X)
+    with pytest.raises(ValueError, match=r"`y` must hold labels of the model\. Got 11"):
+        ConformalClassifier(model).fit(X, np.where(y == 3, 11, y))
+    with pytest.raises(ValueError, match="`y` must have a label for each of the 50 samples"):
+        ConformalClassifier(model).fit(X, y[:7])
+    with pytest.raises(ValueError, match="`radius` must be a finite number"):
+        ConformalClassifier(model).fit().predict_set(X, radius=-1)
+
+
+@pytest.mark.parametrize("by", ["radius", "probability"])
+def test_selected_are_the_most_certain(model, split, by):
+    _, _, X_new, y_new = split
+    careful = SelectivePredictor(model, by=by, coverage=0.8, rejected=-1).fit(X_new[:500])
+    labels, accepted, told = careful.select(X_new)
+    radius, P = model.certified_radius(X_new), model.predict_proba(X_new)
+    np.testing.assert_allclose(told, radius if by == "radius" else P.max(axis=1))
+    assert accepted[:500].mean() == pytest.approx(0.8, abs=0.01)
+    np.testing.assert_array_equal(careful.predict(X_new), np.where(accepted, labels, -1))
+    assert careful.score(X_new, y_new) > model.score(X_new, y_new)
+    given = SelectivePredictor(model, by=by, threshold=careful.threshold_).fit()
+    np.testing.assert_array_equal(given.select(X_new).accepted, accepted)
+    assert given.predict(X_new).dtype == object
+    curve = risk_coverage(model, X_new, y_new, by=by)
+    assert curve.accuracy_at(0.7) > 1 - curve.error
+    assert curve.area < curve.error
+
+
+def test_selection_by_probability_needs_no_affine_steps(split):
+    X, y, X_new, _ = split
+    curved = make_pipeline(Normalizer(), SmoothEmbedding()).fit(X, y)
+    careful = SelectivePredictor(curved, by="probability", threshold=0.9).fit()
+    assert 0 < careful.select(X_new).accepted.mean() < 1
+
+
+def test_selection_names_bad_arguments(model, split):
+    for parameters, words in (
+        ({}, "`threshold` must be given, or `coverage`, not both"),
+        ({"threshold": 1.0, "coverage": 0.5}, "`threshold` must be given, or `coverage`, not both"),
+        ({"threshold": -1.0}, "`threshold` must be a finite number"),
+        ({"coverage": 80}, "`coverage` must be above 0 and at most 1"),
+        ({"coverage": 0.5, "rejected": 3}, "`rejected` must differ from all labels"),
+        ({"coverage": 0.5, "by": "luck"}, "`by` must be one of"),
     ):
-        sets = ConformalClassifier(model, alpha=0.1).fit(X[80:900], y[80:900])
-        held = sets.predict_set(X[900:])[np.arange(len(y) - 900), y[900:]]
-        assert held.mean() > 0.86
-        np.testing.assert_array_equal(sets.predict(X[900:905]), model.predict(X[900:905]))
+        with pytest.raises(ValueError, match=words):
+            SelectivePredictor(model, **parameters).fit(split[2])
+    with pytest.raises(ValueError, match="`X` must be given where `coverage` is"):
+        SelectivePredictor(model, coverage=0.5).fit()
 
 
-def test_it_survives_a_pickle(told):
-    model, X, y = told
-    sets = ConformalClassifier(model, per_class=True).fit(X[:500], y[:500])
-    again = pickle.loads(pickle.dumps(sets))
-    np.testing.assert_array_equal(again.predict_set(X[500:600]), sets.predict_set(X[500:600]))
+def test_curve_is_its_definition():
+    told = np.array([0.0, 3.0, 1.0, 3.0, np.inf, 0.0])
+    wrong = np.array([True, True, False, False, False, False])
+    curve = risk_coverage_curve(told, wrong)
+    assert curve.threshold.tolist() == [np.inf, 3.0, 1.0, 0.0]
+    np.testing.assert_allclose(curve.coverage, np.array([1, 3, 4, 6]) / 6)
+    np.testing.assert_allclose(curve.risk, [0, 1 / 3, 1 / 4, 2 / 6])
+    assert curve.accuracy_at(0.51) == pytest.approx(3 / 4)
+    assert curve.area == pytest.approx((0 * 1 + 2 / 3 + 1 / 4 + 2 / 3) / 6)
+    assert curve.to_dict()["risk"] == curve.risk.tolist()
+    with pytest.raises(ValueError, match=r"`coverage` must lie between 0 and 1\. Got 80"):
+        curve.accuracy_at(80)
+
+
+def test_reliability_by_hand_and_the_loss_of_scikit_learn():
+    p = np.array([0.3, 0.45, 0.5, 0.95, 1.0])
+    right = np.array([False, True, True, True, False])
+    curve = reliability_curve(p, right, (0.0, 0.5, 0.9, 1.0))
+    assert [part[:3] for part in curve] == [(0.0, 0.5, 2), (0.5, 0.9, 1), (0.9, 1.0, 2)]
+    np.testing.assert_allclose([part[3:] for part in curve], [(0.375, 0.5), (0.5, 1.0), (0.975, 0.5)])
+    rng = np.random.default_rng(0)
+    P, codes = rng.dirichlet(np.ones(4), 50), rng.integers(0, 4, 50)
+    assert log_loss(P, codes) == pytest.approx(scikit_learns(codes, P, labels=range(4)))
+    assert log_loss(np.array([[0.0, 1.0]]), np.array([0])) == np.inf

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from nsse.cli.app import app
 
 
-def run(*arguments, code=0):
+def run(*arguments, code=0, **how):
     """The result of a command that ends with a code."""
-    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False, **how)
     assert result.exit_code == code, result.output
     return result
 

@@ -10,7 +10,7 @@ import pytest
 from commands import rows_of, run, told
 
 import nsse
-from nsse.exports import read_header
+from nsse.io import read_header
 
 Image = pytest.importorskip("PIL.Image", reason="images need Pillow: pip install 'nsse[images]'")
 pytest.importorskip("polars", reason="tables need Polars: pip install 'nsse[tables]'")
@@ -59,13 +59,13 @@ def test_from_photographs_of_a_phone_to_a_report(photos, tmp_path):
     model, labels, page = tmp_path / "fruit.nsse", tmp_path / "labels.csv", tmp_path / "fruit.html"
     grey = run("fit", photos / "train", "--out", model).stdout
     assert re.search(
-        r"^Nearest neighbours in colour mislabel \d+ % and in grey \d+ %: try --colour\.$", grey, re.M
+        r"^Nearest neighbours in color mislabel \d+ % and in grey \d+ %: try --color\.$", grey, re.M
     )
-    said = run("fit", photos / "train", "--colour", "--out", model).stdout
-    assert "train: 32 images in 4 classes, 25 x 25 pixels in colour, unit norm." in said
+    said = run("fit", photos / "train", "--color", "--out", model).stdout
+    assert "train: 32 images in 4 classes, 25 x 25 pixels in color, unit norm." in said
     assert "Left out 1 file, no image: lime left/Thumbs.db." in said
-    assert "try --colour" not in said
-    preparation = {"kind": "images", "size": [25, 25], "unit_norm": True, "colour": True}
+    assert "try --color" not in said
+    preparation = {"kind": "images", "size": [25, 25], "unit_norm": True, "color": True}
     assert read_header(model).metadata == preparation
 
     said = run("predict", model, photos / "test", "--out", labels).stdout
@@ -80,7 +80,7 @@ def test_from_photographs_of_a_phone_to_a_report(photos, tmp_path):
 
     written = told("report", model, photos / "test", "--out", page)
     assert (written["n_train"], written["n_shown"], written["live"]) == (32, 24, True)
-    assert '"colour":true' in page.read_text(encoding="utf-8")
+    assert '"color":true' in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_a_broken_photograph_stops_or_is_left_out_by_name(photos, tmp_path):
         r"^nsse: `DATA` must.*IMG_2\.jpg.*leave broken images out with `--skip-broken`\.$", line
     )
     assert not model.exists()
-    said = run("fit", home / "train", "--out", model, "--colour", "--skip-broken").stdout
+    said = run("fit", home / "train", "--out", model, "--color", "--skip-broken").stdout
     assert "Left out 1 file, a broken image: lime left/IMG_2.jpg." in said
     for command, *out in (("predict",), ("evaluate",), ("report", "--out", tmp_path / "p.html")):
         assert "IMG_2.jpg" in run(command, model, home / "test", *out, code=2).stderr
@@ -106,19 +106,19 @@ def test_a_broken_photograph_stops_or_is_left_out_by_name(photos, tmp_path):
 
 
 @pytest.mark.slow
-def test_colour_reaches_the_graph(photos, tmp_path):
+def test_color_reaches_the_graph(photos, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime", reason="graphs need onnxruntime")
     from nsse.datasets import load_inputs_like
 
     model, graph = tmp_path / "m.nsse", tmp_path / "m.onnx"
-    run("fit", photos / "train", "--colour", "--out", model)
+    run("fit", photos / "train", "--color", "--out", model)
     said = run("export", model, "--onnx", graph).stdout
-    assert "Input X: rows of 1875 (25 x 25 pixels in colour, unit norm)." in said
+    assert "Input X: rows of 1875 (25 x 25 pixels in color, unit norm)." in said
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     # The graph takes prepared rows, and tells how they are prepared.
     preparation = json.loads(session.get_modelmeta().custom_metadata_map["preparation"])
     assert preparation == read_header(model).metadata
-    test = load_inputs_like(photos / "test", preparation, labelled=True)
+    test = load_inputs_like(photos / "test", preparation, labeled=True)
     (label,) = session.run(["label"], {"X": test.X.astype(np.float32)})
     assert label.tolist() == test.y.tolist()
 
@@ -183,7 +183,8 @@ def test_from_a_spreadsheet_to_a_report(plants, tmp_path):
     run("predict", model, plants / "new.csv", "--out", labels)
     rows = rows_of(labels)
     assert [row["Pflanze_ID"] for row in rows] == [str(500 + k) for k in range(15)]
-    assert list(rows[0]) == ["Pflanze_ID", "label", "probability", "distance", "radius", "radius_scaled"]
+    columns = ["label", "probability", "p_value", "distance", "radius", "radius_scaled"]
+    assert list(rows[0]) == ["Pflanze_ID", *columns]
     found = told("evaluate", model, plants / "new.csv")
     assert (found["n_samples"], found["n_wrong"]) == (
         15,

@@ -153,9 +153,9 @@ def test_numbers_are_categories_on_request(tmp_path):
     inputs = load_inputs(path, "kind", category=["zone"])
     np.testing.assert_array_equal(inputs.X, [[1, 0, 1], [1, 0, 2], [0, 1, 3], [0, 1, 4]])
     with pytest.raises(
-        ValueError, match=r"`category` must name columns of .*Got 'colour'. It has zone, a"
+        ValueError, match=r"`category` must name columns of .*Got 'color'. It has zone, a"
     ):
-        load_inputs(path, "kind", category=["colour"])
+        load_inputs(path, "kind", category=["color"])
 
 
 @pytest.mark.parametrize("n_categories", [10, 51])
@@ -263,14 +263,14 @@ def test_a_table_that_does_not_fit_the_model_is_refused(told):
         check_preparation({"kind": "table", "columns": ["a", "b"]} | told, 2)
 
 
-@pytest.mark.parametrize("colour", [True, False, None])
-def test_the_shape_of_images_tells_their_channels(colour):
+@pytest.mark.parametrize("color", [True, False, None])
+def test_the_shape_of_images_tells_their_channels(color):
     told = {"kind": "images", "size": [4, 5], "unit_norm": False}
-    told |= {} if colour is None else {"colour": colour}
-    n_features = 60 if colour else 20
+    told |= {} if color is None else {"color": color}
+    n_features = 60 if color else 20
     preparation = check_preparation(told, n_features)
-    assert preparation.image_shape == ((4, 5, 3) if colour else (4, 5))
-    assert str(preparation) == ("4 x 5 pixels in colour" if colour else "4 x 5 grey levels")
-    assert ("colour" in preparation.to_dict()) == bool(colour)
+    assert preparation.image_shape == ((4, 5, 3) if color else (4, 5))
+    assert str(preparation) == ("4 x 5 pixels in color" if color else "4 x 5 grey levels")
+    assert preparation["color"] == bool(color)
     with pytest.raises(ValueError, match="`metadata` must say"):
         check_preparation(told, 80 - n_features)

@@ -108,7 +108,7 @@ def yale(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def fei(tmp_path: Path) -> Path:
-    """The first archive as it unpacks: colour JPEGs, here of one shade each."""
+    """The first archive as it unpacks: color JPEGs, here of one shade each."""
     for subject in range(1, 51):
         for number in range(1, 15):
             write_shade(fei_file(tmp_path, subject, number), subject, number)
@@ -120,7 +120,7 @@ def fei_file(home: Path, subject: int, number: int) -> Path:
 
 
 def write_shade(path: Path, label: int, number: int) -> None:
-    """A colour JPEG of two halves, grey levels 4 x label and 6 x number."""
+    """A color JPEG of two halves, grey levels 4 x label and 6 x number."""
     path.parent.mkdir(parents=True, exist_ok=True)
     halves = np.full((16, 32, 3), 4 * label, dtype=np.uint8)
     halves[:, 16:] = 6 * number
@@ -252,7 +252,7 @@ def test_levels_of_a_pgm_are_divided_by_its_own_white(tmp_path: Path) -> None:
         np.testing.assert_allclose(read_levels(path), array / white, atol=0.5 / 65535)
 
 
-def test_colour_becomes_luminance_without_rounding(tmp_path: Path) -> None:
+def test_color_becomes_luminance_without_rounding(tmp_path: Path) -> None:
     rgb = np.random.default_rng(4).integers(0, 256, (4, 5, 3), dtype=np.uint8)
     rgb[0, 0] = 255
     expected = rgb @ np.array([0.299, 0.587, 0.114]) / 255

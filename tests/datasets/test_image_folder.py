@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from nsse.datasets import _mnist as mnist_module
-from nsse.datasets import cache_home, colour_gain, load_dataset, load_image_folder, load_inputs
+from nsse.datasets import cache_home, color_gain, load_dataset, load_image_folder, load_inputs
 from nsse.datasets._cache import through_cache
 from nsse.datasets._download import Download
 from nsse.datasets._images import area_average, read_levels
@@ -41,8 +41,8 @@ def zoo(tmp_path: Path) -> Path:
         for number in range(3):
             grey = rng.integers(1, 256, (10 + number, 12), dtype=np.uint8)
             Image.fromarray(grey).save(folder / name / f"{number}.png")
-    colour = rng.integers(0, 256, (8, 9, 3), dtype=np.uint8)
-    Image.fromarray(colour).save(folder / "ape" / "1.png")
+    color = rng.integers(0, 256, (8, 9, 3), dtype=np.uint8)
+    Image.fromarray(color).save(folder / "ape" / "1.png")
     deep = rng.integers(0, 65536, (7, 5)).astype(np.uint16)
     Image.fromarray(deep).save(folder / "bee" / "2.png")
     (folder / "README.txt").write_text("three animals")
@@ -151,7 +151,7 @@ def test_broken_images_are_left_out_on_request(zoo: Path, monkeypatch) -> None:
         load_image_folder(zoo, size=(4, 3), skip_broken=True)
 
 
-# Upright, and in colour.
+# Upright, and in color.
 
 # What EXIF means by orientation, in slices: the stored pixels s as they are to be shown.
 UPRIGHT = {
@@ -183,7 +183,7 @@ def test_images_are_read_upright(orientation: int, ending: str, depth: type, tmp
     save_turned(pixels, orientation, path)
     expected = UPRIGHT[orientation](pixels) / white
     np.testing.assert_array_equal(read_levels(path), expected)
-    np.testing.assert_array_equal(read_levels(path, colour=True)[:, :, 1], expected)
+    np.testing.assert_array_equal(read_levels(path, color=True)[:, :, 1], expected)
 
 
 def test_a_photograph_is_read_upright(tmp_path: Path) -> None:
@@ -196,8 +196,8 @@ def test_a_photograph_is_read_upright(tmp_path: Path) -> None:
     np.testing.assert_allclose(seen[[0, -1]].mean(axis=1), [0.0, 1.0], atol=0.02)
 
 
-def test_colour_is_kept_on_request(zoo: Path) -> None:
-    data = load_image_folder(zoo, size=(4, 3), colour=True)
+def test_color_is_kept_on_request(zoo: Path) -> None:
+    data = load_image_folder(zoo, size=(4, 3), color=True)
     assert (data.X.shape, data.image_shape) == ((9, 36), (4, 3, 3))
     pixels = np.asarray(Image.open(zoo / "ape" / "1.png"), dtype=float) / 255
     expected = np.stack([area_average(pixels[:, :, c], (4, 3)) for c in range(3)], axis=2)
@@ -230,11 +230,11 @@ def hue_and_form(code: int, rng, hue: float, form: float):
     return Image.fromarray(np.rint(255 * np.clip(levels, 0, 1)).astype(np.uint8))
 
 
-def test_colour_is_advised_where_it_tells_classes_apart(tmp_path: Path) -> None:
+def test_color_is_advised_where_it_tells_classes_apart(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, lambda code, rng: hue_and_form(code, rng, hue=0.4, form=0.0))
-    gain = colour_gain(folder, load_inputs(folder))
+    gain = color_gain(folder, load_inputs(folder))
     assert gain is not None
-    assert gain.colour_error == 0.0
+    assert gain.color_error == 0.0
     assert gain.grey_error > 0.25
     # The literal nearest neighbour, in grey of 16 x 16.
     inputs = load_inputs(folder, size=(16, 16))
@@ -250,25 +250,25 @@ def test_colour_is_advised_where_it_tells_classes_apart(tmp_path: Path) -> None:
     [
         lambda code, rng: hue_and_form(code, rng, hue=0.4, form=0.5),  # grey does as well
         lambda code, rng: hue_and_form(0, rng, hue=0.4, form=0.0),  # neither does
-        lambda code, rng: hue_and_form(code, rng, hue=0.0, form=0.0).convert("L"),  # no colour
-        lambda code, rng: hue_and_form(code, rng, hue=0.0, form=0.0),  # no colour, in three channels
+        lambda code, rng: hue_and_form(code, rng, hue=0.0, form=0.0).convert("L"),  # no color
+        lambda code, rng: hue_and_form(code, rng, hue=0.0, form=0.0),  # no color, in three channels
     ],
 )
-def test_colour_is_not_advised_elsewhere(image_of, tmp_path: Path) -> None:
+def test_color_is_not_advised_elsewhere(image_of, tmp_path: Path) -> None:
     folder = folder_of(tmp_path, image_of)
-    assert colour_gain(folder, load_inputs(folder)) is None
+    assert color_gain(folder, load_inputs(folder)) is None
 
 
-@pytest.mark.parametrize("colour", [False, True])
-def test_inks_are_read_as_their_colours(colour: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("color", [False, True])
+def test_inks_are_read_as_their_colors(color: bool, tmp_path: Path) -> None:
     # Cyan, magenta, yellow and black ink, from none to full: what is left of red, green and blue.
     inks = np.random.default_rng(0).integers(0, 256, (5, 6, 4)).astype(np.uint8)
     Image.frombytes("CMYK", (6, 5), inks.tobytes()).save(tmp_path / "inks.tiff")
     left = 1.0 - inks / 255
     rgb = left[:, :, :3] * left[:, :, 3:]
-    expected = rgb if colour else rgb @ [0.299, 0.587, 0.114]
+    expected = rgb if color else rgb @ [0.299, 0.587, 0.114]
     np.testing.assert_allclose(
-        read_levels(tmp_path / "inks.tiff", colour=colour), expected, atol=1.5 / 255
+        read_levels(tmp_path / "inks.tiff", color=color), expected, atol=1.5 / 255
     )
 
 

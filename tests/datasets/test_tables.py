@@ -145,9 +145,9 @@ def test_columns_are_ignored_if_they_are_there(tmp_path):
     inputs = load_inputs(path, "kind", ignore=["id"])
     assert inputs.preparation["columns"] == ["a"]
     with pytest.raises(
-        ValueError, match=r"`ignore` must name columns of .*Got 'colour'. It has id, a, kind"
+        ValueError, match=r"`ignore` must name columns of .*Got 'color'. It has id, a, kind"
     ):
-        load_inputs(path, "kind", ignore=["colour"])
+        load_inputs(path, "kind", ignore=["color"])
     again = load_inputs_like(path, inputs.preparation)
     np.testing.assert_array_equal(again.X, inputs.X)
     without = written(tmp_path, "a\n1\n2\n3\n", "new.csv")
@@ -158,12 +158,12 @@ def test_more_rows_may_have_their_columns_in_any_order(tmp_path):
     inputs = load_inputs(written(tmp_path, GOOD), "kind")
     new = written(tmp_path, "b,a\n20,10\n40,30\n", "new.csv")
     assert load_inputs_like(new, inputs.preparation).X.tolist() == [[10, 20], [30, 40]]
-    assert load_inputs_like(new, inputs.preparation, labelled=None).y is None
-    labelled = written(tmp_path, "kind,b,a\ny,20,10\n", "new.csv")
-    assert load_inputs_like(labelled, inputs.preparation).y is None
-    assert load_inputs_like(labelled, inputs.preparation, labelled=True).y.tolist() == ["y"]
+    assert load_inputs_like(new, inputs.preparation, labeled=None).y is None
+    labeled = written(tmp_path, "kind,b,a\ny,20,10\n", "new.csv")
+    assert load_inputs_like(labeled, inputs.preparation).y is None
+    assert load_inputs_like(labeled, inputs.preparation, labeled=True).y.tolist() == ["y"]
     other = written(tmp_path, "species,b,a\ny,20,10\n", "new.csv")
-    assert load_inputs_like(other, inputs.preparation, "species", labelled=True).y.tolist() == ["y"]
+    assert load_inputs_like(other, inputs.preparation, "species", labeled=True).y.tolist() == ["y"]
 
 
 @pytest.mark.parametrize(
@@ -270,11 +270,11 @@ def folder(tmp_path):
     return home
 
 
-def test_images_are_named_labelled_and_prepared(folder):
+def test_images_are_named_labeled_and_prepared(folder):
     inputs = load_inputs(folder, size=(4, 5))
     assert inputs.names == [f"{name}/{k}.png" for name in ("cat", "dog") for k in range(3)]
     assert inputs.y.tolist() == ["cat"] * 3 + ["dog"] * 3
-    assert inputs.preparation == {"kind": "images", "size": [4, 5], "unit_norm": True}
+    assert inputs.preparation == {"kind": "images", "size": [4, 5], "unit_norm": True, "color": False}
     np.testing.assert_allclose(np.linalg.norm(inputs.X, axis=1), 1.0)
     raw = load_inputs(folder, size=(4, 5), unit_norm=False)
     loaded = load_dataset(folder, size=(4, 5))
@@ -292,18 +292,18 @@ def test_new_images_are_prepared_alike_wherever_they_lie(folder):
         new = load_inputs_like(path, inputs.preparation)
         np.testing.assert_array_equal(new.X, inputs.X[list(rows)])
         assert new.names == names
-    assert load_inputs_like(folder, inputs.preparation, labelled=True).y.tolist() == inputs.y.tolist()
-    assert load_inputs_like(folder / "dog", inputs.preparation, labelled=None).y is None
+    assert load_inputs_like(folder, inputs.preparation, labeled=True).y.tolist() == inputs.y.tolist()
+    assert load_inputs_like(folder / "dog", inputs.preparation, labeled=None).y is None
     for path in (folder / "dog", folder / "dog" / "1.png"):
         with pytest.raises(ValueError, match="one sub-folder per class"):
-            load_inputs_like(path, inputs.preparation, labelled=True)
+            load_inputs_like(path, inputs.preparation, labeled=True)
 
 
-def test_a_class_of_one_image_can_be_labelled_but_not_learned(folder):
+def test_a_class_of_one_image_can_be_labeled_but_not_learned(folder):
     preparation = load_inputs(folder).preparation
     for k in (1, 2):
         (folder / "cat" / f"{k}.png").unlink()
-    assert len(load_inputs_like(folder, preparation, labelled=True).X) == 4
+    assert len(load_inputs_like(folder, preparation, labeled=True).X) == 4
     with pytest.raises(ValueError, match="at least 2 in each"):
         load_inputs(folder)
 
@@ -413,11 +413,14 @@ def test_every_name_is_listed_with_its_place(tmp_path, monkeypatch):
 
 
 # As they stand in model files.
+IMAGES = {"kind": "images", "size": [2, 2], "unit_norm": True, "color": False}
+
+
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"kind": "images", "size": [2, 2], "unit_norm": True}, "2 x 2 grey levels, unit norm"),
-        ({"kind": "images", "size": [2, 2], "unit_norm": False}, "2 x 2 grey levels"),
+        (IMAGES, "2 x 2 grey levels, unit norm"),
+        ({**IMAGES, "unit_norm": False}, "2 x 2 grey levels"),
         ({"kind": "table", "columns": list("abcd"), "label": "e", "ignored": ["f"]}, "4 columns"),
         ({"kind": "array", "n_features": 4}, "4 features"),
     ],

@@ -10,10 +10,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from browser import Page
-from nsse import NSSE, NYS
+from nsse import NSSE, SmoothEmbedding, WithinMetric
 from nsse.datasets import load_dataset
 from nsse.report import Samples, write_report
 from nsse.report.explorer.alike import ALIKE, NOBODY, alike_in_class
+from nsse.report.explorer.models import find
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def objects(tmp_path_factory):
     names = np.array([f"{'long ' * (k % 4)}name {k}" for k in range(codes.max() + 1)])
     parts = train_test_split(data.X, names[codes], train_size=200, test_size=200, random_state=0)
     path = tmp_path_factory.mktemp("objects") / "r.html"
-    write_report(path, NSSE().fit(parts[0], parts[2]), Samples(parts[1], parts[3]))
+    write_report(path, SmoothEmbedding().fit(parts[0], parts[2]), Samples(parts[1], parts[3]))
     return path
 
 
@@ -44,7 +45,7 @@ def objects(tmp_path_factory):
 def two_classes(tmp_path_factory):
     X, y = load_breast_cancer(return_X_y=True)
     X, X_new, y, y_new = train_test_split(X, y, train_size=150, stratify=y, random_state=0)
-    model = make_pipeline(StandardScaler(), NSSE()).fit(X, y)
+    model = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(X, y)
     path = tmp_path_factory.mktemp("two") / "r.html"
     write_report(path, model, Samples(X_new, y_new))
     return path, model, X_new
@@ -59,30 +60,30 @@ def boxes_of(page):
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-def test_names_are_whole_and_apart(browser, sized, objects, width):
+@pytest.mark.parametrize("view", ["all", "2d"])
+def test_names_are_whole_and_apart(browser, sized, objects, width, view):
     sized(width)
     page = Page(browser, objects)
-    for view in ("all", "2d"):
-        page.click(f'[data-view="{view}"]')
-        boxes, (wide, high) = boxes_of(page)
-        assert len(boxes) == len(page.js("return window.nsse.points.data.classes")) >= 20
-        assert (boxes[:, :2] >= 0).all()
-        assert (boxes[:, 2] <= wide).all()
-        assert (boxes[:, 3] <= high).all()
-        overlaps = [
-            (i, j)
-            for i in range(len(boxes))
-            for j in range(i)
-            if (np.minimum(boxes[i, 2:], boxes[j, 2:]) > np.maximum(boxes[i, :2], boxes[j, :2])).all()
-        ]
-        assert overlaps == []
+    page.click(f'[data-view="{view}"]')
+    boxes, (wide, high) = boxes_of(page)
+    assert len(boxes) == len(page.js("return window.nsse.points.data.classes")) >= 20
+    assert (boxes[:, :2] >= 0).all()
+    assert (boxes[:, 2] <= wide).all()
+    assert (boxes[:, 3] <= high).all()
+    overlaps = [
+        (i, j)
+        for i in range(len(boxes))
+        for j in range(i)
+        if (np.minimum(boxes[i, 2:], boxes[j, 2:]) > np.maximum(boxes[i, :2], boxes[j, :2])).all()
+    ]
+    assert overlaps == []
 
 
 def test_names_do_not_lie_on_training_points(browser, sized, tmp_path, make_blobs):
     """Classes that collapse to a point would be hidden by their names."""
     sized(1400)
     data = make_blobs((20, 15, 12, 18), n_features=6)
-    write_report(tmp_path / "r.html", NSSE.as_published().fit(data.X, data.codes), Samples(data.X))
+    write_report(tmp_path / "r.html", SmoothEmbedding().fit(data.X, data.codes), Samples(data.X))
     page = Page(browser, tmp_path / "r.html")
     for view in ("all", "2d", "3d"):
         page.click(f'[data-view="{view}"]')
@@ -93,19 +94,6 @@ def test_names_do_not_lie_on_training_points(browser, sized, tmp_path, make_blob
             axis=2
         )
         assert not inside.any(), view
-
-
-def test_names_keep_their_distance_while_the_view_moves(browser, sized, objects):
-    sized(1400)
-    page = Page(browser, objects)
-    offsets = (
-        "const s = window.nsse.stage; {} return s.names.map(({{ anchor, box }}) =>"
-        " [box[0] + box[2] / 2 - anchor[0], box[1] + box[3] / 2 - anchor[1]])"
-    )
-    before = page.js(offsets.format(""))
-    during = page.js(offsets.format("s.view.zoom *= 1.05; s.inMotion = true; s.draw();"))
-    still = np.abs(np.subtract(before, during)).max(axis=1) < 1e-6
-    assert still.mean() > 0.6  # the others were moved in from the rim of the stage
 
 
 @pytest.mark.parametrize("width", [1400, 1100, 390])
@@ -159,7 +147,7 @@ def test_a_line_is_spread_out_and_said_to_be(browser, sized, two_classes):
 def test_the_objective_is_drawn_by_the_scale(browser, sized, tmp_path, make_blobs):
     sized(1400)
     data = make_blobs((20, 15, 12), n_features=6)
-    model = NSSE.as_published().fit(data.X, data.codes)
+    model = NSSE().fit(data.X, data.codes)
     write_report(tmp_path / "r.html", model, Samples(data.X))
     page = Page(browser, tmp_path / "r.html")
     assert "kernel scale σ" in page.text("#trace svg")
@@ -169,7 +157,7 @@ def test_the_objective_is_drawn_by_the_scale(browser, sized, tmp_path, make_blob
     sigma = np.sort(model.trace_.to_dict()["sigma"])
     np.testing.assert_allclose(np.corrcoef(xs, np.log(sigma))[0, 1], 1.0, atol=1e-9)
     # A scale that was given is no curve.
-    write_report(tmp_path / "r.html", NSSE().fit(data.X, data.codes), Samples(data.X))
+    write_report(tmp_path / "r.html", NSSE(sigma=1.0).fit(data.X, data.codes), Samples(data.X))
     assert not Page(browser, tmp_path / "r.html").find("#trace").is_displayed()
 
 
@@ -178,55 +166,16 @@ def nearest_by_hand(A, X, codes, x, code, leave=None):
     return sorted(members, key=lambda i: np.linalg.norm(A @ (X[i] - x)))[:ALIKE]
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "within"])
+@pytest.mark.parametrize("metric", [None, WithinMetric(shrinkage=0.1)])
 def test_samples_most_alike_are_those_of_the_definition(metric, make_blobs):
     data = make_blobs((20, 5, 12), n_features=6)
     new = data.X[::3] + 0.7
-    model = NSSE(metric=metric, shrinkage=0.1).fit(data.X, data.codes)
+    model = SmoothEmbedding(metric=metric).fit(data.X, data.codes)
     predicted = model.predict(new)
-    found = alike_in_class(model, new, data.codes, predicted)
-    A = np.eye(6) if metric == "euclidean" else model.metric_.transform(np.eye(6)).T
+    found = alike_in_class(find(model, Samples(new)))
+    A = np.eye(6) if metric is None else model.metric_.affine_.dense().T
     for row, (x, code) in zip(found[len(data.X) :], zip(new, predicted, strict=True), strict=True):
-        expected = nearest_by_hand(A, data.X, data.codes, x, code)
-        assert row[row != NOBODY].tolist() == expected
+        assert row[row != NOBODY].tolist() == nearest_by_hand(A, data.X, data.codes, x, code)
     for i in range(len(data.X)):
         expected = nearest_by_hand(A, data.X, data.codes, data.X[i], data.codes[i], leave=i)
         assert found[i][found[i] != NOBODY].tolist() == expected
-
-
-def test_samples_most_alike_of_no_others_and_of_too_many(make_blobs, monkeypatch):
-    data = make_blobs((8, 7), n_features=4)
-    model = NSSE().fit(data.X, data.codes)
-    none = np.empty(0, dtype=np.intp)
-    assert alike_in_class(model, None, data.codes, none).shape == (15, ALIKE)
-    monkeypatch.setattr("nsse.report.explorer.alike.MOST_WORK", 10)
-    assert alike_in_class(model, None, data.codes, none) is None
-
-
-def test_the_page_shows_them_beside(browser, sized, tmp_path, make_blobs):
-    sized(1400)
-    data = make_blobs((20, 15, 12), n_features=6)
-    new = data.X[::2] + 0.5
-    model = NSSE.as_published(metric="within").fit(data.X, data.codes)
-    write_report(tmp_path / "r.html", model, Samples(new))
-    page = Page(browser, tmp_path / "r.html")
-    page.js("window.nsse.stage.select(window.nsse.points.nTrain + 3)")
-    expected = alike_in_class(model, new, data.codes, model.predict(new))[len(data.X) + 3]
-    rows = [item.text.splitlines()[1] for item in page.driver.find_elements("css selector", ".alike li")]
-    assert rows == [f"row {i}" for i in expected]
-    assert f"Most alike in {model.predict(new)[3]}" in page.text("#sample")
-    # The same for a row that a visitor pastes.
-    page.find("#row").send_keys(", ".join(repr(float(v)) for v in new[3]))
-    page.click("#embed")
-    items = page.driver.find_elements("css selector", "#live .alike li")
-    assert [item.text.splitlines()[1] for item in items] == rows
-    assert page.complaints() == []
-
-
-def test_a_map_that_keeps_no_samples_has_none_alike(tmp_path, make_blobs):
-    data = make_blobs((20, 15, 12), n_features=6)
-    for model in (NSSE(n_landmarks=9), NYS()):
-        write_report(tmp_path / "r.html", model.fit(data.X, data.codes), Samples(data.X))
-        assert '"alike":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
-    write_report(tmp_path / "r.html", NSSE().fit(data.X, data.codes), Samples(data.X))
-    assert '"alike":null' not in (tmp_path / "r.html").read_text(encoding="utf-8")

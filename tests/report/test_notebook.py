@@ -2,75 +2,22 @@
 
 from __future__ import annotations
 
-import pickle
 from html import unescape
 
 import pytest
-from matplotlib import image
-from matplotlib.figure import Figure
 
-import nsse
-from nsse import NSSE
-from nsse.report import Plot, Samples, shown, write_report
-
-PLOTS = {
-    "embedding": nsse.plot.embedding,
-    "confusion": nsse.plot.confusion,
-    "radii": nsse.plot.radii,
-    "risk_coverage": nsse.plot.risk_coverage,
-    "trace": lambda model, X, y, **options: nsse.plot.trace(model, **options),
-}
+from nsse import SmoothEmbedding
+from nsse.report import Samples, shown, write_report
 
 
 @pytest.fixture(scope="module")
 def fitted(digits):
-    return NSSE.as_published(n_components=4).fit(digits.X[::2], digits.codes[::2])
+    return SmoothEmbedding().fit(digits.X[::2], digits.codes[::2])
 
 
 @pytest.fixture(scope="module")
 def unseen(digits):
     return digits.X[1::2], digits.codes[1::2]
-
-
-@pytest.mark.parametrize("name", PLOTS)
-def test_a_plot_is_shown_as_a_picture_and_told_in_a_line(fitted, unseen, name, tmp_path):
-    plot = PLOTS[name](fitted, *unseen)
-    assert isinstance(plot, Plot)
-    data, size = plot._repr_png_()
-    (tmp_path / "p.png").write_bytes(data)
-    height, width, _ = image.imread(tmp_path / "p.png").shape
-    assert (width, height) == (int(shown.SHARP * size["width"]), int(shown.SHARP * size["height"]))
-    assert image.imread(tmp_path / "p.png").std() > 0.01, "an empty picture"
-    assert len(repr(plot)) < 200
-    assert "\n" not in repr(plot)
-    figure, frame = plot  # as a pair, too
-    assert (figure, frame) == (plot.figure, plot.frame) == (plot[0], plot[1])
-
-
-@pytest.mark.parametrize("name", PLOTS)
-def test_plots_draw_on_axes_that_are_given(fitted, unseen, name):
-    figure = Figure()
-    left, right = figure.subplots(1, 2)
-    plot = PLOTS[name](fitted, *unseen, ax=right)
-    assert plot.figure is figure
-    assert plot.frame == PLOTS[name](fitted, *unseen).frame
-    assert plot._repr_png_() is None  # it is shown with the figure that it is on
-    assert not left.has_data()
-    assert right.has_data()
-    assert right.get_title(loc="left")
-    assert len(figure.axes) == 2
-    for ax in ("axes", figure, 3):
-        with pytest.raises(ValueError, match=r"`ax` must be the axes of a matplotlib figure. Got"):
-            PLOTS[name](fitted, *unseen, ax=ax)
-
-
-def test_the_method_takes_axes_and_plots_can_be_kept(fitted, unseen):
-    axes = Figure().subplots()
-    plot = fitted.plot(*unseen, ax=axes)
-    assert plot.figure is axes.figure
-    again = pickle.loads(pickle.dumps(plot))
-    assert again.frame == plot.frame
-    assert again._repr_png_() is None
 
 
 def test_a_report_stands_in_a_frame_of_its_own(fitted, unseen, tmp_path):
@@ -110,35 +57,3 @@ def test_the_framed_report_draws_itself(browser, fitted, unseen, tmp_path):
     browser.switch_to.default_content()
     assert drawn == 200
     assert alone is None
-
-
-CELLS = {
-    "a figure": "model.plot(X[1::2], y[1::2])",
-    "a page": "write_report('r.html', model, Samples(X[1::2], y[1::2]))",
-    "a bar": "search = NSSECV(progress=True, n_repeats=2).fit(X, y)",
-}
-
-
-@pytest.mark.slow
-def test_a_notebook_runs_and_shows(tmp_path):
-    """The kernel itself, where Jupyter's parts are installed: a picture, a frame, a bar."""
-    pytest.importorskip("ipykernel", reason="notebooks need a kernel")
-    nbclient = pytest.importorskip("nbclient", reason="notebooks are run by nbclient")
-    import nbformat
-
-    first = (
-        "from sklearn.datasets import load_digits\nfrom nsse import NSSE, NSSECV\n"
-        "from nsse.report import Samples, write_report\n"
-        "X, y = (a[:200] for a in load_digits(return_X_y=True))\nmodel = NSSE().fit(X[::2], y[::2])"
-    )
-    cells = [nbformat.v4.new_code_cell(source) for source in (first, *CELLS.values())]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
-    shown_by = dict(zip(CELLS, [cell.outputs for cell in notebook.cells[1:]], strict=True))
-    (figure,) = shown_by["a figure"]
-    assert figure.data["image/png"]
-    assert len(figure.data["text/plain"]) < 200
-    (page,) = shown_by["a page"]
-    assert page.data["text/html"].startswith("<iframe ")
-    (bar,) = shown_by["a bar"]
-    assert "<progress" in bar.data["text/html"]

@@ -1,24 +1,44 @@
-"""Figures of a fitted model and their frames; the static twin of the report."""
+"""Figures of a fitted model and their frames, shown and saved; the static twin of the report."""
 
 from __future__ import annotations
 
+import json
+import pickle
+import re
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
+from matplotlib import image
+from matplotlib.figure import Figure
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import nsse
-from nsse import LFDA, NSSE
+from nsse import LFDA, NSSE, NYS, SmoothEmbedding
 from nsse.certificates import risk_coverage
-from nsse.report import Samples, write_report
+from nsse.certificates.reliability import EDGES, reliability_curve
+from nsse.report import Plot, Samples, shown, write_report
+
+PLOTS = {
+    "embedding": nsse.plot.embedding,
+    "confusion": nsse.plot.confusion,
+    "radii": nsse.plot.radii,
+    "reliability": nsse.plot.reliability,
+    "risk_coverage": nsse.plot.risk_coverage,
+    "trace": lambda model, X, y, **options: nsse.plot.trace(model, **options),
+}
 
 
 @pytest.fixture(scope="module")
 def fitted(digits):
-    return NSSE.as_published(n_components=4).fit(digits.X[::2], digits.codes[::2])
+    return NSSE(n_components=4).fit(digits.X[::2], digits.codes[::2])
 
 
 @pytest.fixture(scope="module")
@@ -26,90 +46,166 @@ def unseen(digits):
     return digits.X[1::2], digits.codes[1::2]
 
 
-@pytest.mark.slow
+@pytest.fixture(scope="module")
+def table():
+    """A data frame with words, numbers and gaps, its labels, and a pipeline fitted to a part of it."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=120), "age": rng.normal(size=120)})
+    frame.loc[::9, "age"] = np.nan
+    frame["town"] = rng.choice(["Rome", "Oslo", "Bern"], 120)
+    labels = np.where(frame["size"] + (frame["town"] == "Rome") > 0.3, "yes", "no")
+    numbers = make_pipeline(SimpleImputer(), StandardScaler())
+    columns = make_column_transformer(
+        (numbers, ["size", "age"]), (OneHotEncoder(sparse_output=False), ["town"])
+    )
+    model = make_pipeline(columns, SmoothEmbedding()).fit(frame[:80], labels[:80])
+    return model, frame[80:], labels[80:]
+
+
 def test_embedding_frame_holds_every_sample(fitted, unseen, digits):
     X, y = unseen
     figure, frame = nsse.plot.embedding(fitted, X, y)
-    assert frame["set"] == ["train"] * 100 + ["test"] * 100
-    coordinates = np.column_stack([frame[f"y{k}"] for k in range(1, 5)])
+    assert frame["set"].tolist() == ["train"] * 100 + ["test"] * 100
+    coordinates = frame[[f"y{k}" for k in range(1, 5)]].to_numpy()
     np.testing.assert_array_equal(coordinates, np.vstack([fitted.embedding_, fitted.transform(X)]))
-    assert frame["label"] == [str(label) for label in [*digits.codes[::2], *y]]
-    assert frame["predicted"][100:] == [str(label) for label in fitted.predict(X)]
+    assert frame["label"].tolist() == [str(label) for label in [*digits.codes[::2], *y]]
+    assert frame["predicted"].tolist()[100:] == [str(label) for label in fitted.predict(X)]
     drawn = {dots.get_gid(): dots.get_offsets() for axes in figure.axes for dots in axes.collections}
-    np.testing.assert_allclose(drawn["NSSE-test"], np.column_stack([frame["x"], frame["y"]])[100:])
+    np.testing.assert_allclose(drawn["NSSE-test"], frame[["x", "y"]].to_numpy()[100:])
     assert len(drawn["NSSE-wrong"]) == (fitted.predict(X) != y).sum()
 
 
 def test_plot_is_a_method_of_every_model(fitted, unseen):
-    figure, frame = fitted.plot()
-    assert set(frame["set"]) == {"train"}
-    assert figure.axes
-    _, frame = fitted.plot(*unseen)
-    assert frame == nsse.plot.embedding(fitted, *unseen)[1]
-    _, frame = fitted.plot(unseen[0])
-    assert frame["label"][100:] == [None] * 100
+    assert set(fitted.plot().frame["set"]) == {"train"}
+    pd.testing.assert_frame_equal(fitted.plot(*unseen).frame, nsse.plot.embedding(fitted, *unseen).frame)
+    assert fitted.plot(unseen[0]).frame["label"][100:].isna().all()
 
 
-def test_frames_go_into_pandas_and_polars(fitted, unseen):
-    frames = [
-        nsse.plot.embedding(fitted, *unseen)[1],
-        nsse.plot.trace(fitted)[1],
-        nsse.plot.confusion(fitted, *unseen)[1],
-        nsse.plot.radii(fitted, *unseen)[1],
-        nsse.plot.risk_coverage(fitted, *unseen)[1],
-    ]
-    for frame in frames:
-        assert (
-            pd.DataFrame(frame).shape
-            == pl.DataFrame(frame).shape
-            == (len(frame[next(iter(frame))]), len(frame))
-        )
-
-
-def test_trace_is_that_of_the_fit(fitted):
-    figure, frame = nsse.plot.trace(fitted)
-    assert frame == fitted.trace_.to_dict()
-    (axes,) = figure.axes
-    (line,) = [line for line in axes.lines if line.get_gid() == "excess"]
-    order = np.argsort(frame["sigma"])
-    np.testing.assert_array_equal(line.get_xdata(), np.array(frame["sigma"])[order])
-    np.testing.assert_array_equal(line.get_ydata(), np.array(frame["excess"])[order])
-
-
-def test_confusion_counts_as_scikit_learn_does(fitted, unseen):
+def test_frames_are_those_of_the_definitions(fitted, unseen):
     X, y = unseen
-    _, frame = nsse.plot.confusion(fitted, X, y)
+    predicted, P = fitted.predict(X), fitted.predict_proba(X)
+    trace = nsse.plot.trace(fitted)
+    assert trace.frame.to_dict("list") == fitted.trace_.to_dict()
+    (line,) = [line for line in trace.figure.axes[0].lines if line.get_gid() == "excess"]
+    np.testing.assert_array_equal(line.get_xdata(), np.sort(trace.frame["sigma"]))
     counts = np.zeros((10, 10), dtype=int)
-    for label, said, count in zip(frame["label"], frame["predicted"], frame["count"], strict=True):
+    for label, said, count in nsse.plot.confusion(fitted, X, y).frame.itertuples(index=False):
         counts[int(label), int(said)] = count
-    np.testing.assert_array_equal(counts, confusion_matrix(y, fitted.predict(X)))
+    np.testing.assert_array_equal(counts, confusion_matrix(y, predicted))
+    radii = nsse.plot.radii(fitted, X, y).frame
+    np.testing.assert_array_equal(radii["radius"], fitted.certified_radius(X))
+    np.testing.assert_array_equal(radii["wrong"], predicted != y)
+    assert "wrong" not in nsse.plot.radii(fitted, X).frame
+    risk = nsse.plot.risk_coverage(fitted, X, y).frame
+    assert risk.to_dict("list") == risk_coverage(fitted, X, y).to_dict()
+    curve = nsse.plot.reliability(fitted, X, y).frame
+    assert curve.to_numpy().tolist() == [
+        list(each) for each in reliability_curve(P.max(axis=1), predicted == y, EDGES)
+    ]
 
 
-def test_radii_and_risk_are_those_of_the_certificates(fitted, unseen):
+@pytest.mark.parametrize("name", PLOTS)
+def test_a_plot_is_shown_saved_and_told_in_a_line(fitted, unseen, name, tmp_path):
+    plot = PLOTS[name](fitted, *unseen)
+    assert isinstance(plot, Plot)
+    data, size = plot._repr_png_()
+    (tmp_path / "p.png").write_bytes(data)
+    height, width, _ = image.imread(tmp_path / "p.png").shape
+    assert (width, height) == (int(shown.SHARP * size["width"]), int(shown.SHARP * size["height"]))
+    assert image.imread(tmp_path / "p.png").std() > 0.01, "an empty picture"
+    assert len(repr(plot)) < 200
+    assert "\n" not in repr(plot)
+    assert plot[0] is plot.figure
+    assert plot[1] is plot.frame
+    for suffix, magic in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
+        plot.save(tmp_path / f"p{suffix}")
+        assert (tmp_path / f"p{suffix}").read_bytes().startswith(magic)
+    with pytest.raises(ValueError, match=r"`path` must end in .png, .svg, .pdf. Got 'p.txt'"):
+        plot.save("p.txt")
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_plots_draw_on_axes_that_are_given(fitted, unseen, name):
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    plot = PLOTS[name](fitted, *unseen, ax=right)
+    assert plot.figure is figure
+    pd.testing.assert_frame_equal(plot.frame, PLOTS[name](fitted, *unseen).frame)
+    assert plot._repr_png_() is None  # it is shown with the figure that it is on
+    assert pickle.loads(pickle.dumps(plot))._repr_png_() is None
+    assert not left.has_data()
+    assert right.has_data()
+    assert right.get_title(loc="left")
+    for ax in ("axes", figure, 3):
+        with pytest.raises(ValueError, match=r"`ax` must be the axes of a matplotlib figure. Got"):
+            PLOTS[name](fitted, *unseen, ax=ax)
+
+
+SCRIPT = """
+import sys
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_iris
+from nsse import SmoothEmbedding
+X, y = load_iris(return_X_y=True)
+model = SmoothEmbedding().fit(X[::3], y[::3])
+seen = []
+plt.show = lambda: seen.append(plt.get_fignums())
+first, second = model.plot(X, y), model.plot()
+assert plt.gcf() is second.figure, "plt.show() would not find it"
+first.show()
+assert seen == [[1, 2]], seen
+assert model.plot(ax=plt.subplots()[1]).figure is plt.gcf()
+assert plt.get_fignums() == [1, 2, 3]
+sys.modules["pandas"] = None
+import importlib.util
+importlib.util.find_spec = lambda name: None
+import nsse.report.shown as shown
+shown.find_spec = lambda name: None
+assert isinstance(model.plot().frame, dict)
+"""
+
+
+@pytest.mark.slow
+def test_pyplot_finds_figures_in_a_script_and_frames_are_dicts_without_pandas():
+    subprocess.run([sys.executable, "-W", "ignore", "-c", SCRIPT], check=True)
+
+
+def test_a_data_frame_through_a_column_transformer_is_drawn(table, tmp_path):
+    model, frame, labels = table
+    drawn = nsse.plot.embedding(model, frame, labels).frame
+    np.testing.assert_array_equal(drawn["y1"][80:], model.transform(frame)[:, 0])
+    counts = nsse.plot.confusion(model, frame, labels).frame
+    assert counts["count"].sum() == len(frame)
+    assert nsse.plot.reliability(model, frame, labels).frame["n"].sum() == len(frame)
+    write_report(tmp_path / "r.html", model, Samples(frame, labels))
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    rows = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])["rows"]
+    assert rows["columns"] == ["size", "age", "town"]
+    assert [row[2] for row in rows["words"]] == frame["town"].tolist()
+    assert [not row[1] for row in rows["words"]] == frame["age"].isna().tolist()
+    needed = r"must have certified radii.*affine steps before the model.*ColumnTransformer is not one"
+    for draw in (nsse.plot.radii, nsse.plot.risk_coverage):
+        with pytest.raises(TypeError, match=needed):
+            draw(model, frame, labels)
+
+
+def test_what_cannot_be_drawn_is_refused(fitted, unseen, digits):
     X, y = unseen
-    _, frame = nsse.plot.radii(fitted, X, y)
-    np.testing.assert_array_equal(frame["radius"], fitted.certified_radius(X))
-    np.testing.assert_array_equal(frame["wrong"], fitted.predict(X) != y)
-    assert "wrong" not in nsse.plot.radii(fitted, X)[1]
-    _, frame = nsse.plot.risk_coverage(fitted, X, y)
-    assert frame == risk_coverage(fitted, X, y).to_dict()
-
-
-@pytest.mark.parametrize("draw", [nsse.plot.confusion, nsse.plot.risk_coverage])
-def test_titles_end_before_the_page_does(draw, digits):
-    few = digits.codes < 2  # two classes make the narrowest page
-    figure, _ = draw(NSSE().fit(digits.X[few], digits.codes[few]), digits.X[few], digits.codes[few])
-    width = figure.get_window_extent().width
-    assert figure.texts
-    assert all(text.get_window_extent().x1 < width for text in figure.texts)
-
-
-def test_pipelines_are_drawn_too(digits, unseen):
-    model = make_pipeline(StandardScaler(), NSSE.as_published(n_components=4)).fit(
-        digits.X[::2], digits.codes[::2]
-    )
-    _, frame = nsse.plot.embedding(model, *unseen)
-    np.testing.assert_array_equal(frame["y1"][100:], model.transform(unseen[0])[:, 0])
+    with pytest.raises(TypeError, match=r"`model` must search for its kernel scale. Got 'LFDA'"):
+        nsse.plot.trace(LFDA(n_components=3).fit(X, y))
+    with pytest.raises(TypeError, match=r"have certified radii. Got 'NYS'.*Gaussian or linear map"):
+        nsse.plot.radii(NYS().fit(X, y), X)
+    for draw in (nsse.plot.confusion, nsse.plot.risk_coverage, nsse.plot.reliability):
+        with pytest.raises(ValueError, match=r"`y` must be given to count mistakes"):
+            draw(fitted, X, None)
+    with pytest.raises(ValueError, match=r"`X` must hold samples that the model has not seen"):
+        nsse.plot.reliability(fitted, digits.X[::2], digits.codes[::2])
+    with pytest.raises(ValueError, match=r"`y` must hold labels that the model knows.*'77'"):
+        nsse.plot.embedding(fitted, X, np.where(y == 3, 77, y))
+    with pytest.raises(TypeError, match=r"`model` must embed and predict"):
+        nsse.plot.embedding(LogisticRegression(max_iter=500).fit(X, y))
 
 
 @pytest.mark.slow
@@ -124,12 +220,7 @@ def test_the_static_twin_is_one_figure(tmp_path, fitted, unseen, suffix, magic):
     assert written == (tmp_path / f"b.{suffix}").read_bytes()
 
 
-def test_the_static_twin_without_labels_certificates_or_trace(tmp_path, unseen, digits):
-    model = LFDA(n_components=3).fit(digits.X[::2], digits.codes[::2])
+def test_the_static_twin_without_labels_or_certificates(tmp_path, unseen, table):
+    model = NYS().fit(*unseen)
     assert write_report(tmp_path / "r.png", model, Samples(unseen[0])).bytes > 10_000
-
-
-@pytest.mark.slow
-def test_the_page_on_the_report_runs(tmp_path, run_page):
-    assert run_page("report.md")["n_blocks"] == 2
-    assert {path.name for path in tmp_path.iterdir()} == {"digits.html", "risk.png", "digits.png"}
+    assert write_report(tmp_path / "t.png", table[0], Samples(*table[1:])).bytes > 10_000

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from nsse.evaluation import per_class_split
+from nsse.datasets import per_class_split
 from reproduction.commands import main
 from reproduction.paper import check
 from reproduction.paper.settings import FULL
@@ -23,7 +23,7 @@ from reproduction.rows import RowFile
 pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
 
 ROOT = Path(__file__).parents[2]
-METHODS = ["NSSE", "NN", "LDA", "NSSE untuned"]
+METHODS = ["NSSE", "NN", "LDA", "SmoothEmbedding"]
 TABLES = ["tables", "--quick", "--datasets", "digits", "--sizes", "5", "--methods", *METHODS]
 
 
@@ -128,7 +128,7 @@ def test_check_sees_an_edited_cell_and_a_missing_file(copy, capsys):
     assert "tables.csv is MISSING." in checked(copy, capsys)[1]
 
 
-@pytest.mark.parametrize("method", ["NSSE", "LDA", "NSSE untuned"])
+@pytest.mark.parametrize("method", ["NSSE", "LDA", "SmoothEmbedding"])
 def test_check_sees_a_changed_row(copy, method, capsys):
     path = copy / "rows.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -152,9 +152,11 @@ def test_a_basis_that_is_left_to_chance_is_not_compared():
 
 @pytest.mark.skipif("NSSE_DATA" not in os.environ, reason="NSSE_DATA does not name the data")
 def test_published_rows_are_identical_when_computed_again(capsys):
-    quick = ["NN", "SVM", "LDA", "MReg", "LFDA", "NSSE untuned"]
+    quick = ["NN", "SVM", "LDA", "MReg", "LFDA", "SVM within"]
     assert main(["check", "--datasets", "orl", "--methods", *quick, "--rows", "2"]) == 0
-    assert capsys.readouterr().out.count(": identical (") == 4
+    out = capsys.readouterr().out
+    assert out.count(": identical (") == 4
+    assert "776 rows of version 0.2 are kept as they are: no code computes them any more." in out
 
 
 # What goes wrong ------------------------------------------------------------------------------------
@@ -168,6 +170,7 @@ def test_unknown_names_and_missing_data_are_told(tmp_path, monkeypatch, capsys):
     assert "`--datasets` must name what there is. Got 'faces'" in told("tables", "--datasets", "faces")
     assert "`--methods` must name what there is. Got 'FOO'" in told("all", "--quick", "--methods", "FOO")
     assert "`--out` must hold rows of these settings" in told("check", "--quick")
+    assert "Got 'NSSE 0.2 vote'" in told("tables", "--quick", "--methods", "NSSE 0.2 vote")
     assert "`--sets` must name what there is. Got 'roses'" in told("study", "--quick", "--sets", "roses")
     monkeypatch.delenv("NSSE_DATA", raising=False)
     monkeypatch.setenv("NSSE_CACHE", str(tmp_path / "cache"))
@@ -182,20 +185,23 @@ def test_the_quick_study_has_every_row_a_page_and_figures(tmp_path, capsys):
     options = ["study", "--quick", "--splits", "1", "--out", str(tmp_path)]
     assert main(options) == 0
     rows = RowFile(tmp_path / "rows.jsonl").rows()
-    assert len({(r.task.dataset, r.task.method, r.task.n_train) for r in rows}) == len(rows) == 24
+    assert len({(r.task.dataset, r.task.method, r.task.n_train) for r in rows}) == len(rows) == 20
     text = (tmp_path / "when_to_use.md").read_text(encoding="utf-8")
     assert "2 data sets with 5 and 10 training samples per class" in text
     assert (tmp_path / "images" / "study_ranks.png").read_bytes().startswith(b"\x89PNG")
     capsys.readouterr()
     assert main(options) == 0
-    assert "Rows: 24 found, 0 computed, 0 failed." in capsys.readouterr().out
+    assert "Rows: 20 found, 0 computed, 0 failed." in capsys.readouterr().out
     assert (tmp_path / "when_to_use.md").read_text(encoding="utf-8") == text
 
 
 @pytest.mark.skipif("NSSE_DATA" not in os.environ, reason="NSSE_DATA does not name the data")
 def test_cells_go_on_and_stand_beside_the_best_other(tmp_path, capsys):
-    options = ["--datasets", "orl", "--sizes", "2", "--method", "plain", "--repeats", "2"]
+    options = ["--datasets", "orl", "--sizes", "2", "--method", "SmoothEmbedding", "--repeats", "2"]
     assert main(["cells", *options, "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "Rows: 0 found, 2 computed" in out
-    assert re.search(r"orl +2 plain +\d+\.\d\d ± \d\.\d\d \(2\)  MReg \d+\.\d\d: (ahead|behind)", out)
+    assert "orl       2 NSSECV 0.2" in out
+    assert re.search(
+        r"orl +2 SmoothEmbedding +\d+\.\d\d ± \d\.\d\d \(2\)  MReg \d+\.\d\d: (ahead|behind)", out
+    )

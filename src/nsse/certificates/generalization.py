@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,9 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from nsse._errors import rule_error
-from nsse.certificates.asking import certified_labels
-from nsse.certificates.models import centers_of_samples, checked_samples, expansion_of, training_labels
-from nsse.extensions import nearest_own_and_other
+from nsse._support.parameters import check_count
+from nsse.certificates.radii import certified_radius
+from nsse.kernels import squared_distances
 
 Floats = NDArray[np.float64]
 
@@ -77,16 +75,16 @@ class GeneralizationReport:
 
     See Also
     --------
-    nsse.certificates.generalization_report : Makes it.
+    generalization_report : Makes it.
     nsse.report.generalization_figure : Draws it.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> from nsse.certificates import generalization_report
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> report = generalization_report(model, X[::3], y[::3], X[1::3], y[1::3], n_permutations=3)
     >>> report.test_separation.shape, report.p_value
     ((50,), 0.25)
@@ -124,8 +122,8 @@ def generalization_report(
     model: Any,
     X_test: Any,
     y_test: Any,
-    X_train: Any = None,
-    y_train: Any = None,
+    X_train: Any,
+    y_train: Any,
     *,
     n_permutations: int = 20,
     random_state: int = 0,
@@ -138,9 +136,8 @@ def generalization_report(
         Fitted, with certificates.
     X_test, y_test : array-like
         Samples unseen by the model, and their labels.
-    X_train, y_train : array-like, default=None
-        What the model was fitted to. None: what a model with the nearest-neighbour classifier and its
-        training samples as centres remembers of them.
+    X_train, y_train : array-like
+        What the model was fitted to.
     n_permutations : int, default=20
         Fits of a copy of the model to shuffled training labels. 0 leaves them out.
     random_state : int, default=0
@@ -154,31 +151,27 @@ def generalization_report(
     See Also
     --------
     nsse.report.generalization_figure : Draws it.
-    nsse.certificates.theorem_1 : The bound of the paper.
+    theorem_1 : The bound of the paper.
 
     Examples
     --------
     >>> from nsse.certificates import generalization_report
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> report = generalization_report(model, X[1::3], y[1::3], X[::3], y[::3], n_permutations=3)
     >>> 0 <= report.test_error <= 1
     True
     """
-    count = n_permutations
-    if not isinstance(count, Integral) or isinstance(count, bool) or count < 0:
-        raise rule_error("n_permutations", "be a whole number, 0 or more", count, "20 will do.")
-    expansion_of(model)
-    X_train, y_train = _training_samples(model, X_train, y_train)
-    y_test = column_or_1d(y_test)
+    count = check_count("n_permutations", n_permutations, least=0, cure="20 will do.")
+    y_train, y_test = column_or_1d(y_train), column_or_1d(y_test)
+    check_consistent_length(X_train, y_train)
     check_consistent_length(X_test, y_test)
-    labels, radius = certified_labels(model, X_test)
-    wrong = labels != y_test
+    radius, wrong = certified_radius(model, X_test), model.predict(X_test) != y_test
     train, test = _separations(model, X_train, y_train, X_test, y_test)
     rng = np.random.default_rng(random_state)
-    permuted, n_warned = np.empty((int(count), 2)), 0
+    permuted, n_warned = np.empty((count, 2)), 0
     for row in permuted:
         shuffled = rng.permutation(y_train)
         with warnings.catch_warnings(record=True) as caught:
@@ -235,36 +228,20 @@ def _ranking(radius: Floats, wrong: NDArray[np.bool_]) -> float:
 
 
 def _separations(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[Floats, Floats]:
-    expansion = expansion_of(model)
-    Y, new = expansion(checked_samples(model, X)), expansion(checked_samples(model, X_test))
+    Y, new = (np.asarray(model.transform(part), dtype=np.float64) for part in (X, X_test))
     return separation(Y, y, Y, y, same=True), separation(Y, y, new, y_test, same=False)
 
 
-def _training_samples(model: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-    """The samples given, or those that the model remembers."""
-    if (X is None) != (y is None):
-        got = "only one of them"
-        raise rule_error("X_train", "come together with `y_train`", got, "Pass both, or neither.")
-    if X is not None:
-        y = column_or_1d(y)
-        check_consistent_length(X, y)
-        return X, y
-    points, labels = model.embedding_, training_labels(model)
-    centers = centers_of_samples(model)
-    # Centres may be other points than the samples, or the samples in another order.
-    if labels is not None and centers is not None and len(labels) == len(points):
-        atol = 1e-4 * float(np.abs(points).max())
-        if np.allclose(expansion_of(model)(centers), points, rtol=0.0, atol=atol):
-            own = getattr(
-                model, "is_labeled_", slice(None)
-            )  # of labels that were given nothing is known
-            return centers[own], labels[own]
-    raise rule_error(
-        "X_train",
-        "be given for this model, which does not remember it",
-        None,
-        "Pass `X_train` and `y_train`, as given to `fit`.",
-    )
+def nearest_own_and_other(
+    Y: Floats, y: NDArray[Any], points: Floats, labels: NDArray[Any], *, same: bool
+) -> tuple[Floats, Floats]:
+    """Distances of ``points`` to the nearest row of ``Y`` of their class and of another one."""
+    D2 = squared_distances(points, Y)
+    if same:
+        np.fill_diagonal(D2, np.inf)
+    own = labels[:, np.newaxis] == y
+    nearest = [np.where(kind, D2, np.inf).min(axis=1) for kind in (own, ~own)]
+    return np.sqrt(nearest[0]), np.sqrt(nearest[1])
 
 
 def _quotient(over: Floats, under: Floats) -> Floats:

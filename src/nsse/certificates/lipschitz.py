@@ -1,56 +1,67 @@
-"""Lipschitz constants of a map, proved and observed, side by side."""
+"""Lipschitz constants of a Gaussian map, proved and observed, side by side.
+
+    ‖f(u) − f(v)‖ ≤ L ‖u − v‖:    √N L_φ ‖C‖_F  (Proposition 1 of the paper, L_φ = √(2/e)/σ),
+    L_φ Σ_j ‖c_j‖  (the triangle inequality alone),    (√2/σ) √λmax(Q)  (the space of the kernel).
+
+A metric in front multiplies all of them by its norm. From below, L is at least the norm of any Jacobian
+
+    J(u) = −(2/σ²) Σ_j k_j (u − z_j) c_j',    ∇_u (p'J q) = Σ_j (c_j'q) k_j [(4/σ⁴)(u − z_j)(u − z_j)'p
+    − (2/σ²) p].
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.utils.validation import check_is_fitted
 
-from nsse._errors import rule_error
-from nsse.certificates.function_space import FunctionSpace
-from nsse.certificates.jacobians import steepest_near, steepness
-from nsse.certificates.models import check_units, checked_samples, expansion_of
-from nsse.kernels import as_dense, kernel_slope
+from nsse._support.errors import rule_message
+from nsse._support.parameters import check_count
+from nsse.affine import Affine, is_sparse
+from nsse.certificates.radii import checked_samples
+from nsse.certificates.rounding import MapBounds
+from nsse.maps import GaussianMap, LinearMap
 
 Floats = NDArray[np.float64]
 
 STARTS = 3  # steepest points from which to climb
+LOOKED_AT = 300  # centres at most where steep places are looked for
+BLOCK_VALUES = 4_000_000
 
 
 @dataclass(frozen=True)
 class LipschitzBounds:
-    """Upper bounds of the Lipschitz constant of f, and a lower one.
+    """Upper bounds of the Lipschitz constant of f, and a lower one, in the units of the samples.
 
     Attributes
     ----------
     proposition_1 : float
         √N L_φ ‖C‖_F with L_φ = √(2/e)/σ: Proposition 1 of the paper.
     row_sum : float
-        L_φ Σ_i ‖c_i‖, never above `proposition_1`.
+        L_φ Σ_j ‖c_j‖, never above `proposition_1`.
     rkhs : float
         (√2/σ) √λmax(C'KC).
     empirical : float
         Largest spectral norm of the Jacobian found: no Lipschitz constant is smaller.
     steepest : ndarray of shape (n_features,)
         The point where it was found.
-    sigma : float
-        The kernel scale.
 
     See Also
     --------
-    nsse.certificates.lipschitz_bounds : Gives them.
+    lipschitz_bounds : Gives them.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> from nsse.certificates import lipschitz_bounds
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
-    >>> bounds = lipschitz_bounds(model)
+    >>> bounds = lipschitz_bounds(SmoothEmbedding().fit(X[::3], y[::3]))
     >>> bounds.empirical <= bounds.best <= bounds.proposition_1
     True
     """
@@ -60,7 +71,6 @@ class LipschitzBounds:
     rkhs: float
     empirical: float
     steepest: Floats
-    sigma: float
 
     @property
     def best(self) -> float:
@@ -72,22 +82,17 @@ class LipschitzBounds:
         return {name: value for name, value in asdict(self).items() if name != "steepest"}
 
 
-def lipschitz_bounds(
-    model: Any, X: Any = None, *, max_iter: int = 100, units: str = "samples"
-) -> LipschitzBounds:
+def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> LipschitzBounds:
     """Bounds of ‖f(u) − f(v)‖/‖u − v‖, and the steepest place that was found.
 
     Parameters
     ----------
     model : estimator
-        Fitted; its map must be a Gaussian expansion.
+        Fitted; its map must be a Gaussian one.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Where to look for steep places. None: at the centres of f, that is the training samples.
+        Where to look for steep places. None: at centres of f.
     max_iter : int, default=100
         Steps of the climb from each of the three steepest of these. 0 does not climb.
-    units : {"samples", "metric"}, default="samples"
-        Of a model in a metric A: how much f changes by a change of x, or of Ax. The latter is as large
-        or larger, ‖A‖ being at most 1.
 
     Returns
     -------
@@ -97,82 +102,92 @@ def lipschitz_bounds(
 
     See Also
     --------
-    nsse.certificates.theorem_1 : What the bounds are for.
-    nsse.certificates.certified_radius : The bound at a sample.
+    theorem_1 : What the bounds are for.
+    certified_radius : The bound at a sample.
 
     Examples
     --------
-    >>> from nsse.certificates import lipschitz_bounds
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.certificates import lipschitz_bounds
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
-    >>> bounds = lipschitz_bounds(model)
+    >>> bounds = lipschitz_bounds(SmoothEmbedding().fit(X[::3], y[::3]))
     >>> bool(bounds.empirical <= min(bounds.rkhs, bounds.row_sum) <= bounds.proposition_1)
     True
     """
-    if not isinstance(max_iter, Integral) or isinstance(max_iter, bool) or max_iter < 0:
-        raise rule_error("max_iter", "be a whole number, 0 or more", max_iter, "0 does not climb.")
-    check_units(units)
-    expansion = expansion_of(model)
-    metric = expansion.metric if units == "samples" else None
-    centers = expansion.centers
-    points = centers.points if X is None else expansion.moved(checked_samples(model, X))
-    norms = steepness(expansion, points, metric)
-    first = np.argsort(-norms, kind="stable")[:STARTS]
-    starts = as_dense(points[first])
-    ends = np.array([steepest_near(expansion, start, int(max_iter)) for start in starts])
-    candidates = np.vstack([starts, ends])
-    found = steepness(expansion, candidates, metric)
-    top = int(found.argmax())
-    shift = 0.0 if centers.shift is None else centers.shift
-    steepest = candidates[top] + shift
-    # ‖f(u) − f(v)‖ ≤ L ‖A(u − v)‖ ≤ L ‖A‖ ‖u − v‖.
-    stretch = 1.0 if metric is None else metric.norm
+    check_is_fitted(model)
+    check_count("max_iter", max_iter, least=0, cure="0 does not climb.")
+    f = model.map_
+    if not isinstance(f, GaussianMap):
+        rule, cure = "have a Gaussian map", "The constant of a linear map is the norm of its matrix."
+        raise TypeError(rule_message("model", rule, type(f).__name__, cure))
+    every = -(-f.centers.shape[0] // LOOKED_AT)
+    U = f.centers[::every] if X is None else f.metric(checked_samples(model, X))
+    behind = GaussianMap(Affine.identity(U.shape[1]), f.centers, f.kernel, f.coef, f.gram)
+    norms = steepness(behind, f.metric, U)
+    starts = U[np.argsort(-norms, kind="stable")[:STARTS]]
+    starts = starts.toarray() if is_sparse(starts) else starts
+    candidates = np.vstack([starts, *[_climbed(behind, start, int(max_iter)) for start in starts]])
+    found = steepness(behind, f.metric, candidates)
+    top, stretch = int(found.argmax()), f.metric.norm
     return LipschitzBounds(
-        proposition_1=stretch * proposition_1(expansion.coef, expansion.sigma),
-        row_sum=stretch * row_sum_bound(expansion.coef, expansion.sigma),
-        rkhs=stretch * rkhs_bound(FunctionSpace.of(expansion)),
+        proposition_1=stretch * proposition_1(f),
+        row_sum=stretch * row_sum_bound(f),
+        rkhs=stretch * rkhs_bound(f),
         empirical=float(found[top]),
-        steepest=steepest if metric is None else metric.inverse(steepest[np.newaxis])[0],
-        sigma=expansion.sigma,
+        steepest=np.asarray(f.metric.inverse(candidates[top : top + 1]))[0],
     )
 
 
-def proposition_1(coef: Floats, sigma: float) -> float:
+def proposition_1(f: GaussianMap) -> float:
     """√N L_φ ‖C‖_F."""
-    return float(np.sqrt(len(coef)) * kernel_slope(sigma) * np.linalg.norm(coef))
+    return math.sqrt(len(f.coef)) * f.kernel.slope * float(np.linalg.norm(f.coef))
 
 
-def row_sum_bound(coef: Floats, sigma: float) -> float:
-    """L_φ Σ ‖c_i‖: the triangle inequality over the centres, without Cauchy–Schwarz after it.
-
-    Parameters
-    ----------
-    coef : ndarray of shape (n_centers, n_components)
-        The c_i.
-    sigma : float
-        Kernel scale.
-
-    Returns
-    -------
-    float
-        An upper bound of the Lipschitz constant.
-
-    See Also
-    --------
-    nsse.certificates.lipschitz_bounds : This and others of a fitted model.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nsse.certificates import row_sum_bound
-    >>> round(row_sum_bound(np.array([[3.0, 4.0]]), sigma=1.0), 3)
-    4.289
-    """
-    return kernel_slope(sigma) * float(np.linalg.norm(coef, axis=1).sum())
+def row_sum_bound(f: GaussianMap) -> float:
+    """L_φ Σ ‖c_j‖: the triangle inequality over the centres, without Cauchy–Schwarz after it."""
+    return f.kernel.slope * float(np.linalg.norm(f.coef, axis=1).sum())
 
 
-def rkhs_bound(space: FunctionSpace) -> float:
-    """(√2/σ) √λmax(G), from √(2 − 2 exp(−r²/σ²)) ≤ √2 r/σ."""
-    return float(np.sqrt(2.0) / space.sigma * space.largest_norm)
+def rkhs_bound(f: GaussianMap) -> float:
+    """(√2/σ) √λmax(Q), from √(2 − 2 exp(−r²/σ²)) ≤ √2 r/σ; Q is raised by its rounding."""
+    factor = MapBounds.of(f, None, np.empty((0, 1)), np.zeros(1)).factor
+    return math.sqrt(2.0) / f.kernel.sigma * float(np.linalg.norm(factor, 2))
+
+
+def lipschitz_constant(f: Any) -> float:
+    """The smallest constant proved of a map, in the units of the samples."""
+    if isinstance(f, LinearMap):
+        return float(np.sqrt(np.linalg.eigvalsh(f.gram)[-1]))
+    return f.metric.norm * min(rkhs_bound(f), row_sum_bound(f))
+
+
+def steepness(behind: GaussianMap, metric: Affine, U: Any) -> Floats:
+    """Spectral norm of df/dx at points behind the metric: by the chain rule, that of J through it."""
+    norms, size = np.empty(U.shape[0]), max(1, BLOCK_VALUES // (behind.coef.size + U.shape[1]))
+    for start in range(0, len(norms), size):
+        J = metric.pull_back(behind.jacobian(U[start : start + size]))
+        small = J @ J.transpose(0, 2, 1)
+        norms[start : start + size] = np.sqrt(np.maximum(np.linalg.eigvalsh(small)[:, -1], 0.0))
+    return norms
+
+
+def _climbed(behind: GaussianMap, start: Floats, max_iter: int) -> Floats:
+    """A point near ``start`` where the spectral norm of J is larger."""
+    if max_iter == 0:
+        return start
+    found = minimize(
+        _negative_half_square, start, (behind,), "L-BFGS-B", True, options={"maxiter": max_iter}
+    )
+    return np.asarray(found.x)
+
+
+def _negative_half_square(u: Floats, behind: GaussianMap) -> tuple[float, Floats]:
+    """−‖J‖²/2 and its gradient −‖J‖ ∇(p'Jq), with p and q the leading singular vectors."""
+    Z, slope = behind.centers, behind.kernel.gradient_factor
+    left, values, right = np.linalg.svd(behind.jacobian(u[np.newaxis])[0].T, full_matrices=False)
+    p, q = left[:, 0], right[0]
+    s = (behind.coef @ q) * behind.kernel_rows(u[np.newaxis])[0]
+    weights = s * (u @ p - Z @ p)
+    second = slope**2 * (weights.sum() * u - Z.T @ weights) + slope * s.sum() * p
+    return -0.5 * float(values[0]) ** 2, -values[0] * second

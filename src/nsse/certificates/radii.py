@@ -1,210 +1,381 @@
 """Certified radii: how far x may be moved, in any direction, before its label can change.
 
-Let i be a score of x's own class and j one of another. Their difference is an affine function of f(x),
-and moves by at most ‖(w_i − w_j)'f‖ √(2 − 2 exp(−r²/σ²)) when x moves by r (``function_space``). So i
-stays ahead of j while
+The label is the class of the largest of some affine functions of f(x). Let i be one of x's own class
+and j one of another. Their difference moves by at most √(a'Qa) √(2 − 2 exp(−r²/σ²)), a = w_i − w_j,
+when x moves by r in the metric (`nsse.maps`). So i stays ahead of j while
 
-    (s_i − s_j)(x) > √((w_i − w_j)'G(w_i − w_j)) · √(2 − 2 exp(−r²/σ²)).
+    (v_i − v_j)(x) > √(a'Qa) · √(2 − 2 exp(−r²/σ²)).
 
-For two nearest neighbours the left-hand side is, up to a factor that cancels, the distance of f(x) to
-their bisector. The radius is that of the worst rival j for the best own i. Every own score is a valid
-choice of i; only the `OWN` largest are tried, so the radius may be less than the best of this form and
-is never more.
+That is for the steepest function of this norm. The value and the gradient of the difference at x are
+known as well, and leave only a rest of the norm unknown, which counts by r² instead of r (`Local`):
+radii become about twice as large. The label stays while every j has some own i ahead of it; only the
+`OWN` largest own functions are tried, so the radius may be less than the best of this form and is never
+more. A mean of scores is one function with the sum of its members' bounds; a majority is safe while the
+winner's members that cannot change outweigh a rival's together with all that can.
 
-With k votes, let m = ⌊k/2⌋ + 1 own samples stay ahead of all rivals but k − m. Fewer than m own samples
-among the k nearest would mean more than k − m rivals, hence one of those that are behind all m, and with
-it the m. So most of the k nearest are of x's own class, and it wins.
-
-Rounding is on the safe side throughout: differences of scores are lowered by what they may be wrong by
-at x and again at the moved point, norms are raised, quotients and radii are taken a little smaller.
+Rounding is on the safe side throughout (`nsse.certificates.rounding`): differences of functions are
+lowered by what they may be wrong by at x and again at the moved point, norms are raised, radii are
+taken a little smaller.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nsse._errors import rule_error
-from nsse._threads import in_parallel
-from nsse.certificates.decisions import Decision
-from nsse.certificates.function_space import EPS, FunctionSpace
-from nsse.certificates.lipschitz import proposition_1, row_sum_bound
-from nsse.kernels import complete_squares
+from nsse._support.errors import rule_message
+from nsse.affine import is_sparse
+from nsse.certificates.rounding import EPS, PRODUCT_ROUNDING, Front, MapBounds
+from nsse.kernels import in_row_blocks, squared_distances
+from nsse.maps import GaussianMap, LinearMap
+from nsse.pipelines import opened
+from nsse.scores import Scores
+from nsse.votes import MeanVote, Member, Vote, vote_of
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
 
-OWN = 4
-BOUNDS = ("directional", "rkhs", "row_sum", "proposition_1")
-# Scores in flight per block: 16 MB, a few times over.
+# Own functions that are tried, rivals whose slope is looked at, and halvings of an interval.
+OWN, WORST, HALVINGS = 4, 256, 50
+# exp(−r²/σ²) is below rounding from so many σ on.
+SATURATED = 7.0
 BLOCK_VALUES = 2_000_000
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """A map and what decides on its values: all that a radius depends on.
+def certified_radius(model: Any, X: Any) -> Floats:
+    """Certified radii of predictions, through pipelines and votes.
 
-    Attributes
+    Proved, not estimated: no sample that differs from x by less than its radius gets another label.
+
+    Parameters
     ----------
-    space : FunctionSpace
-        The map.
-    decision : Decision
-        What decides on its values.
+    model : estimator
+        Fitted: one with a Gaussian or linear map, a vote of such, or a pipeline with one of them at its
+        end and affine steps before it (`nsse.pipelines`); others are refused by name.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples, as the first step takes them. What is missing from a sample is no part of it that could
+        change.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Radii in the units of ``X``: 0 where nothing is certain, ``inf`` where no change of x can change
+        the label.
 
     See Also
     --------
-    nsse.certificates.certified_radius : Radii in one call, through pipelines and votes.
+    nsse.certificates.lipschitz_bounds : How fast the embedding can change.
+    nsse.certificates.SelectivePredictor : Withholds labels with a small radius.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
-    >>> from nsse.certificates import Certificate, FunctionSpace, decision_of
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.certificates import certified_radius
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
-    >>> certificate = Certificate(FunctionSpace.of(model.expansion_), decision_of(model))
-    >>> bool((certificate.radius(model.transform(X[:4])) > 0).all())  # in the metric of the model
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
+    >>> radius = certified_radius(model, X[:4])
+    >>> bool((radius > 0).all())
+    True
+
+    No change of the sample shorter than its radius changes the label:
+
+    >>> moved = X[:4].copy()
+    >>> moved[:, 0] += 0.99 * radius
+    >>> bool((model.predict(moved) == model.predict(X[:4])).all())
     True
     """
-
-    space: FunctionSpace
-    decision: Decision
-
-    def radius(self, embedded: Floats, dtype: Any = np.float64, bound: str = "directional") -> Floats:
-        """Certified radii of samples, from the map at them; in its metric, where it has one.
-
-        Parameters
-        ----------
-        embedded : ndarray of shape (n_samples, n_components)
-            f(x) of every sample, in float64.
-        dtype : numpy dtype, default=float64
-            Floating-point type of the samples: the classifier sees f(x) rounded to it.
-        bound : {"directional", "rkhs", "row_sum", "proposition_1"}, default="directional"
-            What bounds the change of a difference of scores: its own norm in the space of the kernel
-            (above), the largest such norm for every direction, or a Lipschitz constant.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Radii, 0 where nothing is certain, ``inf`` where no change of x can change the label.
-        """
-        return self.radius_of(embedded, self.decision.labels(embedded.astype(dtype)), dtype, bound)
-
-    def radius_of(self, embedded: Floats, labels: NDArray[Any], dtype: Any, bound: str) -> Floats:
-        """The same where the labels are known already."""
-        own = np.searchsorted(self.decision.classes, labels)
-        leads = _Leads(self.decision, self.decision.weights @ self._metric(bound), self.doubt(dtype))
-        slack = np.empty(len(embedded))
-        rows = max(1, BLOCK_VALUES // len(leads.images))
-
-        def fill(block: NDArray[np.intp]) -> None:
-            slack[block] = leads.slack(embedded[block], int(own[block[0]]))
-
-        in_parallel(fill, _blocks_of_a_class(own, rows), slack.size * len(leads.images))
-        if bound in ("directional", "rkhs"):
-            return reach(slack, self.space.sigma)
-        return np.asarray(np.maximum(slack, 0.0) * (1.0 - 8 * EPS))
-
-    def in_units_of_samples(self, radius: Floats) -> Floats:
-        """Radii of changes to x itself: ‖Aδ‖ ≤ ‖A‖‖δ‖, and ‖A‖ ≤ 1."""
-        metric = self.space.expansion.metric
-        return radius if metric is None else radius / metric.norm * (1.0 - 8 * EPS)
-
-    def _metric(self, bound: str) -> Floats:
-        """F such that w'f moves by at most ‖F'w‖ per unit of length, of kernels or of x."""
-        check_bound(bound)
-        if bound == "directional":
-            return self.space.factor
-        expansion = self.space.expansion
-        constant = {
-            "rkhs": lambda: self.space.largest_norm,
-            "row_sum": lambda: row_sum_bound(expansion.coef, expansion.sigma),
-            "proposition_1": lambda: proposition_1(expansion.coef, expansion.sigma),
-        }[bound]()
-        return np.eye(len(self.space.gram)) * constant
-
-    def doubt(self, dtype: Any) -> float:
-        """What two differences of scores, at x and at the moved point, may be wrong by together."""
-        norm = self.space.largest_norm + self.space.rounding
-        widest = float(np.linalg.norm(self.decision.weights, axis=1).max())
-        return 4.0 * (widest * self.space.rounding + self.decision.rounding(norm, dtype))
+    before, last = opened(model)
+    check_is_fitted(last)
+    vote = certified_vote(last)
+    front = Front.through(before, X)
+    front = replace(front, Z=checked_samples(last, front.Z))
+    # Samples are taken by blocks: slopes of all functions are held for each.
+    n_samples, held = front.Z.shape[0], sum(2 * len(member.map.gram) ** 2 for member in vote.members)
+    size = max(64, 4 * BLOCK_VALUES // held)
+    parts = [slice(start, start + size) for start in range(0, n_samples, size)]
+    return np.concatenate([vote_radius(vote, front.select(part)) for part in parts])
 
 
-def check_bound(bound: Any) -> None:
-    """Refuse what is no name of a bound."""
-    if bound not in BOUNDS:
-        names = ", ".join(map(repr, BOUNDS))
-        raise rule_error("bound", f"be one of {names}", bound, "Choose one of them.")
+def vote_radius(vote: Any, front: Front) -> Floats:
+    """Radii of samples behind the steps of a pipeline."""
+    if isinstance(vote, MeanVote):
+        return mean_radius(vote, front)
+    told = [member_radius(member, front) for member in vote.members]
+    codes, radii = (np.column_stack(part) for part in zip(*told, strict=True))
+    return majority_radius(codes, radii, vote.weights)
 
 
-def reach(slack: Floats, sigma: float) -> Floats:
-    """The r with √(2 − 2 exp(−r²/σ²)) = slack: 0 where there is none, infinite from √2 on."""
-    safe = np.maximum(slack, 0.0) * (1.0 - 8 * EPS)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        r = sigma * np.sqrt(-np.log1p(-(safe**2) / 2.0))
-    return np.where(safe < np.sqrt(2.0), r * (1.0 - 8 * EPS), np.inf)
+def certified_vote(model: Any) -> Vote:
+    """The decision of a fitted model, all of whose maps are known; others are refused."""
+    if not hasattr(model, "vote_") and not (hasattr(model, "map_") and hasattr(model, "scores_")):
+        raise _uncertified(type(model).__name__)
+    vote = vote_of(model)
+    known = GaussianMap if isinstance(vote, MeanVote) else (GaussianMap, LinearMap)
+    for member in vote.members:
+        if not isinstance(member.map, known):
+            raise _uncertified(f"{type(model).__name__} with a {type(member.map).__name__}")
+    return vote
+
+
+def _uncertified(got: str) -> TypeError:
+    rule = "have a Gaussian or linear map to be certified"
+    return TypeError(rule_message("model", rule, got, "Nothing is proved here about other maps."))
+
+
+def checked_samples(model: Any, X: Any) -> Any:
+    """Samples as the model takes them, a dense or CSR matrix of floats."""
+    floats = [np.float64, np.float32]
+    return validate_data(model, X, reset=False, accept_sparse="csr", dtype=floats)
+
+
+def member_radius(member: Member, front: Front) -> tuple[Ints, Floats]:
+    """The class of every sample by one map, and its radius in the units of the samples."""
+    f, scores, Z = member.map, member.scores, front.Z
+    F = f(Z)
+    codes, leads = Leads.of(scores, F, MapBounds.of(f, Z, F, np.zeros(len(F))))
+    if isinstance(f, LinearMap):  # what rounding does to it depends on how far samples are moved
+        codes, leads = Leads.of(scores, F, MapBounds.of(f, Z, F, leads.ratio[:, 0]))
+    way = behind_metric(front, f)
+    if isinstance(f, GaussianMap) and not is_sparse(f.centers):  # slopes would be dense
+        return codes, nearby_radius(f, scores, F, Z, leads, way)
+    return codes, way.radius(reach(f, leads.ratio[:, 0]))
+
+
+def behind_metric(front: Front, f: Any) -> Front:
+    """The front with the metric of a Gaussian map behind it."""
+    return front.behind(f.metric, EPS, None) if isinstance(f, GaussianMap) else front
+
+
+def reach(f: Any, change: Floats) -> Floats:
+    """Distance within which no coordinate of unit norm changes by ``change``, behind the metric."""
+    safe = change * (1.0 - 8 * EPS)
+    return f.kernel.reach(safe) * (1.0 - 8 * EPS) if isinstance(f, GaussianMap) else safe
 
 
 @dataclass(frozen=True)
-class _Leads:
-    """By how much own scores lead, over how fast they can lose it."""
+class Leads:
+    """(v_i − v_j)/√(a'Qa) of the rivals j that are closest to winning, each with its best own i.
 
-    decision: Decision
-    images: Floats  # F'w of every score: their distances are the norms of differences of scores
-    doubt: float
+    Attributes
+    ----------
+    ratio : ndarray of shape (n_samples, n_worst + 1)
+        Ascending, never negative; the last stands for all other rivals, inf where there are none.
+    own, rival : ndarrays of shape (n_samples, n_worst)
+        i and j.
+    """
 
-    def slack(self, embedded: Floats, code: int) -> Floats:
-        """The certified (s_i − s_j)/‖(w_i − w_j)'f‖ of every row, all labelled ``code``."""
-        mine = np.flatnonzero(self.decision.codes == code)
-        rivals = np.flatnonzero(self.decision.codes != code)
-        k = self.decision.n_votes
-        needed = k // 2 + 1
-        spare = k - needed
-        if len(rivals) <= spare:
-            return np.full(len(embedded), np.inf)
-        if len(mine) < needed:
-            return np.full(len(embedded), -np.inf)
-        own_scores, rival_scores = self._scores(embedded, mine), self._scores(embedded, rivals)
-        best = _largest(own_scores, min(OWN if k == 1 else needed, len(mine)))
+    ratio: Floats
+    own: Ints
+    rival: Ints
 
-        def lead(i: NDArray[np.intp]) -> Floats:
-            over = own_scores[np.arange(len(i)), i][:, np.newaxis] - rival_scores
-            over -= self.doubt
-            different, places = np.unique(mine[i], return_inverse=True)
-            over *= (1.0 / self._norms(different, rivals))[places]
-            return np.asarray(over)
-
-        if k == 1:
-            return np.max([lead(i).min(axis=1) for i in best.T], axis=0)
-        worst = lead(best[:, 0])
-        for i in best.T[1:]:
-            np.minimum(worst, lead(i), out=worst)
-        return np.asarray(np.partition(worst, spare, axis=1)[:, spare])
-
-    def _scores(self, embedded: Floats, which: NDArray[np.intp]) -> Floats:
-        return embedded @ self.decision.weights[which].T + self.decision.offsets[which]
-
-    def _norms(self, own: NDArray[np.intp], rivals: NDArray[np.intp]) -> Floats:
-        """‖(w_i − w_j)'f‖, never less than it is and never zero."""
-        A, B = self.images[own], self.images[rivals]
-        a, b = np.einsum("ij,ij->i", A, A), np.einsum("ij,ij->i", B, B)
-        norms = complete_squares(A @ B.T, a, b)
-        # What the expansion may be wrong by at most, so that what is left is no less than the truth.
-        norms += 8.0 * (A.shape[1] + 8) * EPS * max(a.max(), b.max()) + np.finfo(float).tiny
-        return np.sqrt(norms, out=norms)
+    @classmethod
+    def of(cls, scores: Scores, F: Floats, bounds: MapBounds) -> tuple[Ints, Leads]:
+        """Classes of samples, where the map is ``F``, and their leads."""
+        codes = scores.codes[scores.functions(F).argmax(axis=1)]
+        images = scores.weights @ bounds.factor
+        rounding = np.broadcast_to(4.0 * bounds.of_functions(scores), len(F))[:, np.newaxis]
+        worst, rows = min(WORST, len(images) - 1), max(1, BLOCK_VALUES // len(images))
+        ratio = np.full((len(F), worst + 1), np.inf)
+        pairs = np.zeros((2, len(F), worst), dtype=np.intp)
+        for code in np.unique(codes):
+            members = np.flatnonzero(codes == code)
+            own, rivals = np.flatnonzero(scores.codes == code), np.flatnonzero(scores.codes != code)
+            count = min(worst + 1, len(rivals))
+            for start in range(0, len(members), rows):
+                part = members[start : start + rows]
+                v = scores.functions(F[part])
+                ahead = v[:, rivals] + rounding[part]
+                best, by = best_leads(v[:, own], ahead, images[own], images[rivals])
+                order = np.argsort(best, axis=1)[:, :count]
+                ratio[part, :count] = np.take_along_axis(best, order, axis=1)
+                kept = order[:, :worst]
+                pairs[0][part, : kept.shape[1]] = own[np.take_along_axis(by, kept, axis=1)]
+                pairs[1][part, : kept.shape[1]] = rivals[kept]
+        return codes, cls(ratio, *pairs)
 
 
-def _blocks_of_a_class(own: NDArray[np.intp], rows: int) -> list[NDArray[np.intp]]:
-    """Places of samples with the same label, at most ``rows`` at a time."""
-    blocks = []
-    for code in np.unique(own):
-        members = np.flatnonzero(own == code)
-        blocks += [members[start : start + rows] for start in range(0, len(members), rows)]
-    return blocks
+def best_leads(
+    own: Floats, rivals: Floats, own_images: Floats, rival_images: Floats
+) -> tuple[Floats, Ints]:
+    """For every rival the largest lead of an own function over its norm, and which one."""
+    count = min(OWN, own.shape[1])
+    tried = np.argpartition(own, -count, axis=1)[:, -count:]
+    used, places = np.unique(tried, return_inverse=True)
+    norms = norms_between(own_images[used], rival_images)
+    best, by = np.full_like(rivals, -1.0), np.zeros(rivals.shape, dtype=np.intp)
+    for i in places.reshape(tried.shape).T:
+        lead = (own[np.arange(len(own)), used[i]][:, np.newaxis] - rivals) / norms[i]
+        by = np.where(lead > best, used[i][:, np.newaxis], by)
+        np.maximum(best, lead, out=best)
+    return np.maximum(best, 0.0), by
 
 
-def _largest(scores: Floats, count: int) -> NDArray[np.intp]:
-    """Columns of the `count` largest scores of every row."""
-    return np.argpartition(scores, -count, axis=1)[:, -count:]
+def nearby_radius(f: GaussianMap, scores: Scores, F: Floats, Z: Any, leads: Leads, way: Front) -> Floats:
+    """Radii by norms of differences of functions, or by their slopes at the samples if these give more.
+
+    Rivals are looked at in the order of their norms, until none could make the radius less.
+    """
+    local = Local.of(f, scores, F, Z, way)
+    by_norm = way.radius(reach(f, leads.ratio.T))
+    radius = by_norm[-1].copy()
+    for place in range(len(by_norm) - 1):
+        some = np.flatnonzero(by_norm[place] < radius)
+        if len(some) == 0:
+            break
+        lead = local.lead(some, leads.own[some, place], leads.rival[some, place])
+        near = halved(lead, local.furthest[some])
+        radius[some] = np.minimum(radius[some], np.maximum(near, by_norm[place, some]))
+    return radius
+
+
+@dataclass(frozen=True)
+class Local:
+    """A Gaussian map around samples: values, slopes and norms of its functions there.
+
+    Of a difference h = a'f of functions let m be the value, g the gradient behind the metric and B the
+    norm. In the space of the kernel h is m k_u, plus its part along the derivatives of k_u, of squared
+    norm σ²‖g‖²/2, plus a rest of norm R, R² = B² − m² − σ²‖g‖²/2. With t = ρ²/σ² and k = exp(−t) at a
+    distance ρ,
+
+        h(v) ≥ k (m + g'(v − u)) − R √(1 − k²(1 + 2t)),
+
+    where v − u is A times the move: −g'(v − u) is at most ‖A'g‖ r, and ρ at most ‖A‖ r.
+    """
+
+    sigma: float
+    scores: Scores
+    F: Floats
+    grams: Floats
+    way: Front
+    bounds: MapBounds
+
+    @classmethod
+    def of(cls, f: Any, scores: Scores, F: Floats, Z: Any, way: Front) -> Local:
+        """Around samples ``Z``, where the map is ``F``."""
+        bounds = MapBounds.of(f, Z, F, np.zeros(1))
+        return cls(f.kernel.sigma, scores, F, slope_grams(f, Z, way), way, bounds)
+
+    @property
+    def furthest(self) -> Floats:
+        """Radii beyond which nothing changes any more."""
+        return self.way.radius(np.full(len(self.F), SATURATED * self.sigma))
+
+    def lead(self, some: Ints, own: Ints, rival: Ints) -> Callable[[Floats], Floats]:
+        """What functions ``own`` of some samples lead ``rival`` by at least, within a radius."""
+        scores, error = self.scores, self.bounds.of_functions(self.scores)
+        A, way = scores.weights[own] - scores.weights[rival], self.way
+        rounded = 2.0 * np.broadcast_to(way.error, len(self.F))[some]
+        b = scores.offsets[own] - scores.offsets[rival] - 4.0 * error
+        m, B2 = np.einsum("id,id->i", A, self.F[some]), np.square(A @ self.bounds.factor).sum(axis=1)
+        g, slope = np.sqrt(np.maximum(np.einsum("id,isde,ie->si", A, self.grams[some], A), 0.0))
+        # The gradients are rounded, and their squares: a'JJ'a may cancel.
+        squares = 32 * EPS * A.shape[1] * np.einsum("isdd->si", self.grams[some])
+        wrong = self.bounds.gradient_error * np.array([[1.0], [way.norm]]) + np.sqrt(squares)
+        wrong *= np.linalg.norm(A, axis=1)
+        known = np.square(np.maximum(np.abs(m) - 2.0 * error, 0.0))
+        known += self.sigma**2 / 2.0 * np.square(np.maximum(g - wrong[0], 0.0))
+        R = np.sqrt(np.maximum(B2 - known, 0.0) + 64 * EPS * B2)
+        g, slope = g + wrong[0], slope * (1.0 + PRODUCT_ROUNDING) + wrong[1]
+
+        def at_least(r: Floats) -> Floats:
+            off = way.growth * r + rounded
+            t = np.square((way.norm * r + off) / self.sigma)
+            k, q = np.exp(-t), m - slope * r - g * off
+            # 1 − e^(−y)(1 + y) ≤ y²/2, where the left side has no digits left
+            rest = np.minimum(2.0 * t**2, -np.expm1(-2.0 * t) - 2.0 * t * k**2 + 8 * EPS)
+            return b + np.minimum(k * q, q) - R * np.sqrt(rest) - 16 * EPS * np.abs(q)
+
+        return at_least
+
+
+def slope_grams(f: GaussianMap, Z: Any, way: Front) -> Floats:
+    """JJ' of the Jacobians of f behind the metric and in front of all steps, (n_samples, 2, d, d)."""
+    whole: Any = way.whole
+    d, centers = f.n_components, f.centers.toarray() if is_sparse(f.centers) else f.centers
+    pulled = whole.pull_back(centers)
+
+    def grams(rows: Any) -> Floats:
+        U = f.metric(Z[rows])
+        K = f.kernel.between(U, f.centers, f.center_squares)
+        U = U.toarray() if is_sparse(U) else U
+        weighted = K[:, np.newaxis, :] * f.coef.T
+        out = np.empty((len(rows), 2, d, d))
+        for side, (u, z) in enumerate(((U, centers), (whole.pull_back(U), pulled))):
+            J = weighted.sum(axis=2)[:, :, np.newaxis] * u[:, np.newaxis] - weighted @ z
+            out[:, side] = J @ J.transpose(0, 2, 1) * f.kernel.gradient_factor**2
+        return out.reshape(len(rows), -1)
+
+    width = d * (len(f.coef) + 2 * max(f.metric.n_outputs, whole.n_features))
+    found = in_row_blocks(grams, np.arange(Z.shape[0]), width, 2 * d * d)
+    return found.reshape(-1, 2, d, d)
+
+
+def halved(ahead: Callable[[Floats], Floats], high: Floats) -> Floats:
+    """Radii below ``high`` where ``ahead`` is positive, by bisection."""
+    low = np.zeros(len(high))
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        safe = ahead(middle) > 0.0
+        low, high = np.where(safe, middle, low), np.where(safe, high, middle)
+    return low * (1.0 - 8 * EPS)
+
+
+def norms_between(A: Floats, B: Floats) -> Floats:
+    """‖a_i − b_j‖ of all rows, never less than it is and never zero."""
+    largest = max(np.square(A).sum(axis=1).max(), np.square(B).sum(axis=1).max())
+    D2 = squared_distances(A, B)
+    D2 += 8.0 * (A.shape[1] + 8) * EPS * largest + np.finfo(np.float64).tiny
+    return np.sqrt(D2, out=D2)
+
+
+def mean_radius(vote: MeanVote, front: Front) -> Floats:
+    """Radii of a mean of scores: the leads of its members add up."""
+    local = [
+        Local.of(f, scores, f(front.Z), front.Z, behind_metric(front, f)) for f, scores in vote.members
+    ]
+    values = np.mean([one.scores.functions(one.F) for one in local], axis=0)
+    codes, rounding = values.argmax(axis=1), 8.0 * len(local) * EPS * np.abs(values).max(axis=1)
+    furthest = np.max([one.furthest for one in local], axis=0)
+    radius = np.full(len(codes), np.inf)
+    for rival in range(len(vote.classes)):
+        some = np.flatnonzero(codes != rival)
+        leads = [one.lead(some, codes[some], np.full(len(some), rival)) for one in local]
+
+        def ahead(r: Floats, leads: Any = leads, some: Ints = some) -> Floats:
+            return np.asarray(np.mean([lead(r) for lead in leads], axis=0) - rounding[some])
+
+        radius[some] = np.minimum(radius[some], halved(ahead, furthest[some]))
+    return radius
+
+
+def majority_radius(codes: Ints, radii: Floats, weights: Floats) -> Floats:
+    """Radius within which a majority cannot change, from the radii of its members.
+
+    Within r only members with radii up to r can change, and at worst all of these turn to one rival.
+
+    Parameters
+    ----------
+    codes, radii : ndarrays of shape (n_samples, n_members)
+        Classes that the members give, and the radii within which they keep to them.
+    weights : ndarray of shape (n_members,)
+        Weights of the members.
+    """
+    n_classes = int(codes.max()) + 1
+    counted = np.einsum("ijk,j->ik", codes[:, :, np.newaxis] == np.arange(n_classes), weights)
+    won, order = counted.argmax(axis=1), np.argsort(radii, axis=1)
+    rows, turned = np.arange(len(codes)), np.zeros(len(codes))
+    certified, safe = radii[rows, order[:, 0]].copy(), np.ones(len(codes), dtype=bool)
+    for place, following in zip(order.T, order.T[1:], strict=False):
+        counted[rows, codes[rows, place]] -= weights[place]
+        turned += weights[place]
+        rivals = counted.copy()
+        rivals[rows, won] = 0.0
+        safe &= counted[rows, won] > rivals.max(axis=1) + turned
+        certified[safe] = radii[rows, following][safe]
+    return certified

@@ -18,18 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from nsse._errors import rule_error
-from nsse.certificates.function_space import FunctionSpace
-from nsse.certificates.lipschitz import rkhs_bound, row_sum_bound
-from nsse.certificates.models import check_units, checked_samples, expansion_of
-from nsse.extensions import nearest_own_and_other
+from nsse._support.errors import rule_error
+from nsse._support.parameters import check_number
+from nsse.affine import is_sparse
+from nsse.certificates.generalization import nearest_own_and_other
+from nsse.certificates.lipschitz import lipschitz_constant
+from nsse.certificates.radii import certified_vote, checked_samples
 from nsse.kernels import squared_distances
 
 Floats = NDArray[np.float64]
@@ -68,15 +68,15 @@ class Theorem1:
 
     See Also
     --------
-    nsse.certificates.theorem_1 : Computes it.
+    theorem_1 : Computes it.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> from nsse.certificates import theorem_1
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> terms = theorem_1(model, X[::3], y[::3])
     >>> terms.met == (terms.left <= terms.right), terms.bound_estimate.shape
     (True, (3,))
@@ -109,17 +109,8 @@ class Theorem1:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values by name; the worst class stands for all."""
-        names = (
-            "gamma",
-            "A_delta",
-            "lipschitz",
-            "delta",
-            "epsilon",
-            "left",
-            "right",
-            "met",
-            "largest_delta",
-        )
+        names = ["gamma", "A_delta", "lipschitz", "delta", "epsilon"]
+        names += ["left", "right", "met", "largest_delta"]
         plain = {name: getattr(self, name) for name in names}
         eta = float(self.eta_estimate.min())
         return plain | {"eta_estimate": eta, "bound_estimate": self.worst_bound_estimate}
@@ -133,14 +124,15 @@ def theorem_1(
     delta: float | None = None,
     epsilon: float | None = None,
     Q: float | None = None,
-    units: str = "samples",
 ) -> Theorem1:
     """Evaluate Theorem 1 for a fitted model.
 
     Parameters
     ----------
     model : estimator
-        Fitted; its map must be a Gaussian expansion.
+        Fitted, with a Gaussian or linear map. L and δ are in the units of X; to measure in the metric
+        of a `SmoothEmbedding`, put `WithinMetric` before one with ``metric=None``, and pass that with
+        samples behind the metric.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The training samples.
     y : array-like of shape (n_samples,)
@@ -153,9 +145,6 @@ def theorem_1(
         ε. None: the largest that (4) leaves room for, since (5) grows with it; 0 where there is no room.
     Q : float, default=None
         Q. None: the best for every class.
-    units : {"samples", "metric"}, default="samples"
-        Of a model in a metric A: whether δ and the distances of samples are those of x, or of Ax. The
-        theorem holds for both; in the metric L is larger and samples of a class lie closer.
 
     Returns
     -------
@@ -165,34 +154,30 @@ def theorem_1(
 
     See Also
     --------
-    nsse.certificates.lipschitz_bounds : The smoothness that enters.
+    lipschitz_bounds : The smoothness that enters.
 
     Examples
     --------
     >>> from nsse.certificates import theorem_1
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> terms = theorem_1(model, X[::3], y[::3])
     >>> terms.class_sizes
     array([17, 17, 16])
     """
-    check_units(units)
     for name, value in (("delta", delta), ("epsilon", epsilon), ("Q", Q)):
-        _check_positive(name, value)
-    expansion = expansion_of(model)
+        if value is not None:
+            check_number(name, value, positive=True, cure="None takes the best value.")
+    check_is_fitted(model)
+    f = certified_vote(model).members[0].map
     X, y = checked_samples(model, X), column_or_1d(y)
     check_consistent_length(X, y)
     classes = np.unique(y)
     if len(classes) < 2:
         raise rule_error("y", "hold two classes or more", classes.tolist(), "Pass the training labels.")
-    space, metric = FunctionSpace.of(expansion), expansion.metric
-    L = min(rkhs_bound(space), row_sum_bound(expansion.coef, expansion.sigma))
-    near = X
-    if metric is not None:
-        near, L = (metric(X), L) if units == "metric" else (X, L * metric.norm)
-    terms = _Terms.of(near, expansion(X), y, classes, L)
+    terms = _Terms.of(X, f(X), y, classes, lipschitz_constant(f))
     largest = terms.largest_delta(0.0 if epsilon is None else epsilon)
     if delta is None:
         delta = terms.favourable_delta(largest, epsilon, Q)
@@ -217,7 +202,8 @@ class _Terms:
         halves, lengths, complete_at = [], [], []
         for label in classes:
             members = np.flatnonzero(y == label)
-            D = np.sqrt(squared_distances(X[members]))
+            own = _centred(X[members])
+            D = np.sqrt(squared_distances(own, own))
             pairs = np.triu_indices(len(members), 1)
             halves.append(D[pairs] / 2)
             lengths.append(np.linalg.norm(Y[members[pairs[0]]] - Y[members[pairs[1]]], axis=1))
@@ -225,16 +211,9 @@ class _Terms:
         half, length = np.concatenate(halves), np.concatenate(lengths)
         order = np.argsort(half)
         sizes = np.array([np.count_nonzero(y == label) for label in classes])
-        return cls(
-            classes,
-            sizes,
-            float(nearest_own_and_other(Y, y, Y, y, same=True)[1].min()),
-            L,
-            Y.shape[1],
-            half[order],
-            np.maximum.accumulate(length[order]),
-            complete_at,
-        )
+        gamma = float(nearest_own_and_other(Y, y, Y, y, same=True)[1].min())
+        widest = np.maximum.accumulate(length[order])
+        return cls(classes, sizes, gamma, L, Y.shape[1], half[order], widest, complete_at)
 
     def diameter(self, delta: float) -> float:
         """A_δ."""
@@ -282,30 +261,13 @@ class _Terms:
         left = right if epsilon is None and room > 0 else self.L * delta + np.sqrt(self.d) * eps + A
         eta = self.eta(delta)
         expected = self.sizes * eta
-        q = np.array(
-            [
-                self._best_q(n, e, delta, eps) if Q is None else Q
-                for n, e in zip(self.sizes, expected, strict=True)
-            ]
-        )
+        best = [self._best_q(n, e, delta, eps) for n, e in zip(self.sizes, expected, strict=True)]
+        q = np.array(best) if Q is None else np.full(len(best), float(Q))
         holds = (left <= right) & (eps > 0) & (expected > q)
         bound = np.where(holds, self._bound(self.sizes, expected, q, delta, eps), np.nan)
-        return Theorem1(
-            self.gamma,
-            A,
-            self.L,
-            delta,
-            float(eps),
-            float(left),
-            right,
-            largest,
-            self.d,
-            self.classes,
-            self.sizes,
-            eta,
-            q,
-            bound,
-        )
+        sides = float(eps), float(left), right, largest
+        per_class: Any = self.classes, self.sizes, eta, q, bound
+        return Theorem1(self.gamma, A, self.L, delta, *sides, self.d, *per_class)
 
     def _best_q(self, size: int, expected: float, delta: float, epsilon: float) -> float:
         if expected <= 0:
@@ -321,8 +283,6 @@ class _Terms:
         return 1.0 - few - 2.0 * self.d * rough
 
 
-def _check_positive(name: str, value: Any) -> None:
-    if value is None:
-        return
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
-        raise rule_error(name, "be a positive number or None", value, "None takes the best value.")
+def _centred(X: Any) -> Any:
+    """Rows moved to their mean, so that distances keep their digits; sparse ones stay put."""
+    return X if is_sparse(X) else np.asarray(X, dtype=np.float64) - X.mean(axis=0)

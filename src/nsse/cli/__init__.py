@@ -6,6 +6,7 @@ help costs nothing. A command ends with exit code 0, or 2 and one line that says
 
 from __future__ import annotations
 
+import os
 import sys
 
 _PARTS = ("typer", "rich", "click")
@@ -22,4 +23,20 @@ def main() -> None:
             raise
         sys.stderr.write(f"The nsse command needs {error.name}. Install it: pip install 'nsse[cli]'\n")
         sys.exit(2)
-    app(prog_name="nsse")
+    try:
+        try:
+            app(prog_name="nsse")
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has seen enough
+        _drop_output()
+        sys.exit(1)
+    except OSError as error:
+        _drop_output()
+        sys.stderr.write(f"nsse: the output cannot be written: {error.strerror}.\n")
+        sys.exit(2)
+
+
+def _drop_output() -> None:
+    """What is left in the buffer of stdout would be tried again at the end, and fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -16,22 +16,19 @@ from nsse.cli.predict import predict, transform
 from nsse.cli.report import report
 from nsse.cli.screen import DEBUG
 
-YOURS, OURS = "Your data", "Ours"
+PANELS = {
+    "Your data": (fit, predict, transform, evaluate, report, export, info),
+    "Ours": (demo, datasets),
+}
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
-app.command(rich_help_panel=YOURS)(fit)
-app.command(rich_help_panel=YOURS)(predict)
-app.command(rich_help_panel=YOURS)(transform)
-app.command(rich_help_panel=YOURS)(evaluate)
-app.command(rich_help_panel=YOURS)(report)
-app.command(rich_help_panel=YOURS)(export)
-app.command(rich_help_panel=YOURS)(info)
-app.command(rich_help_panel=OURS)(demo)
-app.command(rich_help_panel=OURS)(datasets)
+for panel, commands in PANELS.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         from nsse import __version__
 
         typer.echo(f"nsse {__version__}")
@@ -47,5 +44,5 @@ def nsse(
         bool, typer.Option("--debug", envvar="NSSE_DEBUG", help="Show where an error came from.")
     ] = False,
 ) -> None:
-    """Nonlinear Supervised Smooth Embedding: supervised maps that hold on new data."""
+    """Supervised embeddings that hold on new data. Exit codes: 0; 2 for an error; 130 after Ctrl-C."""
     DEBUG.set(debug)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nsse._errors import rule_error, rule_message
-from nsse._files import new_folder
+from nsse._support.errors import rule_error, rule_message
+from nsse._support.files import new_folder
 from nsse.cli.options import Json
 from nsse.cli.screen import Screen, plain_table, running
 from nsse.cli.words import KNOWN, typed
@@ -63,25 +63,19 @@ def _list(known: list[KnownDataset], screen: Screen) -> None:
 
 
 def _write(name: str, out: Path, train: int, seed: int, download: bool, screen: Screen) -> None:
-    from nsse.datasets import load_dataset, write_images
-    from nsse.evaluation import per_class_split
+    from nsse.datasets import load_dataset, per_class_split, write_images
 
-    _check_new(out)
+    if out.exists():
+        cure = "Remove it, or choose another."
+        raise FileExistsError(rule_message("--out", "name a new folder", str(out), cure))
     with screen.busy(f"Writing {name}"), typed(KNOWN), new_folder(out) as temporary:
         dataset = load_dataset(name, size=None, download=download)
         parts = dict(zip(("train", "test"), per_class_split(dataset.y, train, seed), strict=True))
         counts = {
-            part: write_images(dataset, drawn.tolist(), temporary / part)
-            for part, drawn in parts.items()
+            part: write_images(dataset, rows.tolist(), temporary / part) for part, rows in parts.items()
         }
     n_classes = len(set(dataset.y.tolist()))
     screen.result = {"name": name, "out": str(out), "n_classes": n_classes, **counts}
     height, width = dataset.image_shape
     told = " and ".join(f"{n} in {out / part}" for part, n in counts.items())
     screen.say(f"Wrote images of {height} x {width} in {n_classes} classes: {told}.")
-
-
-def _check_new(folder: Path) -> None:
-    if folder.exists():
-        cure = "Remove it, or choose another."
-        raise FileExistsError(rule_message("--out", "name a new folder", str(folder), cure))

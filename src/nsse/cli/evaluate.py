@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.cli.options import Data, Ignore, Json, KnownId, KnownLabel, Model, SkipBroken
 from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from nsse.certificates import Answers
+    from nsse.cli.models import Opened
+    from nsse.datasets import Inputs
 
 REFUSED = (0.1, 0.2)  # shares of the predictions
 MOST = 10  # classes in a list
 
 
-@dataclass(frozen=True, eq=False)
-class Confusion:
-    """How often a sample of class i (row) was labelled j (column)."""
+class Confusion(NamedTuple):
+    """Counts of samples of class i (row) labelled j (column); samples and mistakes of each class."""
 
     classes: list[Any]
     counts: Any
-
-    @property
-    def totals(self) -> Any:
-        """Samples of each class."""
-        return self.counts.sum(axis=1)
-
-    @property
-    def wrong(self) -> Any:
-        """Mistakes in each class."""
-        return self.totals - self.counts.diagonal()
+    totals: Any
+    wrong: Any
 
 
 def evaluate(
@@ -46,23 +37,26 @@ def evaluate(
     skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
-    """Compare the labels of a model with the true ones: error, confusions, what trust buys."""
+    """Compare the labels of a model with the true ones: error, confusions, probabilities, refusals."""
     with running(as_json) as screen:
+        from sklearn.metrics import confusion_matrix
+
         from nsse.cli.models import read
 
         opened, inputs = read(
-            model, data, ignore, screen, label=label, labelled=True, id=id, skip_broken=skip_broken
+            model, data, ignore, screen, label=label, labeled=True, id=id, skip_broken=skip_broken
         )
-        _check_known(opened.last.classes_, inputs.y, data)
-        from nsse.certificates import answers
-
+        classes = opened.last.classes_
+        _check_known(classes, inputs.y, data)
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
-            said = answers(opened.model, inputs.X)
-        confusion = _confusion(opened.last.classes_, inputs.y, said.label)
+            labels = opened.model.predict(inputs.X)
+        counts = confusion_matrix(inputs.y, labels, labels=classes)
+        totals = counts.sum(axis=1)
+        confusion = Confusion(classes.tolist(), counts, totals, totals - counts.diagonal())
         screen.result = _result(confusion)
         _tell(screen, confusion)
-        _tell_probabilities(screen, said, opened.last.classes_, inputs.y)
-        _tell_coverage(screen, said, inputs.y)
+        _tell_probabilities(screen, opened, inputs)
+        _tell_coverage(screen, opened, inputs, labels != inputs.y)
 
 
 def _check_known(classes: Any, y: Any, data: Path) -> None:
@@ -74,12 +68,6 @@ def _check_known(classes: Any, y: Any, data: Path) -> None:
         raise rule_error("DATA", rule, got, f"It knows {known}.")
 
 
-def _confusion(classes: Any, y: Any, labels: Any) -> Confusion:
-    from sklearn.metrics import confusion_matrix
-
-    return Confusion(classes.tolist(), confusion_matrix(y, labels, labels=classes))
-
-
 def _result(confusion: Confusion) -> dict[str, Any]:
     n, wrong = int(confusion.totals.sum()), int(confusion.wrong.sum())
     each = zip(confusion.classes, confusion.totals.tolist(), confusion.wrong.tolist(), strict=True)
@@ -88,13 +76,8 @@ def _result(confusion: Confusion) -> dict[str, Any]:
         "n_wrong": wrong,
         "error": wrong / n,
         "per_class": [
-            {
-                "label": label,
-                "n_samples": total,
-                "n_wrong": of_class,
-                "error": of_class / total if total else None,
-            }
-            for label, total, of_class in each
+            {"label": label, "n_samples": n, "n_wrong": wrong, "error": wrong / n if n else None}
+            for label, n, wrong in each
         ],
         "confusion": {"classes": confusion.classes, "counts": confusion.counts.tolist()},
     }
@@ -116,7 +99,7 @@ def _tell(screen: Screen, confusion: Confusion) -> None:
 
 
 def _matrix(confusion: Confusion) -> Table:
-    """Every class with its error, and what its samples were taken for."""
+    """Every class with its error, and what its samples were predicted as."""
     from rich.text import Text
 
     numbers = ["samples", "error", *(f"→ {label}" for label in confusion.classes)]
@@ -131,14 +114,14 @@ def _matrix(confusion: Confusion) -> Table:
 
 
 def _mistakes(confusion: Confusion, worst: list[int]) -> Table:
-    """For many classes: those with most mistakes, and what they were taken for."""
-    table = plain_table("class", "samples", "error", "taken for", right=("samples", "error"))
+    """For many classes: those with most mistakes, and what they were predicted as."""
+    table = plain_table("class", "samples", "error", "predicted as", right=("samples", "error"))
     for i in worst:
         counts = dict(zip(confusion.classes, confusion.counts[i].tolist(), strict=True))
         del counts[confusion.classes[i]]
         others = sorted((label for label in counts if counts[label]), key=lambda label: -counts[label])
-        taken = ", ".join(f"{label} ({counts[label]})" for label in others)
-        table.add_row(str(confusion.classes[i]), str(confusion.totals[i]), _share(confusion, i), taken)
+        wrong = ", ".join(f"{label} ({counts[label]})" for label in others)
+        table.add_row(str(confusion.classes[i]), str(confusion.totals[i]), _share(confusion, i), wrong)
     return table
 
 
@@ -147,17 +130,19 @@ def _share(confusion: Confusion, i: int) -> str:
     return f"{100 * confusion.wrong[i] / total:.1f} %" if total else "–"
 
 
-def _tell_probabilities(screen: Screen, said: Answers, classes: Any, y: Any) -> None:
+def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
     """How good the probabilities are, and how often labels of some probability are right."""
     import numpy as np
 
     from nsse.certificates.reliability import EDGES, log_loss, reliability_curve
 
-    P = said.probabilities
-    if P is None:
+    if not hasattr(opened.model, "predict_proba"):
         return
-    codes = np.searchsorted(classes, y)
-    curve = reliability_curve(P.max(axis=1), said.label == y, EDGES)
+    P, codes = (
+        opened.model.predict_proba(inputs.X),
+        np.searchsorted(opened.last.classes_, np.asarray(inputs.y)),
+    )
+    curve = reliability_curve(P.max(axis=1), P.argmax(axis=1) == codes, EDGES)
     screen.result["log_loss"] = log_loss(P, codes)
     screen.result["reliability"] = [
         {"from": low, "to": high, "n_samples": n, "probability": mean, "right": right}
@@ -171,18 +156,18 @@ def _tell_probabilities(screen: Screen, said: Answers, classes: Any, y: Any) -> 
     screen.show(table)
 
 
-def _tell_coverage(screen: Screen, said: Answers, y: Any) -> None:
-    """What refusing the least certain predictions buys."""
-    from nsse.certificates.rejection import risk_coverage_curve
+def _tell_coverage(screen: Screen, opened: Opened, inputs: Inputs, wrong: Any) -> None:
+    """The error where the least certain predictions are refused."""
+    from nsse.certificates.selective import risk_coverage_curve
+    from nsse.cli.models import radii_of
 
-    radius = said.model_radius if said.radius is None else said.radius
-    if radius is None:
-        screen.say(f"No certified radii: {said.unproved}")
+    radii, why = radii_of(opened.model, inputs.X)
+    if radii is None:
+        screen.say(f"No certified radii: {why}")
         return
-    curve = risk_coverage_curve(radius, said.label != y)
+    curve = risk_coverage_curve(radii, wrong)
     errors = {share: 1.0 - curve.accuracy_at(1.0 - share) for share in REFUSED}
-    screen.result["risk_coverage"] = [
-        {"coverage": 1.0 - share, "error": error} for share, error in errors.items()
-    ]
-    told = [f"{100 * error:.1f} % without {100 * share:.0f} %" for share, error in errors.items()]
-    screen.say(f"Error where the smallest certified radii are refused: {', '.join(told)}.")
+    points = [{"coverage": 1.0 - share, "error": error} for share, error in errors.items()]
+    screen.result["risk_coverage"] = points
+    parts = [f"{100 * error:.1f} % without {100 * share:.0f} %" for share, error in errors.items()]
+    screen.say(f"Error where the smallest certified radii are refused: {', '.join(parts)}.")

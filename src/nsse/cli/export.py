@@ -31,7 +31,7 @@ def export(
         from nsse.cli.models import open_model
 
         opened = open_model(model)
-        from nsse.exports import to_onnx
+        from nsse.io import to_onnx
 
         with screen.busy("Writing the graph"), typed(MODEL):
             graph = to_onnx(opened.model, dtype)

@@ -1,4 +1,4 @@
-"""Writing results, each by `nsse._files.replacing`: a file is there whole or not at all.
+"""Writing results, each by `nsse._support.files.replacing`: a file is there whole or not at all.
 
 Whether it can be put there is seen before any work is done for nothing.
 """
@@ -13,19 +13,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nsse._errors import optional, rule_error, rule_message
-from nsse._files import replacing, takes_a_stream
-from nsse._names import written
-
-__all__ = [
-    "bytes_of",
-    "check_out",
-    "prepare_folder",
-    "replacing",
-    "size_of",
-    "write_columns",
-    "write_csv",
-]
+from nsse._support.errors import optional, rule_error, rule_message
+from nsse._support.files import replacing, takes_a_stream
+from nsse._support.names import written
 
 
 def prepare_folder(folder: Path) -> None:
@@ -35,10 +25,8 @@ def prepare_folder(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise OSError(
-            f"`--out` must be a folder that can be written. Got {str(folder)!r} "
-            f"({error.strerror}). Choose another folder."
-        ) from error
+        got, cure = f"{folder} ({error.strerror})", "Choose another folder."
+        raise OSError(rule_message("--out", "be a folder that can be written", got, cure)) from error
 
 
 def check_out(
@@ -68,27 +56,27 @@ def _try_to_write(path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table with a line of column names."""
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
-
-
 def write_columns(path: Path, columns: dict[str, list[Any]]) -> None:
     """Write columns as CSV or, with Polars, as Parquet: the ending says which."""
     columns = {name: [_encodable(entry) for entry in column] for name, column in columns.items()}
-    if path.suffix.lower() != ".parquet":
-        write_csv(path, list(columns), zip(*columns.values(), strict=True))
+    if path.suffix.lower() == ".parquet":
+        polars = optional("polars", "Parquet files need Polars", "tables")
+        with replacing(path) as temporary:
+            polars.DataFrame(columns).write_parquet(temporary)
         return
-    polars = optional("polars", "Parquet files need Polars", "tables")
-    with replacing(path) as temporary:
-        polars.DataFrame(columns).write_parquet(temporary)
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
 
 
 def _encodable(entry: Any) -> Any:
     return written(entry) if isinstance(entry, str) else entry
+
+
+def table_rows(columns: dict[str, list[Any]]) -> Iterable[dict[str, Any]]:
+    """The rows of columns, each by name."""
+    return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
 
 def bytes_of(path: Path) -> int | None:

@@ -2,380 +2,344 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from math import isfinite
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from nsse._errors import rule_error
-from nsse._machine import available_memory
-from nsse.cli.data import read_labelled, with_unlabelled
+from nsse._support.errors import rule_error
+from nsse.cli import options as given
+from nsse.cli.data import read_labeled, with_unlabeled
 from nsse.cli.files import bytes_of, check_out, size_of
-from nsse.cli.options import (
-    SIZE,
-    Category,
-    Colour,
-    Data,
-    Feature,
-    Id,
-    Ignore,
-    Impute,
-    Json,
-    Label,
-    Size,
-    SkipBroken,
-    Standardize,
-    UnitNorm,
-)
 from nsse.cli.screen import Screen, running
 from nsse.cli.words import FIT, typed
 
 if TYPE_CHECKING:
     from nsse.datasets import Inputs
 
-# What --tune chooses, as far as it is an option as well.
-QUICK = ("metric", "shrinkage", "sigma")
-# How labels are read off the embedding, in words.
-READERS = {"nearest": "the nearest neighbour", "scores": "the largest class score"}
+DECISIONS = {"nearest": "the nearest training sample", "scores": "the largest class score"}
+INTERRUPTED = 130
+
+_TUNE = (
+    "Choose metric, width, smoothness and decision by cross-validation, and let the best few vote "
+    "(SmoothEmbeddingCV). What is given is kept. Ctrl-C writes the best model known by then, if any, "
+    "and ends with exit code 130."
+)
+_DECISION = "The class of the largest score, or of the nearest training sample; --tune chooses."
+_METRIC = "Distances: Euclidean (none), or short along differences within classes. (default: within)"
+_SHRINKAGE = "How close --metric within stays to the Euclidean one; --tune chooses."
+_CENTERS = "Centres of the map: a number, auto, or all for every sample. (default: auto)"
+_AUGMENT = (
+    "Learn from transformed images as well: some of shift, rotate, scale, mirror, brightness, with "
+    "commas; or auto: what helps on images left out, if anything."
+)
+_UNLABELED = "More samples of the kind of DATA, without labels: the map is learned from them too."
+_UNLABELED_LABEL = (
+    'What stands in DATA in the place of a label where there is none: "" is an empty entry; of images '
+    "the sub-folder of those."
+)
 
 
 def fit(
-    data: Data,
+    data: given.Data,
     out: Annotated[Path, typer.Option(help="The model file to write, for example model.nsse.")],
-    label: Label = None,
-    tune: Annotated[
-        bool,
-        typer.Option(
-            "--tune",
-            help="Choose metric, scale, smoothness and reader by cross-validation (NSSECV), and let the "
-            "best few vote. What is given is kept.",
-        ),
-    ] = False,
+    label: given.Label = None,
+    tune: Annotated[bool, typer.Option("--tune", help=_TUNE)] = False,
     n_components: Annotated[int | None, typer.Option(help="Dimensions. (default: classes - 1)")] = None,
     sigma: Annotated[
-        float | None,
-        typer.Option(help="Kernel scale in median distances. (default: 0.65; --tune chooses)"),
+        float | None, typer.Option(help="Width in median distances. (default: 0.65; --tune chooses)")
     ] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            metavar="METRIC", help="What distances are: euclidean, or within: short within classes."
-        ),
+    smoothness: Annotated[
+        float | None, typer.Option(help="Weight of smoothness. (default: 0.1; --tune chooses)")
     ] = None,
-    shrinkage: Annotated[
-        float | None,
-        typer.Option(
-            help="How much --metric within holds to the Euclidean one. (default: 3; --tune chooses)"
-        ),
-    ] = None,
-    landmarks: Annotated[
-        str | None,
-        typer.Option(metavar="M", help="Centres of the map, for many samples: a number, or auto."),
-    ] = None,
-    augment: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW",
-            help="Learn from transformed copies of the images as well: some of shift, rotate, scale, "
-            "mirror, brightness, with commas; or auto: what helps on images held out, if anything.",
-        ),
-    ] = None,
-    unlabeled: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MORE",
-            help="More samples of the kind of DATA, without labels: the map is learned from them too.",
-        ),
-    ] = None,
-    unlabeled_label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help='What stands in DATA in the place of a label where there is none: "" is an empty '
-            "entry; of images the sub-folder of those.",
-        ),
-    ] = None,
-    standardize: Standardize = False,
-    ignore: Ignore = None,
-    id: Id = None,
-    impute: Impute = None,
-    category: Category = None,
-    feature: Feature = None,
-    size: Size = SIZE,
-    unit_norm: UnitNorm = True,
-    colour: Colour = False,
-    skip_broken: SkipBroken = False,
-    seed: Annotated[int, typer.Option(help="Draws the splits of --tune, landmarks and subsamples.")] = 0,
-    as_json: Json = False,
+    decision: Annotated[Literal["scores", "nearest"] | None, typer.Option(help=_DECISION)] = None,
+    metric: Annotated[Literal["none", "within"] | None, typer.Option(help=_METRIC)] = None,
+    shrinkage: Annotated[float | None, typer.Option(help=_SHRINKAGE)] = None,
+    centers: Annotated[str | None, typer.Option(metavar="M", help=_CENTERS)] = None,
+    augment: Annotated[str | None, typer.Option(metavar="HOW", help=_AUGMENT)] = None,
+    unlabeled: Annotated[Path | None, typer.Option(metavar="MORE", help=_UNLABELED)] = None,
+    unlabeled_label: Annotated[str | None, typer.Option(metavar="TEXT", help=_UNLABELED_LABEL)] = None,
+    standardize: given.Standardize = False,
+    ignore: given.Ignore = None,
+    id: given.Id = None,
+    impute: given.Impute = None,
+    category: given.Category = None,
+    feature: given.Feature = None,
+    size: given.Size = given.SIZE,
+    unit_norm: given.UnitNorm = True,
+    color: given.Color = False,
+    skip_broken: given.SkipBroken = False,
+    seed: Annotated[int, typer.Option(help="Draws the splits of --tune, centres and subsamples.")] = 0,
+    as_json: given.Json = False,
 ) -> None:
-    """Fit a model to a table, to arrays or to a folder of images.
+    """Fit a model (SmoothEmbedding) to a table, to arrays or to a folder of images.
 
-    Images may differ in size and in kind: they are read upright, made grey but for --colour, and
+    Images may differ in size and in kind: they are read upright, made grey but for --color, and
     averaged to --size. Columns of text in a table become categories. All of it is kept in the model.
     """
     with running(as_json) as screen:
         check_out(out, read=[data] if unlabeled is None else [data, unlabeled])
-        given = {"n_components": n_components, "sigma": sigma, **_metric(metric, shrinkage)}
-        settings = _settings(given, landmarks, seed)
-        words = _words(augment)
-        inputs = read_labelled(
-            data,
-            label,
-            size,
-            standardize,
-            screen,
-            ignore=ignore,
-            id=id,
-            impute=impute,
-            category=category,
-            feature=feature,
-            unit_norm=unit_norm,
-            colour=colour,
-            skip_broken=skip_broken,
-            unlabeled=unlabeled_label,
-        )
+        if tune and decision is not None:
+            raise rule_error("--decision", "be left out with --tune", decision, "The search chooses it.")
+        options = {"n_components": n_components, "sigma": sigma, "smoothness": smoothness}
+        settings: dict[str, Any] = options | {"decision": decision}
+        settings = {name: value for name, value in settings.items() if value is not None}
+        settings |= _metric(metric, shrinkage) | _centers(centers) | {"random_state": seed}
+        names = _augmentations(augment)
+        columns = {
+            "ignore": ignore,
+            "id": id,
+            "impute": impute,
+            "category": category,
+            "feature": feature,
+        }
+        images = {"unit_norm": unit_norm, "color": color, "skip_broken": skip_broken}
+        how = {**columns, **images, "unlabeled": unlabeled_label}
+        inputs = read_labeled(data, label, size, standardize, screen, **how)
         if unlabeled is not None:
-            inputs = with_unlabelled(inputs, unlabeled, screen, ignore=ignore, skip_broken=skip_broken)
-        if inputs.unlabeled is not None:
-            settings |= {"unlabeled": inputs.unlabeled}
-        sets = _sets(words, inputs)
-        largest = max(sets, key=lambda views: 0 if views is None else views.n_copies)
-        with typed(FIT):
-            _check_memory(_model(settings | {"invariances": largest}, tune, standardize), inputs)
-        start = perf_counter()
-        choice = None
+            inputs = with_unlabeled(inputs, unlabeled, screen, ignore=ignore, skip_broken=skip_broken)
+        sets, start, choice = _sets(names, inputs), perf_counter(), None
         if len(sets) > 1 and not tune:
-            with screen.busy(f"Comparing {len(sets)} sets of copies"), typed(FIT):
-                choice = _compared(settings, inputs, sets, seed)
+            with screen.busy(f"Comparing {len(sets)} augmentations"), typed(FIT):
+                choice = _chosen_set(settings, inputs, sets)
             sets = [choice.best]
-        model = _model(settings | {"invariances": sets[0]}, tune, standardize, sets)
+        model = _model(settings, inputs, sets, tune, standardize)
         # The search has a bar of its own.
         busy = nullcontext() if tune else screen.busy(f"Fitting {len(inputs.X)} samples")
-        with busy, typed(FIT):
+        with busy, typed(FIT), _noting_interrupts() as interrupts:
             model.fit(inputs.X, inputs.y)
         seconds = perf_counter() - start
-        _save(model, inputs, out)
-        _tell(screen, model, inputs, seconds, out, choice)
+        from nsse.io import save
+
+        save(model, out, metadata=inputs.preparation.to_dict())
+        _tell(screen, model, inputs, choice)
+        screen.result |= {"seconds": seconds, "out": str(out), "bytes": bytes_of(out)}
+        screen.say(f"Wrote {out}, {size_of(out)}, after {seconds:.1f} s.")
+        if interrupts:
+            screen.code = INTERRUPTED
+            screen.say("Stopped before the search had ended: the model is the best known by then.")
+
+
+@contextmanager
+def _noting_interrupts() -> Iterator[list[int]]:
+    """The interrupts that came; a search may go on with what it knows."""
+    came: list[int] = []
+
+    def interrupt(number: int, _frame: Any) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _metric(metric: str | None, shrinkage: float | None) -> dict[str, Any]:
-    if metric not in (None, "euclidean", "within"):
-        raise rule_error("--metric", "be euclidean or within", metric, "Leave it out for the default.")
-    if shrinkage is not None and not shrinkage > 0:
+    if shrinkage is None:
+        return {} if metric is None else {"metric": None if metric == "none" else metric}
+    if not shrinkage > 0:
         cure = "1 is a good start; inf gives the Euclidean metric."
         raise rule_error("--shrinkage", "be a positive number or inf", shrinkage, cure)
-    if shrinkage is not None and metric != "within":
-        raise rule_error(
-            "--shrinkage", "come with --metric within", metric, "Add it, or leave this out."
-        )
-    return {"metric": metric, "shrinkage": shrinkage}
+    if metric == "none":
+        raise rule_error("--shrinkage", "come with --metric within", metric, "Leave one of them out.")
+    from nsse.metric import WithinMetric
+
+    return {"metric": WithinMetric(shrinkage=shrinkage)}
 
 
-def _words(augment: str | None) -> list[str] | None:
-    """What to do to images; None leaves the choice to their own splits."""
-    from nsse.invariances.sets import AMOUNTS
+def _centers(text: str | None) -> dict[str, Any]:
+    if text is not None and text not in ("auto", "all") and not text.isdecimal():
+        raise rule_error("--centers", "be a number, auto or all", text, "Leave it out for the default.")
+    if text in (None, "auto"):
+        return {}
+    return {"centers": None if text == "all" else int(text)}
+
+
+def _augmentations(augment: str | None) -> list[str] | None:
+    """What to do to images; None leaves the choice to samples that are held out."""
+    from nsse.augment import AMOUNTS
 
     if augment is None:
         return []
-    words = [word.strip() for word in augment.split(",")]
-    if words == ["auto"]:
+    names = [name.strip() for name in augment.split(",")]
+    if names == ["auto"]:
         return None
-    unknown = [word for word in words if word not in AMOUNTS]
-    if unknown:
+    if any(name not in AMOUNTS for name in names):
         rule = f"be auto, or some of {', '.join(AMOUNTS)}"
         raise rule_error("--augment", rule, augment, "Write them with commas: shift,rotate.")
-    return words
+    return names
 
 
-def _sets(words: list[str] | None, inputs: Inputs) -> list[Any]:
-    """The invariances that were asked for, or those to choose among."""
+def _sets(names: list[str] | None, inputs: Inputs) -> list[Any]:
+    """The augmentation that was requested, or those to choose among."""
+    from nsse.augment import named_images, usual_sets
     from nsse.datasets import ImagePreparation
-    from nsse.invariances import named_images, usual_sets
 
-    if words == []:
+    if names == []:
         return [None]
     preparation = inputs.preparation
     if not isinstance(preparation, ImagePreparation):
-        got = ",".join(words or ["auto"])
-        cure = "In Python, NSSE(invariances=...) takes copies of any samples."
+        cure = "In Python, SmoothEmbedding(augment=...) takes augmented samples of any kind."
+        got = ",".join(names or ["auto"])
         raise rule_error("--augment", f"be left out for {preparation.noun}", got, cure)
     if min(preparation.size) < 2:
         got = f"images of {preparation}"
         raise rule_error("--augment", "be left out for images of one line", got, "See --size.")
     shape = preparation.image_shape
-    return usual_sets(shape) if words is None else [named_images(words, shape)]
+    return usual_sets(shape) if names is None else [named_images(names, shape)]
 
 
-def _compared(settings: dict[str, Any], inputs: Inputs, sets: list[Any], seed: int) -> Any:
-    from nsse.estimators import NSSE
-    from nsse.selection import choose_invariances
+class SetChoice(NamedTuple):
+    """An augmentation, and how much it gains in accuracy over none, with a standard error."""
 
-    # On labelled samples alone: what is held out must have a label.
-    X, y = (rows[inputs.is_labelled] for rows in (inputs.X, inputs.y))  # type: ignore[index]
-    plain = NSSE(**settings | {"unlabeled": None})
-    return choose_invariances(plain, X, y, sets, random_state=seed)
+    best: Any
+    gain: float
+    gain_error: float
 
 
-def _settings(given: dict[str, Any], landmarks: str | None, seed: int) -> dict[str, Any]:
-    """The parameters of NSSE that were given."""
-    if landmarks is not None and landmarks != "auto" and not landmarks.isdecimal():
-        rule = "be a number of landmarks or auto"
-        raise rule_error("--landmarks", rule, landmarks, "Leave it out for up to some thousand samples.")
-    number = int(landmarks) if landmarks is not None and landmarks != "auto" else landmarks
-    given = given | {"n_landmarks": number}
-    return {name: value for name, value in given.items() if value is not None} | {"random_state": seed}
+def _chosen_set(settings: dict[str, Any], inputs: Inputs, sets: list[Any]) -> SetChoice:
+    """The augmentation with the lowest error on samples left out one by one, or none.
+
+    It must gain more than a standard error: with few samples the best of several is best by chance.
+    """
+    import numpy as np
+
+    from nsse import SmoothEmbedding
+
+    X, y = (rows[inputs.is_labeled] for rows in (inputs.X, inputs.y))  # type: ignore[index]
+    right = []
+    for augment in sets:
+        model = SmoothEmbedding(**settings, augment=augment).fit(X, y)
+        labels = model.classes_[model.leave_one_out_.argmax(axis=1)]
+        right.append(labels == model.leave_one_out_labels_)
+    gains = [np.mean(own) - np.mean(right[0]) for own in right]
+    best = int(np.argmax(gains[1:])) + 1
+    is_paired = len(right[best]) == len(right[0])  # of many samples some are drawn
+    each = right[best].astype(float) - right[0] if is_paired else right[best]
+    error = float(np.std(each) / np.sqrt(len(each)))
+    chosen = sets[best] if gains[best] > error else None
+    return SetChoice(chosen, float(gains[best]), error)
 
 
 def _model(
-    settings: dict[str, Any], tune: bool, standardize: bool, sets: list[Any] | None = None
+    settings: dict[str, Any], inputs: Inputs, sets: list[Any], tune: bool, standardize: bool
 ) -> Any:
-    """Unfitted; of several ``sets`` of copies a search chooses."""
+    """Unfitted; of several augmentations a search chooses."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from nsse.estimators import NSSE
-    from nsse.selection import NSSECV
+    from nsse import SmoothEmbedding
 
-    model: Any = NSSE(**settings)
+    augment = sets[0] if len(sets) == 1 else None
+    unlabeled = _unlabeled(settings, inputs)
+    model: Any = SmoothEmbedding(**settings, augment=augment, unlabeled=unlabeled)
     if tune:
-        # What was given is not searched for, whether or not NSSE has it by itself.
-        given = tuple(name for name in QUICK if name in settings)
-        several = sets if sets is not None and len(sets) > 1 else None
-        seed = settings["random_state"]
-        model = NSSECV(estimator=model, keep=given, invariances=several, random_state=seed)
+        from nsse.search import SmoothEmbeddingCV
+
+        several, seed = sets if len(sets) > 1 else None, settings["random_state"]
+        model = SmoothEmbeddingCV(
+            model, grid=_grid(settings) or None, augment=several, random_state=seed
+        )
     return make_pipeline(StandardScaler(), model) if standardize else model
 
 
-def _check_memory(model: Any, inputs: Inputs) -> None:
-    """An exact fit of too many samples would be killed without a word."""
-    from nsse.certificates import opened
+def _grid(settings: dict[str, Any]) -> dict[str, Any]:
+    """What is given is not searched for, and no Euclidean distances where a metric is given."""
+    from nsse.search import GRID
 
-    n_classes = len(set(inputs.y[inputs.is_labelled].tolist()))  # type: ignore[index]
-    needed = opened(model)[1].estimate_memory(*inputs.X.shape, n_classes)
-    room = available_memory()
-    if room is not None and needed > room:
-        raise rule_error(
-            "DATA",
-            f"fit into memory, of which {room / 1e9:.3g} GB can be had",
-            f"{len(inputs.X)} samples, which need {needed / 1e9:.3g} GB",
-            "Take fewer samples, or --landmarks 2000.",
-        )
+    grid: dict[str, Any] = {
+        name: [settings[name]] for name in ("sigma", "smoothness") if name in settings
+    }
+    metric = settings.get("metric")
+    if metric is not None:
+        finite = [value for value in GRID["shrinkage"] if isfinite(value)]
+        grid["shrinkage"] = finite if metric == "within" else [metric.shrinkage]
+    return grid
 
 
-def _save(model: Any, inputs: Inputs, out: Path) -> None:
-    from nsse.exports import save
+def _unlabeled(settings: dict[str, Any], inputs: Inputs) -> Any:
+    """How unlabelled samples are used: smoothly, or where there are many, by labels spread to them."""
+    from nsse.centers import EXACT_UP_TO
+    from nsse.unlabeled import Smooth, Spread
 
-    save(model, out, metadata=inputs.preparation)
+    if inputs.unlabeled is None:
+        return None
+    is_large = settings.get("centers") is not None or len(inputs.X) > EXACT_UP_TO
+    return (Spread if is_large else Smooth)(marker=inputs.unlabeled)
 
 
-def _tell(screen: Screen, model: Any, inputs: Inputs, seconds: float, out: Path, choice: Any) -> None:
-    from nsse.certificates import opened
-    from nsse.invariances import names_of
+def _tell(screen: Screen, model: Any, inputs: Inputs, choice: SetChoice | None) -> None:
+    """What was learned, in words and for ``--json``."""
+    from nsse.augment import names_of
+    from nsse.pipelines import opened
 
-    _, last = opened(model)
+    last = opened(model)[1]
     best = getattr(last, "best_estimator_", last)
     d, in_medians = best.embedding_.shape[1], best.sigma_ / best.length_unit_
-    screen.result = {
-        "model": type(last).__name__,
-        "out": str(out),
-        "bytes": bytes_of(out),
-        "n_samples": len(inputs.X),
-        "n_features": inputs.X.shape[1],
-        "classes": best.classes_.tolist(),
-        "n_components": d,
-        "sigma": best.sigma_,
-        "sigma_in_medians": in_medians,
-        "seconds": seconds,
-        "copies": {"how": names_of(best.invariances), "per_sample": best.n_copies_},
-        "preparation": inputs.preparation.to_dict(),
-    }
+    augmented = {"how": names_of(best.augment), "per_sample": getattr(best.augment, "n_copies", 0)}
+    screen.result = {"model": type(last).__name__, "n_samples": len(inputs.X), "n_components": d}
+    screen.result |= {"n_features": inputs.X.shape[1], "classes": best.classes_.tolist()}
+    screen.result |= {"sigma": best.sigma_, "sigma_in_medians": in_medians, "augmented": augmented}
+    screen.result["leave_one_out_error"] = 1.0 - best.leave_one_out_score_
+    screen.result["preparation"] = inputs.preparation.to_dict()
     if choice is not None:
-        screen.result["copies"] |= _gain(choice.gain, choice.scores.shape[1])
-        screen.say(_augmented(best, choice.gain, choice.scores.shape[1]))
+        augmented |= {"gain": choice.gain, "gain_error": choice.gain_error}
+        screen.say(_about_choice(choice))
     if last is not best:
-        told = last.invariance_results_
-        if told:
-            screen.result["copies"] |= _gain(told["gain"], told["split_test_score"].shape[1])
-            screen.say(_augmented(best, told["gain"], told["split_test_score"].shape[1]))
-        screen.result |= {
-            "validation_error": 1.0 - last.best_score_,
-            "parameters": dict(last.best_params_),
-            "n_voters": len(last.voters_),
-            "n_splits": last.n_splits_,
-        }
-        screen.say(_chosen(best, in_medians, last))
+        n_voters = len(last.vote_.members)
+        parameters = {name: _plain(value) for name, value in last.best_params_.items()}
+        screen.result |= {"parameters": parameters, "n_voters": n_voters}
+        screen.say(_about_search(best, in_medians, n_voters))
     if inputs.unlabeled is not None:
-        screen.result["unlabelled"] = about = _about_unlabelled(model, best, inputs)
-        if last is not best:
-            gain = last.unlabeled_results_["gain"]
-            about |= {"gain": gain[0], "gain_error": gain[1]}
-            screen.say(_smoothed(best, gain, last.unlabeled_results_["split_test_score"].shape[1]))
+        screen.result["unlabeled"] = about = _about_unlabeled(model, inputs)
         screen.say(
-            f"{about['n']} of {len(inputs.X)} samples had no label: they were given one, with a "
+            f"{about['n']} of {len(inputs.X)} samples had no label: they got one, with a "
             f"median probability of {about['median_probability']:.2f}."
         )
-    k = best.n_copies_
-    copies = f" to {len(inputs.X)} images and {k} cop{'y' if k == 1 else 'ies'} of each" if k else ""
+    k = augmented["per_sample"]
+    more = f" and {k} augmented of each" if k else ""
+    left_out = f"{100 * (1.0 - best.leave_one_out_score_):.1f} % wrong when left out one by one"
     screen.say(
-        f"Fitted NSSE{copies}: {d} dimension{'s' * (d != 1)}, σ = {in_medians:.2f} median distances, "
-        f"{seconds:.1f} s."
+        f"Fitted {type(last).__name__} to {len(inputs.X)} samples{more} ({left_out}): "
+        f"{d} dimension{'s' * (d != 1)}, σ = {in_medians:.2f} median distances."
     )
-    screen.say(f"Wrote {out}, {size_of(out)}.")
 
 
-def _about_unlabelled(model: Any, best: Any, inputs: Inputs) -> dict[str, Any]:
-    """How many there are, how much they weigh, and how sure the labels are that they were given."""
-    hidden = ~inputs.is_labelled
-    chances = model.predict_proba(inputs.X[hidden]).max(axis=1)
-    middle = sorted(chances.tolist())[len(chances) // 2]
-    used = {"mu4": best.mu4, "spread": best.spread}
-    return {"n": int(hidden.sum())} | used | {"median_probability": middle}
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, int | float | str) else repr(value)
 
 
-def _smoothed(best: Any, gain: tuple[float, float], n_splits: int) -> str:
-    """Whether samples without a label helped, in words."""
-    by = f"{100 * abs(gain[0]):.1f} ± {100 * gain[1]:.1f} points"
-    where = f"on {n_splits} validation split{'s' * (n_splits != 1)}"
-    if best.mu4 == 0:
-        change = "falls" if gain[0] > 0 else "rises"
-        return f"Chose no smoothness along samples without a label: the error {change} by {by} {where}."
-    chosen = "Chose labels spread along the graph of all samples"
-    if best.spread is None:
-        chosen = f"Chose smoothness along samples without a label, mu4 = {best.mu4:.3g}"
-    return f"{chosen}: the error falls by {by} {where}."
+def _about_unlabeled(model: Any, inputs: Inputs) -> dict[str, Any]:
+    """How many there are, and how sure the labels are that they were given."""
+    hidden = ~inputs.is_labeled
+    probabilities = model.predict_proba(inputs.X[hidden]).max(axis=1)
+    middle = sorted(probabilities.tolist())[len(probabilities) // 2]
+    return {"n": int(hidden.sum()), "median_probability": middle}
 
 
-def _gain(gain: tuple[float, float], n_splits: int) -> dict[str, Any]:
-    return {"gain": gain[0], "gain_error": gain[1], "n_splits": n_splits}
+def _about_choice(choice: SetChoice) -> str:
+    """Which augmentation was chosen, and what it gains, in words."""
+    from nsse.augment import names_of
+
+    by = f"{100 * choice.gain:+.1f} ± {100 * choice.gain_error:.1f} points of accuracy"
+    if choice.best is None:
+        return f"Chose no augmentation: the best of them gains {by} on images left out."
+    return f"Chose augmentation by {', '.join(names_of(choice.best))}: it gains {by} on images left out."
 
 
-def _augmented(best: Any, gain: tuple[float, float], n_splits: int) -> str:
-    """Which copies were chosen, and what they gained, in words."""
-    from nsse.invariances import names_of
-
-    where = f"on {n_splits} validation split{'s' * (n_splits != 1)}"
-    if best.invariances is None:
-        change = f"{-100 * gain[0]:+.1f} ± {100 * gain[1]:.1f} points"
-        return f"Chose no copies: with the best of them the error changes by {change} {where}."
-    names, by = ", ".join(names_of(best.invariances)), f"{100 * gain[0]:.1f} ± {100 * gain[1]:.1f}"
-    return f"Chose copies by {names}: the error falls by {by} points {where}."
-
-
-def _chosen(best: Any, in_medians: float, search: Any) -> str:
+def _about_search(best: Any, in_medians: float, n_voters: int) -> str:
     """What a search chose, in words."""
-    within = f"the within-class metric with shrinkage {best.shrinkage:g}, relevance {best.relevance:g}"
-    reader = best.classifier if isinstance(best.classifier, str) else type(best.classifier).__name__
-    chosen = (
-        "Euclidean distances" if best.metric == "euclidean" else within,
-        f"σ = {in_medians:.3g} median distances",
-        f"mu2 = {best.mu2:.3g}",
-        f"labels by {READERS.get(reader, reader)}",
-    )
-    n_voters, n_splits = len(search.voters_), search.n_splits_
-    alone = "It labels alone" if n_voters == 1 else f"The {n_voters} best vote on labels"
-    return (
-        f"Chose {', '.join(chosen)}: error {100 * (1.0 - search.best_score_):.1f} % on "
-        f"{n_splits} validation split{'s' * (n_splits != 1)}. {alone}."
-    )
+    metric = "Euclidean distances"
+    if best.metric_ is not None:
+        within = best.metric_
+        metric = f"the within-class metric with shrinkage {within.shrinkage:g}"
+    chosen = f"{metric}, σ = {in_medians:.3g} median distances, smoothness {best.smoothness:.3g}"
+    alone = "It decides alone" if n_voters == 1 else f"{n_voters} models vote"
+    return f"Chose {chosen}, labels by {DECISIONS[best.decision]}. {alone}."

@@ -18,7 +18,7 @@ def info(model: Model, as_json: Json = False) -> None:
 
     from rich.table import Table
 
-    from nsse.exports import read_header
+    from nsse.io import read_header
 
     with running(as_json) as screen:
         with typed(MODEL):
@@ -28,7 +28,7 @@ def info(model: Model, as_json: Json = False) -> None:
         table.add_column(style="bold", no_wrap=True)
         table.add_column(overflow="fold")
         table.add_row("file", f"{model}, {size_of(model)}, format {header.format}")
-        table.add_row("model", " → ".join(header.facts.get("steps", [header.model])))
+        table.add_row("model", " → ".join(header.facts.get("steps") or [header.model]))
         for name, text in _facts(header.facts):
             table.add_row(name, text)
         if header.metadata is not None:
@@ -42,16 +42,14 @@ def info(model: Model, as_json: Json = False) -> None:
 def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
     lines = []
     if "n_samples" in facts:
-        k = facts.get("n_copies")
-        copies = f" and {k} cop{'y' if k == 1 else 'ies'} of each" if k else ""
-        shape = f"{facts['n_samples']} samples{copies}, {facts.get('n_features')} features"
+        shape = f"{facts['n_samples']} samples, {facts.get('n_features')} features"
         lines.append(("fitted to", f"{shape} → {facts.get('n_components')} dimensions"))
     if "classes" in facts:
         lines.append(("classes", f"{len(facts['classes'])}: {_first(facts['classes'])}"))
     if "sigma" in facts:
         lines.append(("σ", f"{facts['sigma']:.4g}"))
     if "n_voters" in facts:
-        lines.append(("labels", f"a vote of {facts['n_voters']} models; the best of them:"))
+        lines.append(("labels", f"a vote of {facts['n_voters']} models"))
     if "parameters" in facts:
         lines.append(("parameters", _assigned(facts["parameters"])))
     return lines

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.cli.words import DATA, MODEL, typed
 
 if TYPE_CHECKING:
@@ -23,25 +23,26 @@ class Opened:
     last: Any
     preparation: Preparation
 
-    def measured_on(self, in_samples: bool) -> str:
-        """What radii are lengths of: of changes to the prepared samples, or to what the map takes."""
+    @property
+    def measured_on(self) -> str:
+        """What radii are lengths of."""
         from nsse.datasets import ImagePreparation
 
-        if isinstance(self.preparation, ImagePreparation) and in_samples:
-            levels = "levels of red, green and blue" if self.preparation.colour else "grey levels"
-            return "images of norm 1" if self.preparation.unit_norm else f"{levels} from 0 to 1"
-        return "the columns as they are" if in_samples else "transformed columns"
+        if not isinstance(self.preparation, ImagePreparation):
+            return "the columns as they are"
+        levels = "levels of red, green and blue" if self.preparation.color else "grey levels"
+        return "images of norm 1" if self.preparation.unit_norm else f"{levels} from 0 to 1"
 
 
 def open_model(path: Path) -> Opened:
     """Load a model, with the preparation that its file tells or that the model itself implies."""
-    from nsse.exports import read_header
+    from nsse.io import read_header
 
     with typed(MODEL):
         header = read_header(path)  # what is no model file is told before scikit-learn is waited for
-    from nsse.certificates import opened
     from nsse.datasets import check_preparation
-    from nsse.exports import load
+    from nsse.io import load
+    from nsse.pipelines import opened
 
     with typed(MODEL):
         model = load(path)
@@ -50,10 +51,10 @@ def open_model(path: Path) -> Opened:
         rule = "hold an embedding of nsse, alone or at the end of a pipeline"
         got = f"{path}, {type(model).__name__}"
         raise rule_error("MODEL", rule, got, "Fit one with `nsse fit`.")
-    told, first = header.metadata, [*before, last][0]
-    told = told if told is not None and "kind" in told else _implied(first)
+    stored, first = header.metadata, [*before, last][0]
+    stored = stored if stored is not None and "kind" in stored else _implied(first)
     with typed(MODEL):
-        preparation = check_preparation(told, int(first.n_features_in_))
+        preparation = check_preparation(stored, int(first.n_features_in_))
     # Columns are compared by name when they are read; after that, samples are plain arrays.
     for step in (*before, last, *getattr(last, "voters_", [getattr(last, "best_estimator_", last)])):
         vars(step).pop("feature_names_in_", None)
@@ -67,31 +68,34 @@ def read(
     screen: Screen,
     *,
     label: str | None = None,
-    labelled: bool | None = False,
+    labeled: bool | None = False,
     id: str | None = None,
     skip_broken: bool = False,
 ) -> tuple[Opened, Inputs]:
     """A model, and samples prepared as its own were, as in `load_inputs_like`; notes are said."""
     from nsse.datasets import load_inputs_like
 
+    how = {"labeled": labeled, "ignore": ignore or (), "id": id, "skip_broken": skip_broken}
     with screen.busy(f"Reading {data}"):
         opened = open_model(model)
         with typed(DATA):
-            inputs = load_inputs_like(
-                data,
-                opened.preparation,
-                label,
-                labelled=labelled,
-                ignore=ignore or (),
-                id=id,
-                skip_broken=skip_broken,
-            )
+            inputs = load_inputs_like(data, opened.preparation, label, **how)  # type: ignore[arg-type]
     for note in inputs.notes:
         screen.say(note)
     if inputs.y is not None and inputs.y.dtype.kind == "i" and opened.last.classes_.dtype.kind in "OU":
         # A model of text, and a file in which all labels look like numbers.
         inputs = replace(inputs, y=inputs.y.astype(str))
     return opened, inputs
+
+
+def radii_of(model: Any, X: Any) -> tuple[Any, str]:
+    """Certified radii, or None and why there are none."""
+    from nsse.certificates import certified_radius
+
+    try:
+        return certified_radius(model, X), ""
+    except (TypeError, ValueError) as error:
+        return None, " ".join(str(error).split())
 
 
 def _implied(first: Any) -> dict[str, Any]:

@@ -8,17 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nsse.cli.files import check_out, replacing, write_columns
+from nsse._support.errors import rule_error
+from nsse._support.files import replacing
+from nsse.cli.files import check_out, table_rows, write_columns
 from nsse.cli.options import Ignore, Json, KnownId, Model, NewData, SkipBroken
 from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
-    from nsse.certificates import Answers
     from nsse.cli.models import Opened
     from nsse.datasets import Inputs
 
 SHOWN = 20  # rows on the screen
-OURS = ("label", "probability", "distance", "radius")  # columns of ours, whose names no other has
+# Columns of ours, whose names no other has.
+OURS = ("label", "probability", "p_value", "distance", "radius", "radius_scaled")
+
+_REFUSE = (
+    "Give no label to samples with P_VALUE up to this: about that share of the samples of known "
+    "classes, and most of the others. 0.05 is usual."
+)
 
 Columns = dict[str, list[Any]]
 
@@ -29,14 +36,16 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="Write .csv or .parquet. (default: show on the screen)")
     ] = None,
+    refuse: Annotated[float | None, typer.Option(metavar="ALPHA", help=_REFUSE)] = None,
     ignore: Ignore = None,
     id: KnownId = None,
     skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
-    """Label new samples, with three measures of trust.
+    """Label new samples, with measures of trust.
 
-    PROBABILITY is that of the label, where the model knows more than the label. DISTANCE is that to the
+    PROBABILITY is that of the label. P_VALUE is small for samples of no known class: the share of
+    training samples, left out one by one, that are as far from all classes. DISTANCE is that to the
     nearest training sample in the embedding. RADIUS is certified: no change of the prepared sample by
     less than it changes the label. Of a model that scales columns it is in the units of the columns as
     they are, and RADIUS_SCALED in those of the scaled ones.
@@ -44,37 +53,60 @@ def predict(
     with running(as_json) as screen:
         if out is not None:
             check_out(out, (".csv", ".parquet"), read=[model, data])
-        from nsse.cli.models import read
+        if refuse is not None and not 0 < refuse < 1:
+            raise rule_error("--refuse", "be above 0 and below 1", refuse, "0.05 is usual.")
+        from nsse.cli.models import radii_of, read
 
         opened, inputs = read(model, data, ignore, screen, id=id, skip_broken=skip_broken)
-        from nsse.certificates import answers
-
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
-            said = answers(opened.model, inputs.X)
-            columns = first_column(inputs) | {"label": said.label.tolist()}
-            if said.probabilities is not None:
-                columns["probability"] = said.probabilities.max(axis=1).tolist()
-            columns["distance"] = said.distance.tolist()
-        if said.model_radius is not None:
-            columns["radius"] = (said.model_radius if said.radius is None else said.radius).tolist()
-        if opened.before and said.radius is not None and said.model_radius is not None:
-            columns["radius_scaled"] = said.model_radius.tolist()
+            columns = first_column(inputs) | _predictions(opened, inputs.X)
+            radii, why = radii_of(opened.model, inputs.X)
+        if radii is not None:
+            columns["radius"] = radii.tolist()
+        if radii is not None and opened.before:
+            columns["radius_scaled"] = radii_of(opened.last, opened.model[:-1].transform(inputs.X))[
+                0
+            ].tolist()
+        n_refused = 0 if refuse is None else _refuse(columns, refuse)
         screen.result = {"n_samples": len(inputs.X), "labels": _counts(columns["label"])}
-        _deliver(screen, columns, out, "predictions")
-        _tell_units(screen, opened, said)
+        _deliver(screen, columns, out)
+        if refuse is not None:
+            screen.result["n_refused"] = n_refused
+            screen.say(f"Refused {n_refused} of {len(inputs.X)}: p_value up to {refuse:g}.")
+        if radii is None:
+            screen.say(f"No certified radii: {why}")
+        else:
+            on = opened.measured_on
+            screen.say(f"A label stays the same under any change below its radius, measured on {on}.")
 
 
-def _tell_units(screen: Screen, opened: Opened, said: Answers) -> None:
-    """What radii are lengths of, or why there are none."""
-    if said.model_radius is None:
-        screen.say(f"No certified radii: {said.unproved}")
-        return
-    on = opened.measured_on(in_samples=said.radius is not None)
-    screen.say(f"A label stays the same under any change below its radius, measured on {on}.")
-    if said.radius is None:
-        screen.say(f"Not in the units of the columns: {said.unproved}")
-    elif opened.before:
-        screen.say("So it does under any change below radius_scaled, measured on scaled columns.")
+def _predictions(opened: Opened, X: Any) -> Columns:
+    """Label, probability, p-value and distance, as far as the model has them."""
+    from sklearn.metrics import pairwise_distances_argmin_min
+
+    from nsse.certificates import novelty
+
+    model, last = opened.model, opened.last
+    columns: Columns = {"label": model.predict(X).tolist()}
+    if hasattr(model, "predict_proba"):
+        columns["probability"] = model.predict_proba(X).max(axis=1).tolist()
+    if len(getattr(last, "leave_one_out_", ())):
+        columns["p_value"] = novelty(model, X).tolist()
+    columns["distance"] = pairwise_distances_argmin_min(model.transform(X), last.embedding_)[1].tolist()
+    return columns
+
+
+def _refuse(columns: Columns, alpha: float) -> int:
+    """Take the labels away from samples of no known class; their number."""
+    if "p_value" not in columns:
+        cure = "Fit one with `nsse fit`."
+        rule = "hold training samples left out one by one where samples are to be refused"
+        raise rule_error("MODEL", rule, "a model without", cure)
+    refused = [p <= alpha for p in columns["p_value"]]
+    columns["label"] = [
+        None if out else label for out, label in zip(refused, columns["label"], strict=True)
+    ]
+    return sum(refused)
 
 
 def transform(
@@ -95,15 +127,15 @@ def transform(
 
         opened, inputs = read(model, data, ignore, screen, id=id, skip_broken=skip_broken)
         embedding = np.asarray(opened.model.transform(inputs.X))
-        screen.result = {"n_samples": len(embedding), "n_components": embedding.shape[1]}
+        n, d = embedding.shape
         if out.suffix.lower() == ".npy":
             with replacing(out) as temporary, temporary.open("wb") as file:
                 np.save(file, embedding)
-            screen.result["out"] = str(out)
         else:
             columns = {f"y{k + 1}": column.tolist() for k, column in enumerate(embedding.T)}
-            _deliver(screen, first_column(inputs) | columns, out, "embedding")
-        screen.say(f"Wrote {out}: {len(embedding)} rows, {embedding.shape[1]} dimensions.")
+            write_columns(out, first_column(inputs) | columns)
+        screen.result = {"n_samples": n, "n_components": d, "out": str(out)}
+        screen.say(f"Wrote {out}: {n} rows, {d} dimensions.")
 
 
 def first_column(inputs: Inputs) -> Columns:
@@ -114,31 +146,29 @@ def first_column(inputs: Inputs) -> Columns:
     return {"row": list(range(1, len(inputs.X) + 1))}
 
 
-def _deliver(screen: Screen, columns: Columns, out: Path | None, what: str) -> None:
-    """To a file, or into the JSON and onto the screen."""
-    if out is not None:
-        write_columns(out, columns)
-        screen.result["out"] = str(out)
-    else:
-        rows = zip(*columns.values(), strict=True)
-        screen.result[what] = [dict(zip(columns, row, strict=True)) for row in rows]
-    if what == "predictions":
-        _show(screen, columns, out)
-
-
-def _show(screen: Screen, columns: Columns, out: Path | None) -> None:
-    numbers = {name for name, values in columns.items() if isinstance(values[0], int | float)}
+def _deliver(screen: Screen, columns: Columns, out: Path | None) -> None:
+    """Predictions to a file, or into the JSON; the first of them onto the screen."""
+    n, most = len(columns["label"]), SHOWN if out is None else 5
+    numbers = [name for name, values in columns.items() if isinstance(values[0], int | float)]
     table = plain_table(*columns, right=numbers)
-    n = len(columns["label"])
-    shown = SHOWN if out is None else min(SHOWN, 5)
-    for row in list(zip(*columns.values(), strict=True))[:shown]:
-        table.add_row(*(f"{entry:.4g}" if isinstance(entry, float) else str(entry) for entry in row))
+    for row in list(zip(*columns.values(), strict=True))[:most]:
+        table.add_row(*map(_cell, row))
     screen.show(table)
-    if n > shown and not screen.as_json:
-        screen.say(f"… {n - shown} more" + (": write them with --out." if out is None else "."))
-    if out is not None:
-        screen.say(f"Wrote {out}: {n} rows.")
+    if n > most and not screen.as_json:
+        screen.say(f"… {n - most} more" + (": write them with --out." if out is None else "."))
+    if out is None:
+        screen.result["predictions"] = list(table_rows(columns))
+        return
+    write_columns(out, columns)
+    screen.result["out"] = str(out)
+    screen.say(f"Wrote {out}: {n} rows.")
+
+
+def _cell(entry: Any) -> str:
+    if entry is None:
+        return "–"
+    return f"{entry:.4g}" if isinstance(entry, float) else str(entry)
 
 
 def _counts(labels: list[Any]) -> dict[str, int]:
-    return dict(sorted(Counter(map(str, labels)).items()))
+    return dict(sorted(Counter(str(label) for label in labels if label is not None).items()))

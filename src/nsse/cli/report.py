@@ -31,23 +31,14 @@ def report(
 
         check_out(out, (".html", ".png", ".svg"))
         opened, inputs = read(
-            model, data, ignore, screen, label=label, labelled=None, id=id, skip_broken=skip_broken
+            model, data, ignore, screen, label=label, labeled=None, id=id, skip_broken=skip_broken
         )
+        samples = Samples(inputs.X, inputs.y, inputs.names)
+        title = title or f"{model.stem}: {data.name}"
         with screen.busy("Writing the page"), typed(PAGE):
-            done = write_report(
-                out,
-                opened.model,
-                Samples(inputs.X, inputs.y, inputs.names),
-                preparation=opened.preparation,
-                title=title or f"{model.stem}: {data.name}",
-            )
-        screen.result = {
-            "out": str(out),
-            "bytes": bytes_of(out),
-            "n_train": done.n_train,
-            "n_shown": done.n_shown,
-            "live": done.live,
-        }
+            done = write_report(out, opened.model, samples, preparation=opened.preparation, title=title)
+        counts = {"n_train": done.n_train, "n_shown": done.n_shown, "live": done.live}
+        screen.result = {"out": str(out), "bytes": bytes_of(out), **counts}
         live = "; it carries the map, and takes new samples" if done.live else ""
         screen.say(
             f"Wrote {out}, {size_of(out)}: {done.n_train} training and {done.n_shown} new samples{live}."

@@ -2,8 +2,8 @@
 
 People get lines and tables on stdout. With ``--json`` stdout holds one object and nothing else, and the
 lines go to stderr, as warnings and progress always do. Names of files and classes are shown as plain
-text, whatever they hold (`nsse._names`). Exit codes: 0; 2 with one line that says what is wrong and what
-to do; 130 after Ctrl-C. ``nsse --debug`` shows where an error came from as well.
+text, whatever they hold (`nsse._support.names`). Exit codes: 0; 2 with one line that says what is wrong
+and what to do; 130 after Ctrl-C. ``nsse --debug`` shows where an error came from as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nsse._names import shown
+from nsse._support.names import shown
 from nsse.cli.words import in_words
 
 if TYPE_CHECKING:
@@ -32,14 +32,16 @@ if TYPE_CHECKING:
 DEBUG: ContextVar[bool] = ContextVar("debug", default=False)
 # What users can cure; anything else is a mistake of ours and shows its traceback.
 CURABLE = (OSError, ImportError, ValueError, TypeError, MemoryError)
+MEMORY_CURE = "Take fewer samples, smaller images (--size), or fit with fewer --centers."
 
 
 @dataclass
 class Screen:
-    """Where a command puts what it has to say; `result` is what ``--json`` prints."""
+    """Where a command puts its output; `result` is what ``--json`` prints, `code` how it ends."""
 
     as_json: bool
     result: dict[str, Any] = field(default_factory=dict)
+    code: int = 0
 
     def say(self, line: str) -> None:
         """One line of text."""
@@ -92,34 +94,43 @@ def echo(line: str, *, err: bool = False) -> None:
 
 
 @contextmanager
-def running(as_json: bool, *curable: type[Exception]) -> Iterator[Screen]:
-    """Run a command: its lines, its warnings, its result, its end; `curable` errors beside the usual."""
+def running(as_json: bool) -> Iterator[Screen]:
+    """Run a command: its lines, its warnings, its result, its end."""
     screen, stdout = Screen(as_json), sys.stdout
-    with _one_line_errors(*CURABLE, *curable), warnings.catch_warnings():
+    with _one_line_errors(), warnings.catch_warnings():
         warnings.showwarning = _tell
         with redirect_stdout(sys.stderr) if as_json else nullcontext():
             yield screen
     if as_json:
         text = json.dumps(_strict(screen.result), ensure_ascii=False, allow_nan=False)
         stdout.write(f"{_plain_json(text)}\n")
+    if screen.code:
+        raise typer.Exit(screen.code)
 
 
 @contextmanager
-def _one_line_errors(*kinds: type[Exception]) -> Iterator[None]:
+def _one_line_errors() -> Iterator[None]:
     """Turn errors that the user can cure into one line on stderr and exit code 2; Ctrl-C into 130."""
     try:
         yield
     except BrokenPipeError:
         raise  # the reader of our output has seen enough
-    except kinds as error:
+    except CURABLE as error:
         if DEBUG.get():
             for line in traceback.format_exc().splitlines():
                 echo(line, err=True)
-        echo(f"nsse: {' '.join(str(error).split()) or type(error).__name__}", err=True)
+        echo(f"nsse: {_one_line(error)}", err=True)
         raise typer.Exit(2) from error
     except KeyboardInterrupt as stopped:
         echo(f"nsse: stopped. {stopped}".rstrip(), err=True)
         raise typer.Exit(130) from stopped
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError) and "of memory" not in text:  # not one of ours
+        return f"out of memory{f' ({text})' if text else ''}. {MEMORY_CURE}"
+    return text or type(error).__name__
 
 
 def _tell(message: Any, *_where: Any, **_more: Any) -> None:

@@ -13,31 +13,25 @@ from contextvars import ContextVar
 
 Words = Mapping[str, str]
 
+
+def _options(*names: str) -> dict[str, str]:
+    return {name: f"--{name.replace('_', '-')}" for name in names}
+
+
 DATA: Words = {
+    **_options("label", "ignore", "size", "unit_norm", "skip_broken", "id", "impute", "category"),
+    **_options("feature"),
     "path": "DATA",
-    "label": "--label",
-    "ignore": "--ignore",
-    "size": "--size",
-    "unit_norm": "--unit-norm",
     "unit_norm=False": "--raw",
-    "skip_broken": "--skip-broken",
-    "id": "--id",
-    "impute": "--impute",
     'impute="median"': "--impute median",
-    "category": "--category",
-    "feature": "--feature",
     "unlabeled": "--unlabeled-label",
 }
 MODEL: Words = {"path": "MODEL", "model": "MODEL", "metadata": "MODEL", "dtype": "--dtype"}
 FIT: Words = {
+    **_options("n_components", "sigma", "smoothness", "decision", "metric", "shrinkage", "centers"),
     "X": "DATA",
     "y": "--label",
-    "n_components": "--n-components",
-    "sigma": "--sigma",
-    "metric": "--metric",
-    "shrinkage": "--shrinkage",
-    "n_landmarks": "--landmarks",
-    "invariances": "--augment",
+    "augment": "--augment",
     "unlabeled": "--unlabeled-label",
     "shape": "--size",
 }

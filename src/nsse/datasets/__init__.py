@@ -2,7 +2,7 @@
 
 The map of this package, in the order of the imports:
 
-- ``_images``: a file -> grey or colour levels in [0, 1], upright; area averaging, Euclidean norms;
+- ``_images``: a file -> grey or color levels in [0, 1], upright; area averaging, Euclidean norms;
 - ``_cache``: averaged images on disk, read again when a file has changed;
 - ``_download``: official files from the network, checked against their SHA-256;
 - ``_places``: where a data set lies on disk, where it is downloaded from, what is missing;
@@ -12,20 +12,20 @@ The map of this package, in the order of the imports:
 - ``_folder``: a folder of one's own images, one sub-folder per class;
 - ``_load``: the table of names, and the public functions;
 - ``_known``: what is found on this machine;
-- ``_write``: a data set as a folder of PNG files, one sub-folder per class;
+- ``_write``: a random split, and a data set as a folder of PNG files, one sub-folder per class;
 - ``_preparation``: what was done to samples, as a value that travels with a model;
 - ``_tables``, ``_arrays``: CSV and Parquet; NumPy's files;
 - ``_columns``: columns of a table -> features: numbers, categories, medians for gaps; labels, names;
 - ``_unlabeled``: rows without a label, marked by a value that no label is;
 - ``_inputs``: samples from any of these, and more of them for a model that was fitted;
-- ``_colour``: whether colour tells classes apart that grey does not.
+- ``_color``: whether color tells classes apart that grey does not.
 
 No image is shipped with the library. To add a data set, write down its ``Place`` and a function
 that lists its files with their labels, then add one row to the table in ``_load``.
 """
 
 from nsse.datasets._cache import cache_home
-from nsse.datasets._colour import ColourGain, colour_gain
+from nsse.datasets._color import ColorGain, color_gain
 from nsse.datasets._images import area_average
 from nsse.datasets._inputs import Inputs, load_inputs, load_inputs_like
 from nsse.datasets._known import KnownDataset, known_datasets
@@ -39,11 +39,11 @@ from nsse.datasets._preparation import (
     check_preparation,
 )
 from nsse.datasets._unlabeled import joined
-from nsse.datasets._write import write_images
+from nsse.datasets._write import per_class_split, write_images
 
 __all__ = [
     "ArrayPreparation",
-    "ColourGain",
+    "ColorGain",
     "Dataset",
     "DatasetNotFoundError",
     "ImagePreparation",
@@ -54,12 +54,13 @@ __all__ = [
     "area_average",
     "cache_home",
     "check_preparation",
-    "colour_gain",
+    "color_gain",
     "joined",
     "known_datasets",
     "load_dataset",
     "load_image_folder",
     "load_inputs",
     "load_inputs_like",
+    "per_class_split",
     "write_images",
 ]

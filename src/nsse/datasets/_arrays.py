@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import listed, rule_error, rule_message
+from nsse._support.errors import listed, rule_error, rule_message
 
 SAMPLES, LABELS = "X", "y"
 # What NumPy raises on files that are cut, overwritten or not its own; objects it would have to unpickle.
@@ -18,7 +18,7 @@ DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.erro
 
 
 def read_arrays(
-    path: Path, label: str | None = None, *, labelled: bool | None = True
+    path: Path, label: str | None = None, *, labeled: bool | None = True
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Samples, and labels where they are asked for (True), left (False) or taken if there (None).
 
@@ -29,15 +29,15 @@ def read_arrays(
     names = listed(sorted(arrays)) or "nothing"
     if path.suffix.lower() == ".npy":
         X = arrays[""]
-        y = None if label is None or labelled is False else _arrays(Path(label))[""]
+        y = None if label is None or labeled is False else _arrays(Path(label))[""]
         beside = "be the .npy file with the labels of"
     else:
         if SAMPLES not in arrays:
             raise _unusable(path, f"arrays {names}, none of them {SAMPLES}")
-        X, y = arrays[SAMPLES], None if labelled is False else arrays.get(label or LABELS)
+        X, y = arrays[SAMPLES], None if labeled is False else arrays.get(label or LABELS)
         beside = f"name the array of labels ({LABELS} if not given) in"
     X = _samples(path, X)
-    if labelled and y is None:
+    if labeled and y is None:
         has = f"It has {names}." if "" not in arrays else "Pass that file."
         raise rule_error("label", f"{beside} {path}", label, has)
     return X, None if y is None else _labels(path, y, len(X))

@@ -1,6 +1,6 @@
 """Images that were read and averaged once, kept on disk for the next time.
 
-One file per folder of images and size, one more for colour, outside that folder, under
+One file per folder of images and size, one more for color, outside that folder, under
 :func:`cache_home`. It holds a fingerprint of its sources (name, size in bytes and time of change of
 every file): where one of them differs the images are read again and the file is replaced. Images in
 their own size are not kept, for they would take more room than the files they came from.
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nsse._files import replacing
+from nsse._support.files import replacing
 from nsse.datasets._arrays import DAMAGE
 from nsse.datasets._images import ReadImages, Size
 
@@ -55,17 +55,17 @@ def through_cache(
     size: Size,
     read: Callable[[], ReadImages],
     *,
-    colour: bool = False,
+    color: bool = False,
     skip_broken: bool = False,
 ) -> ReadImages:
     """Give what ``read()`` gives, from the cache where the files have not changed since."""
     if size is None:
         return read()
-    # A cache of grey images keeps the name that it had before there was colour.
-    kind = [str(folder.resolve()), *size, *["colour"] * colour]
+    # A cache of grey images keeps the name that it had before there was color.
+    kind = [str(folder.resolve()), *size, *["color"] * color]
     place = hashlib.sha256(json.dumps(kind).encode()).hexdigest()
     file = cache_home() / "images" / f"{folder.name}-{place[:16]}.npz"
-    fingerprint = _fingerprint(folder, paths, [*size, colour, skip_broken])
+    fingerprint = _fingerprint(folder, paths, [*size, color, skip_broken])
     found = _recall(file, fingerprint)
     if found is None:
         found = read()

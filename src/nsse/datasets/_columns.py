@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import listed, rule_error
-from nsse.datasets._preparation import TablePreparation
+from nsse._support.errors import listed, rule_error
+from nsse.datasets._preparation import Pairs, TablePreparation
 from nsse.datasets._tables import Table, import_polars
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -66,8 +66,8 @@ def learned(
     return replace(
         known,
         columns=tuple(columns),
-        categories=tuple(categories.items()),
-        medians=tuple(medians.items()) if impute else None,
+        categories=Pairs(categories.items()),
+        medians=Pairs(medians.items()) if impute else None,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nsse._errors import optional
+from nsse._support.errors import optional
 
 
 @dataclass(frozen=True)

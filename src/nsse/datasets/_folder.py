@@ -1,4 +1,4 @@
-"""A folder of one's own images, one sub-folder per class; or images without classes, to be labelled."""
+"""A folder of one's own images, one sub-folder per class; or images without classes, to be labeled."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nsse._names import written
+from nsse._support.names import written
 from nsse.datasets._cache import through_cache
 from nsse.datasets._images import ImageSet, ReadImages, Size, is_image, read_images
 
@@ -27,7 +27,7 @@ def read_folder(
     *,
     fewest_images: int = FEWEST_IMAGES,
     fewest_classes: int = FEWEST_CLASSES,
-    colour: bool = False,
+    color: bool = False,
     skip_broken: bool = False,
 ) -> ImageSet:
     """Read every image of every sub-folder; classes and images in the order of their names."""
@@ -46,7 +46,7 @@ def read_folder(
         skipped += others
     paths = [path for of_class in images for path in of_class]
     codes = np.repeat(np.arange(len(classes), dtype=np.int64), [len(of_class) for of_class in images])
-    read = _read(folder, paths, size, _unusable, colour, skip_broken)
+    read = _read(folder, paths, size, _unusable, color, skip_broken)
     for code in np.flatnonzero(np.bincount(codes[read.kept], minlength=len(classes)) < fewest_images):
         raise _too_few(classes[code], int(np.sum(codes[read.kept] == code)), fewest_images)
     return ImageSet(
@@ -65,13 +65,13 @@ def _read(
     paths: Sequence[Path],
     size: Size,
     unusable: Callable[[Path, str], OSError],
-    colour: bool,
+    color: bool,
     skip_broken: bool,
 ) -> ReadImages:
     def read() -> ReadImages:
-        return read_images(paths, size, unusable, colour=colour, skip_broken=skip_broken)
+        return read_images(paths, size, unusable, color=color, skip_broken=skip_broken)
 
-    return through_cache(home, paths, size, read, colour=colour, skip_broken=skip_broken)
+    return through_cache(home, paths, size, read, color=color, skip_broken=skip_broken)
 
 
 def _left(paths: Sequence[Path], read: ReadImages) -> tuple[str, ...]:
@@ -90,13 +90,11 @@ def _class_names(classes: list[Path]) -> tuple[str, ...]:
     return names
 
 
-def read_pictures(
-    path: Path, size: Size, *, colour: bool = False, skip_broken: bool = False
-) -> ImageSet:
+def read_pictures(path: Path, size: Size, *, color: bool = False, skip_broken: bool = False) -> ImageSet:
     """Read one image, or every image of a folder without sub-folders, in the order of their names."""
     paths, skipped = _told_apart(_entries_of(path)) if path.is_dir() else ([path], [])
     home = path if path.is_dir() else path.parent
-    read = _read(home, paths, size, _no_picture, colour, skip_broken)
+    read = _read(home, paths, size, _no_picture, color, skip_broken)
     if not len(read.kept):
         raise ValueError(
             f"`path` must be an image or a folder of images. Got {str(path)!r}, without any."

@@ -1,4 +1,4 @@
-"""From image files to grey or colour levels: reading, area averaging and Euclidean norms.
+"""From image files to grey or color levels: reading, area averaging and Euclidean norms.
 
 Images are read upright, as every viewer shows them: a camera that was turned says so in EXIF.
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import optional, rule_error
+from nsse._support.errors import optional, rule_error
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -51,7 +51,7 @@ _DAMAGE = (OSError, ValueError, SyntaxError)
 class ImageSet:
     """What every reader returns: images in [0, 1], labels, and where each image came from."""
 
-    images: Floats  # (n_samples, height, width), and 3 in colour
+    images: Floats  # (n_samples, height, width), and 3 in color
     y: NDArray[np.int64]
     files: Sequence[str]  # one name per image, for error messages
     source: str
@@ -81,7 +81,7 @@ def read_images(
     size: Size,
     unusable: Callable[[Path, str], OSError] = unreadable,
     *,
-    colour: bool = False,
+    color: bool = False,
     skip_broken: bool = False,
 ) -> ReadImages:
     """Read images, each brought to `size` at once so that the originals are not all in memory.
@@ -91,7 +91,7 @@ def read_images(
     images, kept = [], []
     for place, path in enumerate(paths):
         try:
-            images.append(_resized(read_levels(path, unusable, colour=colour), size))
+            images.append(_resized(read_levels(path, unusable, color=color), size))
         except OSError:
             if not skip_broken:
                 raise
@@ -106,14 +106,14 @@ def read_images(
 
 
 def read_levels(
-    path: Path, unusable: Callable[[Path, str], OSError] = unreadable, *, colour: bool = False
+    path: Path, unusable: Callable[[Path, str], OSError] = unreadable, *, color: bool = False
 ) -> Floats:
     """Read one image file upright: levels in [0, 1], grey, or red, green and blue on a third axis."""
     pillow = import_pillow()
     try:
         # Opened here: where Pillow has a name, it maps the file into memory, and scrambles turned TIFF.
         with path.open("rb") as stream, pillow.open(stream) as image:
-            return _colour_levels(upright(image)) if colour else _grey_levels(upright(image))
+            return _color_levels(upright(image)) if color else _grey_levels(upright(image))
     except pillow.UnidentifiedImageError as error:
         raise unusable(path, "cannot identify image file") from error
     except (*_DAMAGE, pillow.DecompressionBombError) as error:
@@ -148,7 +148,7 @@ def upright(image: Image) -> Image:
 
 
 def _grey_levels(image: Image) -> Floats:
-    """Colour is weighted as in ITU-R 601."""
+    """Color is weighted as in ITU-R 601."""
     white = _white(image)
     # "F" keeps fractions of a grey level, which "L" rounds away, and all sixteen bits.
     grey = np.asarray(image.convert("F"), dtype=np.float64) / white
@@ -157,7 +157,7 @@ def _grey_levels(image: Image) -> Floats:
     return grey
 
 
-def _colour_levels(image: Image) -> Floats:
+def _color_levels(image: Image) -> Floats:
     """Grey images have three equal channels; transparency is left out, as in grey."""
     if _white(image) != 255.0:  # grey of sixteen bits, all of which are kept
         return np.repeat(_grey_levels(image)[:, :, np.newaxis], 3, axis=2)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import listed, rule_error, rule_message
-from nsse._names import written
+from nsse._support.errors import listed, rule_error, rule_message
+from nsse._support.names import written
 from nsse.datasets._arrays import read_arrays
 from nsse.datasets._columns import (
     check_label,
@@ -68,7 +68,7 @@ class Inputs:
     >>> import numpy as np
     >>> from nsse.datasets import ArrayPreparation, Inputs
     >>> inputs = Inputs(np.eye(3), np.array(["a", "b", "a"]), None, ArrayPreparation(3))
-    >>> inputs.is_labelled
+    >>> inputs.is_labeled
     array([ True,  True,  True])
     """
 
@@ -80,7 +80,7 @@ class Inputs:
     unlabeled: Any = None
 
     @property
-    def is_labelled(self) -> NDArray[np.bool_]:
+    def is_labeled(self) -> NDArray[np.bool_]:
         """Which rows have a label."""
         if self.unlabeled is None:
             return np.full(len(self.X), self.y is not None)
@@ -94,7 +94,7 @@ def load_inputs(
     ignore: Iterable[str] = (),
     size: Size = (25, 25),
     unit_norm: bool = True,
-    colour: bool = False,
+    color: bool = False,
     skip_broken: bool = False,
     id: str | None = None,
     impute: str | None = None,
@@ -102,7 +102,7 @@ def load_inputs(
     feature: Iterable[str] = (),
     unlabeled: str | None = None,
 ) -> Inputs:
-    r"""Load labelled samples to learn from.
+    r"""Load labeled samples to learn from.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def load_inputs(
         their size, which must then be the same for all.
     unit_norm : bool, default=True
         Divide every image by its Euclidean norm.
-    colour : bool, default=False
+    color : bool, default=False
         Keep red, green and blue of images, next to each other for every pixel. Else they become grey.
     skip_broken : bool, default=False
         Leave out images that cannot be read; else they are an error.
@@ -166,7 +166,7 @@ def load_inputs(
     source, kind = _source(path)
     if kind is ImagePreparation:
         _check_no_label(label)
-        found = read_folder(source, checked_size(size), colour=colour, skip_broken=skip_broken)
+        found = read_folder(source, checked_size(size), color=color, skip_broken=skip_broken)
         pictures = _images(source, found, unit_norm)
         return pictures if unlabeled is None else _checked(marked(pictures, unlabeled), source)
     if kind is ArrayPreparation:
@@ -181,9 +181,9 @@ def load_inputs(
     found_out = learned(
         table, known, impute=impute is not None, category=tuple(category), feature=tuple(feature)
     )
-    rows = _rows(table, found_out, labelled=unlabeled is None)
+    rows = _rows(table, found_out, labeled=unlabeled is None)
     if unlabeled is not None:
-        rows = _partly_labelled(table, rows, label, unlabeled)
+        rows = _partly_labeled(table, rows, label, unlabeled)
     return _checked(replace(rows, notes=rows.notes + _about_categories(found_out)), source)
 
 
@@ -192,7 +192,7 @@ def load_inputs_like(
     preparation: Mapping[str, Any],
     label: str | None = None,
     *,
-    labelled: bool | None = False,
+    labeled: bool | None = False,
     ignore: Iterable[str] = (),
     id: str | None = None,
     skip_broken: bool = False,
@@ -209,7 +209,7 @@ def load_inputs_like(
         Of the `Inputs` that the model was fitted to, or as a model file holds it.
     label : str, default=None
         As in `load_inputs`; None is the column that the model was fitted to.
-    labelled : bool or None, default=False
+    labeled : bool or None, default=False
         Whether labels must be there; None takes them where they are.
     ignore : iterable of str, default=()
         Columns to leave out beside those that were left out before.
@@ -245,21 +245,21 @@ def load_inputs_like(
         raise rule_error("path", rule, f"{source}, {kind.noun}", cure)
     if isinstance(known, ImagePreparation):
         _check_no_label(label)
-        return _images(source, _pictures(source, known, labelled, skip_broken), known.unit_norm)
+        return _images(source, _pictures(source, known, labeled, skip_broken), known.unit_norm)
     if isinstance(known, TablePreparation):
         label, id = known.label if label is None else label, known.id if id is None else id
         ignored = (*ignore, *known.ignored)
         return _rows(
-            read_table(source), replace(known, label=label, id=id, ignored=ignored), labelled=labelled
+            read_table(source), replace(known, label=label, id=id, ignored=ignored), labeled=labeled
         )
     if takes_tables:
         table = read_table(source)
         left_out = {label, id, *ignore}
         columns = tuple(name for name in table.names if name not in left_out)
         plain = TablePreparation(columns, label, tuple(ignore), id)
-        found = _rows(table, plain, labelled=labelled)
+        found = _rows(table, plain, labeled=labeled)
     else:
-        X, y = read_arrays(source, label, labelled=labelled)
+        X, y = read_arrays(source, label, labeled=labeled)
         found = Inputs(X, y, None, known)
     if not known.fits(found.X.shape[1]):
         rule = f"have {known}, as the model was fitted to"
@@ -267,19 +267,19 @@ def load_inputs_like(
     return replace(found, preparation=known)
 
 
-def _rows(table: Table, known: TablePreparation, *, labelled: bool | None) -> Inputs:
+def _rows(table: Table, known: TablePreparation, *, labeled: bool | None) -> Inputs:
     """The rows of a table prepared as is known; labels if they must, may or need not be there."""
-    if labelled:
+    if labeled:
         check_label(table, known.label)
     check_same(table, known)
     X, filled = prepared(table, known)
-    has_labels = labelled is not False and known.label in table.names
+    has_labels = labeled is not False and known.label in table.names
     y = labels_of(table, str(known.label)) if has_labels else None
     names = names_of(table, str(known.id)) if known.id in table.names else None
     return Inputs(X, y, names, known, (table.note,) * bool(table.note) + filled)
 
 
-def _partly_labelled(table: Table, rows: Inputs, label: str | None, unlabeled: str) -> Inputs:
+def _partly_labeled(table: Table, rows: Inputs, label: str | None, unlabeled: str) -> Inputs:
     """With the labels of those rows that have one."""
     hidden, labels = some_labels_of(table, str(label), unlabeled)
     check_found(unlabeled, int(hidden.sum()), len(hidden))
@@ -315,16 +315,16 @@ def _check_no_label(label: str | None) -> None:
 
 
 def _pictures(
-    source: Path, known: ImagePreparation, labelled: bool | None, skip_broken: bool
+    source: Path, known: ImagePreparation, labeled: bool | None, skip_broken: bool
 ) -> ImageSet:
-    colour = known.colour
-    if source.is_dir() and (labelled or has_folders(source)):
+    color = known.color
+    if source.is_dir() and (labeled or has_folders(source)):
         fewest = {"fewest_images": 1, "fewest_classes": 1}
-        return read_folder(source, known.size, **fewest, colour=colour, skip_broken=skip_broken)
-    if labelled:
+        return read_folder(source, known.size, **fewest, color=color, skip_broken=skip_broken)
+    if labeled:
         cure = "Put the image into a sub-folder with the name of its class."
         raise rule_error("path", "be a folder with one sub-folder per class", str(source), cure)
-    return read_pictures(source, known.size, colour=colour, skip_broken=skip_broken)
+    return read_pictures(source, known.size, color=color, skip_broken=skip_broken)
 
 
 def _images(source: Path, found: ImageSet, unit_norm: bool) -> Inputs:
@@ -357,7 +357,7 @@ def _about_left_out(home: Path, found: ImageSet) -> tuple[str, ...]:
 
 def _checked(inputs: Inputs, source: Path) -> Inputs:
     """Labels that can be learned from."""
-    labels = np.asarray(inputs.y)[inputs.is_labelled]
+    labels = np.asarray(inputs.y)[inputs.is_labeled]
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2:
         got = f"{classes[0]!s} for all {counts[0]} samples of {source}"

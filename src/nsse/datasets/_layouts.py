@@ -17,7 +17,7 @@ from nsse.datasets._cache import through_cache
 from nsse.datasets._images import ImageSet, Size, read_images
 from nsse.datasets._places import DataHome, Place
 
-Labelled: TypeAlias = list[tuple[Path, int]]
+Labeled: TypeAlias = list[tuple[Path, int]]
 
 # What the paper uses of the larger sets. It does not say which: we take the first.
 YALE_IMAGES_PER_SUBJECT = 59
@@ -67,34 +67,34 @@ MIT_CBCL = Place(
 
 
 def read_tree(
-    place: Place, list_images: Callable[[Path], Labelled], data_home: DataHome, size: Size
+    place: Place, list_images: Callable[[Path], Labeled], data_home: DataHome, size: Size
 ) -> ImageSet:
     """Find, list, check and read a data set of image files."""
     folder = place.locate(data_home)
-    labelled = list_images(folder)
-    paths = [path for path, _ in labelled]
+    labeled = list_images(folder)
+    paths = [path for path, _ in labeled]
     place.check_present(folder, paths)
     return ImageSet(
         images=through_cache(folder, paths, size, lambda: read_images(paths, size)).images,
-        y=np.array([label for _, label in labelled], dtype=np.int64),
+        y=np.array([label for _, label in labeled], dtype=np.int64),
         files=[str(path) for path in paths],
         source=place.source,
     )
 
 
-def list_coil20(folder: Path) -> Labelled:
+def list_coil20(folder: Path) -> Labeled:
     """List the 72 views of every object, by object and then by angle."""
     views = [(number, view) for number in range(1, 21) for view in range(72)]
     return [(folder / f"obj{number}__{view}.png", number) for number, view in views]
 
 
-def list_orl(folder: Path) -> Labelled:
+def list_orl(folder: Path) -> Labeled:
     """List the 10 images of every subject, both in the order of their numbers."""
     images = [(subject, image) for subject in range(1, 41) for image in range(1, 11)]
     return [(folder / f"s{subject}" / f"{image}.pgm", subject) for subject, image in images]
 
 
-def list_yale(folder: Path) -> Labelled:
+def list_yale(folder: Path) -> Labeled:
     """List the first 59 images of every subject."""
     subjects = [subject for subject in range(1, 40) if subject != 14]
     return [(path, subject) for subject in subjects for path in _first_of(folder, subject)]
@@ -114,7 +114,7 @@ def _first(place: Place, folder: Path, whose: str, found: list[Path], needed: in
     return found[:needed]
 
 
-def list_fei(folder: Path) -> Labelled:
+def list_fei(folder: Path) -> Labeled:
     """List the 14 images of the first 50 subjects, which are those of the first archive."""
     part = folder / "originalimages_part1"
     home = part if part.is_dir() else folder
@@ -122,7 +122,7 @@ def list_fei(folder: Path) -> Labelled:
     return [(home / f"{subject}-{image:02d}.jpg", subject) for subject, image in images]
 
 
-def list_csie(folder: Path) -> Labelled:
+def list_csie(folder: Path) -> Labeled:
     """List the 37 photographs of the first 40 subjects, by angle from -90 to +90 degrees."""
     subjects = range(1, CSIE_SUBJECTS + 1)
     return [(path, subject) for subject in subjects for path in _views_of(folder, subject)]
@@ -145,7 +145,7 @@ def _views_of(folder: Path, subject: int) -> list[Path]:
     return [views[angle] for angle in CSIE_ANGLES]
 
 
-def list_mit_cbcl(folder: Path) -> Labelled:
+def list_mit_cbcl(folder: Path) -> Labeled:
     """List the synthetic and then the test images of every subject, each in the order of names."""
     part = folder / "training-synthetic"
     subjects = sorted({path.name[:4] for path in part.glob("[0-9][0-9][0-9][0-9]_*.pgm")})

@@ -13,7 +13,7 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.datasets._folder import read_folder
 from nsse.datasets._images import ImageSet, Size, unit_rows
 from nsse.datasets._layouts import (
@@ -48,7 +48,7 @@ class Dataset:
     y : ndarray of shape (n_samples,), int64
         Class numbers as the data set gives them.
     image_shape : tuple of (int, int) or (int, int, 3)
-        Height and width, and 3 in colour: ``X[i].reshape(image_shape)`` is an image.
+        Height and width, and 3 in color: ``X[i].reshape(image_shape)`` is an image.
     source : str
         Where the data came from: title, official page and folder name.
     name : str
@@ -183,7 +183,7 @@ def load_image_folder(
     *,
     size: Size = (25, 25),
     unit_norm: bool = False,
-    colour: bool = False,
+    color: bool = False,
     skip_broken: bool = False,
 ) -> Dataset:
     """Load a folder of images, one sub-folder per class.
@@ -200,9 +200,9 @@ def load_image_folder(
         None keeps their size, which must then be the same for all.
     unit_norm : bool, default=False
         Divide every image by its Euclidean norm.
-    colour : bool, default=False
+    color : bool, default=False
         Keep red, green and blue, next to each other for every pixel: ``image_shape`` is then (height,
-        width, 3). Else colour becomes grey.
+        width, 3). Else color becomes grey.
     skip_broken : bool, default=False
         Leave out images that cannot be read, which is an error otherwise; ``source`` counts them.
 
@@ -236,7 +236,7 @@ def load_image_folder(
     (48, 256)
     """
     folder = Path(path).expanduser()
-    found = read_folder(folder, checked_size(size), colour=colour, skip_broken=skip_broken)
+    found = read_folder(folder, checked_size(size), color=color, skip_broken=skip_broken)
     return _as_dataset(found, folder.resolve().name, unit_norm)
 
 

@@ -2,12 +2,12 @@
 
 It reads like the mapping that a model file holds, and ``dict(preparation)`` is that mapping::
 
-    {"kind": "images", "size": [25, 25], "unit_norm": True}
+    {"kind": "images", "size": [25, 25], "unit_norm": True, "color": False}
     {"kind": "table", "columns": ["length", "width"], "label": "species", "ignored": []}
     {"kind": "array", "n_features": 64}
 
-What is not used is left out: ``"colour": True`` of images; of a table
-``"id": "plant"``, ``"categories": {"soil": ["clay", "sand"]}``, ``"medians": {"length": 4.5}``.
+Of a table ``"id": "plant"``, ``"categories": {"soil": ["clay", "sand"]}`` and ``"medians": {"length":
+4.5}`` are there where they are used.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 
 
 class Preparation(Mapping[str, Any]):
@@ -32,42 +32,25 @@ class Preparation(Mapping[str, Any]):
     Examples
     --------
     >>> from nsse.datasets import ImagePreparation, Preparation
-    >>> told = ImagePreparation((25, 25), unit_norm=True).to_dict()
-    >>> Preparation.from_dict(told).size
+    >>> stored = ImagePreparation((25, 25), unit_norm=True).to_dict()
+    >>> Preparation.from_dict(stored).size
     (25, 25)
     """
 
     kind: ClassVar[str]
     noun: ClassVar[str]
-    defaults: ClassVar[dict[str, Any]] = {}  # left out of the mapping
 
     @staticmethod
-    def from_dict(told: Mapping[str, Any]) -> Preparation:
-        """Read what `to_dict` gave; else a KeyError, TypeError or ValueError."""
-        if told["kind"] == "images":
-            return ImagePreparation(tuple(told["size"]), told["unit_norm"], told.get("colour", False))
-        if told["kind"] == "table":
-            return TablePreparation(
-                tuple(told["columns"]),
-                told.get("label"),
-                tuple(told.get("ignored", ())),
-                told.get("id"),
-                tuple((name, tuple(known)) for name, known in dict(told.get("categories", {})).items()),
-                None if told.get("medians") is None else tuple(dict(told["medians"]).items()),
-            )
-        if told["kind"] == "array":
-            return ArrayPreparation(told["n_features"])
-        raise KeyError(told["kind"])
+    def from_dict(stored: Mapping[str, Any]) -> Preparation:
+        """Read what `to_dict` gave, among other names; else a KeyError, TypeError or ValueError."""
+        kinds = {of.kind: of for of in (ImagePreparation, TablePreparation, ArrayPreparation)}
+        kind = kinds[stored["kind"]]
+        known = {field.name for field in fields(kind)}
+        return kind(**{name: _frozen(value) for name, value in stored.items() if name in known})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the metadata of a model file."""
-        told = vars(self).items()
-        said = {k: v for k, v in told if k not in self.defaults or v != self.defaults[k]}
-        return {"kind": self.kind, **{name: self._plain(name, value) for name, value in said.items()}}
-
-    @staticmethod
-    def _plain(name: str, value: Any) -> Any:
-        return list(value) if isinstance(value, tuple) else value
+        return {"kind": self.kind, **{name: _plain(value) for name, value in vars(self).items()}}
 
     @abstractmethod
     def fits(self, n_features: int) -> bool:
@@ -83,9 +66,30 @@ class Preparation(Mapping[str, Any]):
         return len(self.to_dict())
 
 
+class Pairs(tuple[tuple[str, Any], ...]):
+    """A frozen dict; plain data of it are a dict."""
+
+    __slots__ = ()
+
+
+NO_PAIRS = Pairs()
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return Pairs((str(name), _frozen(part)) for name, part in value.items())
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Pairs):
+        return {name: _plain(part) for name, part in value}
+    return list(value) if isinstance(value, tuple) else value
+
+
 @dataclass(frozen=True, eq=False)
 class ImagePreparation(Preparation):
-    """Images of one height and width, grey or in colour, divided by their Euclidean norm or not.
+    """Images of one height and width, grey or in color, divided by their Euclidean norm or not.
 
     Attributes
     ----------
@@ -93,8 +97,8 @@ class ImagePreparation(Preparation):
         Height and width.
     unit_norm : bool
         Whether images are divided by their Euclidean norm.
-    colour : bool
-        Whether they keep their colour.
+    color : bool
+        Whether they keep their color.
 
     See Also
     --------
@@ -103,31 +107,30 @@ class ImagePreparation(Preparation):
     Examples
     --------
     >>> from nsse.datasets import ImagePreparation
-    >>> ImagePreparation((25, 25), unit_norm=True, colour=True).image_shape
+    >>> ImagePreparation((25, 25), unit_norm=True, color=True).image_shape
     (25, 25, 3)
     """
 
     kind, noun = "images", "images"
-    defaults: ClassVar[dict[str, Any]] = {"colour": False}
     size: tuple[int, int]
     unit_norm: bool
-    colour: bool = False
+    color: bool = False
 
     @property
     def image_shape(self) -> tuple[int, ...]:
-        """Height and width, and 3 in colour: a sample, reshaped to it, is an image."""
-        return (*self.size, 3) if self.colour else self.size
+        """Height and width, and 3 in color: a sample, reshaped to it, is an image."""
+        return (*self.size, 3) if self.color else self.size
 
     def fits(self, n_features: int) -> bool:
         """Whether images of this shape have so many levels."""
         match self.size:
-            case [int(height), int(width)] if isinstance(self.colour, bool):
+            case [int(height), int(width)] if isinstance(self.color, bool):
                 return min(height, width) > 0 and math.prod(self.image_shape) == n_features
         return False
 
     def __str__(self) -> str:
         height, width = self.size
-        levels = "pixels in colour" if self.colour else "grey levels"
+        levels = "pixels in color" if self.color else "grey levels"
         return f"{height} x {width} {levels}" + (", unit norm" if self.unit_norm else "")
 
 
@@ -148,9 +151,9 @@ class TablePreparation(Preparation):
         The columns of labels and of names.
     ignored : tuple of str
         Columns left out.
-    categories : tuple of (str, tuple of str)
+    categories : Pairs of (str, tuple of str)
         Of columns that hold categories, which there are.
-    medians : tuple of (str, float) or None
+    medians : Pairs of (str, float) or None
         What stands for missing numbers.
 
     See Also
@@ -159,20 +162,20 @@ class TablePreparation(Preparation):
 
     Examples
     --------
-    >>> from nsse.datasets import TablePreparation
-    >>> table = TablePreparation(("height", "leaf"), categories=(("leaf", ("oval", "round")),))
-    >>> table.fits(3)  # the height, and one for each kind of leaf
+    >>> from nsse.datasets import Preparation
+    >>> leaves = {"leaf": ["oval", "round"]}
+    >>> table = {"kind": "table", "columns": ["height", "leaf"], "categories": leaves}
+    >>> Preparation.from_dict(table).fits(3)  # the height, and one for each kind of leaf
     True
     """
 
     kind, noun = "table", "a table"
-    defaults: ClassVar[dict[str, Any]] = {"id": None, "categories": (), "medians": None}
     columns: tuple[str, ...]
     label: str | None = None
     ignored: tuple[str, ...] = ()
     id: str | None = None
-    categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    medians: tuple[tuple[str, float], ...] | None = None
+    categories: Pairs = NO_PAIRS
+    medians: Pairs | None = None
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -195,18 +198,18 @@ class TablePreparation(Preparation):
             and len(self.features) == n_features
         )
 
-    @staticmethod
-    def _plain(name: str, value: Any) -> Any:
-        if name == "categories":
-            return {column: list(known) for column, known in value}
-        return dict(value) if name == "medians" else Preparation._plain(name, value)
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for the metadata of a model file."""
+        unused: dict[str, Any] = {"id": None, "categories": {}, "medians": None}
+        told = super().to_dict().items()
+        return {name: value for name, value in told if name not in unused or value != unused[name]}
 
     def __str__(self) -> str:
-        told = f"{len(self.columns)} columns"
+        text = f"{len(self.columns)} columns"
         if self.categories:
             hold = "holds" if len(self.categories) == 1 else "hold"
-            told += f" ({len(self.categories)} {hold} categories: {len(self.features)} features)"
-        return told if self.medians is None else f"{told}, missing values filled with medians"
+            text += f" ({len(self.categories)} {hold} categories: {len(self.features)} features)"
+        return text if self.medians is None else f"{text}, missing values filled with medians"
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,12 +243,12 @@ class ArrayPreparation(Preparation):
         return f"{self.n_features} features"
 
 
-def check_preparation(told: Mapping[str, Any], n_features: int) -> Preparation:
+def check_preparation(stored: Mapping[str, Any], n_features: int) -> Preparation:
     """Refuse what no `load_inputs` gives: a file may say anything.
 
     Parameters
     ----------
-    told : mapping
+    stored : mapping
         What a file says.
     n_features : int
         Features of the model in it.
@@ -266,11 +269,12 @@ def check_preparation(told: Mapping[str, Any], n_features: int) -> Preparation:
     ArrayPreparation(n_features=4)
     """
     try:
-        found = Preparation.from_dict(told)
+        found = Preparation.from_dict(stored)
+        is_fit = found.fits(n_features)
     except (KeyError, TypeError, ValueError):
-        found = None
-    if found is None or not found.fits(n_features):
+        is_fit = False
+    if not is_fit:
         rule = f"say how the {n_features} features of the model were prepared"
         cure = "Save the model again with the `preparation` of its samples."
-        raise rule_error("metadata", rule, dict(told), cure)
+        raise rule_error("metadata", rule, dict(stored), cure)
     return found

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from nsse._errors import optional, rule_error, rule_message
+from nsse._support.errors import optional, rule_error, rule_message
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv")
@@ -77,11 +77,13 @@ def _frame(path: Path, writing: _Writing | None, polars: Any) -> Any:
     with path.open("rb") as stream:
         if writing is None:
             return polars.read_parquet(stream)
-        _check_header(path, writing)
+        names = _checked_names(path, writing)
         source: BinaryIO = stream
         if writing.encoding != "utf-8-sig":
             source = io.BytesIO(stream.read().decode(writing.encoding).encode())
-        return polars.read_csv(source, separator=writing.separator, infer_schema_length=0)  # 0: as text
+        frame = polars.read_csv(source, separator=writing.separator, infer_schema_length=0)  # 0: as text
+        # Polars leaves a quotation mark within a name doubled, as CSV writes it.
+        return frame.rename(dict(zip(frame.columns, names, strict=False)))
 
 
 def _writing(path: Path) -> _Writing:
@@ -129,14 +131,15 @@ def _note(path: Path, writing: _Writing, has_commas: bool) -> str:
     return f"It is written {', '.join(parts)}." if parts else ""
 
 
-def _check_header(path: Path, writing: _Writing) -> None:
-    """Every column has a name of its own: Polars would make up others in silence."""
+def _checked_names(path: Path, writing: _Writing) -> list[str]:
+    """Names of the columns, one for each: Polars would make up others in silence."""
     names = next(_records(path, writing), [])
     for place, name in enumerate(names):
         if not name.strip():
             raise no_table(path, f"no name for column {place + 1}", "Name it, or drop it.")
         if name in names[:place]:
             raise no_table(path, f"two columns named {name!r}", "Rename one of them.")
+    return names
 
 
 def _records(path: Path, writing: _Writing) -> Iterator[list[str]]:

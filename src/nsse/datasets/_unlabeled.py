@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 
 if TYPE_CHECKING:
     from nsse.datasets._inputs import Inputs
@@ -50,12 +50,12 @@ def with_marks(inputs: Inputs, hidden: NDArray[np.bool_]) -> Inputs:
     return replace(inputs, y=y, unlabeled=marker)
 
 
-def joined(labelled: Inputs, others: Inputs) -> Inputs:
-    """Labelled rows, some of which may lack their label, and below them rows that have none.
+def joined(labeled: Inputs, others: Inputs) -> Inputs:
+    """Labeled rows, some of which may lack their label, and below them rows that have none.
 
     Parameters
     ----------
-    labelled : Inputs
+    labeled : Inputs
         With labels.
     others : Inputs
         Of the same kind, as `load_inputs_like` gives them; their labels are not read.
@@ -78,17 +78,17 @@ def joined(labelled: Inputs, others: Inputs) -> Inputs:
     >>> joined(own, Inputs(np.ones((3, 2)), None, None, kind)).y
     array([ 0,  1, -1, -1, -1])
     """
-    assert labelled.y is not None
-    labels = labelled.y if labelled.unlabeled is None else labelled.y[labelled.y != labelled.unlabeled]
-    marker = marker_for(labels) if labelled.unlabeled is None else labelled.unlabeled
+    assert labeled.y is not None
+    labels = labeled.y if labeled.unlabeled is None else labeled.y[labeled.y != labeled.unlabeled]
+    marker = marker_for(labels) if labeled.unlabeled is None else labeled.unlabeled
     more = np.full(len(others.X), marker)
     names = None
-    if labelled.names is not None and others.names is not None:
-        names = [*labelled.names, *others.names]
+    if labeled.names is not None and others.names is not None:
+        names = [*labeled.names, *others.names]
     return replace(
-        labelled,
-        X=np.concatenate([labelled.X, others.X]),
-        y=np.concatenate([labelled.y, more]),
+        labeled,
+        X=np.concatenate([labeled.X, others.X]),
+        y=np.concatenate([labeled.y, more]),
         names=names,
         unlabeled=marker,
     )

@@ -4,11 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nsse._support.errors import rule_error
 from nsse.datasets._images import import_pillow
 from nsse.datasets._load import Dataset
+
+
+def per_class_split(
+    y: NDArray[Any], n_per_class: int, seed: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Places of as many training samples of every class, drawn at random, and of the others.
+
+    See Also
+    --------
+    nsse.datasets.write_images : Writes both as folders.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.datasets import per_class_split
+    >>> train, test = per_class_split(np.repeat([0, 1], 5), 2, seed=0)
+    >>> len(train), len(test)
+    (4, 6)
+    """
+    classes, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
+    if n_per_class >= sizes.min():
+        got = f"{n_per_class} of class {classes[sizes.argmin()]}, which has {sizes.min()} samples"
+        rule = "be smaller than the number of samples of every class"
+        raise rule_error("n_per_class", rule, got, "Take fewer.")
+    # One random priority per sample, drawn without looking at the labels: names cannot matter.
+    priority = np.random.default_rng(seed).permutation(len(codes))
+    order = np.lexsort((priority, codes))
+    rank_in_class = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    chosen = np.zeros(len(codes), dtype=bool)
+    chosen[order] = rank_in_class < n_per_class
+    return np.flatnonzero(chosen), np.flatnonzero(~chosen)
 
 
 def write_images(dataset: Dataset, samples: Sequence[int], folder: Path) -> int:

@@ -5,7 +5,7 @@
 - ``page``, ``mistakes``, ``embedding_plot``: the figure drawn from such frames;
 - ``certificate_plots``: risk by coverage, and how well a model generalises;
 - ``explorer``: the report, a page to explore an embedding in, and `write_report`;
-- ``shown``: what a notebook shows of a figure (`Plot`) or of the report;
+- ``shown``: how a figure (`Plot`) or the report is shown, in notebooks and scripts;
 - ``plots``: figures of a fitted model, each with its frame (`nsse.plot`), and the report's static twin.
 
 Figures take arrays and do not know which method made them; ``explorer`` and ``plots`` ask a model.

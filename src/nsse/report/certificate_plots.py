@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.report.page import new_figure, place_axes, write, write_title
 from nsse.report.palette import FAINT, INK, MUTED_INK, PAPER, class_colors
 
@@ -47,20 +47,19 @@ def risk_coverage_figure(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> from nsse.certificates import risk_coverage
     >>> from nsse.report import risk_coverage_figure
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> curve = risk_coverage(model, X[1::3], y[1::3])
     >>> type(risk_coverage_figure({"irises": curve})).__name__
     'Figure'
     """
     if not curves:
         raise rule_error("curves", "hold at least one curve", curves, "Pass {name: risk_coverage(...)}.")
-    figure = _page(
-        len(curves), title or "Mistakes among the predictions with the largest radii", caption
-    )
+    title = title or "Mistakes among the predictions with the largest radii"
+    figure = _page(len(curves), title, caption)
     for place, (name, curve) in enumerate(curves.items()):
         draw_curve(_chart(figure, place, name), curve, coverage)
     return figure
@@ -89,11 +88,11 @@ def generalization_figure(report: Any, *, title: str = "", caption: str = "") ->
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> from nsse.certificates import generalization_report
     >>> from nsse.report import generalization_figure
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> report = generalization_report(model, X[::3], y[::3], X[1::3], y[1::3], n_permutations=3)
     >>> type(generalization_figure(report, title="Irises")).__name__
     'Figure'
@@ -206,25 +205,16 @@ def _draw_permutations(axes: Any, report: Any) -> None:
     axes.grid(visible=False)
     axes.axvline(0, color=FAINT, linewidth=0.8)
     for height, (name, true, shuffled) in enumerate(reversed(rows)):
-        axes.plot(
-            shuffled,
-            np.full(len(shuffled), height),
-            "|",
-            color=MUTED_INK,
-            markersize=16,
-            alpha=0.7,
-            gid=f"shuffled-{name}",
-        )
+        style = {"color": MUTED_INK, "markersize": 16, "alpha": 0.7, "gid": f"shuffled-{name}"}
+        axes.plot(shuffled, np.full(len(shuffled), height), "|", **style)
         axes.plot([true], [height], "o", color=_ORANGE, markersize=9, markeredgecolor=PAPER)
     for words, values, color in (
         ("shuffled labels", report.permuted_test, MUTED_INK),
         ("true labels", [report.test_separation.mean()], _ORANGE),
     ):
         if len(values):
-            place = (float(np.mean(values)), 0)
-            _note(
-                axes, words, place, (0, 14), color, ha="center", va="baseline", weight="bold", bbox=None
-            )
+            style = {"ha": "center", "va": "baseline", "weight": "bold", "bbox": None}
+            _note(axes, words, (float(np.mean(values)), 0), (0, 14), color, **style)
     axes.set(xlim=(-1.05, 1.05), ylim=(-0.6, 1.6), yticks=[0, 1])
     axes.set_yticklabels([name for name, *_ in reversed(rows)], color=INK, fontsize=9.5)
     axes.set_xticks([-1, -0.5, 0, 0.5, 1])
@@ -238,15 +228,8 @@ def _draw_calibration(axes: Any, report: Any) -> None:
     axes.bar(places, 100 * bins.error, width=0.8, color=_RED, gid="error")
     axes.axhline(100 * report.test_error, color=MUTED_INK, linewidth=1, linestyle=(0, (4, 3)))
     corner = (places[-1] + 0.45, 100 * report.test_error)
-    _note(
-        axes,
-        f"{100 * report.test_error:.1f} % of all",
-        corner,
-        (0, 4),
-        MUTED_INK,
-        ha="right",
-        fontsize=9,
-    )
+    words = f"{100 * report.test_error:.1f} % of all"
+    _note(axes, words, corner, (0, 4), MUTED_INK, ha="right", fontsize=9)
     axes.set_ylim(0, max(100 * bins.error.max() * 1.08, 1.0))
     auto_ticks(axes)
     shown = places[:: max(1, len(places) // 5)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 from nsse.report.mistakes import draw_mistakes, letter_mistakes
 from nsse.report.page import new_figure, place_axes, write
 from nsse.report.palette import FAINT, INK, MUTED_INK, PAPER, class_colors, ink_on
@@ -22,6 +22,7 @@ _HALF_SIDE = 1.56  # of every view, in radii of the polygon
 _LABEL_RADIUS = 1.42
 # Inches. The page is built from the bottom: caption, mistakes, views, titles.
 _WIDTH, _MARGIN, _CAPTION, _STRIP, _VIEW, _TITLES = 12.0, 0.45, 0.7, 1.25, 7.2, 1.15
+_BOLD = {"weight": "bold", "color": INK}
 _HOW = (
     "Each view is a linear projection of all dimensions of an embedding: the least-squares map that"
     " sends training samples to their class’s corner. Unseen samples take no part in it."
@@ -72,10 +73,10 @@ def embedding_figure(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> from nsse.report import embedding_figure, polygon_view
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> view = polygon_view("NSSE", model.embedding_, y[::3], model.transform(X), y, model.predict(X))
     >>> type(embedding_figure(view, noun="flowers")).__name__
     'Figure'
@@ -111,16 +112,7 @@ def _check_images(images: NDArray[Any] | None, view: PolygonView) -> None:
 
 def _write_titles(figure: Any, view: PolygonView, kind: str, noun: str) -> None:
     top = figure.get_size_inches()[1]
-    write(
-        figure,
-        _MARGIN,
-        top - 0.32,
-        title_of(view, kind, noun),
-        fontsize=19,
-        weight="bold",
-        color=INK,
-        va="top",
-    )
+    write(figure, _MARGIN, top - 0.32, title_of(view, kind, noun), fontsize=19, va="top", **_BOLD)
     what = f"{_dimensions(view)}, fitted to {len(view.train)} samples of {len(view.classes)} classes"
     write(figure, _MARGIN, top - 0.8, what, fontsize=11, color=MUTED_INK, va="top")
 
@@ -148,15 +140,7 @@ def _draw_others(figure: Any, others: Sequence[PolygonView], floor: float) -> No
         bottom = floor + _VIEW - (place + 1) * _VIEW / len(others)
         draw_view(place_axes(figure, left, bottom, side, side), view, size=0.45)
         error = "" if view.predicted_codes is None else f": {_percent(view)} mislabelled"
-        write(
-            figure,
-            left,
-            bottom + side + 0.1,
-            _dimensions(view) + error,
-            fontsize=10,
-            weight="bold",
-            color=INK,
-        )
+        write(figure, left, bottom + side + 0.1, _dimensions(view) + error, fontsize=10, **_BOLD)
 
 
 def draw_view(axes: Any, view: PolygonView, size: float) -> None:
@@ -179,25 +163,12 @@ def _name_classes(axes: Any, view: PolygonView, colors: NDArray[Any], size: floa
     are_short = max(len(str(name)) for name in view.classes) <= 3
     bands = np.array([[-1.0, 0.9], [1.0, -0.9]])  # of two classes, above and below what is seen of them
     places = bands if view.is_line else _LABEL_RADIUS * view.corners
+    shape = "circle,pad=0.3" if are_short else "round,pad=0.3,rounding_size=0.6"
+    style: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "fontsize": 4 + 8 * size}
     for place, name, color in zip(places, view.classes, colors, strict=True):
-        badge = {
-            "boxstyle": "circle,pad=0.3" if are_short else "round,pad=0.3,rounding_size=0.6",
-            "facecolor": color,
-            "edgecolor": PAPER,
-            "linewidth": 1.5 * size,
-        }
-        axes.text(
-            *place,
-            str(name),
-            ha="center",
-            va="center",
-            weight="bold",
-            fontsize=4 + 8 * size,
-            color=ink_on(color),
-            bbox=badge,
-            parse_math=False,
-            zorder=6,
-        )
+        badge = {"boxstyle": shape, "facecolor": color, "edgecolor": PAPER, "linewidth": 1.5 * size}
+        style |= {"color": ink_on(color), "bbox": badge, "parse_math": False, "zorder": 6}
+        axes.text(*place, str(name), **style)
 
 
 def _count_outside(axes: Any, view: PolygonView) -> None:
@@ -221,13 +192,6 @@ def add_key(axes: Any, view: PolygonView, kind: str) -> None:
     if view.wrong.size:
         marks.append((f"{kind}, mislabelled", {"ms": 8, "mfc": "none", "mec": INK, "mew": 1.0}))
     handles = [Line2D([], [], ls="", marker="o", label=label, **style) for label, style in marks]
-    axes.legend(
-        handles=handles,
-        loc="lower left",
-        frameon=False,
-        fontsize=9,
-        labelcolor=MUTED_INK,
-        borderpad=0,
-        borderaxespad=0.2,
-        handletextpad=0.2,
-    )
+    pads = {"borderpad": 0, "borderaxespad": 0.2, "handletextpad": 0.2}
+    style = {"loc": "lower left", "frameon": False, "fontsize": 9, "labelcolor": MUTED_INK}
+    axes.legend(handles=handles, **style, **pads)

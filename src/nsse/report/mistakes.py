@@ -15,6 +15,7 @@ from nsse.report.polygon import Points, PolygonView
 MOST_SHOWN = 16
 _LETTER_DISTANCE = 0.075  # from its ring, in radii of the polygon
 _PITCH, _IMAGE = 0.7, 0.46  # inches
+_BOLD: dict[str, Any] = {"fontsize": 9.5, "weight": "bold", "color": INK}
 
 
 def letter_mistakes(axes: Any, view: PolygonView) -> None:
@@ -23,19 +24,9 @@ def letter_mistakes(axes: Any, view: PolygonView) -> None:
 
     halo = [withStroke(linewidth=2.2, foreground=PAPER)]
     places = _letter_places(view.test[view.wrong], min(MOST_SHOWN, view.wrong.size))
+    style = _BOLD | {"ha": "center", "va": "center", "path_effects": halo, "clip_on": True, "zorder": 7}
     for letter, place in zip(ascii_lowercase, places, strict=False):
-        axes.text(
-            *place,
-            letter,
-            fontsize=9.5,
-            weight="bold",
-            color=INK,
-            ha="center",
-            va="center",
-            path_effects=halo,
-            clip_on=True,
-            zorder=7,
-        )
+        axes.text(*place, letter, **style)
 
 
 def _letter_places(rings: Points, n_letters: int) -> Points:
@@ -55,29 +46,12 @@ def draw_mistakes(
 ) -> None:
     """Show the mislabelled samples as images, each beside its letter, with true and predicted label."""
     shown = view.wrong[:MOST_SHOWN]
-    write(
-        figure,
-        left,
-        bottom + 0.9,
-        _heading(len(shown), view.wrong.size),
-        fontsize=10,
-        weight="bold",
-        color=INK,
-    )
+    heading = _heading(len(shown), view.wrong.size)
+    write(figure, left, bottom + 0.9, heading, **_BOLD | {"fontsize": 10})
     for place, (letter, index) in enumerate(zip(ascii_lowercase, shown, strict=False)):
         axes = place_axes(figure, left + _PITCH * place + 0.16, bottom + 0.28, _IMAGE, _IMAGE)
         axes.imshow(images[index], cmap="gray_r", interpolation="nearest")
-        axes.text(
-            -0.1,
-            1,
-            letter,
-            transform=axes.transAxes,
-            ha="right",
-            va="top",
-            fontsize=9.5,
-            weight="bold",
-            color=INK,
-        )
+        axes.text(-0.1, 1, letter, transform=axes.transAxes, ha="right", va="top", **_BOLD)
         axes.set_xlabel(_arrow(view, index), fontsize=9, color=INK, labelpad=3, parse_math=False)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from nsse._errors import optional
-from nsse._files import replacing
+from nsse._support.errors import optional
+from nsse._support.files import replacing
 from nsse.report.palette import INK, PAPER
 
 
@@ -67,7 +66,7 @@ def write(figure: Any, left: float, bottom: float, text: str, **style: Any) -> N
 
 
 def save_figure(figure: Any, path: Path, kind: str) -> None:
-    """Write a figure as ``"png"`` or ``"svg"``, whole or not at all; the same figure, the same bytes.
+    """Write a figure as PNG, SVG or PDF, whole or not at all; the same figure, the same bytes.
 
     Parameters
     ----------
@@ -75,45 +74,28 @@ def save_figure(figure: Any, path: Path, kind: str) -> None:
         What to write.
     path : Path
         Where to; its suffix does not matter.
-    kind : {"png", "svg"}
+    kind : {"png", "svg", "pdf"}
         The format.
 
     See Also
     --------
-    nsse.NSSE.plot : A figure to write.
+    nsse.SmoothEmbedding.plot : A figure to write.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> import tempfile
     >>> from pathlib import Path
     >>> from nsse.report import save_figure
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_figure(model.plot().figure, Path(folder) / "irises.png", "png")
     """
     from matplotlib import rc_context
 
-    metadata = {"Date": None} if kind == "svg" else None
+    dated = {"svg": "Date", "pdf": "CreationDate"}
+    metadata = {dated[kind]: None} if kind in dated else None
     with replacing(path) as temporary, rc_context({"svg.hashsalt": "nsse"}):
         figure.savefig(temporary, format=kind, dpi=200, metadata=metadata)
-
-
-def save_small_png(figure: Any, path: Path) -> None:
-    """Write a figure of few colours as a PNG with a palette, a third of the size of a plain one.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        What to write.
-    path : Path
-        Where to.
-    """
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=130)
-    image = optional("PIL.Image", "Figures need Pillow", "images")
-    with image.open(buffer) as picture, replacing(path) as temporary:
-        small = picture.convert("RGB").quantize(64, dither=image.Dither.NONE)
-        small.save(temporary, format="PNG", optimize=True)

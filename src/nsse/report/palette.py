@@ -12,7 +12,7 @@ PAPER = "#ffffff"
 FAINT = "#d5d9de"
 MUTED_INK = "#6b737d"
 
-_TEN = (
+HUES = (
     "#3f90da",
     "#ffa90e",
     "#bd1f01",
@@ -51,13 +51,8 @@ def class_colors(n_classes: int) -> list[str]:
     >>> len(class_colors(40))
     40
     """
-    rounds = -(-n_classes // len(_TEN))
-    return [_mix(hue, INK, turn / rounds) for turn in range(rounds) for hue in _TEN][:n_classes]
-
-
-def hues() -> tuple[str, ...]:
-    """The ten hues alone, for figures that tell further classes apart by shape."""
-    return _TEN
+    rounds = -(-n_classes // len(HUES))
+    return [_mix(hue, INK, turn / rounds) for turn in range(rounds) for hue in HUES][:n_classes]
 
 
 def ink_on(color: str) -> str:

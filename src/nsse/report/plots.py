@@ -1,8 +1,8 @@
 """Figures of a fitted model, each with the frame it is drawn from; and all of them on one page.
 
-Each returns a `Plot`: a notebook shows its ``.figure``, and ``.frame`` is columns by name,
-``{"step": [...], "sigma": [...]}``, the same whatever is installed: give it to ``pandas.DataFrame`` or
-``polars.DataFrame``, or read it as it is. Public under the name `nsse.plot`.
+Each returns a `Plot`, which shows itself in a notebook, by ``plt.show()`` in a script, and by its
+``show``; ``save`` writes it, and ``.frame`` is what it is drawn from, a data frame. Public under the
+name `nsse.plot`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from nsse._errors import rule_error, rule_message
-from nsse.certificates.rejection import RiskCoverage, risk_coverage_curve
+from nsse._support.errors import rule_error, rule_message
+from nsse.certificates.selective import RiskCoverage, risk_coverage_curve
 from nsse.report.certificate_plots import (
     auto_ticks,
     chart_axes,
@@ -25,11 +25,13 @@ from nsse.report.certificate_plots import (
 )
 from nsse.report.embedding_plot import add_key, draw_view, embedding_figure, how_made, title_of
 from nsse.report.explorer.facts import about_labels, finding, made_of, notes
-from nsse.report.explorer.models import Findings, Samples, find
+from nsse.report.explorer.models import BIN, Findings, Samples, find
 from nsse.report.page import new_figure, place_axes, strip_axes, write, write_title
 from nsse.report.palette import INK, MUTED_INK, PAPER, class_colors
 from nsse.report.polygon import PolygonView, polygon_view
-from nsse.report.shown import Frame, Plot, check_axes
+from nsse.report.shown import Plot, check_axes
+
+Columns = dict[str, list[Any]]
 
 _BLUE, _, _RED = class_colors(3)
 _BINS = 30
@@ -52,9 +54,8 @@ def embedding(model: Any, X: Any = None, y: Any = None, *, ax: Any = None) -> Pl
     Returns
     -------
     Plot
-        The figure: write it with ``figure.savefig`` or ``nsse.report.save_figure``. The frame has one
-        entry per sample: ``set`` ("train" or "test"), ``label`` (None where it is not known),
-        ``predicted``, the place in the figure ``x``, ``y``, and the coordinates ``y1`` ... ``yd``.
+        The frame has one row per sample: ``set`` ("train" or "test"), ``label`` (None where it is not
+        known), ``predicted``, the place in the figure ``x``, ``y``, the coordinates ``y1`` ... ``yd``.
 
     See Also
     --------
@@ -64,17 +65,17 @@ def embedding(model: Any, X: Any = None, y: Any = None, *, ax: Any = None) -> Pl
     --------
     >>> import nsse
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> drawn = nsse.plot.embedding(model, X[1::3], y[1::3])
-    >>> drawn.figure.savefig("embedding.png")
+    >>> drawn.save("embedding.png")
     >>> len(drawn.frame) > 0
     True
     """
     findings = find(model, Samples(X, y))
     view = _view(findings)
-    frame: Frame = {"set": ["train"] * len(findings.train) + ["test"] * len(findings.test)}
+    frame: Columns = {"set": ["train"] * len(findings.train) + ["test"] * len(findings.test)}
     names = np.array([*findings.classes, None], dtype=object)  # -1 takes the last one
     parts = (findings.train, findings.test)
     frame["label"] = [name for part in parts for name in names[part.codes]]
@@ -101,7 +102,7 @@ def trace(model: Any, *, ax: Any = None) -> Plot:
     Parameters
     ----------
     model : estimator
-        Fitted `NSSE` or `NSSECV`, alone or at the end of a pipeline.
+        Fitted `NSSE`, alone or at the end of a pipeline.
     ax : matplotlib.axes.Axes, default=None
         Where to draw; None makes a figure.
 
@@ -123,15 +124,15 @@ def trace(model: Any, *, ax: Any = None) -> Plot:
     >>> X, y = load_iris(return_X_y=True)
     >>> model = NSSE().fit(X[::3], y[::3])
     >>> drawn = nsse.plot.trace(model)
-    >>> drawn.figure.savefig("trace.png")
+    >>> drawn.save("trace.png")
     >>> len(drawn.frame) > 0
     True
     """
     findings = find(model, Samples(None))
     if not findings.trace:
-        cure = "NSSE and NSSECV do."
+        cure = "NSSE does."
         raise TypeError(rule_message("model", "search for its kernel scale", findings.name, cure))
-    frame: Frame = dict(findings.trace)
+    frame: Columns = dict(findings.trace)
     axes = _chart(ax, "How the map was found")
     _draw_trace(axes, frame)
     return Plot(axes.figure, frame, ax is None)
@@ -163,11 +164,11 @@ def confusion(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     --------
     >>> import nsse
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> drawn = nsse.plot.confusion(model, X[1::3], y[1::3])
-    >>> drawn.figure.savefig("confusion.png")
+    >>> drawn.save("confusion.png")
     >>> len(drawn.frame) > 0
     True
     """
@@ -185,12 +186,8 @@ def confusion(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     _draw_confusion(axes, counts, findings.classes)
     rows, columns = np.nonzero(counts)
     names = np.array(findings.classes, dtype=object)
-    frame = {
-        "label": names[rows].tolist(),
-        "predicted": names[columns].tolist(),
-        "count": counts[rows, columns].tolist(),
-    }
-    return Plot(axes.figure, frame, ax is None)
+    frame = {"label": names[rows].tolist(), "predicted": names[columns].tolist()}
+    return Plot(axes.figure, frame | {"count": counts[rows, columns].tolist()}, ax is None)
 
 
 def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
@@ -199,7 +196,7 @@ def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
     Parameters
     ----------
     model : estimator
-        Fitted, with certificates: a Gaussian map and a classifier whose decision is known.
+        Fitted, with certificates: a Gaussian or linear map, behind affine steps where there are any.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples, best unseen by the model.
     y : array-like of shape (n_samples,), default=None
@@ -210,9 +207,8 @@ def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
     Returns
     -------
     Plot
-        A histogram; infinite radii are counted in a note. The frame has ``radius``, in the units of X
-        where the steps before the model are affine, ``predicted`` and, with labels, ``wrong`` of every
-        sample.
+        A histogram; infinite radii are counted in a note. The frame has ``radius``, in the units of X,
+        ``predicted`` and, with labels, ``wrong`` of every sample.
 
     See Also
     --------
@@ -222,23 +218,20 @@ def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
     --------
     >>> import nsse
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> drawn = nsse.plot.radii(model, X[1::3], y[1::3])
-    >>> drawn.figure.savefig("radii.png")
+    >>> drawn.save("radii.png")
     >>> len(drawn.frame) > 0
     True
     """
     findings = _certified(model, X, y)
     axes = _chart(ax, "Certified radii")
     _draw_radii(axes, findings)
-    assert findings.radius is not None
     names = np.array(findings.classes, dtype=object)
-    frame: Frame = {
-        "radius": findings.radius.tolist(),
-        "predicted": names[findings.test.predicted].tolist(),
-    }
+    predicted = names[findings.test.predicted].tolist()
+    frame: Columns = {"radius": findings.radius.tolist(), "predicted": predicted}
     if findings.has_labels:
         frame["wrong"] = findings.wrong.tolist()
     return Plot(axes.figure, frame, ax is None)
@@ -259,7 +252,7 @@ def risk_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     Returns
     -------
     Plot
-        The curve. The frame has ``radius``, ``coverage`` and ``risk``.
+        The curve. The frame has ``threshold``, ``coverage`` and ``risk``.
 
     See Also
     --------
@@ -269,11 +262,11 @@ def risk_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     --------
     >>> import nsse
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> drawn = nsse.plot.risk_coverage(model, X[1::3], y[1::3])
-    >>> drawn.figure.savefig("risk_coverage.png")
+    >>> drawn.save("risk_coverage.png")
     >>> len(drawn.frame) > 0
     True
     """
@@ -283,9 +276,53 @@ def risk_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     curve = _curve(findings)
     frame = dict(curve.to_dict())
     if ax is None:
-        return Plot(risk_coverage_figure({findings.teller: curve}), frame)
-    draw_curve(_chart(ax, findings.teller), curve, 0.8)
+        return Plot(risk_coverage_figure({findings.decider: curve}), frame)
+    draw_curve(_chart(ax, findings.decider), curve, 0.8)
     return Plot(ax.figure, frame, is_alone=False)
+
+
+def reliability(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
+    """Draw how often labels of some probability are right.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, a method of this library, alone or at the end of a pipeline.
+    X, y : array-like of shape (n_samples, n_features) and (n_samples,)
+        Samples unseen by the model, and their labels.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; None makes a figure.
+
+    Returns
+    -------
+    Plot
+        The curve. The frame has ``low``, ``high``, ``n``, ``mean`` and ``right`` of labels with a
+        probability between two edges.
+
+    See Also
+    --------
+    nsse.plot.risk_coverage : Mistakes among accepted predictions.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
+    >>> drawn = nsse.plot.reliability(model, X[1::3], y[1::3])
+    >>> int(sum(drawn.frame["n"]))
+    50
+    """
+    findings = _labelled(model, X, y)
+    curve = findings.calibration.curve
+    if not curve:
+        cure = "Pass labelled samples that are no training samples."
+        raise rule_error("X", "hold samples that the model has not seen", "none of them", cure)
+    axes = _chart(ax, f"Log-loss {findings.calibration.log_loss:.3f}")
+    _draw_reliability(axes, findings)
+    frame = {name: list(values) for name, values in zip(BIN, zip(*curve, strict=True), strict=True)}
+    return Plot(axes.figure, frame, ax is None)
 
 
 def report_figure(findings: Findings, title: str) -> Any:
@@ -293,23 +330,20 @@ def report_figure(findings: Findings, title: str) -> Any:
     figure = _sheet(14.0, 11.6, title or f"{findings.name} report")
     write(figure, 0.55, 10.95, finding(findings), fontsize=12, color=INK, va="top")
     write(figure, 0.55, 10.64, made_of(findings), fontsize=9.5, color=MUTED_INK, va="top")
-    view = _view(findings)
-    main = place_axes(figure, 0.55, 3.6, 6.5, 6.5)
+    view, main = _view(findings), place_axes(figure, 0.55, 3.6, 6.5, 6.5)
     draw_view(main, view, size=0.9)
     add_key(main, view, "test")
     if findings.has_labels:
         write(figure, 8.3, 9.75, "Classes down, predictions across", fontsize=10.5, weight="bold")
         _draw_confusion(place_axes(figure, 8.9, 4.9, 4.6, 4.6), _counts(findings), findings.classes)
-    lower = _lower_charts(findings)
-    for place, (name, draw) in enumerate(lower):
+    for place, (name, draw) in enumerate(_lower_charts(findings)):
         draw(chart_axes(figure, 0.9 + 3.35 * place, 0.95, 2.6, 1.75, name))
     write(figure, 0.55, 0.15, " ".join(notes(findings)), fontsize=7.8, color=MUTED_INK, va="bottom")
     return figure
 
 
 def _lower_charts(findings: Findings) -> list[tuple[str, Any]]:
-    charts: list[tuple[str, Any]] = []
-    steps = findings.trace
+    charts, steps = list[tuple[str, Any]](), findings.trace
     if steps:
         charts.append(("Objective by kernel scale σ", lambda axes: _draw_trace(axes, steps)))
     if findings.radius is not None:
@@ -317,7 +351,7 @@ def _lower_charts(findings: Findings) -> list[tuple[str, Any]]:
         if findings.has_labels:
             curve = _curve(findings)
             charts.append(("Mistakes among accepted", lambda axes: draw_curve(axes, curve, 0.8)))
-    if findings.chances.curve:
+    if findings.calibration.curve:
         charts.append(("Probabilities", lambda axes: _draw_reliability(axes, findings)))
     return charts
 
@@ -352,9 +386,8 @@ def _labelled(model: Any, X: Any, y: Any) -> Findings:
 def _certified(model: Any, X: Any, y: Any) -> Findings:
     findings = find(model, Samples(X, y))
     if findings.radius is None:
-        cure = "Use NSSE, SUPLAP, MReg or IsoKRR with nearest neighbours or a linear classifier."
-        rule = f"have certificates. {findings.unproved}"
-        raise TypeError(rule_message("model", rule.rstrip("."), findings.name, cure))
+        rule, cure = "have certified radii", findings.unproved
+        raise TypeError(rule_message("model", rule, findings.name, cure))
     return findings
 
 
@@ -364,16 +397,12 @@ def _view(findings: Findings) -> PolygonView:
     if strangers:
         rule = "hold labels that the model knows, for the figure has a corner for each of these"
         raise rule_error("y", rule, strangers, "Leave these samples out.")
-    test, labelled = findings.test, findings.has_labels
-    name = findings.teller if labelled else findings.name
-    view = polygon_view(
-        name,
-        findings.train.embedding,
-        findings.train.codes,
-        test.embedding,
-        test.codes if labelled else test.predicted,
-        test.predicted if labelled else None,
-    )
+    train, test = findings.train, findings.test
+    name = findings.name
+    labels: tuple[Any, Any] = (test.predicted, None)
+    if findings.has_labels:
+        name, labels = findings.decider, (test.codes, test.predicted)
+    view = polygon_view(name, train.embedding, train.codes, test.embedding, *labels)
     return replace(view, classes=np.array(findings.classes, dtype=object)[view.classes])
 
 
@@ -384,11 +413,10 @@ def _counts(findings: Findings) -> Any:
 
 
 def _curve(findings: Findings) -> RiskCoverage:
-    assert findings.radius is not None
     return risk_coverage_curve(findings.radius, findings.wrong)
 
 
-def _draw_trace(axes: Any, frame: Frame) -> None:
+def _draw_trace(axes: Any, frame: Columns) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
     order = np.argsort(frame["sigma"], kind="stable")
@@ -407,7 +435,7 @@ def _draw_trace(axes: Any, frame: Frame) -> None:
 
 
 def _draw_reliability(axes: Any, findings: Findings) -> None:
-    mean, right = 100.0 * np.array([each[3:] for each in findings.chances.curve]).T
+    mean, right = 100.0 * np.array([each[3:] for each in findings.calibration.curve]).T
     low = 10.0 * np.floor(min(mean.min(), right.min()) / 10.0)
     axes.plot([low, 100.0], [low, 100.0], "--", color=MUTED_INK, linewidth=0.8)
     axes.plot(mean, right, "o-", color=_BLUE, markersize=3.5, linewidth=1.4, gid="reliability")
@@ -416,7 +444,6 @@ def _draw_reliability(axes: Any, findings: Findings) -> None:
 
 
 def _draw_radii(axes: Any, findings: Findings) -> None:
-    assert findings.radius is not None
     finite = np.isfinite(findings.radius)
     wrong = findings.wrong
     values = [findings.radius[finite & wrong], findings.radius[finite & ~wrong]]
@@ -431,18 +458,10 @@ def _draw_confusion(axes: Any, counts: Any, classes: tuple[str, ...]) -> None:
     totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     axes.imshow(counts / totals, cmap="Blues", vmin=0, vmax=1.6)
     size = max(4.0, min(9.0, 130 / len(classes)))
+    middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
     for row, column in zip(*np.nonzero(counts), strict=True):
         color, weight = (INK, "normal") if row == column else (_RED, "bold")
-        axes.text(
-            column,
-            row,
-            str(counts[row, column]),
-            ha="center",
-            va="center",
-            fontsize=size,
-            color=color,
-            weight=weight,
-        )
+        axes.text(column, row, str(counts[row, column]), color=color, weight=weight, **middle)
     axes.set_xticks(range(len(classes)), classes, rotation=90, fontsize=size, parse_math=False)
     axes.set_yticks(range(len(classes)), classes, fontsize=size, parse_math=False)
     axes.tick_params(length=0, colors=MUTED_INK)

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
 
 # Of the heights of a line: bins in which points are counted, and how high the band of a class is.
 BINS, BAND = 48, 0.8
@@ -60,10 +60,10 @@ class PolygonView:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> from nsse.report import polygon_view
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> view = polygon_view("NSSE", model.embedding_, y[::3], model.transform(X), y, model.predict(X))
     >>> view.corners.shape, view.test.shape
     ((3, 2), (150, 2))
@@ -124,10 +124,10 @@ def polygon_view(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> from nsse.report import polygon_view
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> view = polygon_view("NSSE", model.embedding_, y[::3], model.transform(X), y, model.predict(X))
     >>> view.n_components
     2
@@ -141,20 +141,12 @@ def polygon_view(
     test_codes = _codes("test_labels", test_labels, classes, len(Y_test))
     places = (np.vstack([Y, Y_test]) - center) @ matrix + offset
     if len(classes) == 2:
-        places[:, 1] = spread_heights(places[:, 0], np.concatenate([codes, test_codes]))
-    return PolygonView(
-        name=name,
-        n_components=Y.shape[1],
-        classes=classes,
-        corners=corners,
-        train=places[: len(Y)],
-        train_codes=codes,
-        test=places[len(Y) :],
-        test_codes=test_codes,
-        predicted_codes=None
-        if test_predicted is None
-        else _codes("test_predicted", test_predicted, classes, len(Y_test)),
-    )
+        places[:, 1], _ = spread_heights(places[:, 0], np.concatenate([codes, test_codes]))
+    n, predicted = len(Y), None
+    if test_predicted is not None:
+        predicted = _codes("test_predicted", test_predicted, classes, len(Y_test))
+    parts = (places[:n], codes, places[n:], test_codes, predicted)
+    return PolygonView(name, Y.shape[1], classes, corners, *parts)
 
 
 def polygon_map(Y: Points, codes: NDArray[np.intp]) -> tuple[Points, Points, Points, Points]:
@@ -167,10 +159,13 @@ def polygon_map(Y: Points, codes: NDArray[np.intp]) -> tuple[Points, Points, Poi
     return *_best_map(Y, corners[places]), corners
 
 
-def spread_heights(x: Points, codes: NDArray[np.intp]) -> Points:
-    """Heights that keep the points of a line apart: a band for each class, wide where they are dense."""
-    heights = np.empty(len(x))
-    n_classes = int(codes.max()) + 1
+def spread_heights(x: Points, codes: NDArray[np.intp]) -> tuple[Points, Points]:
+    """Heights that keep the points of a line apart: a band for each class, wide where they are dense.
+
+    Also the middle of every band.
+    """
+    heights, n_classes = np.empty(len(x)), int(codes.max()) + 1
+    middles: Points = BAND * ((n_classes - 1) / 2 - np.arange(n_classes, dtype=np.float64))
     edges = np.linspace(x.min(), x.max() + np.finfo(float).eps, BINS + 1)
     bins = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, BINS - 1)
     for code in range(n_classes):
@@ -180,9 +175,8 @@ def spread_heights(x: Points, codes: NDArray[np.intp]) -> Points:
         counts = np.bincount(bins[members], minlength=BINS)
         dense = np.convolve(counts, [0.25, 0.5, 0.25], mode="same")
         share = np.sqrt(dense[bins[members]] / dense.max())
-        middle = BAND * ((n_classes - 1) / 2 - code)
-        heights[members] = middle + 0.86 * BAND * share * (_halvings(len(members)) - 0.5)
-    return heights
+        heights[members] = middles[code] + 0.86 * BAND * share * (_halvings(len(members)) - 0.5)
+    return heights, middles
 
 
 def _halvings(n: int) -> Points:

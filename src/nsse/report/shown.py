@@ -1,22 +1,26 @@
-"""What a notebook shows of a figure or a report: a picture, or the page in a frame."""
+"""What is shown of a figure or a report: a picture in a notebook, a window of a script, the page."""
 
 from __future__ import annotations
 
 import base64
+import sys
 from html import escape
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from nsse._errors import rule_error
+from nsse._support.errors import rule_error
+from nsse.report.page import require_matplotlib, save_figure
 
-Frame = dict[str, list[Any]]
+Frame = Any  # a pandas.DataFrame, or a dict of lists where pandas is not installed
 
 # Points of a figure per inch on the screen, and how many pixels are drawn for each.
 SCREEN, SHARP = 72, 2
 # Beyond, a notebook would carry more than it should: it says where the file is.
 INLINE_BYTES = 16_000_000
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
+_FORMATS = (".png", ".svg", ".pdf")
 # How high the page stands in a notebook.
 _HEIGHT = "46rem"
 
@@ -24,25 +28,26 @@ _HEIGHT = "46rem"
 class Plot(tuple[Any, Frame]):
     """A figure and the frame it is drawn from; a notebook shows the figure.
 
-    ``figure, frame = model.plot()`` takes it apart.
+    ``figure, frame = model.plot()`` takes it apart. In a script that uses pyplot, ``plt.show()`` shows
+    it, as `show` does anywhere.
 
     Attributes
     ----------
     figure : matplotlib.figure.Figure
-        Write it with ``figure.savefig``.
-    frame : dict of lists
-        Columns by name.
+        The figure.
+    frame : pandas.DataFrame or dict of lists
+        What it is drawn from, columns by name; a dict where pandas is not installed.
 
     See Also
     --------
-    nsse.NSSE.plot : Gives one.
+    nsse.SmoothEmbedding.plot : Gives one.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> figure, frame = model.plot(X, y)
     >>> type(figure).__name__
     'Figure'
@@ -50,10 +55,14 @@ class Plot(tuple[Any, Frame]):
 
     is_alone: bool
 
-    def __new__(cls, figure: Any, frame: Frame, is_alone: bool = True) -> Plot:
+    def __new__(cls, figure: Any, columns: Any, is_alone: bool = True) -> Plot:
         """Put both together; what is drawn on the axes of another's figure is shown with that."""
-        plot = super().__new__(cls, (figure, frame))
+        plot = super().__new__(cls, (figure, _as_frame(columns)))
         plot.is_alone = is_alone
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        # A notebook's own backend would show the figure a second time.
+        if is_alone and pyplot is not None and "inline" not in pyplot.get_backend():
+            _make_known(figure, pyplot)
         return plot
 
     @property
@@ -63,17 +72,39 @@ class Plot(tuple[Any, Frame]):
 
     @property
     def frame(self) -> Frame:
-        """The frame it is drawn from."""
+        """What it is drawn from."""
         return self[1]
+
+    def show(self) -> None:
+        """Show the figure, in a window or wherever pyplot's backend shows figures."""
+        require_matplotlib()
+        from matplotlib import pyplot
+
+        _make_known(self.figure, pyplot)
+        pyplot.show()
+
+    def save(self, path: str | Path) -> None:
+        """Write the figure.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; its suffix says the format, ``.png``, ``.svg`` or ``.pdf``.
+        """
+        kind = Path(path).suffix.lower()
+        if kind not in _FORMATS:
+            rule, cure = f"end in {', '.join(_FORMATS)}", "Name it figure.png."
+            raise rule_error("path", rule, str(path), cure)
+        save_figure(self.figure, Path(path), kind[1:])
 
     def __getnewargs__(self) -> tuple[Any, Frame, bool]:
         return self[0], self[1], self.is_alone
 
     def __repr__(self) -> str:
-        n_rows = len(next(iter(self.frame.values()), []))
         names = list(self.frame)
+        n_rows = len(self.frame[names[0]]) if names else 0
         columns = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-        return f"Plot: .figure, and .frame with {n_rows} rows of {columns}"
+        return f"Plot: .show(), .save(path), .figure, .frame with {n_rows} rows of {columns}"
 
     def _repr_png_(self) -> tuple[bytes, dict[str, float]] | None:
         if not self.is_alone:
@@ -82,6 +113,20 @@ class Plot(tuple[Any, Frame]):
         self.figure.savefig(file, format="png", dpi=SHARP * SCREEN)
         width, height = self.figure.get_size_inches() * SCREEN
         return file.getvalue(), {"width": float(width), "height": float(height)}
+
+
+def _as_frame(columns: Any) -> Frame:
+    if not isinstance(columns, dict) or find_spec("pandas") is None:
+        return columns
+    from pandas import DataFrame
+
+    return DataFrame(columns)
+
+
+def _make_known(figure: Any, pyplot: Any) -> None:
+    """Put a figure among those that pyplot shows, once."""
+    if figure.canvas.manager is None:
+        pyplot.figure(FigureClass=lambda **_: figure)
 
 
 def check_axes(ax: Any) -> None:

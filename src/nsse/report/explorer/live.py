@@ -1,40 +1,36 @@
-"""The live map: f, its classifier and its certificate as numbers that a page can compute with.
+"""The live map: f, its scores and its certificate as numbers that a page can compute with.
 
-The page evaluates f(x) = Σ c_i exp(−‖x − z_i‖²/σ²) in double precision; in a metric A it multiplies x by
-A first, and z_i are what A makes of the centres. Centres may be stored in single precision. With z̃ the
-stored centre, |φ(‖x − z‖) − φ(‖x − z̃‖)| ≤ L_φ ‖z − z̃‖ and L_φ = √(2/e)/σ, so that f is off by
-
-    ‖f̃(x) − f(x)‖ ≤ L_φ Σ ‖c_i‖ ‖z_i − z̃_i‖      for every x:
-
-proved before the page is written, not measured after. Where that is more than `LARGEST_LOSS` of the
-largest coordinate, centres are stored in double precision. What is left joins the rounding that the
-certificate allows for, so that the radius in the page is a certified one of the model in Python.
+One formula for every model: an affine map (the steps of a pipeline, then the metric), Gaussian kernels
+at centres, coefficients, affine functions with classes. A linear map ends after the first of these. A
+vote has several such members. All in double precision, so that page and Python agree up to rounding,
+and what rounding can do is in the numbers that the page gets (`nsse.certificates.rounding`).
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
-from nsse.certificates import Certificate, Decision, FunctionSpace, decision_of
-from nsse.certificates.chances import Chances, Margins, chances_of, margins_of
+from nsse._support.errors import rule_error
+from nsse.affine import Affine, is_sparse
 from nsse.certificates.radii import OWN
-from nsse.certificates.steps import Affine, as_floats, growth_of, stretch_of
+from nsse.certificates.rounding import EPS, Front, MapBounds, absolute_norm, relative_error
 from nsse.datasets import ImagePreparation, Preparation
+from nsse.maps import GaussianMap, LinearMap
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings
 from nsse.report.explorer.pictures import are_levels
+from nsse.scores import Scores
+from nsse.votes import MeanVote, Vote, vote_of
 
 Floats = NDArray[np.float64]
 
 # Bytes of the map that `live="auto"` puts into a page.
-LIVE_BYTES = 8_000_000
-# Largest error of the stored map, beside the largest coordinate of the embedding.
-LARGEST_LOSS = 1e-5
+LIVE_BYTES = 10_000_000
+AFFINE = ("shift", "scale", "offset", "matrix", "down", "up")
 
 
 @dataclass(frozen=True)
@@ -45,188 +41,136 @@ class LiveMap:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Voter:
-    """A map, its largest coordinate, and what decides on its values (None: the page cannot tell)."""
-
-    expansion: Any
-    largest: float
-    decision: Decision | None
-    chances: Chances | None
-    margins: Margins
-
-
-@dataclass(frozen=True)
-class StoredCenters:
-    """Centres, less their shift, in the kind of number that is exact enough, and what that loses."""
-
-    points: Floats
-    kind: str
-    loss: float
-
-    @classmethod
-    def of_all(cls, voters: list[Voter]) -> list[StoredCenters]:
-        """Of every map; single precision where the bound allows it for all of them."""
-        found = [cls.of(voter.expansion, voter.largest) for voter in voters]
-        if all(stored.kind == "f4" for stored in found):
-            return found
-        return [cls(stored.points, "f8", 0.0) for stored in found]
-
-    @classmethod
-    def of(cls, expansion: Any, largest: float) -> StoredCenters:
-        """Single precision where the bound allows it for coordinates of this size."""
-        points = as_floats(expansion.centers.points)
-        stored = points.astype(np.float32).astype(np.float64)
-        moved = np.linalg.norm(points - stored, axis=1) @ np.linalg.norm(expansion.coef, axis=1)
-        loss = float(np.sqrt(2.0) * np.exp(-0.5) / expansion.sigma * moved)
-        single = loss <= LARGEST_LOSS * largest
-        return cls(points, "f4", loss) if single else cls(points, "f8", 0.0)
-
-
 def live_map(findings: Findings, preparation: Preparation, live: bool | str) -> LiveMap:
     """Put the map into numbers, as far as `live` and the model allow."""
     if live not in (True, False, "auto"):
         raise rule_error("live", 'be True, False or "auto"', live, 'Leave it "auto".')
     if live is False:
         return LiveMap(None, "It was left out on request.")
-    reason = _obstacle(findings)
+    vote = vote_of(findings.core)
+    reason = _obstacle(findings, vote)
     if reason:
         if live is True:
             cure = 'Pass live="auto" for a page without the map.'
             raise rule_error("live", f"not be True here. {reason}", live, cure)
         return LiveMap(None, reason)
-    voters = _voters(findings)
-    # At least so much, known before sparse centres are made dense.
-    if live == "auto" and _bytes_of(voters, "f4") > LIVE_BYTES:
-        return _too_large(_bytes_of(voters, "f4"))
-    stored = StoredCenters.of_all(voters)
-    size = _bytes_of(voters, stored[0].kind)
+    size = _bytes_of(vote)
     if live == "auto" and size > LIVE_BYTES:
-        return _too_large(size)
-    known = _what_the_page_takes(findings, preparation)
-    return LiveMap({"preparation": known, **_entries(voters, stored, findings)})
+        most = f"a page carries up to {LIVE_BYTES / 1e6:.0f} MB unasked"
+        return LiveMap(None, f"It takes {size / 1e6:.1f} MB, and {most}; live=True puts it in.")
+    return LiveMap(_entry(findings, vote, preparation))
+
+
+def _obstacle(findings: Findings, vote: Vote) -> str:
+    if not all(isinstance(member.map, GaussianMap | LinearMap) for member in vote.members):
+        return f"It needs a Gaussian or linear map; {findings.name} has another kind."
+    if findings.not_affine:
+        return findings.not_affine.replace("They need", "It needs")
+    if _drawn(findings, vote) is None:
+        return "The map that is drawn is none of those that vote."
+    return ""
+
+
+def _drawn(findings: Findings, vote: Vote) -> int | None:
+    """Which member the drawn map is."""
+    own = findings.core.map_
+    for place, (f, _) in enumerate(vote.members):
+        if f is own or (isinstance(f, GaussianMap) and np.array_equal(f.coef, own.coef)):
+            return place
+    return None
+
+
+def _bytes_of(vote: Vote) -> int:
+    own = [scores.weights.size + getattr(f, "coef", scores.weights).size for f, scores in vote.members]
+    spaces = [np.prod(part.shape) for f in _spaces(vote)[0] for part in _arrays(f)]
+    return 8 * int(sum(own) + sum(spaces))
+
+
+def _spaces(vote: Vote) -> tuple[list[Any], list[int]]:
+    """Maps that measure samples differently, and which of them every member measures like."""
+    maps, places = list[Any](), list[int]()
+    for f, _ in vote.members:
+        known = [k for k, other in enumerate(maps) if _measure_alike(f, other)]
+        places.append(known[0] if known else len(maps))
+        maps += [] if known else [f]
+    return maps, places
+
+
+def _measure_alike(f: Any, other: Any) -> bool:
+    first, second = _arrays(f), _arrays(other)
+    if len(first) != len(second) or is_sparse(first[-1]):
+        return f is other
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def _arrays(f: Any) -> list[Any]:
+    """What decides the distances of a sample to the centres."""
+    affine = f.metric if isinstance(f, GaussianMap) else f.affine
+    parts = [getattr(affine, name) for name in AFFINE]
+    return [part for part in (*parts, getattr(f, "centers", None)) if part is not None]
+
+
+def _entry(findings: Findings, vote: Vote, preparation: Preparation) -> dict[str, Any]:
+    maps, places = _spaces(vote)
+    pairs = zip(vote.members, places, strict=True)
+    return {
+        "preparation": _what_the_page_takes(findings, preparation),
+        "n_features": findings.n_features,
+        "n_classes": len(findings.core.classes_),
+        "n_components": findings.train.embedding.shape[1],
+        "per_sample": findings.per_sample,
+        "drawn": _drawn(findings, vote),
+        "is_mean": isinstance(vote, MeanVote),
+        "temperature": vote.temperature,
+        "own": OWN,
+        "spaces": [_space_entry(f, findings.front) for f in maps],
+        "members": [{"space": k, **_member_entry(*member, findings.behind)} for member, k in pairs],
+    }
 
 
 def _what_the_page_takes(findings: Findings, preparation: Preparation) -> dict[str, Any]:
     """Pictures only where features are the levels of image files; rows of numbers always."""
     shown = [points.inputs for points in (findings.train, findings.test) if points.inputs is not None]
-    is_picture = all(are_levels(inputs) for inputs in shown)
-    if isinstance(preparation, ImagePreparation) and is_picture:
+    if isinstance(preparation, ImagePreparation) and shown and all(map(are_levels, shown)):
         return preparation.to_dict()
     return {"kind": "array"}
 
 
-def _voters(findings: Findings) -> list[Voter]:
-    """The maps that the page needs: all that vote, or the one that it shows where no label is known."""
-    proved = findings.radius is not None
-    models = findings.voters if proved else [findings.core]
-    return [
-        Voter(
-            model.expansion_,
-            float(np.abs(model.embedding_).max()),
-            decision_of(model) if proved else None,
-            chances_of(model.classifier_, len(models)) if proved else None,
-            margins_of(model.classifier_),
-        )
-        for model in models
-    ]
-
-
-def _obstacle(findings: Findings) -> str:
-    if not hasattr(findings.core, "expansion_"):
-        return f"{findings.name} has no Gaussian map, the kind that a page can compute."
-    if findings.scaling is None:
-        return "A step of the pipeline in front of the model does more than scale features."
-    return ""
-
-
-def _bytes_of(voters: list[Voter], kind: str) -> int:
-    size = 0
-    for voter in voters:
-        decision, expansion = voter.decision, voter.expansion
-        scores = 0 if decision is None else decision.weights.size + len(decision.weights)
-        size += 8 * (expansion.coef.size + scores)
-        if voter is voters[0] or not _shares_centers(voter, voters[0]):
-            size += int(np.prod(expansion.read.points.shape)) * int(kind[1])
-            size += 0 if expansion.metric is None else 8 * expansion.metric.axes.size
-    return size
-
-
-def _shares_centers(voter: Voter, first: Voter) -> bool:
-    return voter.expansion.read is first.expansion.read
-
-
-def _too_large(size: int) -> LiveMap:
-    most = f"a page carries up to {LIVE_BYTES / 1e6:.0f} MB unasked"
-    return LiveMap(None, f"It takes {size / 1e6:.1f} MB, and {most}; live=True puts it in.")
-
-
-def _entries(voters: list[Voter], stored: list[StoredCenters], findings: Findings) -> dict[str, Any]:
-    """The first map, which is shown, and those that vote with it: what differs from the first."""
-    assert findings.scaling is not None  # or there had been an obstacle
-    entries = []
-    for voter, centers in zip(voters, stored, strict=True):
-        own = voter is voters[0] or not _shares_centers(voter, voters[0])
-        at = _centers_entry(voter.expansion, centers, findings.scaling) if own else {}
-        entries.append(at | _map_entry(voter, centers.loss, findings.scaling))
-    return entries[0] | {"voters": entries[1:], "n_classes": len(findings.core.classes_)}
-
-
-def _centers_entry(expansion: Any, centers: StoredCenters, scaling: Affine) -> dict[str, Any]:
-    shift = 0.0 if expansion.read.shift is None else expansion.read.shift
-    # What a metric does to each feature by itself is one more scaling.
-    weights = None if expansion.metric is None else expansion.metric.weights
-    weights = np.ones(1) if weights is None else weights
+def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
+    """From a sample to distances, and by how much moves of the sample grow on the way."""
+    is_linear = isinstance(f, LinearMap)
+    last = f.affine if is_linear else f.metric
+    whole = last if front is None else last.after(front)
+    # A linear map's own stretch is in its scores; what is left are the steps in front.
+    way = front if is_linear else whole
+    norm = 1.0 if way is None else Front(None, way, way.norm, 0.0, np.zeros(1)).norm
+    gamma, size = (0.0, 0.0) if is_linear else (relative_error(whole, EPS), absolute_norm(whole))
+    parts = {name: getattr(whole, name) for name in AFFINE}
+    centers: Any = None if is_linear else f.centers
+    centers = centers.toarray() if is_sparse(centers) else centers
     return {
-        "factor": block(scaling.factor * weights, "f8"),
-        "offset": block((scaling.offset - shift) * weights, "f8"),
-        "size": block(scaling.size * weights, "f8"),
-        "gamma": 0.0 if scaling.is_identity else scaling.gamma(np.float64),
-        "centers": block(centers.points, centers.kind),
-        "metric": None if expansion.metric is None else _metric_entry(expansion.metric),
+        **{name: None if part is None else block(part, "f8") for name, part in parts.items()},
+        "centers": None if centers is None else block(centers, "f8"),
+        "stretch": norm + gamma * size * float(np.abs(whole.scale).max()),
+        "gamma": gamma,
+        "size": size,
     }
 
 
-def _metric_entry(metric: Any) -> dict[str, Any]:
-    # In double precision: what A does to an x far away is far more than what centres lose.
-    return {"axes": block(metric.axes, "f8"), "factors": block(metric.factors, "f8")}
-
-
-def _map_entry(voter: Voter, loss: float, scaling: Affine) -> dict[str, Any]:
-    expansion, decision = voter.expansion, voter.decision
-    widest = 1.0 if expansion.metric is None else expansion.metric.norm
-    growth = 0.0 if scaling.is_identity else growth_of([scaling], [np.float64])
+def _member_entry(f: Any, scores: Scores, Z: Any) -> dict[str, Any]:
+    kernel, F = getattr(f, "kernel", None), np.zeros((1, f.gram.shape[0]))
+    if kernel is None:  # rounding of a linear map depends on the samples: those shown are looked at
+        Z = np.zeros((1, f.affine.n_features)) if Z is None else Z
+        F = f(Z)
+    bounds = MapBounds.of(f, Z, F, np.zeros(len(F)))
     return {
-        "coef": block(expansion.coef, "f8"),
-        "sigma": float(expansion.sigma),
-        # What a change may grow by until it reaches the kernel: from the row as it is, or once scaled.
-        "stretch": widest if scaling.is_identity else stretch_of(scaling, expansion.metric) + growth,
-        "widest": widest,
-        "decision": None if decision is None else _decision_entry(voter, decision, loss),
-    }
-
-
-def _decision_entry(voter: Voter, decision: Decision, loss: float) -> dict[str, Any]:
-    space = FunctionSpace.of(voter.expansion)
-    doubtful = replace(space, rounding=space.rounding + loss)
-    return {
-        "weights": block(decision.weights, "f8"),
-        "offsets": block(decision.offsets, "f8"),
-        "codes": block(decision.codes, "u2"),
-        "n_votes": decision.n_votes,
-        "own": OWN,
-        "factor": block(space.factor, "f8"),
-        "doubt": Certificate(doubtful, decision).doubt(np.float64),
-        "margins": asdict(voter.margins),
-        "chances": None if voter.chances is None else _chances_entry(voter.chances),
-    }
-
-
-def _chances_entry(chances: Chances) -> dict[str, Any]:
-    weights, offsets = chances.weights, chances.offsets
-    return {
-        "rule": chances.rule,
-        "sharpness": chances.sharpness,
-        "weights": None if weights is None else block(weights, "f8"),
-        "offsets": None if offsets is None else block(offsets, "f8"),
+        "sigma": None if kernel is None else float(kernel.sigma),
+        "coef": None if kernel is None else block(f.coef, "f8"),
+        "weights": block(scores.weights, "f8"),
+        "offsets": block(scores.offsets, "f8"),
+        "codes": block(scores.codes, "u2"),
+        "temperature": float(scores.temperature),
+        # F'w of every function: their distances are the norms of differences of functions.
+        "images": block(scores.weights @ bounds.factor, "f8"),
+        "rounding": 4.0 * float(np.max(bounds.of_functions(scores))),
     }

@@ -1,62 +1,49 @@
 // The page comes to life: data decoded, stage and panels built, controls bound.
 
-import { buildConfusion } from "./confusion.js";
+import { allOf, get, make } from "./basics.js";
+import { buildProbabilities, buildRadii, buildTrace } from "./charts.js";
 import { Points, decoded } from "./data.js";
-import { get, make } from "./elements.js";
-import { buildChances, buildRadii, buildTrace } from "./figures.js";
 import { Live } from "./live.js";
-import { allOf } from "./numbers.js";
-import { buildLegend, search, showSample, tipOf } from "./panels.js";
+import { buildConfusion, buildLegend, search, showSample, tipOf } from "./panels.js";
 import { Stage } from "./stage.js";
 
+const MOVES = "Scroll to zoom, drag to move, double-click to reset.";
 const HINTS = {
   all: "A linear view of all dimensions: the least-squares map that sends training samples to their "
-    + "class’s corner. Scroll to zoom, drag to move, double-click to reset.",
-  "2d": "Two coordinates of the embedding, to the same scale. Scroll to zoom, drag to move, "
-    + "double-click to reset.",
+    + `class’s corner. ${MOVES}`,
+  "2d": `Two coordinates of the embedding, to the same scale. ${MOVES}`,
   flat: "One coordinate, across. Heights mean nothing: every class has a band of its own, wider where "
-    + "its points are denser, in which they are kept apart. Scroll to zoom, drag to move, double-click to "
-    + "reset.",
+    + `its points are denser, in which they are kept apart. ${MOVES}`,
   "3d": "Three coordinates. Drag to turn, with shift to move. Scroll to zoom, double-click to reset.",
 };
 
-/** @param {string} theme */
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   get("theme").textContent = theme === "dark" ? "Light" : "Dark";
 }
 
-/** @type {(stage: Stage, i: number, x: number, y: number) => void} */
 function showTip(stage, i, x, y) {
   const tip = get("tip");
-  tip.hidden = i < 0;
-  if (i < 0) return;
-  if (tip.dataset.point !== String(i)) {
-    tip.replaceChildren(...tipOf(stage.points, i));
-    tip.dataset.point = String(i);
-  }
+  if ((tip.hidden = i < 0)) return;
+  if (tip.dataset.point !== String(i)) tip.replaceChildren(...tipOf(stage.points, i));
+  tip.dataset.point = String(i);
   const { offsetWidth: wide, offsetHeight: high } = tip;
   tip.style.left = `${x + 18 + wide > stage.width ? Math.max(4, x - wide - 18) : x + 18}px`;
   tip.style.top = `${Math.max(4, Math.min(y + 14, stage.height - high - 6))}px`;
 }
 
-/** @type {(stage: Stage, place: number) => HTMLElement} */
 function axisSelect(stage, place) {
   const { points, view } = stage;
-  const options = allOf(points.d).map((k) =>
-    make("option", { value: String(k), selected: view.axes[place] === k }, `axis ${k + 1}`));
-  const select = make("select", { "aria-label": `Axis ${"xyz"[place]}` }, ...options);
-  select.addEventListener("change", () =>
-    stage.setView(view.mode, view.axes.map((axis, k) => (k === place ? Number(select.value) : axis))));
+  const select = make("select", { "aria-label": `Axis ${"xyz"[place]}`, onchange: () =>
+    stage.setView(view.mode, view.axes.map((axis, k) => (k === place ? Number(select.value) : axis))) },
+  ...allOf(points.d).map((k) => make("option", { value: String(k), selected: view.axes[place] === k },
+    `axis ${k + 1}`)));
   return select;
 }
 
-/** @param {Stage} stage */
 function bindViews(stage) {
   const { points, view } = stage;
-  /** @type {NodeListOf<HTMLElement>} */
-  const buttons = document.querySelectorAll("[data-view]");
-  /** @type {(mode: View["mode"]) => void} */
+  const buttons = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[data-view]")]);
   const show = (mode) => {
     if (mode !== view.mode) stage.setView(mode);
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.view === mode));
@@ -65,19 +52,16 @@ function bindViews(stage) {
     get("hint").textContent = HINTS[view.isFlat ? "flat" : mode];
   };
   for (const button of buttons) {
-    const mode = /** @type {View["mode"]} */ (button.dataset.view);
-    button.hidden = points.d === 1 || (mode === "3d" && points.d < 3);
-    button.addEventListener("click", () => show(mode));
+    button.hidden = points.d === 1 || (button.dataset.view === "3d" && points.d < 3);
+    button.addEventListener("click", () => show(button.dataset.view));
   }
   show(view.mode);
 }
 
-/** @param {Stage} stage */
 function bindSearch(stage) {
-  const query = /** @type {HTMLInputElement} */ (get("query"));
+  const query = get("query");
   const run = () => {
-    const found = search(stage.points, query.value);
-    stage.filter.strong = found;
+    const found = stage.filter.strong = search(stage.points, query.value);
     get("found").textContent = found ? `${found.size} found` : "";
     stage.remark();
     return found;
@@ -90,37 +74,20 @@ function bindSearch(stage) {
   });
 }
 
-/** @param {string} text */
-function note(text) {
-  get("stage-note").hidden = false;
-  get("stage-note").textContent = text;
-}
-
 async function main() {
   setTheme(window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  /** @type {PageData} */
-  const data = await decoded(JSON.parse(get("data").textContent || ""));
-  const points = new Points(data);
-  /** @type {Stage} */
+  const data = await decoded(JSON.parse(get("data").textContent || "")), points = new Points(data);
   const stage = new Stage(points, {
-    hover: (i, x, y) => showTip(stage, i, x, y),
-    select: (i, neighbors) => showSample(stage, i, neighbors),
-  });
-  if (stage.scatter.name !== "WebGL") note("This browser has no WebGL: points are drawn more slowly.");
+    hover: (i, x, y) => showTip(stage, i, x, y), select: (i, neighbors) => showSample(stage, i, neighbors) });
   get("theme").addEventListener("click", () => {
     setTheme(stage.dark ? "light" : "dark");
     stage.readTheme();
     buildLegend(stage);
   });
   get("reset").addEventListener("click", () => stage.home());
-  buildLegend(stage);
-  bindViews(stage);
-  bindSearch(stage);
+  for (const build of [buildLegend, bindViews, bindSearch, buildConfusion]) build(stage);
+  for (const build of [buildProbabilities, buildRadii, buildTrace]) build(points);
   showSample(stage, -1, []);
-  buildConfusion(stage);
-  buildChances(points);
-  buildRadii(points);
-  buildTrace(points);
   const live = data.live ? new Live(stage, data.live) : null;
   const without = data.without_live ? [`The map itself is not in this page. ${data.without_live}`] : [];
   get("notes").replaceChildren(...[...data.notes, ...without].map((text) => make("li", {}, text)));
@@ -129,6 +96,6 @@ async function main() {
 }
 
 main().catch((error) => {
-  note(`This report cannot be shown: ${error.message}`);
+  Object.assign(get("stage-note"), { hidden: false, textContent: `No report: ${error.message}` });
   throw error;
 });

@@ -1,15 +1,14 @@
 """What a fitted model and some samples say, as arrays: all that a report shows comes from here.
 
-Training points come from the model itself. A model keeps no labels, but its nearest-neighbour classifier
-does; with another classifier the training points carry the labels that the model gives them, and the
-report says so.
+Training points come from the model: its embedding, its labels, and its samples where the centres of the
+map are the samples. New samples go through the steps of a pipeline, whatever they are; radii and the
+live map need affine ones, and say so otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,20 +17,30 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
-from nsse._errors import rule_error, rule_message
-from nsse.certificates import Answers, decision_of, opened
-from nsse.certificates.asking import answers_behind
-from nsse.certificates.models import centers_of_samples, training_labels
-from nsse.certificates.steps import Affine, scaling_of
-from nsse.certificates.votes import vote_chances, winners
-from nsse.invariances import copy_names
-from nsse.report.explorer.chances import NO_CHANCES, TestChances, find_chances
+from nsse._support.errors import rule_error, rule_message
+from nsse.affine import Affine, is_sparse
+from nsse.certificates import ConformalClassifier, certified_radius
+from nsse.certificates.radii import certified_vote
+from nsse.certificates.reliability import EDGES, Bin, log_loss, reliability_curve
+from nsse.estimator import EmbeddingClassifier
+from nsse.kernels import in_row_blocks
+from nsse.maps import GaussianMap
+from nsse.pipelines import affine_of_step, opened
+from nsse.votes import Vote
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+Bools = NDArray[np.bool_]
 
 # Centres at which the map is evaluated to see whether they are the training samples.
 COMPARED = 32
+# A kernel value above this is that of a centre itself.
+SAME_SAMPLE = 1.0 - 1e-10
+# How often a set of labels may lack the true one.
+ALPHA = 0.1
+# What is known of labels with a probability between two edges.
+BIN = ("low", "high", "n", "mean", "right")
+NO_SAMPLES = "No samples came with the model."
 
 
 @dataclass(frozen=True)
@@ -72,10 +81,9 @@ class Points:
     embedding: Floats
     codes: Codes
     predicted: Codes
-    inputs: Any  # dense or sparse, in the units of the user; None where the model does not keep them
+    inputs: Any  # as the user has them: floats, dense or sparse, or objects; None where not known
     names: tuple[str, ...] | None = None
-    # Of training samples that had no label: which they are, and how probable the given ones are.
-    unlabelled: NDArray[np.bool_] | None = None
+    # Probability of the label that a training sample without one was given, -1 if unknown; else 0.
     certainty: Floats | None = None
 
     def __len__(self) -> int:
@@ -83,51 +91,52 @@ class Points:
 
 
 @dataclass(frozen=True)
-class NearestCopies:
-    """Which training sample is nearest to each of the others in the embedding, and which copy of it.
+class Calibration:
+    """How good probabilities and sets of labels are on labelled samples that the model has not seen."""
 
-    ``copy`` is a place among ``names``; the first one is the sample as it is.
-    """
-
-    sample: Codes
-    copy: Codes
-    names: tuple[str, ...]
+    n_samples: int = 0
+    curve: tuple[Bin, ...] = ()
+    log_loss: float = 0.0
+    coverage: float = 0.0
+    size: float = 0.0
 
 
 @dataclass(frozen=True)
 class Findings:
     """A model and samples, ready to be shown.
 
-    ``judge`` gives labels and radii: ``core``, whose map is shown, or a vote of which it is the best;
-    ``n_otherwise`` counts the samples that ``core`` alone labels otherwise.
-    ``knows_labels`` says whether the training labels are the true ones, or what the model says of its
-    own samples. ``radius`` is None where nothing is certified, and ``unproved`` tells why; it is in the
-    units of the samples, or, where a step before the model is not affine (``beyond`` tells which), in
-    those of what the model takes, as ``model_radius`` always is. ``n_seen`` counts the samples that are
-    centres of the map, that is training samples; ``keeps_samples`` says whether the centres are all of
-    these, with their copies, and ``seen`` is what the model saw of the samples. ``nearest`` is None
-    where the model has no copies of its training samples, or does not keep them. ``chances`` are the
-    probabilities and sets of labels of the samples.
+    ``core`` is the model at the end of the pipeline, whose map is drawn; ``front`` are the steps before
+    it as one affine map, None without steps or where ``not_affine`` tells why they are none.
+    ``radius`` is None where nothing is certified, and ``unproved`` tells why. ``behind`` are the samples
+    behind the steps,
+    ``seen`` those of them that are centres of the map. ``per_sample`` counts the centres of a training
+    sample, itself and its augmented copies; it is 0 where the centres are something else. ``nearest`` is
+    the training sample nearest to each of the others, which copy of it, and what copies are called.
     """
 
-    judge: Any
     core: Any
-    scaling: Affine | None
+    front: Affine | None
+    not_affine: str
     classes: tuple[str, ...]
     train: Points
     test: Points
-    knows_labels: bool
-    radius: Floats | None
-    model_radius: Floats | None
-    unproved: str
-    beyond: str
-    has_labels: bool
-    n_seen: int
-    n_otherwise: int
-    keeps_samples: bool
-    seen: Any
-    nearest: NearestCopies | None = None
-    chances: TestChances = NO_CHANCES
+    behind: Any
+    per_sample: int
+    has_labels: bool = False
+    seen: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    radius: Any = None  # an array, or nothing
+    unproved: str = NO_SAMPLES
+    probabilities: Floats | None = None
+    sets: Bools | None = None
+    threshold: float = -np.inf
+    calibration: Calibration = Calibration()
+    nearest: tuple[Codes, Codes, tuple[str, ...]] | None = None
+    n_otherwise: int = 0  # samples that the drawn map alone labels otherwise than the vote
+
+    @property
+    def knows_labels(self) -> bool:
+        """Whether the model keeps the labels of its training samples."""
+        return hasattr(self.core, "labels_")
 
     @property
     def name(self) -> str:
@@ -135,24 +144,26 @@ class Findings:
         return type(self.core).__name__
 
     @property
-    def teller(self) -> str:
+    def decider(self) -> str:
         """Whose labels these are."""
-        n = len(self.voters)
+        n = self.n_members
         return self.name if n == 1 else f"The vote of {n} {self.name} maps"
 
     @property
-    def voters(self) -> list[Any]:
-        """The models that vote on labels; ``core`` alone where there is no vote."""
-        return voters_of(self.judge)
+    def n_members(self) -> int:
+        """Maps that vote on labels."""
+        vote: Vote | None = getattr(self.core, "vote_", None)
+        return 1 if vote is None else len(vote.members)
 
     @property
     def n_features(self) -> int:
         """Features of a sample as the user has them."""
-        inputs = self.test.inputs
-        return int(self.core.n_features_in_ if inputs is None else inputs.shape[1])
+        if self.test.inputs is not None:
+            return int(self.test.inputs.shape[1])
+        return int(self.core.n_features_in_ if self.front is None else self.front.n_features)
 
     @property
-    def wrong(self) -> NDArray[np.bool_]:
+    def wrong(self) -> Bools:
         """Which samples are known to be mislabelled."""
         return np.asarray((self.test.codes >= 0) & (self.test.codes != self.test.predicted))
 
@@ -165,191 +176,197 @@ class Findings:
 
 def find(model: Any, samples: Samples) -> Findings:
     """Embed and label the samples, and ask the model for its training points."""
-    before, judge = steps_and_judge(model)
-    core = voters_of(judge)[0]
-    scaling = scaling_of(before, int(core.n_features_in_))
-    X = samples.X
-    for step in before if X is not None else []:
-        X = step.transform(X)
-    n_samples = 0 if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
-    labels = _labels(samples.y, core.classes_, n_samples)
-    known = core.classes_.tolist()
+    before, core = steps_and_core(model)
+    front, not_affine = affine_front(before)
+    Z = samples.X
+    for step in before if Z is not None else []:
+        Z = step.transform(Z)
+    n_samples = 0 if Z is None else Z.shape[0] if hasattr(Z, "shape") else len(Z)
+    labels, known = _labels(samples.y, core.classes_, n_samples), core.classes_.tolist()
     others = sorted({label for label in labels if label not in known}, key=str)
     place = {label: code for code, label in enumerate([*known, *others])}
-    keeps = _centers_are_samples(core)
-    train, knows_labels = _training_points(judge, core, scaling if keeps else None, place)
-    said = None if samples.X is None else answers_behind(before, judge, samples.X)
-    radius = None if said is None or said.model_radius is None else said.model_radius
-    test = _no_points(train) if said is None else _test_points(said, samples, labels, place)
-    seen = _seen_rows(core, X, n_samples)
-    return Findings(
-        judge,
-        core,
-        scaling,
-        tuple(str(label) for label in place),
-        train,
-        test,
-        knows_labels,
-        said.radius if said is not None and said.radius is not None else radius,
-        radius,
-        "No samples came with the model." if said is None else _why_unproved(judge, said),
-        beyond=said.unproved if said is not None and radius is not None else "",
-        has_labels=said is not None and samples.y is not None,
-        n_seen=int(seen.sum()),
-        n_otherwise=0 if said is None or core is judge else _n_otherwise(core, said),
-        keeps_samples=keeps,
-        seen=X,
-        nearest=None if said is None else _nearest_copies(core, said.embedding),
-        chances=NO_CHANCES if said is None else find_chances(judge, said, test.codes, seen),
-    )
+    classes, per_sample = tuple(str(label) for label in place), centers_per_sample(core)
+    train = _training_points(core, front, not_affine, per_sample, place)
+    nothing = Points(train.embedding[:0], train.codes[:0], train.predicted[:0], None)
+    findings = Findings(core, front, not_affine, classes, train, nothing, Z, per_sample)
+    return findings if Z is None else _with_samples(findings, model, samples, labels, place)
 
 
-def steps_and_judge(model: Any) -> tuple[list[Any], Any]:
-    """The steps in front of our model, and our model, the one that predicts; also within a search."""
-    before, core = opened(_that_predicts(model))
-    core = _that_predicts(core)
-    cure = "Pass NSSE or another method of this library, alone or at the end of a pipeline."
-    if not all(hasattr(core, name) for name in ("transform", "predict", "fit")):
+def steps_and_core(model: Any) -> tuple[list[Any], Any]:
+    """The steps in front of our model, and our model; also within a search."""
+    before, core = opened(model)
+    cure = "Pass SmoothEmbedding or another method of this library, alone or at the end of a pipeline."
+    if not isinstance(core, EmbeddingClassifier) and not hasattr(core, "scores_"):
         raise TypeError(rule_message("model", "embed and predict", type(core).__name__, cure))
     check_is_fitted(core)
-    if not hasattr(core, "embedding_"):
-        rule = "keep the embedding of its training samples, `embedding_`"
-        raise TypeError(rule_message("model", rule, type(core).__name__, cure))
     return before, core
 
 
-def _that_predicts(model: Any) -> Any:
-    """Out of any search that leaves labels to its best model alone."""
-    while hasattr(model, "best_estimator_") and len(getattr(model, "voters_", [])) < 2:
-        model = model.best_estimator_
-    return model
+def affine_front(before: list[Any], *, with_gaps: bool = False) -> tuple[Affine | None, str]:
+    """The steps as one affine map, None without any; or None and a sentence on what they lack."""
+    whole = None
+    for step in before:
+        try:
+            affine = affine_of_step(step, with_gaps=with_gaps)
+        except ValueError:
+            name = type(step).__name__
+            return None, f"They need affine steps before the model, such as scalers; {name} is not one."
+        whole = affine if whole is None else affine.after(whole)
+    return whole, ""
 
 
-def voters_of(judge: Any) -> list[Any]:
-    """The models that vote on labels, the best one first."""
-    return list(getattr(judge, "voters_", [judge]))
+def centers_per_sample(core: Any) -> int:
+    """Centres of every training sample where the centres are these, in order, with copies; else 0."""
+    f, n_train = core.map_, len(core.embedding_)
+    if not isinstance(f, GaussianMap) or f.coef.shape[0] % n_train:
+        return 0
+    per_sample = f.coef.shape[0] // n_train
+    some = np.unique(np.linspace(0, n_train - 1, COMPARED).astype(int))
+    there = _behind_metric(f)(f.centers[per_sample * some])[:, : core.embedding_.shape[1]]
+    largest = np.abs(core.embedding_).max()
+    same = np.allclose(there, core.embedding_[some], rtol=1e-3, atol=1e-3 * largest)
+    return per_sample if same else 0
 
 
-def _test_points(said: Answers, samples: Samples, labels: list[Any], place: dict[Any, int]) -> Points:
-    embedding = np.asarray(said.embedding, dtype=np.float64)
-    return Points(
-        embedding,
-        codes=np.array([place[label] for label in labels] or [-1] * len(embedding), dtype=np.intp),
-        predicted=np.array([place[label] for label in said.label.tolist()], dtype=np.intp),
-        inputs=samples.X if sparse.issparse(samples.X) else np.asarray(samples.X, dtype=np.float64),
-        names=_names(samples.names, len(embedding)),
+def _with_samples(
+    findings: Findings, model: Any, samples: Samples, labels: list[Any], place: dict[Any, int]
+) -> Findings:
+    core, Z = findings.core, findings.behind
+    predicted = np.array([place[label] for label in core.predict(Z).tolist()], dtype=np.intp)
+    codes = np.array([place[label] for label in labels] or [-1] * len(predicted), dtype=np.intp)
+    embedding, names = np.asarray(core.transform(Z), np.float64), _names(samples.names, len(predicted))
+    test = Points(embedding, codes, predicted, _as_shown(samples.X), names)
+    P, seen = np.asarray(core.predict_proba(Z)), _seen(core, Z, len(predicted))
+    unproved = why_unproved(model)
+    sets, threshold = _label_sets(core, Z)
+    alone = predicted
+    if findings.n_members > 1:
+        alone = np.searchsorted(core.classes_, core.scores_.predict(core.map_(_plain(Z))))
+    return replace(
+        findings,
+        test=test,
+        has_labels=samples.y is not None,
+        seen=seen,
+        radius=None if unproved else certified_radius(model, samples.X),
+        unproved=unproved,
+        probabilities=P,
+        sets=sets,
+        threshold=threshold,
+        calibration=_calibration(P, sets, test, seen),
+        nearest=_nearest(core, findings.per_sample, test.embedding),
+        n_otherwise=int(np.count_nonzero(alone != predicted)),
     )
 
 
-def _n_otherwise(core: Any, said: Answers) -> int:
-    return int(np.count_nonzero(said.label != np.array(_predicted(core, said.embedding))))
-
-
-def _no_points(train: Points) -> Points:
-    return Points(train.embedding[:0], train.codes[:0], train.predicted[:0], None)
+def why_unproved(model: Any) -> str:
+    """What certified radii lack, in a sentence; empty where they can be computed."""
+    before, core = opened(model)
+    try:
+        certified_vote(core)
+    except TypeError:
+        return f"They need a Gaussian or linear map; {type(core).__name__} has another kind."
+    return affine_front(before, with_gaps=True)[1]
 
 
 def _training_points(
-    judge: Any, core: Any, scaling: Affine | None, place: dict[Any, int]
-) -> tuple[Points, bool]:
+    core: Any, front: Affine | None, not_affine: str, per_sample: int, place: dict[Any, int]
+) -> Points:
     embedding = np.asarray(core.embedding_, dtype=np.float64)
-    predicted = _said_in_training(judge)
-    labels = training_labels(core)
-    known_as = predicted if labels is None else labels.tolist()
-    codes = np.array([place.get(label, -1) for label in known_as], np.intp)  # -1: a mark of none
-    said = np.array([place[label] for label in predicted], dtype=np.intp)
-    inputs = None if scaling is None else scaling.undone(centers_of_samples(core))
-    hidden = ~np.asarray(getattr(core, "is_labeled_", np.ones(len(codes), dtype=bool)))
-    if not hidden.any():
-        return Points(embedding, codes, said, inputs), labels is not None
-    certainty = _certainty(judge, hidden)
-    return Points(embedding, np.where(hidden, said, codes), said, inputs, None, hidden, certainty), True
+    given = getattr(core, "labels_", None)
+    spread = getattr(core, "transduction_", None)
+    if spread is None:
+        spread = core.scores_.predict(embedding) if given is None else given
+    own = np.array([place[label] for label in spread.tolist()], dtype=np.intp)
+    known = spread if given is None else given
+    hidden = np.array([label not in place for label in known.tolist()], dtype=bool)
+    inputs = None if not_affine or not per_sample else _in_user_units(core.map_, front, per_sample)
+    certainty = _certainty(core, hidden, own, per_sample) if hidden.any() else None
+    return Points(embedding, own, own, inputs, None, certainty)
 
 
-def _certainty(judge: Any, hidden: NDArray[np.bool_]) -> Floats:
-    """Probabilities of the labels that samples without one were given, zero for the others."""
-    told: list[Floats | None] = []
-    votes = []
-    for voter in voters_of(judge):
-        Y = voter.embedding_[hidden]
-        votes.append(np.searchsorted(judge.classes_, _predicted(voter, Y)))
-        knows = hasattr(voter.classifier_, "predict_proba")
-        P = np.asarray(voter.classifier_.predict_proba(Y)) if knows else None
-        told.append(None if P is None or np.isin(P, (0.0, 1.0)).all() else P)
-    certainty = np.zeros(len(hidden))
-    if len(told) > 1 or told[0] is None:
-        P = vote_chances(told, np.column_stack(votes), len(judge.classes_))
-    else:
-        P = told[0]
-    certainty[hidden] = P.max(axis=1)
+def _in_user_units(f: GaussianMap, front: Affine | None, per_sample: int) -> Any:
+    """Training samples from the centres; None where a step cannot be undone."""
+    if front is not None and (front.matrix is not None or front.down is not None):
+        return None
+    rows = f.metric.inverse(f.centers[::per_sample])
+    with np.errstate(all="ignore"):
+        rows = rows if front is None else front.inverse(rows)
+    return rows if is_sparse(rows) or np.isfinite(rows).all() else None
+
+
+def _certainty(core: Any, hidden: Bools, own: Codes, per_sample: int) -> Floats:
+    certainty = np.where(hidden, -1.0, 0.0)
+    if per_sample:
+        rows = np.flatnonzero(hidden)
+        F = _behind_metric(core.map_)(core.map_.centers[per_sample * rows])
+        certainty[rows] = core.scores_.probabilities(F)[np.arange(len(rows)), own[rows]]
     return certainty
 
 
-def _said_in_training(judge: Any) -> list[Any]:
-    """What the voters make of the embeddings of their training samples, the same for all of them."""
-    said = [_predicted(voter, voter.embedding_) for voter in voters_of(judge)]
-    votes = np.column_stack([np.searchsorted(judge.classes_, labels) for labels in said])
-    return list(judge.classes_[winners(votes)].tolist())
+def _behind_metric(f: GaussianMap) -> GaussianMap:
+    """The map of rows that are where the kernel measures."""
+    return replace(f, metric=Affine.identity(f.metric.n_outputs))
 
 
-def _predicted(core: Any, embedding: NDArray[Any]) -> list[Any]:
-    if core.classifier_ is None:
-        return list(np.asarray(decision_of(core).labels(embedding)).tolist())
-    return list(np.asarray(core.classifier_.predict(embedding)).tolist())
-
-
-def _centers_are_samples(core: Any) -> bool:
-    """Whether the centres of the map are the training samples, in order: f there is the embedding."""
-    centers = centers_of_samples(core)
-    if centers is None:
-        return False
-    some = np.unique(np.linspace(0, centers.shape[0] - 1, COMPARED).astype(int))
-    there, kept = np.asarray(core.transform(centers[some])), core.embedding_[some]
-    return bool(np.allclose(there, kept, rtol=1e-3, atol=1e-3 * np.abs(core.embedding_).max()))
-
-
-def _nearest_copies(core: Any, embedding: NDArray[Any]) -> NearestCopies | None:
-    """By the distance in the embedding, of all training samples and their copies."""
-    n_copies = getattr(core, "n_copies_", 0)
-    if not n_copies or not len(embedding) or not _centers_are_samples(core):
+def _nearest(
+    core: Any, per_sample: int, embedding: Floats
+) -> tuple[Codes, Codes, tuple[str, ...]] | None:
+    """By the distance in the embedding, of all training samples and their augmented copies."""
+    if per_sample < 2 or not len(embedding):
         return None
-    places = pairwise_distances_argmin(embedding, core.transform(core.centers_))
-    names = copy_names(core.invariances, n_copies)
-    if len(names) != n_copies:  # the parameter was changed after the fit
-        names = copy_names(None, n_copies)
-    return NearestCopies(places // (1 + n_copies), places % (1 + n_copies), ("as it is", *names))
+    F = _behind_metric(core.map_)(core.map_.centers)[:, : embedding.shape[1]]
+    places = pairwise_distances_argmin(embedding, F)
+    names = tuple(getattr(getattr(core, "augment", None), "names", ()))
+    if len(names) != per_sample - 1:
+        names = tuple(f"copy {k}" for k in range(1, per_sample))
+    return places // per_sample, places % per_sample, ("as it is", *names)
 
 
-def _seen_rows(core: Any, X: Any, n_samples: int) -> NDArray[np.bool_]:
-    """Which samples are, to the bit, centres of the map."""
-    centers = getattr(core, "centers_", None)
-    if centers is None or X is None:
+def _seen(core: Any, Z: Any, n_samples: int) -> Bools:
+    """Which samples are centres of the map, that is training samples."""
+    f = core.map_
+    if not isinstance(f, GaussianMap):
         return np.zeros(n_samples, dtype=bool)
-    either_sparse = sparse.issparse(centers) or sparse.issparse(X)
-    known = set(_row_keys(centers, either_sparse))
-    return np.array([key in known for key in _row_keys(X, either_sparse)], dtype=bool)
+    largest = in_row_blocks(
+        lambda part: f.kernel_rows(part).max(axis=1, keepdims=True), _plain(Z), len(f.coef), 1
+    )
+    return np.asarray(largest[:, 0] > SAME_SAMPLE)
 
 
-def _row_keys(X: Any, as_sparse: bool) -> Iterator[bytes | tuple[bytes, bytes]]:
-    """The same key for the same row."""
-    if not as_sparse:
-        yield from (row.tobytes() for row in np.asarray(X, dtype=np.float64))
-        return
-    rows = sparse.csr_array(X, dtype=np.float64, copy=True)
-    rows.eliminate_zeros()
-    rows.sort_indices()
-    for start, stop in pairwise(rows.indptr):
-        yield rows.indices[start:stop].astype(np.int64).tobytes(), rows.data[start:stop].tobytes()
+def _label_sets(core: Any, Z: Any) -> tuple[Bools | None, float]:
+    """Sets of labels by training samples left out one by one, and the least score in a set."""
+    if not len(getattr(core, "leave_one_out_", ())):
+        return None, -np.inf
+    conformal = ConformalClassifier(core, alpha=ALPHA).fit()
+    return conformal.predict_set(Z), float(conformal.thresholds_[0])
 
 
-def _why_unproved(judge: Any, said: Answers) -> str:
-    if said.model_radius is not None:
-        return ""
-    first = voters_of(judge)[0]
-    if not hasattr(first, "certified_radius"):
-        return f"{type(first).__name__} has no Gaussian map, and nothing is proved about others."
-    name = type(first.classifier_).__name__
-    return f"Nothing is proved about the decisions of the classifier in use, {name}."
+def _calibration(P: Floats, sets: Bools | None, test: Points, seen: Bools) -> Calibration:
+    fair = np.flatnonzero((test.codes >= 0) & (test.codes < P.shape[1]) & ~seen)
+    if not len(fair):
+        return Calibration()
+    codes, predicted = test.codes[fair], test.predicted[fair]
+    of_label = P[fair, predicted]
+    curve = tuple(reliability_curve(of_label, predicted == codes, EDGES))
+    found = Calibration(len(fair), curve, log_loss(P[fair], codes))
+    if sets is None:
+        return found
+    return replace(found, coverage=sets[fair, codes].mean(), size=sets[fair].sum(axis=1).mean())
+
+
+def _plain(Z: Any) -> Any:
+    return sparse.csr_array(Z) if is_sparse(Z) else np.asarray(Z, dtype=np.float64)
+
+
+def _as_shown(X: Any) -> Any:
+    """Samples as the user has them: floats, dense or sparse; objects where a column holds words."""
+    if is_sparse(X):
+        return X
+    table = np.asarray(X)
+    try:
+        return table.astype(np.float64)
+    except (TypeError, ValueError):
+        return table.astype(object)
 
 
 def _labels(y: Any, classes: NDArray[Any], n_samples: int) -> list[Any]:

@@ -1,48 +1,37 @@
-// Panels beside the stage: legend, search, the sample in view.
+// Panels: legend, search, the sample in view, and which classes are confused.
 
-import { draw, get, make, makeButton, paragraph } from "./elements.js";
-import { number, percent } from "./numbers.js";
+import { allOf, clipped, draw, get, grouped, make, makeButton, number, paragraph } from "./basics.js";
+import { percent } from "./basics.js";
 import { pictureCanvas } from "./pictures.js";
-import { KINDS, N_HUES, N_SHAPES } from "./scatter.js";
+import { KINDS, N_HUES, SHAPES } from "./scatter.js";
 
-const SHAPES = [
-  "M-8 0a8 8 0 1 0 16 0a8 8 0 1 0 -16 0", "M-7-7H7V7H-7Z", "M0-8L8 7H-8Z", "M0-9L9 0L0 9L-9 0Z",
-  "M0 8L8-7H-8Z", "M-3-8H3V-3H8V3H3V8H-3V3H-8V-3H-3Z",
-];
 const KIND_NAMES = ["Training, outlined", "Test, plain", "Test, mislabelled", "Training, no label, hollow"];
-// Columns of a sample in the tip at the pointer.
-const TIP_COLUMNS = 6;
+const TIP_COLUMNS = 6; // of a sample in the tip at the pointer
+const MATRIX_CLASSES = 40;
+const SMALL_CLASSES = 14;
+const LISTED_PAIRS = 30;
 
 // The mark of a class as it is drawn on the stage.
-/** @type {(stage: Stage, code: number) => SVGElement} */
 export function swatch(stage, code) {
   const svg = draw("svg", { viewBox: "-10 -10 20 20", class: "swatch", "aria-hidden": "true" });
-  svg.append(draw("path", { d: SHAPES[Math.floor(code / N_HUES) % N_SHAPES], fill: stage.hueOf(code) }));
+  svg.append(draw("path", { d: SHAPES[Math.floor(code / N_HUES) % SHAPES.length], fill: stage.hueOf(code) }));
   return svg;
 }
 
 // A button that shows or hides what it names.
-/** @type {(stage: Stage, content: (Node | string)[], count: number, hidden: Set<number>, key: number)
- *   => HTMLElement} */
 function chip(stage, content, count, hidden, key) {
-  const button = makeButton({ class: "chip", "aria-pressed": String(!hidden.has(key)) }, ...content,
-    make("small", {}, String(count)));
-  button.addEventListener("click", () => {
+  const button = makeButton({ class: "chip", "aria-pressed": String(!hidden.has(key)), onclick: () => {
     if (!hidden.delete(key)) hidden.add(key);
     button.setAttribute("aria-pressed", String(!hidden.has(key)));
     stage.remark();
-  });
+  } }, ...content, make("small", {}, String(count)));
   return button;
 }
 
-/** @param {Stage} stage */
 export function buildLegend(stage) {
   const { points, filter: { hiddenClasses, hiddenKinds } } = stage, { classes } = points.data;
-  const counts = new Array(classes.length).fill(0), present = [0, 0, 0, 0];
-  points.shown.forEach((code, i) => {
-    counts[code]++;
-    present[stage.kindOf(i)]++;
-  });
+  const counts = grouped(0, points.n, (i) => points.shown[i]);
+  const kinds = grouped(0, points.n, (i) => stage.kindOf(i));
   const toggleAll = () => {
     if (hiddenClasses.size) hiddenClasses.clear();
     else classes.forEach((_, code) => hiddenClasses.add(code));
@@ -51,126 +40,138 @@ export function buildLegend(stage) {
   };
   get("classes").replaceChildren(
     ...classes.map((name, code) =>
-      chip(stage, [swatch(stage, code), name], counts[code], hiddenClasses, code)),
+      chip(stage, [swatch(stage, code), name], counts.get(code)?.length ?? 0, hiddenClasses, code)),
     makeButton({ class: "chip", id: "no-class", onclick: toggleAll },
-      hiddenClasses.size ? "Show all" : "Hide all"),
-  );
-  get("kinds").replaceChildren(...Object.values(KINDS).filter((kind) => present[kind]).map((kind) =>
-    chip(stage, [KIND_NAMES[kind]], present[kind], hiddenKinds, kind)));
+      hiddenClasses.size ? "Show all" : "Hide all"));
+  get("kinds").replaceChildren(...Object.values(KINDS).filter((kind) => kinds.has(kind)).map((kind) =>
+    chip(stage, [KIND_NAMES[kind]], kinds.get(kind).length, hiddenKinds, kind)));
 }
 
 // Points by class name, by row ("12", "test 12", "training 12") or by a part of their name.
-/** @type {(points: Points, query: string) => Set<number> | null} */
 export function search(points, query) {
-  const wanted = query.trim().toLowerCase();
+  const wanted = query.trim().toLowerCase(), named = wanted.replace(/^class\s+/, "");
   if (!wanted) return null;
-  const named = wanted.replace(/^class\s+/, "");
   const code = points.data.classes.findIndex((name) => name.toLowerCase() === named);
   const row = wanted.match(/^(?:(test|training|train)\s+)?(?:row\s+)?(\d+)$/);
-  /** @type {(i: number) => boolean} */
   let fits = (i) => points.title(i).toLowerCase().includes(wanted);
   // A bare number that is the name of a class means the class.
   if (code >= 0 && !(row && (row[1] || wanted.includes("row")))) fits = (i) => points.shown[i] === code;
   else if (row)
     fits = (i) => points.row(i) === Number(row[2]) && (!row[1] || (row[1] === "test") === points.isTest(i));
-  const found = new Set();
-  for (let i = 0; i < points.n; i++) if (fits(i)) found.add(i);
-  return found;
+  return new Set(allOf(points.n).filter(fits));
 }
 
-/** @type {(points: Points, i: number) => HTMLElement[]} */
-function pictureOf(points, i) {
-  const picture = points.picture(i);
-  return picture ? [pictureCanvas(picture.levels, picture.width, picture.height, points.title(i))] : [];
-}
+const pictureOf = (points, i) => [points.picture(i)].filter(Boolean).map(({ levels, width, height }) =>
+  pictureCanvas(levels, width, height, points.title(i)));
 
-// What is said about a sample: its label, what was predicted, how far that holds.
-/** @type {(points: Points, i: number) => HTMLElement[]} */
+// What is known of a sample: its label, what was predicted, how far that holds.
 function verdict(points, i) {
-  const certainty = points.certainty(i);
-  if (certainty) {
-    const given = `No label; given ${points.className(points.shown[i])}`;
-    return [make("p", {}, given), paragraph(`Probability ${number(certainty)}`)];
-  }
-  const said = `Predicted ${points.className(points.predicted[i])}`, radius = points.radius(i);
-  const lines = [make("p", {}, points.isLabelled(i) ? `Class ${points.className(points.codes[i])}` : said)];
-  if (points.isWrong(i)) lines.push(paragraph(said, "wrong"));
+  const certainty = points.certainty(i), label = points.className(points.codes[i]);
+  if (certainty)
+    return [make("p", {}, `No label; given ${label}`),
+      ...(certainty > 0 ? [paragraph(`Probability ${percent(certainty)}`)] : [])];
+  const predicted = `Predicted ${points.className(points.predicted[i])}`, radius = points.radius(i);
+  const lines = [make("p", {}, points.isLabelled(i) ? `Class ${label}` : predicted)];
+  if (points.isWrong(i)) lines.push(paragraph(predicted, "wrong"));
   else if (points.isTest(i) && points.isLabelled(i)) lines.push(paragraph("Predicted right"));
-  const chances = points.chances(i), set = points.setOf(i);
-  if (chances) lines.push(paragraph(chanceWords(points, i, chances), "quiet chance"));
+  const probabilities = points.probabilities(i), set = points.setOf(i), nearest = points.nearestCopy(i);
+  if (probabilities) {
+    const [p, own] = probabilities.map(percent);
+    lines.push(paragraph(`Probability ${p}${points.isWrong(i) ? `; of ${label}, the label, ${own}` : ""}`));
+  }
   if (set) lines.push(paragraph(points.setWords(set), "quiet set"));
   if (radius !== null) lines.push(paragraph(`Certified radius ${number(radius)}`));
-  const nearest = points.nearestCopy(i);
-  if (nearest) lines.push(paragraph(`Nearest: ${points.title(nearest.i)}, ${nearest.copy}`, "nearest"));
+  if (nearest) lines.push(paragraph(nearest, "nearest"));
   return lines;
 }
 
-/** @type {(points: Points, i: number, chances: { said: number, own: number }) => string} */
-function chanceWords(points, i, { said, own }) {
-  const label = points.className(points.codes[i]);
-  const right = points.isWrong(i) ? `; of ${label}, the label, ${percent(own)}` : "";
-  return `Probability ${percent(said)}${right}`;
-}
+const cellText = (cell) => (typeof cell === "number" ? number(cell) : cell || "missing");
 
-// Picture (or the first columns) and what is said about a sample.
-/** @type {(points: Points, i: number) => HTMLElement[]} */
-export function tipOf(points, i) {
-  const values = points.rowValues(i) || [];
-  const columns = values.slice(0, TIP_COLUMNS).map(([name, v]) => paragraph(`${name}: ${number(v)}`));
-  return headOf(points, i, columns);
-}
+const headOf = (points, i, more) => [...pictureOf(points, i),
+  make("div", {}, paragraph(points.title(i), "name"), ...verdict(points, i), ...more)];
 
-/** @type {(points: Points, i: number, more?: HTMLElement[]) => HTMLElement[]} */
-function headOf(points, i, more = []) {
-  const lines = [paragraph(points.title(i), "name"), ...verdict(points, i), ...more];
-  return [...pictureOf(points, i), make("div", {}, ...lines)];
-}
+// Picture (or the first columns) and what is known of a sample.
+export const tipOf = (points, i) => headOf(points, i, points.cells(i).slice(0, TIP_COLUMNS)
+  .map(([name, cell]) => paragraph(`${name}: ${cellText(cell)}`)));
 
-/** @type {(points: Points, i: number) => HTMLElement[]} */
-function valuesTable(points, i) {
-  const values = points.rowValues(i), { rows } = points.data;
-  if (!values || !rows) return [];
-  const lines = values.map(([name, v]) => make("tr", {}, make("td", {}, name), make("td", {}, number(v))));
+function cellsTable(points, i) {
+  const cells = points.cells(i), total = points.data.rows?.n_columns;
+  if (!cells.length) return [];
+  const lines = cells.map(([name, cell]) =>
+    make("tr", {}, make("td", {}, name), make("td", {}, cellText(cell))));
+  const more = total > cells.length ? [paragraph(`The first ${cells.length} of ${total} columns.`)] : [];
   const table = make("table", { class: "values" }, make("tbody", {}, ...lines));
-  const words = `The first ${values.length} of ${rows.n_columns} columns.`;
-  const more = rows.n_columns > values.length ? [paragraph(words)] : [];
   return [make("div", { class: "scroll" }, table), ...more];
 }
 
-/** @type {(stage: Stage, i: number, facts: string[]) => HTMLElement} */
-function neighborItem(stage, i, facts) {
-  const { points } = stage, small = [`row ${points.row(i)}`, ...facts].map((fact) => make("small", {}, fact));
-  return make("li", {}, makeButton({ title: points.title(i), onclick: () => stage.select(i) },
-    ...pictureOf(points, i), points.className(points.shown[i]), ...small));
+function sampleList(stage, heading, kind, items) {
+  const { points } = stage, rows = items.map(({ i, distance }) => {
+    const facts = [`row ${points.row(i)}`, ...(distance === undefined ? [] : [number(distance)])];
+    return make("li", {}, makeButton({ title: points.title(i), onclick: () => stage.select(i) },
+      ...pictureOf(points, i), points.className(points.shown[i]),
+      ...facts.map((fact) => make("small", {}, fact))));
+  });
+  return items.length ? [paragraph(heading, "sub"), make("ol", { class: kind }, ...rows)] : [];
 }
 
-/** @type {(stage: Stage, neighbors: Neighbor[]) => HTMLElement[]} */
-export function neighborList(stage, neighbors) {
-  const items = neighbors.map(({ i, distance }) => neighborItem(stage, i, [number(distance)]));
-  const heading = paragraph("Nearest training samples, by distance in the embedding", "sub");
-  return [heading, make("ol", { class: "neighbors" }, ...items)];
-}
+// Where a class has collapsed to a point, the embedding does not tell its samples apart: both are listed.
+export const neighborLists = (stage, neighbors, code, alike) => [
+  ...sampleList(stage, "Nearest training samples, by distance in the embedding", "neighbors", neighbors),
+  ...sampleList(stage, `Most alike in ${stage.points.className(code)}, by distance of the samples themselves`,
+    "neighbors alike", alike.map((i) => ({ i })))];
 
-// Where a class has collapsed to a point, the embedding does not tell its samples apart.
-/** @type {(stage: Stage, code: number, alike: number[] | null) => HTMLElement[]} */
-export function alikeList(stage, code, alike) {
-  if (!alike || !alike.length) return [];
-  const words = `Most alike in ${stage.points.className(code)}, by distance of the samples themselves`;
-  const items = alike.map((i) => neighborItem(stage, i, []));
-  return [paragraph(words, "sub"), make("ol", { class: "neighbors alike" }, ...items)];
-}
-
-// In which class samples alike are looked for.
-/** @type {(points: Points, i: number) => number} */
-const classOf = (points, i) => (points.isTest(i) ? points.predicted[i] : points.codes[i]);
-
-/** @type {(stage: Stage, i: number, neighbors: Neighbor[]) => void} */
 export function showSample(stage, i, neighbors) {
+  const { points } = stage;
   const invitation = "Point at a sample to see it. Click one to find its nearest training samples.";
   get("sample-body").replaceChildren(...(i < 0 ? [paragraph(invitation)] : [
-    make("div", { class: "sample-head" }, ...headOf(stage.points, i)),
-    ...valuesTable(stage.points, i),
-    ...neighborList(stage, neighbors),
-    ...alikeList(stage, classOf(stage.points, i), stage.points.alike(i)),
-  ]));
+    make("div", { class: "sample-head" }, ...headOf(points, i, [])), ...cellsTable(points, i),
+    ...neighborLists(stage, neighbors, points.predicted[i], points.alike(i))]));
+}
+
+// A matrix of test samples, or a list of pairs where it would be too large.
+export function buildConfusion(stage) {
+  const { points } = stage, { classes, labelled } = points.data, body = get("confusion-body");
+  const cells = grouped(points.nTrain, points.n, (i) => `${points.codes[i]},${points.predicted[i]}`);
+  if (!labelled || !points.nTest) return;
+  const choose = (event) => {
+    const button = event.currentTarget, on = button.getAttribute("aria-pressed") !== "true";
+    body.querySelectorAll("[aria-pressed]").forEach((other) => other.setAttribute("aria-pressed", "false"));
+    button.setAttribute("aria-pressed", String(on));
+    stage.filter.strong = on ? new Set(cells.get(button.dataset.cell)) : null;
+    stage.remark();
+  };
+  get("confusion").hidden = false;
+  get("confusion").classList.toggle("wide", classes.length > SMALL_CLASSES);
+  body.replaceChildren(paragraph("Rows are the classes of the test samples, columns what was predicted. "
+    + "Click a cell to see its samples in the embedding."),
+  (classes.length <= MATRIX_CLASSES ? confusionTable : confusionList)(classes, cells, choose));
+}
+
+function confusionTable(classes, cells, onclick) {
+  const head = (scope, name) => make("th", { scope, title: name }, clipped(name, 20));
+  const rows = classes.map((name, r) => {
+    const counts = classes.map((_, c) => (cells.get(`${r},${c}`) || []).length);
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    return make("tr", {}, head("row", name), ...counts.map((count, c) => {
+      if (!count) return make("td", {}, makeButton({ class: "none", disabled: true, "aria-label": "0" }));
+      const share = count / total, title = `${name} predicted as ${classes[c]}: ${count}`;
+      const strength = r === c ? 0.08 + 0.32 * share : 0.18 + 0.6 * Math.min(1, 3 * share);
+      const style = `--tint: var(--${r === c ? "heat" : "wrong"}); --strength: ${strength}`;
+      return make("td", {}, makeButton({ "aria-pressed": "false", "data-cell": `${r},${c}`, title, style,
+        onclick }, String(count)));
+    }));
+  });
+  const heads = make("tr", {}, make("th"), ...classes.map((name) => head("col", name)));
+  const small = classes.length > SMALL_CLASSES ? " small" : "";
+  const tall = classes.some((name) => name.length > 3) ? " tall" : "";
+  return make("div", { class: `matrix${small}${tall}` },
+    make("table", {}, make("thead", {}, heads), make("tbody", {}, ...rows)));
+}
+
+function confusionList(classes, cells, onclick) {
+  const confused = [...cells].map(([key, members]) => ({ key, codes: key.split(",").map(Number), members }))
+    .filter(({ codes: [r, c] }) => r !== c).sort((a, b) => b.members.length - a.members.length);
+  return make("div", { class: "chips" }, ...confused.slice(0, LISTED_PAIRS).map(({ key, codes, members }) =>
+    makeButton({ class: "chip", "aria-pressed": "false", "data-cell": key, onclick },
+      codes.map((code) => classes[code]).join(" → "), make("small", {}, String(members.length)))));
 }

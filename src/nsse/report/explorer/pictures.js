@@ -1,80 +1,108 @@
-// Pictures: shown on a canvas, and made into features as nsse.datasets does.
+// Pictures: shown on a canvas, made into features as nsse.datasets does, and painted by a visitor.
 
-import { brushOf, make } from "./elements.js";
+import { allOf, brushOf, make, makeButton } from "./basics.js";
 
 // A picture of a sample, grey or in colour, one canvas pixel per pixel.
-/** @type {(levels: Uint8Array, width: number, height: number, name: string) => HTMLCanvasElement} */
 export function pictureCanvas(levels, width, height, name) {
   const canvas = make("canvas", { class: "picture", role: "img", "aria-label": name, width, height });
-  const image = new ImageData(width, height);
-  const pixels = width * height, channels = levels.length / pixels;
-  for (let k = 0; k < pixels; k++) {
-    const pixel = levels.subarray(k * channels, (k + 1) * channels);
-    image.data.set(channels === 3 ? [...pixel, 255] : [pixel[0], pixel[0], pixel[0], 255], 4 * k);
-  }
+  const image = new ImageData(width, height), n = levels.length / (width * height);
+  for (let k = 0; k < width * height; k++)
+    for (let c = 0; c < 4; c++) image.data[4 * k + c] = c < 3 ? levels[k * n + (n === 3 ? c : 0)] : 255;
   brushOf(canvas).putImageData(image, 0, 0);
   return canvas;
 }
 
-// Grey levels in [0, 1] of pixels (red, green, blue, alpha); colour is weighted as in ITU-R 601.
-/** @type {(pixels: Uint8ClampedArray) => Float64Array} */
-function greyLevels(pixels) {
-  const grey = new Float64Array(pixels.length / 4);
-  for (let i = 0, p = 0; i < grey.length; i++, p += 4)
-    grey[i] = (299 * pixels[p] + 587 * pixels[p + 1] + 114 * pixels[p + 2]) / 255000;
-  return grey;
-}
-
-// One of red, green and blue in [0, 1], of every pixel.
-/** @type {(pixels: Uint8ClampedArray, channel: number) => Float64Array} */
-function channelLevels(pixels, channel) {
-  const levels = new Float64Array(pixels.length / 4);
-  for (let i = 0; i < levels.length; i++) levels[i] = pixels[4 * i + channel] / 255;
-  return levels;
-}
-
-// The features of pixels: grey, or red, green and blue next to each other, averaged to a size.
-/** @type {(pixels: Uint8ClampedArray, height: number, width: number, images: Images) => Float64Array} */
-export function featuresOf(pixels, height, width, { size, colour }) {
-  if (!colour) return areaAverage(greyLevels(pixels), height, width, size);
-  const channels = [0, 1, 2].map((c) => areaAverage(channelLevels(pixels, c), height, width, size));
-  const out = new Float64Array(3 * channels[0].length);
-  channels.forEach((levels, c) => levels.forEach((v, k) => (out[3 * k + c] = v)));
-  return out;
+// Features of pixels (red, green, blue, alpha): grey, weighted as in ITU-R 601, or red, green and blue next
+// to each other, in [0, 1] and averaged to a size.
+function featuresOf(pixels, height, width, { size, color }) {
+  const weights = color ? [[1, 0, 0], [0, 1, 0], [0, 0, 1]] : [[0.299, 0.587, 0.114]];
+  const levelsOf = (w) => Float64Array.from({ length: height * width }, (_, i) =>
+    (w[0] * pixels[4 * i] + w[1] * pixels[4 * i + 1] + w[2] * pixels[4 * i + 2]) / 255);
+  const averages = weights.map((of) => areaAverage(levelsOf(of), height, width, size));
+  return Float64Array.from(averages[0].flatMap((_, k) => averages.map((levels) => levels[k])));
 }
 
 // Every cell gets the mean of the area that it covers, fractions of pixels included.
-/** @type {(image: Float64Array, height: number, width: number, size: [number, number]) => Float64Array} */
 function areaAverage(image, height, width, [toHeight, toWidth]) {
-  const rows = averagedRows(image, height, width, toHeight);
-  const turned = transposed(rows, toHeight, width);
-  return transposed(averagedRows(turned, width, toHeight, toWidth), toWidth, toHeight);
+  // Cell i is [i nIn, (i + 1) nIn) and pixel j is [j nOut, (j + 1) nOut): whole numbers throughout.
+  const shares = (i, nIn, nOut) => {
+    const first = Math.floor((i * nIn) / nOut), last = Math.ceil(((i + 1) * nIn) / nOut);
+    return allOf(last - first).map((k) => [first + k, (Math.min((i + 1) * nIn, (first + k + 1) * nOut)
+      - Math.max(i * nIn, (first + k) * nOut)) / nIn]);
+  };
+  const columns = allOf(toWidth).map((j) => shares(j, width, toWidth));
+  return allOf(toHeight).flatMap((i) => columns.map((column) => shares(i, height, toHeight).reduce(
+    (sum, [a, p]) => sum + p * column.reduce((part, [b, q]) => part + q * image[a * width + b], 0), 0)));
 }
 
-// Cell i is [i nIn, (i + 1) nIn) and pixel j is [j nOut, (j + 1) nOut): whole numbers throughout.
-/** @type {(image: Float64Array, nIn: number, width: number, nOut: number) => Float64Array} */
-function averagedRows(image, nIn, width, nOut) {
-  const out = new Float64Array(nOut * width);
-  for (let i = 0; i < nOut; i++) {
-    for (let j = Math.floor((i * nIn) / nOut); j * nOut < (i + 1) * nIn; j++) {
-      const overlap = Math.min((i + 1) * nIn, (j + 1) * nOut) - Math.max(i * nIn, j * nOut);
-      for (let k = 0; k < width; k++) out[i * width + k] += (overlap / nIn) * image[j * width + k];
-    }
-  }
-  return out;
-}
-
-/** @type {(image: Float64Array, height: number, width: number) => Float64Array} */
-function transposed(image, height, width) {
-  const out = new Float64Array(image.length);
-  for (let i = 0; i < height; i++) for (let j = 0; j < width; j++) out[j * height + i] = image[i * width + j];
-  return out;
-}
-
-/** @type {(image: Float64Array, unitNorm: boolean) => Float64Array} */
 export function normed(image, unitNorm) {
   if (!unitNorm) return image;
   const norm = Math.sqrt(image.reduce((sum, v) => sum + v * v, 0));
   if (norm === 0) throw new Error("An all-black picture has no direction: its norm is 0.");
   return image.map((v) => v / norm);
+}
+
+// A small picture that a visitor fills from a file or paints on.
+export class Pad {
+  constructor(images, listeners) {
+    const [height, width] = images.size, label = "Picture to try; paint on it";
+    this.images = images;
+    this.listeners = listeners;
+    this.channels = images.color ? 3 : 1;
+    this.canvas = make("canvas", { id: "pad", role: "img", "aria-label": label, width, height });
+    this.brush = make("select", { "aria-label": "Brush" },
+      make("option", { value: "1" }, "Paint white"), make("option", { value: "0" }, "Paint black"));
+    this.show(new Float64Array(height * width * this.channels));
+    let painting = false;
+    this.canvas.addEventListener("pointerdown", (event) => {
+      painting = true;
+      this.canvas.setPointerCapture(event.pointerId);
+      this.paint(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => painting && this.paint(event));
+    for (const end of ["pointerup", "pointercancel"])
+      this.canvas.addEventListener(end, () => (painting = false));
+  }
+
+  element(more) {
+    const clear = () => this.listeners.clear(this.show(this.levels.map(() => 0)));
+    return make("div", { class: "pad" }, this.canvas, make("div", {},
+      make("span", { class: "quiet" }, "Or paint, and watch it move."), this.brush,
+      makeButton({ class: "plain", onclick: clear }, "Clear"), more));
+  }
+
+  show(levels) {
+    this.levels = levels;
+    const bytes = levels.map((v) => Math.round(255 * Math.min(1, v)));
+    const { width, height } = this.canvas;
+    brushOf(this.canvas).drawImage(pictureCanvas(bytes, width, height, ""), 0, 0);
+  }
+
+  // Returns what a browser does otherwise than Python.
+  async take(file) {
+    const head = new Uint8Array(await file.slice(0, 26).arrayBuffer());
+    const isPng = [137, 80, 78, 71].every((byte, k) => head[k] === byte);
+    const cautions = isPng && head[24] === 16 ? ["It has 16 bits; the browser keeps 8"] : [];
+    const bitmap = await createImageBitmap(file, { colorSpaceConversion: "none", premultiplyAlpha: "none" });
+    const { width, height } = bitmap;
+    const context = brushOf(make("canvas", { width, height }), { willReadFrequently: true });
+    context.drawImage(bitmap, 0, 0);
+    const { data } = context.getImageData(0, 0, width, height);
+    if (data.some((v, k) => k % 4 === 3 && v < 255))
+      cautions.push("Parts of it are transparent; Python sees the colour behind them, this page does not.");
+    this.show(featuresOf(data, height, width, this.images));
+    return cautions;
+  }
+
+  paint(event) {
+    const box = this.canvas.getBoundingClientRect(), { levels, channels, canvas: { width, height } } = this;
+    const x = ((event.clientX - box.left) / box.width) * width - 0.5;
+    const y = ((event.clientY - box.top) / box.height) * height - 0.5;
+    const level = Number(this.brush.value), reach = Math.max(0.75, 0.06 * width);
+    this.show(levels.map((v, k) => {
+      const pixel = Math.floor(k / channels), i = Math.floor(pixel / width), j = pixel % width;
+      return v + Math.max(0, Math.min(1, reach + 0.5 - Math.hypot(i - y, j - x))) * (level - v);
+    }));
+    this.listeners.paint();
+  }
 }

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._errors import rule_error
-from nsse.certificates.steps import as_floats
+from nsse._support.errors import rule_error
+from nsse.affine import is_sparse
 from nsse.datasets import ImagePreparation, Preparation, TablePreparation, area_average
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings
@@ -20,8 +20,10 @@ Floats = NDArray[np.float64]
 KINDS = ("images", "table", "array")
 # Bytes of all pictures before they are deflated: beyond, pictures are averaged to a smaller size.
 PICTURE_BYTES = 24_000_000
-# Numbers of all rows, and columns of a row: a page is not a place to look up more.
-ROW_VALUES, COLUMNS = 2_000_000, 24
+# Numbers of all rows; up to how many whole rows are kept, and columns of longer ones: a page is not a
+# place to look up more.
+ROW_VALUES, WHOLE_ROWS, COLUMNS = 2_000_000, 300_000, 24
+TINY = 1e-6  # samples that come back through a metric are right up to rounding
 
 
 def checked_preparation(told: Mapping[str, Any] | None, n_features: int) -> Preparation:
@@ -41,18 +43,20 @@ def checked_preparation(told: Mapping[str, Any] | None, n_features: int) -> Prep
     return known
 
 
-def column_names(preparation: Preparation, findings: Findings) -> list[str]:
-    """Names of the features; pixels have none."""
+def column_names(preparation: Preparation, findings: Findings, columns: Any = None) -> list[str]:
+    """Names of the features, ``columns`` where a data frame brought them; pixels have none."""
     if isinstance(preparation, ImagePreparation):
         return []
-    n_features = int(findings.core.n_features_in_)
     if isinstance(preparation, TablePreparation):
         return [str(name) for name in preparation.features]
-    named = getattr(findings.core, "feature_names_in_", None)
-    return [f"feature {k}" for k in range(n_features)] if named is None else [str(n) for n in named]
+    if columns is None:
+        columns = getattr(findings.core, "feature_names_in_", ())
+    if len(columns) == findings.n_features:
+        return [str(name) for name in columns]
+    return [f"feature {k}" for k in range(findings.n_features)]
 
 
-def pictures_or_rows(preparation: Preparation, findings: Findings) -> dict[str, Any]:
+def pictures_or_rows(preparation: Preparation, findings: Findings, columns: list[str]) -> dict[str, Any]:
     """The entries ``pictures`` and ``rows`` of the page's data; one of them is None, or both."""
     parts = [points.inputs for points in (findings.train, findings.test)]
     shown = [part for part in parts if part is not None and part.shape[0]]
@@ -61,15 +65,29 @@ def pictures_or_rows(preparation: Preparation, findings: Findings) -> dict[str, 
     if not shown:
         return {"pictures": None, "rows": None}
     if isinstance(preparation, ImagePreparation):
-        X = np.vstack([as_floats(part) for part in shown])
+        X = np.vstack([_dense(part) for part in shown])
         return {"pictures": {"first": first, **_pictures(X, preparation)}, "rows": None}
-    columns = column_names(preparation, findings)
-    kept = min(len(columns), COLUMNS, ROW_VALUES // sum(part.shape[0] for part in shown))
+    n_rows = sum(part.shape[0] for part in shown)
+    kept = len(columns) if n_rows * len(columns) <= WHOLE_ROWS else COLUMNS
+    kept = min(len(columns), kept, ROW_VALUES // n_rows)
     if kept == 0:
         return {"pictures": None, "rows": None}
-    values = np.vstack([as_floats(part[:, :kept]) for part in shown])
-    rows = {"columns": columns[:kept], "n_columns": len(columns), "values": block(values, "f4")}
-    return {"pictures": None, "rows": {"first": first, **rows}}
+    cells = np.vstack([_dense(part[:, :kept]) for part in shown])
+    rows: dict[str, Any] = {"first": first, "columns": columns[:kept], "n_columns": len(columns)}
+    has_words = cells.dtype == object
+    rows["words"] = [[_word(cell) for cell in row] for row in cells] if has_words else None
+    rows["values"] = None if has_words else block(cells, "f4")
+    return {"pictures": None, "rows": rows}
+
+
+def _dense(part: Any) -> NDArray[Any]:
+    return part.toarray() if is_sparse(part) else np.asarray(part)
+
+
+def _word(cell: Any) -> str:
+    """A cell of a table as text; nothing where it is missing."""
+    word = f"{cell:.6g}" if isinstance(cell, float) else "" if cell is None else str(cell)
+    return "" if word in ("nan", "<NA>", "NaT") else word
 
 
 def _pictures(X: Floats, preparation: ImagePreparation) -> dict[str, Any]:
@@ -88,7 +106,7 @@ def _pictures(X: Floats, preparation: ImagePreparation) -> dict[str, Any]:
 
 def are_levels(X: Any) -> bool:
     """Whether values lie in [0, 1], where those of image files lie, divided by a norm or not."""
-    return bool(X.shape[0] and X.min() >= 0.0 and X.max() <= 1.0)
+    return bool(X.dtype != object and X.shape[0] and X.min() >= -TINY and X.max() <= 1.0 + TINY)
 
 
 def thumbnail_size(size: tuple[int, int], n_levels: int) -> tuple[int, int]:

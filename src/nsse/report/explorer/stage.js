@@ -1,247 +1,239 @@
-// The stage: which points are shown and how, and which one is picked.
+// The stage: which points are shown and how, which one is picked, and how a visitor moves it.
 
-import { channels, cssColor, lighter } from "./colors.js";
-import { listen } from "./controls.js";
-import { get } from "./elements.js";
+import { allOf, channels, cssColor, get, lighter } from "./basics.js";
 import { drawOverlay } from "./overlay.js";
-import { KINDS, N_HUES, N_SHAPES, STATES, scatterOn } from "./scatter.js";
+import { KINDS, N_HUES, SHAPES, STATES, Scatter } from "./scatter.js";
 import { View } from "./view.js";
 
-/**
- * @typedef {(i: number, x: number, y: number) => void} HoverListener
- * @typedef {(i: number, neighbors: Neighbor[]) => void} SelectListener
- */
+const MOVED = 4000; // points that are drawn while the view moves, at most
+const STEPS = { ArrowLeft: [30, 0], ArrowRight: [-30, 0], ArrowUp: [0, 30], ArrowDown: [0, -30] };
 
 export class Stage {
-  width = 0;
-  height = 0;
-  ratio = 1;
-  hovered = -1;
-  selected = -1;
-  /** @type {Neighbor[]} */
-  neighbors = [];
-  /** @type {{ place: Floats, code: number | null, neighbors: Neighbor[] } | null} */
+  width = 0; height = 0; ratio = 1;
+  hovered = -1; selected = -1; neighbors = [];
+  waiting = false; isStale = true; inMotion = false; resting = 0;
+  names = []; nameOffsets = new Map(); hues = [[0, 0, 0]];
+  /** @type {any} */
   live = null;
-  frames = 0;
-  every = 1;
-  waiting = false;
-  inMotion = false;
-  lastMotion = 0;
-  framesThen = 0;
-  resting = 0;
-  paper = [0, 0, 0];
-  ink = [0, 0, 0];
-  /** @type {Color[]} */
-  hues = [];
-  muted = "";
-  faint = "";
-  dark = false;
-  drawn = { training: 0, test: 0, mislabelled: 0, total: 0 };
-  /** @type {{ code: number, name: string, anchor: number[], box: number[] }[]} */
-  names = [];
-  /** @type {Map<number, number[]>} */
-  nameOffsets = new Map();
+  /** @type {{ hiddenClasses: Set<number>, hiddenKinds: Set<number>, strong: Set<number> | null }} */
+  filter = { hiddenClasses: new Set(), hiddenKinds: new Set(), strong: null };
+  drawn = { training: 0, test: 0, mislabelled: 0, unlabelled: 0, total: 0 };
 
-  /** @param {Points} points @param {{ hover: HoverListener, select: SelectListener }} listeners */
+  /** @param {Points} points */
   constructor(points, listeners) {
     this.points = points;
     this.listeners = listeners;
     this.box = get("stage");
-    this.canvas = /** @type {HTMLCanvasElement} */ (get("points"));
-    this.overlay = /** @type {HTMLCanvasElement} */ (get("overlay"));
+    this.canvas = get("points");
+    this.overlay = get("overlay");
+    this.every = Math.ceil(points.n / MOVED); // while the view moves, one point in so many is drawn
     this.view = new View(points);
-    this.scatter = scatterOn(this.canvas);
+    this.scatter = new Scatter(this.canvas);
     this.marks = new Uint8Array(4 * points.n);
-    /** @type {{ hiddenClasses: Set<number>, hiddenKinds: Set<number>, strong: Set<number> | null }} */
-    this.filter = { hiddenClasses: new Set(), hiddenKinds: new Set(), strong: null };
-    this.scatter.setPositions(this.view.positions);
+    this.screen = new Float32Array(3 * points.n); // x, y and depth of every point, as drawn last
+    this.order = Uint32Array.from(allOf(points.n));
     this.readTheme();
     this.remark();
+    this.resize();
     listen(this);
     new ResizeObserver(() => this.resize()).observe(this.box);
-    this.resize();
   }
 
-  /** @param {number} i */
   kindOf(i) {
     if (!this.points.isTest(i)) return this.points.certainty(i) ? KINDS.unlabelled : KINDS.training;
     return this.points.isWrong(i) ? KINDS.mislabelled : KINDS.test;
   }
 
-  /** @param {number} i */
-  isShown(i) {
-    return this.marks[4 * i + 3] !== STATES.hidden;
-  }
+  isShown(i) { return this.marks[4 * i + 3] !== STATES.hidden; }
 
   // Marks of all points: hue and shape by class, kind, and state by what is chosen.
   remark() {
-    const { points, marks, filter } = this, counts = [0, 0, 0];
+    const { points, marks, filter } = this, counts = [0, 0, 0, 0];
     for (let i = 0; i < points.n; i++) {
       const code = points.shown[i], kind = this.kindOf(i);
       const hidden = filter.hiddenClasses.has(code) || filter.hiddenKinds.has(kind);
       const chosen = !filter.strong ? STATES.normal : filter.strong.has(i) ? STATES.strong : STATES.dimmed;
-      const state = hidden ? STATES.hidden : chosen;
-      marks.set([code % N_HUES, Math.floor(code / N_HUES) % N_SHAPES, kind, state], 4 * i);
+      const shape = Math.floor(code / N_HUES) % SHAPES.length;
+      marks.set([code % N_HUES, shape, kind, hidden ? STATES.hidden : chosen], 4 * i);
       if (!hidden) counts[kind]++;
     }
-    const [training, test, mislabelled] = counts;
-    this.drawn = { training, test, mislabelled, total: training + test + mislabelled };
-    this.scatter.setMarks(marks);
+    const [training, test, mislabelled, unlabelled] = counts, total = counts.reduce((a, b) => a + b);
+    this.drawn = { training, test, mislabelled, unlabelled, total };
     this.refresh();
   }
 
-  /** @type {(mode: View["mode"], axes?: number[]) => void} */
   setView(mode, axes = this.view.axes) {
-    this.view.mode = mode;
-    this.view.axes = axes;
-    this.view.rebuild();
-    this.scatter.setPositions(this.view.positions);
+    this.view.choose(mode, axes);
+    this.order.sort((a, b) => a - b);
     this.refresh();
   }
 
   readTheme() {
     const style = getComputedStyle(document.documentElement);
-    /** @param {string} name */
-    const color = (name) => channels(style.getPropertyValue(name).trim());
-    this.paper = color("--paper");
-    this.ink = color("--ink");
-    this.muted = style.getPropertyValue("--muted").trim();
-    this.faint = style.getPropertyValue("--faint").trim();
-    this.dark = style.getPropertyValue("--is-dark").trim() === "1";
+    const color = (name) => style.getPropertyValue(name).trim();
+    this.paper = channels(color("--paper"));
+    this.ink = channels(color("--ink"));
+    this.muted = color("--muted");
+    this.faint = color("--faint");
+    this.dark = color("--is-dark") === "1";
     this.hues = this.points.data.hues.map((hue) => (this.dark ? lighter(channels(hue)) : channels(hue)));
     this.refresh();
   }
 
-  /** @param {number} code */
-  channelsOf(code) {
-    return this.hues[code % N_HUES];
-  }
-
-  /** @param {number} code */
-  hueOf(code) {
-    return cssColor(this.channelsOf(code));
-  }
+  channelsOf(code) { return this.hues[code % N_HUES]; }
+  hueOf(code) { return cssColor(this.channelsOf(code)); }
 
   resize() {
-    const ratio = window.devicePixelRatio || 1;
-    const { width, height } = this.box.getBoundingClientRect();
-    Object.assign(this, { ratio, width, height });
+    this.ratio = window.devicePixelRatio || 1;
+    ({ width: this.width, height: this.height } = this.box.getBoundingClientRect());
     for (const canvas of [this.canvas, this.overlay]) {
-      canvas.width = Math.max(1, Math.round(width * ratio));
-      canvas.height = Math.max(1, Math.round(height * ratio));
+      canvas.width = Math.max(1, Math.round(this.width * this.ratio));
+      canvas.height = Math.max(1, Math.round(this.height * this.ratio));
     }
     this.refresh();
   }
 
-  refresh() {
+  // What lies over the points is drawn alone where these stay as they are.
+  refresh(isMoved = true) {
+    this.isStale ||= isMoved;
     if (this.waiting) return;
     this.waiting = true;
-    requestAnimationFrame(() => {
-      this.waiting = false;
-      this.draw();
-    });
+    requestAnimationFrame(() => this.draw());
   }
 
-  // The view is being moved. Where that is slow, fewer points are drawn until it rests.
+  // The view is being moved: of many points some are drawn until it rests.
   moving() {
-    const now = performance.now();
-    if (this.inMotion && now - this.lastMotion < 400 && this.frames > this.framesThen) {
-      const perFrame = (now - this.lastMotion) / (this.frames - this.framesThen);
-      if (perFrame > 50 && this.points.n / this.every > 4000) this.every *= 2;
-    }
-    if (!this.inMotion || this.frames > this.framesThen) {
-      this.lastMotion = now;
-      this.framesThen = this.frames;
-    }
     this.inMotion = true;
     clearTimeout(this.resting);
-    this.resting = setTimeout(() => {
-      this.inMotion = false;
-      this.refresh();
-    }, 200);
+    this.resting = setTimeout(() => this.refresh(!(this.inMotion = false)), 200);
     this.refresh();
-  }
-
-  get pointSize() {
-    const calm = Math.max(3.2, 17 - 2.75 * Math.log10(this.points.n + 1));
-    return Math.min(16, calm * Math.min(1, this.width / 520 + 0.35) * this.view.zoom ** 0.3);
   }
 
   draw() {
-    const { view, width, height } = this;
+    const { view, width, height, ratio, screen, order } = this;
+    this.waiting = false;
     if (!width) return;
-    const rotation = view.rotation;
-    this.scatter.draw({
-      rotation, center: view.center, scale: view.scale(width, height), width, height, ratio: this.ratio,
-      size: this.pointSize, reach: view.reach, deep: view.mode === "3d", hues: this.hues, paper: this.paper,
-      ink: this.ink, every: this.inMotion ? this.every : 1,
+    const rotation = view.rotation, isDeep = view.mode === "3d";
+    const at = (place) => view.toScreen(place, width, height, rotation);
+    const calm = Math.max(3.2, 17 - 2.75 * Math.log10(this.points.n + 1)) * Math.min(1, width / 520 + 0.35);
+    const look = { ratio, size: Math.min(16, calm * view.zoom ** 0.3), hues: this.hues, ink: this.ink,
+      reach: isDeep ? view.reach : 0, every: this.inMotion ? this.every : 1,
       // Many outlines and rings would hide what they are to mark.
       outline: this.points.nTrain > 5000 ? 0.25 : 0.85,
-      ring: Math.max(0.2, Math.min(1, 400 / (this.drawn.mislabelled + 1))),
-      toScreen: (i) => this.screenOf(i, rotation).slice(0, 2),
-    });
-    drawOverlay(this, rotation);
-    this.frames++;
+      ring: Math.max(0.2, Math.min(1, 400 / (this.drawn.mislabelled + 1))) };
+    if (this.isStale) {
+      for (let i = 0; i < screen.length; i += 3) screen.set(at(view.positions.subarray(i, i + 3)), i);
+      if (isDeep) order.sort((a, b) => screen[3 * a + 2] - screen[3 * b + 2]);
+      this.scatter.draw(screen, this.marks, order, look);
+    }
+    drawOverlay(this, at);
+    this.isStale = false;
   }
 
-  /** @param {number} i */
-  positionOf(i) {
-    return [...this.view.positions.subarray(3 * i, 3 * i + 3)];
-  }
-
-  /** @type {(i: number, rotation?: number[][]) => Place} */
-  screenOf(i, rotation) {
-    return this.view.toScreen(this.positionOf(i), this.width, this.height, rotation);
-  }
+  screenOf(i) { return [...this.screen.subarray(3 * i, 3 * i + 3)]; }
 
   // The visible point nearest to a place on the screen, at most 14 pixels away; test points first.
-  /** @type {(x: number, y: number) => number} */
   pick(x, y) {
-    // `screenOf` for all points, without an array for each.
-    const { view: { positions: p, center: [a, b, c], rotation: [R, Q] } } = this;
-    const s = this.view.scale(this.width, this.height);
-    const u = (x - this.width / 2) / s, v = (this.height / 2 - y) / s;
-    let best = -1, least = (14 / s) ** 2;
+    let best = -1, least = 14 ** 2;
     for (let i = this.points.n - 1; i >= 0; i--) {
-      if (!this.isShown(i)) continue;
-      const [e, f, g] = [p[3 * i] - a, p[3 * i + 1] - b, p[3 * i + 2] - c];
-      const away = (R[0] * e + R[1] * f + R[2] * g - u) ** 2 + (Q[0] * e + Q[1] * f + Q[2] * g - v) ** 2;
-      if (away < least) {
-        best = i;
-        least = away;
-      }
+      const away = (this.screen[3 * i] - x) ** 2 + (this.screen[3 * i + 1] - y) ** 2;
+      if (away < least && this.isShown(i)) [best, least] = [i, away];
     }
     return best;
   }
 
   // The next visible point, for those without a pointer.
-  /** @param {number} by */
   step(by) {
-    const n = this.points.n;
-    let i = this.selected < 0 ? (by > 0 ? -1 : n) : this.selected;
-    for (let tried = 0; tried < n; tried++) {
-      i = (i + by + n) % n;
-      if (this.isShown(i)) return this.select(i);
-    }
+    const n = this.points.n, from = this.selected < 0 && by < 0 ? n : this.selected;
+    const next = allOf(n).map((k) => (from + by * (k + 1) + n) % n).find((i) => this.isShown(i));
+    if (next !== undefined) this.select(next);
   }
 
-  home() {
-    this.view.home();
-    this.refresh();
-  }
+  home() { this.view.home(); this.refresh(); }
 
-  /** @type {HoverListener} */
   hover(i, x, y) {
-    if (i !== this.hovered) this.refresh();
+    if (i !== this.hovered) this.refresh(false);
     this.hovered = i;
     this.listeners.hover(i, x, y);
   }
 
-  /** @param {number} i */
   select(i) {
     this.selected = i;
     this.neighbors = i < 0 ? [] : this.points.neighbors(this.points.place(i), 8, i);
     this.listeners.select(i, this.neighbors);
-    this.refresh();
+    this.refresh(false);
   }
+}
+
+// Pointer, fingers, wheel and keys.
+function listen(stage) {
+  const { overlay, view } = stage, fingers = new Map(); // pointers that are down, by their id
+  let last = null, moved = 0;
+  const at = (event) => [event.offsetX, event.offsetY];
+  const release = (event) => {
+    fingers.delete(event.pointerId);
+    [last = null] = fingers.values();
+  };
+  const heard = {
+    pointerdown: (event) => {
+      overlay.setPointerCapture(event.pointerId);
+      fingers.set(event.pointerId, (last = at(event)));
+      moved = fingers.size > 1 ? Infinity : 0;
+    },
+    pointermove: (event) => {
+      const [x, y] = at(event);
+      if (!last) return stage.hover(stage.pick(x, y), x, y);
+      if (fingers.size === 2) return pinch(stage, fingers, event.pointerId, [x, y]);
+      const [dx, dy] = [x - last[0], y - last[1]];
+      moved += Math.abs(dx) + Math.abs(dy);
+      if (view.mode === "3d" && !event.shiftKey && event.buttons !== 2) view.rotate(dx, dy);
+      else view.pan(dx, dy, stage.width, stage.height);
+      last = [x, y];
+      stage.moving();
+    },
+    pointerup: (event) => {
+      if (last && moved < 5) stage.select(stage.pick(...at(event)));
+      release(event);
+    },
+    pointercancel: release,
+    pointerleave: () => stage.hover(-1, 0, 0),
+    contextmenu: (event) => event.preventDefault(),
+    dblclick: () => stage.home(),
+    wheel: (event) => {
+      event.preventDefault();
+      view.zoomAt(Math.exp(-event.deltaY * 0.0015), at(event), stage.width, stage.height);
+      stage.moving();
+    },
+    keydown: (event) => press(stage, event),
+  };
+  for (const [name, action] of Object.entries(heard))
+    overlay.addEventListener(name, action, { passive: false });
+}
+
+// Two fingers zoom by how far they part, about their middle.
+function pinch(stage, fingers, id, place) {
+  const apart = () => {
+    const [[a, b], [c, d]] = fingers.values();
+    return [Math.hypot(a - c, b - d) || 1, (a + c) / 2, (b + d) / 2];
+  };
+  const [before] = apart();
+  fingers.set(id, place);
+  const [after, ...middle] = apart();
+  stage.view.zoomAt(after / before, middle, stage.width, stage.height);
+  stage.moving();
+}
+
+function press(stage, event) {
+  const { view, width, height } = stage, step = STEPS[event.key], middle = [width / 2, height / 2];
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (step && view.mode === "3d") view.rotate(-step[0], -step[1]);
+  else if (step) view.pan(step[0], step[1], width, height);
+  else if (event.key === "+" || event.key === "=") view.zoomAt(1.25, middle, width, height);
+  else if (event.key === "-") view.zoomAt(0.8, middle, width, height);
+  else if (event.key === "0") view.home();
+  else if (event.key === "Escape") stage.select(-1);
+  else if (event.key === "n" || event.key === "p") stage.step(event.key === "n" ? 1 : -1);
+  else return;
+  event.preventDefault();
+  stage.refresh();
 }

@@ -12,27 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from nsse._errors import rule_error
-from nsse._files import replacing
-from nsse._names import written
-from nsse.certificates.rejection import risk_coverage_curve
+from nsse._support.errors import rule_error
+from nsse._support.files import replacing
+from nsse._support.names import written
+from nsse.certificates.selective import risk_coverage_curve
 from nsse.datasets import Preparation
 from nsse.report.explorer import facts
 from nsse.report.explorer.alike import alike_in_class
 from nsse.report.explorer.blocks import block, script_safe_json
 from nsse.report.explorer.bundle import bundled
 from nsse.report.explorer.live import LiveMap, live_map
-from nsse.report.explorer.models import Findings, Points, Samples, find
+from nsse.report.explorer.models import BIN, Findings, Points, Samples, find
 from nsse.report.explorer.pictures import checked_preparation, column_names, pictures_or_rows
-from nsse.report.palette import hues
-from nsse.report.polygon import polygon_map
+from nsse.report.palette import HUES
+from nsse.report.polygon import polygon_map, spread_heights
 from nsse.report.shown import report_in_notebook
 
 SUFFIXES = (".html", ".png", ".svg")
 # Points of a curve in the page: more are not told apart.
 CURVE_POINTS = 400
-# What is told of labels with a probability between two edges.
-BIN = ("low", "high", "n", "mean", "right")
 
 
 @dataclass(frozen=True)
@@ -59,11 +57,11 @@ class WrittenReport:
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> import tempfile
     >>> from nsse.report import Samples, write_report
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     written = write_report(f"{folder}/iris.html", model, Samples(X, y))
     >>> written.n_train, written.n_shown, written.live
@@ -96,21 +94,21 @@ def write_report(
     path : str or Path
         Where to. ``.html`` is the page to explore; ``.png`` and ``.svg`` its static twin, one figure.
     model : estimator
-        Fitted: `NSSE`, `NSSECV` or another method of this library, alone or at the end of a scikit-learn
-        pipeline. Training points come from it.
+        Fitted: `SmoothEmbedding` or another method of this library, alone or at the end of a pipeline.
+        Training points come from it.
     samples : Samples
         Samples to lay over them, best unseen by the model.
     preparation : Preparation or mapping, default=None
         What the features are: ``{"kind": "images", "size": (height, width), "unit_norm": bool}``
-        (with ``"colour": True`` where every pixel has red, green and blue),
+        (with ``"color": True`` where every pixel has red, green and blue),
         ``{"kind": "table", "columns": names}`` or ``{"kind": "array"}``; None is the last one. Images
-        are shown as pictures, rows as numbers.
+        are shown as pictures, rows with the columns that a data frame has.
     title : str, default=""
         Heading; empty makes one.
     live : bool or "auto", default="auto"
         Whether the page carries the map itself, to embed what a visitor drops on it. "auto" puts it in
-        where it takes up to 8 MB and consists of a Gaussian map behind steps that scale features; True
-        whatever it takes.
+        where it takes up to 10 MB and is a Gaussian or linear map behind affine steps; True whatever it
+        takes.
 
     Returns
     -------
@@ -125,9 +123,9 @@ def write_report(
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NSSE
+    >>> from nsse import SmoothEmbedding
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = NSSE().fit(X[::3], y[::3])
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
     >>> from nsse.report import Samples, write_report
     >>> written = write_report("iris.html", model, Samples(X[1::3], y[1::3]), title="Flowers")
     >>> written.path.name
@@ -146,57 +144,49 @@ def write_report(
         inside = False
     else:
         carried = live_map(findings, known, live)
-        text = page(findings, known, carried, title)
+        columns = column_names(known, findings, getattr(samples.X, "columns", None))
+        text = page(page_data(findings, known, carried, columns), findings, title)
         with replacing(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
         inside = carried.entry is not None
     return WrittenReport(len(findings.train), len(findings.test), path.stat().st_size, inside, path)
 
 
-def page(findings: Findings, preparation: Preparation, live: LiveMap, title: str) -> str:
+def page(data: dict[str, Any], findings: Findings, title: str) -> str:
     """The page as text."""
-    folder = files("nsse.report.explorer")
-
-    def read(name: str) -> str:
-        return (folder / name).read_text(encoding="utf-8")
-
-    title = title or f"{findings.name} report"
-    return Template(read("page.html")).substitute(
-        title=escape(title),
-        style=read("style.css"),
-        finding=escape(facts.finding(findings)),
-        made_of=escape(facts.made_of(findings)),
-        data=script_safe_json(page_data(findings, preparation, live)),
-        script=bundled(),
-    )
+    folder, title = files("nsse.report.explorer"), escape(title or f"{findings.name} report")
+    frame, style = ((folder / name).read_text(encoding="utf-8") for name in ("page.html", "style.css"))
+    lines = {"finding": escape(facts.finding(findings)), "made_of": escape(facts.made_of(findings))}
+    scripts = {"data": script_safe_json(data), "script": bundled()}
+    return Template(frame).substitute(title=title, style=style, **lines, **scripts)
 
 
-def page_data(findings: Findings, preparation: Preparation, live: LiveMap) -> dict[str, Any]:
+def page_data(
+    findings: Findings, preparation: Preparation, live: LiveMap, columns: list[str]
+) -> dict[str, Any]:
     """All that the scripts need to know."""
-    center, matrix, offset, corners = polygon_map(findings.train.embedding, findings.train.codes)
+    alike, trace = alike_in_class(findings), findings.trace
+    names = ("center", "matrix", "offset", "corners")
+    polygon = dict(zip(names, polygon_map(findings.train.embedding, findings.train.codes), strict=True))
+    polygon["classes"] = np.unique(findings.train.codes)
     return {
         "classes": findings.classes,
-        "hues": hues(),
+        "hues": HUES,
         "train": _points_entry(findings.train),
         "test": _points_entry(findings.test),
         "labelled": findings.has_labels,
         "notes": facts.notes(findings),
-        "polygon": {
-            "classes": np.unique(findings.train.codes).tolist(),
-            "center": center.tolist(),
-            "matrix": matrix.tolist(),
-            "offset": offset.tolist(),
-            "corners": corners.tolist(),
-        },
-        "columns": column_names(preparation, findings),
-        "trace": _trace_entry(findings),
+        "polygon": {name: values.tolist() for name, values in polygon.items()},
+        "heights": _heights_entry(findings),
+        "columns": columns,
+        "trace": {name: trace[name] for name in ("stage", "sigma", "excess")} if trace else None,
         "radii": _radii_entry(findings),
-        "chances": _chances_entry(findings),
-        "alike": _alike_entry(findings),
+        "probabilities": _probabilities_entry(findings),
+        "alike": None if alike is None else block(alike, "u4"),
         "nearest": _nearest_entry(findings),
         "live": live.entry,
         "without_live": live.reason,
-        **pictures_or_rows(preparation, findings),
+        **pictures_or_rows(preparation, findings, columns),
     }
 
 
@@ -212,64 +202,48 @@ def _points_entry(points: Points) -> dict[str, Any]:
     }
 
 
+def _heights_entry(findings: Findings) -> dict[str, Any] | None:
+    """Heights that keep points on a line apart, and those of the middles of the classes' bands."""
+    parts = findings.train, findings.test
+    Y = np.vstack([points.embedding for points in parts])
+    if Y.shape[1] > 1 and len(np.unique(findings.train.codes)) > 2:
+        return None
+    codes = [np.where(points.codes < 0, points.predicted, points.codes) for points in parts]
+    heights, bands = spread_heights(Y[:, 0], np.concatenate(codes))
+    return {"values": block(heights, "f4"), "bands": bands.tolist()}
+
+
 def _nearest_entry(findings: Findings) -> dict[str, Any] | None:
-    nearest = findings.nearest
-    if nearest is None:
+    if findings.nearest is None:
         return None
-    return {
-        "sample": block(nearest.sample, "f8"),
-        "copy": block(nearest.copy, "u2"),
-        "names": list(nearest.names),
-    }
+    sample, copy, names = findings.nearest
+    return {"sample": block(sample, "f8"), "copy": block(copy, "u2"), "names": list(names)}
 
 
-def _trace_entry(findings: Findings) -> dict[str, Any] | None:
-    trace = findings.trace
-    if not trace:
-        return None
-    return {name: trace[name] for name in ("stage", "sigma", "excess")}
-
-
-def _chances_entry(findings: Findings) -> dict[str, Any]:
-    chances, test = findings.chances, findings.test
-    entry: dict[str, Any] = {
-        "said": None,
-        "own": None,
-        "curve": [dict(zip(BIN, each, strict=True)) for each in chances.curve],
-        "sentence": facts.probability_sentence(findings),
-        "sets": None,
-        "set_sentence": facts.set_sentence(findings),
-    }
-    P, sets = chances.probabilities, chances.sets
+def _probabilities_entry(findings: Findings) -> dict[str, Any]:
+    P, sets, test = findings.probabilities, findings.sets, findings.test
+    entry: dict[str, Any] = {"predicted": None, "own": None, "sets": None}
+    entry["curve"] = [dict(zip(BIN, each, strict=True)) for each in findings.calibration.curve]
+    entry["sentence"] = facts.probability_sentence(findings)
+    entry["set_sentence"] = facts.set_sentence(findings)
     if P is not None:
-        rows = np.arange(len(P))
-        entry["said"] = block(P[rows, test.predicted], "f4")
-        known = (test.codes >= 0) & (test.codes < P.shape[1])
-        # A class that the model does not know has no chance; of a label that is not known nothing is.
-        own = P[rows, np.where(known, test.codes, 0)]
-        entry["own"] = block(np.where(known, own, 0.0), "f4")
+        # A class that the model does not know has probability zero.
+        rows, known = np.arange(len(P)), (test.codes >= 0) & (test.codes < P.shape[1])
+        entry["predicted"] = block(P[rows, test.predicted], "f4")
+        entry["own"] = block(np.where(known, P[rows, np.where(known, test.codes, 0)], 0.0), "f4")
     if sets is not None:
         entry["sets"] = {
             "sure": facts.SURE,
-            "sizes": block(sets.members.sum(axis=1), "u2"),
-            "members": block(np.nonzero(sets.members)[1], "u2"),
-            "threshold": sets.threshold if np.isfinite(sets.threshold) else None,
-            "n_samples": sets.n_samples,
+            "sizes": block(sets.sum(axis=1), "u2"),
+            "members": block(np.nonzero(sets)[1], "u2"),
+            "threshold": findings.threshold if np.isfinite(findings.threshold) else None,
         }
     return entry
 
 
-def _alike_entry(findings: Findings) -> dict[str, Any] | None:
-    if not findings.keeps_samples:
-        return None
-    classes = findings.train.codes, findings.test.predicted
-    found = alike_in_class(findings.core, findings.seen, *classes)
-    return None if found is None else block(found, "u4")
-
-
 def _radii_entry(findings: Findings) -> dict[str, Any]:
     if findings.radius is None or not len(findings.radius):
-        return {"values": None, "reason": findings.unproved or "No samples came with the model."}
+        return {"values": None, "reason": findings.unproved}
     entry: dict[str, Any] = {
         "values": block(findings.radius, "f4"),
         "unit": facts.radius_unit(findings),

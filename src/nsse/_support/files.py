@@ -1,0 +1,101 @@
+"""Writing a file so that it is there whole or not at all, in the place that its name means.
+
+A link is followed, and stays; a file that was there keeps its mode. What is no file but a stream, a
+device, a pipe, the standard output, cannot be replaced: it is written to once all is done.
+
+What is not done yet lies beside it as ``model.nsse.unfinished-1a2b3c4d``. A process that is killed
+leaves that; who writes to the same place an hour later, or after that, removes it.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from nsse._support.errors import rule_message
+
+UNFINISHED = ".unfinished-"
+ABANDONED_AFTER = 3600.0  # seconds without a change
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path to write to; what is there becomes `path` if the block ends well.
+
+    Neither an interrupt nor a full disk leaves half a file, and a file that was there before stays.
+    """
+    if takes_a_stream(path):
+        with tempfile.TemporaryDirectory(prefix="nsse-") as folder:
+            temporary = Path(folder) / Path(path).name
+            yield temporary
+            with temporary.open("rb") as whole, open(path, "wb") as stream:
+                shutil.copyfileobj(whole, stream)
+        return
+    target = Path(os.path.realpath(path))
+    if target.is_dir() or not target.parent.is_dir():
+        kind = IsADirectoryError if target.is_dir() else FileNotFoundError
+        cure = "Add a file name, or make the folder first."
+        raise kind(rule_message("path", "name a file in a folder that exists", str(path), cure))
+    temporary = _beside(target)
+    try:
+        mode = _reserved(temporary, target)
+        yield temporary
+        if mode is not None:
+            temporary.chmod(mode)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Give a temporary folder to fill; it becomes `folder` if the block ends well."""
+    temporary = _beside(folder)
+    temporary.mkdir()
+    try:
+        yield temporary
+        os.rename(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def takes_a_stream(path: str | os.PathLike[str]) -> bool:
+    """Whether a path leads to a device, a pipe or something that is held open, not to a file by name."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or _is_held_open(path)
+
+
+def _is_held_open(path: str | os.PathLike[str]) -> bool:
+    """``/dev/stdout``, ``/dev/fd/1``: who holds it would not see another file of the same name."""
+    folder = os.path.realpath(os.path.dirname(os.path.abspath(path)))
+    return folder == "/dev" or folder.startswith("/proc/")
+
+
+def _beside(path: Path) -> Path:
+    """A name for what is not done yet; old ones that nobody will finish are removed."""
+    for left in path.parent.glob(f"{glob.escape(path.name)}{UNFINISHED}*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > ABANDONED_AFTER:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+    return path.with_name(f"{path.name}{UNFINISHED}{secrets.token_hex(4)}")
+
+
+def _reserved(temporary: Path, target: Path) -> int | None:
+    """The mode that a file has which is to be replaced; nobody else reads its successor meanwhile."""
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return None
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    return mode

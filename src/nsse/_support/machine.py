@@ -1,0 +1,103 @@
+"""How much memory can be had: of the machine, of the container, of the process, the least of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+# What groups without a limit say, about: the largest number of pages.
+NO_LIMIT = 2**60
+# Bytes below which nobody asks how much there is.
+WORTH_ASKING = 100_000_000
+
+
+def available_memory(root: Path = Path("/")) -> int | None:
+    """Bytes that this process can still get; None where the system does not say.
+
+    Parameters
+    ----------
+    root : Path, default=Path("/")
+        Where ``proc`` and ``sys`` are.
+    """
+    found = [*_of_the_machine(root), *_of_groups(root), *_of_the_process(root)]
+    return max(min(found), 0) if found else None
+
+
+def require_memory(n_bytes: int, cure: str) -> None:
+    """Refuse work that needs more memory than there is, before it starts."""
+    left = available_memory() if n_bytes > WORTH_ASKING else None
+    if left is not None and n_bytes > left:
+        need, have = f"{n_bytes / 1024**3:.1f} GiB", f"{left / 1024**3:.1f} GiB"
+        raise MemoryError(f"The fit needs about {need} of memory, and {have} are left. {cure}")
+
+
+def _of_the_machine(root: Path) -> Iterator[int]:
+    told = _table(root / "proc/meminfo", 1024)
+    if "MemAvailable" in told:
+        yield told["MemAvailable"] + told.get("SwapFree", 0)
+    elif sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:  # macOS: all that there is
+        yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _of_groups(root: Path) -> Iterator[int]:
+    """Limits of control groups, of both versions, and of all groups that this one is in.
+
+    In a container the path may be one of the host, and the group itself lie at the top.
+    """
+    for line in _lines(root / "proc/self/cgroup"):
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers == "":
+            tops = ["sys/fs/cgroup", "sys/fs/cgroup/unified"]
+            names = ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            tops = ["sys/fs/cgroup/memory"]
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        group = PurePosixPath("/" + path.lstrip("/"))
+        for top in tops:
+            for above in (group, *group.parents):
+                yield from _left_in(root / top / str(above).lstrip("/"), *names)
+
+
+def _left_in(folder: Path, limit: str, used: str, cached: str) -> Iterator[int]:
+    most = _number(folder / limit)
+    if most is None or most >= NO_LIMIT:
+        return
+    # Files that were read are counted, and given up when memory is asked for.
+    idle = _table(folder / "memory.stat").get(cached, 0)
+    yield most - max((_number(folder / used) or 0) - idle, 0)
+
+
+def _of_the_process(root: Path) -> Iterator[int]:
+    """``ulimit -v`` and ``ulimit -d``."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    held = _table(root / "proc/self/status", 1024)
+    for kind, name in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        most = resource.getrlimit(kind)[0]
+        if most != resource.RLIM_INFINITY and name in held:
+            yield most - held[name]
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):  # it is not there, or not for us
+        return []
+
+
+def _number(path: Path) -> int | None:
+    words = _lines(path)
+    return int(words[0]) if words and words[0].isdecimal() else None  # "max" is no limit
+
+
+def _table(path: Path, unit: int = 1) -> dict[str, int]:
+    """Lines with a name and a number."""
+    pairs = [line.replace(":", " ").split()[:2] for line in _lines(path)]
+    return {pair[0]: unit * int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdecimal()}

@@ -1,0 +1,48 @@
+"""Checks of parameters that several estimators share: nothing is repaired, everything is said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+from nsse._support.errors import rule_error
+
+
+def check_number(name: str, value: Any, *, positive: bool = False, cure: str) -> float:
+    """A finite real number that is not negative, or positive."""
+    rule = "be a positive, finite number" if positive else "be a finite number that is not negative"
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < 0 or (positive and value == 0):
+        raise rule_error(name, rule, value, cure)
+    return float(value)
+
+
+def check_count(name: str, value: Any, *, least: int = 1, cure: str) -> int:
+    """A whole number from ``least`` up."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise rule_error(name, f"be a whole number, at least {least}", value, cure)
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """One of a few strings."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise rule_error(name, f"be one of {listed}", value, "Choose one of them.")
+    return value
+
+
+def check_range(name: str, value: Any) -> tuple[float, float]:
+    """A pair of positive numbers, the smaller first."""
+    cure = "For example (0.1, 10)."
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise rule_error(name, "be a pair (smallest, largest)", value, cure) from None
+    low = check_number(f"{name}[0]", low, positive=True, cure=cure)
+    high = check_number(f"{name}[1]", high, positive=True, cure=cure)
+    if not low < high:
+        raise rule_error(name, "have its smaller end first and two different ends", value, cure)
+    return low, high

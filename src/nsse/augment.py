@@ -1,0 +1,570 @@
+"""What may be done to a sample without changing its class: augmented copies of rows.
+
+- `Images`: pictures that are shifted, turned, zoomed, mirrored, brighter or darker. A transformation of
+  the plane takes every pixel of a copy from a place in the picture: a shift and a mirror from a pixel, a
+  turn and a zoom from between four of them, whose values are interpolated. What would come from outside
+  comes from the nearest pixel of the edge.
+- `Signals`: series that may begin a little earlier or later.
+- `Noise`: numbers that are known up to noise.
+
+A copy depends on its sample alone, so that rows may come in any blocks. `SmoothEmbedding(augment=)`
+takes these, or any function of rows that returns a sequence of arrays of their shape.
+"""
+
+from __future__ import annotations
+
+import zlib
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from nsse._support.errors import listed, rule_error
+
+__all__ = ["Augmentation", "Images", "Noise", "Signals", "named_images", "usual_sets"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Rows = NDArray[Any]
+Shape = tuple[int, int, int]
+Transformation = Callable[[Rows], Rows]
+Named = tuple[str, Callable[[], Transformation]]
+
+SCALE_CURE = "1.1 enlarges by a tenth."
+SHIFTS = (("left", 0, -1), ("right", 0, 1), ("up", -1, 0), ("down", 1, 0))
+# What each does where nothing else is said: pixels, degrees, a ratio, a share of brightness.
+AMOUNTS: dict[str, dict[str, Any]] = {
+    "shift": {"shift": 1},
+    "rotate": {"rotate": 6.0},
+    "scale": {"scale": 1.1},
+    "mirror": {"mirror": True},
+    "brightness": {"brightness": 0.1},
+}
+NONE: dict[str, Any] = {"shift": None, "rotate": None}
+# With a mirror and without, for it is right or wrong; with shifts and without, for some are centred.
+SETS = (
+    (),
+    ("mirror",),
+    ("shift",),
+    ("rotate", "mirror"),
+    ("shift", "rotate"),
+    ("shift", "rotate", "scale"),
+    ("shift", "rotate", "mirror"),
+)
+
+
+class Augmentation(BaseEstimator):
+    """Transformations of rows, by parameters that compare and travel as those of an estimator do.
+
+    See Also
+    --------
+    nsse.augment.Images : Rows of pixels.
+    nsse.SmoothEmbedding : Learns from copies by its parameter ``augment``.
+
+    Examples
+    --------
+    >>> from nsse.augment import Augmentation, Noise
+    >>> isinstance(Noise(0.1), Augmentation), Noise(0.1) == Noise(0.1)
+    (True, True)
+    """
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What was done to each of the copies, in words; says first what is wrong with a parameter."""
+
+    @abstractmethod
+    def __call__(self, X: Rows) -> list[Rows]:
+        """The copies of rows: one array of their shape for each of `names`."""
+
+    @property
+    def n_copies(self) -> int:
+        """How many copies a sample gets."""
+        return len(self.names)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Augmentation):
+            return NotImplemented
+        return type(self) is type(other) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self._values())))
+
+    def _values(self) -> dict[str, Any]:
+        values = self.get_params(deep=False)
+        return {name: np.asarray(value).tolist() for name, value in sorted(values.items())}
+
+
+def amounts(name: str, value: Any, least: float, rule: str, cure: str) -> tuple[float, ...]:
+    """One number or several, each above ``least``; None is none at all."""
+    if value is None:
+        return ()
+    several: Sequence[Any] = value if isinstance(value, tuple | list) else [value]
+    for one in several:
+        number = isinstance(one, Real) and not isinstance(one, bool | np.bool_)
+        if not number or not np.isfinite(float(one)) or not float(one) > least:
+            raise rule_error(name, rule, value, cure)
+    return tuple(float(one) for one in several)
+
+
+def check_width(X: Any, n_features: int, what: str) -> None:
+    """Refuse rows that are no pictures, or no signals, of the shape that was said."""
+    if X.ndim != 2 or X.shape[1] != n_features:
+        cure = f"X has {X.shape[-1]} features."
+        raise rule_error("shape", "have as many values as a sample has features", what, cure)
+
+
+class Images(Augmentation):
+    """Pictures as rows of pixels; their copies show the same, a little otherwise.
+
+    Parameters
+    ----------
+    shape : tuple of (int, int) or (int, int, int)
+        Height and width of the pictures; with colors, their number as the third. Rows are pictures
+        line by line, the colors of a pixel side by side.
+    shift : int, tuple of int or None, default=1
+        Pixels by which to shift to the left, to the right, up and down: 4 copies for each number.
+    rotate : float, tuple of float or None, default=6.0
+        Degrees by which to turn about the middle, either way: 2 copies for each number.
+    scale : float, tuple of float or None, default=None
+        Ratio, above 1, by which to enlarge and to shrink about the middle: 2 copies for each number.
+    mirror : bool, default=False
+        Exchange left and right, of the picture and of its copies: twice as many and one. Wrong for
+        digits, for text, for whatever has a right way round.
+    brightness : float, tuple of float or None, default=None
+        Share, below 1, of the way to its own brightest and to its own darkest pixel that every pixel
+        goes: 2 copies for each number.
+
+    See Also
+    --------
+    nsse.augment.Signals : Rows of values one after another.
+    nsse.augment.Noise : Numbers known up to noise.
+    nsse.augment.usual_sets : Which of them to try.
+
+    Notes
+    -----
+    The values of a copy lie between the least and the largest value of its picture. Shifts and mirrors
+    keep the type of the numbers; whole numbers that are interpolated become float32, or float64 where
+    that does not hold them.
+
+    Examples
+    --------
+    >>> from nsse.augment import Images
+    >>> Images((25, 25), shift=None, rotate=6, mirror=True).names
+    ('turned by +6°', 'turned by -6°', 'mirrored', 'turned by +6°, mirrored', 'turned by -6°, mirrored')
+    """
+
+    def __init__(
+        self,
+        shape: Any,
+        shift: Any = 1,
+        rotate: Any = 6.0,
+        scale: Any = None,
+        mirror: bool = False,
+        brightness: Any = None,
+    ) -> None:
+        self.shape = shape
+        self.shift = shift
+        self.rotate = rotate
+        self.scale = scale
+        self.mirror = mirror
+        self.brightness = brightness
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What was done to each of the copies."""
+        names = tuple(name for name, _ in self._transformations())
+        if not self._checked_mirror():
+            return names
+        return (*names, "mirrored", *(f"{name}, mirrored" for name in names))
+
+    def __call__(self, X: Rows) -> list[Rows]:
+        """The copies of pictures, in the order of `names`."""
+        shape = self._checked_shape()
+        self._checked_mirror()
+        check_width(X, int(np.prod(shape)), f"{self.shape!r}")
+        copies = [transform()(X) for _, transform in self._transformations()]
+        if not self.mirror:
+            return copies
+        mirrored = _mirrored(shape)
+        return [*copies, mirrored(X), *map(mirrored, copies)]
+
+    def _transformations(self) -> list[Named]:
+        """All but the mirror: names, and what makes a transformation where it is wanted."""
+        shape = self._checked_shape()
+        found: list[Named] = []
+        for pixels in self._checked_shifts(shape):
+            for way, down, right in SHIFTS:
+                moved = partial(_moved, shape, pixels * down, pixels * right)
+                found.append((f"shifted {way} by {pixels}", moved))
+        for degrees in self._checked_angles():
+            for angle in (degrees, -degrees):
+                found.append((f"turned by {angle:+g}°", partial(Interpolation.turned, shape, angle)))
+        for ratio in amounts("scale", self.scale, 1.0, "be None or ratios above 1", SCALE_CURE):
+            found.append((f"enlarged by {ratio:g}", partial(Interpolation.zoomed, shape, ratio)))
+            found.append((f"shrunk by {ratio:g}", partial(Interpolation.zoomed, shape, 1.0 / ratio)))
+        for share in self._checked_shares():
+            found.append((f"brighter by {share:g}", partial(Towards, share, True)))
+            found.append((f"darker by {share:g}", partial(Towards, share, False)))
+        return found
+
+    def _checked_shape(self) -> Shape:
+        sizes = tuple(self.shape) if isinstance(self.shape, Sequence | np.ndarray) else ()
+        whole = [int(size) for size in sizes if isinstance(size, Integral) and int(size) > 0]
+        if len(sizes) not in (2, 3) or len(whole) < len(sizes):
+            rule = "be height and width, or height, width and colors"
+            raise rule_error("shape", rule, self.shape, "Images((28, 28)) is for pictures of MNIST.")
+        height, width, *colors = whole
+        return height, width, colors[0] if colors else 1
+
+    def _checked_shifts(self, shape: Shape) -> tuple[int, ...]:
+        least = min(shape[:2])
+        rule = f"be None or whole numbers of pixels from 1 to {least - 1}"
+        shifts = amounts("shift", self.shift, 0.0, rule, "1 is a good start.")
+        if any(pixels != int(pixels) or pixels >= least for pixels in shifts):
+            raise rule_error("shift", rule, self.shift, "1 is a good start.")
+        return tuple(int(pixels) for pixels in shifts)
+
+    def _checked_angles(self) -> tuple[float, ...]:
+        rule, cure = "be None or degrees between 0 and 180", "6 is a good start."
+        angles = amounts("rotate", self.rotate, 0.0, rule, cure)
+        if any(degrees >= 180 for degrees in angles):
+            raise rule_error("rotate", rule, self.rotate, cure)
+        return angles
+
+    def _checked_shares(self) -> tuple[float, ...]:
+        rule, cure = "be None or shares between 0 and 1", "0.1 is a good start."
+        shares = amounts("brightness", self.brightness, 0.0, rule, cure)
+        if any(share >= 1 for share in shares):
+            raise rule_error("brightness", rule, self.brightness, cure)
+        return shares
+
+    def _checked_mirror(self) -> bool:
+        if not isinstance(self.mirror, bool | np.bool_):
+            raise rule_error("mirror", "be True or False", self.mirror, "True exchanges left and right.")
+        return bool(self.mirror)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """A copy whose pixels are pixels of the picture: ``source[i]`` is the one that pixel i shows."""
+
+    source: Ints
+
+    def __call__(self, X: Rows) -> Rows:
+        """Of rows of pixels."""
+        return np.take(X, self.source, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolation:
+    """A copy whose pixels lie between four of the picture.
+
+    ``corners`` are upper left, upper right, lower left and lower right; ``right`` and ``down`` are the
+    shares of the way from the first of them.
+    """
+
+    corners: tuple[Ints, Ints, Ints, Ints]
+    right: Floats
+    down: Floats
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def turned(cls, shape: Shape, degrees: float) -> Interpolation:
+        """Turned about the middle, counter-clockwise as one sees it."""
+        angle = np.deg2rad(degrees)
+        cos, sin = np.cos(angle), np.sin(angle)
+        return cls._of(shape, np.array([[cos, sin], [-sin, cos]]))
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def zoomed(cls, shape: Shape, ratio: float) -> Interpolation:
+        """Enlarged about the middle."""
+        return cls._of(shape, np.eye(2) / ratio)
+
+    @classmethod
+    def _of(cls, shape: Shape, back: Floats) -> Interpolation:
+        """Pixel p of the copy shows the place m + back (p − m) of the picture, m its middle."""
+        height, width, _ = shape
+        middle = np.array([(height - 1) / 2, (width - 1) / 2])
+        places = np.indices((height, width)).reshape(2, -1) - middle[:, np.newaxis]
+        last = np.array([[height - 1.0], [width - 1.0]])
+        places = np.clip(back @ places + middle[:, np.newaxis], 0.0, last)
+        first = np.minimum(places.astype(np.intp), np.maximum(last.astype(np.intp) - 1, 0))
+        after = np.minimum(first + 1, last.astype(np.intp))
+        down, right = places - first
+        corners = tuple(
+            _pixels(shape, rows, columns)
+            for rows in (first[0], after[0])
+            for columns in (first[1], after[1])
+        )
+        colors = shape[2]
+        return cls(corners, np.repeat(right, colors), np.repeat(down, colors))  # type: ignore[arg-type]
+
+    def __call__(self, X: Rows) -> Rows:
+        """Of rows of pixels; a place between equal values has that value, to the bit."""
+        X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
+        right, down = self.right.astype(X.dtype), self.down.astype(X.dtype)
+        upper_left, upper_right, lower_left, lower_right = self.corners
+        upper = _between(X, upper_left, upper_right, right)
+        lower = _between(X, lower_left, lower_right, right)
+        lower -= upper
+        lower *= down
+        lower += upper
+        # Rounding may lead past a value by its last bit: no copy leaves the range of its picture.
+        return np.clip(lower, X.min(axis=1, keepdims=True), X.max(axis=1, keepdims=True), out=lower)
+
+
+@dataclass(frozen=True)
+class Towards:
+    """Every pixel goes a share of the way to the brightest one of its picture, or to the darkest."""
+
+    share: float
+    brightest: bool
+
+    def __call__(self, X: Rows) -> Rows:
+        """Of rows of pixels."""
+        X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
+        end = (X.max if self.brightest else X.min)(axis=1, keepdims=True)
+        moved = X + X.dtype.type(self.share) * (end - X)
+        return np.minimum(moved, end) if self.brightest else np.maximum(moved, end)
+
+
+def _between(X: Rows, first: Ints, second: Ints, share: Rows) -> Rows:
+    start = np.take(X, first, axis=1)
+    step = np.take(X, second, axis=1)
+    step -= start
+    step *= share
+    step += start
+    return step
+
+
+@lru_cache(maxsize=64)
+def _moved(shape: Shape, down: int, right: int) -> Selection:
+    """Shifted by so many pixels; the edge is repeated."""
+    rows, columns = np.indices(shape[:2]).reshape(2, -1)
+    rows, columns = np.clip(rows - down, 0, shape[0] - 1), np.clip(columns - right, 0, shape[1] - 1)
+    return Selection(_pixels(shape, rows, columns))
+
+
+@lru_cache(maxsize=64)
+def _mirrored(shape: Shape) -> Selection:
+    rows, columns = np.indices(shape[:2]).reshape(2, -1)
+    return Selection(_pixels(shape, rows, shape[1] - 1 - columns))
+
+
+def _pixels(shape: Shape, rows: Ints, columns: Ints) -> Ints:
+    """Places in a row of the pixels at these lines and columns, all colors of each."""
+    _, width, colors = shape
+    first = (rows * width + columns) * colors
+    return (first[:, np.newaxis] + np.arange(colors)).ravel().astype(np.intp)
+
+
+class Signals(Augmentation):
+    """Rows that are values one after another, whose beginning is not known exactly.
+
+    Parameters
+    ----------
+    shift : int or tuple of int, default=1
+        Places by which to shift to either side, the value at the end repeated: 2 copies for each.
+    channels : int, default=1
+        Values that belong to one place, side by side.
+
+    See Also
+    --------
+    nsse.augment.Images : Rows of pixels.
+    nsse.augment.Noise : Numbers known up to noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.augment import Signals
+    >>> Signals(shift=1)(np.array([[1, 2, 3]]))
+    [array([[2, 3, 3]]), array([[1, 1, 2]])]
+    """
+
+    def __init__(self, shift: Any = 1, channels: int = 1) -> None:
+        self.shift = shift
+        self.channels = channels
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What was done to each of the copies."""
+        return tuple(f"{way} by {n}" for n in self._shifts() for way in ("earlier", "later"))
+
+    def __call__(self, X: Rows) -> list[Rows]:
+        """The copies of signals, in the order of `names`."""
+        shifts, channels = self._shifts(), int(self.channels)
+        length = X.shape[1] // channels
+        if length * channels != X.shape[1] or max(shifts, default=0) >= length:
+            rule = f"leave something of signals of {X.shape[1]} values in channels of {channels}"
+            raise rule_error("shift", rule, self.shift, "Lower it, or see `channels`.")
+        places = np.arange(length)
+        ways = [np.clip(places + n, 0, length - 1) for shift in shifts for n in (shift, -shift)]
+        each = np.arange(channels)
+        return [np.take(X, (way[:, np.newaxis] * channels + each).ravel(), axis=1) for way in ways]
+
+    def _shifts(self) -> tuple[int, ...]:
+        rule, cure = "be whole numbers from 1 on", "1 is a good start."
+        shifts = amounts("shift", self.shift, 0.0, rule, cure)
+        if not shifts or any(n != int(n) for n in shifts):
+            raise rule_error("shift", rule, self.shift, cure)
+        if not isinstance(self.channels, Integral) or self.channels < 1:
+            raise rule_error("channels", "be a whole number from 1 on", self.channels, "1 is usual.")
+        return tuple(int(n) for n in shifts)
+
+
+class Noise(Augmentation):
+    """Rows of numbers that are known up to noise, independent and normal.
+
+    Parameters
+    ----------
+    scale : float or array-like of shape (n_features,)
+        Standard deviation of the noise, in the units of the samples; of every feature its own, or one.
+    copies : int, default=4
+        How many copies of every sample.
+    random_state : int, default=0
+        Draws the noise, together with the sample itself: the same sample has the same copies, alone or
+        in any block, and other samples have other noise.
+
+    See Also
+    --------
+    Signals : Signals that shift.
+    Images : Pictures.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.augment import Noise
+    >>> X = np.array([[0.0, 0.0], [0.2, 0.1], [1.0, 1.0], [1.1, 0.9]])
+    >>> SmoothEmbedding(augment=Noise(0.05, copies=2)).fit(X, [0, 0, 1, 1]).coef_.shape
+    (12, 1)
+    """
+
+    def __init__(self, scale: Any, copies: int = 4, random_state: int = 0) -> None:
+        self.scale = scale
+        self.copies = copies
+        self.random_state = random_state
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What was done to each of the copies."""
+        self._scales()
+        for name, value, least in (("copies", self.copies, 1), ("random_state", self.random_state, 0)):
+            if not isinstance(value, Integral) or value < least:
+                raise rule_error(
+                    name, f"be a whole number from {least} on", value, "4 copies are usual."
+                )
+        return tuple(f"with noise {place}" for place in range(1, int(self.copies) + 1))
+
+    def __call__(self, X: Rows) -> list[Rows]:
+        """The copies of samples; whole numbers become floating-point ones."""
+        n_copies, scales = len(self.names), self._scales()
+        if scales.ndim and scales.shape != (X.shape[1],):
+            rule = f"be one number or one for each of the {X.shape[1]} features"
+            raise rule_error("scale", rule, f"{len(scales)} numbers", "Take one for all.")
+        X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
+        made = np.empty((n_copies, *X.shape), dtype=X.dtype)
+        for place, row in enumerate(np.asarray(X, dtype=np.float64)):
+            seed = [int(self.random_state), zlib.crc32(row.tobytes())]
+            made[:, place] = row + scales * np.random.default_rng(seed).normal(size=(n_copies, len(row)))
+        return list(made)
+
+    def _scales(self) -> Any:
+        try:
+            scales = np.asarray(self.scale, dtype=np.float64)
+        except (TypeError, ValueError):
+            scales = np.full((), np.nan)
+        if scales.ndim > 1 or not np.isfinite(scales).all() or (scales < 0).any() or not scales.any():
+            cure = "It is a standard deviation, in the units of the samples."
+            raise rule_error("scale", "be a positive number, or one for each feature", self.scale, cure)
+        return scales
+
+
+def named_images(names: Sequence[str], shape: Any) -> Images | None:
+    """Copies of pictures by the names of what is done to them; None where there are none.
+
+    Parameters
+    ----------
+    names : sequence of {"shift", "rotate", "scale", "mirror", "brightness"}
+        By one pixel, 6 degrees, a tenth, left and right, a tenth.
+    shape : tuple
+        As in `Images`.
+
+    Returns
+    -------
+    Images or None
+        With these and no others.
+
+    See Also
+    --------
+    nsse.augment.Images : Amounts of your own.
+    nsse.augment.usual_sets : Sets to choose among.
+
+    Examples
+    --------
+    >>> from nsse.augment import named_images
+    >>> named_images(["shift", "mirror"], (8, 8))
+    Images(mirror=True, rotate=None, shape=(8, 8))
+    """
+    unknown = [name for name in names if name not in AMOUNTS]
+    if unknown:
+        rule = f"be among {listed(list(AMOUNTS))}"
+        raise rule_error("names", rule, unknown[0], "Each is a transformation of pictures.")
+    if not names:
+        return None
+    amounts = [AMOUNTS[name].items() for name in names]
+    return Images(shape, **NONE | {key: value for pairs in amounts for key, value in pairs})
+
+
+def usual_sets(shape: Any) -> list[Images | None]:
+    """Sets of augmentations of pictures to choose among, none at all first.
+
+    See Also
+    --------
+    nsse.SmoothEmbeddingCV : Chooses among them.
+    nsse.augment.named_images : One set by names.
+
+    Examples
+    --------
+    >>> from nsse.augment import usual_sets
+    >>> usual_sets((8, 8))[0] is None
+    True
+    """
+    return [named_images(names, shape) for names in SETS]
+
+
+def names_of(augment: Any) -> list[str]:
+    """What is done to pictures, by name.
+
+    Parameters
+    ----------
+    augment : Images or None
+        What is done to pictures.
+
+    Returns
+    -------
+    list of str
+        As `named_images` takes them.
+
+    See Also
+    --------
+    nsse.augment.named_images : The way back.
+
+    Examples
+    --------
+    >>> from nsse.augment import Images, names_of
+    >>> names_of(Images((25, 25), shift=None, mirror=True))
+    ['rotate', 'mirror']
+    """
+    if not isinstance(augment, Images):
+        return []
+    values = augment.get_params(deep=False)
+    return [name for name in AMOUNTS if values[name] not in (None, False)]

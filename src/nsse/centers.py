@@ -1,0 +1,230 @@
+"""Which centres the map has: the rows, or fewer.
+
+Selectors draw rows by their labels, so that the same seed gives the same centres wherever the rows lie,
+and read those rows only. All give centres in the units of the samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+from nsse._support.errors import rule_error
+from nsse.affine import is_sparse
+from nsse.kernels import squared_distances
+from nsse.rows import Rows, drawn
+
+__all__ = ["AtRandom", "KMeans", "PerClass"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# "auto": all rows up to so many, then so many k-means centres.
+EXACT_UP_TO, FEWER = 5000, 3000
+# Rows per cluster that k-means looks at: all of them would take longer than the fit.
+ROWS_PER_CLUSTER = 10
+# Steps of Lloyd's algorithm: the first ones do nearly all of the work.
+STEPS = 4
+
+
+@dataclass(frozen=True)
+class AllRows:
+    """Every row is a centre: the exact model."""
+
+    def __call__(self, rows: Rows, rng: np.random.Generator) -> None:
+        """None: the rows themselves."""
+
+
+@dataclass(frozen=True)
+class KMeans:
+    """Means of clusters, the same number in every class as far as its rows go.
+
+    Parameters
+    ----------
+    n_centers : int
+        How many; no fewer than there are rows means the rows themselves.
+
+    See Also
+    --------
+    PerClass : Samples drawn at random, for sparse ones.
+    nsse.SmoothEmbedding : Takes it as ``centers``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.centers import KMeans
+    >>> X, y = load_iris(return_X_y=True)
+    >>> len(SmoothEmbedding(centers=KMeans(12)).fit(X, y).centers_)
+    12
+    """
+
+    n_centers: int
+
+    def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
+        """Centres; None where there are no fewer than rows."""
+        if rows.source.is_sparse:
+            cure = "The means of sparse rows are not sparse: take PerClass, or an integer."
+            raise rule_error("centers", "be another selector than KMeans for sparse samples", self, cure)
+        places = np.flatnonzero(rows.is_labeled)
+        codes = rows.codes[places]
+        if self.n_centers >= len(rows):
+            return None
+        counts = np.bincount(codes)
+        shares = equal_shares(counts, self.n_centers)
+        chosen = drawn(codes, np.minimum(counts, ROWS_PER_CLUSTER * shares), rng)
+        X = np.asarray(rows.source.take(places[chosen]), dtype=np.float64)
+        own = codes[chosen]
+        means = [cluster_means(X[own == c], k, rng) for c, k in enumerate(shares) if k]
+        return np.concatenate(means)
+
+
+@dataclass(frozen=True)
+class PerClass:
+    """Rows drawn at random, the same number from every class as far as its rows go.
+
+    Parameters
+    ----------
+    n_centers : int
+        How many; no fewer than there are rows means the rows themselves.
+
+    See Also
+    --------
+    KMeans : Means of clusters, with fewer errors.
+    nsse.SmoothEmbedding : Takes it as ``centers``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.centers import PerClass
+    >>> X, y = load_iris(return_X_y=True)
+    >>> len(SmoothEmbedding(centers=PerClass(12)).fit(X, y).centers_)
+    12
+    """
+
+    n_centers: int
+
+    def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
+        """Centres; None where there are no fewer than rows."""
+        if self.n_centers >= len(rows):
+            return None
+        places = np.flatnonzero(rows.is_labeled)
+        codes = rows.codes[places]
+        return rows.source.take(
+            places[drawn(codes, equal_shares(np.bincount(codes), self.n_centers), rng)]
+        )
+
+
+@dataclass(frozen=True)
+class AtRandom:
+    """Rows drawn at random from all, those without a label too.
+
+    Parameters
+    ----------
+    n_centers : int
+        How many; no fewer than there are rows means the rows themselves.
+
+    See Also
+    --------
+    KMeans : Means of clusters, with fewer errors.
+    nsse.SmoothEmbedding : Takes it as ``centers``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.centers import AtRandom
+    >>> X, y = load_iris(return_X_y=True)
+    >>> len(SmoothEmbedding(centers=AtRandom(12)).fit(X, y).centers_)
+    12
+    """
+
+    n_centers: int
+
+    def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
+        """Centres; None where there are no fewer than rows."""
+        if self.n_centers >= len(rows):
+            return None
+        return rows.source.take(np.sort(rng.choice(len(rows), self.n_centers, replace=False)))
+
+
+@dataclass(frozen=True)
+class Given:
+    """Centres that the user chose: rows, or indices of samples."""
+
+    values: Any
+
+    def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
+        """Centres."""
+        values = self.values
+        if not is_sparse(values) and np.ndim(values) == 1:
+            return self._by_index(rows, np.asarray(values))
+        found = check_array(
+            values, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="centers"
+        )
+        if found.shape[1] != rows.n_features:
+            cure = "Give centres in the units of X, one per row."
+            raise rule_error("centers", f"have {rows.n_features} features", found.shape[1], cure)
+        return found
+
+    def _by_index(self, rows: Rows, indices: NDArray[Any]) -> Any:
+        n_samples = len(rows.given)
+        whole = np.issubdtype(indices.dtype, np.integer) and len(indices) > 0
+        if not whole or indices.min() < 0 or indices.max() >= n_samples:
+            cure = "Pass an array with two axes for the centres themselves."
+            raise rule_error("centers", f"hold indices from 0 to {n_samples - 1}", indices, cure)
+        places = np.unique(rows.given[indices])
+        return rows.source.take(places[places >= 0] * rows.per_sample)
+
+
+def center_selector(centers: Any, rows: Rows) -> Any:
+    """The selector that a `centers` parameter means for these rows."""
+    if centers is None:
+        return AllRows()
+    if isinstance(centers, str):
+        if centers != "auto":
+            cure = "Or pass None, a number, rows, indices, or a selector such as KMeans(1000)."
+            raise rule_error("centers", 'be "auto" if it is a string', centers, cure)
+        centers = len(rows) if len(rows) <= EXACT_UP_TO else FEWER
+    if isinstance(centers, Integral) and not isinstance(centers, bool):
+        if centers < 1:
+            raise rule_error(
+                "centers", "be at least 1 if it is a number", centers, "None takes all samples."
+            )
+        return PerClass(int(centers)) if rows.source.is_sparse else KMeans(int(centers))
+    return centers if callable(centers) else Given(centers)
+
+
+def equal_shares(counts: Ints, total: int) -> Ints:
+    """How many to draw from every class: the same, but no more than there are; ``total`` in all."""
+    shares, left = np.zeros_like(counts), total
+    # The smallest class first: what it cannot give, the larger ones do.
+    for place, c in enumerate(order := np.argsort(counts, kind="stable")):
+        shares[c] = min(counts[c], left // (len(order) - place))
+        left -= shares[c]
+    return shares
+
+
+def cluster_means(X: Floats, n_clusters: int, rng: np.random.Generator) -> Floats:
+    """A few steps of Lloyd's algorithm from random rows; a cluster that runs empty stays put."""
+    shift = X.mean(axis=0)
+    largest = float(np.abs(X - shift).max(initial=0.0))
+    scale = np.ldexp(1.0, -int(np.frexp(largest)[1])) if largest > 0 else 1.0
+    Z = (X - shift) * scale
+    means = Z[np.sort(rng.choice(len(Z), n_clusters, replace=False))]
+    for _ in range(STEPS if n_clusters < len(Z) else 0):
+        nearest = squared_distances(Z, means).argmin(axis=1)
+        sizes = np.bincount(nearest, minlength=n_clusters)
+        members = sparse.csr_array(
+            (np.ones(len(Z)), (nearest, np.arange(len(Z)))), shape=(n_clusters, len(Z))
+        )
+        full = sizes > 0
+        means[full] = (members @ Z)[full] / sizes[full, np.newaxis]
+    return np.asarray(means / scale + shift)

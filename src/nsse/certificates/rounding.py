@@ -1,0 +1,210 @@
+"""What rounding can do to a prediction: certificates are about the numbers that a computer gets.
+
+On the way from x to where a map measures, z = x through affine steps, every product of length k is
+wrong by at most k ε times the sizes of its factors. That is taken as a further movement of the sample,
+at x and at the moved point (`Front`). From there a map's own values are wrong by a bounded amount
+everywhere, and the Gram matrix Q is raised by what it may be short of (`MapBounds`). Constants are
+doubled to cover terms of second order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.extmath import row_norms
+
+from nsse.affine import Affine, is_sparse, spectral_norm
+from nsse.maps import GaussianMap, LinearMap
+from nsse.pipelines import affine_of_step
+from nsse.scores import Scores
+
+Floats = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+# Beyond so many features the norm of a product is bounded by the product of norms.
+DECOMPOSED = 512
+# Norms of metrics and of products of steps are right up to rounding, which is far less than this.
+PRODUCT_ROUNDING = 1e-8
+
+
+@dataclass(frozen=True)
+class Front:
+    """Affine steps between samples and what measures them: how far a moved sample may have moved there.
+
+    Attributes
+    ----------
+    Z : array or data frame
+        The samples behind the steps.
+    whole : Affine or None
+        The steps as one; None where there are none.
+    stretch : float
+        At least the product of norms of the steps.
+    growth : float
+        Rounding at the moved point, by the length of the move.
+    error : ndarray of shape (n_samples,)
+        Rounding at the samples.
+    """
+
+    Z: Any
+    whole: Affine | None
+    stretch: float
+    growth: float
+    error: Floats
+
+    @classmethod
+    def through(cls, steps: list[Any], X: Any) -> Front:
+        """Samples through fitted steps of a pipeline, all refused or taken before any work."""
+        known = [affine_of_step(step, with_gaps=True) for step in steps]
+        X = X if hasattr(X, "dtype") or hasattr(X, "dtypes") else np.asarray(X)
+        front = cls(X, None, 1.0, 0.0, np.zeros(1))
+        for step, affine in zip(steps, known, strict=True):
+            Z = step.transform(front.Z)
+            front = front.behind(affine, _coarser(front.Z, Z), Z, is_ours=False)
+        return front
+
+    def behind(self, affine: Affine, eps: float, Z: Any, *, is_ours: bool = True) -> Front:
+        """Behind one more step, computed with a relative error of ``eps``."""
+        gamma, size = relative_error(affine, eps), absolute_norm(affine)
+        own = gamma * (size * _sizes(self.Z, affine, is_ours) + float(np.linalg.norm(affine.offset)))
+        widest = size * float(np.abs(affine.scale).max())
+        growth = affine.norm * self.growth + gamma * widest * (self.stretch + self.growth)
+        whole = affine if self.whole is None else affine.after(self.whole)
+        return Front(Z, whole, self.stretch * affine.norm, growth, affine.norm * self.error + own)
+
+    def select(self, rows: Any) -> Front:
+        """What is known of some of the samples."""
+        return replace(
+            self, Z=self.Z[rows], error=self.error if len(self.error) == 1 else self.error[rows]
+        )
+
+    def moved(self, radius: Floats) -> Floats:
+        """How far behind the steps samples may be from where they were, moved by ``radius`` at most."""
+        return (self.norm + self.growth) * radius + 2.0 * self.error
+
+    def radius(self, reach: Floats) -> Floats:
+        """How far samples may be moved so that they move by less than ``reach`` behind the steps."""
+        left = np.maximum(reach - 2.0 * self.error, 0.0)
+        return left / (self.norm + self.growth + np.finfo(float).tiny) * (1.0 - 8 * EPS)
+
+    @cached_property
+    def norm(self) -> float:
+        """The norm of all steps together, or a bound of it."""
+        if self.whole is None:
+            return 1.0
+        is_small = min(self.whole.n_features, self.whole.n_outputs) <= DECOMPOSED
+        norm = min(self.stretch, spectral_norm(self.whole.dense())) if is_small else self.stretch
+        return norm * (1.0 + PRODUCT_ROUNDING)
+
+
+@dataclass(frozen=True)
+class MapBounds:
+    """Q and the values of a map, with what they may be wrong by.
+
+    Attributes
+    ----------
+    factor : ndarray of shape (d, d)
+        F with FF' at least Q in the order of symmetric matrices: ‖F'a‖ is at least the norm of a'f.
+    error : ndarray of shape (n_samples,) or (1,)
+        How far computed values of f may be from the exact ones, at the samples and at moved ones.
+    size : ndarray of shape (n_samples,) or (1,)
+        ‖f‖ is at most so large there.
+    gradient_error : float
+        How far computed gradients of a'f behind the metric may be from the exact ones, ‖a‖ = 1.
+    """
+
+    factor: Floats
+    error: Floats
+    size: Floats
+    gradient_error: float = np.inf
+
+    @classmethod
+    def of(cls, f: Any, Z: Any, F: Floats, reach: Floats) -> MapBounds:
+        """Of a map at samples ``Z`` in front of it, where it is ``F``, moved by ``reach`` at most."""
+        return _of_linear(f, Z, F, reach) if isinstance(f, LinearMap) else _of_gaussian(f)
+
+    def of_functions(self, scores: Scores) -> Floats:
+        """What a computed affine function of f may be wrong by."""
+        widest = float(np.linalg.norm(scores.weights, axis=1).max())
+        products = widest * self.size + float(np.abs(scores.offsets).max())
+        return widest * self.error + 2.0 * (scores.weights.shape[1] + 8) * EPS * products
+
+
+def _of_gaussian(f: GaussianMap) -> MapBounds:
+    """The same everywhere: far from the centres the kernel vanishes.
+
+    With t = ‖u − z‖²/σ² and R = max ‖z‖, t is wrong by ε n (2t + 8R²/σ²) at most, hence the kernel by
+    that times e^(−t), and t e^(−t) < 1/2. No kernel value is above 1, so |C|'K|C| ≤ (Σ ‖c_j‖)².
+    """
+    N, n = f.coef.shape[0], f.centers.shape[1] + 12.0
+    rows = float(np.linalg.norm(f.coef, axis=1).sum())
+    terms = n * (1.0 + 8.0 * float(f.center_squares.max()) / f.kernel.sigma**2)
+    factor = raised_factor(f.gram, 2.0 * EPS * (terms + 8 * N) * rows**2)
+    error = 2.0 * EPS * rows * (terms + N)
+    # k ‖u − z‖ < σ, and products of u and of z are subtracted: 2/σ² times (σ + 2R) more.
+    length = f.kernel.sigma + 2.0 * float(np.sqrt(f.center_squares.max()))
+    slope = 8.0 / f.kernel.sigma**2 * length * (error + 2.0 * EPS * rows * (n + N))
+    size = np.linalg.norm(factor, 2) + error
+    return MapBounds(factor, np.array([error]), np.array([size]), slope)
+
+
+def _of_linear(f: LinearMap, Z: Any, F: Floats, reach: Floats) -> MapBounds:
+    """Products are wrong in proportion to what is multiplied, moved by ``reach`` at most."""
+    size, g = absolute_norm(f.affine), relative_error(f.affine, EPS)
+    widest = float(np.abs(f.affine.scale).max())
+    length = np.linalg.norm(F, axis=1) + size * widest * reach
+    error = g * size * (_sizes(Z, f.affine, True) + widest * reach) + 8.0 * EPS * length
+    return MapBounds(raised_factor(f.gram, g * float(np.trace(f.gram))), error, length + error)
+
+
+def raised_factor(gram: Floats, raise_by: float) -> Floats:
+    """F with FF' = Q + raise_by · I."""
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    rounding = 8.0 * len(gram) * EPS * float(np.abs(eigenvalues).max())
+    return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0) + raise_by + rounding))
+
+
+def relative_error(affine: Affine, eps: float) -> float:
+    """What every |x||T| may be wrong by, in proportion; nothing where columns pass as they are."""
+    n = affine.n_features
+    is_plain = not (affine.shift.any() or affine.offset.any()) and bool((affine.scale == 1.0).all())
+    if affine.matrix is not None:
+        T = affine.matrix
+        ones = is_plain and np.isin(T, (0.0, 1.0)).all() and (T.sum(axis=0) == 1.0).all()
+        return 0.0 if ones else 2.0 * (n + 8) * eps
+    if affine.up is not None:
+        return 2.0 * (n + len(affine.up) + 16) * eps
+    return 0.0 if is_plain else 8.0 * eps
+
+
+def absolute_norm(affine: Affine) -> float:
+    """At least the norm of |T|, which rounding errors go through."""
+    if affine.matrix is not None:
+        return float(np.linalg.norm(affine.matrix))
+    if affine.down is None or affine.up is None:
+        return 1.0
+    return 1.0 + float(np.linalg.norm(affine.down) * np.linalg.norm(affine.up))
+
+
+def _sizes(X: Any, affine: Affine, is_ours: bool) -> Floats:
+    """‖(x − shift) scale‖ of every row; where the shift may be taken off later, of both."""
+    moved = float(np.linalg.norm(affine.shift * affine.scale))
+    if is_sparse(X):
+        scaled = sparse.csr_array(X) @ sparse.diags_array(affine.scale)
+        return np.asarray(row_norms(scaled)) + moved
+    rows = np.nan_to_num(np.asarray(X, dtype=np.float64))
+    if is_ours:
+        return np.asarray(row_norms((rows - affine.shift) * affine.scale))
+    return np.asarray(row_norms(rows * affine.scale)) + moved
+
+
+def _coarser(X: Any, Z: Any) -> float:
+    """ε of the floating-point type that a step computes in, at worst."""
+    kinds = [
+        kind for A in (X, Z) for kind in np.atleast_1d(A.dtypes if hasattr(A, "dtypes") else A.dtype)
+    ]
+    return float(np.finfo(np.float32).eps) if np.dtype(np.float32) in kinds else EPS

@@ -1,0 +1,335 @@
+"""Predictions withheld where little is certain, and what that buys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from nsse._support.errors import rule_error
+from nsse._support.fitting import all_or_nothing
+from nsse._support.parameters import check_choice, check_number
+from nsse.certificates.radii import certified_radius
+
+Floats = NDArray[np.float64]
+
+CONFIDENCES = ("radius", "probability")
+
+
+def confidence(model: Any, X: Any, by: str) -> Floats:
+    """Certified radii of labels, or their probabilities."""
+    check_choice("by", by, CONFIDENCES)
+    if by == "radius":
+        return certified_radius(model, X)
+    return np.asarray(model.predict_proba(X), dtype=np.float64).max(axis=1)
+
+
+class Selection(NamedTuple):
+    """Labels for all samples, which of them are accepted, and how certain they are.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,)
+        Labels of all samples.
+    accepted : ndarray of bool, shape (n_samples,)
+        Whether the confidence is large enough.
+    confidence : ndarray of shape (n_samples,)
+        Certified radii or probabilities.
+
+    See Also
+    --------
+    SelectivePredictor : Gives it by `select`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.certificates import SelectivePredictor
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
+    >>> careful = SelectivePredictor(model, coverage=0.8).fit(X[1::3])
+    >>> selection = careful.select(X[2::3])
+    >>> bool((selection.accepted == (selection.confidence >= careful.threshold_)).all())
+    True
+    """
+
+    labels: NDArray[Any]
+    accepted: NDArray[np.bool_]
+    confidence: Floats
+
+
+class SelectivePredictor(BaseEstimator):
+    """Predicts with a reject option: only where the label is certain enough.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted. By radius: one with certificates, or a pipeline that ends in one with affine steps
+        before it (`certified_radius`). By probability: any with `predict_proba`. Used as it is, never
+        fitted again.
+    by : {"radius", "probability"}, default="radius"
+        What is to be large: the certified radius of a label or its probability.
+    threshold : float, default=None
+        Least radius, in the units of the samples, or least probability of an accepted prediction. Give
+        this or `coverage`.
+    coverage : float, default=None
+        Share of the samples given to `fit` that are to be accepted, above 0 and at most 1.
+    rejected : object, default=None
+        What `predict` gives for rejected samples. It must not be a label. With None, or whatever the
+        type of the labels cannot hold, `predict` returns an array of objects.
+
+    Attributes
+    ----------
+    threshold_ : float
+        The least radius or probability that is accepted.
+    classes_ : ndarray of shape (n_classes,)
+        Labels of the model, without `rejected`.
+
+    See Also
+    --------
+    ConformalClassifier : Sets of labels with a guarantee.
+    risk_coverage : What any threshold would give.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.certificates import SelectivePredictor
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = SmoothEmbedding().fit(X[:200], y[:200])
+    >>> careful = SelectivePredictor(model, coverage=0.8, rejected=-1).fit(X[200:1000])
+    >>> labels = careful.predict(X[1000:])
+    >>> kept = labels != -1
+    >>> bool((labels == y[1000:])[kept].mean() > model.score(X[1000:], y[1000:]))
+    True
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        by: str = "radius",
+        threshold: float | None = None,
+        coverage: float | None = None,
+        rejected: Any = None,
+    ) -> None:
+        self.model = model
+        self.by = by
+        self.threshold = threshold
+        self.coverage = coverage
+        self.rejected = rejected
+
+    @all_or_nothing
+    def fit(self, X: Any = None, y: Any = None) -> Self:
+        """Find the threshold.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+            Samples unseen by the model, on which `coverage` is to hold; no labels are needed. Not needed
+            where `threshold` is given.
+        y : ignored
+            Labels.
+
+        Returns
+        -------
+        self
+            The fitted predictor. If fit fails, it is as it was before.
+        """
+        check_is_fitted(self.model)
+        self._check_parameters(X)
+        self.classes_ = self.model.classes_
+        if self.coverage is None:
+            self.threshold_ = float(self.threshold or 0.0)
+        else:
+            told = np.sort(confidence(self.model, X, self.by))
+            needed = int(np.ceil(self.coverage * len(told) - 1e-9))
+            self.threshold_ = float(told[len(told) - needed])
+        return self
+
+    def select(self, X: Any) -> Selection:
+        """Labels of all samples, and which to trust.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        Selection
+            ``labels`` are the model's, for rejected samples too; ``accepted`` says where ``confidence``
+            is at least `threshold_`.
+        """
+        check_is_fitted(self)
+        told = confidence(self.model, X, self.by)
+        return Selection(np.asarray(self.model.predict(X)), told >= self.threshold_, told)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels, with `rejected` in place of those that are not accepted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels or `rejected`.
+        """
+        labels, accepted, _ = self.select(X)
+        if np.asarray(self.rejected).dtype.kind != labels.dtype.kind:
+            labels = labels.astype(object)
+        elif labels.dtype.kind in "SU":  # room for a longer word
+            labels = labels.astype(np.result_type(labels, np.asarray(self.rejected)))
+        return np.where(accepted, labels, np.array(self.rejected, dtype=labels.dtype))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of right labels among the accepted samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        Returns
+        -------
+        float
+            Accuracy where a label is given; NaN where none is. How many are accepted, `select` tells.
+        """
+        labels, accepted, _ = self.select(X)
+        y = column_or_1d(y)
+        check_consistent_length(labels, y)
+        right = (labels == y)[accepted]
+        return float(right.mean()) if len(right) else float("nan")
+
+    def _check_parameters(self, X: Any) -> None:
+        check_choice("by", self.by, CONFIDENCES)
+        if (self.threshold is None) == (self.coverage is None):
+            got = f"threshold={self.threshold!r}, coverage={self.coverage!r}"
+            rule, cure = "be given, or `coverage`, not both", "Leave one as None."
+            raise rule_error("threshold", rule, got, cure)
+        if self.threshold is not None:
+            check_number("threshold", self.threshold, cure="0 accepts everything.")
+        if self.coverage is not None:
+            cure = "0.8 accepts four samples of five."
+            if check_number("coverage", self.coverage, positive=True, cure=cure) > 1:
+                raise rule_error("coverage", "be above 0 and at most 1", self.coverage, cure)
+            if X is None:
+                cure = "Pass samples unseen by the model to `fit`; labels are not needed."
+                raise rule_error("X", "be given where `coverage` is", None, cure)
+        if self.rejected is not None and self.rejected in self.model.classes_.tolist():
+            cure = "Choose a value that is no label."
+            raise rule_error("rejected", "differ from all labels", self.rejected, cure)
+
+
+@dataclass(frozen=True)
+class RiskCoverage:
+    """Share of mistakes among the accepted samples, by how many are accepted.
+
+    Samples of equal confidence are accepted together: one entry for every different one, falling.
+
+    Attributes
+    ----------
+    threshold : ndarray
+        Least radius or probability that is accepted.
+    coverage : ndarray
+        Share of all samples accepted, rising to 1.
+    risk : ndarray
+        Share of the accepted with a wrong label.
+
+    See Also
+    --------
+    risk_coverage : Gives it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.certificates import risk_coverage
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
+    >>> curve = risk_coverage(model, X[1::3], y[1::3])
+    >>> float(curve.coverage[-1])
+    1.0
+    """
+
+    threshold: Floats
+    coverage: Floats
+    risk: Floats
+
+    @property
+    def error(self) -> float:
+        """Share of mistakes when everything is accepted."""
+        return float(self.risk[-1])
+
+    @property
+    def area(self) -> float:
+        """Mean risk over all coverages: the smaller, the better mistakes are ranked."""
+        return float(np.sum(self.risk * np.diff(self.coverage, prepend=0.0)))
+
+    def accuracy_at(self, coverage: float) -> float:
+        """Share of right labels among the accepted, at the first coverage that is large enough."""
+        cure = "0.8 is four samples of five."
+        if check_number("coverage", coverage, cure=cure) > 1:
+            raise rule_error("coverage", "lie between 0 and 1", coverage, cure)
+        # A share such as 0.8 may round above the very number of samples it stands for.
+        return 1.0 - float(self.risk[int(np.searchsorted(self.coverage, coverage - 1e-12))])
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Columns by name, for a frame or a file."""
+        return {name: getattr(self, name).tolist() for name in ("threshold", "coverage", "risk")}
+
+
+def risk_coverage(model: Any, X: Any, y: Any, *, by: str = "radius") -> RiskCoverage:
+    """Accept predictions by falling radius or probability, and watch the mistakes.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with certificates or probabilities.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples unseen by the model.
+    y : array-like of shape (n_samples,)
+        Their labels.
+    by : {"radius", "probability"}, default="radius"
+        What they are ranked by.
+
+    Returns
+    -------
+    RiskCoverage
+        The curve.
+
+    See Also
+    --------
+    SelectivePredictor : Predicts above a threshold only.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.certificates import risk_coverage
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
+    >>> risk_coverage(model, X[1::3], y[1::3], by="probability").area < 0.05
+    True
+    """
+    told, y = confidence(model, X, by), column_or_1d(y)
+    check_consistent_length(told, y)
+    return risk_coverage_curve(told, np.asarray(model.predict(X)) != y)
+
+
+def risk_coverage_curve(told: Floats, wrong: NDArray[np.bool_]) -> RiskCoverage:
+    """The curve from confidences and mistakes."""
+    order = np.argsort(-told, kind="stable")
+    falling, mistakes = told[order], np.cumsum(wrong[order])
+    last = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))  # of every run of equal ones
+    accepted = last + 1
+    return RiskCoverage(falling[last], accepted / len(told), mistakes[last] / accepted)

@@ -1,0 +1,192 @@
+"""What every estimator of ours does once it has a map and scores: transform, predict, plot, certify.
+
+A subclass sets in ``fit``: ``classes_``, ``embedding_`` (f at the training samples), ``map_`` (a map of
+`nsse.maps`, or any function of rows) and ``scores_`` (a `nsse.scores.Scores`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nsse._support.dask import is_dask, lazily
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+FLOATS = [np.float64, np.float32]
+
+
+class EmbeddingClassifier(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
+):
+    """Embeds by a learned map and classifies in the embedding, like scikit-learn's LDA."""
+
+    def transform(self, X: Any) -> Any:
+        """Embed samples by the learned map f.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Samples, new or old.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            f(x) of every row, in the floating-point type of ``X``; of a Dask array a lazy one.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazily(self._coordinates, X, self._n_features_out, _floating(X.dtype))
+        return self._coordinates(X)
+
+    def predict(self, X: Any) -> Any:
+        """Label of every sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazily(self.predict, X, None, self.classes_.dtype)
+        return self._decided("predict", X)
+
+    def decision_function(self, X: Any) -> Any:
+        """Score of every class: the largest is that of the label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            In the order of `classes_`; of two classes the second's score less the first's.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            width = None if len(self.classes_) == 2 else len(self.classes_)
+            return lazily(self.decision_function, X, width, np.dtype(np.float64))
+        return self._decided("decision", X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of every class: exp(score/τ) over the sum, τ from samples that were left out.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazily(self.predict_proba, X, len(self.classes_), np.dtype(np.float64))
+        return self._decided("probabilities", X)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithm of the probability of every class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazily(self.predict_log_proba, X, len(self.classes_), np.dtype(np.float64))
+        return self._decided("log_probabilities", X)
+
+    def certified_radius(self, X: Any) -> Floats:
+        """Distance that every sample may move, in any direction, without a change of its label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Radii in the units of ``X``: proven, not estimated. See `nsse.certificates`.
+        """
+        from nsse.certificates import certified_radius  # at use: a fit does not wait for it
+
+        return certified_radius(self, X)
+
+    def plot(self, X: Any = None, y: Any = None, *, ax: Any = None) -> Any:
+        """Draw the embedding, with other samples over the training samples: `nsse.plot.embedding`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+            Samples to lay over the training samples.
+        y : array-like of shape (n_samples,), default=None
+            Their labels; None colours them by their predicted labels.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        Plot
+            ``.figure``, a matplotlib figure, and ``.frame``, what it is drawn from, as columns by name.
+        """
+        from nsse.plot import embedding  # at use: matplotlib is optional
+
+        return embedding(self, X, y, ax=ax)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Training samples and labels, checked as scikit-learn does."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+        check_classification_targets(y)
+        return X, y
+
+    def _decided(self, what: str, X: Any) -> NDArray[Any]:
+        """What the scores say at samples: "predict", "decision", "probabilities", ..."""
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
+        return np.asarray(getattr(self.scores_, what)(self.map_(X)))
+
+    def _coordinates(self, X: Any) -> NDArray[Any]:
+        """The coordinates that `transform` hands out, in the type of ``X``."""
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
+        return self.map_(X)[:, : self._n_features_out].astype(X.dtype, copy=False)
+
+
+def _floating(dtype: Any) -> np.dtype[Any]:
+    return np.dtype(np.float32 if dtype == np.float32 else np.float64)

@@ -1,0 +1,211 @@
+"""Graphs of samples: nearest neighbours within classes and among all rows, and their Laplacians.
+
+Rows are joined if either is among the k nearest of the other, so that every graph is symmetric.
+Distances are never held for all pairs: within classes those of one class, among all rows those of a
+block of rows.
+
+The paper's method (`nsse.published`) has distances of all pairs, weights the edges within classes by
+exp(−‖x_i − x_j‖²/β), and needs one operator of both its graphs, S.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from nsse.kernels import squared_distances, squared_norms
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+BLOCK_ROWS = 512  # that look for neighbours at a time
+
+
+def class_members(codes: Ints) -> list[Ints]:
+    """Places of the rows of every class that has any; rows of no class, −1, are left out."""
+    order = np.argsort(codes, kind="stable")
+    order = order[codes[order] >= 0]
+    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []
+
+
+def within_class_graph(Z: Any, codes: Ints, n_neighbors: int | None) -> sparse.csr_array:
+    """The 0/1 graph that joins rows to the ``n_neighbors`` nearest of their class; None joins all."""
+
+    def distances(members: Ints) -> Floats:
+        own = Z[members]
+        return squared_distances(own, own)
+
+    return symmetric_graph(*_class_edges(distances, codes, n_neighbors), len(codes))
+
+
+def gaussian_class_graph(
+    D2: Floats, codes: Ints, n_neighbors: int | None, beta: float | None
+) -> sparse.csr_array:
+    """W_w of the paper: exp(−‖x_i − x_j‖²/β) where `within_class_graph` has an edge.
+
+    ``D2`` are the squared distances of all rows; β is the mean squared length of the edges where it is
+    None.
+    """
+    here, there = _class_edges(lambda own: D2[np.ix_(own, own)], codes, n_neighbors)
+    if beta is None:
+        beta = float(D2[here, there].mean()) if len(here) else 0.0
+    W = symmetric_graph(here, there, len(codes))
+    lengths = D2[np.repeat(np.arange(len(codes)), np.diff(W.indptr)), W.indices]
+    W.data = np.exp(-lengths / beta) if beta > 0 else np.ones(W.nnz)  # duplicates: exp(−0/β) = 1
+    return W
+
+
+def _class_edges(distances: Callable[[Ints], Floats], codes: Ints, k: int | None) -> tuple[Ints, Ints]:
+    """Directed edges from every row to the k nearest of its class; ``distances`` gives fresh arrays."""
+    starts, ends = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
+    for members in class_members(codes):
+        here, there = nearest_pairs(distances(members), k)
+        starts.append(members[here])
+        ends.append(members[there])
+    return np.concatenate(starts), np.concatenate(ends)
+
+
+def neighbor_graph(Z: Any, n_neighbors: int) -> sparse.csr_array:
+    """Joins rows to their ``n_neighbors`` nearest among all, with weights exp(−2 d²/mean d²)."""
+    N, squares = Z.shape[0], squared_norms(Z)
+    starts, ends, lengths = [], [], []
+    for start in range(0, N, BLOCK_ROWS):
+        D2 = squared_distances(Z[start : start + BLOCK_ROWS], Z, squares)
+        here, there = nearest_pairs(D2, n_neighbors, start)
+        starts.append(here + start)
+        ends.append(there)
+        lengths.append(D2[here, there])
+    d2 = np.concatenate(lengths)
+    mean = float(d2.mean()) if d2.size else 0.0
+    weights = np.exp(-2.0 * d2 / (mean if mean > 0 else 1.0))
+    W = sparse.csr_array((weights, (np.concatenate(starts), np.concatenate(ends))), shape=(N, N))
+    return sparse.csr_array(W.maximum(W.T))
+
+
+def nearest_pairs(D2: Floats, k: int | None, first: int = 0) -> tuple[Ints, Ints]:
+    """Directed edges from every row of ``D2`` to its k nearest columns, itself left out.
+
+    Row i is column ``first`` + i; ``D2`` is overwritten.
+    """
+    n_rows, n_columns = D2.shape
+    own = np.arange(n_rows)
+    k = n_columns - 1 if k is None else min(k, n_columns - 1)
+    if k <= 0:
+        return own[:0], own[:0]
+    D2[own, own + first] = np.inf
+    chosen = np.argpartition(D2, k - 1, axis=1)[:, :k]
+    return np.repeat(own, k), chosen.ravel()
+
+
+def symmetric_graph(rows: Ints, columns: Ints, n_rows: int) -> sparse.csr_array:
+    """W_ij = 1 where there is an edge i → j or j → i, 0 elsewhere."""
+    both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+    W = sparse.csr_array((np.ones(2 * len(rows)), both), shape=(n_rows, n_rows))
+    W.data[:] = 1.0
+    return W
+
+
+def laplacian(W: Any) -> sparse.csr_array:
+    """L = D − W with D the diagonal matrix of degrees."""
+    return sparse.csr_array(sparse.diags_array(degrees(W)) - W)
+
+
+def degrees(W: Any) -> Floats:
+    """D_ii = Σ_j W_ij."""
+    return np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
+
+
+@dataclass(frozen=True)
+class ShiftedGraph:
+    """S = L_w + μ1 (N I − L_b) ⪰ 0, never formed.
+
+    Departs from the paper: its L_w − μ1 L_b is indefinite. The constant μ1 N I moves every eigenvalue by
+    μ1 N and no eigenvector. With class sizes n_c and class indicators E, L_b = diag(N − n_c) − 11' +
+    EE', so
+
+        S = L_w + μ1 (diag(n_c) − EE' + 11'):
+
+    μ1 joins all samples of a class to each other, and centres the embedding. Both Laplacians vanish on
+    what is constant in every class, so rows are centred by class first: nearly constant columns keep
+    their digits.
+
+    Attributes
+    ----------
+    L : csr_array of shape (N, N)
+        L_w.
+    codes : ndarray of shape (N,)
+        The class of every row.
+    mu1 : float
+        μ1.
+    """
+
+    L: sparse.csr_array
+    codes: Ints
+    mu1: float
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """n_c of every class."""
+        return np.bincount(self.codes).astype(np.float64)
+
+    @cached_property
+    def indicators(self) -> sparse.csr_array:
+        """E, of shape (N, M)."""
+        N = len(self.codes)
+        return sparse.csr_array((np.ones(N), self.codes, np.arange(N + 1)), shape=(N, len(self.sizes)))
+
+    @cached_property
+    def _sums(self) -> sparse.csr_array:
+        return sparse.csr_array(self.indicators.T)
+
+    def class_means(self, A: Floats) -> Floats:
+        """Means of the rows of every class, of shape (M, columns)."""
+        return np.asarray(self._sums @ A) / self.sizes[:, np.newaxis]
+
+    def centred(self, A: Floats) -> Floats:
+        """Rows less the mean of their class."""
+        return np.asarray(A - self.class_means(A)[self.codes])
+
+    def _joined(self, centred: Floats) -> Floats:
+        """(L_w + μ1 diag(n_c)) of rows that are centred by class."""
+        out: Floats = self.L @ centred
+        out += (self.mu1 * self.sizes[self.codes, np.newaxis]) * centred
+        return out
+
+    def __call__(self, A: Floats) -> Floats:
+        """S A."""
+        return self._joined(self.centred(A)) + self.mu1 * A.sum(axis=0)
+
+    def quadratic(self, Y: Floats) -> Floats:
+        """Y'SY."""
+        centred, total = self.centred(Y), Y.sum(axis=0)
+        found = centred.T @ self._joined(centred) + self.mu1 * np.outer(total, total)
+        return np.asarray((found + found.T) / 2)
+
+    def within(self, Y: Floats) -> float:
+        """tr(Y'L_w Y), the first term of Eq. (11)."""
+        return float(np.einsum("ij,ij->", Y, self.L @ Y))
+
+    def between(self, Y: Floats) -> float:
+        """tr(Y'L_b Y), the second term of Eq. (11) without its weight."""
+        sums, total = self._sums @ Y, Y.sum(axis=0)
+        own = (len(Y) - self.sizes[self.codes]) @ np.einsum("ij,ij->i", Y, Y)
+        return float(own - total @ total + np.einsum("ij,ij->", sums, sums))
+
+    def root_times(self, K: Floats) -> Floats:
+        """F'K with FF' = S, for factorisations that must not square the condition number."""
+        out = np.empty((len(K) + 1, K.shape[1]))
+        for members in class_members(self.codes):
+            n = len(members)
+            block = self.L[members][:, members].toarray() + self.mu1 * (n * np.eye(n) - 1.0)
+            values, vectors = np.linalg.eigh(block)
+            # ⪰ 0 by construction: what is below zero is rounding.
+            out[members] = (vectors * np.sqrt(np.maximum(values, 0.0))).T @ K[members]
+        out[-1] = np.sqrt(self.mu1) * K.sum(axis=0)
+        return out

@@ -1,0 +1,223 @@
+"""A zip archive of ``.npy`` arrays and one JSON header, read within bounds.
+
+The header declares type and shape of every array. Members, their names and sizes are compared with it
+before anything is inflated, so that a few bytes cannot claim gigabytes, and nothing else is read. The
+header also says what the model is like: it is read without scikit-learn.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+import numpy as np
+
+from nsse._support.errors import rule_error, rule_message
+from nsse._support.machine import available_memory
+
+# Raised whenever another version could not read, or would misread, what `save` writes.
+FORMAT = 3
+HEADER, LARGEST_HEADER = "nsse.json", 2**20
+# Bytes that stand before the values of an array, at most.
+ARRAY_HEADER = 10_000
+# Bytes that a file may hold whatever its size, and for each byte of its own; `write` does not deflate
+# what would deflate further.
+FREE, RATIO = 64 * 2**20, 100
+LEVEL = 2  # undoes zeros and repetitions; higher levels take far longer for little
+# Numbers, booleans and strings; no objects.
+TYPES = re.compile(r"[<>|][biufU][1-9]\d{0,6}")
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a model file says about itself.
+
+    Attributes
+    ----------
+    format : int
+        Version of the format.
+    model : str
+        Class of the model.
+    nsse, sklearn, numpy : str
+        Versions that wrote the file.
+    metadata : dict or None
+        What was passed to `save`.
+    facts : dict
+        Parameters, classes, sizes and kernel width of the model.
+
+    See Also
+    --------
+    nsse.io.read_header : Reads it without loading the model.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from nsse.io import read_header
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> nsse.save(nsse.SmoothEmbedding().fit(X, y), "iris.nsse", metadata={"flowers": "iris"})
+    >>> header = read_header("iris.nsse")
+    >>> header.model, header.metadata
+    ('SmoothEmbedding', {'flowers': 'iris'})
+    """
+
+    format: int
+    model: str
+    nsse: str
+    sklearn: str
+    numpy: str
+    metadata: dict[str, Any] | None
+    facts: dict[str, Any]
+
+
+class NotAModelError(ValueError):
+    """The file is no model file of this version."""
+
+
+@contextmanager
+def opened_archive(path: str | os.PathLike[str]) -> Iterator[ZipFile]:
+    """Open a model file; whatever is wrong with what it holds is said in one line."""
+    source = Path(path)
+    if not source.is_file():  # a device need not end
+        kind = IsADirectoryError if source.is_dir() else FileNotFoundError
+        cure = "Check its spelling; copy what comes from a device or a pipe to a file first."
+        raise kind(rule_message("path", "name a file", str(source), cure))
+    try:
+        with ZipFile(source) as archive:
+            if {entry.compress_type for entry in archive.infolist()} - {ZIP_STORED, ZIP_DEFLATED}:
+                raise ValueError("a member that is neither stored nor deflated")
+            yield archive
+    except Exception as error:
+        if isinstance(error, MemoryError) or getattr(error, "filename", None) is not None:
+            raise  # the machine or its disk, not the content
+        with source.open("rb") as file:
+            is_zip = file.read(2) == b"PK"
+        rule, cure = "name a model file of nsse", "`nsse.save` writes them."
+        got = f"{source}, {error if is_zip else 'another kind of file'}"
+        if is_zip and not isinstance(error, NotAModelError):
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            got, cure = f"{source}, cut short or damaged ({reason})", "Save or copy it again."
+        raise rule_error("path", rule, got, cure) from error
+
+
+def read_header(path: str | os.PathLike[str]) -> Header:
+    """Read what a model file says about itself, without loading the model.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    Header
+        Versions, class, metadata and facts.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or no model file of this version.
+
+    See Also
+    --------
+    nsse.save : Writes the header.
+    nsse.load : Reads the model.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from nsse.io import read_header
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> nsse.save(nsse.SmoothEmbedding().fit(X, y), "iris.nsse", metadata={"flowers": "iris"})
+    >>> read_header("iris.nsse").metadata
+    {'flowers': 'iris'}
+    """
+    with opened_archive(path) as archive:
+        return checked_header(header_of(archive))
+
+
+def checked_header(found: dict[str, Any]) -> Header:
+    """The header of a file of this format; others are refused."""
+    version, wrote = found.get("format"), f"written by nsse {found.get('nsse')!s:.20}"
+    if type(version) is not int or version < FORMAT:
+        raise NotAModelError(f"of format {version}, {wrote}, which is read no more: fit the model again")
+    if version > FORMAT:
+        raise NotAModelError(f"of format {version}, {wrote}: upgrade nsse to read it")
+    names = ("model", "nsse", "sklearn", "numpy", "metadata", "facts")
+    header = Header(version, *(found[name] for name in names))
+    right = isinstance(header.metadata, dict | None) and isinstance(header.facts, dict)
+    if not right or not all(isinstance(found[name], str) for name in names[:4]):
+        raise ValueError("a header that is none")
+    return header
+
+
+def header_of(archive: ZipFile) -> dict[str, Any]:
+    """The JSON object of a model file."""
+    if HEADER not in archive.namelist():
+        raise NotAModelError(f"an archive without {HEADER}")
+    with archive.open(HEADER) as file:
+        content = file.read(LARGEST_HEADER + 1)
+    if len(content) > LARGEST_HEADER:
+        raise ValueError(f"{HEADER} of more than {LARGEST_HEADER} bytes")
+    return dict(json.loads(content))
+
+
+def arrays_of(archive: ZipFile, declared: dict[str, Any]) -> dict[str, Any]:
+    """All arrays of a model file, each of the type and shape that its header declares."""
+    kinds = {f"{name}.npy": _kind(**told) for name, told in declared.items()}
+    if sorted(archive.namelist()) != sorted([HEADER, *kinds]):
+        raise ValueError("other members than the header names")
+    total, left = sum(size for *_, size in kinds.values()), available_memory()
+    if total > FREE + RATIO * os.path.getsize(str(archive.filename)):
+        raise ValueError(f"{total} bytes declared, more than can be meant")
+    if left is not None and total > left:
+        raise MemoryError(f"The arrays of the model take {total} bytes, and {left} are left.")
+    return {name.removesuffix(".npy"): _array(archive, name, *kind) for name, kind in kinds.items()}
+
+
+def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Write an archive; types and shapes of the arrays are added to the header."""
+    declared = {name: {"dtype": a.dtype.str, "shape": list(a.shape)} for name, a in arrays.items()}
+    content = json.dumps({**header, "arrays": declared}, allow_nan=False).encode()
+    if len(content) > LARGEST_HEADER:
+        rule, got = "have names and metadata of at most a mebibyte", f"{len(content)} bytes"
+        raise rule_error("model", rule, got, "Shorten names of classes, or `metadata`.")
+    for method in (ZIP_DEFLATED, ZIP_STORED):
+        with ZipFile(path, "w", method, compresslevel=LEVEL) as archive:
+            archive.writestr(HEADER, content)
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=array.nbytes >= 2**31) as file:
+                    np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
+        if sum(array.nbytes for array in arrays.values()) <= FREE + RATIO * os.path.getsize(path):
+            return
+
+
+def _array(archive: ZipFile, name: str, dtype: Any, shape: tuple[int, ...], size: int) -> Any:
+    if not 0 <= archive.getinfo(name).file_size - size <= ARRAY_HEADER:
+        raise ValueError(f"{archive.getinfo(name).file_size} bytes of {name} for {dtype} {shape}")
+    with archive.open(name) as file:
+        found = np.lib.format.read_magic(file), *np.lib.format.read_array_header_1_0(file)
+        if (found[0], found[3], found[1]) != ((1, 0), dtype, shape):
+            raise ValueError(f"{name} is {found}, not {dtype} {shape}")
+        file.seek(0)
+        array = np.lib.format.read_array(file, allow_pickle=False)
+        if file.read(1):  # which also compares the checksum
+            raise ValueError(f"{name} is longer than its shape")
+    return array
+
+
+def _kind(dtype: str, shape: list[int]) -> tuple[np.dtype[Any], tuple[int, ...], int]:
+    """The type, shape and bytes of an array that a header declares."""
+    whole = all(type(side) is int and 0 <= side < 2**40 for side in shape)
+    if not TYPES.fullmatch(dtype) or not whole or len(shape) > 4:
+        raise ValueError(f"an array of type {dtype!r:.20} and shape {shape!r:.80}")
+    return np.dtype(dtype), tuple(shape), math.prod(shape) * np.dtype(dtype).itemsize

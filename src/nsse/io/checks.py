@@ -1,0 +1,123 @@
+"""What the parts of a model obey before it is handed out: sides that fit each other, finite numbers.
+
+Of every class the rules say what its attributes are: an object of a class, a positive number (+), or an
+array (f: float64, g: floats of either precision, l: float64 or −∞, i: places, o: anything) with a letter
+for each side: the same letter is the same length in all arrays of an object. "?" may be None, or be
+missing. Compiled code and certificates trust these numbers, so a file is not trusted with them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nsse.affine import is_sparse
+
+_MAP = "map:GaussianMap|LinearMap|NystromMap|SparseCodingMap scores:Scores"
+_KERNEL = "metric:Affine kernel:Gaussian coef:fmd centers:fmp"
+RULES = {
+    "Affine": "shift:fn scale:fn offset:fp matrix:fnp? down:fnr? up:frn?",
+    "AffineStep": "affine:Affine",
+    "Gaussian": "sigma:+",
+    "GaussianMap": f"{_KERNEL} gram:fdd",
+    "LinearMap": "affine:Affine",
+    "MajorityVote": "temperature:+",
+    "MeanVote": "temperature:+",
+    "NystromMap": f"{_KERNEL} radii2:fm?",
+    "Scores": "weights:fkd offsets:fk codes:ik classes:oc temperature:+",
+    "SparseCodingMap": "metric:Affine atoms:fan gram:faa values:fad samples:fsp embedding:fsd alpha:+",
+}
+FITTED = (
+    "affine_:Affine? metric_:WithinMetric? scatter_:Scatter? vote_:MajorityVote|MeanVote? sigma_:+? "
+    "length_unit_:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? labels_:oN? "
+    "transduction_:oN? leave_one_out_:lLc? leave_one_out_labels_:oL?"
+)
+TYPES = {"f": "float64", "l": "float64", "g": "float32 float64", "i": np.dtype(np.intp).name}
+# Of these a fitted estimator has one.
+NEEDED = {"affine_", "map_", "vote_", "thresholds_", "threshold_"}
+# Largest difference of a symmetric matrix from its transpose, beside its largest entry.
+ROUNDING = 1e-6
+
+
+def check_fields(name: str, fields: dict[str, Any]) -> None:
+    """Check what an object of ours is to be made from."""
+    sides = _check(fields, RULES.get(name, ""))
+    if "p" in sides and "metric" in fields:
+        _require(fields["metric"].n_outputs == sides["p"], "a metric of other outputs")
+    if name == "Affine":
+        kinds = [fields[key] is not None for key in ("matrix", "down", "up")]
+        is_one = kinds in ([False, False, False], [True, False, False], [False, True, True])
+        _require(is_one and (kinds[0] or sides["n"] == sides["p"]), "an affine map of two kinds")
+        _require(isinstance(fields["norm"], float) and 0.0 <= fields["norm"] < math.inf, "no norm")
+    elif name == "GaussianMap":
+        G = fields["gram"]
+        is_symmetric = np.abs(G - G.T).max() <= ROUNDING * np.abs(G).max()
+        _require(is_symmetric and bool(np.all(G.diagonal() >= 0.0)), "a Gram matrix that is none")
+    elif name == "LinearMap":  # whose Gram matrix is made from it
+        T = fields["affine"].matrix
+        _require(T is not None and T.shape[1] <= max(T.shape[0], 1000), "a linear map of another kind")
+    elif name == "Scores":
+        codes, every = fields["codes"], np.arange(sides["c"])
+        in_order = np.all(np.diff(codes) >= 0) and np.array_equal(np.unique(codes), every)
+        _require(bool(in_order) and len(every) > 1, "functions of other classes than there are")
+    elif name == "Pipeline":
+        (_, step), (_, last) = fields["steps"]
+        _require(type(step).__name__ == "AffineStep", "a pipeline of other steps")
+        _require(step.affine_.n_outputs == last.n_features_in_, "a pipeline that does not fit")
+
+
+def check_state(state: dict[str, Any]) -> None:
+    """Check the attributes of an estimator, as far as it has them."""
+    n, classes = state.get("n_features_in_"), np.asarray(state.get("classes_"))
+    sides = _check(state, FITTED, n=n)
+    _require(n is None or (type(n) is int and n > 0), "n_features_in_ is no number of features")
+    _require(all(isinstance(name, str) for name in state.get("feature_names_in_", ())), "feature names")
+    is_fitted = any(key.endswith("_") for key in state)
+    _require(not is_fitted or not NEEDED.isdisjoint(state), "a fitted model without its map")
+    _require("affine_" not in state or state["affine_"].n_features == n, "affine_ of other features")
+    members = list(state["vote_"].members) if "vote_" in state else []
+    if "map_" in state:
+        members.append((state["map_"], state["scores_"]))
+        _require(sides["e"] <= state["map_"].n_components, "embedding_ is wider than its map")
+    for f, scores in members:
+        _check({"map": f, "scores": scores}, _MAP)
+        front = f.affine if hasattr(f, "affine") else f.metric
+        fits = scores.weights.shape[1] == f.n_components and front.n_features == n
+        fits = fits and scores.classes.dtype == classes.dtype
+        _require(fits and np.array_equal(scores.classes, classes), "scores of another model")
+
+
+def _check(values: dict[str, Any], rules: str, **sides: Any) -> dict[str, Any]:
+    """Check attributes by their rules, and return the length of every side by its letter."""
+    for rule in rules.split():
+        key, _, kind = rule.rstrip("?").partition(":")
+        value = values.get(key)
+        if value is None and rule.endswith("?"):
+            continue
+        if kind == "+":
+            _require(isinstance(value, float) and 0.0 < value < math.inf, f"{key} is no positive number")
+        elif kind[0].isupper():
+            _require(type(value).__name__ in kind.split("|"), f"{key} is no {kind}")
+        else:
+            _check_array(key, value, kind[0], kind[1:], sides)
+    return sides
+
+
+def _check_array(key: str, value: Any, holds: str, letters: str, sides: dict[str, Any]) -> None:
+    is_right = isinstance(value, np.ndarray) or is_sparse(value)
+    is_right = is_right and (holds == "o" or value.dtype.name in TYPES[holds].split())
+    is_right = is_right and value.dtype.isnative and value.ndim == len(letters) and min(value.shape) > 0
+    _require(is_right, f"{key} is no array of its kind")
+    for letter, side in zip(letters, value.shape, strict=True):
+        _require(sides.setdefault(letter, side) == side, f"{key} of shape {value.shape}")
+    if holds in "fgl":
+        numbers = value.data if is_sparse(value) else value
+        least = np.isneginf(numbers) if holds == "l" else False  # a class without another sample
+        _require(bool(np.all(np.isfinite(numbers) | least)), f"{key} is not finite")
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)

@@ -1,0 +1,138 @@
+"""Model files: arrays and one JSON header, written whole, read without running code."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.utils.validation import check_is_fitted
+
+from nsse import __version__
+from nsse._support.errors import rule_error
+from nsse._support.files import replacing
+from nsse.io.archive import FORMAT, Header, arrays_of, checked_header, header_of, opened_archive, write
+from nsse.io.values import Writer, read_value
+from nsse.pipelines import Pipeline, in_one_step
+
+
+def save(model: Any, path: str | os.PathLike[str], *, metadata: dict[str, Any] | None = None) -> None:
+    """Write a fitted model to a file that `load` reads without running any code of the file.
+
+    The file is written whole or not at all; one that was there before is replaced.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: one of ours; a search around one, of which the best estimator is kept; or a pipeline of
+        affine steps (scalers, PCA) and one of these. The steps are kept as one affine map.
+    path : str or path-like
+        The file; ``.nsse`` is the usual ending.
+    metadata : dict, default=None
+        Plain data to travel with the model; `nsse.io.read_header` gives it back. The command line keeps
+        here how samples are prepared, and reads from it how to prepare new ones::
+
+            {"kind": "images", "size": [25, 25], "unit_norm": True}
+            {"kind": "table", "columns": ["length", "width"], "label": "species"}
+            {"kind": "array", "n_features": 64}
+
+    Raises
+    ------
+    ValueError
+        If the model has a part that a file cannot hold, such as a function of yours; it is named.
+
+    See Also
+    --------
+    load : Read the file again.
+    nsse.io.read_header : What a file says of itself.
+    to_onnx : A graph that runs without this library.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = nsse.SmoothEmbedding().fit(X[::3], y[::3])
+    >>> nsse.save(model, "iris.nsse", metadata={"flowers": "iris"})
+    >>> bool((nsse.load("iris.nsse").predict(X) == model.predict(X)).all())
+    True
+    """
+    check_is_fitted(model)
+    try:
+        added = json.loads(json.dumps(dict(metadata or {}), allow_nan=False)) or None
+    except (TypeError, ValueError) as error:
+        cure = "Pass a dict of strings, numbers, lists and dicts, or None."
+        raise rule_error("metadata", "be plain data that JSON can hold", str(error), cure) from error
+    saved, writer = in_one_step(model), Writer()
+    last = saved[-1] if isinstance(saved, Pipeline) else saved
+    versions = __version__, sklearn.__version__, np.__version__
+    header = Header(FORMAT, type(saved).__name__, *versions, added, facts_of(model, last))
+    with replacing(path) as temporary:
+        write(temporary, {**asdict(header), "tree": writer(saved)}, writer.arrays)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    estimator
+        The model: `transform`, `predict` and `certified_radius` give the same bits as before. A pipeline
+        has its affine steps in one, and agrees to rounding.
+
+    Raises
+    ------
+    ValueError
+        If the file is cut short, damaged, no model file, of another format, larger inside than it says,
+        or of parts that do not fit each other; the message says which.
+    FileNotFoundError
+        If there is no such file.
+    MemoryError
+        If the model is larger than the memory that is left.
+
+    See Also
+    --------
+    save : Write such a file.
+    nsse.io.read_header : What a file says of itself, without loading it.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> nsse.save(nsse.SmoothEmbedding().fit(X[::3], y[::3]), "iris.nsse")
+    >>> nsse.load("iris.nsse").classes_
+    array([0, 1, 2])
+    """
+    with opened_archive(path) as archive:
+        header = header_of(archive)
+        checked_header(header)
+        model = read_value(header["tree"], arrays_of(archive, header["arrays"]))
+        check_is_fitted(model)
+    return model
+
+
+def facts_of(model: Any, last: Any) -> dict[str, Any]:
+    """Parameters, classes, sizes, kernel width and voters of a fitted model, as far as it has them."""
+    n_samples, n_components = getattr(last, "embedding_", np.empty((0, 0))).shape
+    facts = {
+        "parameters": last.get_params(deep=False),
+        "steps": [type(step).__name__ for _, step in getattr(model, "steps", [])],
+        "classes": np.asarray(getattr(last, "classes_", [])).tolist(),
+        "n_features": getattr(model, "n_features_in_", None),
+        "n_samples": n_samples,
+        "n_components": n_components,
+        "sigma": getattr(last, "sigma_", None),
+        "n_voters": len(last.vote_.members) if hasattr(last, "vote_") else None,
+    }
+    told = {name: fact for name, fact in facts.items() if fact}
+    text = json.dumps(told, default=lambda part: repr(part)[:200])
+    return dict(json.loads(text, parse_constant=str))

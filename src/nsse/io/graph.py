@@ -1,0 +1,287 @@
+"""ONNX graphs: affine steps → kernel → scores → probabilities, in plain operations of opset 17.
+
+The distances are those of `nsse.kernels`, ‖u‖² + ‖v‖² − 2u'v of rows of order one. A node that is the
+same as another is written once: members of a vote with a metric and centres in common measure distances
+once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from nsse._support.errors import optional, rule_error
+from nsse.affine import Affine
+from nsse.maps import GaussianMap, LinearMap
+from nsse.pipelines import split_pipeline
+from nsse.scores import Scores
+from nsse.votes import MajorityVote
+
+OPSET, IR = 17, 8  # runtimes of 2022 and later know them
+# Largest error of a graph in float32 that passes without a warning, and points at which it is measured.
+LARGEST_LOSS, MEASURED = 1e-4, 500
+
+
+class PrecisionWarning(UserWarning):
+    """A graph in float32 departs visibly from the model that it was made of.
+
+    See Also
+    --------
+    nsse.to_onnx : Warns so; float64 is the cure.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from nsse.io import PrecisionWarning
+    >>> warnings.simplefilter("ignore", PrecisionWarning)  # where it does not matter
+    """
+
+
+def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any:
+    """Write a fitted model, or a pipeline of affine steps that ends in one, as an ONNX graph.
+
+    The graph has one input, ``X``. Its outputs are ``embedding`` (what `transform` gives), ``label``
+    (`predict`), ``scores`` (of every class, the largest that of the label: `decision_function`, which
+    for two classes is their difference) and ``probabilities`` (`predict_proba`).
+
+    A graph cannot refuse a row as Python does. Where a feature is NaN or infinite, it gives coordinates
+    that are not finite, and with them a label without meaning.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted: any estimator of ours with a Gaussian or a linear map, hence not `NYS` and `SPE`; a
+        search around one; or a pipeline of affine steps (scalers, PCA) and one of these. Labels are
+        integers, strings, booleans or floats.
+    dtype : {numpy.float32, numpy.float64}, default=numpy.float32
+        Type of the input, of the arithmetic and of the outputs.
+    predict : bool, default=True
+        Whether to give labels, scores and probabilities; without, the embedding alone.
+
+    Returns
+    -------
+    onnx.ModelProto
+        The graph; ``SerializeToString()`` gives the bytes of the file.
+
+    Warns
+    -----
+    PrecisionWarning
+        If in float32 labels of training samples, or of points between them, differ from the
+        model's, or the embedding by more than 1e-4 of its largest coordinate. ``dtype=np.float64`` is
+        the cure.
+
+    Raises
+    ------
+    ValueError
+        If a part of the model cannot be exported; the message names it.
+    ImportError
+        If onnx is missing.
+
+    See Also
+    --------
+    save : A file for this library, to the last bit.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> import onnxruntime
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = nsse.SmoothEmbedding().fit(X[::3], y[::3])
+    >>> graph = nsse.to_onnx(model)
+    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+    >>> (label,) = session.run(["label"], {"X": X.astype("float32")})
+    >>> bool((label == model.predict(X)).all())
+    True
+    """
+    check_is_fitted(model)
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise rule_error("dtype", "be float32 or float64", str(dtype), "Leave it out for float32.")
+    graph, (affine, last) = _Graph(np.dtype(dtype)), split_pipeline(model)
+    X = "X" if affine is None else graph.affine("X", affine)
+    Y, width = graph.map(X, last), last.embedding_.shape[1]
+    if width < last.map_.n_components:
+        Y = graph("Gather", Y, graph.constant(np.arange(width)), axis=1)
+    graph.output("embedding", Y, [None, width])
+    if predict:
+        _write_decision(graph, X, last)
+    proto = graph.model(int(model.n_features_in_))
+    if graph.dtype == np.float32:
+        _warn_if_lossy(proto, model, _probes(affine, last), predict)
+    return proto
+
+
+def _write_decision(graph: _Graph, X: str, model: Any) -> None:
+    """Labels, scores and probabilities of one model, or of the members of its vote."""
+    classes, M = _tensor(np.asarray(model.classes_), np.float64), len(model.classes_)
+    if classes.dtype == object and not all(isinstance(label, str) for label in classes):
+        cure = "Export the embedding alone: predict=False."
+        raise rule_error("y", "have integers, strings, booleans or floats as labels", classes[:3], cure)
+    vote = getattr(model, "vote_", None)
+    members = [(model.map_, model.scores_)] if vote is None else vote.members
+    told = [graph.scores(graph.map(X, model, f), scores) for f, scores in members]
+    temperature = (model.scores_ if vote is None else vote).temperature
+    values = likely = graph.mean(told, M)
+    if isinstance(vote, MajorityVote):
+        values, likely = _majority(graph, vote, told)
+    y = graph("Gather", graph.constant(classes, np.float64), graph("ArgMax", values, axis=1, keepdims=0))
+    graph.output("label", y, [None], classes.dtype)
+    graph.output("scores", values, [None, M])
+    graph.output("probabilities", graph.softmax(likely, temperature, M), [None, M])
+
+
+def _majority(graph: _Graph, vote: MajorityVote, told: list[str]) -> tuple[str, str]:
+    """Values of the classes, and logarithms of their probabilities, as `MajorityVote` has them."""
+    M, every = len(vote.classes), graph.constant(np.arange(len(vote.classes)))
+    rounding, least = float(np.finfo(graph.dtype).eps), float(np.finfo(graph.dtype).tiny)
+    marks = [graph("Equal", graph("ArgMax", v, axis=1, keepdims=1), every) for v in told]
+    votes = [graph("Cast", mark, to=graph.float_type) for mark in marks]
+    weighted = [graph.times(v, weight, M) for v, weight in zip(votes, vote.weights, strict=True)]
+    counted, members = graph("Sum", *weighted), zip(told, vote.members, strict=True)
+    P = graph.mean([graph.softmax(v, scores.temperature, M) for v, (_, scores) in members], M)
+    values = graph("Add", counted, graph.times(P, 0.5 ** (len(told) + 2), M))
+    won, likely = (graph("ArgMax", v, axis=1, keepdims=1) for v in (counted, P))
+    both = graph("Add", *(graph("GatherElements", P, place, axis=1) for place in (won, likely)))
+    shared = graph.times(both, 0.5, M)
+    # A factor of 1 + 1e-9 onnxruntime takes for 1, and leaves out.
+    above = graph("Add", shared, graph.times(shared, max(1e-9, 64 * rounding), M))
+    for place, instead in ((likely, shared), (won, above)):
+        P = graph("Where", graph("Equal", place, every), instead, P)
+    return values, graph("Log", graph("Max", P, graph.constant(np.array(max(1e-300, least)))))
+
+
+class _Graph:
+    """Nodes and constants of a graph in the making; a node is called by the name of its result."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._onnx = optional("onnx", "ONNX graphs need onnx", "onnx")
+        self.dtype, self.float_type = dtype, self._onnx.helper.np_dtype_to_tensor_dtype(dtype)
+        self._nodes, self._constants = dict[Any, Any](), dict[Any, Any]()
+        self._outputs: list[Any] = []
+
+    def __call__(self, operation: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> str:
+        """The result of an operation; of several the first, the others are numbered from there on."""
+        key = (operation, inputs, tuple(sorted(attributes.items())))
+        if key not in self._nodes:
+            names = [f"{operation.lower()}_{len(self._nodes)}_{i}" for i in range(n_outputs)]
+            self._nodes[key] = self._onnx.helper.make_node(operation, inputs, names, **attributes)
+        return str(self._nodes[key].output[0])
+
+    def constant(self, values: Any, floats: Any = None) -> str:
+        """A constant: floats in the type of the graph, or in another."""
+        array = _tensor(values, floats or self.dtype)
+        key = (array.dtype.str, array.shape, sha256(array.tobytes()).digest())
+        if key not in self._constants:
+            self._constants[key] = self._onnx.numpy_helper.from_array(array, f"c_{len(self._constants)}")
+        return str(self._constants[key].name)
+
+    def affine(self, X: str, affine: Affine) -> str:
+        """((x − shift) · scale) T + offset."""
+        shift = affine.shift.astype(self.dtype).astype(np.float64)
+        # The type does not hold every shift: what is lost of it is taken off in the end.
+        offset = 2.0 * affine.offset - affine((2.0 * affine.shift - shift)[np.newaxis])[0]
+        U = self("Mul", self("Sub", X, self.constant(shift)), self.constant(affine.scale))
+        if affine.matrix is not None:
+            U = self("MatMul", U, self.constant(affine.matrix))
+        elif affine.down is not None and affine.up is not None:
+            along = self("MatMul", U, self.constant(affine.down))
+            U = self("Sub", U, self("MatMul", along, self.constant(affine.up)))
+        return self("Add", U, self.constant(offset))
+
+    def map(self, X: str, model: Any, member: Any = None) -> str:
+        """The map of a model, or of one of its members, at the rows of X."""
+        f = getattr(model, "map_", None) if member is None else member
+        if isinstance(f, LinearMap):
+            return self.affine(X, f.affine)
+        if not isinstance(f, GaussianMap):
+            rule, cure = "have a Gaussian or a linear map to be exported", "Keep other models in Python."
+            raise rule_error("model", rule, type(model).__name__, cure)
+        U, V = self.affine(X, f.metric), _dense(f.centers).astype(self.dtype).astype(np.float64)
+        # −‖u − v‖² = 2u'v − ‖v‖² − ‖u‖², never above zero.
+        product = self("MatMul", U, self.constant(2.0 * V.T))
+        less = self("Add", product, self.constant(-np.einsum("ij,ij->i", V, V)))
+        norms = self("ReduceSum", self("Mul", U, U), self.constant(np.array([1])), keepdims=1)
+        negative = self("Min", self("Sub", less, norms), self.constant(np.array(0.0)))
+        exponent = self("Mul", negative, self.constant(np.array(f.kernel.sigma**-2)))
+        return self("MatMul", self("Exp", exponent), self.constant(f.coef))
+
+    def scores(self, F: str, scores: Scores) -> str:
+        """The largest function of every class."""
+        v = self("MatMul", F, self.constant(scores.weights.T))
+        v = self("Add", v, self.constant(scores.offsets))
+        if scores.has_one_per_class:
+            return v
+        sizes = np.bincount(scores.codes)
+        first = self("Split", v, self.constant(sizes), n_outputs=len(sizes), axis=1)
+        parts = [first.removesuffix("0") + str(i) for i in range(len(sizes))]
+        return self("Concat", *(self("ReduceMax", p, axes=(1,), keepdims=1) for p in parts), axis=1)
+
+    def times(self, values: str, factor: float, n_columns: int) -> str:
+        """Multiplied. A factor for each column: a single one onnxruntime may apply in float32."""
+        return self("Mul", values, self.constant(np.full(n_columns, factor)))
+
+    def softmax(self, values: str, temperature: float, n_classes: int) -> str:
+        """exp(v/τ) over their sum."""
+        return self("Softmax", self.times(values, 1.0 / temperature, n_classes), axis=1)
+
+    def mean(self, told: list[str], n_classes: int) -> str:
+        """Mean of the members' values."""
+        return told[0] if len(told) == 1 else self.times(self("Sum", *told), 1.0 / len(told), n_classes)
+
+    def output(self, name: str, result: str, shape: list[int | None], dtype: Any = None) -> None:
+        """Give a result the name of an output."""
+        self._nodes[name] = self._onnx.helper.make_node("Identity", [result], [name])
+        self._outputs.append(self._value(name, shape, dtype or self.dtype))
+
+    def model(self, n_features: int) -> Any:
+        """The finished graph, checked."""
+        helper, X = self._onnx.helper, self._value("X", [None, n_features], self.dtype)
+        nodes, constants = self._nodes.values(), self._constants.values()
+        graph = helper.make_graph(nodes, "nsse", [X], self._outputs, constants)
+        opsets = [helper.make_opsetid("", OPSET)]
+        proto = helper.make_model(graph, producer_name="nsse", ir_version=IR, opset_imports=opsets)
+        self._onnx.checker.check_model(proto)
+        return proto
+
+    def _value(self, name: str, shape: list[int | None], dtype: Any) -> Any:
+        helper = self._onnx.helper
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), shape)
+
+
+def _warn_if_lossy(proto: Any, model: Any, X: Any, predict: bool) -> None:
+    """Compute the graph in float32 at some points, and say where it departs from the model."""
+    from onnx.reference import ReferenceEvaluator
+
+    X = X.astype(np.float32).astype(np.float64)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # feature names, subnormal numbers
+        found: Any = ReferenceEvaluator(proto).run(None, {"X": X.astype(np.float32)})
+        exact = np.asarray(model.transform(X), dtype=np.float64)
+        wrong = int(np.sum(found[1] != model.predict(X))) if predict else 0
+    loss = float(np.abs(found[0] - exact).max() / max(np.abs(exact).max(), np.finfo(np.float64).tiny))
+    if wrong or not loss <= LARGEST_LOSS:
+        told = f"In float32, at training samples and between them, {wrong} of {len(X)} labels differ,"
+        told += f" and coordinates by {loss:.0e} of the largest one. Export it with dtype=np.float64."
+        warnings.warn(told, PrecisionWarning, stacklevel=3)
+
+
+def _probes(affine: Affine | None, last: Any) -> Any:
+    """Some centres, or points that have the coordinates of training samples, and points between them."""
+    f: Any = last.map_
+    Y, front = (f.centers, f.metric) if isinstance(f, GaussianMap) else (last.embedding_, f.affine)
+    X = _dense(Y[np.unique(np.linspace(0, Y.shape[0] - 1, MEASURED).astype(int))])
+    X = front.inverse(X) if affine is None else affine.inverse(front.inverse(X))
+    return np.vstack([X, (2.0 * X[1:] + X[:-1]) / 3.0])  # half-way two samples are as near
+
+
+def _tensor(values: Any, floats: Any) -> Any:
+    kinds = {"f": floats, "b": np.bool_, "U": object, "O": object, "T": object}
+    return np.array(values, dtype=kinds.get(values.dtype.kind, np.int64), order="C")
+
+
+def _dense(X: Any) -> Any:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

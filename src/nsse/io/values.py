@@ -1,0 +1,174 @@
+"""Objects of ours as JSON and arrays, and back: a closed set of types, looked up by name.
+
+Plain values are themselves in JSON; anything else is an object whose first key says what it is:
+
+    {"float": "inf"}   {"tuple": […]}   {"pairs": [[key, value], …]}   {"array": name}
+    {"objects": name}   {"sparse": [data, indices, indptr], "shape": […]}
+    {"class": name, "parameters": {…}, "state": {…}}
+
+An object of ours is made by its constructor from its parameters; an estimator gets its fitted attributes
+besides. Nothing else can be made, and no function is stored.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from nsse._support.errors import rule_error
+from nsse.affine import is_sparse
+from nsse.io.checks import check_fields, check_state
+from nsse.pipelines import Pipeline, in_one_step
+
+_HOMES = {
+    "nsse": "NSSE Smooth SmoothEmbedding SmoothEmbeddingCV Spread",
+    "nsse.augment": "Images Noise Signals",
+    "nsse.centers": "AllRows AtRandom Given KMeans PerClass",
+    "nsse.certificates": "ConformalClassifier SelectivePredictor",
+    "nsse.maps": "Affine Gaussian GaussianMap LinearMap",
+    "nsse.methods": "LDE LFDA NYS SPE SUPLAP IsoKRR MReg SemiRBF",
+    "nsse.methods.nys": "NystromMap",
+    "nsse.methods.spe": "SparseCodingMap",
+    "nsse.metric": "Scatter WithinMetric",
+    "nsse.pipelines": "AffineStep Pipeline",
+    "nsse.published.nsse": "Condition Step Trace",
+    "nsse.votes": "MajorityVote MeanVote Scores",
+}
+HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]{0,80}")
+# Attributes that nothing asks for after a fit.
+ONLY_IN_FITS = ("scatter_",)
+
+
+class Writer:
+    """Turns values into JSON, and collects their arrays in ``arrays``: one that is shared once."""
+
+    def __init__(self) -> None:
+        self.arrays, self._names = dict[str, Any](), dict[int, str]()
+
+    def __call__(self, value: Any, where: str = "model") -> Any:
+        """The value as JSON; ``where`` is what it is called in a refusal."""
+        value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, float) and not math.isfinite(value):
+            return {"float": repr(value)}
+        if _is_plain(value):
+            return value
+        if isinstance(value, list | tuple):
+            parts = [self(part, where) for part in value]
+            return parts if isinstance(value, list) else {"tuple": parts}
+        if isinstance(value, dict):
+            return {"pairs": [[self(k, where), self(v, where)] for k, v in value.items()]}
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
+            return {"array": self._stored(value)}
+        if isinstance(value, np.ndarray) and value.dtype.kind in "OT":
+            return {"objects": self._stored(_texts(value, where))}
+        if is_sparse(value):
+            rows = value.tocsr()
+            parts = [self(part, where) for part in (rows.data, rows.indices, rows.indptr)]
+            return {"sparse": parts, "shape": list(rows.shape)}
+        return self._object(in_one_step(value) if isinstance(value, Pipeline) else value, where)
+
+    def _stored(self, array: Any) -> str:
+        name = self._names.setdefault(id(array), str(len(self._names)))
+        self.arrays[name] = array
+        return name
+
+    def _object(self, value: Any, where: str) -> dict[str, Any]:
+        kind, name = type(value), type(value).__name__
+        if name not in HOME_OF or class_of(name) is not kind:
+            raise _refused(f"a {name}", where)
+        given = parameter_names(kind)
+        parameters = {key: self(getattr(value, key), key) for key in given}
+        state = vars(value) if isinstance(value, BaseEstimator) else {}
+        kept = {key: None if key in ONLY_IN_FITS else part for key, part in state.items()}
+        fitted = {key: self(part, key) for key, part in kept.items() if key not in given}
+        return {"class": name, "parameters": parameters, "state": fitted}
+
+
+def read_value(node: Any, arrays: dict[str, Any]) -> Any:
+    """The value of a piece of JSON, checked."""
+
+    def value(part: Any) -> Any:
+        return read_value(part, arrays)
+
+    if isinstance(node, list):
+        return [value(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    (kind, content), *others = node.items()
+    makers = {
+        "float": lambda: {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[content],
+        "tuple": lambda: tuple(value(content)),
+        "pairs": lambda: {value(key): value(part) for key, part in content},
+        "array": lambda: arrays[content],
+        "objects": lambda: _from_texts(arrays[content]),
+        "sparse": lambda: _sparse(value(content), node["shape"]),
+        "class": lambda: _made(content, *({k: value(v) for k, v in part.items()} for _, part in others)),
+    }
+    return makers[kind]()
+
+
+def _made(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
+    """An object of ours; its parts are checked before and after."""
+    kind = class_of(name)
+    given = parameter_names(kind)
+    # Attributes are those of estimators, and take the place of no method and no parameter.
+    fits = all(ATTRIBUTE.fullmatch(key) and not hasattr(kind, key) and key not in given for key in state)
+    if not fits or not set(parameters) <= set(given) or (state and not issubclass(kind, BaseEstimator)):
+        raise ValueError(f"other attributes than a {name} has")
+    check_fields(name, parameters)
+    made = kind(**parameters)
+    vars(made).update(state)
+    check_state(vars(made) if isinstance(made, BaseEstimator) else {})
+    return made
+
+
+def class_of(name: str) -> Any:
+    """The class that has a name in files; no other name is known."""
+    return getattr(import_module(HOME_OF[name]), name)
+
+
+def parameter_names(kind: type) -> list[str]:
+    """What an object of ours is made from."""
+    return ["steps"] if kind is Pipeline else list(signature(kind).parameters)
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def _texts(values: Any, where: str) -> Any:
+    """Labels and names in an array of objects, each as JSON."""
+    flat = [v.item() if isinstance(v, np.generic) else v for v in values.astype(object).ravel()]
+    flat = [None if repr(value) == "<NA>" else value for value in flat]  # pandas' missing value
+    if strange := [type(value).__name__ for value in flat if not _is_plain(value)]:
+        raise _refused(f"a {strange[0]}", where)
+    return np.array([json.dumps(value) for value in flat], dtype=np.str_).reshape(values.shape)
+
+
+def _from_texts(texts: Any) -> Any:
+    different, places = np.unique(texts, return_inverse=True)
+    found = [json.loads(text) for text in different.tolist()]
+    if not all(_is_plain(value) for value in found):
+        raise ValueError("labels that are neither numbers nor text")
+    return np.array(found, dtype=object)[places].reshape(texts.shape)
+
+
+def _sparse(parts: list[Any], shape: list[int]) -> Any:
+    found: Any = sparse.csr_array((parts[0], parts[1], parts[2]), shape=(shape[0], shape[1]))
+    found.check_format(full_check=True)  # compiled code follows the indices
+    return found
+
+
+def _refused(got: str, where: str) -> ValueError:
+    rule = f"have numbers, text, arrays or objects of nsse in `{where}` to be saved"
+    cure = "If a fitted model does not need it, set it to None; or keep the model with skops or pickle."
+    return rule_error("model", rule, got, cure)

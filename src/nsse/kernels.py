@@ -1,0 +1,162 @@
+"""Squared distances, the Gaussian kernel of the paper (below Eq. 6), and the median distance.
+
+    k(u, v) = exp(−‖u − v‖²/σ²),    dk/d log σ = 2 (r²/σ²) k,    |dk/dr| ≤ L = √2 e^(−½)/σ
+
+‖u − v‖² is expanded as ‖u‖² + ‖v‖² − 2u'v so that a matrix product does the work. Whoever calls has
+moved dense rows to the origin and made them of order one (`nsse.metric`), so that nothing is lost by
+that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.extmath import row_norms
+
+from nsse._support.errors import rule_error
+from nsse._support.threads import WORTH_A_THREAD, in_parallel
+from nsse.affine import is_sparse
+
+Floats = NDArray[np.float64]
+
+PANEL = 512  # rows worked through at a time
+# Squared distances below this share of the largest are rounding: the rows are the same.
+SAME_PLACE = 1e-14
+# Values of a block of kernel rows, 32 MB, beyond which rows are cut.
+BLOCK_VALUES = 4_000_000
+# So many pairs and more are looked at around their middle only.
+MANY_PAIRS, SOME_PAIRS, AROUND = 100_000, 4096, (0.46, 0.54)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """k(r) = exp(−r²/σ²)."""
+
+    sigma: float
+
+    def __call__(self, D2: Floats) -> Floats:
+        """Values from squared distances, which are overwritten."""
+        if D2.size < WORTH_A_THREAD:
+            D2 *= -1.0 / self.sigma**2
+            return np.exp(D2, out=D2)
+
+        def fill(start: int) -> None:
+            part = D2[start : start + PANEL]
+            part *= -1.0 / self.sigma**2
+            np.exp(part, out=part)
+
+        in_parallel(fill, range(0, len(D2), PANEL), D2.size)
+        return D2
+
+    def between(self, U: Any, V: Any, V_squares: Floats | None = None) -> Floats:
+        """The kernel matrix of rows ``U`` and ``V``, dense or sparse."""
+        return self(squared_distances(U, V, V_squares))
+
+    def log_derivative(self, K: Floats, D2: Floats) -> Floats:
+        """dK/d log σ = 2 (r²/σ²) K, elementwise."""
+        dK = K * D2
+        dK *= 2.0 / self.sigma**2
+        return dK
+
+    @property
+    def gradient_factor(self) -> float:
+        """What k (u − v) is multiplied by in the gradient by u: −2/σ²."""
+        return -2.0 / self.sigma**2
+
+    @property
+    def slope(self) -> float:
+        """The largest slope |dk/dr|, √2 e^(−½)/σ (proof of Proposition 1)."""
+        return math.sqrt(2.0) * math.exp(-0.5) / self.sigma
+
+    def reach(self, change: Floats) -> Floats:
+        """Distance within which no function of unit norm in the kernel's space changes by ``change``.
+
+        |h(u) − h(v)| ≤ ‖k(u, ·) − k(v, ·)‖ = √(2 − 2 exp(−r²/σ²)), solved for r; infinite from √2 on.
+        """
+        half = np.square(change) / 2.0
+        inside = np.minimum(half, 1.0 - 1e-16)
+        return np.where(half < 1.0, self.sigma * np.sqrt(-np.log1p(-inside)), np.inf)
+
+
+def squared_distances(U: Any, V: Any, V_squares: Floats | None = None) -> Floats:
+    """‖u_i − v_j‖² of all rows of ``U`` and ``V``, dense or sparse, never below zero."""
+    symmetric = U is V
+    u2 = squared_norms(U)
+    v2 = u2 if symmetric else (squared_norms(V) if V_squares is None else V_squares)
+    with np.errstate(over="ignore", invalid="ignore"):
+        D2 = products(U, V)
+        D2 *= -2.0
+        D2 += u2[:, np.newaxis]
+        D2 += v2
+        np.maximum(D2, 0.0, out=D2)
+    if symmetric:
+        np.fill_diagonal(D2, 0.0)
+    # New rows may lie anywhere: where ‖u‖² overflows, so does every distance.
+    far = ~np.isfinite(u2)
+    if far.any():
+        D2[far] = np.inf
+    return D2
+
+
+def products(U: Any, V: Any) -> Floats:
+    """U V' as a dense array."""
+    G = U @ V.T
+    return np.ascontiguousarray(G.toarray() if is_sparse(G) else G)
+
+
+def squared_norms(U: Any) -> Floats:
+    """‖u_i‖² of all rows, dense or sparse."""
+    with np.errstate(over="ignore"):
+        return np.asarray(row_norms(U, squared=True))
+
+
+def median_distance(D2: Floats) -> float:
+    """Median distance over the pairs of distinct rows: our unit of length. ``D2`` is of all pairs.
+
+    Pairs at distance zero are left out: they say nothing of how far samples lie apart.
+    """
+    pairs = D2[np.tri(len(D2), k=-1, dtype=bool)]
+    apart = pairs > SAME_PLACE * pairs.max(initial=0.0)
+    distinct = pairs if apart.all() else pairs[apart]
+    if distinct.size == 0:
+        raise rule_error(
+            "X",
+            "contain at least two distinct samples",
+            "samples that are all equal",
+            "Check the features: no distance, hence no kernel, can be built from these.",
+        )
+    return math.sqrt(_median(distinct))
+
+
+def _median(values: Floats) -> float:
+    middle, below, is_odd = len(values) // 2, 0, len(values) % 2
+    if len(values) >= MANY_PAIRS:
+        values, below = _around_the_middle(values)
+    parted = np.partition(values, middle - below)
+    upper = float(parted[middle - below])
+    return upper if is_odd else (float(parted[: middle - below].max()) + upper) / 2.0
+
+
+def _around_the_middle(values: Floats) -> tuple[Floats, int]:
+    """Values around the median, and how many are less than all of them; all where that fails."""
+    some = np.sort(values[:: len(values) // SOME_PAIRS])
+    low, high = some[[int(share * len(some)) for share in AROUND]]
+    inside = values[(values >= low) & (values <= high)]
+    below, middle = int(np.count_nonzero(values < low)), len(values) // 2
+    return (inside, below) if below < middle < below + len(inside) else (values, 0)
+
+
+def in_row_blocks(function: Callable[[Any], Floats], X: Any, width: int, n_columns: int) -> Floats:
+    """A function of rows, of as many at a time as ``width`` values each leave room for."""
+    size = max(64, BLOCK_VALUES // max(width, 1))
+    if X.shape[0] <= size:
+        return function(X)
+    out = np.empty((X.shape[0], n_columns))
+    for start in range(0, X.shape[0], size):
+        out[start : start + size] = function(X[start : start + size])
+    return out

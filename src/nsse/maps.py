@@ -1,0 +1,139 @@
+"""Maps f: Rⁿ → R^d of fitted models: a sum of Gaussian kernels in a metric, or a linear map.
+
+    GaussianMap   f(x) = Σ_j k(A x, z_j) C_j,      LinearMap   f(x) = (x − shift) T + offset
+
+A map says what a certificate needs: for every direction a, |a'(f(u) − f(v))| is at most √(a'Qa) times a
+function of the distance of u and v. Q is the Gram matrix of the coordinates in the space of the kernel,
+C'K_ZZ C, or T'T; `reach` inverts the function, in the units of the samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse.affine import Affine
+from nsse.kernels import Gaussian, in_row_blocks, products, squared_norms
+
+Floats = NDArray[np.float64]
+
+
+class Map(Protocol):
+    """What estimators, certificates and exports ask of a map."""
+
+    @property
+    def gram(self) -> Floats:
+        """Gram matrix of the coordinates."""
+
+    def __call__(self, X: Any) -> Floats:
+        """f at the rows of ``X``."""
+
+    def jacobian(self, X: Any) -> Floats:
+        """df/dx at the rows of ``X``, of shape (n_samples, d, n_features)."""
+
+    def reach(self, change: Floats) -> Floats:
+        """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
+
+
+@dataclass(frozen=True)
+class GaussianMap:
+    """f(x) = Σ_j exp(−‖A x − z_j‖²/σ²) C_j.
+
+    Attributes
+    ----------
+    metric : Affine
+        A, with shift and unit of length: takes samples to where the kernel measures.
+    centers : ndarray or csr_array of shape (n_centers, n_outputs of the metric)
+        z_j, in the metric.
+    kernel : Gaussian
+        Its σ is in the metric's units.
+    coef : ndarray of shape (n_centers, d)
+        C.
+    gram : ndarray of shape (d, d)
+        C'K_ZZ C.
+    """
+
+    metric: Affine
+    centers: Any
+    kernel: Gaussian
+    coef: Floats
+    gram: Floats
+    center_squares: Floats = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "center_squares", squared_norms(self.centers))
+
+    @classmethod
+    def at(cls, metric: Affine, centers: Any, kernel: Gaussian, coef: Floats) -> GaussianMap:
+        """The map with its Gram matrix computed from the centres."""
+        squares = squared_norms(centers)
+
+        def half(Z: Any) -> Floats:
+            return kernel.between(Z, centers, squares) @ coef
+
+        gram = coef.T @ in_row_blocks(half, centers, len(coef), coef.shape[1])
+        return cls(metric, centers, kernel, coef, (gram + gram.T) / 2)
+
+    @property
+    def n_components(self) -> int:
+        """d."""
+        return int(self.coef.shape[1])
+
+    def __call__(self, X: Any) -> Floats:
+        """f at the rows of ``X``, dense or sparse, in float64."""
+        return in_row_blocks(lambda part: self.kernel_rows(part) @ self.coef, X, *self.coef.shape)
+
+    def kernel_rows(self, X: Any) -> Floats:
+        """k(A x_i, z_j) of all rows and centres."""
+        return self.kernel.between(self.metric(X), self.centers, self.center_squares)
+
+    def jacobian(self, X: Any) -> Floats:
+        """df/dx = −(2/σ²) Σ_j C_j k_j (A x − z_j)' A, of shape (n_samples, d, n_features)."""
+        U = self.metric(X)
+        K = self.kernel.between(U, self.centers, self.center_squares)
+        dense = U.toarray() if hasattr(U, "toarray") else U
+        weighted = np.einsum("ij,jk->ikj", K, self.coef)  # (N, d, m)
+        N, d, m = weighted.shape
+        toward = (self.centers.T @ weighted.reshape(N * d, m).T).T.reshape(N, d, -1)
+        G = weighted.sum(axis=2)[:, :, np.newaxis] * dense[:, np.newaxis, :] - toward
+        return self.metric.pull_back(self.kernel.gradient_factor * G)
+
+    def reach(self, change: Floats) -> Floats:
+        """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
+        return self.kernel.reach(change) / self.metric.norm
+
+    def rotated(self, V: Floats) -> GaussianMap:
+        """The map x ↦ f(x) V."""
+        return GaussianMap(self.metric, self.centers, self.kernel, self.coef @ V, V.T @ self.gram @ V)
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """f(x) = (x − shift) T + offset."""
+
+    affine: Affine
+    gram: Floats = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        T = self.affine.dense()
+        object.__setattr__(self, "gram", products(T.T, T.T))
+
+    @property
+    def n_components(self) -> int:
+        """d."""
+        return self.affine.n_outputs
+
+    def __call__(self, X: Any) -> Floats:
+        """f at the rows of ``X``, dense or sparse, in float64."""
+        return np.asarray(self.affine(X))
+
+    def jacobian(self, X: Any) -> Floats:
+        """df/dx, the same everywhere, of shape (n_samples, d, n_features)."""
+        return np.broadcast_to(self.affine.dense().T, (X.shape[0], self.n_components, X.shape[1]))
+
+    def reach(self, change: Floats) -> Floats:
+        """Distance within which no coordinate of unit norm changes by ``change``: the change itself."""
+        return np.asarray(change, dtype=np.float64)

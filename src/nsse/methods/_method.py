@@ -1,0 +1,234 @@
+"""What the compared methods share: `fit`, lengths, neighbours, kernel ridge, checks.
+
+A method is one file: a subclass of `Method` with `_check_parameters` and `_learn`, and its mathematics.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse.csgraph import connected_components
+
+from nsse._support.errors import rule_error
+from nsse._support.fitting import all_or_nothing
+from nsse._support.parameters import check_choice, check_count, check_number
+from nsse._support.threads import one_blas_thread
+from nsse.affine import Affine
+from nsse.estimator import EmbeddingClassifier
+from nsse.kernels import Gaussian, median_distance, squared_distances
+from nsse.maps import GaussianMap
+from nsse.metric import centred
+from nsse.scores import Scores, nearest_scores
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+# Lengths beyond these sizes have squares that over- or underflow.
+SMALLEST, LARGEST = 1e-100, 1e100
+
+
+class Method(EmbeddingClassifier):
+    """An `EmbeddingClassifier` that learns its map in one go and decides by the nearest sample.
+
+    ``_learn(X, codes)`` sets the attributes of the method and returns the map. Codes are −1 for samples
+    that the parameter ``unlabeled`` marks, where a method has one.
+    """
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the map, and the decision rule in the embedding.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels, at least two different ones. Where the method has a parameter ``unlabeled``, its
+            value marks samples without a label.
+
+        Returns
+        -------
+        self
+            The fitted estimator. If fit fails, the estimator is as it was before.
+        """
+        self._check_parameters()
+        X, y = self._validated(X, y)
+        self.classes_, codes = encoded(y, getattr(self, "unlabeled", None))
+        with one_blas_thread():
+            self.map_ = self._learn(X, codes)
+            embedding = self._embedding(X)
+            self.scores_ = self._scores(embedding, codes)
+        self.embedding_ = embedding.astype(X.dtype, copy=False)
+        return self
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Check what can be checked without the data."""
+
+    @abstractmethod
+    def _learn(self, X: Any, codes: Ints) -> Any:
+        """The map, learned."""
+
+    def _embedding(self, X: Any) -> Floats:
+        """The map at the training samples."""
+        return np.asarray(self.map_(X))
+
+    def _scores(self, embedding: Floats, codes: Ints) -> Scores:
+        """The decision rule: the nearest labelled sample."""
+        return nearest_scores(self.classes_, embedding[codes >= 0], codes[codes >= 0])
+
+
+def encoded(y: NDArray[Any], unlabeled: Any = None) -> tuple[NDArray[Any], Ints]:
+    """Classes in order, and the code of every sample's class, −1 for the value that marks no label."""
+    labeled = np.ones(len(y), dtype=bool)
+    if unlabeled is not None:
+        words = y.dtype.kind in "OUS" and any(isinstance(label, str) for label in y.tolist())
+        if not isinstance(unlabeled, str if words else Real) or unlabeled != unlabeled:
+            kind, cure = "a string" if words else "a number", "It is a value that samples have in `y`."
+            raise rule_error("unlabeled", f"be {kind}, as the labels are", unlabeled, cure)
+        labeled = np.array([label != unlabeled for label in y.tolist()])
+    classes, found = np.unique(y[labeled], return_inverse=True)
+    if len(classes) < 2:
+        got = f"{len(classes)} class, {classes.tolist()}"
+        cure = "Add labelled samples of another class: there is nothing to separate."
+        raise rule_error("y", "contain samples of at least 2 classes", got, cure)
+    codes = np.full(len(y), -1, dtype=np.intp)
+    codes[labeled] = found
+    return classes, codes
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Training samples measured in units of length.
+
+    Attributes
+    ----------
+    metric : Affine
+        Takes samples to where they are measured: from their mean, in units of length.
+    Z : ndarray or csr_array of shape (n_samples, n_features)
+        Training samples there.
+    D2 : ndarray of shape (n_samples, n_samples)
+        Their squared distances.
+    unit : float
+        The unit of length, in the units of X.
+    """
+
+    metric: Affine
+    Z: Any
+    D2: Floats
+    unit: float
+
+    @classmethod
+    def of(cls, X: Any, length_unit: str | float, own: Ints | slice = slice(None)) -> Lengths:
+        """Measure; "median" takes the median distance between the samples ``own``."""
+        metric = centred(X)
+        Z, scale = metric(X), float(metric.scale[0])
+        D2 = squared_distances(Z, Z)
+        unit = median_distance(D2[own][:, own])  # refuses samples that are all equal
+        if not isinstance(length_unit, str):
+            unit = float(length_unit) * scale
+            if not SMALLEST < unit < LARGEST:
+                cure = '"median" takes the median distance between samples.'
+                raise rule_error("length_unit", "be comparable to the samples", length_unit, cure)
+        D2 /= unit**2
+        return cls(metric.multiplied(1.0 / unit), Z / unit, D2, unit / scale)
+
+    def gaussian_map(self, sigma: float, coef: Floats) -> GaussianMap:
+        """f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), σ in units of length."""
+        return GaussianMap.at(self.metric, self.Z, Gaussian(float(sigma)), coef)
+
+
+def kernel_ridge(K: Floats, Y: Floats, ridge: float, name: str) -> Floats:
+    """C = (K + ρI)⁻¹Y, which minimises ‖Y − KC‖² + ρ tr(C'KC); ``name`` is what the user calls ρ."""
+    G = K + ridge * np.eye(len(K))
+    try:
+        return np.asarray(linalg.cho_solve(linalg.cho_factor(G, overwrite_a=True), Y))
+    except linalg.LinAlgError:
+        rule = "be large enough for the kernel matrix to be invertible in floating point"
+        cure = "Raise it, 1e-10 suffices for most data, or lower `sigma`."
+        raise rule_error(name, rule, ridge, cure) from None
+
+
+def others(n_samples: int) -> Mask:
+    """Which columns are another sample than the row."""
+    return ~np.eye(n_samples, dtype=bool)
+
+
+def nearest_columns(D2: Floats, allowed: Mask, k: int | None) -> Mask:
+    """Directed edges from every row to its k nearest of the allowed columns; all where k is None."""
+    if k is None or k >= allowed.sum(axis=1).max():
+        return allowed
+    chosen = np.zeros_like(allowed)
+    columns = np.argpartition(np.where(allowed, D2, np.inf), k - 1, axis=1)[:, :k]
+    np.put_along_axis(chosen, columns, True, axis=1)
+    return chosen & allowed
+
+
+def mean_squared_length(D2: Floats, *edges: Mask) -> float:
+    """Mean over directed edges; 1 where they join equal samples only: exp(−0/β) is 1 for every β."""
+    total = sum(float(D2[chosen].sum()) for chosen in edges)
+    return total / sum(int(chosen.sum()) for chosen in edges) if total > 0 else 1.0
+
+
+def gaussian_graph(D2: Floats, edges: Mask, beta: float) -> sparse.csr_array:
+    """W_ij = exp(−‖x_i − x_j‖²/β) where there is an edge either way, 0 elsewhere."""
+    return sparse.csr_array(np.where(edges | edges.T, np.exp(D2 / -beta), 0.0))
+
+
+def neighbor_graph(D2: Floats, n_neighbors: int | None, beta: float | None) -> sparse.csr_array:
+    """The Gaussian graph of nearest samples, whatever their labels; no β takes the mean of the edges."""
+    edges = nearest_columns(D2, others(len(D2)), n_neighbors)
+    return gaussian_graph(D2, edges, mean_squared_length(D2, edges) if beta is None else beta)
+
+
+def graph_rank(W: Any) -> int:
+    """Rank of the Laplacian: samples less connected pieces. No scatter of W has more."""
+    return int(W.shape[0] - connected_components(sparse.csr_array(W > 0), directed=False)[0])
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to the data."""
+    return isinstance(value, str) and value == "auto"
+
+
+def check_n_components(value: Any, n_samples: int, n_classes: int) -> int:
+    """d: from 1 to N; None means n_classes − 1."""
+    if value is None:
+        return n_classes - 1
+    cure = f"Leave it None for n_classes - 1 = {n_classes - 1}."
+    if check_count("n_components", value, cure=cure) > n_samples:
+        raise rule_error("n_components", f"not exceed the number of samples, {n_samples}", value, cure)
+    return int(value)
+
+
+def check_optional_count(name: str, value: Any, cure: str = "None joins all pairs.") -> None:
+    """None, or a whole number from 1 up."""
+    if value is not None:
+        check_count(name, value, cure=cure)
+
+
+def check_optional(name: str, value: Any) -> None:
+    """None, or a positive number."""
+    if value is not None:
+        check_number(name, value, positive=True, cure="Leave it None to find it from the data.")
+
+
+def check_sigma(value: Any) -> None:
+    """A positive number."""
+    check_number("sigma", value, positive=True, cure="1.0 is the unit of length.")
+
+
+def check_length_unit(value: Any) -> None:
+    """The string "median", or a length in the units of X."""
+    if isinstance(value, str):
+        check_choice("length_unit", value, ("median",))
+    else:
+        cure = 'Take "median", or 1.0 for the units of X.'
+        check_number("length_unit", value, positive=True, cure=cure)

@@ -1,0 +1,239 @@
+"""IsoKRR: supervised Isomap, extended by Gaussian kernel ridge regression.
+
+Supervised Isomap (Geng, Zhan & Zhou 2005, Eq. 4) replaces the distance d by
+
+    √(1 − exp(−d²/β))    within a class: at most 1,
+    √(exp(d²/β)) − α     between classes: at least 1 − α,
+
+so that classes move apart before the graph is built. Its neighbours then mostly lie in the sample's own
+class and the graph falls into pieces. Geodesics between pieces are infinite, so that every pair of
+pieces is joined by its shortest edge, as scikit-learn's Isomap does, and their number is kept.
+
+Classical scaling: B = −½ J G² J with J = I − 11'/N holds the inner products of points at distances G, if
+there are such points. Geodesics are seldom Euclidean: B then has negative eigenvalues, along which
+lengths would be imaginary. They take no coordinates, and their share of Σ|λ| is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components, shortest_path
+
+from nsse._support.errors import rule_error
+from nsse._support.parameters import check_number
+from nsse.kernels import Gaussian
+from nsse.maps import GaussianMap
+from nsse.methods._method import (
+    Floats,
+    Ints,
+    Lengths,
+    Mask,
+    Method,
+    check_length_unit,
+    check_n_components,
+    check_optional,
+    check_optional_count,
+    check_sigma,
+    kernel_ridge,
+    nearest_columns,
+    others,
+)
+from nsse.signs import row_signs
+
+# Largest d²/β: squares of sums of e^150 are still far from overflow.
+LARGEST_EXPONENT = 300.0
+
+
+class IsoKRR(Method):
+    """Supervised Isomap, extended to new samples by Gaussian kernel ridge regression.
+
+    Distances d are replaced by class-dependent dissimilarities [2]_,
+
+        √(1 − exp(−d²/β)) within a class,    √(exp(d²/β)) − α between classes,
+
+    their geodesics on a neighbour graph are embedded by classical multidimensional scaling (Isomap),
+    and kernel ridge regression learns the map from samples to coordinates [1]_. New samples are mapped
+    by it and classified by their nearest neighbour.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension d of the embedding, at most the number of positive eigenvalues of the scaling, itself
+        less than the number of training samples. None means ``n_classes - 1``, or the number of
+        positive eigenvalues where that is less.
+    n_neighbors : int, default=None
+        Samples at the smallest dissimilarities joined in the graph (all of them where there are no
+        more). Two samples are joined if either is a neighbour of the other. None joins all pairs; with
+        a thousand samples or more a number is faster.
+    beta : float, default=10.0
+        β, in squared units of length: the larger, the less distances matter beside the labels. None
+        takes the square of the mean distance between samples, about 1 (see Notes).
+    overlap : float, default=0.0
+        α, from 0 to 1: how much closer than 1, the most within a class, samples of different classes
+        may come. [2]_ takes 0.5.
+    alpha : float, default=1e-3
+        Ridge of the regression. Must be positive; a very small one interpolates.
+    sigma : float, default=1.0
+        Scale σ of the kernel exp(−‖x − x'‖²/σ²), in units of length.
+    length_unit : {"median"} or float, default="median"
+        The unit in which `sigma` and `beta` are understood: the median distance between training
+        samples, so that rescaling X changes nothing, or a length given as a number.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        f at the training samples: what `transform` gives, and what `predict` compares with.
+    isomap_embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates found by Isomap, to which f was fitted.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the scaling, descending.
+    negative_share_ : float
+        Share of the negative eigenvalues in the sum of all magnitudes: how far the geodesics are from
+        being distances between points of a Euclidean space. Those eigenvalues are not used.
+    n_connected_components_ : int
+        Pieces of the neighbour graph. Where there are several, as often when classes lie apart, every
+        two of them were joined by the shortest edge between them.
+    coef_ : ndarray of shape (n_samples, n_components)
+        Coefficients of f.
+    sigma_, length_unit_ : float
+        Kernel scale and unit of length, in the units of X.
+    map_ : GaussianMap
+        What `transform` does.
+    scores_ : Scores
+        The nearest training sample of the embedding gives the label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    MReg : Regression with a term of the manifold.
+
+    Notes
+    -----
+    O(N³) time and O(N²) memory in the number N of samples; the number n of features enters through
+    distances only, so that n > N needs no care. [2]_ sets β to the mean distance; the square of it has
+    the units of d² and makes the result independent of the scale of X.
+
+    References
+    ----------
+    .. [1] C. Orsenigo and C. Vercellis, "Kernel ridge regression for out-of-sample mapping in
+       supervised manifold learning", Expert Systems with Applications 39(9), 7757-7762, 2012.
+    .. [2] X. Geng, D.-C. Zhan and Z.-H. Zhou, "Supervised nonlinear dimensionality reduction for
+       visualization and classification", IEEE Trans. Systems, Man, and Cybernetics B 35(6),
+       1098-1107, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import IsoKRR
+    >>> X, y = load_iris(return_X_y=True)
+    >>> IsoKRR(n_components=2).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_neighbors: int | None = None,
+        beta: float | None = 10.0,
+        overlap: float = 0.0,
+        alpha: float = 1e-3,
+        sigma: float = 1.0,
+        length_unit: str | float = "median",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.overlap = overlap
+        self.alpha = alpha
+        self.sigma = sigma
+        self.length_unit = length_unit
+
+    def _learn(self, X: Any, codes: Ints) -> GaussianMap:
+        d = check_n_components(self.n_components, len(codes), len(self.classes_))
+        lengths = Lengths.of(X, self.length_unit)
+        D = class_dissimilarities(lengths.D2, codes, self.beta, self.overlap)
+        G, self.n_connected_components_ = geodesic_distances(D, self.n_neighbors)
+        Y, positive, self.negative_share_ = classical_scaling(G)
+        if d > len(positive) and self.n_components is not None:
+            rule = f"not exceed the number of positive eigenvalues, {len(positive)}"
+            cure = "Lower it: along the other directions lengths would not be real."
+            raise rule_error("n_components", rule, d, cure)
+        self.isomap_embedding_ = Y[:, :d] * row_signs(Y[:, :d], codes)
+        self.eigenvalues_ = positive[:d]
+        K = Gaussian(self.sigma)(lengths.D2)
+        self.coef_ = kernel_ridge(K, self.isomap_embedding_, self.alpha, "alpha")
+        self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
+        return lengths.gaussian_map(self.sigma, self.coef_)
+
+    def _check_parameters(self) -> None:
+        check_optional_count("n_neighbors", self.n_neighbors)
+        check_optional("beta", self.beta)
+        if check_number("overlap", self.overlap, cure="0 keeps classes farthest apart.") > 1:
+            cure = "Above 1 samples of different classes would be at negative distances."
+            raise rule_error("overlap", "be a number from 0 to 1", self.overlap, cure)
+        check_number("alpha", self.alpha, positive=True, cure="Take 1e-8 to interpolate.")
+        check_sigma(self.sigma)
+        check_length_unit(self.length_unit)
+
+
+def class_dissimilarities(D2: Floats, codes: Ints, beta: float | None, alpha: float) -> Floats:
+    """The dissimilarities above from squared distances; symmetric, zero on the diagonal.
+
+    ``beta`` is in the units of ``D2``; None takes the square of the mean distance between samples.
+    """
+    N = len(D2)
+    width = float((np.sqrt(D2).sum() / (N * (N - 1))) ** 2) if beta is None else beta
+    exponent = D2 / width
+    if exponent.max() > LARGEST_EXPONENT:
+        rule = f"be at least the largest squared distance / {LARGEST_EXPONENT:.0f}"
+        cure = "Raise it, or leave out samples that lie far from all others."
+        raise rule_error("beta", rule, width, cure)
+    same = codes[:, np.newaxis] == codes
+    return np.where(same, np.sqrt(-np.expm1(-exponent)), np.exp(0.5 * exponent) - alpha)
+
+
+def geodesic_distances(D: Floats, n_neighbors: int | None) -> tuple[Floats, int]:
+    """Shortest paths over the joined neighbour graph of dissimilarities, and its pieces before."""
+    # SciPy reads a zero as no edge; the smallest positive number changes no sum.
+    D = np.maximum(D, np.finfo(np.float64).tiny)
+    edges = nearest_columns(D, others(len(D)), n_neighbors)
+    edges = edges | edges.T
+    n_pieces, piece = connected_components(edges, directed=False)
+    if n_pieces > 1:
+        edges |= shortest_links(D, piece.astype(np.intp))
+    # Every edge is there in both directions: told so, SciPy need not look for the other one.
+    lengths = shortest_path(sparse.csr_array(np.where(edges, D, 0.0)), method="D", directed=True)
+    # Sums along a path and back differ by rounding.
+    return np.minimum(lengths, lengths.T), int(n_pieces)
+
+
+def shortest_links(D: Floats, piece: Ints) -> Mask:
+    """The shortest edge between every two pieces, in both directions."""
+    links = np.zeros(D.shape, dtype=bool)
+    members = [np.flatnonzero(piece == number) for number in range(int(piece.max()) + 1)]
+    for a, own in enumerate(members):
+        for other in members[:a]:
+            i, j = np.unravel_index(np.argmin(D[np.ix_(own, other)]), (len(own), len(other)))
+            links[own[i], other[j]] = links[other[j], own[i]] = True
+    return links
+
+
+def classical_scaling(G: Floats) -> tuple[Floats, Floats, float]:
+    """Coordinates V √λ of the positive eigenpairs of B, these λ, descending, and the negative share."""
+    G2 = G**2
+    means = G2.mean(axis=0)
+    B = -0.5 * (G2 - means - means[:, np.newaxis] + means.mean())
+    values, vectors = eigh(B, check_finite=False)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    sizes = np.abs(values)
+    d = int(np.sum(values > len(B) * np.finfo(np.float64).eps * sizes.max()))
+    share = float(sizes[values < 0].sum() / sizes.sum()) if sizes.any() else 0.0
+    return vectors[:, :d] * np.sqrt(values[:d]), values[:d], share

@@ -1,0 +1,187 @@
+"""LDE: local discriminant embedding (Chen, Chang & Liu 2005, Section 3.2).
+
+W joins samples of the same class, W' samples of different classes, where one is among the nearest of the
+other; both carry the weights exp(−‖x_i − x_j‖²/β) with one β.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nsse.maps import LinearMap
+from nsse.methods._linear import LinearMethod, Principal, class_means, dense_rows, graph_scatter
+from nsse.methods._method import (
+    Floats,
+    Ints,
+    Lengths,
+    check_length_unit,
+    check_optional,
+    check_optional_count,
+    gaussian_graph,
+    graph_rank,
+    is_auto,
+    mean_squared_length,
+    nearest_columns,
+    others,
+)
+
+# Two classes too take more than one coordinate to tell apart where they are not in one piece each.
+FEWEST_COMPONENTS = 3
+
+
+class LDE(LinearMethod):
+    """Local discriminant embedding.
+
+    A linear map V that pulls neighbours of different classes apart while neighbours of the same class
+    stay together [1]_: it maximises
+
+        tr(V'X'(D' − W')XV)   subject to   V'X'(D − W)XV = I,
+
+    with the rows of X as samples, W joining neighbours of the same class, W' neighbours of different
+    classes, both with weights exp(−‖x_i − x_j‖²/β). The columns of V solve the generalised
+    eigenproblem of the two scatters with the largest eigenvalues.
+
+    Parameters
+    ----------
+    n_components : {"auto"}, int or None, default="auto"
+        Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`:
+        all features, if there are more samples. "auto" takes ``n_classes - 1`` of them, but three for
+        fewer than four classes, or all where there are no more. None takes them all, the last ones,
+        which separate least, at the length of the first.
+    n_neighbors : int, default=5
+        Nearest samples of the same class joined in W (all of them in a class that has no more). None
+        joins all pairs of the same class.
+    n_neighbors_between : int, default=20
+        Nearest samples of other classes joined in W' (all, if there are no more). None joins all pairs
+        of different classes.
+    beta : float, default=None
+        Width β of the weights (t in [1]_), in squared units of length. None takes the mean squared
+        length of the edges of both graphs.
+    length_unit : {"median"} or float, default="median"
+        The unit in which `beta` is understood: the median distance between training samples, so that
+        rescaling X changes nothing, or a length given as a number.
+    pca : {"auto"}, int, float or None, default=None
+        The principal axes on which the problem is solved. None: all along which the samples vary. An
+        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
+        all, but where these are more than the scatter of W can have rank (the number of samples minus
+        the number of connected pieces of W, one per class or more), the fewest that hold 95 % of the
+        variance, and no more than that rank.
+    reg : {"auto"}, float or None, default="auto"
+        A ridge ρ = reg · tr(S)/`n_pca_components_` is added to the scatter S of W, S + ρI. "auto" is 0.3
+        where samples are few, that is where S can have a rank less than three times the number of axes,
+        as for images; else None. None adds none, or 1e-3 if S is singular on those axes (its smallest
+        eigenvalue, relative to the scatter of all samples, below 1e-10 of its largest). With 0 a
+        singular S is an error.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The map V': transform gives ``(X − mean_) @ components_.T``.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the training samples.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The training samples, embedded.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Between-class over within-class scatter of every coordinate, descending. Both are positive
+        semidefinite: values below zero are rounding and set to zero.
+    n_pca_components_ : int
+        Number of principal axes in use.
+    reg_ : float
+        The ridge ρ that was added; 0.0 if none.
+    beta_ : float
+        β, in squared units of X.
+    length_unit_ : float
+        The unit of length, in the units of X.
+    map_ : LinearMap
+        What `transform` does.
+    scores_ : Scores
+        The nearest training sample of the embedding gives the label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    LFDA : Its local relative.
+
+    Notes
+    -----
+    O(N²) memory for the distances. Sparse samples are accepted and made dense. The order of the samples
+    does not matter (unless neighbours are tied), nor does that of the classes, except that the order of
+    the labels settles signs. A ridge sees the units of the features: where they differ, standardise the
+    features first if samples are few.
+
+    References
+    ----------
+    .. [1] H.-T. Chen, H.-W. Chang and T.-L. Liu, "Local discriminant embedding and its variants",
+       IEEE Conference on Computer Vision and Pattern Recognition, 846-853, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import LDE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LDE(n_components=2).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        n_neighbors: int | None = 5,
+        n_neighbors_between: int | None = 20,
+        beta: float | None = None,
+        length_unit: str | float = "median",
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.n_neighbors_between = n_neighbors_between
+        self.beta = beta
+        self.length_unit = length_unit
+        self.pca = pca
+        self.reg = reg
+
+    def _learn(self, X: Any, codes: Ints) -> LinearMap:
+        lengths = Lengths.of(dense_rows(X), self.length_unit)
+        W, W_between, width = discriminant_graphs(
+            lengths.D2, codes, self.n_neighbors, self.n_neighbors_between, self.beta
+        )
+        self.length_unit_, self.beta_ = lengths.unit, width * lengths.unit * lengths.unit
+        rank = graph_rank(W)
+        principal = Principal.of(lengths.Z, self.pca, rank)
+        Z = principal.scores
+        # W does not see the means of the classes: classes far apart cost no digits.
+        within = graph_scatter(W, Z - class_means(Z, codes)[codes])
+        scatters = graph_scatter(W_between, Z), within
+        return self._linear_map(lengths.metric, principal, scatters, rank, codes)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not is_auto(self.n_components):
+            check_optional_count("n_components", self.n_components, "None takes all there are.")
+        for name in ("n_neighbors", "n_neighbors_between"):
+            check_optional_count(name, getattr(self, name))
+        check_optional("beta", self.beta)
+        check_length_unit(self.length_unit)
+
+    def _n_components(self, available: int) -> int:
+        if is_auto(self.n_components):
+            return min(max(len(self.classes_) - 1, FEWEST_COMPONENTS), available)
+        return super()._n_components(available)
+
+
+def discriminant_graphs(
+    D2: Floats, codes: Ints, n_within: int | None, n_between: int | None, beta: float | None
+) -> tuple[Any, Any, float]:
+    """W, W' and β in the units of ``D2``; None takes the mean squared length of all edges."""
+    same = codes[:, np.newaxis] == codes
+    within = nearest_columns(D2, same & others(len(D2)), n_within)
+    between = nearest_columns(D2, ~same, n_between)
+    width = mean_squared_length(D2, within, between) if beta is None else beta
+    return gaussian_graph(D2, within, width), gaussian_graph(D2, between, width), width

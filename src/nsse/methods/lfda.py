@@ -1,0 +1,212 @@
+"""LFDA: local Fisher discriminant analysis (Sugiyama 2007).
+
+A_ij = exp(−‖x_i − x_j‖²/(σ_i σ_j)) between samples of the same class, σ_i being the distance from x_i to
+its k-th nearest neighbour *in its class* (Zelnik-Manor & Perona 2004). A class with k samples or fewer
+has no k-th neighbour: there σ_i is the distance to the farthest. The number of neighbours is settled
+class by class, so that a small class changes nothing for the others. A sample with k duplicates would
+have σ_i = 0. Departs from the paper, where A_ij is then undefined: σ_i is the distance to the nearest
+sample of the class in another place. In a class that is all in one place A_ij = 1.
+
+The scatters (Eqs. 9-12) are pairwise sums with the weights
+
+    W_lw = A_ij/n_c          and  W_lb = A_ij (1/N − 1/n_c)   inside class c,
+    W_lw = 0                 and  W_lb = 1/N                  between classes.
+
+The negative weights of W_lb are what makes rounding dangerous. With A_ij = 1 − (1 − A_ij) they turn into
+the between-class scatter of LDA plus the pairs that locality sets free,
+
+    S_lb = Σ_c n_c m_c m_c' + ½ Σ_same (1 − A_ij)(1/n_c − 1/N)(z_i − z_j)(z_i − z_j)',
+
+m_c the class means from the mean of all: positive semidefinite terms only, nothing of size N × N.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from nsse._support.parameters import check_choice, check_count
+from nsse.graphs import class_members
+from nsse.kernels import SAME_PLACE, squared_distances, squared_norms
+from nsse.maps import LinearMap
+from nsse.methods._linear import LinearMethod, Principal, class_means, dense_rows
+from nsse.methods._method import Floats, Ints, check_optional_count, graph_rank
+from nsse.metric import centred
+
+METRICS = ("weighted", "orthonormalized", "plain")
+
+
+class LFDA(LinearMethod):
+    """Local Fisher discriminant analysis.
+
+    A linear map like that of LDA, with scatters that count pairs of the same class only as far as they
+    are neighbours, A_ij = exp(−‖x_i − x_j‖²/(σ_i σ_j)), so that a class may consist of several clusters.
+    The columns of the map solve S_lb v = λ S_lw v with the largest λ [1]_, where
+
+        S_lw = ½ Σ A_ij/n_c (x_i − x_j)(x_i − x_j)'              over pairs of the same class c,
+        S_lb = ½ Σ w_ij (x_i − x_j)(x_i − x_j)',                 over all pairs,
+
+    w_ij = A_ij (1/N − 1/n_c) inside class c and 1/N between classes.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension of the embedding. Unlike LDA, which ends at ``n_classes - 1``, LFDA has as many as
+        there are principal axes in use, `n_pca_components_`: all features, if there are more samples.
+        None takes them all; with the weighted metric the last ones hardly count.
+    n_neighbors : int, default=7
+        σ_i is the distance from x_i to its neighbour of this rank in its class, or to the farthest
+        sample of its class if that has no more. Where that neighbour is a duplicate of x_i, σ_i is the
+        distance to the nearest sample of the class in another place.
+    affinity : {"local_scaling", "ones"}, default="local_scaling"
+        "ones" takes every class for one neighbourhood, A_ij = 1: the subspace of LDA.
+    metric : {"weighted", "orthonormalized", "plain"}, default="weighted"
+        Length of the columns: "plain" has v'S_lw v = 1, "weighted" multiplies by √λ,
+        "orthonormalized" makes the columns orthonormal, keeping the span of the first of them.
+    pca : {"auto"}, int, float or None, default=None
+        The principal axes on which the problem is solved. None: all along which the samples vary. An
+        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
+        all, but where these are more than S_lw can have rank (the number of samples minus the number of
+        classes), the fewest that hold 95 % of the variance, and no more than that rank.
+    reg : {"auto"}, float or None, default="auto"
+        A ridge ρ = reg · tr(S_lw)/`n_pca_components_` is added to S_lw, S_lw + ρI. "auto" is 0.3 where
+        samples are few, that is where S_lw can have a rank less than three times the number of axes, as
+        for images; else None. None adds none, or 1e-3 if S_lw is singular on those axes (its smallest
+        eigenvalue, relative to the scatter of all samples, below 1e-10 of its largest). With 0 a
+        singular S_lw is an error.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The map: transform gives ``(X − mean_) @ components_.T``.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the training samples.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The training samples, embedded.
+    eigenvalues_ : ndarray of shape (n_components,)
+        λ, descending. S_lb is positive semidefinite: values below zero are rounding and set to zero.
+    n_pca_components_ : int
+        Number of principal axes in use.
+    reg_ : float
+        The ridge ρ that was added to S_lw; 0.0 if none.
+    map_ : LinearMap
+        What `transform` does.
+    scores_ : Scores
+        The nearest training sample of the embedding gives the label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    LDE : Its relative by neighbours.
+
+    Notes
+    -----
+    O(N²) memory for the distances. Sparse samples are accepted and made dense. The result does not
+    depend on the order of the samples or of the classes, except that the order of the labels settles
+    signs, nor on the scale of X. Directions with λ = 0 or equal λ are not unique. A ridge sees the units
+    of the features: where they differ, standardise the features first if samples are few.
+
+    References
+    ----------
+    .. [1] M. Sugiyama, "Dimensionality reduction of multimodal labeled data by local Fisher
+       discriminant analysis", Journal of Machine Learning Research 8, 1027-1061, 2007.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import LFDA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LFDA(n_components=2).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_neighbors: int = 7,
+        affinity: str = "local_scaling",
+        metric: str = "weighted",
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.affinity = affinity
+        self.metric = metric
+        self.pca = pca
+        self.reg = reg
+
+    def _learn(self, X: Any, codes: Ints) -> LinearMap:
+        X = dense_rows(X)
+        metric = centred(X)
+        Z = metric(X)
+        if self.affinity == "ones":
+            affinities = [np.ones((len(rows), len(rows))) for rows in class_members(codes)]
+        else:
+            affinities = local_scaling(Z, codes, self.n_neighbors)
+        rank = sum(graph_rank(A) for A in affinities)
+        principal = Principal.of(Z, self.pca, rank)
+        scatters = local_scatters(affinities, principal.scores, codes)
+        return self._linear_map(metric, principal, scatters, rank, codes)
+
+    def _columns(self, V: Floats, values: Floats, scale: float) -> Floats:
+        if self.metric == "orthonormalized":
+            # Gram-Schmidt: the first j columns span what they did, for every j.
+            return np.asarray(linalg.qr(V, mode="economic")[0] / scale, dtype=np.float64)
+        return np.asarray(V * np.sqrt(values)) if self.metric == "weighted" else V
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_optional_count("n_components", self.n_components, "None takes all there are.")
+        check_count("n_neighbors", self.n_neighbors, cure="7 is the usual number.")
+        check_choice("affinity", self.affinity, ("local_scaling", "ones"))
+        check_choice("metric", self.metric, METRICS)
+
+
+def local_scaling(Z: Floats, codes: Ints, n_neighbors: int) -> list[Floats]:
+    """A between the samples of every class, class by class."""
+    same_place = 4.0 * SAME_PLACE * float(squared_norms(Z).max())
+    affinities = []
+    for rows in class_members(codes):
+        own = Z[rows] - Z[rows].mean(axis=0)  # classes far apart cost no digits
+        D2 = squared_distances(own, own)
+        scales = np.sqrt(squared_scales(D2, n_neighbors, same_place))
+        affinities.append(np.exp(-D2 / np.outer(scales, scales)))
+    return affinities
+
+
+def squared_scales(D2: Floats, n_neighbors: int, same_place: float) -> Floats:
+    """σ_i² inside one class; squared distances up to ``same_place`` are those of duplicates."""
+    k = min(n_neighbors, len(D2) - 1)
+    # In order of distance the sample itself stands at place 0, so the k-th other one at place k.
+    kth = np.partition(D2, k, axis=1)[:, k]
+    elsewhere = np.where(same_place < D2, D2, np.inf).min(axis=1)
+    return np.where(kth > same_place, kth, elsewhere)  # infinite, so that A = 1, where there is none
+
+
+def local_scatters(affinities: list[Floats], Z: Floats, codes: Ints) -> tuple[Floats, Floats]:
+    """S_lb and S_lw for affinities A ≤ 1 inside classes."""
+    means = class_means(Z, codes)
+    near, freed = np.empty_like(Z), np.empty_like(Z)
+    Z_w = (
+        Z - means[codes]
+    )  # no Laplacian inside classes sees their means: classes far apart cost no digits
+    for rows, A in zip(class_members(codes), affinities, strict=True):
+        share = 1.0 / len(rows)
+        near[rows] = laplacian_times(share * A, Z_w[rows])
+        freed[rows] = laplacian_times((share - 1.0 / len(codes)) * (1.0 - A), Z_w[rows])
+    moved = means - Z.mean(axis=0)
+    S_lb = (moved.T * np.bincount(codes)) @ moved + Z_w.T @ freed
+    S_lw = Z_w.T @ near
+    return (S_lb + S_lb.T) / 2, (S_lw + S_lw.T) / 2
+
+
+def laplacian_times(W: Floats, Z: Floats) -> Floats:
+    """(D − W) Z of a dense graph."""
+    return np.asarray(W.sum(axis=1)[:, np.newaxis] * Z - W @ Z)

@@ -1,0 +1,334 @@
+"""NYS: Laplacian eigenmaps, extended by the Nyström formula (Bengio et al. 2004).
+
+    y_k(x) = (1/λ_k) Σ_i Y_ik K̃(x, x_i),     K̃(a, b) = K(a, b) / √(E_x K(a, x) · E_x K(b, x)),
+
+with K̃ Y_k = λ_k Y_k on the training samples and E the mean over them. It is an expansion in the
+Gaussian K whose rows are divided by √E_x K(x, ·): at a training sample it is the eigenmap itself.
+
+With neighbourhoods, K(a, b) is kept where ‖a − b‖ is at most the larger of the radii of a and b, the
+radius of a point being its distance to the nearest n_neighbors + 1 training samples: a training sample
+counts among its own neighbours, so that the rule is one and the same for old points and new ones.
+
+No scale and no number of coordinates serves everywhere: objects want fewer coordinates than classes,
+faces under changing light as many as there are. By default training samples are held out, embedded by
+the formula from the others, and predicted by their nearest neighbour; the choice with the lowest error
+is taken. Departs from Bengio et al. (2004), who leave both to the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nsse._support.errors import rule_error
+from nsse.affine import Affine
+from nsse.graphs import degrees
+from nsse.kernels import Gaussian, in_row_blocks, squared_distances
+from nsse.methods._eigenmaps import (
+    Eigenmap,
+    check_eigenmap_components,
+    normalized_eigenmap,
+    unsupervised_signs,
+)
+from nsse.methods._method import (
+    Floats,
+    Ints,
+    Lengths,
+    Mask,
+    Method,
+    check_length_unit,
+    check_optional,
+    check_optional_count,
+    is_auto,
+)
+
+# Eigenvalues of K̃/N below this are rounding, and no number to divide by.
+SMALLEST_EIGENVALUE = 1e-10
+# Rounding of squared distances, in squared units of length, and relative to a radius.
+SLACK, RELATIVE_SLACK = 1e-12, 1e-9
+# Kernel scales that are tried, in units of length.
+SIGMAS = (1.0, 3.0)
+# Dimensions that are tried, in numbers of classes, beside n_classes − 1 and all there are.
+MULTIPLES = (0.5, 2, 4, 8)
+FOLDS = 3
+# Of more samples every second, third, … is looked at: every eigenmap of the choice is a complete one.
+MOST = 1000
+
+
+@dataclass(frozen=True)
+class NystromMap:
+    """The extension of an eigenmap to all x.
+
+    Attributes
+    ----------
+    metric : Affine
+        Takes samples to where they are measured.
+    centers : ndarray or csr_array of shape (n_samples, n_features)
+        Training samples there.
+    kernel : Gaussian
+        K.
+    coef : ndarray of shape (n_samples, d)
+        Y_ik / (λ_k √E_x K(x_i, x)).
+    radii2 : ndarray of shape (n_samples,) or None
+        Squared radii of the training samples; None keeps the whole kernel.
+    n_neighbors : int
+        Neighbours of a point, where there are radii.
+    """
+
+    metric: Affine
+    centers: Any
+    kernel: Gaussian
+    coef: Floats
+    radii2: Floats | None = None
+    n_neighbors: int = 0
+
+    @property
+    def n_components(self) -> int:
+        """d."""
+        return int(self.coef.shape[1])
+
+    def __call__(self, X: Any) -> Floats:
+        """The map at the rows of ``X``, dense or sparse, in float64."""
+        return in_row_blocks(self._block, X, *self.coef.shape)
+
+    def _block(self, X: Any) -> Floats:
+        D2 = squared_distances(self.metric(X), self.centers)
+        if self.radii2 is not None:
+            # Out of reach: infinitely far, where the kernel vanishes.
+            D2[~within_reach(D2, self.radii2, self.n_neighbors)] = np.inf
+        return nystrom_values(self.kernel(D2), self.coef)
+
+
+class NYS(Method):
+    """Laplacian eigenmaps with the Nyström extension.
+
+    The coordinates are eigenvectors Y_k of the normalised Gaussian kernel matrix, the constant-sign one
+    left out, and extend to all x by the formula that they satisfy at the training samples [1]_,
+
+        y_k(x) = (1/λ_k) Σ_i Y_ik K̃(x, x_i),    K̃(a, b) = K(a, b) / √(E_x K(a, x) · E_x K(b, x)),
+
+    with K(a, b) = exp(−‖a − b‖²/σ²) and means E over the training samples. The embedding ignores
+    labels; the nearest neighbour does not, nor does the choice of `sigma` and `n_components`
+    where these are "auto".
+
+    Parameters
+    ----------
+    n_components : {"auto"}, int or None, default="auto"
+        Dimension of the embedding, smaller than the number of training samples. None means
+        ``n_classes - 1``. "auto" takes the one of a few, from half the number of classes to all
+        coordinates that the kernel has, in which the nearest neighbour makes the fewest mistakes on
+        training samples that are held out in turn (see Notes).
+    sigma : {"auto"}, float or None, default="auto"
+        Kernel scale σ in units of length. None takes the root mean square of the distances between the
+        pairs of training samples that the kernel keeps (see `n_neighbors`). "auto" takes 1 or 3, by the
+        same mistakes.
+    n_neighbors : int, default=None
+        Keep the kernel between neighbours only: K(a, b) = 0 unless one of the two is among the
+        ``n_neighbors`` nearest training samples of the other (a training sample not counted among its
+        own). None keeps all pairs. With a number, "auto" means None for the two parameters above.
+    length_unit : {"median"} or float, default="median"
+        The unit of `sigma`: the median distance between training samples, or a length in the units of
+        X.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The eigenmap: the map at the training samples.
+    eigenvalues_ : ndarray of shape (n_components,)
+        λ_k, descending: eigenvalues of the matrix K̃(x_i, x_j). N, the trivial one, bounds them.
+    sigma_ : float
+        Kernel scale, in the units of X.
+    length_unit_ : float
+        The unit of length, in the units of X.
+    map_ : NystromMap
+        What `transform` does.
+    scores_ : Scores
+        The nearest training sample of the embedding gives the label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    SUPLAP : The embedding that it extends.
+
+    Notes
+    -----
+    Columns of the eigenmap have unit length. The number of features enters through distances only, so
+    that more features than samples need no care. Far from all training samples the map tends to 0. A
+    new point at the place of no training sample has one neighbour more than a training sample, since
+    it is not its own. A neighbour graph in several pieces may leave the coordinates undetermined; the
+    fit then warns (`DegenerateEmbeddingWarning`).
+
+    What is held out is a third of every class, three times. The choice takes several times as long as a
+    fit with given parameters; of more than 1000 samples it looks at a part.
+
+    References
+    ----------
+    .. [1] Y. Bengio, J.-F. Paiement, P. Vincent, O. Delalleau, N. Le Roux and M. Ouimet, "Out-of-sample
+       extensions for LLE, Isomap, MDS, Eigenmaps, and spectral clustering", NIPS 16, 177-184, 2004.
+    .. [2] M. Belkin and P. Niyogi, "Laplacian eigenmaps for dimensionality reduction and data
+       representation", Neural Computation 15(6), 1373-1396, 2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NYS
+    >>> X, y = load_iris(return_X_y=True)
+    >>> NYS(n_components=2).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        sigma: float | str | None = "auto",
+        n_neighbors: int | None = None,
+        length_unit: str | float = "median",
+    ) -> None:
+        self.n_components = n_components
+        self.sigma = sigma
+        self.n_neighbors = n_neighbors
+        self.length_unit = length_unit
+
+    def _learn(self, X: Any, codes: Ints) -> NystromMap:
+        dimensions = self._dimensions(len(codes))
+        lengths = Lengths.of(X, self.length_unit)
+        D2, k, radii2 = lengths.D2, self.n_neighbors, None
+        kept = np.ones(D2.shape, dtype=bool)
+        if k is not None:
+            radii2 = squared_radii(D2, k)
+            kept = within_reach(D2, radii2, k)
+        sigmas = self._sigmas(D2, kept)
+        sigma, d = sigmas[0], dimensions[0]
+        if len(sigmas) > 1 or len(dimensions) > 1:
+            sigma, d = held_out_choice(D2, codes, sigmas, dimensions)
+        kernel = Gaussian(sigma)
+        K = np.where(kept, kernel(D2.copy()), 0.0)
+        values, Y, eigenmap = nystrom_eigenmap(K, d)
+        if is_auto(self.n_components):  # the others are rounding
+            n_existing = existing(values, len(K))
+            values, Y = values[:n_existing], Y[:, :n_existing]
+        coef = nystrom_coefficients(Y * unsupervised_signs(Y), values, K)
+        if len(values) == d:
+            eigenmap.warn_if_degenerate("Raise `n_neighbors` or `sigma`, or change `n_components`.")
+        self.eigenvalues_ = values
+        self.length_unit_, self.sigma_ = lengths.unit, sigma * lengths.unit
+        return NystromMap(lengths.metric, lengths.Z, kernel, coef, radii2, k or 0)
+
+    def _dimensions(self, n_samples: int) -> list[int]:
+        """The dimension, or those to choose from."""
+        n_classes = len(self.classes_)
+        if is_auto(self.n_components) and self.n_neighbors is None:
+            return dimensions_tried(n_samples, n_classes)
+        wanted = None if is_auto(self.n_components) else self.n_components
+        return [check_eigenmap_components(wanted, n_samples, n_classes)]
+
+    def _sigmas(self, D2: Floats, kept: Mask) -> list[float]:
+        """The kernel scale, or those to choose from."""
+        if self.sigma is None or (is_auto(self.sigma) and self.n_neighbors is not None):
+            # Root mean square distance of different samples; 1 where they are duplicates only.
+            return [float(np.sqrt(D2[kept].sum() / (kept.sum() - len(D2)))) or 1.0]
+        return list(SIGMAS) if is_auto(self.sigma) else [float(self.sigma)]
+
+    def _check_parameters(self) -> None:
+        if not is_auto(self.sigma):
+            check_optional("sigma", self.sigma)
+        check_optional_count("n_neighbors", self.n_neighbors, "None keeps the whole kernel.")
+        check_length_unit(self.length_unit)
+
+
+def nystrom_eigenmap(K: Floats, d: int) -> tuple[Floats, Floats, Eigenmap]:
+    """Eigenvalues of K̃, descending, its eigenvectors, the trivial one left out, and the eigenmap."""
+    eigenmap = normalized_eigenmap(K, d)
+    return len(K) * (1.0 - eigenmap.eigenvalues), eigenmap.vectors, eigenmap
+
+
+def existing(values: Floats, n_samples: int) -> int:
+    """How many of the eigenvalues of K̃, descending, are more than rounding."""
+    return int(np.sum(values > SMALLEST_EIGENVALUE * n_samples))
+
+
+def nystrom_coefficients(Y: Floats, values: Floats, K: Floats) -> Floats:
+    """Y_ik / (λ_k √E_x K(x_i, x)), with λ of K̃."""
+    available = existing(values, len(Y))
+    if available < len(values):
+        rule = f"not exceed the number of coordinates that the kernel has, {available}"
+        cure = "Lower it, or lower `sigma`: a wide kernel has few."
+        raise rule_error("n_components", rule, len(values), cure)
+    return np.asarray(Y / (values * np.sqrt(degrees(K) / len(K))[:, np.newaxis]))
+
+
+def nystrom_values(K: Floats, coef: Floats) -> Floats:
+    """The extension at new points, from the kernel K between them and the training samples."""
+    # Far from all samples K underflows; K/√E K then tends to zero, and zero is what we give.
+    means = np.maximum(K.mean(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    return np.asarray((K @ coef) / np.sqrt(means))
+
+
+def squared_radii(D2: Floats, k: int) -> Floats:
+    """Squared distance from every row to the nearest k + 1 columns (to all, where there are fewer).
+
+    A sample that is among the columns itself, at distance zero, so reaches its k nearest others.
+    """
+    k = min(k, D2.shape[1] - 1)
+    return np.asarray(np.partition(D2, k, axis=1)[:, k])
+
+
+def within_reach(D2: Floats, radii2: Floats, k: int) -> Mask:
+    """Whether row and column are neighbours: no further apart than the larger of their radii.
+
+    ``radii2`` belongs to the columns, those of the rows are found from ``D2``.
+    """
+    # Two routes to one distance must not disagree on an edge.
+    of_rows, of_columns = (r * (1.0 + RELATIVE_SLACK) + SLACK for r in (squared_radii(D2, k), radii2))
+    return np.asarray(np.maximum(of_rows[:, np.newaxis], of_columns) >= D2)
+
+
+def dimensions_tried(n_samples: int, n_classes: int) -> list[int]:
+    """From half the number of classes to N − 1, ascending."""
+    wanted = [n_classes - 1, *(round(multiple * n_classes) for multiple in MULTIPLES), n_samples - 1]
+    return sorted({min(max(1, d), n_samples - 1) for d in wanted})
+
+
+def held_out_choice(
+    D2: Floats, codes: Ints, sigmas: Sequence[float], dimensions: Sequence[int]
+) -> tuple[float, int]:
+    """σ and d with the lowest error on held-out samples; of equal ones the smallest d.
+
+    Several dimensions stand for shares of the coordinates: of fewer samples as many fewer are taken.
+    """
+    errors = np.zeros((len(dimensions), len(sigmas)))
+    for train, held in folds(D2, codes):
+        share = len(train) / len(codes) if len(dimensions) > 1 else 1.0
+        cuts = [min(max(1, round(share * d)), len(train) - 1) for d in dimensions]
+        for column, sigma in enumerate(sigmas):
+            K, K_held = (Gaussian(sigma)(D2[np.ix_(rows, train)]) for rows in (train, held))
+            values, Y, _ = nystrom_eigenmap(K, max(cuts))
+            n = existing(values, len(train))
+            Z = nystrom_values(K_held, nystrom_coefficients(Y[:, :n], values[:n], K))
+            for row, d in enumerate(min(d, n) for d in cuts):
+                nearest = squared_distances(Z[:, :d], Y[:, :d]).argmin(axis=1)
+                errors[row, column] += np.sum(codes[train][nearest] != codes[held])
+    best = int(np.argmin(errors))
+    return sigmas[best % len(sigmas)], dimensions[best // len(sigmas)]
+
+
+def folds(D2: Floats, codes: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Samples to embed and samples to hold out, a third of every class in turn.
+
+    By their places from the rim to the middle of the samples, so that their order does not matter.
+    """
+    order = np.lexsort((Gaussian(1.0)(D2.copy()).sum(axis=1), codes))
+    order = order[:: -(-len(order) // MOST)]
+    first = np.searchsorted(codes[order], codes[order])
+    fold = (np.arange(len(order)) - first) % FOLDS
+    for number in range(FOLDS):
+        train, held = order[fold != number], order[fold == number]
+        if len(train) > 1 and len(held):
+            yield train, held

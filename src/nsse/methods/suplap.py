@@ -1,0 +1,220 @@
+"""SUPLAP: supervised Laplacian eigenmaps, extended by Gaussian RBF interpolation.
+
+Its two graphs (Raducanu & Dornaika 2012, Section 3): W_w joins neighbours of the same class with weight
+exp(−‖x_i − x_j‖²/β), W_b neighbours of different classes with weight 1; an edge is there if either
+sample is a neighbour of the other. *Adaptive* neighbours of x_i are the samples more similar to x_i than
+all samples are on average,
+
+    exp(−‖x_i − x_j‖²/β) > (1/N) Σ_k exp(−‖x_i − x_k‖²/β)     (k = i included),
+
+so that dense regions get many and outliers few, without a number to choose.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nsse._support.parameters import check_choice, check_count, check_number
+from nsse.kernels import Gaussian
+from nsse.maps import GaussianMap
+from nsse.methods._eigenmaps import Eigenmap, smallest_eigenpairs
+from nsse.methods._method import (
+    Floats,
+    Ints,
+    Lengths,
+    Mask,
+    Method,
+    check_length_unit,
+    check_n_components,
+    check_optional,
+    check_sigma,
+    kernel_ridge,
+    mean_squared_length,
+    nearest_columns,
+    others,
+)
+from nsse.signs import row_signs
+
+Neighbors = int | str | None
+
+
+class SUPLAP(Method):
+    """Supervised Laplacian eigenmaps with an RBF interpolator.
+
+    Embeds the training samples by minimising (Eq. 2 of [2]_)
+
+        tr(Y'L_w Y) − μ tr(Y'L_b Y)   subject to   Y'Y = I,
+
+    with Laplacians of a within-class and a between-class neighbour graph: Y are the eigenvectors of
+    L_w − μ L_b to its smallest eigenvalues. Only then is it extended to new samples, by the Gaussian
+    interpolator f(x) = Σ c_i exp(−‖x − x_i‖²/σ²) with f(x_i) = y_i. NSSE learns both together.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension of the embedding, at most the number of training samples. None means
+        ``n_classes - 1``.
+    mu : float, default=0.001
+        Weight of the separation between classes.
+    n_neighbors : {"adaptive"}, int or None, default=None
+        Samples of the same class joined with weight exp(−‖x_i − x_j‖²/β): all of them (None), those more
+        similar to x_i than all samples are on average ("adaptive", [1]_), or a number of nearest ones
+        (all where there are fewer).
+    n_neighbors_between : {"adaptive"}, int or None, default="adaptive"
+        Samples of other classes joined with weight 1, in the same way. None joins all pairs of
+        different classes; see Notes.
+    beta : float, default=None
+        Width of similarities and weights, in squared units of length. None takes the mean squared
+        distance between training samples.
+    sigma : float, default=1.0
+        Kernel scale σ of the interpolator, in units of length.
+    ridge : float, default=1e-10
+        Added to the diagonal of the kernel matrix, so that duplicated samples can be interpolated:
+        f(x_i) = y_i − ridge·c_i, which matters for wide kernels with their large coefficients only.
+    length_unit : {"median"} or float, default="median"
+        The unit of `sigma` and `beta`: the median distance between training samples, or a length in
+        the units of X.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        f at the training samples.
+    coef_ : ndarray of shape (n_samples, n_components)
+        Coefficients of f.
+    sigma_ : float
+        Kernel scale, in the units of X.
+    length_unit_ : float
+        The unit of length, in the units of X.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of L_w − μ L_b belonging to the coordinates, ascending.
+    objective_ : float
+        The objective above at its minimum, the sum of `eigenvalues_`.
+    map_ : GaussianMap
+        What `transform` does.
+    scores_ : Scores
+        The nearest training sample of the embedding gives the label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    NSSE : Embedding and map learned together.
+
+    Notes
+    -----
+    [1]_ trades the two terms off in another form (largest eigenvectors under Y'D_w Y = I); this is the
+    form of Eq. (2) of [2]_. The number of features enters through distances only, so that more features
+    than samples need no care.
+
+    If every pair of different classes is joined, all centred vectors that are constant on the classes
+    have the same eigenvalue −μN: the problem is degenerate. Up to ``n_classes - 1`` dimensions the
+    embedding then puts each class on one point whatever the samples are, the coordinates are an
+    arbitrary basis, and below ``n_classes - 1`` an arbitrary part of one. The same holds, at the
+    eigenvalue 0, for classes without any edge to another. A fit whose coordinates are not determined
+    warns (`DegenerateEmbeddingWarning`).
+
+    References
+    ----------
+    .. [1] B. Raducanu and F. Dornaika, "A supervised non-linear dimensionality reduction approach for
+       manifold learning", Pattern Recognition 45(6), 2432-2444, 2012.
+    .. [2] C. Örnek and E. Vural, "Nonlinear supervised dimensionality reduction via smooth regular
+       embeddings", Pattern Recognition 87, 55-66, 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SUPLAP
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SUPLAP(n_components=2, n_neighbors_between=10).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        mu: float = 0.001,
+        n_neighbors: int | str | None = None,
+        n_neighbors_between: int | str | None = "adaptive",
+        beta: float | None = None,
+        sigma: float = 1.0,
+        ridge: float = 1e-10,
+        length_unit: str | float = "median",
+    ) -> None:
+        self.n_components = n_components
+        self.mu = mu
+        self.n_neighbors = n_neighbors
+        self.n_neighbors_between = n_neighbors_between
+        self.beta = beta
+        self.sigma = sigma
+        self.ridge = ridge
+        self.length_unit = length_unit
+
+    def _learn(self, X: Any, codes: Ints) -> GaussianMap:
+        d = check_n_components(self.n_components, len(codes), len(self.classes_))
+        lengths = Lengths.of(X, self.length_unit)
+        D2, between = lengths.D2, self.n_neighbors_between
+        W_w, W_b = class_graphs(D2, codes, self.n_neighbors, between, self.beta)
+        eigenmap, Y = supervised_eigenmap(W_w, W_b, codes, self.mu, d)
+        eigenmap.warn_if_degenerate("Change `n_neighbors_between` or `mu`, or another `n_components`.")
+        K = Gaussian(self.sigma)(D2)
+        self.coef_ = kernel_ridge(K, Y, self.ridge, "ridge")  # Eq. (7)
+        self.eigenvalues_ = eigenmap.eigenvalues
+        self.objective_ = float(eigenmap.eigenvalues.sum())
+        self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
+        return lengths.gaussian_map(self.sigma, self.coef_)
+
+    def _check_parameters(self) -> None:
+        check_number("mu", self.mu, cure="0 switches the separation of classes off.")
+        check_neighbors("n_neighbors", self.n_neighbors)
+        check_neighbors("n_neighbors_between", self.n_neighbors_between)
+        check_optional("beta", self.beta)
+        check_sigma(self.sigma)
+        check_number("ridge", self.ridge, cure="1e-10 is small enough to interpolate.")
+        check_length_unit(self.length_unit)
+
+
+def class_graphs(
+    D2: Floats, codes: Ints, within: Neighbors, between: Neighbors, beta: float | None
+) -> tuple[Floats, Floats]:
+    """W_w and W_b from squared distances and classes.
+
+    ``within`` and ``between`` say which neighbours: "adaptive", a number of nearest ones, or None for
+    all. ``beta`` is in the units of ``D2``; None takes the mean squared distance between samples.
+    """
+    everyone = others(len(D2))
+    width = mean_squared_length(D2, everyone) if beta is None else beta
+    similarity = np.exp(D2 / -width)
+    adaptive = similarity > similarity.mean(axis=1, keepdims=True)
+    same = codes[:, np.newaxis] == codes
+    W_w = similarity * _joined(D2, same & everyone, within, adaptive)
+    return W_w, _joined(D2, ~same, between, adaptive).astype(np.float64)
+
+
+def _joined(D2: Floats, allowed: Mask, neighbors: Neighbors, adaptive: Mask) -> Mask:
+    if isinstance(neighbors, str):
+        allowed, neighbors = allowed & adaptive, None
+    edges = nearest_columns(D2, allowed, neighbors)
+    return np.asarray(edges | edges.T)
+
+
+def supervised_eigenmap(
+    W_w: Floats, W_b: Floats, codes: Ints, mu: float, n_components: int
+) -> tuple[Eigenmap, Floats]:
+    """The smallest eigenpairs of L_w − μ L_b, Eq. (2), and the vectors with their signs set."""
+    W = W_w - mu * W_b
+    L = np.diag(W.sum(axis=1)) - W
+    eigenmap = smallest_eigenpairs(L, n_components)
+    return eigenmap, eigenmap.vectors * row_signs(eigenmap.vectors, codes)
+
+
+def check_neighbors(name: str, value: Any) -> None:
+    """A number of neighbours, "adaptive", or None."""
+    if isinstance(value, str):
+        check_choice(name, value, ("adaptive",))
+    elif value is not None:
+        check_count(name, value, cure='"adaptive" chooses from the data, None takes all.')

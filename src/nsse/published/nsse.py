@@ -1,0 +1,403 @@
+"""NSSE, the method of the paper, as a scikit-learn transformer and classifier."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from nsse._support.errors import rule_error
+from nsse._support.fitting import all_or_nothing
+from nsse._support.machine import require_memory
+from nsse._support.parameters import check_choice, check_count, check_number, check_range
+from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
+from nsse.affine import Affine, is_sparse
+from nsse.estimator import EmbeddingClassifier
+from nsse.kernels import SAME_PLACE, Gaussian, median_distance, squared_distances
+from nsse.maps import GaussianMap
+from nsse.metric import centred
+from nsse.published.alternating import alternate
+from nsse.published.embedding import GUARD, embed
+from nsse.published.objective import Problem, Weights
+from nsse.published.scale import Found, minimise
+from nsse.published.trace import Recorder, Step, Stopped, Trace
+from nsse.rows import encoded
+from nsse.scores import Scores
+from nsse.signs import signs_of
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# μ3 = 5 μ2 d where the user gives none: keeps the balance of the two smoothness terms.
+MU3_PER_MU2 = 5.0
+# N × N arrays of a fit at its peak: distances, K, a factor, temporaries.
+MATRICES = 5
+# Samples that tell how far samples typically lie apart.
+FEW = 32
+# Lengths that are no more than this apart can be squared and compared.
+LARGEST_RATIO = 1e100
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How the eigenproblem of the solution was solved, and how hard it was.
+
+    Attributes
+    ----------
+    factorization : {"kernel", "cholesky", "qr"}
+        Of P = KSK + μ2 I by Cholesky, the rule; of the kernel matrix K itself, where that is
+        well-conditioned; or of P by QR, the answer to an ill-conditioned P.
+    condition_number : float
+        Estimate of cond(P), or of cond(K) with "kernel".
+    """
+
+    factorization: str
+    condition_number: float
+
+
+class NSSE(EmbeddingClassifier):
+    """Nonlinear Supervised Smooth Embedding, as its paper has it.
+
+    Learns an embedding Y of the labelled samples X together with the Gaussian RBF map f that produces
+    it, f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), by minimising (Eq. 11 of [1]_)
+
+        tr(Y'L_w Y) − μ1 tr(Y'L_b Y) + μ2 ‖C‖² + μ3/σ²,   Y = KC,   Y'Y = I:
+
+    neighbours of a class stay together, classes separate, *and* f stays smooth, so that it holds on new
+    samples. These are embedded by f in closed form and classified there. All samples are centres of f.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension d of the embedding, at most the number of training samples. None means
+        ``n_classes - 1``.
+    mu1 : float, default=1.0
+        Weight of the separation between classes.
+    mu2 : float, default=0.01
+        Weight of the size of the coefficients, ‖C‖². Positive.
+    mu3 : float, default=None
+        Weight of 1/σ²: larger values ask for a wider, smoother kernel. None means
+        ``5 * mu2 * n_components``.
+    n_neighbors : int, default=5
+        Nearest samples of the same class joined in the within-class graph (all of them in a class
+        that has no more). None joins all pairs of the same class.
+    beta : float, default=None
+        Width of the edge weights exp(−‖x_i − x_j‖²/β), in squared units of length. None takes the
+        mean squared length of the edges.
+    sigma : float, default=None
+        Kernel scale σ in units of length. None finds it within `sigma_range`, by the objective.
+    sigma_range : tuple of (float, float), default=(0.1, 10.0)
+        Where to look for σ, in units of length.
+    length_unit : {"median"} or float, default="median"
+        The unit in which `sigma`, `sigma_range`, `beta` and `mu3` are understood: the median distance
+        between training samples, so that rescaling X changes nothing, or a length given as a number.
+        With 1.0 they are in the units of X, as in the paper.
+    solver : {"joint", "alternating"}, default="joint"
+        "joint" minimises over σ directly, Y being eliminated, and looks for the global minimum: it
+        never ends above a σ that it tried. "alternating" is Algorithm 1 of the paper, with 40 values of
+        σ for its exhaustive search, from the geometric mean of `sigma_range`.
+    classifier : {"nearest", "linear"}, default="nearest"
+        The label of the nearest training sample in the embedding, as in Theorem 1 of the paper; or a
+        linear classifier there, as in its extension: multinomial logistic regression, which separates
+        every pair of classes by a hyperplane.
+    max_iter : int, default=50
+        Most iterations of the alternating solver, or evaluations of the joint one beside those that
+        look for valleys. A search that needs more warns and keeps the best it has seen.
+    tol : float, default=1e-8
+        A search ends when the objective (without its constant part) can be improved by no more than
+        this, relatively.
+    callback : callable, default=None
+        ``callback(step)`` is called after every evaluation of the objective with its terms, σ and
+        seconds; returning True ends the search.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Y, f at the training samples.
+    coef_ : ndarray of shape (n_samples, n_components)
+        Coefficients C of f.
+    centers_ : ndarray or sparse matrix of shape (n_samples, n_features)
+        Kernel centres, the training samples, in the units of X.
+    sigma_ : float
+        Kernel scale, in the units of X.
+    length_unit_ : float
+        The unit of length, in the units of X.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    labels_ : ndarray of shape (n_samples,)
+        Labels of the training samples.
+    objective_ : float
+        Eq. (11) at the solution.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of L_w − μ1 L_b + μ2 K⁻² belonging to the coordinates, ascending.
+    trace_ : Trace
+        One step per evaluation of the objective: σ (in the units of X), each term, seconds.
+    n_iter_ : int
+        Number of evaluations; of iterations of the alternating solver.
+    condition_ : Condition
+        How well-conditioned the problem was, and how it was solved.
+    map_, scores_
+        f, and the decision rule as affine functions of f.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the search for σ did not converge in `max_iter` steps.
+    ScaleAtBoundWarning
+        If the best σ lies at an end of `sigma_range`.
+    ConditioningWarning
+        If the problem is so ill-conditioned that it was solved by a QR factorisation.
+
+    See Also
+    --------
+    SmoothEmbedding : The same idea as one regression: what we recommend.
+    nsse.certificates.theorem_1 : The bound of the paper, term by term.
+
+    Notes
+    -----
+    A fit takes O(N³) time and about 40 N² bytes, or 90 N² where an ill-conditioned problem needs a QR
+    factorisation; where less than 40 N² are available, `fit` raises a `MemoryError` before it starts.
+
+    What ``solver="joint"`` guarantees: the result is the best of all σ evaluated on all samples; and at
+    the result the slope vanishes or points out of `sigma_range`. That no deeper valley exists is not
+    proven: between two σ that were tried it is excluded by values and slopes at both, which a valley
+    much narrower than their distance can escape. From 800 samples on the first σ is predicted from
+    subsamples.
+
+    References
+    ----------
+    .. [1] C. Örnek and E. Vural, "Nonlinear supervised dimensionality reduction via smooth regular
+       embeddings", Pattern Recognition 87, 55-66, 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.model_selection import train_test_split
+    >>> from nsse import NSSE
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X_train, X_test, y_train, y_test = train_test_split(
+    ...     X, y, train_size=200, stratify=y, random_state=0)
+    >>> model = NSSE(n_components=9).fit(X_train, y_train)
+    >>> model.transform(X_test).shape
+    (1597, 9)
+    >>> bool(model.score(X_test, y_test) > 0.94)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        mu1: float = 1.0,
+        mu2: float = 0.01,
+        mu3: float | None = None,
+        n_neighbors: int | None = 5,
+        beta: float | None = None,
+        sigma: float | None = None,
+        sigma_range: tuple[float, float] = (0.1, 10.0),
+        length_unit: str | float = "median",
+        solver: str = "joint",
+        classifier: str = "nearest",
+        max_iter: int = 50,
+        tol: float = 1e-8,
+        callback: Callable[[Step], Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.mu1 = mu1
+        self.mu2 = mu2
+        self.mu3 = mu3
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.sigma = sigma
+        self.sigma_range = sigma_range
+        self.length_unit = length_unit
+        self.solver = solver
+        self.classifier = classifier
+        self.max_iter = max_iter
+        self.tol = tol
+        self.callback = callback
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the embedding, its map f and the kernel scale.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        Returns
+        -------
+        self
+            The fitted estimator. If fit fails, it is as it was before.
+        """
+        X, self.labels_ = self._validated(X, y)
+        self.classes_, codes = encoded(self.labels_)
+        weights = self._weights(len(codes), len(self.classes_))
+        cure = "Take fewer samples, or SmoothEmbedding, which needs few centers."
+        width = X.nnz // len(codes) if is_sparse(X) else X.shape[1]
+        require_memory(self.estimate_memory(len(codes), width, len(self.classes_)), cure)
+        metric, D2 = measured(X, self.length_unit)
+        recorder = Recorder(Problem(D2, codes, weights), 1.0 / float(metric.scale[0]), self.callback)
+        found = self._searched(recorder)
+        self._keep(X, metric, recorder, found)
+        self.scores_ = decision(self.classifier, self.classes_, self.embedding_, codes)
+        self._warn_about(found)
+        return self
+
+    def estimate_memory(self, n_samples: int, n_features: int, n_classes: int) -> int:
+        """Estimate the peak memory of a fit.
+
+        Parameters
+        ----------
+        n_samples, n_features, n_classes : int
+            Of the training samples.
+
+        Returns
+        -------
+        int
+            Bytes, beside the samples themselves. An ill-conditioned problem takes about twice as many.
+        """
+        d = n_classes - 1 if self.n_components is None else self.n_components
+        rows = 2 * n_features + 60 * (d + GUARD)  # samples in the metric, embeddings of a search
+        return int(8 * n_samples * (MATRICES * n_samples + rows))
+
+    def _weights(self, n_samples: int, n_classes: int) -> Weights:
+        """The parameters of Eq. (11), checked, as all others are."""
+        if n_classes < 2:
+            got, cure = f"1 class, {self.classes_.tolist()[0]!r}", "Give samples of another one."
+            raise rule_error("y", "have at least two classes", got, cure)
+        check_choice("solver", self.solver, ("joint", "alternating"))
+        check_choice("classifier", self.classifier, ("nearest", "linear"))
+        check_count("max_iter", self.max_iter, cure="50 is plenty.")
+        check_number("tol", self.tol, cure="1e-8 is exact for all purposes.")
+        check_range("sigma_range", self.sigma_range)
+        for name in ("beta", "sigma"):
+            if (value := getattr(self, name)) is not None:
+                check_number(name, value, positive=True, cure="None finds it from the data.")
+        if self.callback is not None and not callable(self.callback):
+            cure = "It is called as `callback(step)`."
+            raise rule_error("callback", "be callable", self.callback, cure)
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors, cure="None joins all pairs of a class.")
+        mu1 = check_number("mu1", self.mu1, cure="1.0 is a good start.")
+        mu2 = check_number("mu2", self.mu2, positive=True, cure="1e-6 is a small weight.")
+        d = n_classes - 1 if self.n_components is None else self.n_components
+        cure = f"None takes n_classes - 1 = {n_classes - 1}."
+        if check_count("n_components", d, cure=cure) > n_samples:
+            rule = f"not exceed the number of training samples, {n_samples}"
+            raise rule_error("n_components", rule, d, cure)
+        mu3 = MU3_PER_MU2 * mu2 * d if self.mu3 is None else self.mu3
+        mu3 = check_number("mu3", mu3, cure="None takes 5 * mu2 * n_components.")
+        return Weights(mu1, mu2, mu3, int(d), self.n_neighbors, self.beta)
+
+    def _searched(self, recorder: Recorder) -> Found:
+        """The embedding at the σ that was given, or at the one that the solver finds."""
+        try:
+            if self.sigma is not None:
+                found = recorder.record("fixed", embed(recorder.problem, float(self.sigma)))
+                return Found(found, converged=True, at_bound=False)
+            solve = alternate if self.solver == "alternating" else minimise
+            return solve(recorder, self.sigma_range, float(self.tol), int(self.max_iter))
+        except Stopped as stop:
+            return Found(stop.best, converged=True, at_bound=False)
+
+    def _keep(self, X: Any, metric: Affine, recorder: Recorder, found: Found) -> None:
+        problem, best = recorder.problem, found.embedding
+        signs = signs_of(problem.S.class_means(best.Y))
+        self.embedding_, self.coef_ = best.Y * signs, best.coef * signs
+        self.centers_, self.length_unit_ = X.copy(), recorder.unit
+        self.sigma_ = best.sigma * recorder.unit
+        gram = self.coef_.T @ self.embedding_  # C'KC
+        kernel, centers = Gaussian(best.sigma), metric(X)
+        self.map_ = GaussianMap(metric, centers, kernel, self.coef_, (gram + gram.T) / 2)
+        self.eigenvalues_ = best.eigenvalues - problem.shift
+        self.objective_ = best.excess - problem.shift * len(best.eigenvalues)
+        self.trace_, self.n_iter_ = Trace(tuple(recorder.steps)), recorder.steps[-1].iteration + 1
+        self.condition_ = Condition(best.factorization, best.condition)
+
+    def _warn_about(self, found: Found) -> None:
+        """Say what a user should know about how the search went."""
+        best = found.embedding
+        if not found.converged:
+            text = f"The search for sigma did not converge in max_iter={self.max_iter} steps; the best "
+            _warn(text + "one seen is kept. Raise `max_iter` or `tol`.", ConvergenceWarning)
+        if found.at_bound:
+            text = f"The best sigma, {best.sigma:.3g} units of length, lies at an end of what can be "
+            text += f"solved of sigma_range={self.sigma_range}. Widen it, change `mu3`, or fix `sigma`."
+            _warn(text, ScaleAtBoundWarning)
+        if best.factorization == "qr":
+            text = f"The problem is ill-conditioned (condition number {best.condition:.1e}); it was "
+            text += "solved by a QR factorisation, accurate but slower. Raise `mu2`, or lower `sigma` "
+            _warn(text + "or the upper end of `sigma_range`.", ConditioningWarning)
+
+
+def _warn(message: str, category: type[Warning]) -> None:
+    warnings.warn(message, category, stacklevel=5)  # up to the line that called `fit`
+
+
+def measured(X: Any, length_unit: Any) -> tuple[Affine, Floats]:
+    """The map to where one is the unit of length, and squared distances there."""
+    metric = centred(X)
+    Z, scale = metric(X), float(metric.scale[0])
+    D2 = squared_distances(Z, Z)
+    _check_resolved(Z, float(D2.max()))
+    unit = median = median_distance(D2)
+    if isinstance(length_unit, str):
+        check_choice("length_unit", length_unit, ("median",))
+    else:
+        cure = 'Take "median", or 1.0 for the units of X.'
+        unit = scale * check_number("length_unit", length_unit, positive=True, cure=cure)
+        if not median / LARGEST_RATIO < unit < median * LARGEST_RATIO:
+            rule = "be comparable to the distances between samples"
+            got = f"{length_unit!r}, where samples are {median / scale:.3g} apart"
+            raise rule_error("length_unit", rule, got, cure)
+    D2 /= unit**2
+    return metric.multiplied(1.0 / unit), D2
+
+
+def _check_resolved(Z: Any, widest: float) -> None:
+    """Refuse a few samples so far out that the distances of the others are less than rounding."""
+    some = Z[np.unique(np.linspace(0, Z.shape[0] - 1, FEW).astype(np.intp))]
+    squares = pdist(some.toarray() if is_sparse(some) else some, "sqeuclidean")
+    typical = float(np.quantile(squares[squares > 0], 0.8)) if squares.any() else math.inf
+    if typical <= SAME_PLACE * widest:
+        rule = "have no samples so far from the others that these are the same beside them"
+        got = f"distances up to {math.sqrt(widest / typical):.1e} times the usual one"
+        cure = "Leave out the far samples, or rescale the features, by their logarithms for instance."
+        raise rule_error("X", rule, got, cure)
+
+
+def decision(classifier: str, classes: NDArray[Any], Y: Floats, codes: Ints) -> Scores:
+    """The decision rule in the embedding as affine functions of f."""
+    if classifier == "linear":
+        return linear_scores(classes, Y, codes)
+    scores = Scores.nearest(classes, Y, codes)
+    values = scores.functions(Y)
+    order = np.argsort(codes, kind="stable")  # of the functions
+    values[order, np.arange(len(order))] = -math.inf  # every sample without its own
+    values = scores.largest_of_class(values)
+    known = np.isfinite(values[np.arange(len(codes)), codes])  # not the only one of its class
+    return scores.calibrated(values[known], codes[known], np.ones(int(known.sum())))
+
+
+def linear_scores(classes: NDArray[Any], Y: Floats, codes: Ints) -> Scores:
+    """Multinomial logistic regression on the embedding, with the mean square of its columns made 1."""
+    unit = math.sqrt(len(Y))
+    model = LogisticRegression(max_iter=1000).fit(Y * unit, codes)
+    weights, offsets = model.coef_ * unit, model.intercept_
+    if len(classes) == 2:  # one function, of the second class against the first
+        weights, offsets = np.vstack([-weights, weights]) / 2, np.r_[-offsets, offsets] / 2
+    return Scores.of_classes(classes, weights, offsets)

@@ -1,0 +1,282 @@
+"""The one regression: class scores from kernels, smooth in the space of the kernel.
+
+Rows x_i of class c_i and weight w_i, centres z_j, class shares π, targets t_i = e_{c_i} − π. Scores
+s = π + Σ_j k(·, z_j) C_j minimise
+
+    Σ_i w_i ‖s(x_i) − e_{c_i}‖² + λ ‖s − π‖²_H + Σ over edges of a graph ‖s(x_i) − s(x_j)‖²
+
+(the last term where rows without a label help). Two routes to the same C:
+
+    centres = rows:   (K + λ W⁻¹) C = T               one Cholesky, condition at most (N + λ)/λ
+    any centres:      (K'(W + L)K + λ K_ZZ) C = K'WT   sums over rows; with K_ZZ = R'R first,
+                      (Φ'(W + L)Φ + λI) B = Φ'WT,  Φ = K R⁻¹,  C = R⁻¹ B.
+
+Leaving rows out is closed form. The smoother is t ↦ Ht; the residuals of a group of rows that leave
+together are (I − H_gg)⁻¹ times their residuals, π, metric and unit being kept. Where features are many
+the metric knows its rows too well for that, so that they leave a learned metric as well
+(`nsse.metric`). ‖s_c − s_j‖² in H come from Q = C'K_ZZ C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from nsse.kernels import Gaussian, squared_norms
+from nsse.rows import Rows
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# Samples that are left out: all up to so many, then some of them.
+LEFT_OUT_ALL, LEFT_OUT_SOME = 2000, 1000
+# Samples that are left out of the metric as well, at most: each takes a row of distances anew.
+LEFT_OUT_OF_METRIC = 200
+# How many times smaller than λ the rounding of the sums must be in the space of the features.
+DIGITS = 100.0
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Scores of training rows by the model without the sample that they belong to.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_left_out,)
+        Positions of the rows; all of them have a label.
+    scores : ndarray of shape (n_left_out, n_classes)
+        Their class scores.
+    """
+
+    rows: Ints
+    scores: Floats
+
+    @classmethod
+    def of_samples(cls, rows: Rows, positions: Ints, scores: Floats) -> LeftOut:
+        """Scores of the samples alone, not of their augmented copies."""
+        return cls(positions[:: rows.per_sample], scores[:: rows.per_sample])
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """The solved regression.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_centers, n_classes)
+        C.
+    gram : ndarray of shape (n_classes, n_classes)
+        Q = C'K_ZZ C.
+    shares : ndarray of shape (n_classes,)
+        π.
+    sizes : ndarray of shape (n_classes,)
+        Weight of every class.
+    class_means : ndarray of shape (n_classes, n_classes)
+        Mean of s − π over the rows of every class.
+    left_out : LeftOut
+        Scores of rows whose sample was left out.
+    """
+
+    coef: Floats
+    gram: Floats
+    shares: Floats
+    sizes: Floats
+    class_means: Floats
+    left_out: LeftOut
+
+    @classmethod
+    def exact(
+        cls, K: Floats, rows: Rows, smoothness: float, K_left: Floats | None = None
+    ) -> tuple[Ridge, Floats]:
+        """The model whose centres are the rows, and s − π at the rows. ``K`` is overwritten.
+
+        ``K_left`` are kernel values of left-out rows in metrics that do not know them; None keeps the
+        metric.
+        """
+        targets, root = Targets.of(rows), np.sqrt(rows.weights)
+        T = targets.of_rows(rows)
+        if not np.all(root == 1.0):
+            K *= root
+            K *= root[:, np.newaxis]
+        K[np.diag_indices(len(K))] += smoothness
+        L = linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
+        scaled = linalg.cho_solve((L, True), root[:, np.newaxis] * T, check_finite=False)
+        C = root[:, np.newaxis] * scaled
+        fitted = T - smoothness * scaled / root[:, np.newaxis]  # K C = T − λ W⁻¹ C
+        left = left_out_positions(rows, K_left is not None)
+        if K_left is None:
+            residuals = exact_left_out(L, scaled, left, rows.per_sample) / root[left][:, np.newaxis]
+            outside = T[left] - residuals
+        else:
+            outside = left_out_of_metric(L, scaled, root, left, K_left)
+        left_out = LeftOut.of_samples(rows, left, outside + targets.shares)
+        means = targets.class_sums(fitted, rows) / targets.sizes[:, np.newaxis]
+        gram = C.T @ fitted
+        return cls(C, (gram + gram.T) / 2, targets.shares, targets.sizes, means, left_out), fitted
+
+    @classmethod
+    def over(
+        cls, near: Rows, centers: Any, kernel: Gaussian, smoothness: float, unlabeled: Any
+    ) -> tuple[Ridge, Any]:
+        """The model by sums over the rows, ``unlabeled`` says which, and the centres that it kept."""
+        targets = Targets.of(near)
+        centers, R = independent_centers(kernel, centers, len(near), smoothness)
+        sums = unlabeled.sums(near, KernelSums(kernel, centers, near.n_classes))
+        P = in_features(sums.products, R)
+        P[np.diag_indices(len(P))] += smoothness
+        factor = linalg.cholesky(P, lower=True, overwrite_a=True, check_finite=False)
+        right = sums.by_class - np.outer(sums.by_class.sum(axis=1), targets.shares)
+        half = linalg.solve_triangular(R, right, trans="T", check_finite=False)
+        B = linalg.cho_solve((factor, True), half, check_finite=False)
+        C = linalg.solve_triangular(R, B, check_finite=False)
+        positions = left_out_positions(near)
+        some = near.select(positions)
+        left = summed_left_out(
+            positions, some, kernel.between(some.held(), centers), R, factor, C, targets
+        )
+        means = sums.by_class.T @ C / targets.sizes[:, np.newaxis]
+        return cls(C, B.T @ B, targets.shares, targets.sizes, means, left), centers
+
+    def coordinates(self) -> Floats:
+        """V (n_classes, n_classes − 1), a rotation of s − π: what separates classes most first."""
+        n_classes = len(self.shares)
+        # s − π sums to zero over classes: a basis of these vectors leaves out what is always zero.
+        basis = linalg.helmert(n_classes).T
+        centred = self.class_means - self.shares @ self.class_means
+        _, _, W = np.linalg.svd(np.sqrt(self.sizes)[:, np.newaxis] * centred @ basis)
+        return np.asarray(basis @ W.T)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Targets t = e_c − π of labelled rows, and the weight of every class."""
+
+    shares: Floats
+    sizes: Floats
+
+    @classmethod
+    def of(cls, rows: Rows) -> Targets:
+        """Of rows, by their weights."""
+        known = rows.is_labeled
+        sizes = np.bincount(rows.codes[known], rows.weights[known], rows.n_classes).astype(np.float64)
+        return cls(sizes / sizes.sum(), sizes)
+
+    def of_rows(self, rows: Rows) -> Floats:
+        """t of every row."""
+        return rows.indicators() - self.shares
+
+    def class_sums(self, values: Floats, rows: Rows) -> Floats:
+        """Σ w_i value_i over the rows of every class."""
+        return (rows.indicators() * rows.weights[:, np.newaxis]).T @ values
+
+
+@dataclass(frozen=True)
+class Sums:
+    """K'WK, and K'W times the class indicators; blocks of rows add up."""
+
+    products: Floats
+    by_class: Floats
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(self.products + other.products, self.by_class + other.by_class)
+
+
+@dataclass(frozen=True)
+class KernelSums:
+    """`Sums` of a block of rows; runs wherever the block is."""
+
+    kernel: Gaussian
+    centers: Any
+    n_classes: int
+
+    def __call__(self, Z: Any, codes: Ints, weights: Floats) -> Sums:
+        """Sums over the labelled of these rows."""
+        known = codes >= 0
+        if not known.all():
+            Z, codes, weights = Z[known], codes[known], weights[known]
+        K = self.kernel.between(Z, self.centers, squared_norms(self.centers))
+        E = np.zeros((len(codes), self.n_classes))
+        E[np.arange(len(codes)), codes] = weights
+        by_class = K.T @ E
+        K *= np.sqrt(weights)[:, np.newaxis]
+        return Sums(K.T @ K, by_class)
+
+
+def left_out_positions(rows: Rows, of_metric: bool = False) -> Ints:
+    """Rows of the samples that are left out: all with a label, or some from everywhere."""
+    first = np.arange(0, len(rows), rows.per_sample)
+    first = first[rows.is_labeled[first]]
+    most, some = (LEFT_OUT_OF_METRIC,) * 2 if of_metric else (LEFT_OUT_ALL, LEFT_OUT_SOME)
+    if len(first) > most:
+        first = first[np.linspace(0, len(first) - 1, some).astype(np.intp)]
+    return np.asarray((first[:, np.newaxis] + np.arange(rows.per_sample)).ravel())
+
+
+def exact_left_out(L: Floats, C: Floats, left: Ints, per_sample: int) -> Floats:
+    """Residuals of left-out rows, (G⁻¹)_gg⁻¹ C_g with G = LL'. L may be overwritten."""
+    if len(left) == len(L):
+        columns, _ = linalg.lapack.dtrtri(L, lower=True, overwrite_c=True)
+    else:
+        unit = np.zeros((len(L), len(left)))
+        unit[left, np.arange(len(left))] = 1.0
+        columns = linalg.solve_triangular(L, unit, lower=True, overwrite_b=True, check_finite=False)
+    if per_sample == 1:
+        return C[left] / np.einsum("ij,ij->j", columns, columns)[:, np.newaxis]
+    by_sample = columns.reshape(len(L), -1, per_sample).transpose(1, 2, 0)
+    blocks = by_sample @ by_sample.transpose(0, 2, 1)
+    return np.linalg.solve(blocks, C[left].reshape(-1, per_sample, C.shape[1])).reshape(len(left), -1)
+
+
+def left_out_of_metric(L: Floats, C: Floats, root: Floats, left: Ints, K_left: Floats) -> Floats:
+    """s − π of left-out rows by coefficients, C − G⁻¹e_i C_i/(G⁻¹)_ii, and metrics without them."""
+    unit = np.zeros((len(L), len(left)))
+    unit[left, np.arange(len(left))] = 1.0
+    columns = linalg.cho_solve((L, True), unit, overwrite_b=True, check_finite=False)
+    K_left = K_left * root
+    own = np.einsum("ij,ji->i", K_left, columns) / columns[left, np.arange(len(left))]
+    return np.asarray(K_left @ C - own[:, np.newaxis] * C[left])
+
+
+def summed_left_out(
+    positions: Ints, some: Rows, K: Floats, R: Floats, factor: Floats, C: Floats, targets: Targets
+) -> LeftOut:
+    """Scores of the rows ``some`` with their samples left out; K is between them and the centres."""
+    root, T = np.sqrt(some.weights)[:, np.newaxis], targets.of_rows(some)
+    residuals = root * (T - K @ C)
+    features = linalg.solve_triangular(R, K.T, trans="T", check_finite=False)
+    A = linalg.solve_triangular(factor, features, lower=True, check_finite=False).T * root
+    p = some.per_sample
+    by_sample = A.reshape(-1, p, A.shape[1])
+    H = by_sample @ by_sample.transpose(0, 2, 1)
+    left = np.linalg.solve(np.eye(p) - H, residuals.reshape(-1, p, T.shape[1])).reshape(T.shape)
+    return LeftOut.of_samples(some, positions, T - left / root + targets.shares)
+
+
+def in_features(products: Floats, R: Floats) -> Floats:
+    """R⁻ᵀ (K'WK) R⁻¹, symmetric."""
+    half = linalg.solve_triangular(R, products, trans="T", check_finite=False)
+    P = linalg.solve_triangular(R, half.T, trans="T", check_finite=False)
+    return np.asarray((P + P.T) / 2)
+
+
+def independent_centers(
+    kernel: Gaussian, centers: Any, n_rows: int, smoothness: float
+) -> tuple[Any, Floats]:
+    """Centres without those whose functions others make up to rounding, and R with K_ZZ = R'R.
+
+    Rounding in K'WK, about ε N √m, is enlarged by the inverse of the least squared distance of a
+    centre's function to the span of the others; a pivoted Cholesky factorisation leaves out what would
+    drown λ.
+    """
+    K = kernel.between(centers, centers)
+    eps = float(np.finfo(np.float64).eps)
+    least = max(len(K) * eps, DIGITS * eps * n_rows * len(K) ** 0.5 / smoothness)
+    _, pivots, rank, _ = linalg.lapack.dpstrf(K.copy(), tol=min(least, 0.5))
+    if rank < len(K):
+        kept = np.sort(pivots[:rank] - 1)
+        centers, K = centers[kept], K[np.ix_(kept, kept)]
+    return centers, linalg.cholesky(K, overwrite_a=True, check_finite=False)

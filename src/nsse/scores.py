@@ -1,0 +1,161 @@
+"""Decisions in the embedding: the label of the largest of some affine functions of f.
+
+    v_j(f) = w_j'f + b_j,   label = class of the largest v_j:
+
+class scores (one function per class), linear classifiers, and the nearest training sample, which has
+the largest 2 y_i'f − ‖y_i‖². Labels, decision values, probabilities, certified radii, exports and the
+page of the report know nothing else of a decision. Probabilities are p_c ∝ exp(v_c/τ), v_c the largest
+function of class c, with the temperature τ that makes the values of left-out samples likeliest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import log_softmax, softmax
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# 1/τ of values that tell nothing, or the wrong class; and beyond which they differ by rounding only.
+LEAST_SHARPNESS, MOST_SHARPNESS = 0.01, 1e12
+BLOCK_VALUES = 4_000_000  # values of functions held at a time, 32 MB
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Affine functions of f, each of a class.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels, in the order of the codes.
+    weights : ndarray of shape (n_functions, d)
+        w_j. Functions of a class stand side by side, classes in the order of `classes`.
+    offsets : ndarray of shape (n_functions,)
+        b_j.
+    codes : ndarray of shape (n_functions,)
+        The class of every function, ascending.
+    temperature : float
+        τ.
+    """
+
+    classes: NDArray[np.generic]
+    weights: Floats
+    offsets: Floats
+    codes: Ints
+    temperature: float = 1.0
+
+    @classmethod
+    def of_classes(cls, classes: NDArray[np.generic], weights: Floats, offsets: Floats) -> Scores:
+        """One function per class."""
+        return cls(classes, weights, offsets, np.arange(len(classes)))
+
+    @classmethod
+    def nearest(cls, classes: NDArray[np.generic], embedding: Floats, codes: Ints) -> Scores:
+        """The label of the nearest row of ``embedding``: 2 y_i'f − ‖y_i‖² is largest for it."""
+        order = np.argsort(codes, kind="stable")
+        Y = np.asarray(embedding, dtype=np.float64)[order]
+        return cls(classes, 2.0 * Y, -np.einsum("ij,ij->i", Y, Y), codes[order])
+
+    @property
+    def has_one_per_class(self) -> bool:
+        """Whether every class has one function."""
+        return len(self.codes) == len(self.classes)
+
+    def functions(self, F: Floats) -> Floats:
+        """v_j at the rows of ``F``, of shape (n_samples, n_functions)."""
+        return F @ self.weights.T + self.offsets
+
+    def values(self, F: Floats) -> Floats:
+        """The largest function of every class, of shape (n_samples, n_classes)."""
+        v = self.functions(F)
+        return v if self.has_one_per_class else self.largest_of_class(v)
+
+    def largest_of_class(self, v: Floats) -> Floats:
+        """The largest of the functions ``v`` (n_samples, n_functions) of every class."""
+        starts = np.searchsorted(self.codes, np.arange(len(self.classes)))
+        return np.maximum.reduceat(v, starts, axis=1)
+
+    def predict(self, F: Floats) -> NDArray[np.generic]:
+        """Labels."""
+        return self.classes[self.codes[self.functions(F).argmax(axis=1)]]
+
+    def decision(self, F: Floats) -> Floats:
+        """`values`; of two classes the second's less the first's."""
+        return as_decision(self.values(F))
+
+    def probabilities(self, F: Floats) -> Floats:
+        """exp(v_c/τ) over their sum, of shape (n_samples, n_classes)."""
+        return np.asarray(softmax(self.values(F) / self.temperature, axis=1))
+
+    def log_probabilities(self, F: Floats) -> Floats:
+        """Logarithms of `probabilities`."""
+        return np.asarray(log_softmax(self.values(F) / self.temperature, axis=1))
+
+    def calibrated(self, values: Floats, codes: Ints, sample_weight: Floats) -> Scores:
+        """With the temperature of the smallest log-loss of ``values`` of samples that were left out."""
+        return replace(self, temperature=fitted_temperature(values, codes, sample_weight))
+
+
+def nearest_scores(classes: NDArray[np.generic], embedding: Floats, codes: Ints) -> Scores:
+    """`Scores.nearest`, calibrated by the rows of ``embedding``, each with its own function left out."""
+    values = left_out_nearest(embedding, codes, len(classes))
+    return Scores.nearest(classes, embedding, codes).calibrated(values, codes, np.ones(len(codes)))
+
+
+def left_out_nearest(embedding: Floats, codes: Ints, n_classes: int) -> Floats:
+    """Values of `Scores.nearest` at its own rows, each row's own function left out: (n_rows, n_classes).
+
+    −∞ for the class of a row that is alone in it.
+    """
+    scores = Scores.nearest(np.arange(n_classes), embedding, codes)
+    order = np.argsort(codes, kind="stable")
+    values = np.empty((len(codes), n_classes))
+    size = max(1, BLOCK_VALUES // len(codes))
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        v = scores.functions(np.asarray(embedding, dtype=np.float64)[rows])
+        here = np.arange(len(rows))
+        v[here, start + here] = -np.inf
+        values[rows] = scores.largest_of_class(v)
+    return values
+
+
+def as_decision(values: Floats) -> Floats:
+    """Values of classes as a scikit-learn decision function has them: one column for two classes."""
+    return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+
+
+def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> float:
+    """τ of the smallest log-loss, which is convex in 1/τ; 1 where nothing was left out.
+
+    Rows that have −∞ for their own class are not counted: without them their class is unknown.
+    One sample more is counted, placed like the others and of any class alike: without it samples that
+    are all right would make τ zero, and one mistake infinitely unlikely.
+    """
+    known = np.isfinite(values[np.arange(len(codes)), codes])
+    values, codes, sample_weight = values[known], codes[known], sample_weight[known]
+    if len(values) == 0:
+        return 1.0
+    moved = values - values.max(axis=1, keepdims=True)
+    own = moved[np.arange(len(codes)), codes]
+    shares = sample_weight / sample_weight.sum()
+    wanted = sample_weight @ own + shares @ moved.mean(axis=1)
+
+    def slope(sharpness: float) -> float:
+        powers = np.exp(moved * sharpness)
+        expected = np.einsum("ij,ij->i", powers, moved) / powers.sum(axis=1)
+        return float((sample_weight + shares) @ expected - wanted)
+
+    if slope(LEAST_SHARPNESS) >= 0.0:
+        return 1.0 / LEAST_SHARPNESS
+    high = 1.0
+    while slope(high) < 0.0 and high < MOST_SHARPNESS:
+        high *= 4.0
+    if slope(high) < 0.0:  # values that differ by rounding only
+        return 1.0
+    return 1.0 / float(brentq(slope, LEAST_SHARPNESS, high, rtol=1e-9))

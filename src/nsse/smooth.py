@@ -1,0 +1,478 @@
+"""`SmoothEmbedding`: class scores by one regression in closed form, and the embedding that they make.
+
+    minimise Σ_i w_i ‖s(x_i) − e_{c_i}‖² + λ ‖s − π‖²_H,    f = (s − π) V
+
+The regression is `nsse.ridge`, the metric `nsse.metric`; V is a rotation, so that distances in the
+embedding are distances of scores. Labels, probabilities and radii use all coordinates, whatever
+`n_components` hands out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from nsse._support.dask import is_dask
+from nsse._support.errors import rule_error
+from nsse._support.fitting import LOGGER, all_or_nothing, logged
+from nsse._support.machine import require_memory
+from nsse._support.parameters import check_choice, check_count, check_number
+from nsse._support.threads import threads_for
+from nsse.affine import Affine, is_sparse
+from nsse.centers import EXACT_UP_TO, FEWER, center_selector
+from nsse.estimator import FLOATS, EmbeddingClassifier
+from nsse.kernels import Gaussian, median_distance, squared_distances
+from nsse.maps import GaussianMap
+from nsse.metric import WithinMetric, centred, fitted_metric
+from nsse.ridge import Ridge, left_out_positions
+from nsse.rows import BLOCK_ROWS, Rows, encoded, read_blocks, read_rows
+from nsse.scores import Scores
+from nsse.signs import signs_of
+from nsse.unlabeled import use_of_unlabeled
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# Samples from which the metric and the unit of length are taken, at most.
+METRIC_SAMPLES, UNIT_SAMPLES = 5000, 2000
+# Mean weights outside of this range are probably not meant as numbers of samples.
+USUAL_WEIGHTS = (0.1, 10.0)
+# Less than a part of one sample in all tells nothing; beyond such a mean no digits are left.
+LEAST_TOTAL, LARGEST_MEAN = 0.1, 1e8
+# Columns whose spreads differ by more than this are probably in different units.
+USUAL_SPREADS = 1000.0
+MEMORY_CURE = "Pass a number of `centers`, such as 3000."
+
+
+class SmoothEmbedding(EmbeddingClassifier):
+    """Supervised embedding by smooth class scores, in closed form.
+
+    Learns class scores s(x) = π + Σ_j k(x, z_j) C_j, a Gaussian kernel regression of class indicators
+    that is smooth in the space of the kernel, in a metric that knows the classes. The embedding f is
+    the scores less the class shares π, rotated so that its first coordinates separate classes most.
+    New samples are embedded by f and get the class with the largest score.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Coordinates that `transform` gives, at most ``n_classes - 1``, which None means. Labels,
+        probabilities and radii do not depend on it.
+    sigma : float, default=0.65
+        Width σ of the kernel exp(−r²/σ²), in median distances between samples in the metric.
+    smoothness : float, default=0.1
+        λ, the weight of ‖s − π‖², which bounds how fast scores change.
+    decision : {"scores", "nearest"}, default="scores"
+        The label is the class with the largest score, or the class of the nearest training sample in the
+        embedding: for classes that are curved and maps that are very smooth.
+    metric : None, "within" or WithinMetric, default="within"
+        What the kernel measures: Euclidean distances, or distances that are short along the directions
+        in which neighbours of a class differ. "within" is ``WithinMetric()``, and None for sparse
+        samples.
+    centers : "auto", int, None, array or selector, default="auto"
+        Centres z_j of the kernel functions. None takes the training samples: exact, cubic in their
+        number. A number takes so many k-means centres (of sparse samples, so many of each class):
+        linear in the number of samples. "auto" is None up to 5000 samples and 3000 beyond. Or indices
+        of samples, rows, or a selector of `nsse.centers`. Centres whose functions others make up to
+        rounding are left out.
+    augment : callable or None, default=None
+        What may be done to a sample without changing its class: `nsse.augment.Images`, `Signals`,
+        `Noise`, or any function of rows that returns a sequence of arrays of their shape. The copies
+        are more training samples.
+    unlabeled : Smooth, Spread or None, default=None
+        How samples without a label help; None takes every value of ``y`` for a label.
+    class_weight : {"balanced"}, dict or None, default=None
+        What the weights of the samples of a class are multiplied by; "balanced" makes classes weigh the
+        same.
+    random_state : int, RandomState instance or None, default=0
+        Draws centres, and the samples from which metric and unit are taken where there are many.
+    verbose : int, default=0
+        1 logs what was done, in a line.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        f at the training samples.
+    coef_ : ndarray of shape (n_centers, n_classes - 1)
+        Coefficients of the kernel functions, one column for every coordinate.
+    centers_ : ndarray or sparse matrix of shape (n_centers, n_features)
+        Centres of the kernel functions, in the units of X.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    labels_ : ndarray of shape (n_samples,)
+        Labels of the training samples, as they were given.
+    transduction_ : ndarray of shape (n_samples,)
+        Labels of the training samples, predicted ones where none was given.
+    metric_ : WithinMetric or None
+        The metric, fitted; None is the Euclidean one.
+    length_unit_ : float
+        Median distance between training samples in the metric, in the units of X.
+    sigma_ : float
+        Width of the kernel in the units of X.
+    map_ : GaussianMap
+        f, with all its coordinates.
+    scores_ : Scores
+        Labels, decision values and probabilities as functions of f.
+    leave_one_out_ : ndarray of shape (n_left_out, n_classes)
+        Values of the classes for training samples by the model without them, from which the
+        probabilities have their temperature; some of the samples where there are many.
+    leave_one_out_labels_ : ndarray of shape (n_left_out,)
+        Labels of these samples.
+    leave_one_out_score_ : float
+        Share of them that have the largest value for their own class.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    SmoothEmbeddingCV : Chooses the parameters.
+    NSSE : The method of the paper.
+    WithinMetric : The metric alone.
+
+    Notes
+    -----
+    Exact fits take O(N³) time and about 24 N² bytes; with m centres O(N m (n + m)) time, and memory for
+    m² values and a block of rows. Where less memory is left, `fit` says so before it starts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from nsse import SmoothEmbedding
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = SmoothEmbedding().fit(X[::6], y[::6])
+    >>> model.transform(X).shape
+    (1797, 9)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        sigma: float = 0.65,
+        smoothness: float = 0.1,
+        decision: str = "scores",
+        metric: Any = "within",
+        centers: Any = "auto",
+        augment: Any = None,
+        unlabeled: Any = None,
+        class_weight: Any = None,
+        random_state: Any = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.sigma = sigma
+        self.smoothness = smoothness
+        self.decision = decision
+        self.metric = metric
+        self.centers = centers
+        self.augment = augment
+        self.unlabeled = unlabeled
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the scores and the embedding.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many samples every sample counts as; 0 leaves it out.
+
+        Returns
+        -------
+        self
+            The fitted estimator. If fit fails, it is as it was before.
+        """
+        if is_dask(X):
+            self.n_features_in_ = int(X.shape[1])
+        else:
+            # Missing labels may be meant: only X is checked by scikit-learn.
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+        return self._learn(read_rows(X), y, sample_weight)
+
+    @all_or_nothing
+    def fit_blocks(self, blocks: Any, sample_weight: Any = None) -> Self:
+        """Learn from samples that are read in blocks, several times.
+
+        Parameters
+        ----------
+        blocks : iterable of (X, y), or function returning one
+            Samples and labels; the same blocks in the same order whenever they are read.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many samples every sample counts as, in the order in which they come.
+
+        Returns
+        -------
+        self
+            The fitted estimator. If a block cannot be used, it is as it was before.
+        """
+        source, y = read_blocks(blocks)
+        self.n_features_in_ = source.n_features
+        return self._learn(source, y, sample_weight)
+
+    def _learn(self, source: Any, y: Any, sample_weight: Any) -> Self:
+        self._check_parameters()
+        unlabeled = use_of_unlabeled(self.unlabeled)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        given = Rows.of(source, y, sample_weight, self.class_weight, unlabeled.marker)
+        self._check_n_components(given.n_classes)
+        rows = given.augmented(self.augment)
+        with logged(self.verbose), threads_for(len(rows)):
+            chosen = center_selector(self.centers, rows)(rows, rng)
+            n_centers = len(rows) if chosen is None else chosen.shape[0]
+            require_memory(fit_memory(len(rows), rows.n_features, n_centers), MEMORY_CURE)
+            some = rows.sample(METRIC_SAMPLES, rng)
+            warn_of_weights(given.weights)
+            warn_of_spreads(some.held())
+            self.metric_ = fitted_metric(self.metric, some)
+            affine, scale = affine_of(self.metric_, some)
+            near = unlabeled.labels(rows.through(affine))
+            solved = solve(self, near, some, affine, chosen, unlabeled)
+            self._keep(solved, near, scale, rows.is_labeled)
+            self._keep_samples(solved, near, source, y)
+        LOGGER.info(
+            "SmoothEmbedding: %d rows, %d centers, sigma %.3g", len(rows), n_centers, self.sigma_
+        )
+        return self
+
+    def _keep(self, solved: Solved, near: Rows, scale: float, had_label: NDArray[np.bool_]) -> None:
+        """Keep the map, the scores and what was left out."""
+        ridge, V = solved.ridge, solved.rotation
+        self.classes_ = near.classes
+        self.map_ = GaussianMap(
+            solved.affine, solved.centers, solved.kernel, ridge.coef @ V, V.T @ ridge.gram @ V
+        )
+        self.length_unit_ = solved.kernel.sigma / float(self.sigma) / scale
+        self.sigma_ = solved.kernel.sigma / scale
+        left, codes = ridge.left_out, near.codes[ridge.left_out.rows]
+        if self.decision == "scores":
+            self.scores_ = Scores.of_classes(near.classes, V, ridge.shares)
+            self.leave_one_out_ = left.scores
+        else:
+            own = np.flatnonzero(near.is_labeled)
+            embedding = solved.at_rows(self.map_, near)[own]
+            self.scores_ = Scores.nearest(near.classes, embedding, near.codes[own])
+            outside = (left.scores - ridge.shares) @ V
+            groups = own // near.per_sample, left.rows // near.per_sample
+            self.leave_one_out_ = nearest_left_out(
+                outside, groups[1], embedding, near.codes[own], groups[0]
+            )
+        usable = np.isfinite(self.leave_one_out_).all(axis=1)
+        weights = near.weights[left.rows]
+        self.scores_ = self.scores_.calibrated(
+            self.leave_one_out_[usable], codes[usable], weights[usable]
+        )
+        right = self.leave_one_out_.argmax(axis=1) == codes
+        self.leave_one_out_score_ = float(np.average(right, weights=weights))
+        as_given = had_label[left.rows]  # new samples come with labels that were not spread
+        self.leave_one_out_ = self.leave_one_out_[as_given]
+        self.leave_one_out_labels_ = near.classes[codes[as_given]]
+
+    def _keep_samples(self, solved: Solved, near: Rows, source: Any, y: Any) -> None:
+        """Keep the embedding and the labels of the samples as they were given."""
+        F = solved.of_samples(self.map_, near, source)
+        d = len(self.classes_) - 1 if self.n_components is None else int(self.n_components)
+        dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
+        self.embedding_ = F[:, :d].astype(dtype, copy=False)
+        codes = encoded(y, use_of_unlabeled(self.unlabeled).marker)
+        self.labels_ = np.asarray(y.compute() if is_dask(y) else y)
+        self.transduction_ = np.where(codes[1] >= 0, codes[0][codes[1]], self.scores_.predict(F))
+
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients of the kernel functions, one column for every coordinate."""
+        return self.map_.coef
+
+    @property
+    def centers_(self) -> Any:
+        """Centres of the kernel functions, in the units of X."""
+        return self.map_.metric.inverse(self.map_.centers)
+
+    def novelty(self, X: Any) -> Floats:
+        """How well samples belong to any known class: small values are new classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The share of training samples, left out one by one, whose largest score is no larger: a
+            p-value of "x is of a known class". See `nsse.certificates.novelty` for what is guaranteed.
+        """
+        from nsse.certificates import novelty  # at use: a fit does not wait for it
+
+        return novelty(self, X)
+
+    def estimate_memory(self, n_samples: int, n_features: int) -> int:
+        """Bytes that `fit` will need beside the samples, about.
+
+        Parameters
+        ----------
+        n_samples, n_features : int
+            Shape of the training samples, dense ones, with their augmented copies.
+
+        Returns
+        -------
+        int
+            Bytes.
+        """
+        auto = n_samples if n_samples <= EXACT_UP_TO else FEWER
+        n_centers = {"auto": auto, "None": n_samples}.get(str(self.centers), self.centers)
+        n_centers = n_centers if isinstance(n_centers, int) else len(np.atleast_1d(n_centers))
+        return fit_memory(n_samples, n_features, min(n_centers, n_samples))
+
+    def _check_parameters(self) -> None:
+        check_number("sigma", self.sigma, positive=True, cure="0.65 is a good start.")
+        check_number("smoothness", self.smoothness, positive=True, cure="0.1 is a good start.")
+        check_choice("decision", self.decision, ("scores", "nearest"))
+        if self.augment is not None and not callable(self.augment):
+            cure = "Pass an object of `nsse.augment`, or any function of rows."
+            raise rule_error("augment", "be None or callable", self.augment, cure)
+
+    def _check_n_components(self, n_classes: int) -> None:
+        if self.n_components is None:
+            return
+        cure = f"Leave it None for n_classes - 1 = {n_classes - 1}."
+        if check_count("n_components", self.n_components, cure=cure) > n_classes - 1:
+            rule = f"not exceed n_classes - 1 = {n_classes - 1}"
+            raise rule_error("n_components", rule, self.n_components, "So many separate class means.")
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The regression with its kernel and centres; ``fitted`` is s − π at the rows where it is known."""
+
+    ridge: Ridge
+    affine: Affine
+    centers: Any
+    kernel: Gaussian
+    rotation: Floats
+    fitted: Floats | None
+
+    def at_rows(self, embed: GaussianMap, near: Rows) -> Floats:
+        """f at the training rows."""
+        if self.fitted is not None:
+            return self.fitted @ self.rotation
+        behind = replace(embed, metric=Affine.identity(self.affine.n_outputs))
+        return np.asarray(near.source.apply(behind))
+
+    def of_samples(self, embed: GaussianMap, near: Rows, source: Any) -> Floats:
+        """f at the samples as they were given."""
+        if self.fitted is None or np.any(near.given < 0):
+            return np.asarray(source.apply(embed))
+        return self.fitted[near.given * near.per_sample] @ self.rotation
+
+
+def solve(
+    model: SmoothEmbedding, near: Rows, some: Rows, affine: Affine, chosen: Any, unlabeled: Any
+) -> Solved:
+    """The regression on rows behind the metric; ``some`` give the unit, ``chosen`` are the centres."""
+    smoothness, fitted = float(model.smoothness), None
+    centers = near.held() if chosen is None else affine(chosen)
+    is_exact = chosen is None and unlabeled.is_exact
+    if is_exact:
+        D2 = squared_distances(centers, centers)
+        unit = median_distance(D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*[evenly(len(D2))] * 2)])
+    else:
+        Z = affine(some.select(evenly(len(some))).held())
+        unit = median_distance(squared_distances(Z, Z))
+    kernel = Gaussian(float(model.sigma) * unit)
+    if is_exact:
+        K_left = left_out_kernel(model.metric_, near, D2, kernel)
+        ridge, fitted = Ridge.exact(kernel(D2), near, smoothness, K_left)
+    else:
+        ridge, centers = Ridge.over(near, centers, kernel, smoothness, unlabeled)
+    V = ridge.coordinates()
+    V = V * signs_of(ridge.class_means @ V)
+    return Solved(ridge, affine, centers, kernel, V, fitted)
+
+
+def left_out_kernel(
+    metric: WithinMetric | None, near: Rows, D2: Floats, kernel: Gaussian
+) -> Floats | None:
+    """Kernel values of left-out rows in metrics that do not know them; None where the metric is kept.
+
+    It is kept where it is not learned from these rows, one by one: with augmented or unlabelled ones.
+    """
+    scatter = None if metric is None else metric.scatter_
+    if metric is None or scatter is None or near.per_sample > 1 or scatter.edges.shape[0] != len(near):
+        return None
+    return kernel(scatter.left_out_distances(D2, left_out_positions(near, of_metric=True)))
+
+
+def evenly(n_rows: int) -> Ints:
+    """Places of rows from everywhere, `UNIT_SAMPLES` at most."""
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, UNIT_SAMPLES)).astype(np.intp))
+
+
+def affine_of(metric: WithinMetric | None, some: Rows) -> tuple[Affine, float]:
+    """The affine map in front of the kernel, to values of order one, and their unit."""
+    euclidean = centred(some.held())
+    scale = float(euclidean.scale[0])
+    return (euclidean if metric is None else metric.affine_.multiplied(scale)), scale
+
+
+def nearest_left_out(
+    F: Floats, groups: Ints, embedding: Floats, codes: Ints, own_groups: Ints
+) -> Floats:
+    """−‖f − y‖² to the nearest sample of every class, of rows f whose own sample is left out."""
+    n_classes, order = int(codes.max()) + 1, np.argsort(codes, kind="stable")
+    D2 = squared_distances(F, embedding[order])
+    D2[groups[:, np.newaxis] == own_groups[order]] = np.inf
+    starts = np.searchsorted(codes[order], np.arange(n_classes))
+    return -np.minimum.reduceat(D2, starts, axis=1)
+
+
+def fit_memory(n_rows: int, n_features: int, n_centers: int) -> int:
+    """Bytes of a fit: squares of the centres, blocks of rows, and what the metric holds."""
+    rows = min(n_rows, METRIC_SAMPLES)
+    squares = (3 if n_centers == n_rows else 5) * n_centers**2
+    width = min(n_features, rows)
+    return 8 * int(squares + 3 * rows * n_features + 2 * n_features * width + BLOCK_ROWS * n_centers)
+
+
+def warn_of_weights(weights: Floats) -> None:
+    """Warn of weights that are hardly meant as numbers of samples; refuse those that leave no digits."""
+    mean, total = float(weights.mean()), float(weights.sum())
+    if total < LEAST_TOTAL or mean > LARGEST_MEAN:
+        rule = f"sum to {LEAST_TOTAL} at least and have a mean of {LARGEST_MEAN:.0e} at most"
+        cure = "Divide the weights by their mean: 2 counts a sample twice."
+        raise rule_error("sample_weight", rule, f"a sum of {total:.3g}, a mean of {mean:.3g}", cure)
+    if not USUAL_WEIGHTS[0] <= mean <= USUAL_WEIGHTS[1]:
+        warnings.warn(
+            f"The weights have a mean of {mean:.3g}. A weight of 2 counts a sample twice, so that all "
+            "together say how smooth the scores are. Divide them by their mean if that is not meant.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_spreads(X: Any) -> None:
+    """Warn where a few columns are so much wider than the others that only they count."""
+    if is_sparse(X) or X.shape[1] < 2:
+        return
+    spreads = np.asarray(X.max(axis=0) - X.min(axis=0), dtype=np.float64)
+    spreads = spreads[spreads > 0]
+    if len(spreads) > 1 and spreads.max() > USUAL_SPREADS * np.quantile(spreads, 0.25):
+        warnings.warn(
+            f"The features spread by {spreads.min():.3g} to {spreads.max():.3g}: distances hardly see "
+            "the narrow ones. Standardise them: make_pipeline(StandardScaler(), SmoothEmbedding()).",
+            UserWarning,
+            stacklevel=5,
+        )

@@ -1,0 +1,86 @@
+"""Repeated random splits of few labelled samples into training and validation samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+__all__ = ["BalancedSplits"]
+
+Ints = NDArray[np.intp]
+
+
+class BalancedSplits:
+    """Random splits that hold out the same share of every class, and every sample equally often.
+
+    Each class is dealt like a deck of cards: shuffled, dealt out to one validation set after another,
+    and shuffled again when it is used up. That varies less than independent draws. At least one sample
+    of a class is held out and at least one is kept; the only sample of a class is always kept.
+
+    Parameters
+    ----------
+    n_repeats : int
+        Number of splits.
+    validation_fraction : float
+        Share of every class that is held out, rounded, within the limits above.
+    random_state : int, RandomState instance or None
+        Shuffles the decks.
+
+    See Also
+    --------
+    nsse.SmoothEmbeddingCV : Validates on such splits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.splits import BalancedSplits
+    >>> y = np.repeat([0, 1], 5)
+    >>> [len(held) for _, held in BalancedSplits(3, 0.2, 0).split(y[:, None], y)]
+    [2, 2, 2]
+    """
+
+    def __init__(self, n_repeats: int, validation_fraction: float, random_state: Any = None) -> None:
+        self.n_repeats = n_repeats
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits."""
+        return self.n_repeats
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
+        """Indices of training and validation samples, ascending, one pair per split."""
+        rng = check_random_state(self.random_state)
+        labels = np.asarray(y)
+        decks = [_Deck(np.flatnonzero(labels == label), rng) for label in np.unique(labels)]
+        for _ in range(self.n_repeats):
+            held_out = np.zeros(len(labels), dtype=bool)
+            for deck in decks:
+                held_out[deck.deal(self._n_held_out(deck.size))] = True
+            yield np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+    def _n_held_out(self, size: int) -> int:
+        return min(max(1, round(self.validation_fraction * size)), size - 1)
+
+
+class _Deck:
+    """Samples of a class, dealt without repetition until all have been."""
+
+    def __init__(self, members: Ints, rng: np.random.RandomState) -> None:
+        self._members, self._rng, self.size = members, rng, len(members)
+        self._left: list[int] = []
+
+    def deal(self, number: int) -> list[int]:
+        hand: list[int] = []
+        while len(hand) < number:
+            if not self._left:
+                # What is in the hand already goes to the bottom: no sample twice in one hand.
+                shuffled = [int(i) for i in self._rng.permutation(self._members)]
+                self._left = [i for i in shuffled if i not in hand]
+                self._left += [i for i in shuffled if i in hand]
+            hand.append(self._left.pop(0))
+        return hand

@@ -1,0 +1,84 @@
+"""Projected gradient attacks inside certified radii, and bisection to the boundary.
+
+The attack climbs the best function of a rival class less the best of x's own class, with the Jacobian
+of the map in closed form, and goes back to the ball after every step. What counts is `predict`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nsse.maps import LinearMap
+from nsse.pipelines import split_pipeline
+from nsse.votes import vote_of
+
+
+def changed(model, X, radius, *, starts=3, steps=12, seed=0):
+    """Whether some point found within ``radius`` of each row gets another label."""
+    rng, labels = np.random.default_rng(seed), model.predict(X)
+    X, radius = np.asarray(X, dtype=np.float64), radius[:, np.newaxis]
+    found = np.zeros(len(X), dtype=bool)
+    for start in range(starts):
+        moved = X + started(start, X, radius, rng)
+        for step in range(steps):
+            ascent = lead_gradient(model, moved, labels)
+            length = np.linalg.norm(ascent, axis=1, keepdims=True)
+            ascent /= np.where(length > 0, length, 1.0)
+            moved = projected(moved + 2.0 * radius * ascent / (1 + step) ** 0.75, X, radius)
+            found |= model.predict(moved) != labels
+    return found
+
+
+def boundary(model, X, *, furthest, steps=30):
+    """Distances to points of another label that gradient steps and bisection find; inf where none."""
+    labels, low = model.predict(X), np.zeros(len(X))
+    ascent = lead_gradient(model, X, labels)
+    ascent /= np.maximum(np.linalg.norm(ascent, axis=1, keepdims=True), 1e-300)
+    high = np.full(len(X), furthest)
+    reached = model.predict(X + high[:, np.newaxis] * ascent) != labels
+    for _ in range(steps):
+        middle = (low + high) / 2
+        same = model.predict(X + middle[:, np.newaxis] * ascent) == labels
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    return np.where(reached, high, np.inf)
+
+
+def lead_gradient(model, X, labels):
+    """Gradient by x of the best rival function less the best own one; of a vote, summed over members."""
+    affine, last = split_pipeline(model)
+    Z = X if affine is None else affine(X)
+    total = np.zeros_like(Z)
+    for f, scores in vote_of(last).members:
+        v = scores.functions(f(Z))
+        own = scores.codes == np.searchsorted(scores.classes, labels)[:, np.newaxis]
+        i, j = np.where(own, v, -np.inf).argmax(axis=1), np.where(own, -np.inf, v).argmax(axis=1)
+        total += gradient(f, Z, scores.weights[j] - scores.weights[i])
+    return total if affine is None else affine.pull_back(total)
+
+
+def gradient(f, Z, A):
+    """Gradients by z of a_i'f at every row z_i: the Jacobian in closed form, times a direction each."""
+    if isinstance(f, LinearMap):
+        return A @ f.affine.dense().T
+    K = f.kernel_rows(Z) * (A @ f.coef.T)
+    U = f.metric(Z)
+    return f.metric.pull_back(
+        f.kernel.gradient_factor * (K.sum(axis=1, keepdims=True) * U - K @ f.centers)
+    )
+
+
+def started(start, X, radius, rng):
+    """The sample itself first, then random points of the sphere or inside it."""
+    if start == 0:
+        return np.zeros_like(X)
+    direction = rng.standard_normal(X.shape)
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    return direction * radius * (1.0 if start % 2 else rng.random((len(X), 1)))
+
+
+def projected(moved, X, radius):
+    """Back into the ball, a hair inside: the sum X + change rounds."""
+    change = moved - X
+    length = np.linalg.norm(change, axis=1, keepdims=True)
+    outside = length > radius
+    return X + np.where(outside, change * (radius / np.where(outside, length, 1.0)) * (1 - 1e-9), change)

@@ -1,0 +1,302 @@
+"""Certified radii: no point within gets another label, and they are what their formula says."""
+
+import numpy as np
+import pytest
+from attacks import boundary, changed
+from scipy import sparse
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
+
+from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
+from nsse.affine import Affine
+from nsse.certificates import certified_radius
+from nsse.kernels import Gaussian
+from nsse.maps import GaussianMap, LinearMap
+from nsse.scores import Scores
+from nsse.votes import MajorityVote, MeanVote
+
+
+def mirrored(X):
+    return [X + 0.3, X * 0.9]
+
+
+class Linear(SmoothEmbedding):
+    """A model whose map is linear, as LFDA's is."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        T = np.random.default_rng(1).standard_normal((X.shape[1], 2))
+        self.map_ = LinearMap(Affine.linear(X.mean(axis=0), T))
+        codes = np.searchsorted(self.classes_, y)
+        self.scores_ = Scores.nearest(self.classes_, self.map_(X), codes)
+        return self
+
+
+def voting(kind, *models):
+    class Voting(SmoothEmbedding):
+        def fit(self, X, y):
+            super().fit(X, y)
+            fitted = [model.fit(X, y) for model in models]
+            self.vote_ = kind([(model.map_, model.scores_) for model in fitted])
+            return self
+
+        def predict(self, X):
+            return self.vote_.predict(X)
+
+    return Voting()
+
+
+MODELS = {
+    "default": SmoothEmbedding(),
+    "nearest": SmoothEmbedding(decision="nearest"),
+    "two coordinates": SmoothEmbedding(n_components=1),
+    "no metric": SmoothEmbedding(metric=None),
+    "metric, short": SmoothEmbedding(metric=WithinMetric(0.01, relevance=0.0)),
+    "centres": SmoothEmbedding(centers=15),
+    "centres, nearest": SmoothEmbedding(centers=15, decision="nearest"),
+    "nearly interpolating": SmoothEmbedding(smoothness=1e-9, sigma=3.0),
+    "augmented": SmoothEmbedding(augment=mirrored),
+    "smooth unlabelled": SmoothEmbedding(unlabeled=Smooth(marker=2)),
+    "spread unlabelled": SmoothEmbedding(unlabeled=Spread(marker=2)),
+    "linear": Linear(),
+    "standardised": make_pipeline(StandardScaler(), SmoothEmbedding()),
+    "in [0, 1]": make_pipeline(MinMaxScaler(), SmoothEmbedding(decision="nearest")),
+    "whitened": make_pipeline(StandardScaler(), PCA(3, whiten=True), SmoothEmbedding()),
+    "metric before": make_pipeline(WithinMetric(), SmoothEmbedding(metric=None)),
+    "searched": GridSearchCV(SmoothEmbedding(), {"sigma": [0.5, 1.0]}, cv=2),
+    "mean": voting(MeanVote, *(SmoothEmbedding(sigma=s) for s in (0.4, 0.8, 2.0))),
+    "majority": voting(
+        MajorityVote,
+        *(
+            SmoothEmbedding(sigma=s, decision=d)
+            for s, d in ((0.4, "scores"), (1.0, "nearest"), (2.0, "scores"))
+        ),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def data(make_blobs):
+    return make_blobs((12, 12, 12), n_features=6, spread=1.5)
+
+
+@pytest.fixture(scope="module")
+def new(make_blobs):
+    return make_blobs((40, 40, 40), n_features=6, spread=1.5).X[::2]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_attacks_fail_inside_and_succeed_outside(name, data, new):
+    model = MODELS[name].fit(data.X, data.codes)
+    radius = certified_radius(model, new)
+    has = radius > 0
+    assert has.mean() > 0.5
+    assert np.isfinite(radius).all()
+    for share in (0.5, 1.0):
+        assert not changed(model, new[has], share * radius[has]).any()
+    assert changed(model, new[has], 60 * radius[has]).mean() > 0.2
+    assert np.all(radius <= boundary(model, new, furthest=20.0) * (1 + 1e-9))
+
+
+def test_float32_and_sparse_samples_keep_their_labels(data, new):
+    single = SmoothEmbedding().fit(data.X.astype(np.float32), data.codes)
+    radius = certified_radius(single, new.astype(np.float32))
+    assert np.median(radius) > 0.01
+    assert not changed(single, new.astype(np.float32), radius).any()
+    dense = SmoothEmbedding(metric=None).fit(data.X, data.codes)
+    of_sparse = certified_radius(dense, sparse.csr_array(new))
+    np.testing.assert_allclose(of_sparse, certified_radius(dense, new), rtol=1e-8)
+    scaled = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(
+        data.X.astype(np.float32), data.codes
+    )
+    assert not changed(
+        scaled, new.astype(np.float32), certified_radius(scaled, new.astype(np.float32))
+    ).any()
+
+
+def test_on_a_line_the_whole_interval_keeps_its_label():
+    """One feature: a fine grid leaves nothing unseen, and the radius is within reach of the truth."""
+    X = np.sort(np.random.default_rng(1).uniform(0, 6, 24))[:, np.newaxis]
+    y = (X[:, 0] > 2).astype(int) + (X[:, 0] > 4)
+    model = SmoothEmbedding(sigma=0.5).fit(X, y)
+    grid = np.linspace(-1, 7, 40_001)[:, np.newaxis]
+    labels = model.predict(grid)
+    radius = model.certified_radius(X)
+    changes = grid[:-1][labels[1:] != labels[:-1], 0]
+    truth = np.abs(X - changes).min(axis=1)
+    assert np.all(radius <= truth + 2e-4)
+    assert np.median(radius / truth) > 0.3
+
+
+def literal_gram(f):
+    total = np.zeros((f.coef.shape[1],) * 2)
+    for z, c in zip(f.centers, f.coef, strict=True):
+        for other, e in zip(f.centers, f.coef, strict=True):
+            total += np.outer(c, e) * np.exp(-np.sum((z - other) ** 2) / f.kernel.sigma**2)
+    return total
+
+
+def literal_lead(f, scores, x, i, j, r):
+    """Two lower bounds of v_i − v_j within r of x: by the norm alone, and by value, slope and norm."""
+    Q, F, J = f.gram, f(x[np.newaxis])[0], f.jacobian(x[np.newaxis])[0]
+    a, b = scores.weights[i] - scores.weights[j], scores.offsets[i] - scores.offsets[j]
+    sigma, norm = f.kernel.sigma, f.metric.norm
+    B2, m, slope = a @ Q @ a, a @ F, J.T @ a
+    behind = GaussianMap(Affine.identity(6), f.centers, f.kernel, f.coef, f.gram)
+    g = behind.jacobian(f.metric(x[np.newaxis]))[0].T @ a
+    t = (norm * r / sigma) ** 2
+    k = np.exp(-t)
+    q = m - np.linalg.norm(slope) * r
+    R2 = B2 - m**2 - sigma**2 / 2 * g @ g
+    local = b + min(k * q, q) - np.sqrt(R2) * np.sqrt(max(1 - k**2 * (1 + 2 * t), 0.0))
+    return m + b - np.sqrt(B2) * np.sqrt(2 - 2 * k), local
+
+
+def literal_radius(f, scores, x):
+    """Every rival against the own function with the best lead over its norm, r by halving intervals."""
+    Q, v = f.gram, scores.functions(f(x[np.newaxis]))[0]
+    own = np.flatnonzero(scores.codes == scores.codes[v.argmax()])
+    radii = []
+    for j in np.flatnonzero(scores.codes != scores.codes[v.argmax()]):
+        norms = [np.sqrt((a := scores.weights[i] - scores.weights[j]) @ Q @ a) for i in own]
+        i = own[np.argmax((v[own] - v[j]) / norms)]
+        ends = []
+        for kind in (0, 1):
+            low, high = 0.0, 20.0 * f.kernel.sigma
+            for _ in range(25):
+                r = (low + high) / 2
+                is_ahead = literal_lead(f, scores, x, i, j, r)[kind] > 0
+                low, high = (r, high) if is_ahead else (low, r)
+            ends.append(low)
+        radii.append(max(ends))
+    return min(radii)
+
+
+def test_values_and_slopes_bound_every_move(data, new):
+    """The lower bound holds at random points of the ball, for every pair of functions."""
+    model = SmoothEmbedding(sigma=0.5).fit(data.X, data.codes)
+    f, scores, rng = model.map_, model.scores_, np.random.default_rng(0)
+    for x in new[:6]:
+        for r in (0.1, 0.5, 2.0):
+            step = rng.standard_normal((200, 6))
+            step *= r * rng.random((200, 1)) ** (1 / 6) / np.linalg.norm(step, axis=1, keepdims=True)
+            v = scores.functions(f(x + step))
+            for i, j in ((0, 1), (1, 2), (2, 0)):
+                assert (v[:, i] - v[:, j]).min() >= max(literal_lead(f, scores, x, i, j, r)) - 1e-12
+
+
+@pytest.mark.parametrize("decision", ["scores", "nearest"])
+def test_radii_are_those_of_the_formula(data, new, decision, monkeypatch):
+    monkeypatch.setattr("nsse.certificates.radii.OWN", 100)
+    monkeypatch.setattr(
+        "nsse.certificates.rounding.DECOMPOSED", 0
+    )  # the norm of the metric as it is stated
+    model = SmoothEmbedding(decision=decision).fit(data.X, data.codes)
+    np.testing.assert_allclose(model.map_.gram, literal_gram(model.map_), atol=1e-10)
+    expected = [literal_radius(model.map_, model.scores_, x) for x in new[:3]]
+    np.testing.assert_allclose(model.certified_radius(new[:3]), expected, rtol=1e-4)
+
+
+def test_reach_is_the_inverse_of_the_bound():
+    kernel, r = Gaussian(0.7), np.linspace(0, 2, 50)
+    np.testing.assert_allclose(kernel.reach(np.sqrt(2 - 2 * np.exp(-((r / 0.7) ** 2)))), r, atol=1e-7)
+    assert kernel.reach(np.array([1.5])) == np.inf
+
+
+@pytest.mark.parametrize("name", ["default", "no metric", "linear"])
+def test_jacobian_is_the_limit_of_differences(name, data, new):
+    f, h = MODELS[name].fit(data.X, data.codes).map_, 1e-5
+    steps = h * np.eye(6)
+    differences = np.stack([(f(new[:5] + e) - f(new[:5] - e)) / (2 * h) for e in steps], axis=2)
+    np.testing.assert_allclose(f.jacobian(new[:5]), differences, atol=1e-6)
+
+
+def test_a_label_that_nothing_can_change_has_an_infinite_radius():
+    f = GaussianMap.at(Affine.identity(1), np.zeros((1, 1)), Gaussian(1.0), np.array([[0.1]]))
+    scores = Scores.of_classes(np.array([0, 1]), np.array([[0.0], [1.0]]), np.array([0.0, 1.0]))
+    model = SmoothEmbedding().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    model.map_, model.scores_ = f, scores
+    assert certified_radius(model, [[5.0]]) == np.inf
+    model.scores_ = Scores.of_classes(np.array([0, 1]), np.zeros((2, 1)), np.zeros(2))
+    assert certified_radius(model, [[5.0]]) == 0.0  # a tie
+
+
+def test_ill_conditioned_maps_keep_their_labels(data, new):
+    """Coefficients that cancel: little is certain, and that little holds."""
+    rng = np.random.default_rng(0)
+    coef = 1e8 * rng.standard_normal((12, 1))
+    f = GaussianMap.at(
+        Affine.identity(6), data.X[:1] + 1e-6 * rng.standard_normal((12, 6)), Gaussian(5.0), coef
+    )
+    model = SmoothEmbedding().fit(data.X, data.codes % 2)
+    values = f(new)[:, 0]
+    offsets = np.array([0.0, -np.median(values)])
+    model.map_, model.scores_ = f, Scores.of_classes(np.array([0, 1]), np.array([[0.0], [1.0]]), offsets)
+    radius = certified_radius(model, new)
+    assert not changed(model, new, radius).any()
+
+
+def test_a_vote_of_one_is_its_member(data, new):
+    model = SmoothEmbedding().fit(data.X, data.codes)
+    alone = model.certified_radius(new)
+    for kind in (MeanVote, MajorityVote):
+        model.vote_ = kind([(model.map_, model.scores_)])
+        np.testing.assert_allclose(certified_radius(model, new), alone, rtol=1e-9)
+        np.testing.assert_array_equal(model.vote_.predict(new), model.predict(new))
+        np.testing.assert_allclose(model.vote_.probabilities(new).sum(axis=1), 1.0)
+
+
+def test_as_many_members_as_it_takes_must_change(data, new):
+    """Three equal members: none of them changes below its radius, so neither does the vote."""
+    model = SmoothEmbedding().fit(data.X, data.codes)
+    alone = model.certified_radius(new)
+    narrow = SmoothEmbedding(sigma=0.2).fit(data.X, data.codes)
+    same = narrow.predict(new) == model.predict(new)
+    model.vote_ = MajorityVote([(narrow.map_, narrow.scores_), *[(model.map_, model.scores_)] * 2])
+    np.testing.assert_allclose(certified_radius(model, new)[same], alone[same], rtol=1e-9)
+
+
+def test_votes_agree_with_their_values(data, new):
+    models = [
+        SmoothEmbedding(sigma=s, decision=d).fit(data.X, data.codes)
+        for s, d in ((0.4, "nearest"), (3.0, "scores"))
+    ]
+    vote = MajorityVote([(m.map_, m.scores_) for m in models])
+    labels = vote.predict(new)
+    np.testing.assert_array_equal(labels, models[0].predict(new))  # of two, the first decides
+    np.testing.assert_array_equal(vote.classes[vote.probabilities(new).argmax(axis=1)], labels)
+    with pytest.raises(ValueError, match="`members` must have one score per class"):
+        MeanVote([(models[0].map_, models[0].scores_)])
+    with pytest.raises(ValueError, match="`members` must be one or more"):
+        MajorityVote([])
+
+
+def test_gaps_are_no_part_of_a_sample_that_could_change(data, new):
+    model = make_pipeline(SimpleImputer(), StandardScaler(), SelectKBest(k=4), SmoothEmbedding())
+    model.fit(data.X, data.codes)
+    gappy = new.copy()
+    gappy[::3, 2] = np.nan
+    radius, labels = certified_radius(model, gappy), model.predict(gappy)
+    assert (radius > 0).mean() > 0.5
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        step = rng.standard_normal(new.shape)
+        step *= radius[:, np.newaxis] / np.linalg.norm(step, axis=1, keepdims=True)
+        np.testing.assert_array_equal(model.predict(gappy + step), labels)
+
+
+def test_others_are_refused_by_name(data):
+    with pytest.raises(
+        TypeError, match=r"`model` must have a Gaussian or linear map .*KNeighborsClassifier"
+    ):
+        certified_radius(KNeighborsClassifier().fit(data.X, data.codes), data.X)
+    pipeline = make_pipeline(Normalizer(), SmoothEmbedding()).fit(data.X, data.codes)
+    with pytest.raises(
+        ValueError, match=r"`model` must have only affine steps .*Normalizer.*model\[-1\]"
+    ):
+        certified_radius(pipeline, data.X)

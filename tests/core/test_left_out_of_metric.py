@@ -1,0 +1,60 @@
+"""Rows that are left out leave the metric too: against a metric that is learned without their edges."""
+
+import numpy as np
+import pytest
+
+from nsse import SmoothEmbedding, WithinMetric
+
+
+def literal_scatter(Z, codes, n_neighbors):
+    """Edges of the within-class graph, as a set of pairs."""
+    edges = set()
+    for i in range(len(Z)):
+        own = [j for j in range(len(Z)) if codes[j] == codes[i] and j != i]
+        for j in sorted(own, key=lambda j: np.linalg.norm(Z[i] - Z[j]))[:n_neighbors]:
+            edges.add((min(i, j), max(i, j)))
+    return edges
+
+
+def scatter_of(edges, Z, total):
+    return sum(np.outer(Z[i] - Z[j], Z[i] - Z[j]) for i, j in edges) / total
+
+
+@pytest.mark.parametrize("n_features", [3, 60])
+def test_scores_are_those_of_a_metric_without_the_edges_of_the_row(make_blobs, n_features):
+    """π, unit, ρ, feature weights and the kernel between the other rows are kept."""
+    X, codes = make_blobs((8, 7, 9), n_features=n_features, seed=5, spread=1.0)
+    model = SmoothEmbedding(metric=WithinMetric(1.0, n_neighbors=3), smoothness=0.2).fit(X, codes)
+    Z = X * model.metric_.weights_
+    edges = literal_scatter(Z, codes, 3)
+    total = 2.0 * len(edges)
+    S = scatter_of(edges, Z, total)
+    rho = 1.0 * np.trace(S) / n_features
+    eye, N = np.eye(n_features), len(codes)
+
+    def kernel(M, i, j):
+        return np.exp(-(Z[i] - Z[j]) @ M @ (Z[i] - Z[j]) / model.sigma_**2)
+
+    whole = rho * np.linalg.inv(S + rho * eye)
+    K = np.array([[kernel(whole, i, j) for j in range(N)] for i in range(N)])
+    shares = np.bincount(codes) / N
+    for i in range(0, N, 5):
+        others = np.delete(np.arange(N), i)
+        kept = [edge for edge in edges if i not in edge]
+        without = rho * np.linalg.inv(scatter_of(kept, Z, total) + rho * eye)
+        T = np.eye(3)[codes[others]] - shares
+        C = np.linalg.solve(K[np.ix_(others, others)] + 0.2 * np.eye(N - 1), T)
+        expected = np.array([kernel(without, i, j) for j in others]) @ C + shares
+        np.testing.assert_allclose(model.leave_one_out_[i], expected, atol=1e-8)
+
+
+def test_with_many_features_left_out_samples_are_like_new_ones():
+    """A metric that knows its rows makes their left-out scores far too good."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(4), 12)
+    means = rng.standard_normal((4, 500))
+    X, new = (means[codes] + 2.0 * rng.standard_normal((48, 500)) for _ in range(2))
+    model = SmoothEmbedding().fit(X, codes)
+    own = model.leave_one_out_[np.arange(48), codes].mean()
+    unseen = model.decision_function(new)[np.arange(48), codes].mean()
+    assert abs(own - unseen) < 0.05

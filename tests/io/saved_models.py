@@ -1,0 +1,77 @@
+"""Fitted models of every kind, as small as they can be: what the tests of files and graphs share."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_digits, load_iris
+from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from nsse import NSSE, Smooth, SmoothEmbedding, Spread, WithinMetric, methods
+from nsse.augment import Noise
+from nsse.centers import AtRandom, KMeans, PerClass
+
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
+WIDE = np.random.default_rng(0).standard_normal((len(X), 40)) + np.repeat(X, 10, axis=1)
+SOME = np.where(np.arange(len(Y)) % 3 == 0, Y, -1)
+
+# A name, the unfitted model, samples and labels.
+PROBLEMS = {
+    "default": (SmoothEmbedding(), X, Y),
+    "nearest": (SmoothEmbedding(decision="nearest"), X, Y),
+    "plane": (SmoothEmbedding(1, sigma=2.0, smoothness=1.0), X, NAMES),
+    "euclidean": (SmoothEmbedding(metric=None), X, Y),
+    "metric": (SmoothEmbedding(metric=WithinMetric(np.inf, relevance=0.0, n_neighbors=None)), X, Y),
+    "wide": (SmoothEmbedding(centers=AtRandom(9)), WIDE[:30], NAMES[:60:2]),
+    "number": (SmoothEmbedding(centers=20, class_weight={0: 1.0, 1: 2.5, 2: 1.0}), X, Y),
+    "k-means": (SmoothEmbedding(centers=KMeans(12), class_weight="balanced"), X, NAMES.astype(object)),
+    "per class": (SmoothEmbedding(centers=PerClass(12)), X.astype(np.float32), Y),
+    "rows": (SmoothEmbedding(centers=X[::7]), X, Y.astype(float)),
+    "places": (SmoothEmbedding(centers=[0, 60, 120, 149]), X, Y),
+    "augmented": (SmoothEmbedding(augment=Noise(0.1)), X, Y),
+    "smooth": (SmoothEmbedding(unlabeled=Smooth(0.5)), X, SOME),
+    "spread": (SmoothEmbedding(unlabeled=Spread(marker="")), X, np.where(SOME < 0, "", NAMES)),
+    "missing": (SmoothEmbedding(unlabeled=Smooth()), X, np.where(SOME < 0, None, NAMES)),
+    "two classes": (SmoothEmbedding(), X, Y == 1),
+    "sparse": (SmoothEmbedding(), sparse.csr_array(np.where(X < 2, 0, X)), Y),
+    "published": (NSSE(), X, Y),
+    "published, linear": (NSSE(classifier="linear", solver="alternating", length_unit=1.0), X, NAMES),
+    "published, sparse": (NSSE(sigma=1.0), sparse.csr_matrix(np.where(X < 2, 0, X)), Y),
+    "metric alone": (WithinMetric(2.0), X, Y),
+    "standardised": (make_pipeline(StandardScaler(), SmoothEmbedding()), X, NAMES),
+    "reduced": (make_pipeline(MinMaxScaler(), PCA(2), NSSE(sigma=1.0)), X, Y),
+    "search": (GridSearchCV(make_pipeline(StandardScaler(), SmoothEmbedding()), {}, cv=2), X, Y),
+    **{kind.__name__: (kind(), X, Y) for kind in vars(methods).values() if isinstance(kind, type)},
+}
+
+
+@cache
+def fitted(name):
+    """A model of that name, fitted once: not to be changed."""
+    model, samples, labels = PROBLEMS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(samples, labels)
+
+
+def new_samples(name, n_samples=200):
+    """Samples around the model's own, in the form that it takes, some of them far away."""
+    _, samples, _ = PROBLEMS[name]
+    dense = samples.toarray() if sparse.issparse(samples) else samples
+    rng = np.random.default_rng(1)
+    rows = dense[rng.integers(len(dense), size=n_samples)]
+    new = rows + rng.choice([0.1, 0.5, 3.0], size=(n_samples, 1)) * rng.standard_normal(rows.shape)
+    return sparse.csr_array(new) if sparse.issparse(samples) else new.astype(dense.dtype)
+
+
+@cache
+def digits_model(decision="scores"):
+    digits, labels = load_digits(return_X_y=True)
+    return SmoothEmbedding(decision=decision).fit(digits[:300], labels[:300])

@@ -1,0 +1,262 @@
+"""Model files: what is saved is loaded again, to the bit; what cannot be saved is refused by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from saved_models import NAMES, PROBLEMS, X, Y, fitted, new_samples
+from sklearn.base import clone
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+import nsse
+from nsse import NSSE, SmoothEmbedding
+from nsse.certificates import ConformalClassifier, SelectivePredictor, certified_radius
+from nsse.io import read_header
+from nsse.maps import GaussianMap
+from nsse.pipelines import AffineStep, split_pipeline
+from nsse.votes import MajorityVote, MeanVote, Member
+
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+QUESTIONS = ("transform", "predict", "predict_proba", "predict_log_proba", "decision_function")
+
+
+def again(model, tmp_path, **options):
+    nsse.save(model, tmp_path / "model.nsse", **options)
+    return nsse.load(tmp_path / "model.nsse")
+
+
+@every_problem
+def test_predictions_are_the_same_to_the_bit(name, tmp_path):
+    model, new = fitted(name), new_samples(name)
+    loaded = again(model, tmp_path)
+    is_alone = not hasattr(model, "steps") and not hasattr(model, "best_estimator_")
+    for question in (q for q in QUESTIONS if hasattr(model, q)):
+        before, after = getattr(model, question)(new), getattr(loaded, question)(new)
+        assert before.dtype == after.dtype
+        if is_alone or before.dtype.kind not in "f":
+            np.testing.assert_array_equal(after, before)
+        else:  # affine steps are one
+            np.testing.assert_allclose(after, before, rtol=1e-8, atol=1e-10)
+
+
+@every_problem
+def test_a_loaded_model_has_the_parameters_and_can_be_fitted_again(name, tmp_path):
+    model, (_, samples, labels) = fitted(name), PROBLEMS[name]
+    loaded = again(model, tmp_path)
+    last = loaded[-1] if hasattr(loaded, "steps") else loaded
+    original = split_pipeline(model)[1]
+    assert type(last) is type(original)
+    assert repr(last) == repr(original)
+    assert vars(last).keys() == vars(original).keys()
+    if last is loaded:
+        refitted = clone(loaded).fit(samples, labels)
+        np.testing.assert_allclose(refitted.transform(samples), model.transform(samples), atol=1e-8)
+
+
+@every_problem
+def test_a_loaded_model_is_saved_as_the_same_bytes(name, tmp_path):
+    loaded = again(fitted(name), tmp_path)
+    nsse.save(loaded, tmp_path / "again.nsse")
+    first, second = (members(tmp_path / f"{stem}.nsse") for stem in ("model", "again"))
+    for header in (first, second):
+        header["nsse.json"] = {k: v for k, v in json.loads(header["nsse.json"]).items() if k != "facts"}
+    assert first == second
+
+
+def members(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.mark.parametrize("name", ["default", "nearest", "published", "LFDA", "standardised"])
+def test_radii_are_those_of_the_model(name, tmp_path):
+    model, new = fitted(name), new_samples(name, 30)
+    radii = certified_radius(again(model, tmp_path), new)
+    np.testing.assert_allclose(radii, certified_radius(model, new), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.where(Y == 0, "a\0", "β" * 30).astype(object),
+        Y == 2,
+        pd.Series(NAMES, dtype="category"),
+        pd.array(NAMES, dtype="string"),
+        Y.astype(np.uint8),
+        Y * 1e15,
+    ],
+    ids=["objects", "booleans", "categories", "pandas", "small", "large"],
+)
+def test_labels_of_every_type(labels, tmp_path):
+    model = SmoothEmbedding().fit(X, labels)
+    loaded = again(model, tmp_path)
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert loaded.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_names_of_features_are_kept_and_checked(tmp_path):
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    for model in (SmoothEmbedding(), make_pipeline(StandardScaler(), SmoothEmbedding())):
+        loaded = again(model.fit(frame, Y), tmp_path)
+        assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+        np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+        with pytest.raises(ValueError, match="feature names"):
+            loaded.predict(frame[["b", "a", "c", "d"]])
+
+
+def test_output_stays_pandas(tmp_path):
+    loaded = again(SmoothEmbedding().fit(X, Y).set_output(transform="pandas"), tmp_path)
+    assert isinstance(loaded.transform(X), pd.DataFrame)
+
+
+def test_pipelines_have_their_affine_steps_in_one(tmp_path):
+    loaded = again(fitted("reduced"), tmp_path)
+    assert [type(step) for _, step in loaded.steps] == [AffineStep, NSSE]
+    assert loaded.n_features_in_ == 4
+    assert loaded[0].affine_.n_outputs == 2
+    refitted = clone(loaded).fit(X, Y)  # the preparation stays
+    np.testing.assert_allclose(refitted.transform(X), loaded.transform(X), atol=1e-8)
+    selected = make_pipeline(VarianceThreshold(0.5), SmoothEmbedding()).fit(X, Y)
+    np.testing.assert_allclose(again(selected, tmp_path).transform(X), selected.transform(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [MeanVote, MajorityVote])
+def test_votes_are_kept_and_share_their_centres(kind, tmp_path):
+    model = voting(kind)
+    loaded = again(model, tmp_path)
+    assert type(loaded.vote_) is kind
+    np.testing.assert_array_equal(loaded.vote_.probabilities(X), model.vote_.probabilities(X))
+    maps = [f for f, _ in loaded.vote_.members]
+    assert all(f.centers is maps[0].centers for f in maps)
+    assert read_header(tmp_path / "model.nsse").facts["n_voters"] == len(maps)
+
+
+def voting(kind, **options):
+    """A model whose ``vote_`` has three members with the same centres."""
+    model = SmoothEmbedding(**options).fit(X, NAMES)
+    f = model.map_
+    others = [SmoothEmbedding(sigma=s, **options).fit(X, NAMES) for s in (1.0, 2.0)]
+    maps = [f, *(GaussianMap(f.metric, f.centers, o.map_.kernel, o.coef_, o.map_.gram) for o in others)]
+    told = [model.scores_, *(o.scores_ for o in others)]
+    model.vote_ = kind([Member(*pair) for pair in zip(maps, told, strict=True)], 0.7)
+    return model
+
+
+@pytest.mark.parametrize("name", ["default", "standardised"])
+def test_conformal_classifiers_are_kept(name, tmp_path):
+    sets = ConformalClassifier(fitted(name)).fit(X[::2], PROBLEMS[name][2][::2])
+    new = new_samples(name)
+    np.testing.assert_array_equal(again(sets, tmp_path).predict_set(new), sets.predict_set(new))
+
+
+def test_selective_predictors_are_kept(tmp_path):
+    chosen = SelectivePredictor(fitted("default"), coverage=0.8).fit(X, Y)
+    loaded = again(chosen, tmp_path)
+    new = new_samples("default")
+    assert loaded.threshold_ == chosen.threshold_
+    assert loaded.predict(new).tolist() == chosen.predict(new).tolist()
+
+
+def test_metadata_and_facts(tmp_path):
+    metadata = {"kind": "images", "size": [2, 2], "unit_norm": True, "β": None}
+    nsse.save(fitted("standardised"), tmp_path / "model.nsse", metadata=metadata)
+    header = read_header(tmp_path / "model.nsse")
+    assert (header.format, header.model, header.nsse) == (3, "Pipeline", nsse.__version__)
+    assert header.metadata == metadata
+    assert header.facts["steps"] == ["StandardScaler", "SmoothEmbedding"]
+    assert header.facts["classes"] == ["setosa", "versicolor", "virginica"]
+    shape = [header.facts[name] for name in ("n_samples", "n_features", "n_components")]
+    assert shape == [150, 4, 2]
+    assert header.facts["parameters"]["smoothness"] == 0.1
+    for wrong in ({"a": X}, {"a": np.inf}, "text"):
+        with pytest.raises(ValueError, match="`metadata` must"):
+            nsse.save(fitted("default"), tmp_path / "model.nsse", metadata=wrong)
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        (SmoothEmbedding(augment=lambda X: [X + 0.1]), "`augment`.*Got 'a function'"),
+        (SmoothEmbedding(random_state=np.random.RandomState(0)), "`random_state`"),
+        (NSSE(sigma=1.0, callback=print), "`callback`"),
+        (make_pipeline(PolynomialFeatures(), SmoothEmbedding()), "PolynomialFeatures.*skops or pickle"),
+        (make_pipeline(SmoothEmbedding(), LogisticRegression()), "skops or pickle"),
+        (LogisticRegression(max_iter=1000), "LogisticRegression.*skops or pickle"),
+    ],
+    ids=["function", "generator", "callback", "polynomials", "classifier", "other"],
+)
+def test_what_a_file_cannot_hold_is_refused(model, told, tmp_path):
+    with pytest.raises(ValueError, match=told):
+        nsse.save(model.fit(X, Y), tmp_path / "model.nsse")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_subclass_of_ours_is_refused(tmp_path):
+    class Mine(SmoothEmbedding):
+        pass
+
+    Mine.__name__ = "SmoothEmbedding"
+    with pytest.raises(ValueError, match="a SmoothEmbedding"):
+        nsse.save(Mine().fit(X, Y), tmp_path / "model.nsse")
+
+
+def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "model.nsse"
+    nsse.save(fitted("default"), path)
+    path.chmod(0o640)
+    before = path.read_bytes()
+
+    def fail(*_, **__):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np.lib.format, "write_array", fail)
+        with pytest.raises(OSError, match="disk full"):
+            nsse.save(fitted("nearest"), path)
+    assert path.read_bytes() == before
+    nsse.save(fitted("nearest"), path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.nsse"]
+
+
+def test_paths_that_cannot_be(tmp_path):
+    with pytest.raises(IsADirectoryError, match="`path` must"):
+        nsse.save(fitted("default"), tmp_path)
+    with pytest.raises(FileNotFoundError, match="`path` must"):
+        nsse.save(fitted("default"), tmp_path / "none" / "model.nsse")
+    with pytest.raises(FileNotFoundError, match="`path` must"):
+        nsse.load(tmp_path / "none.nsse")
+    with pytest.raises(IsADirectoryError, match="`path` must"):
+        nsse.load(tmp_path)
+    if os.path.exists("/dev/zero"):
+        with pytest.raises(FileNotFoundError, match="device"):
+            read_header("/dev/zero")
+
+
+def test_what_deflates_too_far_is_not_deflated(tmp_path):
+    model = SmoothEmbedding().fit(X, Y)
+    model.centers = np.zeros((4_000_000, 4))
+    loaded = again(model, tmp_path)
+    assert loaded.centers.shape == (4_000_000, 4)
+    assert (tmp_path / "model.nsse").stat().st_size > 1e8
+
+
+def test_a_header_is_read_without_scikit_learn(tmp_path):
+    nsse.save(fitted("default"), tmp_path / "model.nsse")
+    program = (
+        "import sys; from nsse.io import read_header; "
+        f"print(read_header({str(tmp_path / 'model.nsse')!r}).model, 'sklearn' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["SmoothEmbedding", "False"]

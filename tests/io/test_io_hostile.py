@@ -1,0 +1,287 @@
+"""Files that nobody should trust: each is refused in one line, or works. No code of a file is run."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+import warnings
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from saved_models import fitted
+
+import nsse
+from nsse.io import archive, read_header
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+import fuzz_files
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Factory: the header and the arrays of a saved model, to be changed and put together again."""
+
+    def open_file(name="default"):
+        nsse.save(fitted(name), tmp_path / "model.nsse")
+        with zipfile.ZipFile(tmp_path / "model.nsse") as file:
+            members = {entry: file.read(entry) for entry in file.namelist()}
+        header = json.loads(members.pop("nsse.json"))
+        return header, {n[:-4]: np.load(BytesIO(content)) for n, content in members.items()}
+
+    return open_file
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """Factory: a header and arrays put together; the one line by which the file is refused."""
+
+    def refuse(header, arrays, told=None):
+        path = tmp_path / "hostile.nsse"
+        told = declared(arrays) if told is None else told
+        contents = {"nsse.json": json.dumps({**header, "arrays": told})}
+        for name, array in arrays.items():
+            buffer = BytesIO()
+            np.save(buffer, array)
+            contents[f"{name}.npy"] = buffer.getvalue()
+        write(path, contents)
+        return refusal(path)
+
+    return refuse
+
+
+def declared(arrays):
+    return {name: {"dtype": a.dtype.str, "shape": list(a.shape)} for name, a in arrays.items()}
+
+
+def write(path, contents, method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", method) as file:
+        for name, content in contents.items():
+            file.writestr(name, content)
+
+
+def refusal(path):
+    with pytest.raises(ValueError, match="`path` must") as caught:
+        nsse.load(path)
+    told = str(caught.value)
+    assert path.name in told
+    assert "\n" not in told
+    return told
+
+
+def node(tree, *keys):
+    """A piece of the tree: by attribute and field names."""
+    for key in keys:
+        tree = (tree.get("state", {}) | tree["parameters"])[key]
+    return tree
+
+
+# Arrays of the default model by where they are, and what may not be put there.
+ARRAYS = {
+    ("map_", "coef"): ["nan", "inf", "row", "type", "flat", "empty"],
+    ("map_", "gram"): ["nan", "negative", "row", "crooked"],
+    ("map_", "centers"): ["nan", "row", "column", "type"],
+    ("map_", "metric", "shift"): ["nan", "row"],
+    ("map_", "metric", "scale"): ["inf", "row"],
+    ("map_", "metric", "matrix"): ["nan", "row", "column"],
+    ("scores_", "weights"): ["nan", "column", "row", "type"],
+    ("scores_", "offsets"): ["inf", "row", "flat"],
+    ("scores_", "codes"): ["reversed", "large", "type"],
+    ("embedding_",): ["nan", "row", "flat", "wide", "type"],
+    ("labels_",): ["row"],
+    ("leave_one_out_",): ["nan", "column"],
+    ("leave_one_out_labels_",): ["row", "flat"],
+    ("metric_", "weights_"): ["nan", "row"],
+}
+CHANGES = {
+    "nan": lambda a: np.where(np.arange(a.size).reshape(a.shape) == a.size // 2, np.nan, a),
+    "inf": lambda a: np.where(np.arange(a.size).reshape(a.shape) == 0, np.inf, a),
+    "row": lambda a: a[:-1],
+    "column": lambda a: a[:, :-1],
+    "wide": lambda a: np.hstack([a, a, a]),
+    "flat": lambda a: a[np.newaxis],
+    "empty": lambda a: a[:0],
+    "type": lambda a: a.astype(np.int32),
+    "negative": lambda a: -a,
+    "crooked": lambda a: a + np.triu(np.ones_like(a), 1),
+    "reversed": lambda a: a[::-1].copy(),
+    "large": lambda a: a + 7,
+}
+
+
+@pytest.mark.parametrize(
+    ("place", "change"), [(place, change) for place in ARRAYS for change in ARRAYS[place]]
+)
+def test_arrays_that_do_not_fit_are_refused(place, change, opened, refused):
+    header, arrays = opened()
+    where = node(header["tree"], *place)
+    arrays["999"] = CHANGES[change](arrays[where["array"]])
+    where["array"] = "999"
+    assert "damaged" in refused(header, arrays)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("map_", "kernel", "sigma"), -1.0),
+        (("map_", "kernel", "sigma"), {"float": "inf"}),
+        (("map_", "kernel", "sigma"), {"float": "nan"}),
+        (("map_", "kernel", "sigma"), "wide"),
+        (("scores_", "temperature"), 0.0),
+        (("map_", "metric", "norm"), -0.5),
+        (("map_", "metric", "norm"), {"float": "inf"}),
+        (("map_", "metric", "down"), {"array": "0"}),
+        (("map_", "kernel"), None),
+        (("map_",), None),
+        (("scores_",), {"class": "KMeans", "parameters": {"n_centers": 3}}),
+        (("sigma_",), -2.0),
+        (("n_features_in_",), 5),
+        (("n_features_in_",), "4"),
+        (("classes_",), {"tuple": [0, 1, 2]}),
+        (("embedding_",), {"nothing": 1}),
+        (("metric_",), {"class": "os.system", "parameters": {}}),
+        (("metric_",), {"class": "Pipeline", "parameters": {"steps": [], "memory": "/tmp"}}),
+        (("metric_",), {"class": "WithinMetric", "parameters": {"callback": 1}, "state": {}}),
+        (("metric_",), {"class": "WithinMetric", "parameters": {}, "state": {"fit": 1}}),
+        (("metric_",), {"class": "WithinMetric", "parameters": {}, "state": {"__class__": 1}}),
+        (("metric_",), {"class": "WithinMetric", "parameters": {}, "state": {"shrinkage": 1}}),
+        (("labels_",), {"sparse": [[1.0], [9], [0, 1]], "shape": [1, 4]}),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(place, value, opened, refused):
+    header, arrays = opened()
+    *before, last = place
+    parent = node(header["tree"], *before)
+    (parent["state"] if last in parent["state"] else parent["parameters"])[last] = value
+    assert "damaged" in refused(header, arrays)
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_sparse_indices_outside_are_refused(part, opened, refused):
+    header, arrays = opened("sparse")
+    where = node(header["tree"], "map_", "centers")["sparse"][part]
+    arrays["999"] = arrays[where["array"]] + (np.nan if part == 0 else 1000)
+    where["array"] = "999"
+    assert "damaged" in refused(header, arrays)
+
+
+def test_a_tree_that_is_no_model_is_refused(opened, refused):
+    header, arrays = opened()
+    affine = node(header["tree"], "map_", "metric")
+    unfitted = {"class": "SmoothEmbedding", "parameters": {}, "state": {}}
+    for tree in (affine, unfitted, [], None, 3, "text", {"class": "AffineStep", "parameters": {}}):
+        assert "damaged" in refused({**header, "tree": tree}, arrays)
+    deep: object = 0
+    for _ in range(500):
+        deep = [deep]
+    assert "damaged" in refused({**header, "tree": deep}, arrays)
+
+
+def test_parts_that_are_computed_cannot_be_given(opened, refused):
+    for name, part in (("default", "center_squares"), ("LFDA", "gram")):
+        header, arrays = opened(name)
+        node(header["tree"], "map_")["state"][part] = {"array": "0"}
+        assert "damaged" in refused(header, arrays)
+
+
+def test_a_small_file_cannot_make_a_large_gram_matrix(opened, refused):
+    header, arrays = opened("LFDA")
+    affine = node(header["tree"], "map_", "affine")["parameters"]
+    arrays["998"], arrays["999"] = np.zeros((4, 60_000)), np.zeros(60_000)
+    affine["matrix"], affine["offset"] = {"array": "998"}, {"array": "999"}
+    assert "linear map" in refused(header, arrays)
+
+
+def test_members_that_the_header_does_not_name_are_refused(opened, tmp_path):
+    opened()
+    with zipfile.ZipFile(tmp_path / "model.nsse") as file:
+        members = {entry: file.read(entry) for entry in file.namelist()}
+    first = "0.npy"
+    others = {name: content for name, content in members.items() if name != first}
+    pickled = (
+        b"\x93NUMPY\x01\x00F\x00" + b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }".ljust(69)
+    )
+    cases = {
+        "extra": members | {"more.npy": members[first]},
+        "outside": members | {"../../evil.py": b"print(1)"},
+        "renamed": others | {"zero.npy": members[first]},
+        "missing": others,
+        "other": others | {first: max(members.values(), key=len)},
+        "longer": others | {first: members[first] + b"\0"},
+        "shorter": others | {first: members[first][:-8]},
+        "text": others | {first: b"hello"},
+        "objects": others | {first: pickled + b"\n" + pickle.dumps([print])},
+        "header": members | {"nsse.json": b"{"},
+        "list": members | {"nsse.json": b"[1, 2]"},
+    }
+    for name, contents in cases.items():
+        path = tmp_path / f"{name}.nsse"
+        write(path, contents)
+        assert "damaged" in refusal(path)
+    write(tmp_path / "lzma.nsse", members, zipfile.ZIP_LZMA)
+    refusal(tmp_path / "lzma.nsse")
+    write(tmp_path / "two.nsse", members)
+    with zipfile.ZipFile(tmp_path / "two.nsse", "a") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file.writestr(first, members[first])
+    refusal(tmp_path / "two.nsse")
+    assert not (tmp_path.parent.parent / "evil.py").exists()
+
+
+@pytest.mark.parametrize("dtype", ["|O", "<c16", "<M8[s]", "V8", "f8,f8", "<f0", "object", "<U99999999"])
+def test_types_that_no_array_has_are_refused(dtype, opened, refused):
+    header, arrays = opened()
+    told = declared(arrays)
+    told["0"]["dtype"] = dtype
+    refused(header, arrays, told)
+
+
+def test_bombs_are_refused_before_they_are_inflated(opened, refused, tmp_path, monkeypatch):
+    header, arrays = opened()
+    told = declared(arrays)
+    for shape in ([2**39, 2**39], [10**11], [-1, 4], [True], ["4"], [1] * 40):
+        refused(header, arrays, {**told, "0": {"dtype": "<f8", "shape": shape}})
+    path = tmp_path / "bomb.nsse"
+    write(path, {"nsse.json": b" " * (archive.LARGEST_HEADER + 1)})
+    assert "bytes" in refusal(path)
+    monkeypatch.setattr(archive, "FREE", 1000)  # whatever deflates a hundredfold
+    arrays["999"] = np.zeros(10**6)
+    assert "more than can be meant" in refused(header, arrays)
+
+
+def test_a_model_larger_than_memory_is_refused(opened, tmp_path, monkeypatch):
+    opened()
+    monkeypatch.setattr(archive, "available_memory", lambda: 100)
+    with pytest.raises(MemoryError, match="100 are left"):
+        nsse.load(tmp_path / "model.nsse")
+
+
+def test_other_formats_are_refused_in_one_sentence(opened, refused, tmp_path):
+    header, arrays = opened()
+    assert "upgrade nsse" in refused({**header, "format": 4, "nsse": "9.0"}, arrays)
+    old = {"format": 2, "model": "NSSE", "nsse": "0.2.0", "sklearn": "1.9.1", "numpy": "2.4.6"}
+    write(tmp_path / "old.nsse", {"schema.json": b"{}", "nsse.json": json.dumps(old)})
+    told = refusal(tmp_path / "old.nsse")
+    assert "format 2, written by nsse 0.2.0" in told
+    assert "fit the model again" in told
+    with pytest.raises(ValueError, match="format 2"):
+        read_header(tmp_path / "old.nsse")
+
+
+def test_other_files_are_refused(tmp_path):
+    path = tmp_path / "other.nsse"
+    for content in (b"", b"P", b"PK", b"hello", pickle.dumps({"a": 1}), b"PK\x05\x06" + b"\0" * 18):
+        path.write_bytes(content)
+        refusal(path)
+    write(path, {"readme.txt": b"hello"})
+    assert "without nsse.json" in refusal(path)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mutated_files_work_or_are_refused(seed, tmp_path):
+    tally = fuzz_files.run(range(seed * 80, (seed + 1) * 80), seed, tmp_path)
+    assert not tally.failures
+    assert tally.counts["refused"] > 20

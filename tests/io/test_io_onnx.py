@@ -1,0 +1,190 @@
+"""ONNX graphs say what the model says: labels in double precision, probabilities to 1e-5 in single."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from saved_models import NAMES, PROBLEMS, X, Y, digits_model, fitted, new_samples
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from test_io_files import voting
+
+import nsse
+from nsse import NSSE, SmoothEmbedding, methods
+from nsse.io import PrecisionWarning
+from nsse.votes import MajorityVote, MeanVote
+
+onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX: pip install 'nsse[onnx]'")
+NOT_EXPORTED = {"NYS", "SPE", "metric alone"}
+EXPORTED = [name for name in PROBLEMS if name not in NOT_EXPORTED]
+OUTPUTS = ["embedding", "label", "scores", "probabilities"]
+
+
+def run(model, X, dtype, names=OUTPUTS):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecisionWarning)
+        graph = nsse.to_onnx(model, dtype)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(graph.SerializeToString(), options)
+    dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    return dict(zip(names, session.run(names, {"X": dense.astype(dtype)}), strict=True))
+
+
+def decision(scores):
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_double_precision_agrees_on_every_label(name):
+    model, new = fitted(name), new_samples(name, 2000)
+    new = new.astype(np.float64)
+    found = run(model, new, np.float64)
+    assert found["label"].tolist() == model.predict(new).tolist()
+    np.testing.assert_allclose(found["embedding"], model.transform(new), atol=1e-8)
+    np.testing.assert_allclose(decision(found["scores"]), model.decision_function(new), atol=1e-8)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(new), atol=1e-6)
+
+
+ON_DIGITS = [
+    SmoothEmbedding(),
+    SmoothEmbedding(decision="nearest"),
+    SmoothEmbedding(centers=60),
+    make_pipeline(StandardScaler(), SmoothEmbedding()),
+    NSSE(),
+    NSSE(classifier="linear"),
+    methods.SUPLAP(),
+    methods.LFDA(),
+    methods.LDE(),
+    methods.SemiRBF(),
+    methods.IsoKRR(alpha=0.1),
+    methods.MReg(gamma_A=1e-3),
+]
+
+
+@pytest.mark.parametrize("model", ON_DIGITS, ids=str)
+def test_single_precision_gives_probabilities_to_five_digits(model):
+    digits, labels = load_digits(return_X_y=True)
+    model = clone(model).fit(digits[:200], labels[:200])
+    new = np.random.default_rng(0).normal(digits[200:1200], 1.0).astype(np.float32)
+    found = run(model, new, np.float32)
+    assert found["probabilities"].dtype == np.float32
+    P = model.predict_proba(new.astype(np.float64))
+    np.testing.assert_allclose(found["probabilities"], P, rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(found["label"], model.predict(new.astype(np.float64)))
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_single_precision_is_near_or_warns(name):
+    model = fitted(name)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        nsse.to_onnx(model)
+    own = PROBLEMS[name][1].astype(np.float32)
+    found, P = run(model, own, np.float32), model.predict_proba(own.astype(np.float64))
+    if not caught:
+        np.testing.assert_allclose(found["probabilities"], P, atol=2e-4)
+        assert found["label"].tolist() == model.predict(own.astype(np.float64)).tolist()
+
+
+@pytest.mark.parametrize("rule", ["scores", "nearest"])
+def test_ten_thousand_digits(rule):
+    digits, _ = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    new = digits[rng.integers(len(digits), size=10_000)] + rng.normal(0, 2.0, (10_000, 64))
+    model = digits_model(rule)
+    np.testing.assert_array_equal(run(model, new, np.float64)["label"], model.predict(new))
+    found = run(model, new, np.float32)
+    P = model.predict_proba(new.astype(np.float32).astype(np.float64))
+    np.testing.assert_allclose(found["probabilities"], P, atol=1e-5)
+
+
+@pytest.mark.parametrize("rule", ["scores", "nearest"])
+@pytest.mark.parametrize("kind", [MeanVote, MajorityVote])
+def test_votes(kind, rule):
+    if kind is MeanVote and rule == "nearest":
+        return
+    model, new = voting(kind, decision=rule), new_samples("default", 3000)
+    vote = model.vote_
+    for dtype, tolerance in ((np.float64, 1e-9), (np.float32, 1e-4)):
+        found = run(model, new, dtype)
+        P = vote.probabilities(new.astype(dtype).astype(np.float64))
+        # Far from all samples every class is as likely, and rounding decides who has the majority.
+        near = P.max(axis=1) > 0.5
+        assert near.mean() > 0.5
+        np.testing.assert_allclose(found["probabilities"][near], P[near], atol=tolerance)
+    labels = run(model, new, np.float64)
+    np.testing.assert_array_equal(labels["label"], vote.predict(new))
+    np.testing.assert_allclose(labels["scores"], vote.values(new), atol=1e-9)
+    maps = [node for node in nsse.to_onnx(model, np.float64).graph.node if node.op_type == "Exp"]
+    distances = [node for node in nsse.to_onnx(model, np.float64).graph.node if node.op_type == "Min"]
+    assert (len(maps), len(distances)) == (3, 1)  # the members' distances are measured once
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [NAMES, NAMES.astype(object), Y == 1, Y.astype(np.int8), Y / 4],
+    ids=["text", "objects", "booleans", "integers", "floats"],
+)
+def test_labels_of_every_type(labels):
+    labels = labels if labels.dtype.kind != "f" else labels * 4
+    model = SmoothEmbedding().fit(X, labels)
+    assert run(model, X, np.float32)["label"].tolist() == model.predict(X).tolist()
+
+
+def test_samples_far_from_the_origin_keep_their_digits():
+    far = X + 1000.0
+    model = SmoothEmbedding().fit(far.astype(np.float32).astype(np.float64), Y)
+    found = run(model, far, np.float32)
+    P = model.predict_proba(far.astype(np.float32).astype(np.float64))
+    np.testing.assert_allclose(found["probabilities"], P, atol=2e-5)
+
+
+def test_a_graph_that_loses_digits_warns():
+    model = fitted("SUPLAP")
+    with pytest.warns(PrecisionWarning, match="float64"):
+        nsse.to_onnx(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nsse.to_onnx(model, np.float64)
+        nsse.to_onnx(fitted("default"))
+
+
+def test_the_embedding_alone():
+    graph = nsse.to_onnx(fitted("plane"), "float64", predict=False)
+    assert [output.name for output in graph.graph.output] == ["embedding"]
+    assert [(entry.domain, entry.version) for entry in graph.opset_import] == [("", 17)]
+    assert graph.ir_version == 8
+    session = onnxruntime.InferenceSession(graph.SerializeToString())
+    (found,) = session.run(None, {"X": X})
+    np.testing.assert_allclose(found, fitted("plane").transform(X), atol=1e-12)
+    assert session.get_inputs()[0].shape[1] == 4
+
+
+def test_frames_through_a_pipeline():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(frame, NAMES)
+    assert run(model, X, np.float32)["label"].tolist() == model.predict(frame).tolist()
+
+
+@pytest.mark.parametrize("name", sorted(NOT_EXPORTED))
+def test_other_maps_are_refused(name):
+    with pytest.raises(ValueError, match="Gaussian or a linear map"):
+        nsse.to_onnx(fitted(name))
+
+
+def test_what_cannot_be_exported_is_refused():
+    polynomials = make_pipeline(PolynomialFeatures(), SmoothEmbedding()).fit(X, Y)
+    with pytest.raises(ValueError, match="PolynomialFeatures"):
+        nsse.to_onnx(polynomials)
+    with pytest.raises(ValueError, match="`dtype` must"):
+        nsse.to_onnx(fitted("default"), np.int32)
+
+
+def test_the_page_of_the_documentation_runs(run_page):
+    assert run_page("deploy.md")["n_blocks"] == 4

@@ -1,0 +1,335 @@
+"""Slow, obvious definitions of the compared methods, written from their papers and from nothing else.
+
+NumPy, SciPy's eigensolver and scikit-learn's coordinate descent only. Samples are the rows of X.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.linear_model import Lasso
+
+# Shared
+
+
+def distance2(a, b):
+    return float(np.sum((np.asarray(a, dtype=float) - np.asarray(b, dtype=float)) ** 2))
+
+
+def gaussian(A, B, sigma):
+    return np.array([[np.exp(-distance2(a, b) / sigma**2) for b in B] for a in A])
+
+
+def nearest_of(i, X, candidates, k=None):
+    """The k candidates nearest to sample i, itself left out; all where k is None or there are fewer."""
+    others = sorted((j for j in candidates if j != i), key=lambda j: distance2(X[i], X[j]))
+    return others if k is None else others[:k]
+
+
+def laplacian(W):
+    L = np.zeros_like(W)
+    for i in range(len(W)):
+        for j in range(len(W)):
+            L[i, j] -= W[i, j]
+            L[i, i] += W[i, j]
+    return L
+
+
+def neighbor_weights(X, k=None, beta=None):
+    """exp(−‖x_i − x_j‖²/β) between neighbours; β the mean squared length of the directed edges."""
+    edges = [(i, j) for i in range(len(X)) for j in nearest_of(i, X, range(len(X)), k)]
+    beta = np.mean([distance2(X[i], X[j]) for i, j in edges]) if beta is None else beta
+    W = np.zeros((len(X), len(X)))
+    for i, j in edges:
+        W[i, j] = W[j, i] = np.exp(-distance2(X[i], X[j]) / beta)
+    return W
+
+
+def left_out_neighbors(Y, codes, n_classes):
+    """2 y_j'y_i − ‖y_j‖² of the nearest other sample of every class, for samples not alone in theirs."""
+    values, own = [], []
+    for i in range(len(Y)):
+        rows = [[j for j in range(len(Y)) if j != i and codes[j] == c] for c in range(n_classes)]
+        if rows[codes[i]]:
+            values.append([max(2 * Y[j] @ Y[i] - Y[j] @ Y[j] for j in of_class) for of_class in rows])
+            own.append(codes[i])
+    return np.array(values), np.array(own)
+
+
+# SUPLAP: Raducanu & Dornaika 2012
+
+
+def suplap_neighbors(D2, i, allowed, kind, beta):
+    """Which of the allowed samples are neighbours of x_i."""
+    if kind is None:
+        return allowed
+    if kind == "adaptive":
+        mean = np.mean([np.exp(-D2[i, k] / beta) for k in range(len(D2))])
+        return [j for j in allowed if np.exp(-D2[i, j] / beta) > mean]
+    return sorted(allowed, key=lambda j: D2[i, j])[:kind]
+
+
+def suplap_matrix(X, codes, within, between, mu, beta=None):
+    """L_w − μ L_b; edges if either is a neighbour of the other, Gaussian within, one between."""
+    N = len(X)
+    D2 = np.array([[distance2(a, b) for b in X] for a in X])
+    beta = np.mean([D2[i, j] for i in range(N) for j in range(i)]) if beta is None else beta
+    W_w, W_b = np.zeros((N, N)), np.zeros((N, N))
+    for i in range(N):
+        same = [j for j in range(N) if j != i and codes[j] == codes[i]]
+        for j in suplap_neighbors(D2, i, same, within, beta):
+            W_w[i, j] = W_w[j, i] = np.exp(-D2[i, j] / beta)
+        other = [j for j in range(N) if codes[j] != codes[i]]
+        for j in suplap_neighbors(D2, i, other, between, beta):
+            W_b[i, j] = W_b[j, i] = 1.0
+    return laplacian(W_w) - mu * laplacian(W_b)
+
+
+# LFDA: Sugiyama 2007
+
+
+def local_scale(i, X, members, k):
+    """σ_i: distance to the k-th neighbour; where that is 0, to the nearest one farther than 0."""
+    distances = [np.sqrt(distance2(X[i], X[j])) for j in nearest_of(i, X, members)]
+    sigma = distances[:k][-1] if distances else 0.0
+    farther = [distance for distance in distances if distance > 0]
+    return sigma if sigma > 0 or not farther else farther[0]
+
+
+def local_scaling(X, codes, k):
+    """A_ij = exp(−‖x_i − x_j‖²/(σ_i σ_j)) inside classes; 1 in a class that is all in one place."""
+    N = len(X)
+    sigma = [local_scale(i, X, np.flatnonzero(codes == codes[i]), k) for i in range(N)]
+    A = np.zeros((N, N))
+    for i in range(N):
+        for j in range(N):
+            if codes[i] == codes[j]:
+                product = sigma[i] * sigma[j]
+                A[i, j] = np.exp(-distance2(X[i], X[j]) / product) if product > 0 else 1.0
+    return A
+
+
+def pairwise_scatter(W, X):
+    """½ Σ_ij W_ij (x_i − x_j)(x_i − x_j)'."""
+    S = np.zeros((X.shape[1], X.shape[1]))
+    for i in range(len(X)):
+        for j in range(len(X)):
+            S += 0.5 * W[i, j] * np.outer(X[i] - X[j], X[i] - X[j])
+    return S
+
+
+def lfda_scatters(A, X, codes):
+    """S_lb and S_lw from their weights, pair by pair."""
+    N = len(X)
+    W_lb, W_lw = np.zeros((N, N)), np.zeros((N, N))
+    for i in range(N):
+        n_c = int(np.sum(codes == codes[i]))
+        for j in range(N):
+            if codes[i] == codes[j]:
+                W_lw[i, j] = A[i, j] / n_c
+                W_lb[i, j] = A[i, j] * (1 / N - 1 / n_c)
+            else:
+                W_lb[i, j] = 1 / N
+    return pairwise_scatter(W_lb, X), pairwise_scatter(W_lw, X)
+
+
+# LDE: Chen, Chang & Liu 2005
+
+
+def lde_scatters(X, codes, k=5, k_between=20, t=None):
+    """Scatters of W' and W with weights exp(−‖x_i − x_j‖²/t), and t: the mean over directed edges."""
+    N = len(X)
+    within, between = [], []
+    for i in range(N):
+        same = [j for j in range(N) if codes[j] == codes[i]]
+        other = [j for j in range(N) if codes[j] != codes[i]]
+        within += [(i, j) for j in nearest_of(i, X, same, k)]
+        between += [(i, j) for j in nearest_of(i, X, other, k_between)]
+    if t is None:
+        t = np.mean([distance2(X[i], X[j]) for i, j in within + between])
+    scatters = []
+    for edges in (between, within):
+        W = np.zeros((N, N))
+        for i, j in edges:
+            W[i, j] = W[j, i] = np.exp(-distance2(X[i], X[j]) / t)
+        scatters.append(pairwise_scatter(W, X))
+    return *scatters, t
+
+
+# NYS: Bengio et al. 2004
+
+
+def reach(X, a, k):
+    """Distance from a to the nearest k + 1 training samples, a itself counted if it is one."""
+    return np.inf if k is None else sorted(np.sqrt(distance2(a, x)) for x in X)[min(k, len(X) - 1)]
+
+
+def kernel_matrix(A, X, sigma, k=None):
+    """K(a, x), zero between points that are no neighbours."""
+    reach_a, reach_x = [reach(X, a, k) for a in A], [reach(X, x, k) for x in X]
+    K = gaussian(A, X, sigma)
+    for i, a in enumerate(A):
+        for j, x in enumerate(X):
+            if np.sqrt(distance2(a, x)) > max(reach_a[i], reach_x[j]) * (1 + 1e-9) + 1e-9:
+                K[i, j] = 0.0
+    return K
+
+
+def normalized_kernel_matrix(A, X, sigma, k=None):
+    """K̃(a, x) = K(a, x) / √(E_z K(a, z) E_z K(x, z)), z over the training samples X."""
+    K, means = kernel_matrix(A, X, sigma, k), kernel_matrix(X, X, sigma, k).mean(axis=1)
+    return np.array(
+        [[K[i, j] / np.sqrt(K[i].mean() * means[j]) for j in range(len(X))] for i in range(len(A))]
+    )
+
+
+def eigenmap_of_kernel(K, d):
+    """Eigenvectors to the largest eigenvalues but the first, which belongs to √(row means)."""
+    values, vectors = eigh(K)
+    return values[::-1][1 : d + 1], vectors[:, ::-1][:, 1 : d + 1]
+
+
+def nystrom(X, Y, eigenvalues, A, sigma, k=None):
+    """y_k(a) = (1/λ_k) Σ_i Y_ik K̃(a, x_i)."""
+    K = normalized_kernel_matrix(A, X, sigma, k)
+    return np.array([sum(Y[j] * K[i, j] for j in range(len(X))) for i in range(len(A))]) / eigenvalues
+
+
+# SPE: Belkin & Niyogi 2003, Dornaika & Raducanu 2013
+
+
+def laplacian_eigenmap(W, d):
+    """L y = λ D y, the constant vector left out."""
+    values, vectors = eigh(laplacian(W), np.diag(W.sum(axis=1)))
+    return values[1 : d + 1], vectors[:, 1 : d + 1]
+
+
+def sparse_code(X, x, alpha):
+    """argmin ½‖x − Σ a_i u_i‖² + α max|u_i'x| ‖a‖₁, by coordinate descent."""
+    U = np.array([row / np.linalg.norm(row) for row in X])
+    x = x / np.linalg.norm(x)
+    penalty = alpha * np.abs(U @ x).max() / len(x)  # scikit-learn divides the squares by their number
+    return Lasso(penalty, fit_intercept=False, tol=1e-14, max_iter=100_000).fit(U.T, x).coef_
+
+
+def sparse_coding_map(X, Y, x, alpha):
+    """y = Σ |a_i| y_i / Σ |a_i|."""
+    a = np.abs(sparse_code(X, x, alpha))
+    return sum(a[i] * Y[i] for i in range(len(X))) / a.sum()
+
+
+# IsoKRR: Geng, Zhan & Zhou 2005
+
+
+def class_dissimilarities(X, codes, beta, alpha):
+    """Their Eq. 4, pair by pair; without β the square of the mean distance."""
+    N = len(X)
+    if beta is None:
+        beta = np.mean([np.sqrt(distance2(X[i], X[j])) for i in range(N) for j in range(i)]) ** 2
+    D = np.zeros((N, N))
+    for i in range(N):
+        for j in range(N):
+            d2 = distance2(X[i], X[j])
+            same = codes[i] == codes[j]
+            D[i, j] = np.sqrt(1.0 - np.exp(-d2 / beta)) if same else np.sqrt(np.exp(d2 / beta)) - alpha
+    return D
+
+
+def neighbor_edges(D, k):
+    """Pairs {i, j} with j among the k nearest of i or the other way round."""
+    edges = set()
+    for i in range(len(D)):
+        others = sorted((j for j in range(len(D)) if j != i), key=lambda j: D[i, j])
+        edges |= {frozenset((i, j)) for j in others[:k]}
+    return edges
+
+
+def pieces(edges, N):
+    """Connected pieces as sets of samples."""
+    found = [{i} for i in range(N)]
+    for edge in edges:
+        touching = [piece for piece in found if piece & edge]
+        found = [piece for piece in found if not piece & edge] + [set().union(*touching)]
+    return found
+
+
+def joined(D, edges):
+    """The edges, and the shortest one between every two pieces."""
+    parts = pieces(edges, len(D))
+    links = set()
+    for a in range(len(parts)):
+        for b in range(a):
+            pairs = [(i, j) for i in parts[a] for j in parts[b]]
+            links.add(frozenset(min(pairs, key=lambda pair: D[pair])))
+    return edges | links
+
+
+def floyd_warshall(D, edges):
+    """Lengths of shortest paths, by three loops."""
+    N = len(D)
+    G = np.full((N, N), np.inf)
+    for i in range(N):
+        G[i, i] = 0.0
+    for i, j in map(tuple, edges):
+        G[i, j] = G[j, i] = D[i, j]
+    for m in range(N):
+        for i in range(N):
+            for j in range(N):
+                G[i, j] = min(G[i, j], G[i, m] + G[m, j])
+    return G
+
+
+def scaled_inner_products(G):
+    """B = −½ J G² J with J = I − 11'/N."""
+    N = len(G)
+    J = np.eye(N) - np.ones((N, N)) / N
+    return -0.5 * J @ (G**2) @ J
+
+
+# MReg: Belkin, Niyogi & Sindhwani 2006
+
+
+def mreg_laplacian(X, k, normalized):
+    """Of the Gaussian neighbour graph, divided by the roots of both degrees where it is normalised."""
+    W = neighbor_weights(X, k)
+    L, D = laplacian(W), W.sum(axis=1)
+    return (
+        np.array([[L[i, j] / np.sqrt(D[i] * D[j]) for j in range(len(D))] for i in range(len(D))])
+        if normalized
+        else L
+    )
+
+
+def lap_rls_coefficients(K, L, y, labeled, gamma_A, gamma_I, n_labeled=None):
+    """Their Eq. 8 as printed, with an inverse; ``n_labeled`` is l, if not their number."""
+    N, n_labeled = len(K), int(np.sum(labeled)) if n_labeled is None else n_labeled
+    J = np.diag(np.asarray(labeled, dtype=float))
+    A = J @ K + gamma_A * n_labeled * np.eye(N) + gamma_I * n_labeled / N**2 * L @ K
+    return np.linalg.inv(A) @ (J @ y)
+
+
+# SemiRBF: Vural & Guillemot 2016
+
+
+def refinement(K, Y, codes, ridge, n_rounds):
+    """Coefficients and classes of all samples, labelled ones first: sample by sample, in lists."""
+    n, N = len(Y), len(K)
+    members, targets = list(range(n)), list(Y)
+    for r in range(1, n_rounds + 1):
+        A = np.array([[K[i, j] for j in members] for i in members]) + ridge * np.eye(len(members))
+        C = np.linalg.inv(A) @ np.array(targets)
+        found = []
+        for u in range(n, N):
+            f = sum(K[u, j] * c for j, c in zip(members, C, strict=True))
+            distances = [np.linalg.norm(f - y) for y in Y]
+            of_classes = [
+                [d for d, k in zip(distances, codes, strict=True) if k == c] for c in set(codes)
+            ]
+            first, second = sorted(min(own) for own in of_classes)[:2]
+            found.append(((second - first) / (second + first), u, int(np.argmin(distances))))
+        surest = sorted(found, key=lambda one: (-one[0], one[1]))[: round(r * (N - n) / n_rounds)]
+        chosen = sorted(surest, key=lambda one: one[1])
+        members = list(range(n)) + [u for _, u, _ in chosen]
+        targets = list(Y) + [Y[nearest] for _, _, nearest in chosen]
+    C = np.linalg.inv(K + ridge * np.eye(N)) @ np.array(targets)
+    return C, [*codes, *(codes[nearest] for _, _, nearest in chosen)]

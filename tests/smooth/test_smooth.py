@@ -1,0 +1,273 @@
+"""SmoothEmbedding as its users see it: what it gives, what does not change it, what it refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
+from nsse.centers import AtRandom, KMeans, PerClass
+
+
+@pytest.fixture(scope="module")
+def split():
+    """Training and test digits."""
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    return X[order[:300]], y[order[:300]], X[order[300:]], y[order[300:]]
+
+
+@pytest.fixture(scope="module")
+def model(split):
+    return SmoothEmbedding().fit(*split[:2])
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        SmoothEmbedding(),
+        SmoothEmbedding(metric=None, centers=None),
+        SmoothEmbedding(n_components=1, centers=10, metric=WithinMetric(1.0)),
+        SmoothEmbedding(unlabeled=Smooth(marker=-99)),
+        SmoothEmbedding(unlabeled=Spread(marker=-99)),
+        WithinMetric(),
+        WithinMetric(0.1, n_neighbors=None, relevance=0.0),
+    ]
+)
+@pytest.mark.filterwarnings("ignore:The metric is the Euclidean one:UserWarning")
+@pytest.mark.filterwarnings("ignore:The weights have a mean of:UserWarning")
+@pytest.mark.filterwarnings("ignore:The features spread by:UserWarning")
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def test_the_embedding_holds_on_new_samples(split, model):
+    X, _, X_new, y_new = split
+    assert model.score(X_new, y_new) > 0.97
+    assert model.embedding_.shape == (300, 9)
+    np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-10)
+    assert model.leave_one_out_.shape == (200, 10)  # so many leave the metric too
+    assert abs(model.leave_one_out_score_ - model.score(X_new, y_new)) < 0.03
+    np.testing.assert_allclose(model.centers_, X, atol=1e-9)
+    assert model.sigma_ == pytest.approx(0.65 * model.length_unit_)
+
+
+def test_labels_do_not_depend_on_the_coordinates_that_are_handed_out(split, model):
+    X, y, X_new, _ = split
+    plane = SmoothEmbedding(n_components=2).fit(X, y)
+    assert plane.transform(X_new).shape == (len(X_new), 2)
+    np.testing.assert_allclose(plane.transform(X_new), model.transform(X_new)[:, :2], atol=1e-12)
+    np.testing.assert_array_equal(plane.predict(X_new), model.predict(X_new))
+    np.testing.assert_allclose(plane.predict_proba(X_new), model.predict_proba(X_new), atol=1e-12)
+
+
+def test_probabilities_follow_the_scores(split, model):
+    X_new, y_new = split[2:]
+    P = model.predict_proba(X_new)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(P.argmax(axis=1), model.decision_function(X_new).argmax(axis=1))
+    np.testing.assert_allclose(np.log(P), model.predict_log_proba(X_new), atol=1e-9)
+    assert -np.mean(np.log(P[np.arange(len(P)), y_new])) < 0.15
+
+
+def test_the_temperature_has_the_smallest_left_out_loss(model):
+    """With one sample more, placed like the others and of any class alike."""
+
+    def loss(temperature):
+        P = log_softmax(model.leave_one_out_ / temperature, axis=1)
+        return -P[np.arange(200), model.leave_one_out_labels_].sum() - P.mean()
+
+    best = minimize_scalar(loss, bounds=(0.01, 1.0), method="bounded", options={"xatol": 1e-7}).x
+    assert model.scores_.temperature == pytest.approx(best, rel=1e-4)
+
+
+def test_nearest_is_the_nearest_training_sample_in_the_embedding(split):
+    X, y, X_new, _ = split
+    model = SmoothEmbedding(decision="nearest").fit(X, y)
+    F, Y = model.transform(X_new), model.embedding_
+    nearest = [np.argmin([np.sum((f - v) ** 2) for v in Y]) for f in F[:200]]
+    np.testing.assert_array_equal(model.predict(X_new[:200]), y[nearest])
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e155, 1e160, 1e300])
+def test_units_change_nothing(split, model, scale):
+    X, y, X_new, _ = split
+    other = SmoothEmbedding().fit(X * scale, y)
+    np.testing.assert_allclose(
+        other.decision_function(X_new * scale), model.decision_function(X_new), atol=1e-9
+    )
+    assert other.sigma_ == pytest.approx(model.sigma_ * scale)
+
+
+def test_order_names_and_rotations_change_nothing(blobs):
+    X, y, rng = blobs.X, blobs.codes, np.random.default_rng(0)
+    model = SmoothEmbedding(metric=WithinMetric(relevance=0.0)).fit(X, y)
+    order, Q = rng.permutation(len(X)), np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    X_new, names = X + 0.3 * rng.normal(size=X.shape), np.array(list("abcd"))
+    expected = model.decision_function(X_new)
+    shuffled = clone(model).fit(X[order], y[order]).decision_function(X_new)
+    np.testing.assert_allclose(shuffled, expected, atol=1e-8)
+    turned = clone(model).fit(X @ Q, y).decision_function(X_new @ Q)
+    np.testing.assert_allclose(turned, expected, atol=1e-8)
+    named = clone(model).fit(X, names[y])
+    np.testing.assert_allclose(named.decision_function(X_new), expected, atol=1e-10)
+    np.testing.assert_array_equal(named.predict(X_new), names[model.predict(X_new)])
+
+
+def test_weights_count_samples(split):
+    X, y, X_new, _ = split
+    times = np.random.default_rng(1).integers(0, 4, len(X))
+    weighted = SmoothEmbedding(class_weight="balanced").fit(X, y, sample_weight=times)
+    repeated = SmoothEmbedding(class_weight="balanced").fit(
+        np.repeat(X, times, axis=0), np.repeat(y, times)
+    )
+    np.testing.assert_allclose(weighted.predict_proba(X_new), repeated.predict_proba(X_new), atol=1e-8)
+    halves = SmoothEmbedding().fit(np.r_[X, X], np.r_[y, y], sample_weight=np.full(600, 0.5))
+    once = SmoothEmbedding().fit(X, y)
+    np.testing.assert_allclose(halves.predict_proba(X_new), once.predict_proba(X_new), atol=1e-8)
+
+
+def test_weights_that_sum_to_one_are_told_and_do_no_harm(split):
+    X, y, X_new, y_new = split
+    with pytest.warns(UserWarning, match="mean of 0.00333"):
+        model = SmoothEmbedding().fit(X, y, sample_weight=np.full(300, 1 / 300))
+    assert model.score(X_new, y_new) > 0.9
+
+
+@pytest.mark.parametrize("weight", [1e-160, 1e160])
+def test_weights_beyond_all_samples_are_refused(split, weight):
+    with pytest.raises(ValueError, match="sample_weight"):
+        SmoothEmbedding().fit(*split[:2], sample_weight=np.full(300, weight))
+
+
+def test_every_sample_twice_with_two_labels(split):
+    X, y, X_new, _ = split
+    model = SmoothEmbedding().fit(np.r_[X, X], np.r_[y, (y + 1) % 10])
+    assert np.isfinite(model.decision_function(X_new)).all()
+
+
+def test_columns_of_very_different_spread_are_told(split):
+    X, y, _, _ = split
+    with pytest.warns(UserWarning, match="StandardScaler"):
+        SmoothEmbedding().fit(X * np.geomspace(1, 1e5, 64), y)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_missing_labels_point_to_unlabeled(split, missing):
+    X, y, _, _ = split
+    labels = pd.Series(y.astype(object))
+    labels[:20] = missing
+    with pytest.raises(ValueError, match=r"20 missing labels.*unlabeled=Smooth"):
+        SmoothEmbedding().fit(X, labels)
+    model = SmoothEmbedding(unlabeled=Smooth()).fit(X, labels)
+    assert np.mean(model.transduction_[:20] == y[:20]) > 0.8
+    np.testing.assert_array_equal(model.transduction_[20:].astype(int), y[20:])
+
+
+@pytest.mark.parametrize("centers", [50, KMeans(50), PerClass(50), AtRandom(50), np.arange(0, 300, 6)])
+def test_centres_of_every_kind(split, centers):
+    X, y, X_new, y_new = split
+    model = SmoothEmbedding(centers=centers).fit(X, y)
+    assert model.coef_.shape == (50, 9)
+    assert model.score(X_new, y_new) > 0.9
+    again = SmoothEmbedding(centers=centers).fit(X, y)
+    np.testing.assert_array_equal(again.transform(X_new), model.transform(X_new))
+
+
+@pytest.mark.slow
+def test_many_samples_have_fewer_centres():
+    X = np.random.default_rng(0).normal(size=(5100, 20))
+    model = SmoothEmbedding(metric=None).fit(X, X[:, 0] > 0)
+    assert len(model.coef_) == 3000
+    assert model.estimate_memory(6000, 2) == model.estimate_memory(60000, 2)
+
+
+def test_centres_that_others_make_superfluous_are_left_out():
+    X = np.random.default_rng(0).normal(size=(900, 2))
+    y = X[:, 0] > 0
+    few = SmoothEmbedding(centers=600).fit(X, y)
+    assert len(few.coef_) < 400
+    exact = SmoothEmbedding(centers=None).fit(X, y)
+    assert np.abs(few.decision_function(X) - exact.decision_function(X)).max() < 0.05
+
+
+def test_nested_parameters_and_pipelines(split):
+    X, y, _, _ = split
+    search = GridSearchCV(
+        SmoothEmbedding(metric=WithinMetric()), {"metric__shrinkage": [0.1, 3.0], "sigma": [0.65]}, cv=3
+    ).fit(X, y)
+    assert search.best_params_["metric__shrinkage"] in (0.1, 3.0)
+    assert cross_val_score(make_pipeline(StandardScaler(), SmoothEmbedding()), X, y, cv=3).mean() > 0.9
+
+
+def test_single_precision_is_kept(split, model):
+    X, y, X_new, _ = split
+    single = SmoothEmbedding().fit(X.astype(np.float32), y)
+    F = single.transform(X_new.astype(np.float32))
+    assert F.dtype == single.embedding_.dtype == np.float32
+    np.testing.assert_allclose(F, model.transform(X_new), atol=1e-5)
+
+
+def test_data_frames_and_names(split):
+    X, y, _, _ = split
+    frame = pd.DataFrame(X).add_prefix("pixel")
+    model = SmoothEmbedding(2).set_output(transform="pandas").fit(frame, y)
+    out = model.transform(frame)
+    assert list(out.columns) == ["smoothembedding0", "smoothembedding1"]
+    assert list(model.feature_names_in_) == list(frame.columns)
+
+
+def test_sparse_samples_stay_sparse(split):
+    X, y, X_new, _ = split
+    model = SmoothEmbedding().fit(sparse.csr_array(X), y)
+    assert sparse.issparse(model.map_.centers)
+    dense = SmoothEmbedding(metric=None).fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(sparse.csr_array(X_new)), dense.decision_function(X_new), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("n_components", 10),
+        ("n_components", 0),
+        ("sigma", 0.0),
+        ("sigma", np.inf),
+        ("smoothness", 0.0),
+        ("decision", "svm"),
+        ("metric", "euclidean"),
+        ("metric", object()),
+        ("centers", "some"),
+        ("centers", 0),
+        ("centers", np.array([1000])),
+        ("centers", np.eye(3)),
+        ("augment", 3),
+        ("unlabeled", -1),
+        ("class_weight", "heavy"),
+        ("class_weight", {11: 2.0}),
+        ("class_weight", {1: -2.0}),
+    ],
+)
+def test_bad_parameters_are_named_and_nothing_is_left(split, parameter, value):
+    model = SmoothEmbedding().set_params(**{parameter: value})
+    with pytest.raises(ValueError, match=parameter):
+        model.fit(*split[:2])
+    assert not hasattr(model, "map_")
+
+
+def test_a_failed_fit_changes_nothing(split):
+    X, y, _, _ = split
+    model = SmoothEmbedding().fit(X, y)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="two classes"):
+        model.fit(X, np.zeros(len(X)))
+    assert vars(model) == before
