@@ -150,7 +150,7 @@ def check_parts(wheel: Path, core: Environment, folder: Path, parts: Sequence[st
 def check_commands(wheel: Path, core: Environment, folder: Path) -> None:
     """From a table and a folder of images to predictions, a report and a graph, by the command line."""
     whole = Environment(folder / "commands", below=core)
-    whole.install(f"{wheel}[cli,files,images,tables,onnx,plot]")
+    whole.install(f"{wheel}[cli,images,tables,onnx,plot]")
     place = empty(folder)
     whole.program(BEFORE + OF_PART["images"], place)
     for line in (

@@ -29,7 +29,7 @@ from nsse.votes import MeanVote, Vote, vote_of
 Floats = NDArray[np.float64]
 
 # Bytes of the map that `live="auto"` puts into a page.
-LIVE_BYTES = 10_000_000
+LIVE_BYTES = 12_000_000
 AFFINE = ("shift", "scale", "offset", "matrix", "down", "up")
 
 
