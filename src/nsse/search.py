@@ -69,7 +69,7 @@ USUAL_TEMPERATURE = 0.1
 
 
 class SmoothEmbeddingCV(EmbeddingClassifier):
-    """`SmoothEmbedding` with parameters chosen by cross-validation, in the time of a tuned SVM.
+    """`SmoothEmbedding` with parameters chosen by cross-validation, in closed form.
 
     Metric, width of the kernel, smoothness and decision rule are compared on inner splits by the squared
     error of the scores of held-out samples. The best few models and the untuned one decide together.
