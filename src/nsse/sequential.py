@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sklearn.model_selection import GridSearchCV, ParameterGrid
+from sklearn.base import is_classifier
+from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
@@ -137,7 +138,7 @@ class SequentialSearchCV(GridSearchCV):
         current = _starting_point(self.estimator, order, self.start)
         rank = f"rank_test_{self.refit if isinstance(self.refit, str) else 'score'}"
         n_rounds = check_count("n_rounds", self.n_rounds, cure="1 is what the paper does.")
-        splits = _SameSplits(self._checked_cv_orig)
+        splits = _SameSplits(self.cv, is_classifier(self.estimator))
         waiting, seen = [current], {_key(current)}
         for _ in range(n_rounds):
             before = _key(current)
@@ -159,16 +160,20 @@ class SequentialSearchCV(GridSearchCV):
 
 
 class _SameSplits:
-    """The splits of a splitter, drawn once: one without a seed would draw others for every line."""
+    """The splits of `cv`, drawn once: a splitter without a seed would draw others for every line."""
 
-    def __init__(self, splitter: Any) -> None:
-        self._splitter = splitter
+    def __init__(self, cv: Any, for_classes: bool) -> None:
+        self._cv, self._for_classes = cv, for_classes
         self._drawn: list[tuple[Any, Any]] | None = None
 
     def split(self, X: Any, y: Any = None, **params: Any) -> Iterator[tuple[Any, Any]]:
         """Indices of training and validation samples, one pair per split."""
         if self._drawn is None:
-            self._drawn = list(self._splitter.split(X, y, **params))
+            splitter = check_cv(self._cv, y, classifier=self._for_classes)
+            self._drawn = list(splitter.split(X, y, **params))
+            if not self._drawn:
+                cure = "A generator is used up after one reading: pass a list of its splits."
+                raise rule_error("cv", "give splits whenever it is read", self._cv, cure)
         return iter(self._drawn)
 
 

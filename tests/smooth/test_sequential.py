@@ -188,6 +188,7 @@ def test_a_value_that_cannot_be_fitted_is_not_chosen():
         ({"start": {"criterion": "gini"}}, "start"),
         ({"order": ["max_depth"]}, "order"),
         ({"n_rounds": 0}, "n_rounds"),
+        ({"cv": (pair for pair in StratifiedKFold(3).split(X, Y))}, "cv"),
     ],
 )
 def test_refusals_name_the_parameter(given, name):
