@@ -85,7 +85,7 @@ def row(work: str, n_samples: int, seconds: Sequence[float]) -> dict[str, Any]:
         "beside": float(f"{1e3 * theirs:.4g}"),
         "ratio": float(f"{ours / theirs:.3g}"),
         "limit": limit and round(limit, 3),
-        "reached": limit and ours <= limit * theirs,
+        "reached": None if limit is None else bool(ours <= limit * theirs),
     }
 
 
@@ -113,7 +113,7 @@ def beside_literal(n_samples: int, turns: int) -> dict[str, Any]:
 
     seconds, (ours, ended) = in_turns([lambda: NSSE(**weights, **SEARCH).fit(X, y), literal], turns)
     excess = [float(f"{value + n_samples * d:.8g}") for value in (ours.objective_, ended.objective)]
-    return row(PAPER, n_samples, seconds) | {"excess": excess, "no_higher": excess[0] <= excess[1]}
+    return row(PAPER, n_samples, seconds) | {"excess": excess, "no_higher": bool(excess[0] <= excess[1])}
 
 
 def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
