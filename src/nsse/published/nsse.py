@@ -30,7 +30,7 @@ from nsse.published.objective import Problem, Weights
 from nsse.published.scale import Found, minimise
 from nsse.published.trace import Recorder, Step, Stopped, Trace
 from nsse.rows import encoded
-from nsse.scores import Scores
+from nsse.scores import Scores, nearest_scores
 from nsse.signs import signs_of
 
 Floats = NDArray[np.float64]
@@ -384,13 +384,7 @@ def decision(classifier: str, classes: NDArray[Any], Y: Floats, codes: Ints) -> 
     """The decision rule in the embedding as affine functions of f."""
     if classifier == "linear":
         return linear_scores(classes, Y, codes)
-    scores = Scores.nearest(classes, Y, codes)
-    values = scores.functions(Y)
-    order = np.argsort(codes, kind="stable")  # of the functions
-    values[order, np.arange(len(order))] = -math.inf  # every sample without its own
-    values = scores.largest_of_class(values)
-    known = np.isfinite(values[np.arange(len(codes)), codes])  # not the only one of its class
-    return scores.calibrated(values[known], codes[known], np.ones(int(known.sum())))
+    return nearest_scores(classes, Y, codes)
 
 
 def linear_scores(classes: NDArray[Any], Y: Floats, codes: Ints) -> Scores:
