@@ -50,15 +50,19 @@ class LeftOut:
         Positions of the rows; all of them have a label.
     scores : ndarray of shape (n_left_out, n_classes)
         Their class scores.
+    gain : float
+        What s − π of a new sample is multiplied by, about, by the one sample more of its class that the
+        whole model has (`gain_of_one`); 1 where it was not computed.
     """
 
     rows: Ints
     scores: Floats
+    gain: float = 1.0
 
     @classmethod
-    def of_samples(cls, rows: Rows, positions: Ints, scores: Floats) -> LeftOut:
+    def of_samples(cls, rows: Rows, positions: Ints, scores: Floats, gain: float = 1.0) -> LeftOut:
         """Scores of the samples alone, not of their augmented copies."""
-        return cls(positions[:: rows.per_sample], scores[:: rows.per_sample])
+        return cls(positions[:: rows.per_sample], scores[:: rows.per_sample], gain)
 
 
 @dataclass(frozen=True)
@@ -110,10 +114,10 @@ class Ridge:
         left = left_out_positions(rows, K_left is not None)
         if K_left is None:
             residuals = exact_left_out(L, scaled, left, rows.per_sample) / root[left][:, np.newaxis]
-            outside = T[left] - residuals
+            outside, gain = T[left] - residuals, 1.0
         else:
-            outside = left_out_of_metric(L, scaled, root, left, K_left)
-        left_out = LeftOut.of_samples(rows, left, outside + targets.shares)
+            outside, gain = left_out_of_metric(L, scaled, root, rows.codes[left], left, K_left)
+        left_out = LeftOut.of_samples(rows, left, outside + targets.shares, gain)
         means = targets.class_sums(fitted, rows) / targets.sizes[:, np.newaxis]
         gram = C.T @ fitted
         return cls(C, (gram + gram.T) / 2, targets.shares, targets.sizes, means, left_out), fitted
@@ -231,14 +235,44 @@ def exact_left_out(L: Floats, C: Floats, left: Ints, per_sample: int) -> Floats:
     return np.linalg.solve(blocks, C[left].reshape(-1, per_sample, C.shape[1])).reshape(len(left), -1)
 
 
-def left_out_of_metric(L: Floats, C: Floats, root: Floats, left: Ints, K_left: Floats) -> Floats:
-    """s − π of left-out rows by coefficients, C − G⁻¹e_i C_i/(G⁻¹)_ii, and metrics without them."""
+def left_out_of_metric(
+    L: Floats, C: Floats, root: Floats, codes: Ints, left: Ints, K_left: Floats
+) -> tuple[Floats, float]:
+    """s − π of left-out rows by coefficients, C − G⁻¹e_i C_i/(G⁻¹)_ii, metrics without them; gain."""
     unit = np.zeros((len(L), len(left)))
     unit[left, np.arange(len(left))] = 1.0
     columns = linalg.cho_solve((L, True), unit, overwrite_b=True, check_finite=False)
     K_left = K_left * root
+    whole = K_left @ C
     own = np.einsum("ij,ji->i", K_left, columns) / columns[left, np.arange(len(left))]
-    return np.asarray(K_left @ C - own[:, np.newaxis] * C[left])
+    outside = whole - own[:, np.newaxis] * C[left]
+    return outside, gain_of_one(K_left, columns, C, codes, left, whole, outside)
+
+
+def gain_of_one(
+    K_left: Floats, columns: Floats, C: Floats, codes: Ints, left: Ints, whole: Floats, outside: Floats
+) -> float:
+    """What s − π of the own class is multiplied by when the class has one sample more, about.
+
+    From leaving out two of a class: with s_i of row i by the model without i, and s_ij by the model
+    without i and j, 2 − Σ s_ij/Σ s_i, not below 1 and not above 2. ``columns`` are those of G⁻¹.
+    """
+    one = two = 0.0
+    for code in np.unique(codes):
+        rows = np.flatnonzero(codes == code)
+        places, n = left[rows], len(rows)
+        if n < 2:
+            continue
+        P, G = K_left[rows] @ columns[:, rows], columns[np.ix_(places, rows)]
+        d, p, c = G.diagonal(), P.diagonal()[:, np.newaxis], C[places, code]
+        determinant = np.outer(d, d) - G**2
+        determinant[np.diag_indices(n)] = 1.0
+        less = (d * p - G * P) * c[:, np.newaxis] + (d[:, np.newaxis] * P - G * p) * c
+        less /= determinant
+        less[np.diag_indices(n)] = 0.0
+        one += float(outside[rows, code].sum())
+        two += float(whole[rows, code].sum() - less.sum() / (n - 1))
+    return float(np.clip(2.0 - two / one, 1.0, 2.0)) if one > 0.0 else 1.0
 
 
 def summed_left_out(

@@ -123,6 +123,9 @@ class SmoothEmbedding(EmbeddingClassifier):
         probabilities have their temperature; some of the samples where there are many.
     leave_one_out_labels_ : ndarray of shape (n_left_out,)
         Labels of these samples.
+    leave_one_out_gain_ : float
+        What scores less class shares are larger by, about, in the whole model, which has one sample more
+        of the class; 1 where it is not known.
     leave_one_out_score_ : float
         Share of them that have the largest value for their own class.
     n_features_in_, feature_names_in_
@@ -260,13 +263,14 @@ class SmoothEmbedding(EmbeddingClassifier):
         left, codes = ridge.left_out, near.codes[ridge.left_out.rows]
         if self.decision == "scores":
             self.scores_ = Scores.of_classes(near.classes, V, ridge.shares)
-            self.leave_one_out_ = left.scores
+            self.leave_one_out_, self.leave_one_out_gain_ = left.scores, left.gain
         else:
             own = np.flatnonzero(near.is_labeled)
             embedding = solved.at_rows(self.map_, near)[own]
             self.scores_ = Scores.nearest(near.classes, embedding, near.codes[own])
             outside = (left.scores - ridge.shares) @ V
             groups = own // near.per_sample, left.rows // near.per_sample
+            self.leave_one_out_gain_ = 1.0
             self.leave_one_out_ = nearest_left_out(
                 outside, groups[1], embedding, near.codes[own], groups[0]
             )

@@ -90,6 +90,20 @@ def test_p_values_of_known_samples_are_uniform(decision):
         assert 0.6 * alpha < np.mean(shares) < alpha + 2 * error
 
 
+def test_few_samples_of_every_class_refuse_as_many_as_they_say():
+    """A model without a sample has one sample less of its class than the model that is asked."""
+    X, y = load_digits(return_X_y=True)
+    refused = {0.1: [], 0.2: []}
+    for seed in range(20):
+        order = np.random.default_rng(seed).permutation(len(y))
+        train = np.concatenate([order[y[order] == c][:4] for c in range(10)])
+        p = SmoothEmbedding().fit(X[train], y[train]).novelty(np.delete(X, train, axis=0))
+        for alpha, shares in refused.items():
+            shares.append((p <= alpha).mean())
+    for alpha, shares in refused.items():
+        assert abs(np.mean(shares) - alpha) < 2 * np.std(shares, ddof=1) / np.sqrt(len(shares))
+
+
 def test_samples_of_classes_never_seen_have_small_p_values():
     X, y, X_new, y_new = digits(3, 400)
     known = y < 8

@@ -38,14 +38,23 @@ def test_scores_are_those_of_a_metric_without_the_edges_of_the_row(make_blobs, n
     whole = rho * np.linalg.inv(S + rho * eye)
     K = np.array([[kernel(whole, i, j) for j in range(N)] for i in range(N)])
     shares = np.bincount(codes) / N
-    for i in range(0, N, 5):
-        others = np.delete(np.arange(N), i)
+
+    def left_out(i, *more):
+        """s − π at row i by the model without it and others."""
+        others = np.setdiff1d(np.arange(N), (i, *more))
         kept = [edge for edge in edges if i not in edge]
         without = rho * np.linalg.inv(scatter_of(kept, Z, total) + rho * eye)
         T = np.eye(3)[codes[others]] - shares
-        C = np.linalg.solve(K[np.ix_(others, others)] + 0.2 * np.eye(N - 1), T)
-        expected = np.array([kernel(without, i, j) for j in others]) @ C + shares
-        np.testing.assert_allclose(model.leave_one_out_[i], expected, atol=1e-8)
+        C = np.linalg.solve(K[np.ix_(others, others)] + 0.2 * np.eye(len(others)), T)
+        return np.array([kernel(without, i, j) for j in others]) @ C
+
+    for i in range(0, N, 5):
+        np.testing.assert_allclose(model.leave_one_out_[i], left_out(i) + shares, atol=1e-8)
+    one = sum(left_out(i)[codes[i]] for i in range(N))
+    pairs = [[left_out(i, j) for j in np.flatnonzero(codes == codes[i]) if j != i] for i in range(N)]
+    two = sum(np.mean(scores, axis=0)[codes[i]] for i, scores in enumerate(pairs))
+    assert 1.001 < model.leave_one_out_gain_ < 1.999
+    assert model.leave_one_out_gain_ == pytest.approx(2.0 - two / one, abs=1e-8)
 
 
 def test_with_many_features_left_out_samples_are_like_new_ones():

@@ -86,8 +86,9 @@ def novelty(model: Any, X: Any) -> Floats:
     ndarray of shape (n_samples,)
         p = (1 + number of left-out training samples whose largest score is no larger)/(1 + their
         number). Samples of the known classes have p ≤ α with a probability of about α. It is exactly so
-        for scores of samples that the model has not seen at all; left-out ones share metric, unit and
-        class shares.
+        for scores of samples that the model has not seen at all; left-out ones share unit and class
+        shares, and their scores are raised by what one sample more of a class is worth in the mean
+        (``leave_one_out_gain_``).
 
     See Also
     --------
@@ -105,7 +106,10 @@ def novelty(model: Any, X: Any) -> Floats:
     >>> bool((p < 0.05).mean() < 0.1 and (novelty(model, X[~known]) < 0.05).mean() > 0.5)
     True
     """
-    known = np.sort(left_out(model)[0].max(axis=1))
+    scores, last = left_out(model)[0], opened(model)[1]
+    gain = getattr(last, "leave_one_out_gain_", 1.0)  # the whole model has one sample more of a class
+    scores = scores if gain == 1.0 else gain * scores + (1.0 - gain) * last.scores_.offsets
+    known = np.sort(scores.max(axis=1))
     largest = conformity(model, X).max(axis=1)
     return np.asarray((1.0 + np.searchsorted(known, largest, side="right")) / (1.0 + len(known)))
 

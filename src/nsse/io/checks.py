@@ -32,7 +32,7 @@ RULES = {
 FITTED = (
     "affine_:Affine? metric_:WithinMetric? scatter_:Scatter? vote_:MajorityVote|MeanVote? sigma_:+? "
     "length_unit_:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? labels_:oN? "
-    "transduction_:oN? leave_one_out_:lLc? leave_one_out_labels_:oL?"
+    "transduction_:oN? leave_one_out_:lLc? leave_one_out_labels_:oL? leave_one_out_gain_:+?"
 )
 TYPES = {"f": "float64", "l": "float64", "g": "float32 float64", "i": np.dtype(np.intp).name}
 # Of these a fitted estimator has one.
