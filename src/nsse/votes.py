@@ -126,14 +126,14 @@ class MajorityVote(Vote):
     def log_probabilities(self, X: Any) -> Floats:
         """Logarithms of the mean of the members' probabilities, sharpened by 1/τ.
 
-        Where another class is likelier than the one that most are for, both share their probability.
+        Classes that are likelier than the one that most are for share their probability with it.
         """
         told = [member.values(X) for member in self.members]
-        P, rows = self._mean_probability(told), np.arange(len(told[0]))
-        won, likely = self._counted(told).argmax(axis=1), P.argmax(axis=1)
-        shared = (P[rows, won] + P[rows, likely]) / 2.0
-        P[rows, likely] = shared
-        P[rows, won] = shared * (1.0 + 1e-9)
+        P, won = self._mean_probability(told), self._counted(told).argmax(axis=1)[:, np.newaxis]
+        above = np.take_along_axis(P, won, axis=1) <= P
+        shared = np.sum(P, axis=1, where=above, keepdims=True) / above.sum(axis=1, keepdims=True)
+        P = np.where(above, shared, P)
+        np.put_along_axis(P, won, shared * (1.0 + 1e-9), axis=1)
         return np.asarray(log_softmax(np.log(np.maximum(P, 1e-300)) / self.temperature, axis=1))
 
     def _counted(self, told: Sequence[Floats]) -> Floats:

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -69,9 +69,3 @@ def new_samples(name, n_samples=200):
     rows = dense[rng.integers(len(dense), size=n_samples)]
     new = rows + rng.choice([0.1, 0.5, 3.0], size=(n_samples, 1)) * rng.standard_normal(rows.shape)
     return sparse.csr_array(new) if sparse.issparse(samples) else new.astype(dense.dtype)
-
-
-@cache
-def digits_model(decision="scores"):
-    digits, labels = load_digits(return_X_y=True)
-    return SmoothEmbedding(decision=decision).fit(digits[:300], labels[:300])

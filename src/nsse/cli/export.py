@@ -19,9 +19,7 @@ def export(
     onnx: Annotated[Path, typer.Option(help="The graph to write, .onnx.")],
     dtype: Annotated[
         Literal["float32", "float64"],
-        typer.Option(
-            help="Type of the input and of the arithmetic; a warning says when float32 is poor."
-        ),
+        typer.Option(help="Type of the input and of the outputs; the arithmetic is in float64."),
     ] = "float32",
     as_json: Json = False,
 ) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 from nsse.io.archive import Header, read_header
 
-__all__ = ["Header", "PrecisionWarning", "load", "read_header", "save", "to_onnx"]
+__all__ = ["Header", "load", "read_header", "save", "to_onnx"]
 
 # Found at first use: a header is read without scikit-learn.
-_FILE_OF = {"PrecisionWarning": "graph", "load": "files", "save": "files", "to_onnx": "graph"}
+_FILE_OF = {"load": "files", "save": "files", "to_onnx": "graph"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,13 +1,13 @@
 """ONNX graphs: affine steps → kernel → scores → probabilities, in plain operations of opset 17.
 
-The distances are those of `nsse.kernels`, ‖u‖² + ‖v‖² − 2u'v of rows of order one. A node that is the
-same as another is written once: members of a vote with a metric and centres in common measure distances
-once.
+The distances are those of `nsse.kernels`, ‖u‖² + ‖v‖² − 2u'v of rows of order one. All arithmetic is in
+float64, whatever the types of input and outputs are: distances of near rows, and sums of kernels with
+coefficients of both signs, cancel, and in float32 labels would change. A node that is the same as
+another is written once: members of a vote with a metric and centres in common measure distances once.
 """
 
 from __future__ import annotations
 
-import warnings
 from hashlib import sha256
 from typing import Any
 
@@ -22,23 +22,6 @@ from nsse.scores import Scores
 from nsse.votes import MajorityVote
 
 OPSET, IR = 17, 8  # runtimes of 2022 and later know them
-# Largest error of a graph in float32 that passes without a warning, and points at which it is measured.
-LARGEST_LOSS, MEASURED = 1e-4, 500
-
-
-class PrecisionWarning(UserWarning):
-    """A graph in float32 departs visibly from the model that it was made of.
-
-    See Also
-    --------
-    nsse.to_onnx : Warns so; float64 is the cure.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from nsse.io import PrecisionWarning
-    >>> warnings.simplefilter("ignore", PrecisionWarning)  # where it does not matter
-    """
 
 
 def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any:
@@ -58,7 +41,8 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
         search around one; or a pipeline of affine steps (scalers, PCA) and one of these. Labels are
         integers, strings, booleans or floats.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
-        Type of the input, of the arithmetic and of the outputs.
+        Type of the input and of the outputs. The arithmetic is in float64: a graph of float32 gives
+        what Python gives for rows that were rounded to float32.
     predict : bool, default=True
         Whether to give labels, scores and probabilities; without, the embedding alone.
 
@@ -66,13 +50,6 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     -------
     onnx.ModelProto
         The graph; ``SerializeToString()`` gives the bytes of the file.
-
-    Warns
-    -----
-    PrecisionWarning
-        If in float32 labels of training samples, or of points between them, differ from the
-        model's, or the embedding by more than 1e-4 of its largest coordinate. ``dtype=np.float64`` is
-        the cure.
 
     Raises
     ------
@@ -102,22 +79,19 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise rule_error("dtype", "be float32 or float64", str(dtype), "Leave it out for float32.")
     graph, (affine, last) = _Graph(np.dtype(dtype)), split_pipeline(model)
-    X = "X" if affine is None else graph.affine("X", affine)
+    X = graph.X if affine is None else graph.affine(graph.X, affine)
     Y, width = graph.map(X, last), last.embedding_.shape[1]
     if width < last.map_.n_components:
         Y = graph("Gather", Y, graph.constant(np.arange(width)), axis=1)
     graph.output("embedding", Y, [None, width])
     if predict:
         _write_decision(graph, X, last)
-    proto = graph.model(int(model.n_features_in_))
-    if graph.dtype == np.float32:
-        _warn_if_lossy(proto, model, _probes(affine, last), predict)
-    return proto
+    return graph.model(int(model.n_features_in_))
 
 
 def _write_decision(graph: _Graph, X: str, model: Any) -> None:
     """Labels, scores and probabilities of one model, or of the members of its vote."""
-    classes, M = _tensor(np.asarray(model.classes_), np.float64), len(model.classes_)
+    classes, M = _tensor(np.asarray(model.classes_)), len(model.classes_)
     if classes.dtype == object and not all(isinstance(label, str) for label in classes):
         cure = "Export the embedding alone: predict=False."
         raise rule_error("y", "have integers, strings, booleans or floats as labels", classes[:3], cure)
@@ -128,7 +102,7 @@ def _write_decision(graph: _Graph, X: str, model: Any) -> None:
     values = likely = graph.mean(told, M)
     if isinstance(vote, MajorityVote):
         values, likely = _majority(graph, vote, told)
-    y = graph("Gather", graph.constant(classes, np.float64), graph("ArgMax", values, axis=1, keepdims=0))
+    y = graph("Gather", graph.constant(classes), graph("ArgMax", values, axis=1, keepdims=0))
     graph.output("label", y, [None], classes.dtype)
     graph.output("scores", values, [None, M])
     graph.output("probabilities", graph.softmax(likely, temperature, M), [None, M])
@@ -137,21 +111,22 @@ def _write_decision(graph: _Graph, X: str, model: Any) -> None:
 def _majority(graph: _Graph, vote: MajorityVote, told: list[str]) -> tuple[str, str]:
     """Values of the classes, and logarithms of their probabilities, as `MajorityVote` has them."""
     M, every = len(vote.classes), graph.constant(np.arange(len(vote.classes)))
-    rounding, least = float(np.finfo(graph.dtype).eps), float(np.finfo(graph.dtype).tiny)
     marks = [graph("Equal", graph("ArgMax", v, axis=1, keepdims=1), every) for v in told]
-    votes = [graph("Cast", mark, to=graph.float_type) for mark in marks]
+    votes = [graph("Cast", mark, to=graph.double) for mark in marks]
     weighted = [graph.times(v, weight, M) for v, weight in zip(votes, vote.weights, strict=True)]
     counted, members = graph("Sum", *weighted), zip(told, vote.members, strict=True)
     P = graph.mean([graph.softmax(v, scores.temperature, M) for v, (_, scores) in members], M)
     values = graph("Add", counted, graph.times(P, 0.5 ** (len(told) + 2), M))
-    won, likely = (graph("ArgMax", v, axis=1, keepdims=1) for v in (counted, P))
-    both = graph("Add", *(graph("GatherElements", P, place, axis=1) for place in (won, likely)))
-    shared = graph.times(both, 0.5, M)
+    won, columns = graph("ArgMax", counted, axis=1, keepdims=1), graph.constant(np.array([1]))
+    likely = graph("GreaterOrEqual", P, graph("GatherElements", P, won, axis=1))
+    ones = graph("Cast", likely, to=graph.double)
+    sums = [graph("ReduceSum", v, columns, keepdims=1) for v in (graph("Mul", P, ones), ones)]
+    shared = graph("Div", *sums)
     # A factor of 1 + 1e-9 onnxruntime takes for 1, and leaves out.
-    above = graph("Add", shared, graph.times(shared, max(1e-9, 64 * rounding), M))
-    for place, instead in ((likely, shared), (won, above)):
-        P = graph("Where", graph("Equal", place, every), instead, P)
-    return values, graph("Log", graph("Max", P, graph.constant(np.array(max(1e-300, least)))))
+    above = graph("Add", shared, graph.times(shared, 1e-9, M))
+    for place, instead in ((likely, shared), (graph("Equal", won, every), above)):
+        P = graph("Where", place, instead, P)
+    return values, graph("Log", graph("Max", P, graph.constant(np.array(1e-300))))
 
 
 class _Graph:
@@ -159,9 +134,10 @@ class _Graph:
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self._onnx = optional("onnx", "ONNX graphs need onnx", "onnx")
-        self.dtype, self.float_type = dtype, self._onnx.helper.np_dtype_to_tensor_dtype(dtype)
+        self.dtype, self.double = dtype, self._onnx.TensorProto.DOUBLE
         self._nodes, self._constants = dict[Any, Any](), dict[Any, Any]()
         self._outputs: list[Any] = []
+        self.X = "X" if dtype == np.float64 else self("Cast", "X", to=self.double)
 
     def __call__(self, operation: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> str:
         """The result of an operation; of several the first, the others are numbered from there on."""
@@ -171,9 +147,9 @@ class _Graph:
             self._nodes[key] = self._onnx.helper.make_node(operation, inputs, names, **attributes)
         return str(self._nodes[key].output[0])
 
-    def constant(self, values: Any, floats: Any = None) -> str:
-        """A constant: floats in the type of the graph, or in another."""
-        array = _tensor(values, floats or self.dtype)
+    def constant(self, values: Any) -> str:
+        """A constant."""
+        array = _tensor(values)
         key = (array.dtype.str, array.shape, sha256(array.tobytes()).digest())
         if key not in self._constants:
             self._constants[key] = self._onnx.numpy_helper.from_array(array, f"c_{len(self._constants)}")
@@ -181,16 +157,13 @@ class _Graph:
 
     def affine(self, X: str, affine: Affine) -> str:
         """((x − shift) · scale) T + offset."""
-        shift = affine.shift.astype(self.dtype).astype(np.float64)
-        # The type does not hold every shift: what is lost of it is taken off in the end.
-        offset = 2.0 * affine.offset - affine((2.0 * affine.shift - shift)[np.newaxis])[0]
-        U = self("Mul", self("Sub", X, self.constant(shift)), self.constant(affine.scale))
+        U = self("Mul", self("Sub", X, self.constant(affine.shift)), self.constant(affine.scale))
         if affine.matrix is not None:
             U = self("MatMul", U, self.constant(affine.matrix))
         elif affine.down is not None and affine.up is not None:
             along = self("MatMul", U, self.constant(affine.down))
             U = self("Sub", U, self("MatMul", along, self.constant(affine.up)))
-        return self("Add", U, self.constant(offset))
+        return self("Add", U, self.constant(affine.offset))
 
     def map(self, X: str, model: Any, member: Any = None) -> str:
         """The map of a model, or of one of its members, at the rows of X."""
@@ -200,7 +173,7 @@ class _Graph:
         if not isinstance(f, GaussianMap):
             rule, cure = "have a Gaussian or a linear map to be exported", "Keep other models in Python."
             raise rule_error("model", rule, type(model).__name__, cure)
-        U, V = self.affine(X, f.metric), _dense(f.centers).astype(self.dtype).astype(np.float64)
+        U, V = self.affine(X, f.metric), _dense(f.centers)
         # −‖u − v‖² = 2u'v − ‖v‖² − ‖u‖², never above zero.
         product = self("MatMul", U, self.constant(2.0 * V.T))
         less = self("Add", product, self.constant(-np.einsum("ij,ij->i", V, V)))
@@ -233,9 +206,13 @@ class _Graph:
         return told[0] if len(told) == 1 else self.times(self("Sum", *told), 1.0 / len(told), n_classes)
 
     def output(self, name: str, result: str, shape: list[int | None], dtype: Any = None) -> None:
-        """Give a result the name of an output."""
-        self._nodes[name] = self._onnx.helper.make_node("Identity", [result], [name])
-        self._outputs.append(self._value(name, shape, dtype or self.dtype))
+        """Give a result the name of an output, and its type."""
+        helper, value = self._onnx.helper, self._value(name, shape, dtype or self.dtype)
+        is_rounded = dtype is None and self.dtype != np.float64
+        kind = {"to": value.type.tensor_type.elem_type} if is_rounded else {}
+        node = helper.make_node("Cast" if is_rounded else "Identity", [result], [name], **kind)
+        self._nodes[name] = node
+        self._outputs.append(value)
 
     def model(self, n_features: int) -> Any:
         """The finished graph, checked."""
@@ -252,34 +229,8 @@ class _Graph:
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), shape)
 
 
-def _warn_if_lossy(proto: Any, model: Any, X: Any, predict: bool) -> None:
-    """Compute the graph in float32 at some points, and say where it departs from the model."""
-    from onnx.reference import ReferenceEvaluator
-
-    X = X.astype(np.float32).astype(np.float64)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # feature names, subnormal numbers
-        found: Any = ReferenceEvaluator(proto).run(None, {"X": X.astype(np.float32)})
-        exact = np.asarray(model.transform(X), dtype=np.float64)
-        wrong = int(np.sum(found[1] != model.predict(X))) if predict else 0
-    loss = float(np.abs(found[0] - exact).max() / max(np.abs(exact).max(), np.finfo(np.float64).tiny))
-    if wrong or not loss <= LARGEST_LOSS:
-        told = f"In float32, at training samples and between them, {wrong} of {len(X)} labels differ,"
-        told += f" and coordinates by {loss:.0e} of the largest one. Export it with dtype=np.float64."
-        warnings.warn(told, PrecisionWarning, stacklevel=3)
-
-
-def _probes(affine: Affine | None, last: Any) -> Any:
-    """Some centres, or points that have the coordinates of training samples, and points between them."""
-    f: Any = last.map_
-    Y, front = (f.centers, f.metric) if isinstance(f, GaussianMap) else (last.embedding_, f.affine)
-    X = _dense(Y[np.unique(np.linspace(0, Y.shape[0] - 1, MEASURED).astype(int))])
-    X = front.inverse(X) if affine is None else affine.inverse(front.inverse(X))
-    return np.vstack([X, (2.0 * X[1:] + X[:-1]) / 3.0])  # half-way two samples are as near
-
-
-def _tensor(values: Any, floats: Any) -> Any:
-    kinds = {"f": floats, "b": np.bool_, "U": object, "O": object, "T": object}
+def _tensor(values: Any) -> Any:
+    kinds = {"f": np.float64, "b": np.bool_, "U": object, "O": object, "T": object}
     return np.array(values, dtype=kinds.get(values.dtype.kind, np.int64), order="C")
 
 

@@ -129,10 +129,10 @@ export class Model {
     const { members, temperature, n_classes: n } = this.entry, counted = new Array(n).fill(0);
     votes.forEach((vote, v) => (counted[vote] += this.weights[v]));
     const code = argmax(counted), each = told.map(({ values }, v) => softmax(values, members[v].temperature));
-    const P = each[0].map((_, c) => each.reduce((sum, p) => sum + p[c], 0) / each.length), top = argmax(P);
-    const shared = (P[code] + P[top]) / 2;
-    P[top] = shared;
-    P[code] = shared * (1 + 1e-9);
+    const P = each[0].map((_, c) => each.reduce((sum, p) => sum + p[c], 0) / each.length);
+    const likely = allOf(n).filter((c) => P[c] >= P[code]);
+    const shared = likely.reduce((sum, c) => sum + P[c], 0) / likely.length;
+    likely.forEach((c) => (P[c] = shared * (c === code ? 1 + 1e-9 : 1)));
     const probabilities = softmax(P.map((p) => Math.log(Math.max(p, 1e-300))), temperature);
     const radii = members.map((member, v) => this.memberRadius(member, told[v]));
     const radius = this.majorityRadius(votes, radii, counted, code);
