@@ -100,7 +100,7 @@ ORACLES = {
     "": "files machine names pipelines threads",
     "core": "*",
     "published": "*",
-    "methods": "method_contract mreg nys spe suplap",
+    "methods": "catalogue method_contract mreg nys spe suplap",
     "smooth": "search",
     "certificates": "*",
     # numbers that a file, a graph or a page carries, beside those of Python

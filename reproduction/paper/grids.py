@@ -75,7 +75,7 @@ def candidate(method: str, parameters: Params, X: Any, n_classes: int) -> Any:
     largest = {"samples": up_to_samples, "classes": n_classes - 1, "all": None}
     if GRIDS[method]["largest"] is not None:
         chosen["n_components"] = largest[GRIDS[method]["largest"]]
-    made = _modern(method, n_classes) if method in MODERN else clone(catalogue()[method])
+    made = _modern(method, n_classes) if method in MODERN else clone(catalogue()[method].estimator)
     return made.set_params(**chosen)
 
 

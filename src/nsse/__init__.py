@@ -24,7 +24,24 @@ if TYPE_CHECKING:
     )
     from nsse.io.files import load, save
     from nsse.io.graph import to_onnx
-    from nsse.methods import LDE, LFDA, NYS, SPE, SUPLAP, IsoKRR, MReg, SemiRBF
+    from nsse.methods import (
+        ESLLE,
+        KDA,
+        LDE,
+        LFDA,
+        LPP,
+        MFA,
+        NPDE,
+        NPE,
+        NPPE,
+        NYS,
+        SOLDE,
+        SPE,
+        SUPLAP,
+        IsoKRR,
+        MReg,
+        SemiRBF,
+    )
     from nsse.metric import WithinMetric
     from nsse.published import NSSE
     from nsse.search import SmoothEmbeddingCV
@@ -33,10 +50,18 @@ if TYPE_CHECKING:
     from nsse.unlabeled import Smooth, Spread
 
 __all__ = [
+    "ESLLE",
+    "KDA",
     "LDE",
     "LFDA",
+    "LPP",
+    "MFA",
+    "NPDE",
+    "NPE",
+    "NPPE",
     "NSSE",
     "NYS",
+    "SOLDE",
     "SPE",
     "SUPLAP",
     "ConditioningWarning",
@@ -66,7 +91,24 @@ _HOME = {
         "ScaleAtBoundWarning",
     ),
     "nsse.io": ("load", "save", "to_onnx"),
-    "nsse.methods": ("LDE", "LFDA", "NYS", "SPE", "SUPLAP", "IsoKRR", "MReg", "SemiRBF"),
+    "nsse.methods": (
+        "ESLLE",
+        "KDA",
+        "LDE",
+        "LFDA",
+        "LPP",
+        "MFA",
+        "NPDE",
+        "NPE",
+        "NPPE",
+        "NYS",
+        "SOLDE",
+        "SPE",
+        "SUPLAP",
+        "IsoKRR",
+        "MReg",
+        "SemiRBF",
+    ),
     "nsse.metric": ("WithinMetric",),
     "nsse.published": ("NSSE",),
     "nsse.search": ("SmoothEmbeddingCV",),

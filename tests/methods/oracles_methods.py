@@ -6,7 +6,7 @@ NumPy, SciPy's eigensolver and scikit-learn's coordinate descent only. Samples a
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, null_space
 from sklearn.linear_model import Lasso
 
 # Shared
@@ -333,3 +333,141 @@ def refinement(K, Y, codes, ridge, n_rounds):
         targets = list(Y) + [Y[nearest] for _, _, nearest in chosen]
     C = np.linalg.inv(K + ridge * np.eye(N)) @ np.array(targets)
     return C, [*codes, *(codes[nearest] for _, _, nearest in chosen)]
+
+
+# LPP: He & Niyogi 2004
+
+
+def lpp_forms(X, codes, k, beta=None, supervised=False):
+    """X'LX and X'DX of centred samples; complete class graphs, with k None, have weights 1/n_c."""
+    N, X = len(X), X - X.mean(axis=0)
+    W = np.zeros((N, N))
+    if supervised and k is None:
+        for i in range(N):
+            for j in range(N):
+                if codes[i] == codes[j]:
+                    W[i, j] = 1 / np.sum(codes == codes[i])
+    else:
+        allowed = [[j for j in range(N) if not supervised or codes[j] == codes[i]] for i in range(N)]
+        edges = [(i, j) for i in range(N) for j in nearest_of(i, X, allowed[i], k)]
+        beta = np.mean([distance2(X[i], X[j]) for i, j in edges]) if beta is None else beta
+        for i, j in edges:
+            W[i, j] = W[j, i] = np.exp(-distance2(X[i], X[j]) / beta)
+    degrees = sum(W.sum(axis=1)[i] * np.outer(X[i], X[i]) for i in range(N))
+    return pairwise_scatter(W, X), degrees
+
+
+# NPE: He, Cai, Yan & Zhang 2005; NPDE: Pang, Teoh & Abas 2009
+
+
+def reconstruction(X, neighbors):
+    """W: weights of sum one that reconstruct every sample, one small system each."""
+    W = np.zeros((len(X), len(X)))
+    for i, near in enumerate(neighbors):
+        if len(near):
+            differences = X[i] - X[near]
+            G = differences @ differences.T
+            G += np.eye(len(near)) * (1e-3 * np.trace(G) if np.trace(G) > 0 else 1.0)
+            w = np.linalg.solve(G, np.ones(len(near)))
+            W[i, near] = w / w.sum()
+    return W
+
+
+def residual_scatter(X, neighbors):
+    """Σ_i r_i r_i', r_i = x_i − Σ_j w_ij x_j, of samples that have neighbours."""
+    W = reconstruction(X, neighbors)
+    S = np.zeros((X.shape[1], X.shape[1]))
+    for i, near in enumerate(neighbors):
+        if len(near):
+            r = X[i] - sum(W[i, j] * X[j] for j in near)
+            S += np.outer(r, r)
+    return S
+
+
+def between_scatter(X, codes):
+    """Σ_c n_c (m_c − m)(m_c − m)'."""
+    m = X.mean(axis=0)
+    means = [X[codes == c].mean(axis=0) - m for c in np.unique(codes)]
+    return sum(np.sum(codes == c) * np.outer(v, v) for c, v in zip(np.unique(codes), means, strict=True))
+
+
+# NPPE: Qiao, Zhang, Wang & Zhang 2013
+
+
+def polynomial_features(X, degree):
+    """Powers of every feature, one after the other, centred."""
+    F = np.array([[x**q for q in range(1, degree + 1) for x in row] for row in X - X.mean(axis=0)])
+    return F - F.mean(axis=0)
+
+
+# ESLLE: Zhang 2009
+
+
+def lle_matrix(X, neighbors):
+    """(I − W)'(I − W)."""
+    R = np.eye(len(X)) - reconstruction(X, neighbors)
+    return R.T @ R
+
+
+# MFA: Yan et al. 2007; Maronidis, Tefas & Pitas 2015
+
+
+def mfa_scatters(X, codes, k, n_pairs, groups=None):
+    """Scatters of the nearest pairs of every group with other classes, and of neighbours in a group."""
+    N, groups = len(X), codes if groups is None else groups
+    W, W_between = np.zeros((N, N)), np.zeros((N, N))
+    for i in range(N):
+        for j in nearest_of(i, X, np.flatnonzero(groups == groups[i]), k):
+            W[i, j] = W[j, i] = 1.0
+    for g in np.unique(groups):
+        pairs = [(i, j) for i in range(N) for j in range(N) if groups[i] == g and codes[j] != codes[i]]
+        pairs.sort(key=lambda pair: distance2(X[pair[0]], X[pair[1]]))
+        for i, j in pairs[:n_pairs]:
+            W_between[i, j] = W_between[j, i] = 1.0
+    return pairwise_scatter(W_between, X), pairwise_scatter(W, X)
+
+
+# SOLDE: Gao, Ma, Zhang, Gao & Liu 2013
+
+
+def solde_scatters(X, codes, k, k_between, beta, alpha):
+    """X'L_F X and X'(α L_S − (1 − α) L_H)X from three graphs."""
+    N = len(X)
+    S, H, F = np.zeros((N, N)), np.zeros((N, N)), np.zeros((N, N))
+    for i in range(N):
+        for j in nearest_of(i, X, [j for j in range(N) if codes[j] == codes[i]], k):
+            S[i, j] = S[j, i] = np.exp(-distance2(X[i], X[j]) / beta)
+            H[i, j] = H[j, i] = 1.0 - S[i, j]
+        for j in nearest_of(i, X, [j for j in range(N) if codes[j] != codes[i]], k_between):
+            F[i, j] = F[j, i] = np.exp(-distance2(X[i], X[j]) / beta)
+    return pairwise_scatter(F, X), alpha * pairwise_scatter(S, X) - (1 - alpha) * pairwise_scatter(H, X)
+
+
+def orthogonal_maximisers(B, A, d):
+    """Ratios and directions, one by one, in a basis of what is orthogonal to those before."""
+    ratios, V = [], np.zeros((len(B), 0))
+    for _ in range(d):
+        basis = null_space(V.T) if V.shape[1] else np.eye(len(B))
+        values, U = eigh(basis.T @ B @ basis, basis.T @ A @ basis)
+        v = basis @ U[:, -1]
+        ratios.append(values[-1])
+        V = np.c_[V, v / np.linalg.norm(v)]
+    return np.array(ratios), V
+
+
+# KDA: Baudat & Anouar 2000
+
+
+def kda_problem(K, codes, ridge):
+    """c'K̃BK̃c and c'(K̃AK̃ + ρK̃)c of expansions Σ c_i k̃(x_i, ·), in a basis of where K̃ is regular."""
+    N = len(K)
+    J = np.eye(N) - np.ones((N, N)) / N
+    averages = np.array(
+        [[1 / np.sum(codes == codes[i]) * (codes[i] == codes[j]) for j in range(N)] for i in range(N)]
+    )
+    K = J @ K @ J
+    _, U = eigh(K)
+    U = U[:, 1:]  # without the constant, on which K̃ vanishes
+    between = U.T @ K @ averages @ K @ U
+    within = U.T @ K @ (np.eye(N) - averages) @ K @ U
+    return between, within + ridge * U.T @ K @ U

@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nsse import methods
 from nsse._support.warnings import DegenerateEmbeddingWarning
+from nsse.maps import LinearMap
 from nsse.scores import fitted_temperature
 
 DEFAULTS = [kind() for kind in vars(methods).values() if isinstance(kind, type)]
@@ -36,6 +37,16 @@ VARIANTS = [
     methods.IsoKRR(2, alpha=0.1, n_neighbors=8),
     methods.MReg(gamma_A=1e-3, normalized=False, unlabeled=-1),
     methods.SemiRBF(2, n_neighbors=4, unlabeled=-1),
+    methods.KDA(2, sigma=2.0, reg=0.01),
+    methods.KDA(2, kernel="linear", length_unit=1.0),
+    methods.LPP(2, supervised=True, n_neighbors=3, beta=0.5),
+    methods.LPP(2, supervised=True, n_neighbors=None),
+    methods.NPE(2, n_neighbors=8, reg=0.1),
+    methods.NPDE(2, n_neighbors=None),
+    methods.NPPE(2, degree=3, pca=5),
+    methods.ESLLE(2, n_neighbors=15, beta=2.0, overlap=0.5),
+    methods.MFA(2, n_neighbors=3, n_pairs=None, n_subclasses=2),
+    methods.SOLDE(2, alpha=0.7, n_neighbors_between=None, beta=2.0),
 ]
 MODELS = [*DEFAULTS, *VARIANTS]
 CHECKED = [
@@ -47,6 +58,12 @@ CHECKED = [
     methods.IsoKRR(n_neighbors=3),
     methods.MReg(n_neighbors=None, normalized=False),
     methods.SemiRBF(n_neighbors=3, n_rounds=2),
+    methods.KDA(kernel="linear"),
+    methods.LPP(supervised=True, n_neighbors=None),
+    methods.NPPE(degree=1),
+    methods.ESLLE(n_neighbors=None),
+    methods.MFA(n_subclasses=3),
+    methods.SOLDE(alpha=1.0),
 ]
 TOLERANCE = 1e-9
 WARNED = f"{DegenerateEmbeddingWarning.__module__}.{DegenerateEmbeddingWarning.__name__}"
@@ -106,7 +123,7 @@ def test_the_method_of_the_guide_is_one(blobs):
 @every_model
 def test_no_label_changes_within_the_certified_radius(known, new, model):
     one = known(model)
-    if isinstance(model, methods.NYS | methods.SPE):
+    if isinstance(model, methods.NYS | methods.SPE | methods.NPPE):
         with pytest.raises(TypeError, match="Gaussian or linear map"):
             one.certified_radius(new)
         return
@@ -133,6 +150,8 @@ def test_order_of_samples(known, blobs, new, model):
 
 @every_model
 def test_rotation_of_the_features(known, blobs, new, model):
+    if isinstance(model, methods.NPPE):
+        pytest.skip("powers of features are no powers of rotated ones")
     Q = ortho_group.rvs(5, random_state=0)
     other = fitted(model, blobs.X @ Q, blobs.codes)
     assert_close(other.transform(new @ Q), known(model).transform(new))
@@ -159,13 +178,14 @@ def test_unit_of_the_samples(known, blobs, new, model, unit):
     one, other = known(model), clone(model)
     if getattr(model, "length_unit", "median") != "median":
         other.set_params(length_unit=unit * model.length_unit)
-    if isinstance(model, methods.LFDA | methods.LDE) and unit in (1e-160, 1e160):
+    if isinstance(one.map_, LinearMap) and unit in (1e-160, 1e160):
         with pytest.raises(ValueError, match=r"`X` must have values between 1e-100 and 1e\+100"):
             other.fit(unit * blobs.X, blobs.codes)
         return
     other.fit(unit * blobs.X, blobs.codes)
     # Orthonormal columns keep the unit of the samples.
-    scale = unit if getattr(model, "metric", None) == "orthonormalized" else 1.0
+    keeps_unit = isinstance(model, methods.SOLDE) or getattr(model, "metric", None) == "orthonormalized"
+    scale = unit if keeps_unit else 1.0
     assert_close(other.transform(unit * new) / scale, one.transform(new))
     np.testing.assert_array_equal(other.predict(unit * new), one.predict(new))
 
@@ -292,6 +312,11 @@ REFUSED = {
     "n_rounds": [(0, WHOLE)],
     "beta": [(0, POSITIVE), (-2.0, POSITIVE)],
     "sigma": [(0, POSITIVE), (float("nan"), POSITIVE)],
+    "n_pairs": [(0, WHOLE), (2.5, WHOLE)],
+    "n_subclasses": [(0, WHOLE)],
+    "degree": [(0, WHOLE), (1.5, WHOLE)],
+    "supervised": [("yes", "True or False")],
+    "kernel": [("rbf", "one of 'gaussian', 'linear'")],
     "mu": [(-1, NOT_NEGATIVE)],
     "ridge": [(-1e-9, NOT_NEGATIVE)],
     "alpha": [(0, POSITIVE)],
@@ -305,7 +330,7 @@ REFUSED = {
         (1.0, "'auto', None"),
         (True, "'auto', None"),
         (0, "'auto', None"),
-        (6, "not exceed the rank"),
+        (100_000, "not exceed the rank"),
     ],
     "reg": [(-1, NOT_NEGATIVE), (float("nan"), NOT_NEGATIVE)],
     "length_unit": [("mean", "one of 'median'"), (-1, POSITIVE), (0, POSITIVE), (1e-200, "comparable")],

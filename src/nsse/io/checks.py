@@ -15,7 +15,7 @@ import numpy as np
 
 from nsse.affine import is_sparse
 
-_MAP = "map:GaussianMap|LinearMap|NystromMap|SparseCodingMap scores:Scores"
+_MAP = "map:GaussianMap|LinearMap|NystromMap|PolynomialMap|SparseCodingMap scores:Scores"
 _KERNEL = "metric:Affine kernel:Gaussian coef:fmd centers:fmp"
 RULES = {
     "Affine": "shift:fn scale:fn offset:fp matrix:fnp? down:fnr? up:frn?",
@@ -26,6 +26,7 @@ RULES = {
     "MajorityVote": "temperature:+",
     "MeanVote": "temperature:+",
     "NystromMap": f"{_KERNEL} radii2:fm?",
+    "PolynomialMap": "metric:Affine sizes:fq mean:fm coef:fmd",
     "Scores": "weights:fkd offsets:fk codes:ik classes:oc temperature:+",
     "SparseCodingMap": "metric:Affine atoms:fan gram:faa values:fad samples:fsp embedding:fsd alpha:+",
 }
@@ -58,6 +59,9 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
     elif name == "LinearMap":  # whose Gram matrix is made from it
         T = fields["affine"].matrix
         _require(T is not None and T.shape[1] <= max(T.shape[0], 1000), "a linear map of another kind")
+    elif name == "PolynomialMap":
+        n_powers = sides["q"] * fields["metric"].n_outputs
+        _require(sides["m"] == n_powers, "powers of other features")
     elif name == "Scores":
         codes, every = fields["codes"], np.arange(sides["c"])
         in_order = np.all(np.diff(codes) >= 0) and np.array_equal(np.unique(codes), every)

@@ -1,18 +1,43 @@
-"""The methods that the paper compares, one file each with its mathematics.
+"""The methods that the paper compares and those that it builds on, one file each with its mathematics.
 
 All are scikit-learn transformers and classifiers on the maps and scores of `nsse.maps` and
-`nsse.scores`. `catalogue` has them, scikit-learn's own and `NSSE` under the names of the paper's
-columns.
+`nsse.scores`. `catalogue` has them, scikit-learn's own and `NSSE` under the names of the paper.
 """
 
 from nsse.methods.catalogue import catalogue
+from nsse.methods.eslle import ESLLE
 from nsse.methods.isokrr import IsoKRR
+from nsse.methods.kda import KDA
 from nsse.methods.lde import LDE
 from nsse.methods.lfda import LFDA
+from nsse.methods.lpp import LPP
+from nsse.methods.mfa import MFA
 from nsse.methods.mreg import MReg
+from nsse.methods.npde import NPDE
+from nsse.methods.npe import NPE
+from nsse.methods.nppe import NPPE
 from nsse.methods.nys import NYS
 from nsse.methods.semi_rbf import SemiRBF
+from nsse.methods.solde import SOLDE
 from nsse.methods.spe import SPE
 from nsse.methods.suplap import SUPLAP
 
-__all__ = ["LDE", "LFDA", "NYS", "SPE", "SUPLAP", "IsoKRR", "MReg", "SemiRBF", "catalogue"]
+__all__ = [
+    "ESLLE",
+    "KDA",
+    "LDE",
+    "LFDA",
+    "LPP",
+    "MFA",
+    "NPDE",
+    "NPE",
+    "NPPE",
+    "NYS",
+    "SOLDE",
+    "SPE",
+    "SUPLAP",
+    "IsoKRR",
+    "MReg",
+    "SemiRBF",
+    "catalogue",
+]

@@ -1,14 +1,17 @@
 """What the compared methods share: `fit`, lengths, neighbours, kernel ridge, checks.
 
-A method is one file: a subclass of `Method` with `_check_parameters` and `_learn`, and its mathematics.
+A method is one file: a subclass of `Method` with `_learn` and its mathematics. Parameters that several
+methods have are checked by their names (`CHECKS`); a method adds its own in ``_checks``.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +37,68 @@ Mask = NDArray[np.bool_]
 SMALLEST, LARGEST = 1e-100, 1e100
 
 
+def check_optional_count(name: str, value: Any, cure: str = "None joins all pairs.") -> None:
+    """None, or a whole number from 1 up."""
+    if value is not None:
+        check_count(name, value, cure=cure)
+
+
+def check_optional(name: str, value: Any) -> None:
+    """None, or a positive number."""
+    if value is not None:
+        check_number(name, value, positive=True, cure="Leave it None to find it from the data.")
+
+
+def check_length_unit(name: str, value: Any) -> None:
+    """The string "median", or a length in the units of X."""
+    if isinstance(value, str):
+        check_choice(name, value, ("median",))
+    else:
+        check_number(name, value, positive=True, cure='Take "median", or 1.0 for the units of X.')
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to the data."""
+    return isinstance(value, str) and value == "auto"
+
+
+def check_flag(name: str, value: Any) -> None:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise rule_error(name, "be True or False", value, "Choose one of them.")
+
+
+def check_optional_or_auto(name: str, value: Any) -> None:
+    """None, "auto", or a positive number."""
+    if not is_auto(value):
+        check_optional(name, value)
+
+
+Check = Callable[[str, Any], Any]
+# How parameters are checked that several methods have; what needs the data is checked with them.
+CHECKS: Mapping[str, Check] = {
+    "n_neighbors": check_optional_count,
+    "n_neighbors_between": check_optional_count,
+    "beta": check_optional,
+    "sigma": partial(check_number, positive=True, cure="1.0 is the unit of length."),
+    "ridge": partial(check_number, cure="1e-10 is small enough to interpolate."),
+    "length_unit": check_length_unit,
+}
+
+
+def checks(**own: Check) -> Mapping[str, Check]:
+    """`CHECKS`, with those of a method's own parameters."""
+    return {**CHECKS, **own}
+
+
 class Method(EmbeddingClassifier):
     """An `EmbeddingClassifier` that learns its map in one go and decides by the nearest sample.
 
     ``_learn(X, codes)`` sets the attributes of the method and returns the map. Codes are −1 for samples
     that the parameter ``unlabeled`` marks, where a method has one.
     """
+
+    _checks: ClassVar[Mapping[str, Check]] = CHECKS
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
@@ -68,9 +127,11 @@ class Method(EmbeddingClassifier):
         self.embedding_ = embedding.astype(X.dtype, copy=False)
         return self
 
-    @abstractmethod
     def _check_parameters(self) -> None:
         """Check what can be checked without the data."""
+        for name, value in self.get_params(deep=False).items():
+            if name in self._checks:
+                self._checks[name](name, value)
 
     @abstractmethod
     def _learn(self, X: Any, codes: Ints) -> Any:
@@ -193,11 +254,6 @@ def graph_rank(W: Any) -> int:
     return int(W.shape[0] - connected_components(sparse.csr_array(W > 0), directed=False)[0])
 
 
-def is_auto(value: Any) -> bool:
-    """Whether a parameter is left to the data."""
-    return isinstance(value, str) and value == "auto"
-
-
 def check_n_components(value: Any, n_samples: int, n_classes: int) -> int:
     """d: from 1 to N; None means n_classes − 1."""
     if value is None:
@@ -206,29 +262,3 @@ def check_n_components(value: Any, n_samples: int, n_classes: int) -> int:
     if check_count("n_components", value, cure=cure) > n_samples:
         raise rule_error("n_components", f"not exceed the number of samples, {n_samples}", value, cure)
     return int(value)
-
-
-def check_optional_count(name: str, value: Any, cure: str = "None joins all pairs.") -> None:
-    """None, or a whole number from 1 up."""
-    if value is not None:
-        check_count(name, value, cure=cure)
-
-
-def check_optional(name: str, value: Any) -> None:
-    """None, or a positive number."""
-    if value is not None:
-        check_number(name, value, positive=True, cure="Leave it None to find it from the data.")
-
-
-def check_sigma(value: Any) -> None:
-    """A positive number."""
-    check_number("sigma", value, positive=True, cure="1.0 is the unit of length.")
-
-
-def check_length_unit(value: Any) -> None:
-    """The string "median", or a length in the units of X."""
-    if isinstance(value, str):
-        check_choice("length_unit", value, ("median",))
-    else:
-        cure = 'Take "median", or 1.0 for the units of X.'
-        check_number("length_unit", value, positive=True, cure=cure)

@@ -1,21 +1,21 @@
-"""The methods that the paper compares, ready to fit, under the names of its columns.
+"""The methods that the paper compares and cites: what they are, and ready to fit.
 
 >>> from nsse.methods import catalogue
 >>> methods = catalogue()
 >>> list(methods)
-['NSSE', 'SUPLAP', 'SVM', 'NN', 'LFDA', 'LDA', 'LDE', 'NYS', 'SPE', 'IsoKRR', 'MReg']
+['NSSE', 'SUPLAP', 'SVM', 'NN', 'LFDA', 'LDA', 'LDE', 'NYS', 'SPE', 'IsoKRR', 'MReg', 'KDA', 'LPP', \
+'SLPP', 'NPE', 'NPDE', 'NPPE', 'ESLLE', 'MFA', 'SMFA', 'SOLDE', 'SemiRBF']
 
-A plain dictionary of unfitted estimators: exchange one, add one, leave one out in one line,
+A plain dictionary of entries: exchange one, add one, leave one out in one line.
 
->>> from sklearn.linear_model import LogisticRegression
->>> methods = catalogue(SVM=LogisticRegression(), NN=None)
-
-Three of the methods are scikit-learn's own.
+>>> {name: entry.estimator for name, entry in methods.items() if entry.functions == "kernel"}["KDA"]
+KDA()
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from sklearn.decomposition import PCA
@@ -24,13 +24,58 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
+from nsse.methods.eslle import ESLLE
 from nsse.methods.isokrr import IsoKRR
+from nsse.methods.kda import KDA
 from nsse.methods.lde import LDE
 from nsse.methods.lfda import LFDA
+from nsse.methods.lpp import LPP
+from nsse.methods.mfa import MFA
 from nsse.methods.mreg import MReg
+from nsse.methods.npde import NPDE
+from nsse.methods.npe import NPE
+from nsse.methods.nppe import NPPE
 from nsse.methods.nys import NYS
+from nsse.methods.semi_rbf import SemiRBF
+from nsse.methods.solde import SOLDE
 from nsse.methods.spe import SPE
 from nsse.methods.suplap import SUPLAP
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method of the catalogue.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the paper, or in the paper that it is from.
+    in_tables : bool
+        Whether the paper's tables have a column of it; it cites the others.
+    estimator : estimator
+        Unfitted, with default parameters; no features are scaled.
+    functions : {"linear", "kernel", "polynomial", "free", "none"}
+        The space of its coordinates. "free": the training samples are embedded first, and the embedding
+        is extended. "none": it has no embedding.
+    new_samples : str
+        How new samples are embedded.
+    supervised : {"yes", "no", "partly"}
+        Whether labels shape the embedding. "partly": of some samples, beside unlabelled ones.
+    cost : str
+        Leading terms of the time of a fit, for N samples, n features, M classes, k neighbours, d
+        coordinates and r = min(n, N − 1) principal axes.
+    reference : str
+        Where it is from.
+    """
+
+    name: str
+    in_tables: bool
+    estimator: Any
+    functions: str
+    new_samples: str
+    supervised: str
+    cost: str
+    reference: str
 
 
 def _nsse() -> Any:
@@ -49,35 +94,55 @@ def _lda() -> Any:
     return make_pipeline(PCA(0.95, svd_solver="full"), LinearDiscriminantAnalysis(), _nearest())
 
 
+Made = Callable[[], Any]
+LINEAR, GAUSSIAN, EXTENDED = "linear map", "sum of Gaussians", "Gaussian RBF of the embedding"
+TWO_SCATTERS = "N²n + Nr² + r³"
 # The columns of the paper's tables, in its order.
-COLUMNS: dict[str, Callable[[], Any]] = {
-    "NSSE": _nsse,
-    "SUPLAP": SUPLAP,
-    "SVM": lambda: SVC(C=10.0),
-    "NN": _nearest,
-    "LFDA": LFDA,
-    "LDA": _lda,
-    "LDE": LDE,
-    "NYS": NYS,
-    "SPE": SPE,
-    "IsoKRR": IsoKRR,
-    "MReg": MReg,
+COLUMNS: dict[str, tuple[Made, str, str, str, str, str]] = {
+    "NSSE": (_nsse, "kernel", GAUSSIAN, "yes", "N²n + N³ for every σ", "Örnek & Vural 2019"),
+    "SUPLAP": (SUPLAP, "free", EXTENDED, "yes", "N²n + N³", "Raducanu & Dornaika 2012"),
+    "SVM": (lambda: SVC(C=10.0), "none", "–", "yes", "N²n", "scikit-learn"),
+    "NN": (_nearest, "none", "–", "yes", "–", "scikit-learn"),
+    "LFDA": (LFDA, "linear", LINEAR, "yes", "N²n/M + Nr² + r³", "Sugiyama 2007"),
+    "LDA": (_lda, "linear", LINEAR, "yes", "Nr² + r³", "scikit-learn"),
+    "LDE": (LDE, "linear", LINEAR, "yes", TWO_SCATTERS, "Chen, Chang & Liu 2005"),
+    "NYS": (NYS, "free", "Nyström formula", "no", "N²n + N³", "Bengio et al. 2004"),
+    "SPE": (SPE, "free", "sparse code, N² each", "no", "N²n + N³", "Dornaika & Raducanu 2013"),
+    "IsoKRR": (IsoKRR, "free", EXTENDED, "yes", "N²n + N³", "Orsenigo & Vercellis 2012"),
+    "MReg": (MReg, "kernel", GAUSSIAN, "partly", "N²n + N³", "Belkin, Niyogi & Sindhwani 2006"),
+}
+# What the paper builds on or cites besides.
+CITED: dict[str, tuple[Made, str, str, str, str, str]] = {
+    "KDA": (KDA, "kernel", GAUSSIAN, "yes", "N²n + N³", "Baudat & Anouar 2000"),
+    "LPP": (LPP, "linear", LINEAR, "no", TWO_SCATTERS, "He & Niyogi 2004"),
+    "SLPP": (lambda: LPP(supervised=True), "linear", LINEAR, "yes", TWO_SCATTERS, "He & Niyogi 2004"),
+    "NPE": (NPE, "linear", LINEAR, "no", f"{TWO_SCATTERS} + Nk³", "He, Cai, Yan & Zhang 2005"),
+    "NPDE": (NPDE, "linear", LINEAR, "yes", f"{TWO_SCATTERS} + Nk³", "Pang, Teoh & Abas 2009"),
+    "NPPE": (NPPE, "polynomial", "polynomial", "no", "N²n + N³ + Nk³", "Qiao, Zhang, Wang & Zhang 2013"),
+    "ESLLE": (ESLLE, "free", EXTENDED, "yes", "N²n + N³ + Nk³", "Zhang 2009"),
+    "MFA": (MFA, "linear", LINEAR, "yes", TWO_SCATTERS, "Yan et al. 2007"),
+    "SMFA": (
+        lambda: MFA(n_subclasses=2),
+        "linear",
+        LINEAR,
+        "yes",
+        TWO_SCATTERS,
+        "Maronidis, Tefas & Pitas 2015",
+    ),
+    "SOLDE": (SOLDE, "linear", LINEAR, "yes", f"{TWO_SCATTERS} + dr²", "Gao, Ma, Zhang, Gao & Liu 2013"),
+    "SemiRBF": (SemiRBF, "free", EXTENDED, "partly", "N²n + N³", "Vural & Guillemot 2016"),
 }
 
 
-def catalogue(**changes: Any) -> dict[str, Any]:
-    """Unfitted estimators by the name of their column in the paper's tables, in its order.
-
-    Parameters
-    ----------
-    **changes : estimator or None
-        Under a name of the catalogue: takes its place, or leaves it out (None). Under any other name: is
-        added at the end.
+def catalogue() -> dict[str, Entry]:
+    """The methods by name: the columns of the paper's tables in its order, then those that it cites.
 
     Returns
     -------
-    dict of str to estimator
-        New estimators at every call, with their default parameters; no features are scaled.
+    dict of str to Entry
+        Each with ``name``, ``in_tables``, an unfitted ``estimator``, new at every call, ``functions``
+        (whether its coordinates are linear), ``new_samples`` (how they are embedded), ``supervised``,
+        ``cost`` and ``reference``.
 
     See Also
     --------
@@ -86,8 +151,11 @@ def catalogue(**changes: Any) -> dict[str, Any]:
     Examples
     --------
     >>> from nsse.methods import catalogue
-    >>> catalogue()["LFDA"]
-    LFDA()
+    >>> entry = catalogue()["LFDA"]
+    >>> entry.estimator, entry.functions, entry.new_samples
+    (LFDA(), 'linear', 'linear map')
     """
-    methods = {name: None if name in changes else made() for name, made in COLUMNS.items()} | changes
-    return {name: method for name, method in methods.items() if method is not None}
+    return {
+        name: Entry(name, name in COLUMNS, made(), *facts)
+        for name, (made, *facts) in (COLUMNS | CITED).items()
+    }

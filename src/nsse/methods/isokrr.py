@@ -16,6 +16,7 @@ lengths would be imaginary. They take no coordinates, and their share of Σ|λ| 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,8 @@ from nsse.methods._method import (
     Lengths,
     Mask,
     Method,
-    check_length_unit,
     check_n_components,
-    check_optional,
-    check_optional_count,
-    check_sigma,
+    checks,
     kernel_ridge,
     nearest_columns,
     others,
@@ -46,6 +44,13 @@ from nsse.signs import row_signs
 
 # Largest d²/β: squares of sums of e^150 are still far from overflow.
 LARGEST_EXPONENT = 300.0
+
+
+def check_overlap(name: str, value: Any) -> None:
+    """A number from 0 to 1."""
+    if check_number(name, value, cure="0 keeps classes farthest apart.") > 1:
+        cure = "Above 1 samples of different classes would be at negative distances."
+        raise rule_error(name, "be a number from 0 to 1", value, cure)
 
 
 class IsoKRR(Method):
@@ -137,6 +142,11 @@ class IsoKRR(Method):
     (150, 2)
     """
 
+    _checks = checks(
+        overlap=check_overlap,
+        alpha=partial(check_number, positive=True, cure="Take 1e-8 to interpolate."),
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -172,16 +182,6 @@ class IsoKRR(Method):
         self.coef_ = kernel_ridge(K, self.isomap_embedding_, self.alpha, "alpha")
         self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
         return lengths.gaussian_map(self.sigma, self.coef_)
-
-    def _check_parameters(self) -> None:
-        check_optional_count("n_neighbors", self.n_neighbors)
-        check_optional("beta", self.beta)
-        if check_number("overlap", self.overlap, cure="0 keeps classes farthest apart.") > 1:
-            cure = "Above 1 samples of different classes would be at negative distances."
-            raise rule_error("overlap", "be a number from 0 to 1", self.overlap, cure)
-        check_number("alpha", self.alpha, positive=True, cure="Take 1e-8 to interpolate.")
-        check_sigma(self.sigma)
-        check_length_unit(self.length_unit)
 
 
 def class_dissimilarities(D2: Floats, codes: Ints, beta: float | None, alpha: float) -> Floats:

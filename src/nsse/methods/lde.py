@@ -6,29 +6,20 @@ other; both carry the weights exp(−‖x_i − x_j‖²/β) with one β.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from nsse.maps import LinearMap
-from nsse.methods._linear import LinearMethod, Principal, class_means, dense_rows, graph_scatter
+from nsse.methods._graph_embedding import Forms, LinearMethod, class_graph_form, graph_form
 from nsse.methods._method import (
     Floats,
     Ints,
     Lengths,
-    check_length_unit,
-    check_optional,
-    check_optional_count,
+    Mask,
     gaussian_graph,
     graph_rank,
-    is_auto,
     mean_squared_length,
     nearest_columns,
     others,
 )
-
-# Two classes too take more than one coordinate to tell apart where they are not in one piece each.
-FEWEST_COMPONENTS = 3
 
 
 class LDE(LinearMethod):
@@ -147,41 +138,19 @@ class LDE(LinearMethod):
         self.pca = pca
         self.reg = reg
 
-    def _learn(self, X: Any, codes: Ints) -> LinearMap:
-        lengths = Lengths.of(dense_rows(X), self.length_unit)
-        W, W_between, width = discriminant_graphs(
-            lengths.D2, codes, self.n_neighbors, self.n_neighbors_between, self.beta
-        )
+    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+        D2 = lengths.D2
+        within, between = discriminant_edges(D2, codes, self.n_neighbors, self.n_neighbors_between)
+        width = self.beta or mean_squared_length(D2, within, between)
         self.length_unit_, self.beta_ = lengths.unit, width * lengths.unit * lengths.unit
-        rank = graph_rank(W)
-        principal = Principal.of(lengths.Z, self.pca, rank)
-        Z = principal.scores
-        # W does not see the means of the classes: classes far apart cost no digits.
-        within = graph_scatter(W, Z - class_means(Z, codes)[codes])
-        scatters = graph_scatter(W_between, Z), within
-        return self._linear_map(lengths.metric, principal, scatters, rank, codes)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not is_auto(self.n_components):
-            check_optional_count("n_components", self.n_components, "None takes all there are.")
-        for name in ("n_neighbors", "n_neighbors_between"):
-            check_optional_count(name, getattr(self, name))
-        check_optional("beta", self.beta)
-        check_length_unit(self.length_unit)
-
-    def _n_components(self, available: int) -> int:
-        if is_auto(self.n_components):
-            return min(max(len(self.classes_) - 1, FEWEST_COMPONENTS), available)
-        return super()._n_components(available)
+        W, W_between = (gaussian_graph(D2, edges, width) for edges in (within, between))
+        return Forms(graph_form(W_between), class_graph_form(W, codes), graph_rank(W))
 
 
-def discriminant_graphs(
-    D2: Floats, codes: Ints, n_within: int | None, n_between: int | None, beta: float | None
-) -> tuple[Any, Any, float]:
-    """W, W' and β in the units of ``D2``; None takes the mean squared length of all edges."""
+def discriminant_edges(
+    D2: Floats, codes: Ints, n_within: int | None, n_between: int | None
+) -> tuple[Mask, Mask]:
+    """Edges from every sample to its nearest of the same class, and to its nearest of others."""
     same = codes[:, np.newaxis] == codes
     within = nearest_columns(D2, same & others(len(D2)), n_within)
-    between = nearest_columns(D2, ~same, n_between)
-    width = mean_squared_length(D2, within, between) if beta is None else beta
-    return gaussian_graph(D2, within, width), gaussian_graph(D2, between, width), width
+    return within, nearest_columns(D2, ~same, n_between)

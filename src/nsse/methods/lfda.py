@@ -22,6 +22,7 @@ m_c the class means from the mean of all: positive semidefinite terms only, noth
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,17 @@ from nsse._support.parameters import check_choice, check_count
 from nsse.graphs import class_members
 from nsse.kernels import SAME_PLACE, squared_distances, squared_norms
 from nsse.maps import LinearMap
-from nsse.methods._linear import LinearMethod, Principal, class_means, dense_rows
-from nsse.methods._method import Floats, Ints, check_optional_count, graph_rank
+from nsse.methods._graph_embedding import (
+    Forms,
+    LinearMethod,
+    LinearSpace,
+    check_whole,
+    class_means,
+    dense_rows,
+    graph_checks,
+    symmetric,
+)
+from nsse.methods._method import Floats, Ints, graph_rank
 from nsse.metric import centred
 
 METRICS = ("weighted", "orthonormalized", "plain")
@@ -125,6 +135,13 @@ class LFDA(LinearMethod):
     (150, 2)
     """
 
+    _checks = graph_checks(
+        n_components=check_whole,
+        n_neighbors=partial(check_count, cure="7 is the usual number."),
+        affinity=partial(check_choice, choices=("local_scaling", "ones")),
+        metric=partial(check_choice, choices=METRICS),
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -151,22 +168,15 @@ class LFDA(LinearMethod):
         else:
             affinities = local_scaling(Z, codes, self.n_neighbors)
         rank = sum(graph_rank(A) for A in affinities)
-        principal = Principal.of(Z, self.pca, rank)
-        scatters = local_scatters(affinities, principal.scores, codes)
-        return self._linear_map(metric, principal, scatters, rank, codes)
+        space = LinearSpace.of(metric, Z, self.pca, rank)
+        S_lb, S_lw = local_scatters(affinities, space.scores, codes)
+        return self._solved(space, Forms(lambda _: S_lb, lambda _: S_lw, rank), codes)
 
-    def _columns(self, V: Floats, values: Floats, scale: float) -> Floats:
+    def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
         if self.metric == "orthonormalized":
             # Gram-Schmidt: the first j columns span what they did, for every j.
-            return np.asarray(linalg.qr(V, mode="economic")[0] / scale, dtype=np.float64)
+            return np.asarray(linalg.qr(V, mode="economic")[0] / unit, dtype=np.float64)
         return np.asarray(V * np.sqrt(values)) if self.metric == "weighted" else V
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_optional_count("n_components", self.n_components, "None takes all there are.")
-        check_count("n_neighbors", self.n_neighbors, cure="7 is the usual number.")
-        check_choice("affinity", self.affinity, ("local_scaling", "ones"))
-        check_choice("metric", self.metric, METRICS)
 
 
 def local_scaling(Z: Floats, codes: Ints, n_neighbors: int) -> list[Floats]:
@@ -194,9 +204,8 @@ def local_scatters(affinities: list[Floats], Z: Floats, codes: Ints) -> tuple[Fl
     """S_lb and S_lw for affinities A ≤ 1 inside classes."""
     means = class_means(Z, codes)
     near, freed = np.empty_like(Z), np.empty_like(Z)
-    Z_w = (
-        Z - means[codes]
-    )  # no Laplacian inside classes sees their means: classes far apart cost no digits
+    # No Laplacian inside classes sees their means: classes far apart cost no digits.
+    Z_w = Z - means[codes]
     for rows, A in zip(class_members(codes), affinities, strict=True):
         share = 1.0 / len(rows)
         near[rows] = laplacian_times(share * A, Z_w[rows])
@@ -204,7 +213,7 @@ def local_scatters(affinities: list[Floats], Z: Floats, codes: Ints) -> tuple[Fl
     moved = means - Z.mean(axis=0)
     S_lb = (moved.T * np.bincount(codes)) @ moved + Z_w.T @ freed
     S_lw = Z_w.T @ near
-    return (S_lb + S_lb.T) / 2, (S_lw + S_lw.T) / 2
+    return symmetric(S_lb), symmetric(S_lw)
 
 
 def laplacian_times(W: Floats, Z: Floats) -> Floats:

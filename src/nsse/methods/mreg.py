@@ -16,6 +16,7 @@ other terms kept. From there comes the temperature of the probabilities.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,18 +27,7 @@ from nsse._support.parameters import check_number
 from nsse.graphs import laplacian
 from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
-from nsse.methods._method import (
-    Floats,
-    Ints,
-    Lengths,
-    Mask,
-    Method,
-    check_length_unit,
-    check_optional,
-    check_optional_count,
-    check_sigma,
-    neighbor_graph,
-)
+from nsse.methods._method import Floats, Ints, Lengths, Mask, Method, check_flag, checks, neighbor_graph
 from nsse.scores import Scores
 
 # Least share of a prediction that does not come from the sample's own label.
@@ -129,6 +119,12 @@ class MReg(Method):
     True
     """
 
+    _checks = checks(
+        gamma_A=partial(check_number, positive=True, cure="Take a small value such as 1e-8."),
+        gamma_I=partial(check_number, cure="0 switches the graph off."),
+        normalized=check_flag,
+    )
+
     def __init__(
         self,
         *,
@@ -167,16 +163,6 @@ class MReg(Method):
 
     def _scores(self, embedding: Floats, codes: Ints) -> Scores:
         return self.scores_
-
-    def _check_parameters(self) -> None:
-        check_number("gamma_A", self.gamma_A, positive=True, cure="Take a small value such as 1e-8.")
-        check_number("gamma_I", self.gamma_I, cure="0 switches the graph off.")
-        check_sigma(self.sigma)
-        check_optional_count("n_neighbors", self.n_neighbors)
-        check_optional("beta", self.beta)
-        check_length_unit(self.length_unit)
-        if not isinstance(self.normalized, bool | np.bool_):
-            raise rule_error("normalized", "be True or False", self.normalized, "Choose one of them.")
 
 
 def lap_rls(

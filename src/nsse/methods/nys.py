@@ -39,9 +39,8 @@ from nsse.methods._method import (
     Lengths,
     Mask,
     Method,
-    check_length_unit,
-    check_optional,
-    check_optional_count,
+    check_optional_or_auto,
+    checks,
     is_auto,
 )
 
@@ -183,6 +182,8 @@ class NYS(Method):
     (150, 2)
     """
 
+    _checks = checks(sigma=check_optional_or_auto)
+
     def __init__(
         self,
         n_components: int | str | None = "auto",
@@ -235,12 +236,6 @@ class NYS(Method):
             # Root mean square distance of different samples; 1 where they are duplicates only.
             return [float(np.sqrt(D2[kept].sum() / (kept.sum() - len(D2)))) or 1.0]
         return list(SIGMAS) if is_auto(self.sigma) else [float(self.sigma)]
-
-    def _check_parameters(self) -> None:
-        if not is_auto(self.sigma):
-            check_optional("sigma", self.sigma)
-        check_optional_count("n_neighbors", self.n_neighbors, "None keeps the whole kernel.")
-        check_length_unit(self.length_unit)
 
 
 def nystrom_eigenmap(K: Floats, d: int) -> tuple[Floats, Floats, Eigenmap]:

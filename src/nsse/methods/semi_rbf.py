@@ -8,6 +8,7 @@ until all samples take part.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,7 @@ import numpy as np
 from nsse._support.parameters import check_count, check_number
 from nsse.kernels import Gaussian, squared_distances
 from nsse.maps import GaussianMap
-from nsse.methods._method import (
-    Floats,
-    Ints,
-    Lengths,
-    Method,
-    check_length_unit,
-    check_n_components,
-    check_sigma,
-    kernel_ridge,
-)
+from nsse.methods._method import Floats, Ints, Lengths, Method, check_n_components, checks, kernel_ridge
 from nsse.methods.suplap import check_neighbors, class_graphs, supervised_eigenmap
 
 
@@ -103,6 +95,12 @@ class SemiRBF(Method):
     True
     """
 
+    _checks = checks(
+        mu=partial(check_number, cure="0 switches the separation of classes off."),
+        n_neighbors=check_neighbors,
+        n_rounds=partial(check_count, cure="10 is a fair number."),
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -139,14 +137,6 @@ class SemiRBF(Method):
         self.transduction_ = self.classes_[predicted]
         self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
         return lengths.gaussian_map(self.sigma, self.coef_)
-
-    def _check_parameters(self) -> None:
-        check_number("mu", self.mu, cure="0 switches the separation of classes off.")
-        check_neighbors("n_neighbors", self.n_neighbors)
-        check_sigma(self.sigma)
-        check_number("ridge", self.ridge, cure="1e-3 is a fair start.")
-        check_count("n_rounds", self.n_rounds, cure="10 is a fair number.")
-        check_length_unit(self.length_unit)
 
 
 def refined(K: Floats, Y: Floats, codes: Ints, ridge: float, n_rounds: int) -> tuple[Floats, Ints]:

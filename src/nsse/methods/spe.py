@@ -38,16 +38,7 @@ from nsse.methods._eigenmaps import (
     normalized_eigenmap,
     unsupervised_signs,
 )
-from nsse.methods._method import (
-    Floats,
-    Ints,
-    Lengths,
-    Method,
-    check_length_unit,
-    check_optional,
-    check_optional_count,
-    neighbor_graph,
-)
+from nsse.methods._method import Floats, Ints, Lengths, Method, neighbor_graph
 
 # |cos| of the angle between two samples from which on they are multiples of each other.
 PARALLEL = 1.0 - 1e-12
@@ -240,12 +231,10 @@ class SPE(Method):
         return np.asarray(self.map_.embedding)
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         if check_number("alpha", self.alpha, positive=True, cure="Take 1e-3 for exact codes.") >= 1:
             cure = "From 1 on every code vanishes; take 0.5."
             raise rule_error("alpha", "be smaller than 1", self.alpha, cure)
-        check_optional_count("n_neighbors", self.n_neighbors)
-        check_optional("beta", self.beta)
-        check_length_unit(self.length_unit)
 
 
 def unit_rows(X: Any) -> Any:

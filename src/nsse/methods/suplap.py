@@ -12,6 +12,7 @@ so that dense regions get many and outliers few, without a number to choose.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,8 @@ from nsse.methods._method import (
     Lengths,
     Mask,
     Method,
-    check_length_unit,
     check_n_components,
-    check_optional,
-    check_sigma,
+    checks,
     kernel_ridge,
     mean_squared_length,
     nearest_columns,
@@ -38,6 +37,14 @@ from nsse.methods._method import (
 from nsse.signs import row_signs
 
 Neighbors = int | str | None
+
+
+def check_neighbors(name: str, value: Any) -> None:
+    """A number of neighbours, "adaptive", or None."""
+    if isinstance(value, str):
+        check_choice(name, value, ("adaptive",))
+    elif value is not None:
+        check_count(name, value, cure='"adaptive" chooses from the data, None takes all.')
 
 
 class SUPLAP(Method):
@@ -133,6 +140,12 @@ class SUPLAP(Method):
     (150, 2)
     """
 
+    _checks = checks(
+        mu=partial(check_number, cure="0 switches the separation of classes off."),
+        n_neighbors=check_neighbors,
+        n_neighbors_between=check_neighbors,
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -168,15 +181,6 @@ class SUPLAP(Method):
         self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
         return lengths.gaussian_map(self.sigma, self.coef_)
 
-    def _check_parameters(self) -> None:
-        check_number("mu", self.mu, cure="0 switches the separation of classes off.")
-        check_neighbors("n_neighbors", self.n_neighbors)
-        check_neighbors("n_neighbors_between", self.n_neighbors_between)
-        check_optional("beta", self.beta)
-        check_sigma(self.sigma)
-        check_number("ridge", self.ridge, cure="1e-10 is small enough to interpolate.")
-        check_length_unit(self.length_unit)
-
 
 def class_graphs(
     D2: Floats, codes: Ints, within: Neighbors, between: Neighbors, beta: float | None
@@ -210,11 +214,3 @@ def supervised_eigenmap(
     L = np.diag(W.sum(axis=1)) - W
     eigenmap = smallest_eigenpairs(L, n_components)
     return eigenmap, eigenmap.vectors * row_signs(eigenmap.vectors, codes)
-
-
-def check_neighbors(name: str, value: Any) -> None:
-    """A number of neighbours, "adaptive", or None."""
-    if isinstance(value, str):
-        check_choice(name, value, ("adaptive",))
-    elif value is not None:
-        check_count(name, value, cure='"adaptive" chooses from the data, None takes all.')

@@ -1,0 +1,369 @@
+"""Graph embedding: two quadratic forms on a space of functions (Yan et al. 2007).
+
+    maximise tr(Y'BY)  subject to  Y'AY = I,     Y = f at the samples, f in a space of functions.
+
+A, of the *intrinsic* graph, is what a method keeps small; B, of the *penalty* graph or of a constraint,
+what it keeps large. With L = D − W the Laplacian of a graph W, R = I − W the residuals of reconstructing
+every sample from its neighbours, E the indicators of the classes and Y centred, the methods are
+
+    ======  =====================================  =======================================  ==========
+            A, intrinsic                           B, penalty                               functions
+    ======  =====================================  =======================================  ==========
+    LDE     L, neighbours of a class, Gaussian     L, neighbours of other classes, same     linear
+    LFDA    L, pairs of a class, local scaling     L, all pairs less those                  linear
+    MFA     L, neighbours of a (sub)class, 0/1     L, nearest pairs of other classes, 0/1   linear
+    SOLDE   L of LDE less 1 − α on every edge      L of LDE; directions are orthogonal      linear
+    LPP     L, neighbours (of a class), Gaussian   D, the degrees                           linear
+    NPE     R'R, neighbours                        I                                        linear
+    NPDE    R'R, neighbours of a class             E(E'E)⁻¹E', between classes              linear
+    NPPE    R'R, neighbours                        I                                        polynomial
+    KDA     I − E(E'E)⁻¹E', within classes         E(E'E)⁻¹E', between classes              kernel
+    ======  =====================================  =======================================  ==========
+
+The solution is the generalised eigenproblem B v = λ A v in the coordinates of the space. A is singular
+as soon as there are fewer samples than features. What is done about it, in this order, and nothing
+else:
+
+1. The samples are projected on their leading principal axes in the space. Axes along which they do not
+   vary are always left out: no form sees them. Fisherfaces keep as many axes as A can have rank, N − M.
+   Departs from that: with so many axes A is regular by a hair only and the map follows the noise of the
+   last ones; where axes must go, we keep those that hold 95 % of the variance.
+2. A + ρI takes the place of A where A is still singular, or wherever a ridge is requested (`ridge_of`).
+   Departs from the papers: by default the estimators request one, on all axes, where samples are few.
+
+A and B are positive semidefinite. Eigenvalues below zero are rounding and are set to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from scipy import linalg
+
+from nsse._support.errors import rule_error
+from nsse._support.parameters import check_number
+from nsse.affine import Affine
+from nsse.graphs import laplacian
+from nsse.maps import LinearMap
+from nsse.methods._method import (
+    LARGEST,
+    SMALLEST,
+    Check,
+    Floats,
+    Ints,
+    Lengths,
+    Method,
+    check_optional_count,
+    checks,
+    is_auto,
+)
+from nsse.signs import row_signs
+
+# A is singular if a direction has less than this share of the largest ratio of A to the total scatter. A
+# ratio of scatters, so that features in other units change nothing.
+SINGULAR = 1e-10
+RIDGE = 1e-3
+# The ridge where the rank that A can have is not this many times the number of axes: with fewer samples
+# the weakest directions of A are noise long before it is singular.
+RIDGE_OF_FEW = 0.3
+PLENTY = 3
+VARIANCE = 0.95
+# Share of the eigenvectors from which on it is faster to compute all of them.
+MANY = 0.25
+# Two classes too take more than one coordinate to tell apart where they are not in one piece each.
+FEWEST_COMPONENTS = 3
+
+Form = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Forms:
+    """B and A as functions that take coordinates Z of the samples to Z'BZ, and the rank A can have."""
+
+    penalty: Form
+    intrinsic: Form
+    rank: int
+
+
+class Space(Protocol):
+    """Functions of samples: those along the principal axes of the samples."""
+
+    @property
+    def scores(self) -> Floats:
+        """The functions at the training samples, of shape (n_samples, n_axes), centred."""
+
+    @property
+    def unit(self) -> float:
+        """What the samples were multiplied by."""
+
+    def map(self, V: Floats) -> Any:
+        """The map whose coordinates are the combinations ``V`` of the functions."""
+
+
+@dataclass(frozen=True)
+class LinearSpace:
+    """Linear functions: samples are mean + scores @ axes + what was left out."""
+
+    metric: Affine
+    mean: Floats
+    axes: Floats
+    scores: Floats
+
+    @classmethod
+    def of(cls, metric: Affine, Z: Floats, keep: Any, within_rank: int) -> LinearSpace:
+        """As many axes as the parameter `pca` says; ``within_rank`` is the rank that A can have."""
+        check_size(metric)
+        mean, axes, scores = principal_axes(Z, keep, within_rank)
+        return cls(metric, mean, axes, scores)
+
+    @property
+    def unit(self) -> float:
+        """What the samples were multiplied by."""
+        return float(self.metric.scale[0])
+
+    def map(self, V: Floats) -> LinearMap:
+        """(x − mean) T."""
+        shift = self.metric.shift + self.mean / self.unit
+        return LinearMap(Affine.linear(shift, self.unit * (self.axes.T @ V)))
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, Integral) and 0 < float(value) < 1
+
+
+def check_pca(name: str, value: Any) -> None:
+    """None, "auto", a share of the variance between 0 and 1, or a whole number of axes."""
+    is_count = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+    if not (value is None or is_auto(value) or _is_share(value) or is_count):
+        rule = "be 'auto', None, a whole number from 1 up or a share between 0 and 1"
+        raise rule_error(name, rule, value, "None takes all axes along which the samples vary.")
+
+
+def check_reg(name: str, value: Any) -> None:
+    """None, "auto", or a number that is not negative."""
+    if value is not None and not is_auto(value):
+        check_number(name, value, cure='Leave it "auto" to add a ridge where samples are few.')
+
+
+def check_whole(name: str, value: Any) -> None:
+    """None, or a whole number from 1 up."""
+    check_optional_count(name, value, "None takes all there are.")
+
+
+def check_components(name: str, value: Any) -> None:
+    """None, "auto", or a whole number from 1 up."""
+    if not is_auto(value):
+        check_whole(name, value)
+
+
+def graph_checks(**own: Check) -> Mapping[str, Check]:
+    """`checks` of what all graph embeddings have, and of a method's own parameters."""
+    return checks(**{"n_components": check_components, "pca": check_pca, "reg": check_reg} | own)
+
+
+class GraphEmbedding(Method):
+    """A method made of two forms: ``_forms(lengths, codes)``.
+
+    Its parameters are ``n_components``, ``pca`` and ``reg``, and what the forms need.
+    """
+
+    n_components: Any
+    pca: Any
+    reg: Any
+    _checks: ClassVar[Mapping[str, Check]] = graph_checks()
+
+    def _learn(self, X: Any, codes: Ints) -> Any:
+        lengths = Lengths.of(dense_rows(X), getattr(self, "length_unit", "median"))
+        forms = self._forms(lengths, codes)
+        return self._solved(self._space(lengths, forms.rank), forms, codes)
+
+    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+        """B and A."""
+        raise NotImplementedError
+
+    def _space(self, lengths: Lengths, rank: int) -> Space:
+        """The functions among which the coordinates are."""
+        return LinearSpace.of(lengths.metric, lengths.Z, self.pca, rank)
+
+    def _solved(self, space: Space, forms: Forms, codes: Ints) -> Any:
+        """The map of the leading directions."""
+        Z = space.scores
+        B, A = forms.penalty(Z), forms.intrinsic(Z)
+        d, r = self._n_components(len(A)), len(A)
+        reg = self.reg
+        if is_auto(reg):
+            reg = None if PLENTY * r <= forms.rank else RIDGE_OF_FEW
+        ridge = ridge_of(A, Z, reg)
+        values, V = self._directions(B, A + ridge * np.eye(r), d)
+        V = self._columns(V, values, space.unit)
+        self.eigenvalues_, self.n_pca_components_ = values, r
+        self.reg_ = ridge / space.unit / space.unit
+        return space.map(V * row_signs(Z @ V, codes))
+
+    def _n_components(self, n_axes: int) -> int:
+        """The dimension d, at most as many as there are."""
+        available = min(n_axes, self._most_components() or n_axes)
+        if is_auto(self.n_components):
+            return min(max(len(self.classes_) - 1, FEWEST_COMPONENTS), available)
+        d = available if self.n_components is None else int(self.n_components)
+        if d > available:
+            rule = f"not exceed the number of coordinates that there are, {available}"
+            cure = f"Lower it, or change pca={self.pca!r}; None takes all {available}."
+            raise rule_error("n_components", rule, d, cure)
+        return d
+
+    def _most_components(self) -> int | None:
+        """How many coordinates B tells apart; None: as many as there are axes."""
+        return None
+
+    def _directions(self, B: Floats, A: Floats, d: int) -> tuple[Floats, Floats]:
+        """λ, descending, and directions V with V'AV = I."""
+        return leading_directions(B, A, d)
+
+    def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
+        """The columns of the map, of directions with v'Av = 1 for samples multiplied by ``unit``."""
+        return V
+
+
+class LinearMethod(GraphEmbedding):
+    """A graph embedding with the map (x − mean_) @ components_.T."""
+
+    def _solved(self, space: Space, forms: Forms, codes: Ints) -> LinearMap:
+        found: LinearMap = super()._solved(space, forms, codes)
+        self.mean_, self.components_ = found.affine.shift, found.affine.dense().T
+        return found
+
+
+def graph_form(W: Any) -> Form:
+    """Z ↦ ½ Σ_ij W_ij (z_i − z_j)(z_i − z_j)' = Z'LZ."""
+    L = laplacian(W)
+    return lambda Z: symmetric(Z.T @ (L @ Z))
+
+
+def class_graph_form(W: Any, codes: Ints) -> Form:
+    """The same for a graph inside classes: it does not see their means, which so cost no digits."""
+    form = graph_form(W)
+    return lambda Z: form(within_classes(Z, codes))
+
+
+def total_form(Z: Floats) -> Floats:
+    """Z'Z."""
+    return symmetric(Z.T @ Z)
+
+
+def between_form(codes: Ints) -> Form:
+    """Z ↦ Z'E(E'E)⁻¹E'Z = Σ_c n_c m_c m_c', of centred Z."""
+
+    def form(Z: Floats) -> Floats:
+        means = class_means(Z, codes)
+        return symmetric((means.T * np.bincount(codes)) @ means)
+
+    return form
+
+
+def within_form(codes: Ints) -> Form:
+    """Z ↦ the scatter of the samples around the means of their classes."""
+    return lambda Z: total_form(within_classes(Z, codes))
+
+
+def symmetric(S: Any) -> Floats:
+    """Symmetric to the bit."""
+    return np.asarray((S + S.T) / 2)
+
+
+def dense_rows(X: Any) -> Floats:
+    """Samples as a dense float64 array: centring leaves no zeros of a sparse one."""
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+def class_means(Z: Floats, codes: Ints) -> Floats:
+    """Means of the rows of every class."""
+    E = np.eye(int(codes.max()) + 1)[codes]
+    return np.asarray((E.T @ Z) / E.sum(axis=0)[:, np.newaxis])
+
+
+def within_classes(Z: Floats, codes: Ints) -> Floats:
+    """Rows less the mean of their class."""
+    return np.asarray(Z - class_means(Z, codes)[codes])
+
+
+def of_unit_penalty(V: Floats, values: Floats) -> Floats:
+    """Directions with v'Av = 1 rescaled to v'Bv = 1, those without any to 0."""
+    roots = np.sqrt(values)
+    exists = roots > np.finfo(np.float64).eps * roots[0]
+    return np.divide(V, roots, out=np.zeros_like(V), where=exists)
+
+
+def leading_directions(B: Floats, A: Floats, d: int) -> tuple[Floats, Floats]:
+    """The d largest eigenvalues of B v = λ A v, descending, and their vectors with v'Av = 1."""
+    # LAPACK's routine for all eigenvectors is faster than the one for many.
+    some = (len(A) - d, len(A) - 1) if d < MANY * len(A) else None
+    values, V = linalg.eigh(B, A, subset_by_index=some, check_finite=False)
+    return np.maximum(values[::-1][:d], 0.0), V[:, ::-1][:, :d]
+
+
+def ridge_of(A: Floats, Z: Floats, reg: float | None) -> float:
+    """ρ = reg · tr(A)/r; None means 0 where A is positive definite and `RIDGE` where it is singular."""
+    mean, total = float(np.trace(A)) / len(A), np.einsum("ij,ij->j", Z, Z)
+    if mean <= np.finfo(np.float64).eps * float(total.mean()):
+        raise no_intrinsic_scatter()
+    if reg is not None and reg > 0:
+        return reg * mean
+    lengths = np.sqrt(total)
+    ratios = linalg.eigvalsh(A / np.outer(lengths, lengths))
+    if ratios[0] >= SINGULAR * ratios[-1]:
+        return 0.0
+    if reg is None:
+        return RIDGE * mean
+    rule = "be positive where the within-class scatter is singular, as it is here"
+    raise rule_error("reg", rule, reg, "Raise it, leave it None, or lower `pca`.")
+
+
+def principal_axes(Z: Floats, keep: Any, within_rank: int) -> tuple[Floats, Floats, Floats]:
+    """Mean, leading principal axes, and coordinates of the rows along these."""
+    mean = Z.mean(axis=0)
+    Z = Z - mean
+    if within_rank == 0 or not Z.any():
+        raise no_intrinsic_scatter()
+    _, s, axes = linalg.svd(Z, full_matrices=False, check_finite=False)
+    s = s[s > max(Z.shape) * np.finfo(np.float64).eps * s[0]]
+    axes = axes[: n_axes(s, keep, within_rank)]
+    return mean, axes, Z @ axes.T
+
+
+def n_axes(s: Floats, keep: Any, within_rank: int) -> int:
+    """How many principal axes, of lengths ``s``, the parameter `pca` keeps."""
+    rank, shares = len(s), np.cumsum(s**2) / np.sum(s**2)
+
+    def holding(share: float) -> int:
+        return min(int(np.searchsorted(shares, share)) + 1, rank)
+
+    if is_auto(keep):
+        return rank if rank <= within_rank else min(holding(VARIANCE), within_rank)
+    if keep is None:
+        return rank
+    if _is_share(keep):
+        return holding(float(keep))
+    if keep > rank:
+        cure = "Lower it; None takes all axes along which the samples vary."
+        raise rule_error("pca", f"not exceed the rank of the centred samples, {rank}", keep, cure)
+    return int(keep)
+
+
+def check_size(metric: Affine) -> None:
+    """Refuse samples whose linear map would have columns whose squares are no numbers."""
+    unit = float(metric.scale[0])
+    if not SMALLEST < unit < LARGEST:
+        rule = f"have values between {SMALLEST:.0e} and {LARGEST:.0e} in size for a linear map"
+        raise rule_error("X", rule, f"values of the order of {1 / unit:.0e}", "Rescale X.")
+
+
+def no_intrinsic_scatter() -> ValueError:
+    """The error where no two different samples of a class are joined: any direction would do."""
+    cure = "Some class must have two different samples that are neighbours: add samples, or neighbours."
+    got = "classes without any within-class scatter"
+    return rule_error("X", "vary within at least one class", got, cure)

@@ -1,0 +1,178 @@
+"""KDA: kernel discriminant analysis (Baudat & Anouar 2000), LDA in the space of a kernel.
+
+In the coordinates of the kernel's principal axes, K centred = UΓU', samples are the rows of UΓ^½:
+there it is LDA. A direction v is the function f = Σ_i c_i k(x_i, ·) with c = UΓ^(−½)v, centred, and a
+ridge ρ‖v‖² is ρ times its squared norm in the space of the kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from nsse._support.parameters import check_choice
+from nsse.kernels import Gaussian
+from nsse.maps import GaussianMap
+from nsse.methods._graph_embedding import (
+    Forms,
+    GraphEmbedding,
+    LinearSpace,
+    between_form,
+    check_whole,
+    graph_checks,
+    n_axes,
+    no_intrinsic_scatter,
+    within_form,
+)
+from nsse.methods._method import Floats, Ints, Lengths
+
+KERNELS = ("gaussian", "linear")
+# Eigenvalues of K below this share of the largest are rounding.
+SMALLEST_EIGENVALUE = 1e-12
+
+
+@dataclass(frozen=True)
+class KernelSpace:
+    """Functions Σ_i c_i k(x_i, ·), along the principal axes of the kernel."""
+
+    lengths: Lengths
+    sigma: float
+    expansion: Floats
+    scores: Floats
+
+    @classmethod
+    def of(cls, lengths: Lengths, sigma: float, keep: Any, within_rank: int) -> KernelSpace:
+        """As many axes as the parameter `pca` says."""
+        if within_rank == 0:
+            raise no_intrinsic_scatter()
+        K = Gaussian(sigma)(lengths.D2.copy())
+        means = K.mean(axis=0)
+        K += means.mean() - means - means[:, np.newaxis]
+        gamma, U = linalg.eigh(K, overwrite_a=True, check_finite=False)
+        gamma, U = gamma[::-1], U[:, ::-1]
+        roots = np.sqrt(gamma[gamma > SMALLEST_EIGENVALUE * gamma[0]])
+        r = n_axes(roots, keep, within_rank)
+        return cls(lengths, sigma, U[:, :r] / roots[:r], U[:, :r] * roots[:r])
+
+    @property
+    def unit(self) -> float:
+        """Of kernels: they have none."""
+        return 1.0
+
+    def map(self, V: Floats) -> GaussianMap:
+        """The functions with these coordinates, up to a constant."""
+        coef = self.expansion @ V
+        return self.lengths.gaussian_map(self.sigma, coef - coef.mean(axis=0))
+
+
+class KDA(GraphEmbedding):
+    """Kernel discriminant analysis.
+
+    Linear discriminant analysis in the space of a kernel [1]_: coordinates f = Σ_i c_i k(x_i, ·) with
+    the largest scatter between classes for scatter one within classes,
+
+        maximise Σ_k Σ_c n_c (mean of f_k in class c − mean of f_k)²
+        subject to Σ_i (f_k(x_i) − mean of f_k in its class)(f_l(x_i) − …) + ρ ⟨f_k, f_l⟩ = δ_kl.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension of the embedding, at most ``n_classes - 1``, which None takes.
+    kernel : {"gaussian", "linear"}, default="gaussian"
+        k(x, x') = exp(−‖x − x'‖²/σ²), or x'x: the subspace of LDA.
+    sigma : float, default=1.0
+        Scale σ of the Gaussian kernel, in units of length.
+    length_unit : {"median"} or float, default="median"
+        The unit in which `sigma` is understood: the median distance between training samples, so that
+        rescaling X changes nothing, or a length given as a number.
+    pca : {"auto"}, int, float or None, default=None
+        The principal axes on which the problem is solved. None: all along which the samples vary. An
+        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
+        all, but where these are more than the scatter A within classes can have rank, the fewest that
+        hold 95 % of the variance, and no more than that rank.
+    reg : {"auto"}, float or None, default="auto"
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to the scatter A within classes, A + ρI.
+        "auto" is 0.3 where samples are few, that is where A can have a rank less than three times the
+        number of axes, as for images; else None. None adds none, or 1e-3 if A is singular on those
+        axes. With 0 a singular A is an error.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The training samples, embedded.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Scatter between over scatter within classes of every coordinate, descending.
+    n_pca_components_ : int
+        Number of principal axes in use.
+    reg_ : float
+        The ridge ρ that was added; 0.0 if none.
+    sigma_, length_unit_ : float
+        Kernel scale and unit of length, in the units of X.
+    map_ : GaussianMap or LinearMap
+        What `transform` does.
+    scores_ : Scores
+        The nearest training sample of the embedding gives the label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    LFDA : A linear map for classes of several clusters.
+
+    Notes ----- O(N³) time and O(N²) memory; the number n of features enters through distances only.
+    The Gaussian kernel matrix is regular, so that without a ridge every class of training samples is
+    one point whatever they are: [1]_ leaves out the weakest axes of the kernel (`pca`). Departs from
+    [1]_: a ridge on all axes; coordinates have unit scatter within classes, where [1]_ takes functions
+    of unit norm. The mean of the coordinates is left in them where the kernel is Gaussian: distances
+    do not see it.
+
+    References
+    ----------
+    .. [1] G. Baudat and F. Anouar, "Generalized discriminant analysis using a kernel approach", Neural
+       Computation 12(10), 2385-2404, 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import KDA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> KDA().fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    _checks = graph_checks(n_components=check_whole, kernel=partial(check_choice, choices=KERNELS))
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: str = "gaussian",
+        sigma: float = 1.0,
+        length_unit: str | float = "median",
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.sigma = sigma
+        self.length_unit = length_unit
+        self.pca = pca
+        self.reg = reg
+
+    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+        self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
+        return Forms(between_form(codes), within_form(codes), len(codes) - len(self.classes_))
+
+    def _space(self, lengths: Lengths, rank: int) -> KernelSpace | LinearSpace:
+        if self.kernel == "linear":
+            return LinearSpace.of(lengths.metric, lengths.Z, self.pca, rank)
+        return KernelSpace.of(lengths, self.sigma, self.pca, rank)
+
+    def _most_components(self) -> int:
+        return len(self.classes_) - 1

@@ -1,0 +1,184 @@
+"""LPP: locality preserving projections (He & Niyogi 2004), unsupervised and supervised.
+
+    minimise tr(V'X'LXV)  subject to  V'X'DXV = I,     L = D − W,
+
+the best linear approximation of Laplacian eigenmaps. W joins neighbours, whatever their labels or of the
+same class only; on complete graphs of the classes with weights 1/n_c, X'LX is the scatter within classes
+and X'DX the total one, and the map is that of LDA.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from nsse.graphs import degrees
+from nsse.methods._graph_embedding import (
+    Forms,
+    LinearMethod,
+    class_graph_form,
+    graph_checks,
+    graph_form,
+    of_unit_penalty,
+    symmetric,
+)
+from nsse.methods._method import (
+    Floats,
+    Ints,
+    Lengths,
+    check_flag,
+    gaussian_graph,
+    graph_rank,
+    mean_squared_length,
+    nearest_columns,
+    others,
+)
+
+
+class LPP(LinearMethod):
+    """Locality preserving projections.
+
+    A linear map V under which neighbours stay neighbours [1]_: it minimises
+
+        tr(V'X'(D − W)XV)   subject to   V'X'DXV = I,
+
+    with the centred samples as rows of X and W_ij = exp(−‖x_i − x_j‖²/β) between neighbours. Supervised,
+    neighbours are of the same class, and where all of a class are joined all weights are 1/n_c, n_c the
+    size of the class: that is the subspace of LDA.
+
+    Parameters
+    ----------
+    n_components : {"auto"}, int or None, default="auto"
+        Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
+        "auto" takes ``n_classes - 1`` of them, but three for fewer than four classes, or all where
+        there are no more. None takes them all.
+    supervised : bool, default=False
+        Whether neighbours are looked for in the sample's own class only. With False labels are ignored
+        but by the nearest neighbour that decides.
+    n_neighbors : int, default=5
+        Nearest samples joined in W (all of them where there are no more). None joins all pairs: with
+        ``supervised=True`` those of every class, with weights 1/n_c.
+    beta : float, default=None
+        Width β of the weights (t in [1]_), in squared units of length. None takes the mean squared
+        length of the edges.
+    length_unit : {"median"} or float, default="median"
+        The unit in which `beta` is understood: the median distance between training samples, so that
+        rescaling X changes nothing, or a length given as a number.
+    pca : {"auto"}, int, float or None, default=None
+        The principal axes on which the problem is solved. None: all along which the samples vary. An
+        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
+        all, but where these are more than X'LX can have rank, the fewest that hold 95 % of the
+        variance, and no more than that rank.
+    reg : {"auto"}, float or None, default="auto"
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to X'LX, A + ρI. "auto" is 0.3 where samples
+        are few, that is where A can have a rank less than three times the number of axes, as for
+        images; else None. None adds none, or 1e-3 if A is singular on those axes. With 0 a singular A
+        is an error.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The map: transform gives ``(X − mean_) @ components_.T``.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the training samples.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The training samples, embedded.
+    eigenvalues_ : ndarray of shape (n_components,)
+        X'DX over X'LX of every coordinate, descending: one over those of [1]_.
+    n_pca_components_ : int
+        Number of principal axes in use.
+    reg_ : float
+        The ridge ρ that was added; 0.0 if none.
+    beta_ : float or None
+        β, in squared units of X; None where weights are 1/n_c.
+    length_unit_ : float
+        The unit of length, in the units of X.
+    map_ : LinearMap
+        What `transform` does.
+    scores_ : Scores
+        The nearest training sample of the embedding gives the label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    NPE : Its relative by reconstruction.
+    LDE : With a graph between classes besides.
+
+    Notes
+    -----
+    O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N [1]_ projects
+    on all principal axes along which the samples vary. Any embedding of the training samples is then
+    within reach, that of Laplacian eigenmaps too, and the map follows the noise. Departs from [1]_: the
+    ridge, which makes the map smooth, is added to X'LX where samples are few. Samples are centred, which
+    leaves the constant coordinate out.
+
+    References
+    ----------
+    .. [1] X. He and P. Niyogi, "Locality preserving projections", Advances in Neural Information
+       Processing Systems 16, 2004.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import LPP
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LPP(n_components=2).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    _checks = graph_checks(supervised=check_flag)
+
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        supervised: bool = False,
+        n_neighbors: int | None = 5,
+        beta: float | None = None,
+        length_unit: str | float = "median",
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.supervised = supervised
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.length_unit = length_unit
+        self.pca = pca
+        self.reg = reg
+
+    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+        if self.supervised and self.n_neighbors is None:
+            W, self.beta_ = class_averages(codes), None
+        else:
+            labels = codes if self.supervised else np.zeros_like(codes)
+            W, width = neighbor_weights(lengths.D2, labels, self.n_neighbors, self.beta)
+            self.beta_ = width * lengths.unit * lengths.unit
+        self.length_unit_ = lengths.unit
+        D = degrees(W)[:, np.newaxis]
+        intrinsic = class_graph_form(W, codes) if self.supervised else graph_form(W)
+        return Forms(lambda Z: symmetric(Z.T @ (D * Z)), intrinsic, graph_rank(W))
+
+    def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
+        # The constraint is that of the degrees: v'X'DXv = 1.
+        return of_unit_penalty(V, values)
+
+
+def neighbor_weights(
+    D2: Floats, codes: Ints, n_neighbors: int | None, beta: float | None
+) -> tuple[Any, float]:
+    """W of neighbours with the same code and β in the units of ``D2``; None takes the edges' mean."""
+    edges = nearest_columns(D2, (codes[:, np.newaxis] == codes) & others(len(D2)), n_neighbors)
+    width = mean_squared_length(D2, edges) if beta is None else beta
+    return gaussian_graph(D2, edges, width), width
+
+
+def class_averages(codes: Ints) -> Any:
+    """W_ij = 1/n_c in class c, i = j included, so that all degrees are one."""
+    sizes = np.bincount(codes)
+    return sparse.csr_array(np.where(codes[:, np.newaxis] == codes, 1.0 / sizes[codes], 0.0))

@@ -1,0 +1,178 @@
+"""MFA: marginal Fisher analysis (Yan et al. 2007), and its subclasses (Maronidis, Tefas & Pitas 2015).
+
+W joins every sample to its nearest of the same class; W', for every class, the nearest *pairs* of a
+sample of the class and one of another. Both have weights 0 and 1. In the subclass form of the method a
+class is cut into clusters: W joins samples of the same cluster, W' has the nearest pairs of every
+cluster and the samples of other classes; clusters of one class are neither drawn together nor pushed
+apart.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+
+from nsse._support.parameters import check_count
+from nsse.graphs import class_members, symmetric_graph
+from nsse.methods._graph_embedding import Forms, LinearMethod, class_graph_form, graph_checks, graph_form
+from nsse.methods._method import (
+    Floats,
+    Ints,
+    Lengths,
+    check_optional_count,
+    graph_rank,
+    nearest_columns,
+    others,
+)
+
+
+class MFA(LinearMethod):
+    """Marginal Fisher analysis, of classes or of their subclasses.
+
+    A linear map V that draws neighbours of the same class together and pushes apart the pairs at the
+    margins of the classes [1]_: it maximises
+
+        tr(V'X'(D' − W')XV)   subject to   V'X'(D − W)XV = I,
+
+    with the rows of X as samples. W_ij = 1 where one of x_i and x_j is among the nearest of the other
+    in its class, W'_ij = 1 where the pair is among the nearest of x_i's class and all others. With
+    several subclasses, W joins samples of the same subclass and W' the nearest pairs of a subclass and
+    samples of other classes [2]_.
+
+    Parameters
+    ----------
+    n_components : {"auto"}, int or None, default="auto"
+        Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
+        "auto" takes ``n_classes - 1`` of them, but three for fewer than four classes, or all where
+        there are no more. None takes them all.
+    n_neighbors : int, default=5
+        Nearest samples of the same class joined in W (all of them in a class that has no more), k₁ in
+        [1]_. None joins all pairs of the same class.
+    n_pairs : int, default=200
+        Pairs of every class with the others that are joined in W', k₂ in [1]_. None joins all pairs of
+        different classes.
+    n_subclasses : int, default=1
+        Clusters into which every class is cut by Ward's rule; no more than half its samples, so that
+        they can have two each. 1 is [1]_.
+    pca : {"auto"}, int, float or None, default=None
+        The principal axes on which the problem is solved. None: all along which the samples vary. An
+        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
+        all, but where these are more than the scatter A of W can have rank, the fewest that hold 95 %
+        of the variance, and no more than that rank.
+    reg : {"auto"}, float or None, default="auto"
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to the scatter A of W, A + ρI. "auto" is
+        0.3 where samples are few, that is where A can have a rank less than three times the number of
+        axes, as for images; else None. None adds none, or 1e-3 if A is singular on those axes. With 0
+        a singular A is an error.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The map: transform gives ``(X − mean_) @ components_.T``.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the training samples.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The training samples, embedded.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Scatter of W' over that of W of every coordinate, descending.
+    n_pca_components_ : int
+        Number of principal axes in use.
+    reg_ : float
+        The ridge ρ that was added; 0.0 if none.
+    subclasses_ : ndarray of shape (n_samples,)
+        The cluster of every training sample, counted over all classes.
+    map_ : LinearMap
+        What `transform` does.
+    scores_ : Scores
+        The nearest training sample of the embedding gives the label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    LDE : Its relative with neighbours of every sample, and Gaussian weights.
+
+    Notes ----- O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N
+    [1]_ projects on principal axes first. Departs from [2]_: clusters are Ward's, which need no random
+    start. With all pairs joined and classes of equal size the first ``n_classes - 1`` coordinates span
+    the subspace of LDA.
+
+    References
+    ----------
+    .. [1] S. Yan, D. Xu, B. Zhang, H.-J. Zhang, Q. Yang and S. Lin, "Graph embedding and extensions: a
+       general framework for dimensionality reduction", IEEE Transactions on Pattern Analysis and
+       Machine Intelligence 29(1), 40-51, 2007.
+    .. [2] A. Maronidis, A. Tefas and I. Pitas, "Subclass graph embedding and a marginal Fisher
+    analysis
+       paradigm", Pattern Recognition 48(12), 4024-4035, 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import MFA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> MFA(n_components=2).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    _checks = graph_checks(
+        n_pairs=check_optional_count, n_subclasses=partial(check_count, cure="1 is one per class.")
+    )
+
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        n_neighbors: int | None = 5,
+        n_pairs: int | None = 200,
+        n_subclasses: int = 1,
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.n_pairs = n_pairs
+        self.n_subclasses = n_subclasses
+        self.pca = pca
+        self.reg = reg
+
+    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+        D2, N = lengths.D2, len(codes)
+        self.subclasses_ = subclasses(D2, codes, self.n_subclasses)
+        own = (self.subclasses_[:, np.newaxis] == self.subclasses_) & others(N)
+        here, there = np.nonzero(nearest_columns(D2, own, self.n_neighbors))
+        W = symmetric_graph(here, there, N)
+        W_between = symmetric_graph(*marginal_pairs(D2, codes, self.subclasses_, self.n_pairs), N)
+        return Forms(graph_form(W_between), class_graph_form(W, codes), graph_rank(W))
+
+
+def subclasses(D2: Floats, codes: Ints, n_subclasses: int) -> Ints:
+    """The cluster of every sample, counted over all classes; samples of a cluster are of one class."""
+    found, n_found = np.empty(len(codes), dtype=np.intp), 0
+    for own in class_members(codes):
+        n_own = max(1, min(n_subclasses, len(own) // 2))
+        found[own] = n_found
+        if n_own > 1:
+            tree = linkage(squareform(np.sqrt(D2[np.ix_(own, own)]), checks=False), method="ward")
+            found[own] += fcluster(tree, n_own, criterion="maxclust") - 1
+        n_found += n_own
+    return found
+
+
+def marginal_pairs(D2: Floats, codes: Ints, groups: Ints, n_pairs: int | None) -> tuple[Any, Any]:
+    """The nearest pairs of every group and the samples of other classes, as two arrays of samples."""
+    starts, ends = [], []
+    for own in class_members(groups):
+        rest = np.flatnonzero(codes != codes[own[0]])
+        between = D2[np.ix_(own, rest)].ravel()
+        k = between.size if n_pairs is None else min(n_pairs, between.size)
+        chosen = np.argpartition(between, k - 1)[:k]
+        starts.append(own[chosen // len(rest)])
+        ends.append(rest[chosen % len(rest)])
+    return np.concatenate(starts), np.concatenate(ends)

@@ -1,0 +1,112 @@
+"""NPE: neighbourhood preserving embedding (He, Cai, Yan & Zhang 2005).
+
+    minimise tr(V'X'R'RXV)  subject to  V'X'XV = I,
+
+the best linear approximation of locally linear embedding: R takes every sample to what is left of it
+when its neighbours reconstruct it.
+"""
+
+from __future__ import annotations
+
+from nsse.methods._graph_embedding import Forms, LinearMethod, of_unit_penalty, total_form
+from nsse.methods._method import Floats, Ints, Lengths
+from nsse.methods._reconstruction import residual_form, residual_matrix, residual_rank
+
+
+class NPE(LinearMethod):
+    """Neighbourhood preserving embedding.
+
+    A linear map V under which every sample stays the same combination of its neighbours [1]_: with
+    weights w_ij that minimise ‖x_i − Σ_j w_ij x_j‖² and add up to one for every i, it minimises
+
+        Σ_i ‖V'x_i − Σ_j w_ij V'x_j‖²   subject to   V'X'XV = I,
+
+    the centred samples as rows of X. Labels are ignored but by the nearest neighbour that decides.
+
+    Parameters
+    ----------
+    n_components : {"auto"}, int or None, default="auto"
+        Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
+        "auto" takes ``n_classes - 1`` of them, but three for fewer than four classes, or all where
+        there are no more. None takes them all.
+    n_neighbors : int, default=5
+        Nearest samples that reconstruct a sample (all where there are no more). None takes all.
+    pca : {"auto"}, int, float or None, default=None
+        The principal axes on which the problem is solved. None: all along which the samples vary. An
+        int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
+        all, but where these are more than X'R'RX can have rank, the fewest that hold 95 % of the
+        variance, and no more than that rank.
+    reg : {"auto"}, float or None, default="auto"
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to X'R'RX, A + ρI. "auto" is 0.3 where
+        samples are few, that is where A can have a rank less than three times the number of axes, as
+        for images; else None. None adds none, or 1e-3 if A is singular on those axes. With 0 a
+        singular A is an error.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The map: transform gives ``(X − mean_) @ components_.T``.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the training samples.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The training samples, embedded.
+    eigenvalues_ : ndarray of shape (n_components,)
+        X'X over X'R'RX of every coordinate, descending: one over those of [1]_.
+    n_pca_components_ : int
+        Number of principal axes in use.
+    reg_ : float
+        The ridge ρ that was added; 0.0 if none.
+    map_ : LinearMap
+        What `transform` does.
+    scores_ : Scores
+        The nearest training sample of the embedding gives the label.
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    See Also
+    --------
+    NPDE : Its supervised relative.
+    NPPE : The same for polynomials.
+
+    Notes ----- O(N²) memory for the distances. Sparse samples are accepted and made dense. Local Gram
+    matrices get a ridge of 10⁻³ of their trace, as in locally linear embedding. For n > N [1]_
+    projects on the principal axes first. Departs from [1]_: with all of them any embedding of the
+    training samples is within reach and the map follows the noise, so that a ridge is added to X'R'RX
+    where samples are few.
+
+    References
+    ----------
+    .. [1] X. He, D. Cai, S. Yan and H.-J. Zhang, "Neighborhood preserving embedding", IEEE
+       International Conference on Computer Vision, 1208-1213, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import NPE
+    >>> X, y = load_iris(return_X_y=True)
+    >>> NPE(n_components=2).fit(X, y).transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        n_neighbors: int | None = 5,
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.pca = pca
+        self.reg = reg
+
+    def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
+        R = residual_matrix(lengths.D2, self.n_neighbors)
+        return Forms(total_form, residual_form(R), residual_rank(R))
+
+    def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
+        # The constraint is that of the scatter of all samples: v'X'Xv = 1.
+        return of_unit_penalty(V, values)
