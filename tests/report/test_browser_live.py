@@ -102,10 +102,9 @@ def test_agrees_with_python(browser, tmp_path, digits_split, name):
     largest = np.abs(core.embedding_).max()
     np.testing.assert_allclose(place, model.transform(rows), atol=TOLERANCE * largest)
     np.testing.assert_array_equal(core.classes_[codes], model.predict(rows))
-    # The page proves by norms alone what Python proves by slopes too: it never shows more.
     proven = certified_radius(model, rows)
-    assert np.all(radius <= proven * (1 + TOLERANCE) + TOLERANCE)
-    assert np.median(radius[proven > 0] / proven[proven > 0]) > 0.2
+    np.testing.assert_allclose(radius, proven, rtol=TOLERANCE, atol=1e-8)
+    assert (proven > 1e-4).mean() > 0.5
     np.testing.assert_allclose(P, model.predict_proba(rows), atol=TOLERANCE)
     if hasattr(core, "leave_one_out_"):
         q = ConformalClassifier(model).fit().thresholds_[0]
@@ -137,7 +136,7 @@ def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):
     last = page.js("const { place, radius } = window.nsse.live.last; return { place, radius }")
     exact = model.transform(row[np.newaxis])[0]
     np.testing.assert_allclose(last["place"], exact, atol=TOLERANCE)
-    assert 0 < last["radius"] <= certified_radius(model, row[np.newaxis])[0] * (1 + TOLERANCE)
+    assert last["radius"] == pytest.approx(certified_radius(model, row[np.newaxis])[0], rel=TOLERANCE)
     result = page.text("#live .result")
     assert f"Predicted {model.predict(row[np.newaxis])[0]}" in result
     assert "no smaller change of the row changes this label" in result
@@ -214,7 +213,7 @@ def test_a_picture_lands_where_python_puts_it(browser, tmp_path, pictures_page, 
     np.testing.assert_allclose(last["x"], x[0], atol=1e-12)
     np.testing.assert_allclose(last["place"], model.transform(x)[0], atol=TOLERANCE)
     assert model.classes_[last["code"]] == model.predict(x)[0]
-    assert 0 < last["radius"] <= model.certified_radius(x)[0] * (1 + TOLERANCE)
+    assert last["radius"] == pytest.approx(model.certified_radius(x)[0], rel=TOLERANCE)
     assert page.complaints() == []
 
 

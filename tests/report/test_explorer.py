@@ -58,7 +58,7 @@ def test_points_labels_radii_and_probabilities_are_those_of_the_model(tmp_path, 
     for part, expected in (("train", fitted.embedding_), ("test", fitted.transform(X))):
         np.testing.assert_array_equal(unpacked(data[part]["embedding"]), expected.astype(np.float32))
     np.testing.assert_array_equal(unpacked(data["test"]["predicted"]), fitted.predict(X))
-    radius = unpacked(data["radii"]["values"])
+    radius = unpacked(data["radius"])
     np.testing.assert_array_equal(radius, certified_radius(fitted, X).astype(np.float32))
     said = unpacked(data["probabilities"]["predicted"])
     np.testing.assert_allclose(said, fitted.predict_proba(X).max(axis=1), rtol=1e-6)
@@ -67,7 +67,7 @@ def test_points_labels_radii_and_probabilities_are_those_of_the_model(tmp_path, 
     np.testing.assert_array_equal(unpacked(told["sizes"]), sets.sum(axis=1))
     np.testing.assert_array_equal(unpacked(told["members"]), np.nonzero(sets)[1])
     held = 100 * sets[np.arange(100), samples.y].mean()
-    assert f"{held:.1f} % have their label" in data["probabilities"]["set_sentence"]
+    assert f"{held:.1f} % have their label" in data["panels"]["probabilities"][-1]
 
 
 def test_page_asks_for_nothing_from_outside_and_is_the_same_each_time(tmp_path, fitted, samples):
@@ -168,7 +168,8 @@ def test_without_labels_nothing_is_counted_as_a_mistake(tmp_path, fitted, sample
     assert not findings.wrong.any()
     assert "without labels" in facts.finding(findings)
     write_report(tmp_path / "r.html", fitted, Samples(samples.X))
-    assert data_of(tmp_path / "r.html")["radii"]["risk"] is None
+    _, charts = data_of(tmp_path / "r.html")["panels"]["radii"]
+    assert [chart["title"] for chart in charts] == ["Certified radii of the test samples"]
     assert write_report(tmp_path / "r.html", fitted, Samples(None)).n_shown == 0
 
 
@@ -195,7 +196,7 @@ def test_other_steps_leave_radii_and_map_out_and_say_so(tmp_path, digits, sample
     model = make_pipeline(step, SmoothEmbedding()).fit(digits.X[::2] + 0.01, digits.codes[::2])
     assert not write_report(tmp_path / "r.html", model, samples).live
     data, name = data_of(tmp_path / "r.html"), type(step).__name__
-    for said in (data["without_live"], data["radii"]["reason"]):
+    for said in (data["without_live"], data["panels"]["radii"][0]):
         assert re.search(f"affine steps before the model, such as scalers; {name} is not one", said)
     with pytest.raises(ValueError, match=rf"`live` must not be True here.*{name} is not one"):
         write_report(tmp_path / "s.html", model, samples, live=True)
@@ -206,8 +207,8 @@ def test_a_map_of_another_kind_is_shown_without_radii_and_map(tmp_path, digits, 
     model = NYS().fit(digits.X[::2], digits.codes[::2])
     assert not write_report(tmp_path / "r.html", model, samples).live
     data = data_of(tmp_path / "r.html")
-    assert data["radii"]["values"] is None
-    assert "Gaussian or linear map; NYS has another kind" in data["radii"]["reason"]
+    assert data["radius"] is None
+    assert "Gaussian or linear map; NYS has another kind" in data["panels"]["radii"][0]
     assert data["rows"]["first"] == 100  # only the test samples have rows
 
 

@@ -7,7 +7,7 @@ In the order of the work:
 - ``pictures``: the samples as small pictures or as rows;
 - ``live``: the map, its scores and what a certified radius needs, for the page to compute;
 - ``blocks``: arrays as text;
-- ``facts``: titles and sentences;
+- ``facts``, ``charts``: titles and sentences; the panels below the map as data;
 - ``bundle``: the modules of the page as one script;
 - ``write``: `write_report`.
 

@@ -1,9 +1,8 @@
-// Charts below the stage, in SVG: probabilities, radii and what they buy, and how the map was found.
+// Charts below the stage, in SVG.
 
-import { allOf, draw, get, greatest, make, number, paragraph, percent, short, smallest } from "./basics.js";
+import { allOf, draw, get, make, paragraph, short } from "./basics.js";
 
 const SIZE = { width: 420, height: 220, left: 52, right: 14, top: 12, bottom: 42 };
-const N_BINS = 30;
 
 // Few round numbers between two others; on a logarithmic axis powers of ten, or with their halves.
 function ticks([low, high], count, log) {
@@ -18,9 +17,7 @@ function ticks([low, high], count, log) {
 }
 
 // Axes with few lines, and what they hold: lines and bars of a kind, dots with a name.
-/** @type {(title: string, axes: any, labels: string[], parts: any) => HTMLElement} */
-function chart(title, { x, y, log = [false, false], whole = false }, labels, parts) {
-  const { lines = [], bars = [], dots = [] } = parts;
+function chart({ title, x, y, labels, lines, bars, dots, key, log, whole }) {
   const { width, height, left, right, top, bottom } = SIZE, middle = (top + height - bottom) / 2;
   const viewBox = `0 0 ${width} ${height}`, turned = `rotate(-90 12 ${middle})`;
   const share = (v, [low, high], isLog) => {
@@ -49,81 +46,19 @@ function chart(title, { x, y, log = [false, false], whole = false }, labels, par
     circle.append(draw("title", {}, name));
     svg.append(circle);
   }
-  return make("figure", {}, make("h3", {}, title), svg);
+  const keys = key.map(([kind, name]) => make("span", { class: kind }, name));
+  return make("figure", {}, make("h3", {}, title), svg,
+    ...(keys.length ? [make("div", { class: "key" }, ...keys)] : []));
 }
 
-// How often labels of a probability are right, and where sets of labels come from.
-export function buildProbabilities({ data: { probabilities } }) {
-  const { curve, sentence, sets, set_sentence: aboutSets } = probabilities;
-  if (!curve.length && !sets) return;
-  const mean = curve.map((bin) => 100 * bin.mean), right = curve.map((bin) => 100 * bin.right);
-  const low = Math.floor(smallest([...mean, ...right, 90]) / 10) * 10, axis = [low, 100];
-  const dots = curve.map((bin, k) => ["dot", mean[k], right[k], `${bin.n} labels of ${percent(bin.low)} to `
-    + `${percent(bin.high)}: mean ${percent(bin.mean)}, right ${percent(bin.right)}`]);
-  const figure = () => chart("How often labels of a probability are right", { x: axis, y: axis },
-    ["mean probability of the label (%)", "labels that are right (%)"],
-    { lines: [["reference", axis, axis], ["line", mean, right]], dots });
-  get("probabilities").hidden = false;
-  get("probabilities-body").replaceChildren(paragraph(sentence), ...(curve.length ? [figure()] : []),
-    paragraph(aboutSets));
-}
+/** @type {(part: any) => HTMLElement} */
+const partOf = (part) => (typeof part === "string" ? paragraph(part)
+  : Array.isArray(part) ? make("div", { class: "pair" }, ...part.map(partOf)) : chart(part));
 
-export function buildRadii(points) {
-  const body = get("radii-body"), { radii } = points.data;
-  if (!radii.values) return body.replaceChildren(paragraph(`No certified radii here. ${radii.reason}`));
-  const intro = "No change of a sample by less than its certified radius, in any direction, changes the "
-    + `label that the model gives it. The radius is measured in ${radii.unit}; `
-    + `it does not say whether the label is right. ${radii.sentence}`;
-  body.replaceChildren(paragraph(intro), make("div", { class: "pair" },
-    make("div", {}, ...radiusHistogram(points, [...radii.values.values])),
-    ...(radii.risk ? [make("div", {}, ...riskCoverage(radii.risk))] : [])));
-}
-
-// Samples by radius, those with a right and those with a wrong label.
-function radiusHistogram(points, values) {
-  const finite = values.filter(Number.isFinite), high = Math.max(greatest(finite), 1e-12);
-  if (!finite.length) return [paragraph("All radii are infinite: no change of a sample changes its label.")];
-  const bins = values.map((v) => Math.min(N_BINS - 1, Math.floor((N_BINS * v) / high)));
-  const counted = (kind, counts) => allOf(N_BINS).map((k) => [kind, (k * high) / N_BINS,
-    ((k + 1) * high) / N_BINS, bins.filter((bin, row) => bin === k && counts(row)).length]);
-  const bars = [...counted("bar", (row) => Number.isFinite(values[row])),
-    ...counted("bar-wrong", (row) => points.isWrong(points.nTrain + row))];
-  const axes = { x: [0, high], y: [0, greatest(bars.map(([, , , n]) => n))], whole: true };
-  const labels = ["certified radius", "samples"];
-  const figure = chart("Certified radii of the test samples", axes, labels, { bars });
-  const key = [make("span", {}, points.data.labelled ? "label right" : "all")];
-  if (points.data.labelled) key.push(make("span", { class: "is-wrong" }, "label wrong"));
-  const infinite = values.length - finite.length;
-  return [figure, make("div", { class: "key" }, ...key),
-    ...(infinite ? [paragraph(`${infinite} more have an infinite radius.`)] : [])];
-}
-
-function riskCoverage({ coverage, risk, error, at_80: at80 }) {
-  const share = coverage.map((v) => 100 * v), wrong = risk.map((v) => 100 * v), all = 100 * error;
-  const top = Math.max(1.25 * greatest([...wrong.filter((_, k) => share[k] >= 5), all]), 1);
-  const inside = allOf(share.length).filter((k) => wrong[k] <= top);
-  const lines = [["reference", [0, 100], [all, all]],
-    ["line", inside.map((k) => share[k]), inside.map((k) => wrong[k])]];
-  return [chart("Mistakes among accepted predictions", { x: [0, 100], y: [0, top] },
-    ["samples accepted, largest radii first (%)", "mislabelled (%)"],
-    { lines, dots: [["dot", 80, 100 * at80, `${percent(at80)} of the accepted are mislabelled`]] }),
-  paragraph(`Of all test samples ${percent(error)} are mislabelled; `
-    + `of the 80 % with the largest radii ${percent(at80)}.`)];
-}
-
-export function buildTrace({ data: { trace } }) {
-  // A scale that was given is one dot, and stands in the title of the page.
-  if (!trace || trace.sigma.length < 2) return;
-  const steps = allOf(trace.sigma.length).sort((a, b) => trace.sigma[a] - trace.sigma[b]);
-  const sigma = steps.map((k) => trace.sigma[k]), excess = steps.map((k) => trace.excess[k]);
-  const least = smallest(excess), best = excess.indexOf(least), isLog = least > 0;
-  const stretch = (values) => [smallest(values) / 1.1, greatest(values) * 1.1];
-  const dots = steps.map((step, k) => [k === best ? "dot chosen" : "dot", sigma[k], excess[k],
-    `step ${step + 1}, ${trace.stage[step]}: σ ${number(sigma[k])}, objective ${number(excess[k])}`]);
-  const y = isLog ? stretch(excess) : [least, greatest(excess)];
-  get("trace").hidden = false;
-  get("trace-body").replaceChildren(paragraph("The objective, without its constant part, at the "
-    + `${steps.length} scales σ that the fit looked at; the marked one, σ = ${number(sigma[best])}, has the `
-    + "smallest value."), chart("Objective by kernel scale", { x: stretch(sigma), y, log: [true, isLog] },
-    ["kernel scale σ", "objective"], { lines: [["line", sigma, excess]], dots }));
+// Sentences and charts, as they come with the data (charts.py).
+export function buildPanels({ data: { panels } }) {
+  for (const [name, parts] of Object.entries(panels)) {
+    get(name).hidden = !parts.length;
+    get(`${name}-body`).replaceChildren(...parts.map(partOf));
+  }
 }

@@ -56,7 +56,7 @@ export class Points {
   }
 
   className(code) { return this.data.classes[code]; }
-  radius(i) { return this.isTest(i) ? this.data.radii.values?.values[this.row(i)] ?? null : null; }
+  radius(i) { return this.isTest(i) ? this.data.radius?.values[this.row(i)] ?? null : null; }
 
   // How probable what is predicted for a test sample is, and its label; null where nothing is known.
   probabilities(i) {

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error
 from nsse.affine import Affine, is_sparse
-from nsse.certificates.radii import OWN
+from nsse.certificates.radii import OWN, WORST
 from nsse.certificates.rounding import EPS, Front, MapBounds, absolute_norm, relative_error
 from nsse.datasets import ImagePreparation, Preparation
 from nsse.maps import GaussianMap, LinearMap
@@ -123,6 +123,7 @@ def _entry(findings: Findings, vote: Vote, preparation: Preparation) -> dict[str
         "is_mean": isinstance(vote, MeanVote),
         "temperature": vote.temperature,
         "own": OWN,
+        "worst": WORST,
         "spaces": [_space_entry(f, findings.front) for f in maps],
         "members": [{"space": k, **_member_entry(*member, findings.behind)} for member, k in pairs],
     }
@@ -151,7 +152,8 @@ def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
     return {
         **{name: None if part is None else block(part, "f8") for name, part in parts.items()},
         "centers": None if centers is None else block(centers, "f8"),
-        "stretch": norm + gamma * size * float(np.abs(whole.scale).max()),
+        "norm": norm,
+        "growth": gamma * size * float(np.abs(whole.scale).max()),
         "gamma": gamma,
         "size": size,
     }
@@ -173,4 +175,5 @@ def _member_entry(f: Any, scores: Scores, Z: Any) -> dict[str, Any]:
         # F'w of every function: their distances are the norms of differences of functions.
         "images": block(scores.weights @ bounds.factor, "f8"),
         "rounding": 4.0 * float(np.max(bounds.of_functions(scores))),
+        "gradient_error": None if kernel is None or is_sparse(f.centers) else bounds.gradient_error,
     }

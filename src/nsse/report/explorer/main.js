@@ -1,7 +1,7 @@
 // The page comes to life: data decoded, stage and panels built, controls bound.
 
 import { allOf, get, make } from "./basics.js";
-import { buildProbabilities, buildRadii, buildTrace } from "./charts.js";
+import { buildPanels } from "./charts.js";
 import { Points, decoded } from "./data.js";
 import { Live } from "./live.js";
 import { buildConfusion, buildLegend, search, showSample, tipOf } from "./panels.js";
@@ -86,7 +86,7 @@ async function main() {
   });
   get("reset").addEventListener("click", () => stage.home());
   for (const build of [buildLegend, bindViews, bindSearch, buildConfusion]) build(stage);
-  for (const build of [buildProbabilities, buildRadii, buildTrace]) build(points);
+  buildPanels(points);
   showSample(stage, -1, []);
   const live = data.live ? new Live(stage, data.live) : null;
   const without = data.without_live ? [`The map itself is not in this page. ${data.without_live}`] : [];

@@ -4,7 +4,7 @@
 import { allOf, greatest, smallest } from "./basics.js";
 
 const EPS = Number.EPSILON;
-const HALVINGS = 60;
+const HALVINGS = 50;
 const SATURATED = 7;
 
 const lengthOf = (v) => Math.sqrt(v.reduce((sum, x) => sum + x * x, 0));
@@ -18,6 +18,10 @@ function times(x, { values, shape }) {
   return out;
 }
 
+// Mx of a matrix and a column.
+const applied = ({ values, shape: [n, m] }, x) =>
+  Float64Array.from({ length: n }, (_, i) => x.reduce((sum, v, k) => sum + v * values[i * m + k], 0));
+
 function softmax(values, temperature) {
   const top = greatest(values), powers = values.map((v) => Math.exp((v - top) / temperature));
   const sum = powers.reduce((a, b) => a + b, 0);
@@ -28,17 +32,19 @@ function softmax(values, temperature) {
 function measured(space, x) {
   const { shift, scale, offset, matrix, down, up, centers } = space;
   const v = Float64Array.from(x, (value, k) => (value - shift.values[k]) * scale.values[k]);
-  let u = matrix ? times(v, matrix) : v;
-  if (down) {
-    const less = times(times(v, down), up);
-    u = v.map((value, k) => value - less[k]);
-  }
-  u = u.map((value, k) => value + offset.values[k]);
+  const less = down && times(times(v, down), up);
+  const u = (matrix ? times(v, matrix) : v).map((value, k) => value - (less?.[k] ?? 0) + offset.values[k]);
   const error = space.gamma * (space.size * lengthOf(v) + lengthOf(offset.values)), n = u.length;
   const squares = new Float64Array(centers ? centers.shape[0] : 0);
   for (let i = 0; i < squares.length; i++)
     for (let k = 0; k < n; k++) squares[i] += (u[k] - centers.values[i * n + k]) ** 2;
   return { u, squares, error };
+}
+
+// The gradient by the sample of what has the gradient g by u.
+function pulled({ scale, matrix, down, up }, g) {
+  const less = down && applied(down, applied(up, g));
+  return (matrix ? applied(matrix, g) : g).map((value, k) => (value - (less?.[k] ?? 0)) * scale.values[k]);
 }
 
 // Scores of the classes; where the nearest sample decides, -|f - y|^2.
@@ -47,19 +53,15 @@ const own = ({ values, functions, f }) =>
 
 // A member's f = sum of c_i exp(-|u - z_i|^2 / sigma^2), or u itself; its functions, their largest, label.
 function evaluated({ sigma, coef, weights, offsets, codes }, nClasses, { u, squares, error }) {
-  const f = sigma ? times(squares.map((s) => Math.exp(-s / sigma ** 2)), coef) : u, d = f.length;
-  const functions = Array.from(offsets.values, (b, j) => {
-    for (let k = 0; k < d; k++) b += weights.values[j * d + k] * f[k];
-    return b;
-  });
+  const kernel = squares.map((s) => Math.exp(-s / sigma ** 2)), f = sigma ? times(kernel, coef) : u;
+  const functions = Array.from(applied(weights, f), (v, j) => v + offsets.values[j]);
   const values = new Array(nClasses).fill(-Infinity);
   functions.forEach((v, j) => (values[codes.values[j]] = Math.max(values[codes.values[j]], v)));
-  return { f, functions, values, code: argmax(values), error };
+  return { f, functions, values, code: argmax(values), u, kernel, error };
 }
 
 // The norm of the difference of two functions, never less than it is and never zero.
-function normOf({ images: { values, shape } }, i, j) {
-  const d = shape[1];
+function normOf({ images: { values, shape: [, d] } }, i, j) {
   let square = 0, most = 0;
   for (let k = 0; k < d; k++) {
     const a = values[i * d + k], b = values[j * d + k];
@@ -69,20 +71,52 @@ function normOf({ images: { values, shape } }, i, j) {
   return Math.sqrt(square + 8 * (d + 8) * EPS * most + Number.MIN_VALUE);
 }
 
-// How far behind the metric no function of unit norm changes by so much.
-function reach({ sigma }, change) {
+// How far a sample may move so that no function of unit norm changes by so much.
+function reach({ sigma }, { norm, growth }, change, error) {
   const safe = change * (1 - 8 * EPS);
-  if (!sigma) return safe;
-  return safe >= Math.SQRT2 ? Infinity : sigma * Math.sqrt(-Math.log1p(-(safe ** 2) / 2)) * (1 - 8 * EPS);
+  const inside = (s) => (s < Math.SQRT2 ? sigma * Math.sqrt(-Math.log1p(-(s ** 2) / 2)) : Infinity);
+  const behind = sigma ? inside(safe) : safe;
+  return (Math.max(behind * (1 - 8 * EPS) - 2 * error, 0) / (norm + growth)) * (1 - 8 * EPS);
 }
 
-// How much such a function can change when the sample moves by r.
-const changed = ({ sigma }, { stretch }, r, error) =>
-  Math.sqrt(-2 * Math.expm1(-(((stretch * r + 2 * error) / sigma) ** 2))) * (1 + 16 * EPS);
+// Around a sample: what function i leads j by at least within a radius, from value, slope and norm; and how
+// far away nothing changes any more (certificates.radii.Local).
+function around(member, space, { f, u, kernel, error }) {
+  const { sigma, coef, weights, offsets, rounding, gradient_error: gradientError } = member, d = f.length;
+  const { norm, growth } = space, behind = Array.from(f, (v, k) => {
+    const toward = times(kernel.map((value, j) => value * coef.values[j * d + k]), space.centers);
+    return toward.map((value, n) => (2 / sigma ** 2) * (value - v * u[n]));
+  });
+  const sides = [[behind, 1], [behind.map((g) => pulled(space, g)), norm]].map(([J, stretch]) => ({ J,
+    wrong: gradientError * stretch + Math.sqrt(32 * EPS * d) * lengthOf(J.map(lengthOf)) }));
+  const lead = (i, j) => {
+    const a = f.map((_, k) => weights.values[i * d + k] - weights.values[j * d + k]), size = lengthOf(a);
+    const m = a.reduce((sum, v, k) => sum + v * f[k], 0), B2 = normOf(member, i, j) ** 2;
+    const [g, s] = sides.map(({ J }) => lengthOf(J[0].map((_, n) =>
+      a.reduce((sum, v, k) => sum + v * J[k][n], 0))));
+    const [gWrong, sWrong] = sides.map(({ wrong }) => wrong * size);
+    const known = Math.max(Math.abs(m) - rounding / 2, 0) ** 2 + (sigma * Math.max(g - gWrong, 0)) ** 2 / 2;
+    const R = Math.sqrt(Math.max(B2 - known, 0) + 64 * EPS * B2);
+    const b = offsets.values[i] - offsets.values[j] - rounding, slope = s * (1 + 1e-8) + sWrong;
+    return (r) => {
+      const off = growth * r + 2 * error, t = ((norm * r + off) / sigma) ** 2, k = Math.exp(-t);
+      const q = m - slope * r - (g + gWrong) * off;
+      const rest = Math.min(2 * t ** 2, -Math.expm1(-2 * t) - 2 * t * k ** 2 + 8 * EPS);
+      return b + Math.min(k * q, q) - R * Math.sqrt(rest) - 16 * EPS * Math.abs(q);
+    };
+  };
+  return { lead, furthest: Math.max(SATURATED * sigma - 2 * error, 0) / (norm + growth) };
+}
 
-// How far a sample may move so that it moves by less behind the metric.
-const inUnits = ({ stretch }, distance, error) =>
-  (Math.max(distance - 2 * error, 0) / stretch) * (1 - 8 * EPS);
+// The radius below `high` where `ahead` is positive, by bisection.
+function halved(ahead, high) {
+  let low = 0;
+  for (let k = 0; k < HALVINGS; k++) {
+    const middle = (low + high) / 2;
+    if (ahead(middle) > 0) low = middle; else high = middle;
+  }
+  return low * (1 - 8 * EPS);
+}
 
 export class Model {
   /** @param {LiveEntry} entry */
@@ -104,25 +138,14 @@ export class Model {
   mean(told) {
     const { members, spaces, temperature } = this.entry, n = told.length;
     const values = told[0].values.map((_, c) => told.reduce((sum, { values: v }) => sum + v[c], 0) / n);
-    const code = argmax(values), others = allOf(values.length).filter((c) => c !== code);
-    const rounding = members.reduce((sum, member) => sum + member.rounding / n,
-      8 * n * EPS * greatest(values.map(Math.abs)));
-    const margins = others.map((c) => values[code] - values[c] - rounding);
-    const norms = members.map((member) => others.map((c) => normOf(member, code, c) / n));
-    const isSafe = (r) => margins.every((margin, k) => margin > members.reduce((lost, member, v) =>
-      lost + norms[v][k] * changed(member, spaces[member.space], r, told[v].error), 0));
-    // No member alone may lose the whole margin; beyond saturation nothing is lost any more.
-    let low = 0, high = smallest(members.map((member, v) => {
-      const least = Math.max(0, smallest(margins.map((margin, k) => margin / norms[v][k])));
-      const most = Math.min(reach(member, least), SATURATED * (member.sigma ?? Infinity));
-      return inUnits(spaces[member.space], most, told[v].error);
+    const code = argmax(values), rounding = 8 * n * EPS * greatest(values.map(Math.abs));
+    const near = members.map((member, v) => around(member, spaces[member.space], told[v]));
+    const high = greatest(near.map(({ furthest }) => furthest));
+    const radius = smallest(allOf(values.length).filter((c) => c !== code).map((c) => {
+      const leads = near.map(({ lead }) => lead(code, c));
+      return halved((r) => leads.reduce((sum, lead) => sum + lead(r), 0) / n - rounding, high);
     }));
-    for (let k = 0; k < HALVINGS; k++) {
-      const middle = (low + high) / 2;
-      if (isSafe(middle)) low = middle; else high = middle;
-    }
-    const probabilities = softmax(values, temperature);
-    return { code, radius: isSafe(Infinity) ? Infinity : low, probabilities, conformity: values };
+    return { code, radius, probabilities: softmax(values, temperature), conformity: values };
   }
 
   majority(told, votes) {
@@ -139,13 +162,24 @@ export class Model {
     return { code, radius, probabilities, conformity: votes.length > 1 ? probabilities : own(told[0]) };
   }
 
-  // By the least over rivals j of the most over own i of (v_i - v_j) / norm.
-  memberRadius(member, { functions, code, error }) {
+  // The least over rivals j, each with the best own i: by (v_i - v_j) / norm, or by slopes if they give more.
+  memberRadius(member, told) {
+    const { functions, code, error } = told, space = this.entry.spaces[member.space];
     const isOwn = (j) => member.codes.values[j] === code, all = allOf(functions.length);
     const best = all.filter(isOwn).sort((a, b) => functions[b] - functions[a]).slice(0, this.entry.own);
-    const slack = smallest(all.filter((j) => !isOwn(j)).map((j) => greatest([0, ...best.map((i) =>
-      (functions[i] - functions[j] - member.rounding) / normOf(member, i, j))])));
-    return inUnits(this.entry.spaces[member.space], reach(member, slack), error);
+    const rivals = all.filter((j) => !isOwn(j)).map((j) => {
+      const leads = best.map((i) => (functions[i] - functions[j] - member.rounding) / normOf(member, i, j));
+      return { i: best[argmax(leads)], j, lead: Math.max(0, greatest(leads)) };
+    }).sort((a, b) => a.lead - b.lead);
+    const byNorm = (rival) => (rival ? reach(member, space, rival.lead, error) : Infinity);
+    if (member.gradient_error === null) return byNorm(rivals[0]);
+    const { lead, furthest } = around(member, space, told);
+    let radius = byNorm(rivals[this.entry.worst]);
+    for (const rival of rivals.slice(0, this.entry.worst)) {
+      if (byNorm(rival) >= radius) break;
+      radius = Math.min(radius, Math.max(byNorm(rival), halved(lead(rival.i, rival.j), furthest)));
+    }
+    return radius;
   }
 
   // Within r only members with radii up to r can change, and at worst all of these turn to one rival.

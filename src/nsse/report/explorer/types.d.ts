@@ -14,9 +14,8 @@ interface PageData {
   polygon: { classes: number[]; center: number[]; matrix: number[][]; offset: number[]; corners: number[][] };
   heights: { values: Block<Float32Array>; bands: number[] } | null; // of points that lie on one line
   columns: string[];
-  trace: { stage: string[]; sigma: number[]; excess: number[] } | null;
-  radii: { values: Block<Float32Array>; unit: string; sentence: string; risk: Risk | null }
-    | { values: null; reason: string };
+  panels: Record<string, any[]>; // sentences, charts and lists of charts
+  radius: Block<Float32Array> | null;
   probabilities: ProbabilitiesEntry;
   alike: Block<Uint32Array> | null;
   nearest: { sample: Block<Float64Array>; copy: Block<Uint16Array>; names: string[] } | null;
@@ -36,16 +35,11 @@ interface PointsEntry {
   certainty: Block<Float32Array> | null; // of labels given to training samples without one, else 0
 }
 
-type Risk = { coverage: number[]; risk: number[]; error: number; at_80: number };
-
 interface ProbabilitiesEntry {
   predicted: Block<Float32Array> | null;
   own: Block<Float32Array> | null;
-  curve: { low: number; high: number; n: number; mean: number; right: number }[];
-  sentence: string;
   sets: { sure: string; sizes: Block<Uint16Array>; members: Block<Uint16Array>;
     threshold: number | null } | null;
-  set_sentence: string;
 }
 
 // From a sample to distances from the centres; a linear map has none.
@@ -57,7 +51,8 @@ interface SpaceEntry {
   down: Block<Float64Array> | null;
   up: Block<Float64Array> | null;
   centers: Block<Float64Array> | null;
-  stretch: number;
+  norm: number;
+  growth: number;
   gamma: number;
   size: number;
 }
@@ -72,6 +67,7 @@ interface MemberEntry {
   temperature: number;
   images: Block<Float64Array>;
   rounding: number;
+  gradient_error: number | null; // null where norms alone certify
 }
 
 interface LiveEntry {
@@ -85,6 +81,7 @@ interface LiveEntry {
   is_mean: boolean;
   temperature: number;
   own: number;
+  worst: number;
   spaces: SpaceEntry[];
   members: MemberEntry[];
 }

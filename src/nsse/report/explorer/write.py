@@ -15,22 +15,20 @@ import numpy as np
 from nsse._support.errors import rule_error
 from nsse._support.files import replacing
 from nsse._support.names import written
-from nsse.certificates.selective import risk_coverage_curve
 from nsse.datasets import Preparation
 from nsse.report.explorer import facts
 from nsse.report.explorer.alike import alike_in_class
 from nsse.report.explorer.blocks import block, script_safe_json
 from nsse.report.explorer.bundle import bundled
+from nsse.report.explorer.charts import panels
 from nsse.report.explorer.live import LiveMap, live_map
-from nsse.report.explorer.models import BIN, Findings, Points, Samples, find
+from nsse.report.explorer.models import Findings, Points, Samples, find
 from nsse.report.explorer.pictures import checked_preparation, column_names, pictures_or_rows
 from nsse.report.palette import HUES
 from nsse.report.polygon import polygon_map, spread_heights
 from nsse.report.shown import report_in_notebook
 
 SUFFIXES = (".html", ".png", ".svg")
-# Points of a curve in the page: more are not told apart.
-CURVE_POINTS = 400
 
 
 @dataclass(frozen=True)
@@ -165,7 +163,7 @@ def page_data(
     findings: Findings, preparation: Preparation, live: LiveMap, columns: list[str]
 ) -> dict[str, Any]:
     """All that the scripts need to know."""
-    alike, trace = alike_in_class(findings), findings.trace
+    alike, has_radii = alike_in_class(findings), findings.radius is not None and len(findings.radius)
     names = ("center", "matrix", "offset", "corners")
     polygon = dict(zip(names, polygon_map(findings.train.embedding, findings.train.codes), strict=True))
     polygon["classes"] = np.unique(findings.train.codes)
@@ -179,8 +177,8 @@ def page_data(
         "polygon": {name: values.tolist() for name, values in polygon.items()},
         "heights": _heights_entry(findings),
         "columns": columns,
-        "trace": {name: trace[name] for name in ("stage", "sigma", "excess")} if trace else None,
-        "radii": _radii_entry(findings),
+        "panels": panels(findings),
+        "radius": None if not has_radii else block(findings.radius, "f4"),
         "probabilities": _probabilities_entry(findings),
         "alike": None if alike is None else block(alike, "u4"),
         "nearest": _nearest_entry(findings),
@@ -223,9 +221,6 @@ def _nearest_entry(findings: Findings) -> dict[str, Any] | None:
 def _probabilities_entry(findings: Findings) -> dict[str, Any]:
     P, sets, test = findings.probabilities, findings.sets, findings.test
     entry: dict[str, Any] = {"predicted": None, "own": None, "sets": None}
-    entry["curve"] = [dict(zip(BIN, each, strict=True)) for each in findings.calibration.curve]
-    entry["sentence"] = facts.probability_sentence(findings)
-    entry["set_sentence"] = facts.set_sentence(findings)
     if P is not None:
         # A class that the model does not know has probability zero.
         rows, known = np.arange(len(P)), (test.codes >= 0) & (test.codes < P.shape[1])
@@ -237,26 +232,5 @@ def _probabilities_entry(findings: Findings) -> dict[str, Any]:
             "sizes": block(sets.sum(axis=1), "u2"),
             "members": block(np.nonzero(sets)[1], "u2"),
             "threshold": findings.threshold if np.isfinite(findings.threshold) else None,
-        }
-    return entry
-
-
-def _radii_entry(findings: Findings) -> dict[str, Any]:
-    if findings.radius is None or not len(findings.radius):
-        return {"values": None, "reason": findings.unproved}
-    entry: dict[str, Any] = {
-        "values": block(findings.radius, "f4"),
-        "unit": facts.radius_unit(findings),
-        "sentence": facts.radius_sentence(findings),
-        "risk": None,
-    }
-    if findings.has_labels:
-        curve = risk_coverage_curve(findings.radius, findings.wrong)
-        kept = np.unique(np.linspace(0, len(curve.risk) - 1, CURVE_POINTS).astype(int))
-        entry["risk"] = {
-            "coverage": curve.coverage[kept].tolist(),
-            "risk": curve.risk[kept].tolist(),
-            "error": curve.error,
-            "at_80": 1.0 - curve.accuracy_at(0.8),
         }
     return entry

@@ -1,0 +1,140 @@
+"""Panels below the stage as data: sentences and charts, which the page draws as they come.
+
+A panel is a list of parts, each a sentence, a chart, or a list of charts that stand side by side. A
+chart has a title, ranges and names of its axes, and bars, lines and dots of a kind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nsse.certificates.selective import risk_coverage_curve
+from nsse.report.explorer import facts
+from nsse.report.explorer.models import Findings
+
+BINS = 30
+# Points of a curve in the page: more are not told apart.
+CURVE_POINTS = 400
+
+
+def panels(findings: Findings) -> dict[str, list[Any]]:
+    """The parts of every panel by its name; a panel without parts is not shown."""
+    return {
+        "probabilities": _probabilities(findings),
+        "radii": _radii(findings),
+        "trace": _trace(findings),
+    }
+
+
+def _probabilities(findings: Findings) -> list[Any]:
+    """How often labels of a probability are right, and where sets of labels come from."""
+    curve = findings.calibration.curve
+    if not curve and findings.sets is None:
+        return []
+    parts: list[Any] = [facts.probability_sentence(findings), facts.set_sentence(findings)]
+    if curve:
+        mean, right = ([100.0 * part[k] for part in curve] for k in (3, 4))
+        axis = [float(np.floor(min(*mean, *right, 90.0) / 10.0) * 10.0), 100.0]
+        dots = []
+        for low, high, n, p, share in curve:
+            name = f"{n} labels of {_percent(low)} to {_percent(high)}: mean {_percent(p)}"
+            dots.append(["dot", 100.0 * p, 100.0 * share, f"{name}, right {_percent(share)}"])
+        labels = ["mean probability of the label (%)", "labels that are right (%)"]
+        lines = [["reference", axis, axis], ["line", mean, right]]
+        title = "How often labels of a probability are right"
+        parts.insert(1, _chart(title, axis, axis, labels, lines=lines, dots=dots))
+    return parts
+
+
+def _radii(findings: Findings) -> list[Any]:
+    """Samples by radius, and what is mislabelled among those with the largest."""
+    if findings.radius is None or not len(findings.radius):
+        return [f"No certified radii here. {findings.unproved}"]
+    intro = (
+        "No change of a sample by less than its certified radius, in any direction, changes the label "
+        f"that the model gives it. The radius is measured in {facts.radius_unit(findings)}; it does not "
+        f"say whether the label is right. {facts.radius_sentence(findings)}"
+    )
+    finite = np.isfinite(findings.radius)
+    if not finite.any():
+        return [intro, "All radii are infinite: no change of a sample changes its label."]
+    charts = [_histogram(findings, findings.radius[finite], findings.wrong[finite])]
+    parts, infinite = [intro, charts], int(np.sum(~finite))
+    if infinite:
+        parts.append(f"{infinite} more have an infinite radius.")
+    if findings.has_labels:
+        curve = risk_coverage_curve(findings.radius, findings.wrong)
+        kept = np.unique(np.linspace(0, len(curve.risk) - 1, CURVE_POINTS).astype(int))
+        charts.append(_risk(100.0 * curve.coverage[kept], 100.0 * curve.risk[kept], curve))
+        parts.append(
+            f"Of all test samples {_percent(curve.error)} are mislabelled; of the 80 % with the largest "
+            f"radii {_percent(1.0 - curve.accuracy_at(0.8))}."
+        )
+    return parts
+
+
+def _histogram(findings: Findings, radius: Any, wrong: Any) -> dict[str, Any]:
+    high = max(float(radius.max()), 1e-12)
+    counts, edges = np.histogram(radius, BINS, (0.0, high))
+    mistaken, _ = np.histogram(radius[wrong], edges)
+    places = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    bars = [["bar", *place, n] for place, n in zip(places, counts.tolist(), strict=True)]
+    bars += [["bar-wrong", *place, n] for place, n in zip(places, mistaken.tolist(), strict=True)]
+    key = [["", "label right"], ["is-wrong", "label wrong"]] if findings.has_labels else [["", "all"]]
+    labels, title = ["certified radius", "samples"], "Certified radii of the test samples"
+    y = [0.0, float(counts.max())]
+    return _chart(title, [0.0, high], y, labels, bars=bars, key=key, whole=True)
+
+
+def _risk(coverage: Any, risk: Any, curve: Any) -> dict[str, Any]:
+    every, at_80 = 100.0 * curve.error, 100.0 * (1.0 - curve.accuracy_at(0.8))
+    top = max(1.25 * max([*risk[coverage >= 5.0].tolist(), every]), 1.0)
+    inside = risk <= top
+    lines = [["reference", [0.0, 100.0], [every, every]]]
+    lines.append(["line", coverage[inside].tolist(), risk[inside].tolist()])
+    dots = [["dot", 80.0, at_80, f"{at_80:.1f} % of the accepted are mislabelled"]]
+    labels = ["samples accepted, largest radii first (%)", "mislabelled (%)"]
+    title = "Mistakes among accepted predictions"
+    return _chart(title, [0.0, 100.0], [0.0, top], labels, lines=lines, dots=dots)
+
+
+def _trace(findings: Findings) -> list[Any]:
+    """The objective by the scales that a fit looked at."""
+    trace = findings.trace
+    # A scale that was given is one dot, and stands in the title of the page.
+    if not trace or len(trace["sigma"]) < 2:
+        return []
+    order = np.argsort(trace["sigma"], kind="stable")
+    sigma, excess = (np.asarray(trace[name], dtype=np.float64)[order] for name in ("sigma", "excess"))
+    best, is_log = int(excess.argmin()), bool(excess.min() > 0)
+    dots = []
+    for k, step in enumerate(order.tolist()):
+        name = f"step {step + 1}, {trace['stage'][step]}: σ {sigma[k]:.4g}, objective {excess[k]:.4g}"
+        kind = "dot chosen" if k == best else "dot"
+        dots.append([kind, float(sigma[k]), float(excess[k]), name])
+    intro = (
+        f"The objective, without its constant part, at the {len(order)} scales σ that the fit looked "
+        f"at; the marked one, σ = {sigma[best]:.4g}, has the smallest value."
+    )
+    y = _stretched(excess) if is_log else [float(excess.min()), float(excess.max())]
+    lines = [["line", sigma.tolist(), excess.tolist()]]
+    title, labels = "Objective by kernel scale", ["kernel scale σ", "objective"]
+    log = [True, is_log]
+    return [intro, _chart(title, _stretched(sigma), y, labels, lines=lines, dots=dots, log=log)]
+
+
+def _chart(
+    title: str, x: list[float], y: list[float], labels: list[str], **parts: Any
+) -> dict[str, Any]:
+    plain = {"lines": [], "bars": [], "dots": [], "key": [], "log": [False, False], "whole": False}
+    return {"title": title, "x": x, "y": y, "labels": labels, **plain, **parts}
+
+
+def _stretched(values: Any) -> list[float]:
+    return [float(values.min()) / 1.1, float(values.max()) * 1.1]
+
+
+def _percent(share: float) -> str:
+    return f"{100.0 * share:.1f} %"
