@@ -36,6 +36,8 @@ MAY_IMPORT = {
     "augment": set(),
     "votes": {"maps", "scores"},
     "pipelines": {"affine", "maps"},
+    "planes": {"pipelines", "scores"},
+    "explanations": {"affine", "maps", "pipelines", "votes"},
     "estimator": set(),
     "smooth": MODEL | {"centers", "estimator", "ridge", "unlabeled"},
     "published": MODEL | {"estimator", "graphs"},
@@ -67,17 +69,30 @@ MAY_IMPORT = {
         "kernels",
         "maps",
         "pipelines",
+        "planes",
         "scores",
     }
     | {"votes"},
     "plot": {"report"},
     "cli": {"augment", "centers", "certificates", "datasets", "io", "metric", "nsse", "pipelines"}
     | {"report", "search", "unlabeled"},
-    "nsse": {"io", "methods", "metric", "published", "search", "sequential", "smooth", "unlabeled"},
+    "nsse": {
+        "explanations",
+        "io",
+        "methods",
+        "metric",
+        "planes",
+        "published",
+        "search",
+        "sequential",
+        "smooth",
+        "unlabeled",
+    },
     "__main__": {"cli"},
 }
 # What may be imported inside functions besides: no fit waits for certificates or figures.
 AT_USE = {("estimator", "certificates"), ("estimator", "plot"), ("smooth", "certificates")}
+AT_USE |= {("estimator", "explanations"), ("estimator", "planes")}
 TESTS = Path(__file__).parent
 # What users import, and what tests do: these modules, and of them what they offer.
 OFFERED = {
@@ -101,7 +116,7 @@ ORACLES = {
     "core": "*",
     "published": "*",
     "methods": "catalogue method_contract mreg nys spe suplap",
-    "smooth": "search",
+    "smooth": "explain search",
     "certificates": "*",
     # numbers that a file, a graph or a page carries, beside those of Python
     "io": "*",

@@ -6,7 +6,7 @@
 of the paper; all are scikit-learn transformers and classifiers. Beside them: `WithinMetric`, the metric
 alone; `SequentialSearchCV`, the paper's rule for weights; the methods that the paper compares;
 `nsse.augment`, `nsse.centers`, `nsse.certificates`, `nsse.datasets`, `nsse.plot`, `nsse.report` and
-`nsse.splits`; `save`, `load` and `to_onnx`.
+`nsse.splits`; `save`, `load` and `to_onnx`; `explain` and `plane`, also of pipelines.
 
 ``ls`` shows the method: affine, kernels, graphs → rows → metric, centers → ridge, maps, scores →
 unlabeled, augment → estimator, votes, pipelines → smooth → search → certificates, io, report → cli;
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         DegenerateEmbeddingWarning,
         ScaleAtBoundWarning,
     )
+    from nsse.explanations import explain
     from nsse.io.files import load, save
     from nsse.io.graph import to_onnx
     from nsse.methods import (
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         SemiRBF,
     )
     from nsse.metric import WithinMetric
+    from nsse.planes import plane
     from nsse.published import NSSE
     from nsse.search import SmoothEmbeddingCV
     from nsse.sequential import SequentialSearchCV
@@ -77,7 +79,9 @@ __all__ = [
     "Spread",
     "WithinMetric",
     "__version__",
+    "explain",
     "load",
+    "plane",
     "save",
     "to_onnx",
 ]
@@ -90,6 +94,7 @@ _HOME = {
         "DegenerateEmbeddingWarning",
         "ScaleAtBoundWarning",
     ),
+    "nsse.explanations": ("explain",),
     "nsse.io": ("load", "save", "to_onnx"),
     "nsse.methods": (
         "ESLLE",
@@ -110,6 +115,7 @@ _HOME = {
         "SemiRBF",
     ),
     "nsse.metric": ("WithinMetric",),
+    "nsse.planes": ("plane",),
     "nsse.published": ("NSSE",),
     "nsse.search": ("SmoothEmbeddingCV",),
     "nsse.sequential": ("SequentialSearchCV",),

@@ -140,6 +140,51 @@ class EmbeddingClassifier(
 
         return certified_radius(self, X)
 
+    def explain(self, X: Any, target: Any = None) -> Any:
+        """Which features move predictions, and which training samples speak for them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        target : label or array-like of shape (n_samples,), default=None
+            The class to explain; None is the predicted one.
+
+        Returns
+        -------
+        Explanation
+            Gradients of the margin, in closed form, and witnesses with their weights. See
+            `nsse.explain`, which takes pipelines, too.
+        """
+        from nsse.explanations import explain
+
+        return explain(self, X, target)
+
+    @property
+    def feature_relevance_(self) -> Floats:
+        """Share of every feature in what moves the predictions of the training samples, of one."""
+        from nsse.explanations import feature_relevance
+
+        return feature_relevance(self)
+
+    def plane(self, X: Any) -> Floats:
+        """Places of samples in a plane that separates the classes, at the corners of a polygon.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, new or old.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Means of the corners, weighted by the probabilities of the classes. See `nsse.plane`, which
+            takes pipelines, too.
+        """
+        from nsse.planes import plane  # at use, as all that looks at a fitted model
+
+        return plane(self, X)
+
     def plot(self, X: Any = None, y: Any = None, *, ax: Any = None) -> Any:
         """Draw the embedding, with other samples over the training samples: `nsse.plot.embedding`.
 

@@ -138,7 +138,7 @@ def test_a_line_is_spread_out_and_said_to_be(browser, sized, two_classes):
     page.settle()
     star = page.js(
         "const { stage } = window.nsse, { live, view } = stage;"
-        " return view.toScreen(view.ofClass(live.place, live.code), stage.width, stage.height)"
+        " return view.toScreen(view.ofLive(live), stage.width, stage.height)"
     )
     label = page.js("return window.nsse.live.last.code")
     assert heights[codes == label].min() < star[1] < heights[codes == label].max()

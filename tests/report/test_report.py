@@ -1,24 +1,44 @@
 """The picture is true: positions, counts and words follow from the frame."""
 
+from io import BytesIO
+
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from nsse.report import class_colors, embedding_figure, polygon_view
+import nsse
+from nsse import LFDA, NSSE, SmoothEmbedding, SmoothEmbeddingCV
+from nsse.planes import Plane
+from nsse.report import PolygonView, class_colors, embedding_figure, polygon_view
+from nsse.report.embedding_plot import draw_view
 from nsse.report.palette import ink_on, relative_luminance
 
 RNG = np.random.default_rng(0)
 N_CLASSES = 5
-SIMPLEX = np.eye(N_CLASSES) @ RNG.normal(size=(N_CLASSES, N_CLASSES - 1))
+
+
+def certain(labels, n_classes=N_CLASSES, share=1.0):
+    """Probabilities of samples that are all but certain of their labels."""
+    P = np.full((len(labels), n_classes), (1.0 - share) / (n_classes - 1))
+    P[np.arange(len(labels)), labels] = share
+    return P
+
+
 LABELS = np.repeat(np.arange(N_CLASSES), 6)
 TEST_LABELS = np.repeat(np.arange(N_CLASSES), 4)
-for array in (SIMPLEX, LABELS, TEST_LABELS):
-    array.flags.writeable = False
 
 
-def some_view(name="toy", predicted=None, **arguments):
-    noise = 0.1 * np.random.default_rng(1).normal(size=(20, N_CLASSES - 1))
-    test = SIMPLEX[TEST_LABELS] + noise
-    return polygon_view(name, SIMPLEX[LABELS], LABELS, test, TEST_LABELS, predicted, **arguments)
+def some_view(predicted=None, names=None, n_classes=N_CLASSES):
+    plane = Plane.of_confusions(np.zeros((n_classes, n_classes)))
+    labels, test = np.repeat(np.arange(n_classes), 6), np.repeat(np.arange(n_classes), 4)
+    names = np.arange(n_classes) if names is None else np.array(names, dtype=object)
+    places = plane(certain(labels, n_classes)), plane(certain(test, n_classes, 0.8))
+    corners = plane.corners, plane.sharpness
+    return PolygonView(
+        "toy", n_classes - 1, names, *corners, places[0], labels, places[1], test, predicted
+    )
 
 
 def two_mistakes():
@@ -27,25 +47,39 @@ def two_mistakes():
     return predicted
 
 
-def test_collapsed_classes_land_on_the_corners_of_a_regular_polygon():
-    view = some_view()
-    np.testing.assert_allclose(view.train, view.corners[LABELS], atol=1e-10)
-    np.testing.assert_allclose(np.linalg.norm(view.corners, axis=1), 1)
-    np.testing.assert_allclose(view.corners[0], [0, 1], atol=1e-12)
-    sides = np.linalg.norm(view.corners - np.roll(view.corners, 1, axis=0), axis=1)
-    np.testing.assert_allclose(sides, sides[0])
+def test_the_view_is_the_plane_of_the_model():
+    X, y = load_digits(return_X_y=True)
+    model = SmoothEmbedding().fit(X[::9], y[::9])
+    view = polygon_view(model, X[1::9], y[1::9])
+    np.testing.assert_allclose(view.train, model.plane(X[::9]), atol=1e-9)
+    np.testing.assert_allclose(view.test, model.plane(X[1::9]), atol=1e-12)
+    np.testing.assert_array_equal(view.wrong, np.flatnonzero(model.predict(X[1::9]) != y[1::9]))
+    np.testing.assert_array_equal(view.train_codes, y[::9])
 
 
-def test_two_classes_lie_across_and_heights_only_keep_points_apart():
-    """On a line points hide each other: places across are those of the embedding, heights are free."""
-    rng = np.random.default_rng(0)
-    labels = np.repeat([0, 1], (60, 40))
-    Y = labels[:, np.newaxis] + 0.2 * rng.standard_normal((100, 1))
-    view = polygon_view("NSSE", Y[::2], labels[::2], Y[1::2], labels[1::2], labels[1::2])
+def test_a_pipeline_a_vote_and_a_model_with_few_centres_have_a_view(make_blobs):
+    data = make_blobs((40, 30, 30, 30), n_features=6)
+    scaled = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.X, data.codes)
+    np.testing.assert_allclose(polygon_view(scaled, data.X).test, nsse.plane(scaled, data.X), atol=1e-12)
+    search = SmoothEmbeddingCV(n_voters=2, grid={"sigma": [0.5, 1.0]}).fit(data.X, data.codes)
+    view = polygon_view(search, data.X)
+    np.testing.assert_allclose(view.train, view.test, atol=1e-6)  # by the vote, both
+    few = SmoothEmbedding(n_components=2, centers=20).fit(data.X, data.codes)
+    places = polygon_view(few).train
+    assert places.shape == (130, 2)
+    assert np.linalg.norm(places - few.plane(data.X), axis=1).max() < 1.0
+    for model in (NSSE(), LFDA()):
+        model.fit(data.X, data.codes)
+        np.testing.assert_allclose(polygon_view(model).train, model.plane(data.X), atol=1e-6)
+
+
+def test_two_classes_lie_across_and_heights_only_keep_points_apart(make_blobs):
+    """On a line points hide each other: places across are those of the plane, heights are free."""
+    data = make_blobs((60, 40), n_features=3, spread=1.5)
+    model = SmoothEmbedding().fit(data.X[::2], data.codes[::2])
+    view = polygon_view(model, data.X[1::2], data.codes[1::2])
     np.testing.assert_allclose(view.corners, [[-1, 0], [1, 0]])
-    for places, coordinate in ((view.train, Y[::2]), (view.test, Y[1::2])):
-        slope, *_ = np.polyfit(coordinate[:, 0], places[:, 0], 1, full=False)
-        np.testing.assert_allclose(np.ptp(places[:, 0]), slope * np.ptp(coordinate), rtol=1e-9)
+    np.testing.assert_allclose(view.test[:, 0], model.plane(data.X[1::2])[:, 0])
     heights = np.concatenate([view.train[:, 1], view.test[:, 1]])
     codes = np.concatenate([view.train_codes, view.test_codes])
     assert heights[codes == 0].min() > 0 > heights[codes == 1].max()
@@ -53,25 +87,45 @@ def test_two_classes_lie_across_and_heights_only_keep_points_apart():
         assert 0.3 < np.ptp(heights[codes == code]) <= 0.8
     figure = embedding_figure(view)
     assert any("Heights mean nothing" in text.get_text() for text in figure.texts)
-    three = polygon_view("NSSE", np.eye(3), [0, 1, 2])
-    assert not any("Heights" in text.get_text() for text in embedding_figure(three).texts)
+    assert not any("Heights" in text.get_text() for text in embedding_figure(some_view()).texts)
 
 
-def test_a_sample_between_two_classes_lands_between_their_corners():
-    between = 0.25 * SIMPLEX[1] + 0.75 * SIMPLEX[4]
-    view = polygon_view("toy", SIMPLEX[LABELS], LABELS, [between], [4])
-    np.testing.assert_allclose(view.test[0], 0.25 * view.corners[1] + 0.75 * view.corners[4], atol=1e-10)
+LONG = "{}th class of a very long name that nobody can shorten"
 
 
-def test_view_minimises_its_objective_and_ignores_units_shift_and_rotation():
-    Y = SIMPLEX[LABELS] + RNG.normal(size=(30, 4))
-    view = polygon_view("toy", Y, LABELS)
-    with_ones = np.column_stack([Y, np.ones(30)])
-    normal = np.linalg.solve(with_ones.T @ with_ones, with_ones.T @ view.corners[LABELS])
-    np.testing.assert_allclose(view.train, with_ones @ normal, atol=1e-10)
-    rotation, _ = np.linalg.qr(RNG.normal(size=(4, 4)))
-    moved = polygon_view("toy", 1e-5 * Y @ rotation + 3, LABELS)
-    np.testing.assert_allclose(moved.train, view.train, atol=1e-6)
+@pytest.mark.parametrize("n_classes", [2, 3, 10, 15, 16, 50, 150, 400])
+@pytest.mark.parametrize("name", ["{}", LONG], ids=["short", "long"])
+@pytest.mark.parametrize("axes", [None, (4.0, 4.0), (3.0, 5.0)], ids=str)
+def test_every_name_is_readable_or_absent(n_classes, name, axes):
+    from matplotlib.figure import Figure
+
+    view = some_view(names=[name.format(k) for k in range(n_classes)], n_classes=n_classes)
+    if axes is None:
+        figure = embedding_figure(view)
+    else:
+        figure = Figure(figsize=axes)
+        draw_view(figure.add_axes((0.05, 0.05, 0.9, 0.9)), view, size=0.7)
+    drawn = figure.axes[0]
+    figure.canvas.draw() if axes is None else figure.savefig(BytesIO())
+    texts = [text for text in drawn.texts if text.get_gid() == "class-name"]
+    boxes = [text.get_window_extent() for text in texts]
+    for k, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:k]), texts[k].get_text()
+    assert min(text.get_fontsize() for text in texts) >= 6.5
+    if n_classes <= 50 and axes is None:
+        assert len(texts) == n_classes
+    assert len(texts) >= min(n_classes, 40)
+    if n_classes > 2:  # of two, names have half of the picture each
+        inside = figure.bbox.padded(1.0)
+        assert all(inside.x0 <= box.x0 and box.x1 <= inside.x1 for box in boxes)
+        assert all(inside.y0 <= box.y0 and box.y1 <= inside.y1 for box in boxes)
+
+
+def test_the_marks_of_classes_with_like_colours_have_other_shapes():
+    figure = embedding_figure(some_view(n_classes=25))
+    marks = [dots for dots in figure.axes[0].collections if dots.get_gid() == "toy-train"]
+    assert [len(dots.get_offsets()) for dots in marks] == [60, 60, 30]
+    assert len({dots.get_paths()[0].vertices.tobytes() for dots in marks}) == 3
 
 
 def artists(figure):
@@ -87,16 +141,9 @@ def test_every_sample_is_drawn_once_in_its_colour():
     from matplotlib.colors import to_hex
 
     view = some_view(predicted=two_mistakes())
-    drawn = artists(embedding_figure(view, [some_view("other")]))
+    drawn = artists(embedding_figure(view))
     counts = {name: len(dots.get_offsets()) for name, dots in drawn.items()}
-    assert counts == {
-        "toy-train": 30,
-        "toy-test": 20,
-        "toy-wrong": 2,
-        "other-train": 30,
-        "other-test": 20,
-        "other-wrong": 0,
-    }
+    assert counts == {"toy-train": 30, "toy-test": 20, "toy-wrong": 2}
     np.testing.assert_allclose(drawn["toy-wrong"].get_offsets(), view.test[[3, 17]])
     colors = [to_hex(color) for color in drawn["toy-test"].get_facecolors()]
     assert colors == [class_colors(N_CLASSES)[label] for label in TEST_LABELS]

@@ -1,7 +1,7 @@
 """Showing: figures made of frames. Every colour of the library lives here.
 
 - ``palette``: colours of classes, chosen to survive colour-blindness;
-- ``polygon``: the frame: an embedding seen in the plane, its classes at the corners of a polygon;
+- ``polygon``, ``labels``: the frame: samples in the plane, classes at the corners of a polygon; names;
 - ``page``, ``mistakes``, ``embedding_plot``: the figure drawn from such frames;
 - ``certificate_plots``: risk by coverage, and how well a model generalises;
 - ``explorer``: the report, a page to explore an embedding in, and `write_report`;
@@ -16,7 +16,8 @@ from nsse.report.embedding_plot import embedding_figure
 from nsse.report.explorer import Samples, WrittenReport, write_report
 from nsse.report.page import require_matplotlib, save_figure
 from nsse.report.palette import class_colors
-from nsse.report.polygon import PolygonView, polygon_view
+from nsse.report.plots import polygon_view
+from nsse.report.polygon import PolygonView
 from nsse.report.shown import Plot
 
 __all__ = [

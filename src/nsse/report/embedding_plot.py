@@ -1,56 +1,52 @@
-"""The figure of an embedding: one large view, others beside it for comparison, mistakes below.
+"""The figure of an embedding: samples in the plane, and the mislabelled ones below as images.
 
 Training samples are outlined dots, unseen ones plain dots, mislabelled ones ringed; classes are named
-at their corners, so colour is never the only cue. All views share one scale.
+beside their corners, so colour is never the only cue.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error
+from nsse.report.labels import HUES_PER_SHAPE, name_classes, shape_of
 from nsse.report.mistakes import draw_mistakes, letter_mistakes
 from nsse.report.page import new_figure, place_axes, write
-from nsse.report.palette import FAINT, INK, MUTED_INK, PAPER, class_colors, ink_on
+from nsse.report.palette import FAINT, INK, MUTED_INK, class_colors
 from nsse.report.polygon import PolygonView
 
-_HALF_SIDE = 1.56  # of every view, in radii of the polygon
-_LABEL_RADIUS = 1.42
 # Inches. The page is built from the bottom: caption, mistakes, views, titles.
 _WIDTH, _MARGIN, _CAPTION, _STRIP, _VIEW, _TITLES = 12.0, 0.45, 0.7, 1.25, 7.2, 1.15
 _BOLD = {"weight": "bold", "color": INK}
 _HOW = (
-    "Each view is a linear projection of all dimensions of an embedding: the least-squares map that"
-    " sends training samples to their class’s corner. Unseen samples take no part in it."
+    "A sample lies at the mean of the classes’ corners, weighted by their probabilities to the power"
+    " {:.1f}: at a corner where one class is certain,\nin the middle where all are alike. Classes that"
+    " are confused stand side by side."
 )
 _HOW_A_LINE = (
-    "Places across are a linear projection of the embedding: the least-squares map that sends training"
-    " samples to their class’s end.\nHeights mean nothing: each class has a band, wider where its"
-    " samples are denser, in which they are kept apart."
+    "Places across are weights of the class on the right less those of the other: probabilities to the"
+    " power {:.1f}.\nHeights mean nothing: each class has a band, wider where its samples are denser, in"
+    " which they are kept apart."
 )
 
 
 def embedding_figure(
     view: PolygonView,
-    others: Sequence[PolygonView] = (),
     *,
     images: NDArray[Any] | None = None,
     noun: str = "samples",
     kind: str = "unseen",
     caption: str = "",
 ) -> Any:
-    """Draw an embedding, with others beside it.
+    """Draw an embedding.
 
     Parameters
     ----------
     view : PolygonView
-        Drawn large; the title states its error on unseen samples.
-    others : sequence of PolygonView, default=()
-        Drawn small, on the same scale.
+        What is drawn; the title states the error on unseen samples.
     images : ndarray of shape (n_test, height, width), default=None
         Images of the test samples of `view`, darker for larger values; the mislabelled are shown.
     noun : str, default="samples"
@@ -76,8 +72,7 @@ def embedding_figure(
     >>> from nsse import SmoothEmbedding
     >>> from nsse.report import embedding_figure, polygon_view
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = SmoothEmbedding().fit(X[::3], y[::3])
-    >>> view = polygon_view("NSSE", model.embedding_, y[::3], model.transform(X), y, model.predict(X))
+    >>> view = polygon_view(SmoothEmbedding().fit(X[::3], y[::3]), X, y)
     >>> type(embedding_figure(view, noun="flowers")).__name__
     'Figure'
     """
@@ -85,11 +80,9 @@ def embedding_figure(
     has_strip = images is not None and view.wrong.size > 0
     floor = _CAPTION + _STRIP * has_strip
     figure = new_figure(_WIDTH, floor + _VIEW + _TITLES)
-    left = _MARGIN if others else (_WIDTH - _VIEW) / 2
-    main = place_axes(figure, left, floor, _VIEW, _VIEW)
+    main = place_axes(figure, _MARGIN, floor, _WIDTH - 2 * _MARGIN, _VIEW)
     draw_view(main, view, size=1.0)
     add_key(main, view, kind)
-    _draw_others(figure, others, floor)
     _write_titles(figure, view, kind, noun)
     if images is not None and has_strip:
         letter_mistakes(main, view)
@@ -101,7 +94,7 @@ def embedding_figure(
 
 def how_made(view: PolygonView) -> str:
     """How a reader is to understand the places of the points."""
-    return _HOW_A_LINE if view.is_line else _HOW
+    return (_HOW_A_LINE if view.is_line else _HOW).format(view.sharpness)
 
 
 def _check_images(images: NDArray[Any] | None, view: PolygonView) -> None:
@@ -133,51 +126,30 @@ def _dimensions(view: PolygonView) -> str:
     return f"{view.name}, {view.n_components} dimension{'s' * (view.n_components != 1)}"
 
 
-def _draw_others(figure: Any, others: Sequence[PolygonView], floor: float) -> None:
-    side = min(3.25, _VIEW / max(1, len(others)) - 0.4)
-    left = _WIDTH - _MARGIN - side
-    for place, view in enumerate(others):
-        bottom = floor + _VIEW - (place + 1) * _VIEW / len(others)
-        draw_view(place_axes(figure, left, bottom, side, side), view, size=0.45)
-        error = "" if view.predicted_codes is None else f": {_percent(view)} mislabelled"
-        write(figure, left, bottom + side + 0.1, _dimensions(view) + error, fontsize=10, **_BOLD)
-
-
 def draw_view(axes: Any, view: PolygonView, size: float) -> None:
     """Draw one view; `size` scales the marks."""
-    colors = np.array(class_colors(len(view.classes)))
-    axes.set(xlim=(-_HALF_SIDE, _HALF_SIDE), ylim=(-_HALF_SIDE, _HALF_SIDE), aspect="equal")
+    name_classes(axes, view, size)
     if not view.is_line:
-        axes.fill(*view.corners.T, facecolor="none", edgecolor=FAINT, linewidth=0.8, zorder=1)
-    dots = {"c": colors[view.test_codes], "s": 19 * size, "alpha": 0.62, "linewidths": 0}
-    axes.scatter(*view.test.T, **dots, zorder=2, gid=f"{view.name}-test")
-    outlined = {"c": colors[view.train_codes], "s": 36 * size**1.4, "edgecolors": INK}
-    axes.scatter(*view.train.T, **outlined, linewidths=0.8 * size, zorder=3, gid=f"{view.name}-train")
+        # Corners stand in the order of the ring: by their angle.
+        ring = np.argsort(np.arctan2(view.corners[:, 0], view.corners[:, 1]))
+        axes.fill(*view.corners[ring].T, facecolor="none", edgecolor=FAINT, linewidth=0.8, zorder=1)
+    dots = {"s": 19 * size, "alpha": 0.62, "linewidths": 0}
+    _scatter(axes, view.test, view.test_codes, view, gid="test", zorder=2, **dots)
+    outlined = {"s": 36 * size**1.4, "edgecolors": INK, "linewidths": 0.8 * size}
+    _scatter(axes, view.train, view.train_codes, view, gid="train", zorder=3, **outlined)
     rings = {"facecolors": "none", "edgecolors": INK, "s": 68 * size, "linewidths": size**0.5}
     axes.scatter(*view.test[view.wrong].T, **rings, zorder=4, gid=f"{view.name}-wrong")
-    _name_classes(axes, view, colors, size)
-    _count_outside(axes, view)
 
 
-def _name_classes(axes: Any, view: PolygonView, colors: NDArray[Any], size: float) -> None:
-    are_short = max(len(str(name)) for name in view.classes) <= 3
-    bands = np.array([[-1.0, 0.9], [1.0, -0.9]])  # of two classes, above and below what is seen of them
-    places = bands if view.is_line else _LABEL_RADIUS * view.corners
-    shape = "circle,pad=0.3" if are_short else "round,pad=0.3,rounding_size=0.6"
-    style: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "fontsize": 4 + 8 * size}
-    for place, name, color in zip(places, view.classes, colors, strict=True):
-        badge = {"boxstyle": shape, "facecolor": color, "edgecolor": PAPER, "linewidth": 1.5 * size}
-        style |= {"color": ink_on(color), "bbox": badge, "parse_math": False, "zorder": 6}
-        axes.text(*place, str(name), **style)
-
-
-def _count_outside(axes: Any, view: PolygonView) -> None:
-    points = np.vstack([view.train, view.test])
-    outside = int((np.abs(points) > _HALF_SIDE).any(axis=1).sum())
-    if outside:
-        note = f"{outside} of {len(points)} outside the frame"
-        # On the right: the key stands on the left.
-        axes.text(1, 0, note, transform=axes.transAxes, ha="right", fontsize=7, color=MUTED_INK)
+def _scatter(
+    axes: Any, places: NDArray[Any], codes: NDArray[np.intp], view: PolygonView, gid: str, **style: Any
+) -> None:
+    """Marks in the colours of the classes; every ten classes have another shape."""
+    colors = np.array(class_colors(len(view.classes)))
+    for first in range(0, len(view.classes), HUES_PER_SHAPE):
+        own = (codes >= first) & (codes < first + HUES_PER_SHAPE)
+        mark = {"c": colors[codes[own]], "marker": shape_of(first), "gid": f"{view.name}-{gid}"}
+        axes.scatter(*places[own].T, **mark, **style)
 
 
 def add_key(axes: Any, view: PolygonView, kind: str) -> None:

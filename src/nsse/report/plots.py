@@ -8,7 +8,6 @@ name `nsse.plot`.
 from __future__ import annotations
 
 import textwrap
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from nsse.report.explorer.facts import about_labels, finding, made_of, notes
 from nsse.report.explorer.models import BIN, Findings, Samples, find
 from nsse.report.page import new_figure, place_axes, strip_axes, write, write_title
 from nsse.report.palette import INK, MUTED_INK, PAPER, class_colors
-from nsse.report.polygon import PolygonView, polygon_view
+from nsse.report.polygon import PolygonView, spread_heights
 from nsse.report.shown import Plot, check_axes
 
 Columns = dict[str, list[Any]]
@@ -91,9 +90,42 @@ def embedding(model: Any, X: Any = None, y: Any = None, *, ax: Any = None) -> Pl
     draw_view(ax, view, size=0.7)
     add_key(ax, view, "test")
     _name(ax, title_of(view, "test"))
-    said = f"{how_made(view)} {caption}" if view.is_line else caption
-    ax.set_xlabel(textwrap.fill(said, 80), fontsize=7.8, color=MUTED_INK)
+    ax.set_xlabel(textwrap.fill(f"{how_made(view)} {caption}", 80), fontsize=7.8, color=MUTED_INK)
     return Plot(ax.figure, frame, is_alone=False)
+
+
+def polygon_view(model: Any, X: Any = None, y: Any = None) -> PolygonView:
+    """Samples in the plane that separates the classes: what `embedding` draws.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, a method of this library, alone or at the end of a pipeline.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        Samples beside the training samples.
+    y : array-like of shape (n_samples,), default=None
+        Their labels.
+
+    Returns
+    -------
+    PolygonView
+        Positions and labels.
+
+    See Also
+    --------
+    nsse.plot.embedding : The same and the drawing in one call.
+    nsse.report.embedding_figure : Draws it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.report import polygon_view
+    >>> X, y = load_iris(return_X_y=True)
+    >>> polygon_view(SmoothEmbedding().fit(X[::3], y[::3]), X, y).n_components
+    2
+    """
+    return _view(find(model, Samples(X, y)))
 
 
 def trace(model: Any, *, ax: Any = None) -> Plot:
@@ -398,12 +430,24 @@ def _view(findings: Findings) -> PolygonView:
         rule = "hold labels that the model knows, for the figure has a corner for each of these"
         raise rule_error("y", rule, strangers, "Leave these samples out.")
     train, test = findings.train, findings.test
-    name = findings.name
-    labels: tuple[Any, Any] = (test.predicted, None)
+    name, codes, predicted = findings.name, test.predicted, None
     if findings.has_labels:
-        name, labels = findings.decider, (test.codes, test.predicted)
-    view = polygon_view(name, train.embedding, train.codes, test.embedding, *labels)
-    return replace(view, classes=np.array(findings.classes, dtype=object)[view.classes])
+        name, codes, predicted = findings.decider, test.codes, test.predicted
+    plane, places = findings.plane, findings.places()
+    if known == 2:
+        places[:, 1], _ = spread_heights(places[:, 0], np.concatenate([train.codes, codes]))
+    return PolygonView(
+        name,
+        train.embedding.shape[1],
+        np.array(findings.classes, dtype=object)[:known],
+        plane.corners,
+        plane.sharpness,
+        places[: len(train)],
+        train.codes,
+        places[len(train) :],
+        codes,
+        predicted,
+    )
 
 
 def _counts(findings: Findings) -> Any:

@@ -109,7 +109,7 @@ export class Live {
     const perSample = model.entry.per_sample;
     const neighbors = points.neighbors(place, 8), set = this.setOf(told.conformity);
     this.last = { ...told, x: Array.from(x), place: Array.from(place), set, neighbors };
-    stage.live = { place, code, neighbors: neighbors.slice(0, 4) };
+    stage.live = { ...told, neighbors: neighbors.slice(0, 4) };
     stage.refresh(false);
     const alike = perSample ? points.alikeBy(told.squares, perSample, code, 8) : [];
     const name = make("strong", {}, `Predicted ${points.className(code)}`);

@@ -9,8 +9,8 @@ import { Stage } from "./stage.js";
 
 const MOVES = "Scroll to zoom, drag to move, double-click to reset.";
 const HINTS = {
-  all: "A linear view of all dimensions: the least-squares map that sends training samples to their "
-    + `class’s corner. ${MOVES}`,
+  all: "A sample lies at the mean of the classes’ corners, weighted by their probabilities; classes that "
+    + `are confused stand side by side. ${MOVES}`,
   "2d": `Two coordinates of the embedding, to the same scale. ${MOVES}`,
   flat: "One coordinate, across. Heights mean nothing: every class has a band of its own, wider where "
     + `its points are denser, in which they are kept apart. ${MOVES}`,

@@ -26,7 +26,8 @@ from nsse.estimator import EmbeddingClassifier
 from nsse.kernels import in_row_blocks
 from nsse.maps import GaussianMap
 from nsse.pipelines import affine_of_step, opened
-from nsse.votes import Vote
+from nsse.planes import Plane
+from nsse.votes import Vote, vote_of
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -85,6 +86,7 @@ class Points:
     names: tuple[str, ...] | None = None
     # Probability of the label that a training sample without one was given, -1 if unknown; else 0.
     certainty: Floats | None = None
+    probabilities: Floats | None = None  # of the classes that the model knows
 
     def __len__(self) -> int:
         return len(self.embedding)
@@ -122,6 +124,7 @@ class Findings:
     test: Points
     behind: Any
     per_sample: int
+    plane: Plane
     has_labels: bool = False
     seen: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
     radius: Any = None  # an array, or nothing
@@ -162,6 +165,11 @@ class Findings:
             return int(self.test.inputs.shape[1])
         return int(self.core.n_features_in_ if self.front is None else self.front.n_features)
 
+    def places(self) -> Floats:
+        """Training and other samples in the plane."""
+        parts = (self.train.probabilities, self.probabilities)
+        return self.plane(np.vstack([part for part in parts if part is not None]))
+
     @property
     def wrong(self) -> Bools:
         """Which samples are known to be mislabelled."""
@@ -188,7 +196,8 @@ def find(model: Any, samples: Samples) -> Findings:
     classes, per_sample = tuple(str(label) for label in place), centers_per_sample(core)
     train = _training_points(core, front, not_affine, per_sample, place)
     nothing = Points(train.embedding[:0], train.codes[:0], train.predicted[:0], None)
-    findings = Findings(core, front, not_affine, classes, train, nothing, Z, per_sample)
+    plane = Plane.of(core)
+    findings = Findings(core, front, not_affine, classes, train, nothing, Z, per_sample, plane)
     return findings if Z is None else _with_samples(findings, model, samples, labels, place)
 
 
@@ -281,7 +290,21 @@ def _training_points(
     hidden = np.array([label not in place for label in known.tolist()], dtype=bool)
     inputs = None if not_affine or not per_sample else _in_user_units(core.map_, front, per_sample)
     certainty = _certainty(core, hidden, own, per_sample) if hidden.any() else None
-    return Points(embedding, own, own, inputs, None, certainty)
+    probabilities = _training_probabilities(core, per_sample)
+    return Points(embedding, own, own, inputs, None, certainty, probabilities)
+
+
+def _training_probabilities(core: Any, per_sample: int) -> Floats:
+    """By the model where the centres of its map are the samples, else by the embedding of its best map.
+
+    Coordinates that the model does not hand out are taken as zero there, their mean.
+    """
+    if per_sample:
+        rows = core.map_.metric.inverse(core.map_.centers[::per_sample])
+        return vote_of(core).probabilities(rows)
+    F = np.zeros((len(core.embedding_), core.scores_.weights.shape[1]))
+    F[:, : core.embedding_.shape[1]] = core.embedding_
+    return core.scores_.probabilities(F)
 
 
 def _in_user_units(f: GaussianMap, front: Affine | None, per_sample: int) -> Any:

@@ -39,7 +39,7 @@ function path(context, places) {
 function drawLive(context, stage, at) {
   const { live, view } = stage;
   if (!live) return;
-  const [x, y] = at(view.ofClass(live.place, live.code));
+  const [x, y] = at(view.ofLive(live));
   context.strokeStyle = cssColor(stage.ink);
   context.lineWidth = 1;
   context.globalAlpha = 0.45;

@@ -11,7 +11,7 @@ interface PageData {
   test: PointsEntry;
   labelled: boolean;
   notes: string[];
-  polygon: { classes: number[]; center: number[]; matrix: number[][]; offset: number[]; corners: number[][] };
+  polygon: { classes: number[]; corners: number[][]; sharpness: number; places: Block<Float32Array> };
   heights: { values: Block<Float32Array>; bands: number[] } | null; // of points that lie on one line
   columns: string[];
   panels: Record<string, any[]>; // sentences, charts and lists of charts

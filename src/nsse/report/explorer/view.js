@@ -10,14 +10,22 @@ export class View {
   constructor(points) {
     this.points = points;
     this.positions = new Float32Array(points.n * 3);
-    this.choose(points.d > 2 ? "all" : "2d", [0, Math.min(1, points.d - 1), Math.min(2, points.d - 1)]);
+    const isRing = points.data.polygon.corners.length > 2, last = points.d - 1;
+    this.choose(isRing ? "all" : "2d", [0, Math.min(1, last), Math.min(2, last)]);
   }
 
   // Where a place in the embedding is seen.
   of(y) {
-    const { points: { data: { polygon: { center, matrix, offset } } }, axes, mode } = this;
-    if (mode !== "all") return [y[axes[0]], this.isFlat ? 0 : y[axes[1]], mode === "3d" ? y[axes[2]] : 0];
-    return [...offset.map((o, j) => center.reduce((sum, c, k) => sum + (y[k] - c) * matrix[k][j], o)), 0];
+    const { axes, mode } = this;
+    return [y[axes[0]], this.isFlat ? 0 : y[axes[1]], mode === "3d" ? y[axes[2]] : 0];
+  }
+
+  // The mean of the corners, weighted by sharpened probabilities.
+  inPlane(probabilities) {
+    const { classes, corners, sharpness } = this.points.data.polygon;
+    const weights = classes.map((code) => probabilities[code] ** sharpness);
+    const total = weights.reduce((sum, w) => sum + w, 0);
+    return [...[0, 1].map((j) => corners.reduce((sum, c, k) => sum + c[j] * weights[k], 0) / total), 0];
   }
 
   // Whether all that is seen lies on one line: of one coordinate, or between two corners.
@@ -25,17 +33,19 @@ export class View {
     return this.mode === "all" ? this.points.data.polygon.corners.length === 2 : this.points.d === 1;
   }
 
-  // Where a place is seen that is of a class: on a line, in the band of the class.
-  ofClass(y, code) {
-    const place = this.of(y);
+  // Where a visitor's sample is seen: on a line, in the band of its class.
+  ofLive({ place: y, probabilities, code }) {
+    const place = this.mode === "all" ? this.inPlane(probabilities) : this.of(y);
     if (this.isFlat) place[1] = this.heights * (this.points.data.heights?.bands[code] ?? 0);
     return place;
   }
 
   choose(mode, axes) {
     Object.assign(this, { mode, axes });
-    const { points, positions } = this;
-    for (let i = 0; i < points.n; i++) positions.set(this.of(points.place(i)), 3 * i);
+    const { points, positions } = this, { values } = points.data.polygon.places;
+    const placeOf = (i) => (mode === "all" ? values.subarray(2 * i, 2 * i + 2) : this.of(points.place(i)));
+    positions.fill(0);
+    for (let i = 0; i < points.n; i++) positions.set(placeOf(i), 3 * i);
     this.home();
     const heights = points.data.heights;
     if (!this.isFlat || !heights) return;

@@ -25,7 +25,7 @@ from nsse.report.explorer.live import LiveMap, live_map
 from nsse.report.explorer.models import Findings, Points, Samples, find
 from nsse.report.explorer.pictures import checked_preparation, column_names, pictures_or_rows
 from nsse.report.palette import HUES
-from nsse.report.polygon import polygon_map, spread_heights
+from nsse.report.polygon import spread_heights
 from nsse.report.shown import report_in_notebook
 
 SUFFIXES = (".html", ".png", ".svg")
@@ -164,9 +164,6 @@ def page_data(
 ) -> dict[str, Any]:
     """All that the scripts need to know."""
     alike, has_radii = alike_in_class(findings), findings.radius is not None and len(findings.radius)
-    names = ("center", "matrix", "offset", "corners")
-    polygon = dict(zip(names, polygon_map(findings.train.embedding, findings.train.codes), strict=True))
-    polygon["classes"] = np.unique(findings.train.codes)
     return {
         "classes": findings.classes,
         "hues": HUES,
@@ -174,7 +171,7 @@ def page_data(
         "test": _points_entry(findings.test),
         "labelled": findings.has_labels,
         "notes": facts.notes(findings),
-        "polygon": {name: values.tolist() for name, values in polygon.items()},
+        "polygon": _polygon_entry(findings),
         "heights": _heights_entry(findings),
         "columns": columns,
         "panels": panels(findings),
@@ -200,14 +197,27 @@ def _points_entry(points: Points) -> dict[str, Any]:
     }
 
 
+def _polygon_entry(findings: Findings) -> dict[str, Any]:
+    """Classes around the polygon, and where the samples are seen in it."""
+    corners = findings.plane.corners
+    order = np.argsort(np.arctan2(*corners.T))
+    return {
+        "classes": order.tolist(),
+        "corners": corners[order].tolist(),
+        "sharpness": findings.plane.sharpness,
+        "places": block(findings.places(), "f4"),
+    }
+
+
 def _heights_entry(findings: Findings) -> dict[str, Any] | None:
     """Heights that keep points on a line apart, and those of the middles of the classes' bands."""
     parts = findings.train, findings.test
     Y = np.vstack([points.embedding for points in parts])
-    if Y.shape[1] > 1 and len(np.unique(findings.train.codes)) > 2:
+    if Y.shape[1] > 1 and len(findings.plane.corners) > 2:
         return None
+    across = Y[:, 0] if Y.shape[1] == 1 else findings.places()[:, 0]
     codes = [np.where(points.codes < 0, points.predicted, points.codes) for points in parts]
-    heights, bands = spread_heights(Y[:, 0], np.concatenate(codes))
+    heights, bands = spread_heights(across, np.concatenate(codes))
     return {"values": block(heights, "f4"), "bands": bands.tolist()}
 
 

@@ -1,0 +1,286 @@
+"""Why a prediction: which features move it, and which training samples speak for it.
+
+The decision is about a difference of two affine functions of f, own class c less strongest rival r,
+
+    v_c(x) − v_r(x) = b + a'f(x) = b + Σ_j w_j(x),    w_j(x) = k(A x, z_j) a'C_j,    a = w_c − w_r,
+
+so that every centre z_j has a signed weight: a kernel expansion names its witnesses. Its gradient by x
+is closed form, − (2/σ²) Σ_j w_j(x) (A x − z_j)'A, and goes through affine steps of a pipeline. A vote is
+the mean of its members' differences. What a feature contributes is its gradient times how far the sample
+lies from the mean of the feature: features of different units compare.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse._support.errors import rule_error, rule_message
+from nsse.affine import Affine, is_sparse
+from nsse.maps import GaussianMap, LinearMap
+from nsse.pipelines import affine_of_step, opened
+from nsse.votes import Member, vote_of
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# Witnesses of a prediction that are listed, and centres at which relevance is looked at, at most.
+WITNESSES, LOOKED_AT = 8, 2000
+BLOCK_VALUES = 4_000_000  # weights of centres held at a time, 32 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why samples are predicted as they are.
+
+    Attributes
+    ----------
+    gradient : ndarray of shape (n_samples, n_features)
+        Gradient of the margin by every feature, in the units of the features: by how much a small step
+        along the feature speaks for the class.
+    contribution : ndarray of shape (n_samples, n_features)
+        The gradient times how far the feature lies from its mean over the centres of the model: what the
+        feature adds to the margin, to first order.
+    margin : ndarray of shape (n_samples,)
+        Score of the explained class less that of its strongest rival.
+    label, rival : ndarray of shape (n_samples,)
+        The class that is explained, and its strongest rival.
+    witnesses : ndarray of int of shape (n_samples, n_witnesses)
+        Rows of ``centers_`` with the largest weights: training samples in their order where the model is
+        exact, all are different, and none is augmented. Empty for linear maps, and for votes whose
+        members have different centres.
+    weights : ndarray of shape (n_samples, n_witnesses)
+        What these add to the margin: positive ones speak for the class, negative ones for the rival. All
+        centres together and ``offset`` make the margin.
+    offset : ndarray of shape (n_samples,)
+        What is left of the margin where no centre is near.
+    space : str
+        What the features are: "X", or the output of the last step that is not affine.
+
+    See Also
+    --------
+    nsse.explain : Gives it.
+    nsse.plot.explanation : Draws it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = SmoothEmbedding().fit(X[::3], y[::3]).explain(X[:5])
+    >>> found.gradient.shape, found.space
+    ((5, 4), 'X')
+    """
+
+    gradient: Floats
+    contribution: Floats
+    margin: Floats
+    label: NDArray[Any]
+    rival: NDArray[Any]
+    witnesses: Ints
+    weights: Floats
+    offset: Floats
+    space: str
+
+    def __len__(self) -> int:
+        return len(self.margin)
+
+
+def explain(model: Any, X: Any, target: Any = None) -> Explanation:
+    """Which features move predictions, and which training samples speak for them.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, with a Gaussian or linear map: alone, a vote, or at the end of a pipeline.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Samples.
+    target : label or array-like of shape (n_samples,), default=None
+        The class to explain, the same for all samples or one for each. None is the predicted class.
+
+    Returns
+    -------
+    Explanation
+        Gradients and contributions of the features, and witnesses with their weights. Through affine
+        steps of a pipeline these are of the features of ``X``; behind another step, such as an encoder,
+        of what that step gives, and ``space`` says so.
+
+    See Also
+    --------
+    nsse.plot.explanation : Draws it.
+    nsse.certificates.certified_radius : How far a sample may move.
+
+    Examples
+    --------
+    >>> import nsse
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = nsse.SmoothEmbedding().fit(X[::6], y[::6])
+    >>> found = nsse.explain(model, X[:3])
+    >>> found.gradient.shape, found.witnesses.shape
+    ((3, 64), (3, 8))
+    """
+    _, core = opened(model)
+    members = _members(core)
+    Z, front, base, space = _behind_steps(model, X)
+    parts = _explained(members, Z, _codes(core, Z, target))
+    gradient = parts.gradient if front is None else front.pull_back(parts.gradient)
+    away = _dense(base) - _mean_sample(members[0], front)
+    return Explanation(
+        gradient,
+        gradient * away,
+        parts.margin,
+        core.classes_[parts.label],
+        core.classes_[parts.rival],
+        parts.witnesses,
+        parts.weights,
+        parts.offset,
+        space,
+    )
+
+
+def feature_relevance(core: Any) -> Floats:
+    """Root mean square of the contributions of every feature over the centres, shares of one.
+
+    The centres are the training samples where the model is exact.
+    """
+    members = _members(core)
+    f = members[0].map
+    if not isinstance(f, GaussianMap):
+        rule, cure = "have training samples as centres", "Take the gradients of `explain`."
+        raise AttributeError(rule_message("model", rule, type(core).__name__, cure))
+    n = f.coef.shape[0]
+    some = np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(np.intp))
+    rows = f.metric.inverse(f.centers[some])
+    parts = _explained(members, rows, None)
+    size = np.sqrt(
+        np.mean(np.square(parts.gradient * (_dense(rows) - _mean_sample(members[0]))), axis=0)
+    )
+    total = float(size.sum())
+    return size / total if total > 0 else np.full(len(size), 1.0 / len(size))
+
+
+class _Parts(NamedTuple):
+    """What is known of a block of samples; classes are codes."""
+
+    gradient: Floats
+    margin: Floats
+    label: Ints
+    rival: Ints
+    witnesses: Ints
+    weights: Floats
+    offset: Floats
+
+
+def _explained(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
+    """The samples explained, as many at a time as there is room for; no codes take the largest value."""
+    widest = max(getattr(member.map, "coef", member.scores.weights).shape[0] for member in members)
+    size = max(1, BLOCK_VALUES // widest)
+    parts = [
+        _of_block(
+            members, Z[start : start + size], None if codes is None else codes[start : start + size]
+        )
+        for start in range(0, max(Z.shape[0], 1), size)
+    ]
+    return parts[0] if len(parts) == 1 else _Parts(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _of_block(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
+    values = np.mean([member.values(Z) for member in members], axis=0)
+    rows = np.arange(len(values))
+    label = values.argmax(axis=1) if codes is None else codes
+    others = values.copy()
+    others[rows, label] = -np.inf
+    rival = others.argmax(axis=1)
+    told = [_difference(member, Z, label, rival) for member in members]
+    gradient = np.mean([each[0] for each in told], axis=0)
+    margin = values[rows, label] - values[rows, rival]
+    # Members of a vote that have different centres have no witnesses in common.
+    widths = {each[1].shape[1] for each in told}
+    weights = (
+        np.mean([each[1] for each in told], axis=0) if len(widths) == 1 else np.empty((len(rows), 0))
+    )
+    most = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :WITNESSES]
+    own = np.take_along_axis(weights, most, axis=1)
+    return _Parts(gradient, margin, label, rival, most, own, margin - weights.sum(axis=1))
+
+
+def _difference(member: Member, Z: Any, label: Ints, rival: Ints) -> tuple[Floats, Floats]:
+    """Gradient of a member's difference of two classes, and the weight of each of its centres."""
+    f: Any = member.map
+    scores = member.scores
+    own, other = (_largest(member, Z, codes) for codes in (label, rival))
+    a = scores.weights[own] - scores.weights[other]
+    if isinstance(f, LinearMap):
+        return f.affine.pull_back(a), np.empty((len(a), 0))
+    U = f.metric(Z)
+    W = f.kernel.between(U, f.centers, f.center_squares)
+    W *= a @ f.coef.T
+    G = W.sum(axis=1, keepdims=True) * _dense(U) - W @ f.centers
+    return f.metric.pull_back(f.kernel.gradient_factor * G), W
+
+
+def _largest(member: Member, Z: Any, codes: Ints) -> Ints:
+    """Which function of the given class is the largest at every sample."""
+    scores = member.scores
+    if scores.has_one_per_class:
+        return codes
+    v = scores.functions(member.map(Z))
+    return np.asarray(np.where(scores.codes == codes[:, np.newaxis], v, -np.inf).argmax(axis=1))
+
+
+def _members(core: Any) -> list[Member]:
+    """Maps and scores that decide, all of a kind that can be explained."""
+    members = list(vote_of(core).members)
+    if not all(isinstance(member.map, GaussianMap | LinearMap) for member in members):
+        rule, cure = "have a Gaussian or linear map", "SmoothEmbedding, NSSE and most methods have one."
+        raise TypeError(rule_message("model", rule, type(core).__name__, cure))
+    return members
+
+
+def _behind_steps(model: Any, X: Any) -> tuple[Any, Affine | None, Any, str]:
+    """Samples behind the steps; the last steps as one affine map, what it takes, and what that is."""
+    steps, _ = opened(model)
+    front, base, Z, space = None, X, X, "X"
+    for step in steps:
+        Z = step.transform(Z)
+        try:
+            affine = affine_of_step(step, with_gaps=True)
+        except ValueError:
+            front, base, space = None, Z, f"output of {type(step).__name__}"
+        else:
+            front = affine if front is None else affine.after(front)
+    return Z, front, base, space
+
+
+def _codes(core: Any, Z: Any, target: Any) -> Ints:
+    """Codes of the classes to explain."""
+    predicted = core.predict(Z)  # checks the samples
+    labels = predicted if target is None else np.asarray(target)
+    if labels.ndim > 0 and labels.shape != predicted.shape:
+        cure = f"Pass one label, or {len(predicted)}."
+        raise rule_error("target", "be a label, or one label per sample", labels.shape, cure)
+    unknown = sorted(set(labels.ravel().tolist()) - set(core.classes_.tolist()), key=str)
+    if unknown:
+        cure = f"The model knows {core.classes_.tolist()[:10]}."
+        raise rule_error("target", "be labels that the model knows", unknown, cure)
+    codes = np.searchsorted(core.classes_, labels)
+    return np.broadcast_to(codes, predicted.shape).astype(np.intp)
+
+
+def _mean_sample(member: Member, front: Affine | None = None) -> Floats:
+    """The mean of the centres in the units of the samples; of a linear map, what it shifts by."""
+    f: Any = member.map
+    if isinstance(f, GaussianMap):
+        middle = np.asarray(f.centers.mean(axis=0), dtype=np.float64).reshape(1, -1)
+        mean = f.metric.inverse(middle)
+    else:
+        mean = f.affine.shift[np.newaxis]
+    return np.asarray(mean if front is None else front.inverse(mean))
+
+
+def _dense(X: Any) -> Floats:
+    return X.toarray() if is_sparse(X) else np.asarray(X, dtype=np.float64)

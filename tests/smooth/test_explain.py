@@ -1,0 +1,146 @@
+"""Explanations: gradients beside finite differences, weights beside scores, features beside deletion."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import nsse
+from nsse import LFDA, NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
+from nsse.augment import Noise
+
+GRID = {"sigma": [0.5, 1.0], "smoothness": [0.1]}
+MODELS = {
+    "scores": SmoothEmbedding(),
+    "nearest": SmoothEmbedding(decision="nearest"),
+    "centers": SmoothEmbedding(centers=20, metric=WithinMetric(shrinkage=0.3)),
+    "augmented": SmoothEmbedding(augment=Noise(0.1)),
+    "vote": SmoothEmbeddingCV(grid=GRID, n_voters=2),
+    "paper": NSSE(),
+    "linear": LFDA(),
+    "pipeline": make_pipeline(StandardScaler(), PCA(4), SmoothEmbedding()),
+}
+
+
+@pytest.fixture(scope="module")
+def data(make_blobs):
+    return make_blobs((30, 25, 20), n_features=6)
+
+
+def margin_of(model, x, label, rival):
+    """By the public interface, where scores are public: mean class values."""
+    core = model[-1] if hasattr(model, "steps") else model
+    codes = np.searchsorted(core.classes_, [label, rival])
+    rows = model[:-1].transform(x) if hasattr(model, "steps") else x
+    if isinstance(core, SmoothEmbeddingCV):
+        values = np.mean([v.scores_.values(v.map_(rows)) for v in core.voters_], axis=0)
+    else:
+        values = core.scores_.values(core.map_(rows))
+    return values[:, codes[0]] - values[:, codes[1]]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients_equal_finite_differences(name, data):
+    model = MODELS[name].fit(data.X, data.codes)
+    new = data.X[::7] + 0.05
+    found = nsse.explain(model, new)
+    assert found.space == "X"
+    np.testing.assert_array_equal(found.label, model.predict(new))
+    h = 1e-5
+    for row, x in enumerate(new):
+        pair = found.label[row], found.rival[row]
+        steps = np.vstack([x + h * np.eye(6), x - h * np.eye(6)])
+        values = margin_of(model, steps, *pair)
+        numeric = (values[:6] - values[6:]) / (2 * h)
+        np.testing.assert_allclose(found.gradient[row], numeric, atol=1e-6)
+        np.testing.assert_allclose(found.margin[row], margin_of(model, x[None], *pair)[0], atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["scores", "nearest", "paper"])
+def test_weights_of_all_witnesses_and_the_offset_make_the_margin(name, data):
+    some = np.r_[0:3, 30:33, 55:57]
+    model = MODELS[name].fit(data.X[some], data.codes[some])
+    found = model.explain(data.X[:9])
+    assert found.weights.shape == (9, 8)  # every centre is a witness
+    assert np.all(np.diff(np.abs(found.weights), axis=1) <= 0)
+    np.testing.assert_allclose(found.offset + found.weights.sum(axis=1), found.margin, atol=1e-10)
+    # v_c - v_r = b + a'f: far from all samples f is zero, and the offset alone is left.
+    far = model.explain(np.full((1, 6), 1e6), target=found.label[0])
+    np.testing.assert_allclose(far.weights, 0.0, atol=1e-12)
+    np.testing.assert_allclose(far.offset, far.margin)
+
+
+def test_a_witness_is_what_is_lost_without_its_kernel_function(data):
+    model = SmoothEmbedding().fit(data.X, data.codes)
+    x = data.X[[3]] + 0.1
+    found = model.explain(x)
+    K = model.map_.kernel_rows(x)[0]
+    own, rival = (int(code[0]) for code in (found.label, found.rival))
+    a = model.scores_.weights[own] - model.scores_.weights[rival]
+    weights = K * (model.coef_ @ a)
+    np.testing.assert_allclose(found.weights[0], weights[found.witnesses[0]])
+    np.testing.assert_allclose(found.offset[0] + weights.sum(), found.margin[0])
+    # Witnesses are training samples.
+    np.testing.assert_allclose(model.centers_[found.witnesses[0]], data.X[found.witnesses[0]], atol=1e-8)
+
+
+def test_another_class_may_be_explained_and_what_is_no_class_is_refused(data):
+    names = np.array(["a", "b", "c"])[data.codes]
+    model = SmoothEmbedding().fit(data.X, names)
+    found = model.explain(data.X[:4], target="c")
+    assert set(found.label) == {"c"}
+    assert np.all(found.margin < 0)
+    each = model.explain(data.X[:2], target=["a", "b"])
+    np.testing.assert_array_equal(each.label, ["a", "b"])
+    with pytest.raises(ValueError, match="`target` must be labels that the model knows"):
+        model.explain(data.X[:2], target="d")
+    with pytest.raises(ValueError, match="`target` must be a label, or one label per sample"):
+        model.explain(data.X[:2], target=["a", "b", "c"])
+
+
+def test_behind_an_encoder_features_are_its_own_and_it_is_said(data):
+    model = make_pipeline(
+        StandardScaler(), RBFSampler(n_components=9, random_state=0), StandardScaler(), SmoothEmbedding()
+    ).fit(data.X, data.codes)
+    found = nsse.explain(model, data.X[:3])
+    assert found.space == "output of RBFSampler"
+    assert found.gradient.shape == (3, 9)
+
+
+def test_units_of_features_do_not_move_contributions_or_relevance(data):
+    units = np.array([1.0, 10.0, 100.0, 0.1, 0.01, 1.0])
+    one = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.X, data.codes)
+    two = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.X * units, data.codes)
+    first, second = nsse.explain(one, data.X), nsse.explain(two, data.X * units)
+    np.testing.assert_allclose(first.gradient, second.gradient * units, atol=1e-9)
+    np.testing.assert_allclose(first.contribution, second.contribution, atol=1e-8)
+    relevance = one[-1].feature_relevance_
+    np.testing.assert_allclose(relevance, two[-1].feature_relevance_, atol=1e-8)
+    np.testing.assert_allclose(relevance.sum(), 1.0)
+
+
+def test_deleting_relevant_features_costs_more_than_deleting_others():
+    X, y = load_digits(return_X_y=True)
+    train, new = np.arange(0, 1797, 6), np.arange(1, 1797, 3)
+    model = SmoothEmbedding().fit(X[train], y[train])
+    order = np.argsort(-model.feature_relevance_)
+    right = model.score(X[new], y[new])
+
+    def cost(features):
+        without = X[new].copy()
+        without[:, features] = X[train].mean(axis=0)[features]
+        return right - model.score(without, y[new])
+
+    rng = np.random.default_rng(0)
+    at_random = np.mean([cost(rng.permutation(64)[:6]) for _ in range(20)])
+    assert cost(order[:6]) > 3 * at_random
+    assert cost(order[-6:]) < at_random
+
+
+def test_a_linear_method_has_no_witnesses_and_no_relevance(data):
+    model = LFDA().fit(data.X, data.codes)
+    assert model.explain(data.X[:2]).witnesses.shape == (2, 0)
+    assert not hasattr(model, "feature_relevance_")
