@@ -175,7 +175,8 @@ def affine_of_step(step: Any, *, with_gaps: bool = False) -> Affine:
             "With other steps apply the last one alone, model[-1], to model[:-1].transform(X), and keep "
             "the pipeline with skops or pickle."
         )
-        raise rule_error("model", "have only affine steps before its last one", step, cure)
+        rule = "have only affine steps before its last one"
+        raise rule_error("model", rule, type(step).__name__, cure)
     return found
 
 

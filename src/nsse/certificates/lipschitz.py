@@ -117,10 +117,10 @@ def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> Lipsc
     """
     check_is_fitted(model)
     check_count("max_iter", max_iter, least=0, cure="0 does not climb.")
-    f = model.map_
+    f = getattr(model, "map_", model)
     if not isinstance(f, GaussianMap):
-        rule, cure = "have a Gaussian map", "The constant of a linear map is the norm of its matrix."
-        raise TypeError(rule_message("model", rule, type(f).__name__, cure))
+        cure = "Of a pipeline pass model[-1]; the constant of a linear map is the norm of its matrix."
+        raise TypeError(rule_message("model", "have a Gaussian map", type(f).__name__, cure))
     every = -(-f.centers.shape[0] // LOOKED_AT)
     U = f.centers[::every] if X is None else f.metric(checked_samples(model, X))
     behind = GaussianMap(Affine.identity(U.shape[1]), f.centers, f.kernel, f.coef, f.gram)

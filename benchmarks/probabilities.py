@@ -1,0 +1,87 @@
+"""Log-loss of probabilities beside other classifiers as they come.
+
+    NSSE_DATA=<folder> python benchmarks/probabilities.py            # add --tuned for SmoothEmbeddingCV
+
+Eight sets, ten splits. Pictures are divided by their norm, but for digits; columns of tables are
+standardised by the training samples. ``SVC`` is ``CalibratedClassifierCV(SVC(C=10), ensemble=False)``,
+what ``SVC(probability=True)`` was. The table of `docs/probabilities.md` is what it prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.svm import SVC
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from nsse import SmoothEmbedding, SmoothEmbeddingCV
+from nsse.datasets import per_class_split
+from reproduction.study import sets
+
+OUT = Path(__file__).parent / "results" / "probabilities.json"
+PICTURES = {"digits": 20, "coil20": 20, "orl": 5, "yale": 20}  # training samples per class
+TABLES = {"pima": 50, "segment": 20, "sonar": 30, "vowel": 20}
+METHODS: dict[str, Any] = {
+    "untuned": SmoothEmbedding,
+    "SVC": lambda: CalibratedClassifierCV(SVC(C=10), ensemble=False),
+    "LDA": lambda: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+    "logistic": lambda: LogisticRegression(max_iter=500),
+    "forest": lambda: RandomForestClassifier(200, random_state=0),
+}
+
+
+def losses(name: str, per_class: int, n_splits: int, methods: dict[str, Any]) -> dict[str, Any]:
+    """Mean log-loss of every method on a set, and the place of ours among them."""
+    X, y = sets.samples(sets.found(None, [name])[0][name], name)
+    found: dict[str, list[float]] = {method: [] for method in methods}
+    for seed in range(n_splits):
+        train, test = per_class_split(y, per_class, seed)
+        Z = X
+        if name in TABLES:
+            spread = X[train].std(axis=0)
+            Z = (X - X[train].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        for method, make in methods.items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of regressions of few samples
+                P = make().fit(Z[train], y[train]).predict_proba(Z[test])
+            found[method].append(float(log_loss(y[test], P, labels=np.unique(y))))
+    means = {method: round(float(np.mean(values)), 3) for method, values in found.items()}
+    others = [means[m] for m in ("SVC", "LDA", "logistic", "forest")]
+    ours = [method for method in ("untuned", "tuned") if method in means]
+    places = {f"place, {m}": 1 + sum(value < means[m] for value in others) for m in ours}
+    return {"set": name, "per class": per_class, **means, **places}
+
+
+def main(argv: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--only", nargs="*", default=[*PICTURES, *TABLES])
+    parser.add_argument("--tuned", action="store_true", help="SmoothEmbeddingCV as well")
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args(argv)
+    methods = METHODS | ({"tuned": SmoothEmbeddingCV} if options.tuned else {})
+    record = []
+    for name, per_class in (PICTURES | TABLES).items():
+        if name in options.only:
+            record.append(losses(name, per_class, options.splits, methods))
+            print("  ".join(f"{key} {value}" for key, value in record[-1].items()), flush=True)
+    options.out.parent.mkdir(exist_ok=True)
+    options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return record
+
+
+if __name__ == "__main__":
+    main()
