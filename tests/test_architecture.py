@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "kernels": {"affine"},
     "graphs": {"kernels"},
     "rows": {"affine"},
-    "metric": {"affine", "graphs", "rows"},
+    "metric": {"affine", "graphs", "kernels", "rows"},
     "centers": {"affine", "kernels", "rows"},
     "ridge": {"kernels", "rows"},
     "maps": {"affine", "kernels"},

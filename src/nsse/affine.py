@@ -9,16 +9,51 @@ stay sparse where T is the identity and nothing is shifted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 Floats = NDArray[np.float64]
+Kind = TypeVar("Kind")
 
 
+class Later:
+    """A field that may be given as a function: the function is called when the field is first read."""
+
+    def __init__(self, name: str) -> None:
+        self.key = f"_{name}"
+
+    def __get__(self, owner: Any, kind: type) -> Any:
+        value = vars(owner)[self.key]
+        if callable(value):
+            value = vars(owner)[self.key] = value()
+        return value
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        vars(owner)[self.key] = value
+
+
+def formed_later(*names: str) -> Callable[[type[Kind]], type[Kind]]:
+    """Class decorator: these fields may be given as functions.
+
+    A fit needs the distances of its own rows alone. What new samples are multiplied by takes as long,
+    and waits for them.
+    """
+
+    def decorated(kind: type[Kind]) -> type[Kind]:
+        for name in names:
+            setattr(kind, name, Later(name))
+        return kind
+
+    return decorated
+
+
+@formed_later("down", "up")
 @dataclass(frozen=True)
 class Affine:
     """An affine map of rows, with a proven bound of how much it stretches.
@@ -44,8 +79,8 @@ class Affine:
     offset: Floats
     norm: float
     matrix: Floats | None = None
-    down: Floats | None = None
-    up: Floats | None = None
+    down: Any = None
+    up: Any = None
 
     @classmethod
     def identity(cls, n_features: int) -> Affine:
@@ -129,8 +164,10 @@ class Affine:
 
     def multiplied(self, factor: float) -> Affine:
         """The same map with all that it gives multiplied by a positive number."""
-        norm = self.norm * factor
-        return replace(self, scale=self.scale * factor, offset=self.offset * factor, norm=norm)
+        changed = copy(self)  # what is formed later stays so
+        scaled = {"scale": self.scale * factor, "offset": self.offset * factor}
+        vars(changed).update(scaled, norm=self.norm * factor)
+        return changed
 
     def _linear(self, U: Any) -> Any:
         if self.matrix is not None:

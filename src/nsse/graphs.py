@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nsse.kernels import squared_distances, squared_norms
+from nsse.kernels import distances_from, squared_distances, squared_norms
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -34,12 +34,19 @@ def class_members(codes: Ints) -> list[Ints]:
     return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []
 
 
-def within_class_graph(Z: Any, codes: Ints, n_neighbors: int | None) -> sparse.csr_array:
-    """The 0/1 graph that joins rows to the ``n_neighbors`` nearest of their class; None joins all."""
+def within_class_graph(
+    Z: Any, codes: Ints, n_neighbors: int | None, G: Floats | None = None
+) -> sparse.csr_array:
+    """The 0/1 graph that joins rows to the ``n_neighbors`` nearest of their class; None joins all.
+
+    ``G`` are the inner products of the rows, where they are known.
+    """
 
     def distances(members: Ints) -> Floats:
+        if G is not None:
+            return distances_from(G[members[:, np.newaxis], members])
         own = Z[members]
-        return squared_distances(own, own)
+        return distances_from(own @ own.T)
 
     return symmetric_graph(*_class_edges(distances, codes, n_neighbors), len(codes))
 

@@ -103,6 +103,17 @@ def squared_distances(U: Any, V: Any, V_squares: Floats | None = None) -> Floats
     return D2
 
 
+def distances_from(G: Floats) -> Floats:
+    """‖u_i − u_j‖² of rows that have the inner products ``G``, never below zero."""
+    squares = G.diagonal()
+    D2 = G * -2.0
+    D2 += squares[:, np.newaxis]
+    D2 += squares
+    np.maximum(D2, 0.0, out=D2)
+    np.fill_diagonal(D2, 0.0)
+    return D2
+
+
 def products(U: Any, V: Any) -> Floats:
     """U V' as a dense array."""
     G = U @ V.T

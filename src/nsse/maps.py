@@ -10,12 +10,13 @@ C'K_ZZ C, or T'T; `reach` inverts the function, in the units of the samples.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.affine import Affine
+from nsse.affine import Affine, formed_later
 from nsse.kernels import Gaussian, in_row_blocks, products, squared_norms
 
 Floats = NDArray[np.float64]
@@ -38,6 +39,7 @@ class Map(Protocol):
         """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
 
 
+@formed_later("centers")
 @dataclass(frozen=True)
 class GaussianMap:
     """f(x) = Σ_j exp(−‖A x − z_j‖²/σ²) C_j.
@@ -61,10 +63,11 @@ class GaussianMap:
     kernel: Gaussian
     coef: Floats
     gram: Floats
-    center_squares: Floats = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "center_squares", squared_norms(self.centers))
+    @cached_property
+    def center_squares(self) -> Floats:
+        """‖z_j‖²."""
+        return squared_norms(self.centers)
 
     @classmethod
     def at(cls, metric: Affine, centers: Any, kernel: Gaussian, coef: Floats) -> GaussianMap:

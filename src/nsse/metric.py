@@ -11,10 +11,11 @@ eigendecomposition is needed:
 - n features, about as many rows: S_w + ρI = R'R, A = √ρ R⁻ᵀ;
 - fewer rows than features: S_w = B'B with B = F'X/√(2 Σ ω), L = FF', and with BB' + ρI = MM',
   A = I − B'(M' + √ρ I)⁻¹ M⁻¹ B (Andrews 1968, the square root of a Kalman filter): nothing is n × n.
+  The graph, BB' and what the rows are apart come from XX' alone: behind A it is XX' − V'V, V = M⁻¹BX'.
 
 Features are weighted first by how much they have to do with the classes. Of the variance of a feature,
-and of its distance from the median, the share r = 1 − [within/(N − M)] / [total/(N − 1)] lies between
-classes: the adjusted η² of an analysis of variance. With r_j the larger of the two, not below 0,
+and of its squared distance from the mean, the share r = 1 − [within/(N − M)] / [total/(N − 1)] lies
+between classes: the adjusted η² of an analysis of variance. With r_j the larger of the two, not below 0,
 
     weight_j = max(√(r_j / max r), 1/20)^relevance.
 """
@@ -23,8 +24,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any, Self
 
@@ -38,17 +39,19 @@ from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count, check_number
 from nsse.affine import Affine, is_sparse
-from nsse.graphs import class_members, laplacian, within_class_graph
+from nsse.graphs import class_members, within_class_graph
+from nsse.kernels import distances_from, squared_distances
 from nsse.rows import Rows, Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Half = tuple[Floats | None, Floats | None, Floats | None]
-Root = Callable[[Floats, Floats | None, float], Half]
 
 FLOATS = [np.float64, np.float32]
 # What is left of a feature that says nothing: it may say something together with others.
 LEAST_WEIGHT = 0.05
+# Deviations from the mean, as a share of it, and variances of their squares, as a share of fourth
+# powers, that are rounding.
+CONSTANT, CONSTANT_SPREAD = 1e-14, 1e-8
 # With up to so many features per row, n × n matrices take less work.
 WIDE = 1.4
 # Share of the largest degree that makes a Laplacian, which is singular, factorisable.
@@ -56,9 +59,11 @@ RIDGE = 1e-11
 # Rows whose median is the middle of all.
 MIDDLE_ROWS = 15
 # Values that are worked on at a time where rows leave a metric.
-MOST_VALUES = 2_000_000
+MOST_VALUES = 250_000
 # Bytes of the largest matrix of a metric.
 LARGEST = 2 * 1024**3
+# Columns of a symmetric product that are worked on at a time.
+PANEL = 64
 NO_SCATTER = (
     "The metric is the Euclidean one: no two different samples of a class were given, so nothing is "
     "known of how a class varies. Give more samples per class, or pass metric=None."
@@ -88,32 +93,34 @@ class Scatter:
         q = V A(x_i − x_j) the distance of i and j is ‖A(x_i − x_j)‖² + q'(ρI − VV')⁻¹ q. ρ is kept.
         """
         counts = np.diff(self.edges.indptr)[rows]
-        width = int(counts.max(initial=0))
-        # Rows with fewer edges are filled up with edges to themselves, which weigh nothing.
-        filled = np.arange(width) < counts[:, np.newaxis]
-        ends, c = np.repeat(rows[:, np.newaxis], width, axis=1), np.zeros((len(rows), width))
-        own = np.concatenate([np.arange(a, b) for a, b in zip(*self._ranges(rows), strict=True)])
-        ends[filled], c[filled] = self.edges.indices[own], np.sqrt(self.edges.data[own])
-        out, size = D2[rows], max(1, MOST_VALUES // max(1, width * len(D2)))
+        order = np.argsort(counts)  # those with as many edges together
+        size = max(1, MOST_VALUES // (len(D2) * max(1, int(counts.max(initial=0)))))
+        out = D2[rows]
         for start in range(0, len(rows), size):
-            part = slice(start, start + size)
-            out[part] += self._without(D2, rows[part], ends[part], c[part])
+            part = order[start : start + size]
+            y = self._whitened(D2, rows[part], counts[part])
+            out[part] += np.einsum("rej,rej->rj", y, y)
         return out
 
-    def _ranges(self, rows: Ints) -> tuple[Any, Any]:
-        return self.edges.indptr[rows], self.edges.indptr[rows + 1]
-
-    def _without(self, D2: Floats, rows: Ints, ends: Ints, c: Floats) -> Floats:
-        """q'(ρI − VV')⁻¹ q of some rows and all others."""
+    def _whitened(self, D2: Floats, rows: Ints, counts: Ints) -> Floats:
+        """H⁻¹q of some rows and all others, with HH' = ρI − VV'."""
+        steps = np.arange(int(counts.max()))
+        # Rows with fewer edges are filled up with edges to themselves, which weigh nothing.
+        filled = steps < counts[:, np.newaxis]
+        places = (self.edges.indptr[rows][:, np.newaxis] + steps)[filled]
+        ends, c = np.repeat(rows[:, np.newaxis], len(steps), axis=1), np.zeros(filled.shape)
+        ends[filled], c[filled] = self.edges.indices[places], np.sqrt(self.edges.data[places])
         # (u_e − u_i)'(u_i − u_j) = (‖u_e − u_j‖² − ‖u_i − u_j‖² − ‖u_e − u_i‖²)/2
-        q = D2[ends]
-        q -= D2[rows][:, np.newaxis]
-        q -= D2[rows[:, np.newaxis], ends][:, :, np.newaxis]
-        q *= c[:, :, np.newaxis] / 2.0
-        inner = np.take_along_axis(q, ends[:, np.newaxis], axis=2) * c[:, np.newaxis]
+        own = D2[rows[:, np.newaxis], ends]
+        among = D2[ends[:, :, np.newaxis], ends[:, np.newaxis]] - own[:, np.newaxis]
+        inner = (among - own[:, :, np.newaxis]) * (c[:, :, np.newaxis] * c[:, np.newaxis] / 2.0)
         inner += self.floor * np.eye(ends.shape[1])
-        y = np.linalg.inv(np.linalg.cholesky(inner)) @ q  # q'(LL')⁻¹ q = ‖L⁻¹ q‖²
-        return np.einsum("rej,rej->rj", y, y)
+        half = np.linalg.inv(np.linalg.cholesky(inner)) * (c[:, np.newaxis] / 2.0)
+        # One product: of the rows of the ends, and of row i, which is taken from each of them.
+        half = np.concatenate([half, -half.sum(axis=2, keepdims=True)], axis=2)
+        q = half @ D2[np.concatenate([ends, rows[:, np.newaxis]], axis=1)]
+        q -= half[:, :, :-1] @ own[:, :, np.newaxis]
+        return np.asarray(q)
 
 
 class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -199,32 +206,32 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         rows = Rows.of(Source.of(X), y, sample_weight)
         Z = dense_rows(rows.held())
-        self.learn(Z, rows.codes, rows.weights, root=symmetric_root)
+        self.learn(Z, rows.codes, rows.weights, symmetric=True)
         mean = self.affine_.shift + np.average(Z - self.affine_.shift, axis=0, weights=rows.weights)
         self.affine_ = replace(self.affine_, shift=mean)
         return self
 
     def learn(
-        self, X: Floats, codes: Ints, weight: Floats, per_sample: int = 1, root: Root | None = None
-    ) -> None:
+        self, X: Floats, codes: Ints, weight: Floats, per_sample: int = 1, *, symmetric: bool = False
+    ) -> Learned:
         """Learn from checked rows, of which ``per_sample`` are copies of one sample.
 
-        ``root`` says which of the roots A of A'A; all measure the same distances.
+        All roots A of A'A measure the same distances; the ``symmetric`` one does not depend on the order
+        of the rows, and takes an eigendecomposition.
         """
         self._check_parameters()
-        n_neighbors = None if self.n_neighbors is None else self.n_neighbors * per_sample
-        self.weights_ = feature_weights(X, codes, weight, float(self.relevance))
         euclidean = centred(X)
         Z = euclidean(X)
+        self.weights_ = feature_weights(Z, codes, weight, float(self.relevance))
         Z *= self.weights_
-        affine, scatter = Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_), None
+        unit = float(euclidean.scale[0])
+        learned = Learned(Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_), Z, unit)
         if math.isfinite(self.shrinkage):
-            half, scatter = contraction(
-                Z, codes, weight, n_neighbors, float(self.shrinkage), root or fast_root
-            )
-            affine = Affine(affine.shift, affine.scale, affine.offset, affine.norm, *half)
-        self.affine_ = affine.multiplied(1.0 / float(euclidean.scale[0]))
-        self.scatter_: Scatter | None = scatter
+            n_neighbors = None if self.n_neighbors is None else self.n_neighbors * per_sample
+            learned = contracted(learned, codes, weight, n_neighbors, float(self.shrinkage), symmetric)
+        self.affine_ = learned.affine.multiplied(1.0 / unit)
+        self.scatter_: Scatter | None = learned.scatter
+        return learned
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Map samples to where Euclidean distances are those of the metric.
@@ -260,24 +267,118 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             check_count("n_neighbors", self.n_neighbors, cure="None joins all samples of a class.")
 
 
-def fitted_metric(metric: Any, rows: Rows) -> WithinMetric | None:
-    """A `metric` parameter learned from labelled `Rows` in memory; None is the Euclidean metric.
+@dataclass(frozen=True)
+class Learned:
+    """Rows that a metric was learned from, behind it.
+
+    Attributes
+    ----------
+    affine : Affine
+        What takes rows there, with values of order one.
+    rows : ndarray or csr_array of shape (n_rows, n_outputs), or function returning it
+        The rows.
+    unit : float
+        What lengths in the units of the samples are multiplied by.
+    scatter : Scatter or None
+        S_w; None for the Euclidean metric.
+    gram : ndarray of shape (n_rows, n_rows) or None
+        Inner products of the rows, where they are known.
+    """
+
+    affine: Affine
+    rows: Any
+    unit: float
+    scatter: Scatter | None = None
+    gram: Floats | None = None
+
+    def distances(self) -> Floats:
+        """Squared distances of all rows."""
+        if self.gram is not None:
+            return distances_from(self.gram)
+        return squared_distances(self.rows, self.rows)
+
+    def some(self, places: Ints) -> Floats:
+        """Squared distances of some of the rows."""
+        if self.gram is not None:
+            return distances_from(self.gram[np.ix_(places, places)])
+        Z = self.rows[places]
+        return squared_distances(Z, Z)
+
+
+@dataclass(frozen=True)
+class ClassRoots:
+    """F with FF' = L, the Laplacian of a within-class graph: members and block of every class."""
+
+    blocks: list[tuple[Ints, NDArray[Any]]]
+
+    @classmethod
+    def of(cls, W: Floats, codes: Ints) -> ClassRoots:
+        """Of the weights W of the edges."""
+        blocks = []
+        for members in class_members(codes):
+            L = -W[members[:, np.newaxis], members]
+            degrees = -L.sum(axis=1)
+            L[np.diag_indices(len(L))] = degrees + RIDGE * max(float(degrees.max()), 1e-300)
+            blocks.append((members, np.linalg.cholesky(L)[:, :-1].T))  # the last column is zero
+        return cls(blocks)
+
+    def times(self, A: Floats) -> Floats:
+        """F'A."""
+        # F'1 = 0: what is taken off changes nothing but rounding.
+        return np.concatenate([F @ (A[members] - A[members[0]]) for members, F in self.blocks])
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """A = I − B'(M' + √ρ I)⁻¹ M⁻¹ B, B = F'Z, and the rows Z behind it, formed when first needed.
+
+    ``V`` is (M⁻¹ B Z')', ``root`` √ρ.
+    """
+
+    Z: Floats
+    F: ClassRoots
+    M: Floats
+    V: Floats
+    root: float
+
+    @cached_property
+    def down(self) -> Floats:
+        """(M⁻¹ B)'."""
+        return rows_solved(self.M, self.F.times(self.Z))
+
+    @cached_property
+    def up(self) -> Floats:
+        """(M + √ρ I)⁻¹ B."""
+        return rows_solved(self.M + self.root * np.eye(len(self.M)), self.F.times(self.Z)).T
+
+    @cached_property
+    def rows(self) -> Floats:
+        """The rows behind A."""
+        return self.Z - self.V @ self.up
+
+
+def learned_metric(metric: Any, rows: Rows) -> tuple[WithinMetric | None, Learned]:
+    """A `metric` parameter learned from labelled rows in memory, and the rows; None is Euclidean.
 
     "within" is `WithinMetric()` for dense rows and the Euclidean metric for sparse ones, which would be
     made dense.
     """
     X = rows.held()
-    if isinstance(metric, str) and metric == "within":
-        metric = None if is_sparse(X) else WithinMetric()
-    if metric is None:
-        return None
-    if not isinstance(metric, WithinMetric):
+    is_default = isinstance(metric, str) and metric == "within"
+    if metric is None or (is_default and is_sparse(X)):
+        affine = centred(X)
+        return None, Learned(affine, affine(X), float(affine.scale[0]))
+    if not isinstance(metric, WithinMetric) and not is_default:
         cure = 'Pass "within", or WithinMetric(shrinkage=...) to set it.'
         raise rule_error("metric", 'be None, "within" or a WithinMetric', metric, cure)
-    fitted: WithinMetric = clone(metric)
+    fitted = WithinMetric() if is_default else clone(metric)
     fitted.n_features_in_ = X.shape[1]
-    fitted.learn(dense_rows(X), rows.codes, rows.weights, rows.per_sample)
-    return fitted
+    return fitted, fitted.learn(dense_rows(X), rows.codes, rows.weights, rows.per_sample)
+
+
+def fitted_metric(metric: Any, rows: Rows) -> WithinMetric | None:
+    """The metric alone of `learned_metric`."""
+    return learned_metric(metric, rows)[0]
 
 
 def centred(X: Any) -> Affine:
@@ -297,111 +398,126 @@ def centred(X: Any) -> Affine:
     return Affine.diagonal(shift, np.full(n_features, unit))
 
 
-def contraction(
-    Z: Floats, codes: Ints, weight: Floats, n_neighbors: int | None, shrinkage: float, root: Root
-) -> tuple[Half, Scatter | None]:
-    """A of the rows ``Z``, a matrix or the factors of I − A as in `Affine`, and their scatter."""
-    N, n = Z.shape
-    L, total = scatter_laplacian(Z, codes, weight, n_neighbors)
-    LZ = L @ Z
-    trace = float(np.einsum("ij,ij->", Z, LZ)) / total if total > 0 else 0.0
-    if not trace > 0.0:
-        warnings.warn(NO_SCATTER, UserWarning, stacklevel=5)
-        return (None, None, None), None
-    rho = shrinkage * trace / n
-    joined = abs(L - sparse.diags_array(L.diagonal()))
-    scatter = Scatter(sparse.csr_array(joined / total), rho)
-    if n <= WIDE * N:
-        _check_size(n, n)
-        return root(Z.T @ LZ / total, None, rho), scatter
-    _check_size(n, N)
-    B = half_scatter(Z, L, codes) / math.sqrt(total)
-    return root(B @ B.T, B, rho), scatter
-
-
-def fast_root(S: Floats, B: Floats | None, rho: float) -> Half:
-    """A by a Cholesky factorisation of S_w + ρI, or of BB' + ρI (S is overwritten)."""
-    S[np.diag_indices(len(S))] += rho
-    if B is None:
-        R = linalg.cholesky(S, overwrite_a=True, check_finite=False)  # upper
-        inverse, _ = linalg.lapack.dtrtri(R, overwrite_c=True)
-        return math.sqrt(rho) * inverse, None, None
-    M = linalg.cholesky(S, lower=True, overwrite_a=True, check_finite=False)
-    down = linalg.solve_triangular(M, B, lower=True, check_finite=False).T
-    M[np.diag_indices(len(M))] += math.sqrt(rho)
-    return None, down, linalg.solve_triangular(M, B, lower=True, check_finite=False)
-
-
-def symmetric_root(S: Floats, B: Floats | None, rho: float) -> Half:
-    """The symmetric A, by an eigendecomposition: the one that does not depend on the order of rows."""
-    values, V = np.linalg.eigh(S)
-    values = np.maximum(values, 0.0)
-    factors = np.sqrt(rho / (values + rho))
-    if B is None:
-        return (V * factors) @ V.T, None, None
-    kept = values > len(S) * float(np.finfo(np.float64).eps) * values[-1]
-    axes = B.T @ (V[:, kept] / np.sqrt(values[kept]))
-    return None, axes * (1.0 - factors[kept]), axes.T
-
-
-def scatter_laplacian(
-    Z: Floats, codes: Ints, weight: Floats, n_neighbors: int | None
-) -> tuple[sparse.csr_array, float]:
-    """L and 2 Σ ω of the within-class graph: S_w = Z'LZ over the second."""
-    W = within_class_graph(Z, codes, n_neighbors)
+def contracted(
+    plain: Learned,
+    codes: Ints,
+    weight: Floats,
+    n_neighbors: int | None,
+    shrinkage: float,
+    symmetric: bool,
+) -> Learned:
+    """Rows of a Euclidean metric behind A."""
+    Z, (N, n) = plain.rows, plain.rows.shape
+    is_wide = n > WIDE * N
+    _check_size(n, N if is_wide else n)
+    G = Z @ Z.T if is_wide else None
+    W: Any = within_class_graph(Z, codes, n_neighbors, G)
     if np.any(weight != weight[0]):
-        rows = np.repeat(np.arange(len(codes)), np.diff(W.indptr))
-        W.data = (weight[rows] + weight[W.indices]) / 2.0
-    return laplacian(W), float(W.data.sum())
+        W.data = (np.repeat(weight, np.diff(W.indptr)) + weight[W.indices]) / 2.0
+    W.data /= max(float(W.data.sum()), 1e-300)
+    if G is None:
+        LZ = np.asarray(W.sum(axis=1)).ravel()[:, np.newaxis] * Z - W @ Z
+        S = symmetric_product(Z, LZ)
+    else:
+        F = ClassRoots.of(W.toarray(), codes)
+        P = F.times(G)
+        S = F.times(P.T)
+    trace = float(S.trace())
+    if not trace > 0.0:
+        warnings.warn(NO_SCATTER, UserWarning, stacklevel=6)
+        return plain
+    plain = replace(plain, scatter=Scatter(W, shrinkage * trace / n))
+    if G is None:
+        return behind_matrix(plain, S, symmetric)
+    return behind_low_rank(plain, G, F, P, S, symmetric)
 
 
-def half_scatter(Z: Floats, L: sparse.csr_array, codes: Ints) -> Floats:
-    """B = F'Z with L = FF', class by class: B'B = Z'LZ."""
-    B, place = np.empty_like(Z), np.empty(len(Z), dtype=np.intp)
-    edges = np.repeat(np.arange(len(Z)), np.diff(L.indptr)), L.indices
-    of_edge = codes[edges[0]]
-    order = np.argsort(of_edge, kind="stable")
-    ends = np.searchsorted(of_edge[order], np.arange(int(codes.max()) + 2))
-    for members in class_members(codes):
-        place[members] = np.arange(len(members))
-        code = codes[members[0]]
-        own = order[ends[code] : ends[code + 1]]
-        block = np.zeros((len(members), len(members)))
-        block[place[edges[0][own]], place[edges[1][own]]] = L.data[own]
-        block[np.diag_indices(len(block))] += RIDGE * max(float(block.diagonal().max()), 1e-300)
-        rows = Z[members]
-        B[members] = np.linalg.cholesky(block).T @ (rows - rows[0])
-    return B
+def behind_matrix(plain: Learned, S: Floats, symmetric: bool) -> Learned:
+    """Rows behind A = √ρ R⁻ᵀ with S_w + ρI = R'R; the lower half of ``S`` is S_w, and is overwritten."""
+    assert plain.scatter is not None
+    rho = plain.scatter.floor
+    if symmetric:
+        values, V = np.linalg.eigh(S)
+        A = (V * np.sqrt(rho / (np.maximum(values, 0.0) + rho))) @ V.T
+        return replace(plain, affine=replace(plain.affine, matrix=A), rows=plain.rows @ A)
+    S[np.diag_indices(len(S))] += rho
+    R = linalg.cholesky(S.T, overwrite_a=True, check_finite=False)  # upper
+    A, _ = linalg.lapack.dtrtri(R, overwrite_c=True)
+    A *= math.sqrt(rho)
+    rows = linalg.blas.dtrmm(1.0, A, plain.rows.T, trans_a=True, overwrite_b=True).T  # half a product
+    return replace(plain, affine=replace(plain.affine, matrix=A), rows=rows)
+
+
+def behind_low_rank(
+    plain: Learned, G: Floats, F: ClassRoots, P: Floats, S: Floats, symmetric: bool
+) -> Learned:
+    """Rows behind A = I − B'(M' + √ρ I)⁻¹ M⁻¹ B with BB' + ρI = MM'; G = ZZ', P = BZ', S = BB'."""
+    assert plain.scatter is not None
+    Z, rho = plain.rows, plain.scatter.floor
+    if symmetric:
+        values, V = np.linalg.eigh((S + S.T) / 2)
+        kept = values > len(S) * float(np.finfo(np.float64).eps) * values[-1]
+        up = (V[:, kept] / np.sqrt(values[kept])).T @ F.times(Z)
+        down = up.T * (1.0 - np.sqrt(rho / (values[kept] + rho)))
+        affine = replace(plain.affine, down=down, up=up)
+        return replace(plain, affine=affine, rows=Z - (Z @ down) @ up)
+    S[np.diag_indices(len(S))] += rho
+    M = linalg.cholesky(S.T, lower=True, overwrite_a=True, check_finite=False)
+    V = rows_solved(M, P)
+    root = LowRank(Z, F, M, V, math.sqrt(rho))
+    down, up, rows = (partial(getattr, root, name) for name in ("down", "up", "rows"))
+    affine = replace(plain.affine, down=down, up=up)
+    return replace(plain, affine=affine, rows=rows, gram=G - V @ V.T)
+
+
+def rows_solved(M: Floats, B: Floats) -> Floats:
+    """(M⁻¹ B)' = B' M⁻ᵀ, for a lower triangular M: our rows are columns to BLAS."""
+    return np.asarray(linalg.blas.dtrsm(1.0, M, B.T, side=True, lower=True, trans_a=True))
+
+
+def symmetric_product(U: Floats, V: Floats) -> Floats:
+    """U'V, known to be symmetric: the blocks of its lower half."""
+    n = U.shape[1]
+    out = np.zeros((n, n))
+    for start in range(0, n, PANEL):
+        stop = min(start + PANEL, n)
+        np.matmul(U[:, start:stop].T, V[:, :stop], out=out[start:stop, :stop])
+    return out
 
 
 def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float) -> Floats:
-    """What every feature is multiplied by; 1 each where nothing can be said."""
-    n_classes = int(codes.max()) + 1
-    if relevance == 0.0 or not weight.sum() > n_classes or n_classes < 2:
+    """What every feature is multiplied by, of rows of order one; 1 each where nothing can be said."""
+    n_classes, N = int(codes.max()) + 1, float(weight.sum())
+    if relevance == 0.0 or n_classes < 2 or n_classes >= N:
         return np.ones(X.shape[1])
-    deviations = X - np.median(np.ascontiguousarray(X.T), axis=1)
-    largest = np.abs(deviations).max(axis=0)  # so that squares neither overflow nor underflow
-    deviations /= np.where(largest > 0, largest, 1.0)
-    E = np.zeros((len(codes), n_classes))
-    E[np.arange(len(codes)), codes] = weight
-    shares = _between_share(deviations, E, weight)
-    np.abs(deviations, out=deviations)
-    np.maximum(shares, _between_share(deviations, E, weight), out=shares)
+    E = np.zeros((n_classes, len(codes)))
+    E[codes, np.arange(len(codes))] = weight
+    mean = weight @ X / N
+    deviations = X - mean
+    first = E @ deviations
+    squares = np.square(deviations, out=deviations)
+    second = E @ squares
+    variance, sizes = second.sum(axis=0) / N, E.sum(axis=1)[:, np.newaxis]
+    fourth = np.einsum("ij,ij->j", squares, E.sum(axis=0)[:, np.newaxis] * squares) / N
+    # What rounding makes of a constant column is no variance.
+    shares = _between_share(first, variance, sizes, (CONSTANT * mean) ** 2)
+    spread = _between_share(
+        second - sizes * variance, fourth - variance**2, sizes, CONSTANT_SPREAD * fourth
+    )
+    shares = np.maximum(np.maximum(shares, spread), 0.0)
     most = float(shares.max(initial=0.0))
     if most <= 0.0:
         return np.ones(X.shape[1])
-    return np.maximum(np.sqrt(np.maximum(shares, 0.0) / most), LEAST_WEIGHT) ** relevance
+    return np.maximum(np.sqrt(shares / most), LEAST_WEIGHT) ** relevance
 
 
-def _between_share(X: Floats, E: Floats, weight: Floats) -> Floats:
-    """r of every column; 0 for one that is constant. E has the weights, one column per class."""
-    N, sizes = float(weight.sum()), E.sum(axis=0)
-    centred_rows = X - weight @ X / N
-    total = weight @ centred_rows**2
-    within = total - ((E.T @ centred_rows) ** 2 / sizes[:, np.newaxis]).sum(axis=0)
-    within, total = within / (N - len(sizes)), total / (N - 1)
-    varies = total > np.finfo(np.float64).eps ** 2 * N  # rounding of a constant column is no variance
-    return np.where(varies, 1.0 - within / np.where(varies, total, 1.0), 0.0)
+def _between_share(sums: Floats, variance: Floats, sizes: Floats, least: Floats) -> Floats:
+    """r of every column from its sums over classes, its mean being zero; 0 where it does not vary."""
+    N, n_classes = float(sizes.sum()), len(sizes)
+    between = (np.square(sums) / sizes).sum(axis=0)
+    varies = variance > least
+    total = np.where(varies, variance, 1.0) * N
+    return np.where(varies, 1.0 - (total - between) / (N - n_classes) * (N - 1) / total, 0.0)
 
 
 def dense_rows(X: Any) -> Floats:

@@ -107,7 +107,7 @@ class Ridge:
             K *= root
             K *= root[:, np.newaxis]
         K[np.diag_indices(len(K))] += smoothness
-        L = linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
+        L = linalg.cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)  # in place
         scaled = linalg.cho_solve((L, True), root[:, np.newaxis] * T, check_finite=False)
         C = root[:, np.newaxis] * scaled
         fitted = T - smoothness * scaled / root[:, np.newaxis]  # K C = T − λ W⁻¹ C
@@ -239,39 +239,33 @@ def left_out_of_metric(
     L: Floats, C: Floats, root: Floats, codes: Ints, left: Ints, K_left: Floats
 ) -> tuple[Floats, float]:
     """s − π of left-out rows by coefficients, C − G⁻¹e_i C_i/(G⁻¹)_ii, metrics without them; gain."""
-    unit = np.zeros((len(L), len(left)))
+    unit = np.zeros((len(L), len(left)), order="F")
     unit[left, np.arange(len(left))] = 1.0
-    columns = linalg.cho_solve((L, True), unit, overwrite_b=True, check_finite=False)
-    K_left = K_left * root
-    whole = K_left @ C
-    own = np.einsum("ij,ji->i", K_left, columns) / columns[left, np.arange(len(left))]
-    outside = whole - own[:, np.newaxis] * C[left]
-    return outside, gain_of_one(K_left, columns, C, codes, left, whole, outside)
+    inverse = linalg.cho_solve((L, True), unit, overwrite_b=True, check_finite=False).T  # rows of G⁻¹
+    if not np.all(root == 1.0):
+        K_left = K_left * root
+    whole, P, G = K_left @ C, K_left @ inverse.T, inverse[:, left]
+    outside = whole - (P.diagonal() / G.diagonal())[:, np.newaxis] * C[left]
+    own = np.arange(len(left)), codes
+    return outside, gain_of_one(P, G, C[left][own], codes, whole[own], outside[own])
 
 
-def gain_of_one(
-    K_left: Floats, columns: Floats, C: Floats, codes: Ints, left: Ints, whole: Floats, outside: Floats
-) -> float:
+def gain_of_one(P: Floats, G: Floats, c: Floats, codes: Ints, whole: Floats, outside: Floats) -> float:
     """What s − π of the own class is multiplied by when the class has one sample more, about.
 
     From leaving out two of a class: with s_i of row i by the model without i, and s_ij by the model
-    without i and j, 2 − Σ s_ij/Σ s_i, not below 1 and not above 2. ``columns`` are those of G⁻¹.
+    without i and j, 2 − Σ s_ij/Σ s_i, not below 1 and not above 2. ``P`` are kernel values of the
+    left-out rows times columns of G⁻¹, ``G`` these columns at the rows, ``c`` their coefficients.
     """
-    one = two = 0.0
-    for code in np.unique(codes):
-        rows = np.flatnonzero(codes == code)
-        places, n = left[rows], len(rows)
-        if n < 2:
-            continue
-        P, G = K_left[rows] @ columns[:, rows], columns[np.ix_(places, rows)]
-        d, p, c = G.diagonal(), P.diagonal()[:, np.newaxis], C[places, code]
-        determinant = np.outer(d, d) - G**2
-        determinant[np.diag_indices(n)] = 1.0
-        less = (d * p - G * P) * c[:, np.newaxis] + (d[:, np.newaxis] * P - G * p) * c
-        less /= determinant
-        less[np.diag_indices(n)] = 0.0
-        one += float(outside[rows, code].sum())
-        two += float(whole[rows, code].sum() - less.sum() / (n - 1))
+    others = (np.bincount(codes) - 1)[codes]
+    d, p = G.diagonal(), P.diagonal()[:, np.newaxis]
+    pairs = codes[:, np.newaxis] == codes
+    pairs[np.diag_indices(len(codes))] = False
+    less = (d * p - G * P) * c[:, np.newaxis] + (d[:, np.newaxis] * P - G * p) * c
+    less = np.divide(less, np.outer(d, d) - G**2, out=np.zeros_like(G), where=pairs).sum(axis=1)
+    several = others > 0
+    one = float(outside[several].sum())
+    two = float((whole - less / np.maximum(others, 1))[several].sum())
     return float(np.clip(2.0 - two / one, 1.0, 2.0)) if one > 0.0 else 1.0
 
 

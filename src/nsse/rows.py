@@ -241,6 +241,8 @@ class Rows:
         How many samples every row stands for.
     given : ndarray of shape (n_samples,)
         The row of every sample that was given, −1 where its weight is zero; copies are not counted.
+    labels : tuple of ndarrays
+        Labels as they were given: all classes, and the class of every sample, −1 where it has none.
     per_sample : int
         Rows of one sample: itself and its augmented copies, side by side.
     """
@@ -250,6 +252,7 @@ class Rows:
     codes: Ints
     weights: Floats
     given: Ints
+    labels: tuple[NDArray[Any], Ints]
     per_sample: int = 1
 
     @classmethod
@@ -257,7 +260,7 @@ class Rows:
         cls, source: Any, y: Any, sample_weight: Any = None, class_weight: Any = None, marker: Any = None
     ) -> Rows:
         """Distinct rows of a source with labels; ``marker`` is the label of those that have none."""
-        classes, codes = encoded(y, marker)
+        labels = classes, codes = encoded(y, marker)
         if len(codes) != len(source):
             rule = f"have one label for each of the {len(source)} samples"
             raise rule_error("y", rule, f"{len(codes)} labels", "Check that X and y belong together.")
@@ -267,7 +270,7 @@ class Rows:
             weights = weights * class_factors(class_weight, classes, codes, weights)
         first, group = distinct_rows(source, codes, weights > 0)
         summed = np.bincount(group[group >= 0], weights[group >= 0], len(first)).astype(np.float64)
-        rows = cls(source.select(first), classes, codes[first], summed, group)
+        rows = cls(source.select(first), classes, codes[first], summed, group, labels)
         rows._check_classes()
         return rows
 
@@ -413,20 +416,21 @@ def checked_rows(X: Any, index: int, n_features: int | None, n_rows: int | None 
 
 def encoded(y: Any, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     """Classes, sorted, and the class of every label: −1 where it is missing or the marker."""
-    y = column_or_1d(np.asarray(y.compute() if is_dask(y) else y), warn=True)
+    y = np.asarray(y.compute() if is_dask(y) else y)
+    y = y if y.ndim == 1 else column_or_1d(y, warn=True)
     missing = missing_labels(y, marker)
     if marker is None and missing.any():
         cure = "Leave these samples out, or let them help: unlabeled=Smooth() or Spread()."
         raise rule_error("y", "have a label for every sample", f"{missing.sum()} missing labels", cure)
     known = y[~missing]
-    if known.dtype.kind == "f":
-        assert_all_finite(known, input_name="y")
     if known.dtype == object:
         known = np.array(known.tolist())
     if len(known) == 0:
         cure = "An embedding separates classes: give some labels."
         raise rule_error("y", "have labels", "none at all", cure)
-    check_classification_targets(known)
+    if known.dtype.kind not in "biuUS":  # these cannot be targets of a regression
+        assert_all_finite(known, input_name="y")
+        check_classification_targets(known)
     classes, places = np.unique(known, return_inverse=True)
     codes = np.full(len(y), -1, dtype=np.intp)
     codes[~missing] = places.ravel()

@@ -29,9 +29,9 @@ from nsse.centers import EXACT_UP_TO, FEWER, center_selector
 from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import Gaussian, median_distance, squared_distances
 from nsse.maps import GaussianMap
-from nsse.metric import WithinMetric, centred, fitted_metric
+from nsse.metric import Learned, learned_metric
 from nsse.ridge import Ridge, left_out_positions
-from nsse.rows import BLOCK_ROWS, Rows, encoded, read_blocks, read_rows
+from nsse.rows import BLOCK_ROWS, Rows, read_blocks, read_rows
 from nsse.scores import Scores
 from nsse.signs import signs_of
 from nsse.unlabeled import use_of_unlabeled
@@ -240,11 +240,10 @@ class SmoothEmbedding(EmbeddingClassifier):
             some = rows.sample(METRIC_SAMPLES, rng)
             warn_of_weights(given.weights)
             warn_of_spreads(some.held())
-            self.metric_ = fitted_metric(self.metric, some)
-            affine, scale = affine_of(self.metric_, some)
-            near = unlabeled.labels(rows.through(affine))
-            solved = solve(self, near, some, affine, chosen, unlabeled)
-            self._keep(solved, near, scale, rows.is_labeled)
+            self.metric_, learned = learned_metric(self.metric, some)
+            near = unlabeled.labels(rows.through(learned.affine))
+            solved = solve(self, near, learned, len(some), chosen, unlabeled)
+            self._keep(solved, near, learned.unit, rows.is_labeled)
             self._keep_samples(solved, near, source, y)
         LOGGER.info(
             "SmoothEmbedding: %d rows, %d centers, sigma %.3g", len(rows), n_centers, self.sigma_
@@ -291,9 +290,9 @@ class SmoothEmbedding(EmbeddingClassifier):
         d = len(self.classes_) - 1 if self.n_components is None else int(self.n_components)
         dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
         self.embedding_ = F[:, :d].astype(dtype, copy=False)
-        codes = encoded(y, use_of_unlabeled(self.unlabeled).marker)
         self.labels_ = np.asarray(y.compute() if is_dask(y) else y)
-        self.transduction_ = np.where(codes[1] >= 0, codes[0][codes[1]], self.scores_.predict(F))
+        classes, codes = near.labels
+        self.transduction_ = np.where(codes >= 0, classes[codes], self.scores_.predict(F))
 
     @property
     def coef_(self) -> Floats:
@@ -384,38 +383,35 @@ class Solved:
 
 
 def solve(
-    model: SmoothEmbedding, near: Rows, some: Rows, affine: Affine, chosen: Any, unlabeled: Any
+    model: SmoothEmbedding, near: Rows, learned: Learned, n_learned: int, chosen: Any, unlabeled: Any
 ) -> Solved:
-    """The regression on rows behind the metric; ``some`` give the unit, ``chosen`` are the centres."""
+    """The regression on rows behind the metric, which give the unit; ``chosen`` are the centres."""
     smoothness, fitted = float(model.smoothness), None
-    centers = near.held() if chosen is None else affine(chosen)
-    is_exact = chosen is None and unlabeled.is_exact
-    if is_exact:
-        D2 = squared_distances(centers, centers)
-        unit = median_distance(D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*[evenly(len(D2))] * 2)])
-    else:
-        Z = affine(some.select(evenly(len(some))).held())
-        unit = median_distance(squared_distances(Z, Z))
-    kernel = Gaussian(float(model.sigma) * unit)
-    if is_exact:
-        K_left = left_out_kernel(model.metric_, near, D2, kernel)
+    if chosen is None and unlabeled.is_exact:
+        centers = learned.rows if n_learned == len(near) else near.held()
+        D2 = learned.distances() if n_learned == len(near) else squared_distances(centers, centers)
+        some = evenly(len(D2))
+        unit = median_distance(D2 if len(some) == len(D2) else D2[np.ix_(some, some)])
+        kernel = Gaussian(float(model.sigma) * unit)
+        K_left = left_out_kernel(learned, near, D2, kernel)
         ridge, fitted = Ridge.exact(kernel(D2), near, smoothness, K_left)
     else:
+        unit = median_distance(learned.some(evenly(n_learned)))
+        kernel = Gaussian(float(model.sigma) * unit)
+        centers = near.held() if chosen is None else learned.affine(chosen)
         ridge, centers = Ridge.over(near, centers, kernel, smoothness, unlabeled)
     V = ridge.coordinates()
     V = V * signs_of(ridge.class_means @ V)
-    return Solved(ridge, affine, centers, kernel, V, fitted)
+    return Solved(ridge, learned.affine, centers, kernel, V, fitted)
 
 
-def left_out_kernel(
-    metric: WithinMetric | None, near: Rows, D2: Floats, kernel: Gaussian
-) -> Floats | None:
+def left_out_kernel(learned: Learned, near: Rows, D2: Floats, kernel: Gaussian) -> Floats | None:
     """Kernel values of left-out rows in metrics that do not know them; None where the metric is kept.
 
     It is kept where it is not learned from these rows, one by one: with augmented or unlabelled ones.
     """
-    scatter = None if metric is None else metric.scatter_
-    if metric is None or scatter is None or near.per_sample > 1 or scatter.edges.shape[0] != len(near):
+    scatter = learned.scatter
+    if scatter is None or near.per_sample > 1 or scatter.edges.shape[0] != len(near):
         return None
     return kernel(scatter.left_out_distances(D2, left_out_positions(near, of_metric=True)))
 
@@ -423,13 +419,6 @@ def left_out_kernel(
 def evenly(n_rows: int) -> Ints:
     """Places of rows from everywhere, `UNIT_SAMPLES` at most."""
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, UNIT_SAMPLES)).astype(np.intp))
-
-
-def affine_of(metric: WithinMetric | None, some: Rows) -> tuple[Affine, float]:
-    """The affine map in front of the kernel, to values of order one, and their unit."""
-    euclidean = centred(some.held())
-    scale = float(euclidean.scale[0])
-    return (euclidean if metric is None else metric.affine_.multiplied(scale)), scale
 
 
 def nearest_left_out(

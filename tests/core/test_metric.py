@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from nsse import WithinMetric
 from nsse.affine import Affine
@@ -53,14 +54,20 @@ def literal_share(x, codes, weight):
 
 
 def test_relevance_is_the_adjusted_share_between_classes(blobs):
-    weight = np.random.default_rng(0).uniform(0.5, 2, len(blobs.codes))
-    deviation = np.abs(blobs.X - np.median(blobs.X, axis=0))
-    shares = [
-        max(literal_share(x, blobs.codes, weight), literal_share(d, blobs.codes, weight), 0)
-        for x, d in zip(blobs.X.T, deviation.T, strict=True)
-    ]
-    expected = np.maximum(np.sqrt(np.array(shares) / max(shares)), 0.05) ** 0.6
-    np.testing.assert_allclose(feature_weights(blobs.X, blobs.codes, weight, 0.6), expected, rtol=1e-9)
+    rng = np.random.default_rng(0)
+    weight = rng.uniform(0.5, 2, len(blobs.codes))
+    wider = rng.normal(size=len(blobs.codes)) * (1 + blobs.codes)  # classes differ in their spread
+    X = np.column_stack([blobs.X, wider, rng.normal(size=len(blobs.codes)), np.full(len(wider), 0.1)])
+    squares = (X - weight @ X / weight.sum()) ** 2
+    with np.errstate(invalid="ignore"):
+        first, second = (
+            np.array([literal_share(x, blobs.codes, weight) for x in A.T]) for A in (X, squares)
+        )
+    assert second[-3] > first[-3]
+    shares = np.maximum(np.maximum(first, second), 0)
+    shares[-1] = 0.0  # a constant column
+    expected = np.maximum(np.sqrt(shares / max(shares)), 0.05) ** 0.6
+    np.testing.assert_allclose(feature_weights(X, blobs.codes, weight, 0.6), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n_features", [5, 200])
@@ -70,6 +77,21 @@ def test_the_metric_contracts(make_blobs, n_features):
     largest = np.linalg.norm(affine.dense(), 2)
     assert largest <= affine.norm * (1 + 1e-12)
     assert affine.norm <= 1.0
+
+
+@pytest.mark.parametrize("n_features", [8, 60])
+def test_a_fit_has_the_distances_of_its_map(make_blobs, n_features):
+    """With few rows distances come from inner products, and the map is formed later: they agree."""
+    data = make_blobs((9, 7, 1, 5), n_features=n_features, seed=3)
+    weight = np.random.default_rng(0).uniform(0.5, 2, 22)
+    metric = WithinMetric(0.2)
+    learned = metric.learn(data.X, data.codes, weight)
+    U = metric.affine_.multiplied(learned.unit)(data.X)
+    np.testing.assert_allclose(learned.distances(), cdist(U, U, "sqeuclidean"), atol=1e-12)
+    rows = learned.rows() if callable(learned.rows) else learned.rows
+    np.testing.assert_allclose(rows, U, atol=1e-12)
+    plain = WithinMetric(0.2).fit(data.X, data.codes, weight).transform(data.X) * learned.unit
+    np.testing.assert_allclose(learned.distances(), cdist(plain, plain, "sqeuclidean"), atol=1e-12)
 
 
 def test_an_infinite_shrinkage_is_the_euclidean_metric(blobs):
