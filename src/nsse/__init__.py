@@ -96,24 +96,6 @@ _HOME = {
     ),
     "nsse.explanations": ("explain",),
     "nsse.io": ("load", "save", "to_onnx"),
-    "nsse.methods": (
-        "ESLLE",
-        "KDA",
-        "LDE",
-        "LFDA",
-        "LPP",
-        "MFA",
-        "NPDE",
-        "NPE",
-        "NPPE",
-        "NYS",
-        "SOLDE",
-        "SPE",
-        "SUPLAP",
-        "IsoKRR",
-        "MReg",
-        "SemiRBF",
-    ),
     "nsse.metric": ("WithinMetric",),
     "nsse.planes": ("plane",),
     "nsse.published": ("NSSE",),
@@ -122,7 +104,9 @@ _HOME = {
     "nsse.smooth": ("SmoothEmbedding",),
     "nsse.unlabeled": ("Smooth", "Spread"),
 }
-_HOME_OF = {name: home for home, names in _HOME.items() for name in names}
+# What has no home of its own is a method.
+_HOME_OF = dict.fromkeys(__all__, "nsse.methods")
+_HOME_OF |= {name: home for home, names in _HOME.items() for name in names}
 _ROOMS = ("augment", "centers", "certificates", "datasets", "io", "methods", "plot", "report", "splits")
 
 

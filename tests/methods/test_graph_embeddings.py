@@ -49,7 +49,7 @@ def test_lpp_is_the_papers_pencil(mixed, supervised, k, beta):
     d = 3 if supervised and k is None else None  # those beyond n_classes − 1 all have the ratio one
     model = LPP(d, **settings, reg=0).fit(*mixed)
     laplacian, degrees = oracle.lpp_forms(*mixed, k, beta, supervised)
-    assert_directions(model, degrees, laplacian, normalized_by=degrees)
+    assert_directions(model, degrees, laplacian, normalized_by=laplacian if supervised else degrees)
 
 
 def test_lpp_without_labels_ignores_them(mixed):

@@ -61,6 +61,7 @@ from nsse.methods._method import (
     checks,
     is_auto,
 )
+from nsse.scores import left_out_nearest
 from nsse.signs import row_signs
 
 # A is singular if a direction has less than this share of the largest ratio of A to the total scatter. A
@@ -71,6 +72,10 @@ RIDGE = 1e-3
 # the weakest directions of A are noise long before it is singular.
 RIDGE_OF_FEW = 0.3
 PLENTY = 3
+# The same where forms ignore labels, and dimensions that are then tried, in numbers of classes, beside
+# n_classes − 1.
+RIDGE_WITHOUT_LABELS = 3.0
+MULTIPLES = (0.5, 2, 4)
 VARIANCE = 0.95
 # Share of the eigenvectors from which on it is faster to compute all of them.
 MANY = 0.25
@@ -176,6 +181,11 @@ class GraphEmbedding(Method):
     reg: Any
     _checks: ClassVar[Mapping[str, Check]] = graph_checks()
 
+    @property
+    def _ignores_labels(self) -> bool:
+        """Whether labels have no part in the forms."""
+        return False
+
     def _learn(self, X: Any, codes: Ints) -> Any:
         lengths = Lengths.of(dense_rows(X), getattr(self, "length_unit", "median"))
         forms = self._forms(lengths, codes)
@@ -196,10 +206,14 @@ class GraphEmbedding(Method):
         d, r = self._n_components(len(A)), len(A)
         reg = self.reg
         if is_auto(reg):
-            reg = None if PLENTY * r <= forms.rank else RIDGE_OF_FEW
+            few = RIDGE_WITHOUT_LABELS if self._ignores_labels else RIDGE_OF_FEW
+            reg = None if PLENTY * r <= forms.rank else few
         ridge = ridge_of(A, Z, reg)
         values, V = self._directions(B, A + ridge * np.eye(r), d)
         V = self._columns(V, values, space.unit)
+        if is_auto(self.n_components) and self._ignores_labels:
+            d = left_out_dimension(Z @ V, codes)
+        V, values = V[:, :d], values[:d]
         self.eigenvalues_, self.n_pca_components_ = values, r
         self.reg_ = ridge / space.unit / space.unit
         return space.map(V * row_signs(Z @ V, codes))
@@ -208,7 +222,9 @@ class GraphEmbedding(Method):
         """The dimension d, at most as many as there are."""
         available = min(n_axes, self._most_components() or n_axes)
         if is_auto(self.n_components):
-            return min(max(len(self.classes_) - 1, FEWEST_COMPONENTS), available)
+            n_classes = len(self.classes_)
+            most = MULTIPLES[-1] * n_classes if self._ignores_labels else n_classes - 1
+            return min(max(int(most), FEWEST_COMPONENTS), available)
         d = available if self.n_components is None else int(self.n_components)
         if d > available:
             rule = f"not exceed the number of coordinates that there are, {available}"
@@ -289,6 +305,17 @@ def class_means(Z: Floats, codes: Ints) -> Floats:
 def within_classes(Z: Floats, codes: Ints) -> Floats:
     """Rows less the mean of their class."""
     return np.asarray(Z - class_means(Z, codes)[codes])
+
+
+def left_out_dimension(Y: Floats, codes: Ints) -> int:
+    """How many leading coordinates to keep for the nearest other sample to tell most labels."""
+    n_classes = int(codes.max()) + 1
+    tried = {n_classes - 1, *(round(multiple * n_classes) for multiple in MULTIPLES), Y.shape[1]}
+    errors = {}
+    for d in sorted(d for d in tried if 1 <= d <= Y.shape[1]):
+        found = left_out_nearest(Y[:, :d], codes, n_classes).argmax(axis=1)
+        errors[d] = int(np.sum(found != codes))
+    return min(errors, key=errors.__getitem__)  # the smallest of equals
 
 
 def of_unit_penalty(V: Floats, values: Floats) -> Floats:

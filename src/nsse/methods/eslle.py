@@ -22,13 +22,29 @@ from scipy import linalg
 from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
 from nsse.methods._eigenmaps import Eigenmap, check_eigenmap_components, smallest_eigenpairs
-from nsse.methods._method import Floats, Ints, Lengths, Method, checks, kernel_ridge
+from nsse.methods._method import (
+    Floats,
+    Ints,
+    Lengths,
+    Method,
+    check_optional_count,
+    checks,
+    is_auto,
+    kernel_ridge,
+)
 from nsse.methods._reconstruction import residual_matrix, residual_rank
 from nsse.methods.isokrr import check_overlap, class_dissimilarities
 from nsse.signs import row_signs
 
 # Eigenvalues of R'R, relative to its size, that are zero up to rounding.
 ZERO = 1e-13
+FEW_NEIGHBORS = 5
+
+
+def check_neighbors(name: str, value: Any) -> None:
+    """None, "auto", or a whole number from 1 up."""
+    if not is_auto(value):
+        check_optional_count(name, value)
 
 
 class ESLLE(Method):
@@ -47,9 +63,10 @@ class ESLLE(Method):
     n_components : int, default=None
         Dimension of the embedding, smaller than the number of training samples. None means
         ``n_classes - 1``.
-    n_neighbors : int, default=5
+    n_neighbors : {"auto"}, int or None, default="auto"
         Samples at the smallest dissimilarities that reconstruct a sample (all where there are no
-        more). None takes all.
+        more). "auto" takes five, or as many others as the smallest class of several has, so that they
+        are of the same class. None takes all.
     beta : float, default=None
         β, in squared units of length. None takes the square of the mean distance between samples.
     overlap : float, default=0.0
@@ -107,13 +124,13 @@ class ESLLE(Method):
     (150, 2)
     """
 
-    _checks = checks(overlap=check_overlap)
+    _checks = checks(overlap=check_overlap, n_neighbors=check_neighbors)
 
     def __init__(
         self,
         n_components: int | None = None,
         *,
-        n_neighbors: int | None = 5,
+        n_neighbors: int | str | None = "auto",
         beta: float | None = None,
         overlap: float = 0.0,
         sigma: float = 1.0,
@@ -132,7 +149,8 @@ class ESLLE(Method):
         d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))
         lengths = Lengths.of(X, self.length_unit)
         D = class_dissimilarities(lengths.D2, codes, self.beta, self.overlap)
-        R = residual_matrix(lengths.D2, self.n_neighbors, D)
+        k = class_neighbors(codes) if isinstance(self.n_neighbors, str) else self.n_neighbors
+        R = residual_matrix(lengths.D2, k, D)
         eigenmap = reconstruction_eigenmap(R, lengths.D2, d)
         self.lle_embedding_ = eigenmap.vectors * row_signs(eigenmap.vectors, codes)
         self.eigenvalues_ = eigenmap.eigenvalues
@@ -140,6 +158,12 @@ class ESLLE(Method):
         self.coef_ = kernel_ridge(K, self.lle_embedding_, self.ridge, "ridge")
         self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
         return lengths.gaussian_map(self.sigma, self.coef_)
+
+
+def class_neighbors(codes: Ints) -> int:
+    """`FEW_NEIGHBORS`, or as many others as the smallest class of several samples has."""
+    sizes = np.bincount(codes)
+    return min(FEW_NEIGHBORS, int(sizes[sizes > 1].min(initial=FEW_NEIGHBORS + 1)) - 1)
 
 
 def reconstruction_eigenmap(R: Any, D2: Floats, d: int) -> Eigenmap:

@@ -84,7 +84,7 @@ class KDA(GraphEmbedding):
         Dimension of the embedding, at most ``n_classes - 1``, which None takes.
     kernel : {"gaussian", "linear"}, default="gaussian"
         k(x, x') = exp(−‖x − x'‖²/σ²), or x'x: the subspace of LDA.
-    sigma : float, default=1.0
+    sigma : float, default=2.0
         Scale σ of the Gaussian kernel, in units of length.
     length_unit : {"median"} or float, default="median"
         The unit in which `sigma` is understood: the median distance between training samples, so that
@@ -94,7 +94,7 @@ class KDA(GraphEmbedding):
         int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
         all, but where these are more than the scatter A within classes can have rank, the fewest that
         hold 95 % of the variance, and no more than that rank.
-    reg : {"auto"}, float or None, default="auto"
+    reg : {"auto"}, float or None, default=0.03
         A ridge ρ = reg · tr(A)/`n_pca_components_` is added to the scatter A within classes, A + ρI.
         "auto" is 0.3 where samples are few, that is where A can have a rank less than three times the
         number of axes, as for images; else None. None adds none, or 1e-3 if A is singular on those
@@ -153,10 +153,10 @@ class KDA(GraphEmbedding):
         n_components: int | None = None,
         *,
         kernel: str = "gaussian",
-        sigma: float = 1.0,
+        sigma: float = 2.0,
         length_unit: str | float = "median",
         pca: str | int | float | None = None,
-        reg: str | float | None = "auto",
+        reg: str | float | None = 0.03,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel

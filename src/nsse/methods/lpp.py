@@ -2,9 +2,9 @@
 
     minimise tr(V'X'LXV)  subject to  V'X'DXV = I,     L = D − W,
 
-the best linear approximation of Laplacian eigenmaps. W joins neighbours, whatever their labels or of the
-same class only; on complete graphs of the classes with weights 1/n_c, X'LX is the scatter within classes
-and X'DX the total one, and the map is that of LDA.
+the best linear approximation of Laplacian eigenmaps. W joins neighbours, whatever their labels or of
+the same class only; on complete graphs of the classes with weights 1/n_c, X'LX is the scatter within
+classes and X'DX the total one, and the map is that of LDA.
 """
 
 from __future__ import annotations
@@ -44,16 +44,17 @@ class LPP(LinearMethod):
 
         tr(V'X'(D − W)XV)   subject to   V'X'DXV = I,
 
-    with the centred samples as rows of X and W_ij = exp(−‖x_i − x_j‖²/β) between neighbours. Supervised,
-    neighbours are of the same class, and where all of a class are joined all weights are 1/n_c, n_c the
-    size of the class: that is the subspace of LDA.
+    with the centred samples as rows of X and W_ij = exp(−‖x_i − x_j‖²/β) between neighbours.
+    Supervised, neighbours are of the same class, and where all of a class are joined all weights are
+    1/n_c, n_c the size of the class: that is the subspace of LDA.
 
     Parameters
     ----------
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
-        "auto" takes ``n_classes - 1`` of them, but three for fewer than four classes, or all where
-        there are no more. None takes them all.
+        "auto" takes the one of a few, from half to four times the number of classes, in which the
+        nearest other training sample tells most labels; if supervised ``n_classes - 1``, but three for
+        fewer than four classes. None takes them all.
     supervised : bool, default=False
         Whether neighbours are looked for in the sample's own class only. With False labels are ignored
         but by the nearest neighbour that decides.
@@ -72,10 +73,10 @@ class LPP(LinearMethod):
         all, but where these are more than X'LX can have rank, the fewest that hold 95 % of the
         variance, and no more than that rank.
     reg : {"auto"}, float or None, default="auto"
-        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to X'LX, A + ρI. "auto" is 0.3 where samples
-        are few, that is where A can have a rank less than three times the number of axes, as for
-        images; else None. None adds none, or 1e-3 if A is singular on those axes. With 0 a singular A
-        is an error.
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to X'LX, A + ρI. "auto" is 3, if
+        supervised 0.3, where samples are few, that is where A can have a rank less than three times
+        the number of axes, as for images; else None. None adds none, or 1e-3 if A is singular on those
+        axes. With 0 a singular A is an error.
 
     Attributes
     ----------
@@ -109,13 +110,12 @@ class LPP(LinearMethod):
     NPE : Its relative by reconstruction.
     LDE : With a graph between classes besides.
 
-    Notes
-    -----
-    O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N [1]_ projects
-    on all principal axes along which the samples vary. Any embedding of the training samples is then
-    within reach, that of Laplacian eigenmaps too, and the map follows the noise. Departs from [1]_: the
-    ridge, which makes the map smooth, is added to X'LX where samples are few. Samples are centred, which
-    leaves the constant coordinate out.
+    Notes ----- O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N
+    [1]_ projects on all principal axes along which the samples vary. Any embedding of the training
+    samples is then within reach, that of Laplacian eigenmaps too, and the map follows the noise.
+    Departs from [1]_: the ridge, which makes the map smooth, is added to X'LX where samples are few;
+    supervised, columns have v'X'LXv = 1, as those of LDA. Samples are centred, which leaves the
+    constant coordinate out.
 
     References
     ----------
@@ -164,9 +164,13 @@ class LPP(LinearMethod):
         intrinsic = class_graph_form(W, codes) if self.supervised else graph_form(W)
         return Forms(lambda Z: symmetric(Z.T @ (D * Z)), intrinsic, graph_rank(W))
 
+    @property
+    def _ignores_labels(self) -> bool:
+        return not self.supervised
+
     def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
-        # The constraint is that of the degrees: v'X'DXv = 1.
-        return of_unit_penalty(V, values)
+        # The constraint is that of the degrees, v'X'DXv = 1; classes are told apart best by v'X'LXv = 1.
+        return V if self.supervised else of_unit_penalty(V, values)
 
 
 def neighbor_weights(

@@ -30,7 +30,7 @@ class NPDE(LinearMethod):
     ----------
     n_components : int, default=None
         Dimension of the embedding, at most ``n_classes - 1``, which None takes.
-    n_neighbors : int, default=5
+    n_neighbors : int, default=3
         Nearest samples of the same class that reconstruct a sample (all where there are no more). None
         takes all.
     pca : {"auto"}, int, float or None, default=None
@@ -97,7 +97,7 @@ class NPDE(LinearMethod):
         self,
         n_components: int | None = None,
         *,
-        n_neighbors: int | None = 5,
+        n_neighbors: int | None = 3,
         pca: str | int | float | None = None,
         reg: str | float | None = "auto",
     ) -> None:

@@ -27,8 +27,8 @@ class NPE(LinearMethod):
     ----------
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
-        "auto" takes ``n_classes - 1`` of them, but three for fewer than four classes, or all where
-        there are no more. None takes them all.
+        "auto" takes the one of a few, from half to four times the number of classes, in which the
+        nearest other training sample tells most labels. None takes them all.
     n_neighbors : int, default=5
         Nearest samples that reconstruct a sample (all where there are no more). None takes all.
     pca : {"auto"}, int, float or None, default=None
@@ -37,7 +37,7 @@ class NPE(LinearMethod):
         all, but where these are more than X'R'RX can have rank, the fewest that hold 95 % of the
         variance, and no more than that rank.
     reg : {"auto"}, float or None, default="auto"
-        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to X'R'RX, A + ρI. "auto" is 0.3 where
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to X'R'RX, A + ρI. "auto" is 3 where
         samples are few, that is where A can have a rank less than three times the number of axes, as
         for images; else None. None adds none, or 1e-3 if A is singular on those axes. With 0 a
         singular A is an error.
@@ -106,6 +106,10 @@ class NPE(LinearMethod):
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         R = residual_matrix(lengths.D2, self.n_neighbors)
         return Forms(total_form, residual_form(R), residual_rank(R))
+
+    @property
+    def _ignores_labels(self) -> bool:
+        return True
 
     def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
         # The constraint is that of the scatter of all samples: v'X'Xv = 1.

@@ -106,8 +106,8 @@ class NPPE(GraphEmbedding):
     ----------
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
-        "auto" takes ``n_classes - 1`` of them, but three for fewer than four classes, or all where
-        there are no more. None takes them all.
+        "auto" takes the one of a few, from half to four times the number of classes, in which the
+        nearest other training sample tells most labels. None takes them all.
     degree : int, default=2
         p, the highest power. 1 is `NPE`.
     n_neighbors : int, default=5
@@ -118,7 +118,7 @@ class NPPE(GraphEmbedding):
         all, but where these are more than the objective A can have rank, the fewest that hold 95 % of
         the variance, and no more than that rank.
     reg : {"auto"}, float or None, default="auto"
-        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to the objective A, A + ρI. "auto" is 0.3
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to the objective A, A + ρI. "auto" is 3
         where samples are few, that is where A can have a rank less than three times the number of
         axes, as for images; else None. None adds none, or 1e-3 if A is singular on those axes. With 0
         a singular A is an error.
@@ -193,6 +193,10 @@ class NPPE(GraphEmbedding):
         metric, Z = replace(metric, shift=metric.shift + mean / metric.scale), lengths.Z - mean
         sizes = power_sizes(Z, self.degree)
         return PolynomialSpace(metric, sizes, *principal_axes(powers(Z, sizes), self.pca, rank))
+
+    @property
+    def _ignores_labels(self) -> bool:
+        return True
 
     def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
         # The constraint is that of the scatter of all samples: Y'Y = I.

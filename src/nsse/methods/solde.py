@@ -88,7 +88,7 @@ class SOLDE(LinearMethod):
         int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
         all, but where these are more than the form A below the line can have rank, the fewest that
         hold 95 % of the variance, and no more than that rank.
-    reg : {"auto"}, float or None, default="auto"
+    reg : {"auto"}, float or None, default=0.3
         A ridge ρ = reg · tr(A)/`n_pca_components_` is added to the form A below the line, A + ρI.
         "auto" is 0.3 where samples are few, that is where A can have a rank less than three times the
         number of axes, as for images; else None. None adds none, or 1e-3 if A is singular on those
@@ -158,7 +158,7 @@ class SOLDE(LinearMethod):
         beta: float | None = None,
         length_unit: str | float = "median",
         pca: str | int | float | None = None,
-        reg: str | float | None = "auto",
+        reg: str | float | None = 0.3,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
