@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from reproduction.paper.grids import CITED
 from reproduction.paper.printed import METHODS, PRINTED, printed_error
 from reproduction.paper.settings import (
     ALL_METHODS,
@@ -35,7 +36,7 @@ from reproduction.rows import Row
 Place: TypeAlias = tuple[str, int]  # data set, training samples per class
 OF_THE_PAPER = METHODS[1:]
 # Rows that know no more than the training samples, up to version 0.2, whose sentences they serve.
-NOT_BEFORE = (SMOOTH, SMOOTH_CV)
+NOT_BEFORE = (SMOOTH, SMOOTH_CV, *CITED)
 WITHOUT_COPIES = tuple(n for n in ALL_METHODS if n not in (*WITH_COPIES, *APART, *NOT_BEFORE))
 OTHERS = tuple(name for name in WITHOUT_COPIES if name not in ("NSSE", UNTUNED, WITHIN, VOTE))
 PICTURE_HEADER = ["dataset", "n_train", "series", "method", "error", "stderr", "repeats"]

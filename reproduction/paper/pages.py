@@ -58,7 +58,7 @@ def error_tables(found: Sequence[TableEntry]) -> list[PageTable]:
     for dataset in dict.fromkeys(cell.dataset for cell in found):
         for protocol in PROTOCOLS:
             cells = [c for c in found if (c.dataset, c.protocol) == (dataset, protocol)]
-            tables += [_errors(dataset, protocol, cells), _choices(dataset, protocol, cells)]
+            tables += [made(dataset, protocol, cells) for made in (_errors, _choices) if cells]
     return tables
 
 

@@ -46,7 +46,7 @@ EXTENDED = (SMOOTH, SMOOTH_CV, UNTUNED, WITHIN, VOTE, SVM_WITHIN, COPIED, SVM_CO
 # Those that know more than the training samples: how images may change, or test samples, unlabelled.
 WITH_COPIES, APART = (COPIED, SVM_COPIED), (UNLABELLED,)
 
-ALL_METHODS = (*METHODS, *grids.MODERN, *EXTENDED)
+ALL_METHODS = (*METHODS, *grids.MODERN, *EXTENDED, *grids.CITED)
 COMPUTED = tuple(name for name in ALL_METHODS if name not in OF_0_2.values())
 # With all realisations of the paper.
 OFTEN = ("NSSE", "SUPLAP", "SVM", "NN", "LDA", "shrinkage LDA", SMOOTH, SMOOTH_CV, SVM_WITHIN)
@@ -57,7 +57,7 @@ N_CLASSES = {"yale": 38, "coil20": 20, "orl": 40, "fei": 50, "csie": 40, "mit_cb
 N_CLASSES |= {"digits": 10, "objects": 20}
 
 # Methods that measure the spread within classes and cannot do with one sample of each.
-NEED_PAIRS = ("LFDA", "LDA", "LDE", "NCA", "KPCA+LDA", "shrinkage LDA", SVM_WITHIN)
+NEED_PAIRS = ("LFDA", "LDA", "LDE", "NCA", "KPCA+LDA", "shrinkage LDA", SVM_WITHIN, *grids.CITED)
 
 # "unit": every image divided by its Euclidean norm; "raw": grey levels in [0, 1].
 SCALINGS = {"coil20": ("unit", "raw"), "orl": ("unit", "raw")}
@@ -146,7 +146,7 @@ class Profile:
         few, many = n_train < 15, n_train * N_CLASSES[dataset] > MANY
         # Half of many samples still trains well, at an eighth of the cost.
         fraction = 0.15 if few else 0.5
-        scalings = SCALINGS.get(dataset, ("unit",))
+        scalings = SCALINGS.get(dataset, UNIT) if method not in grids.CITED else UNIT
         if method == "NSSE":
             points = tuple(combinations(self.weights_of_many if many else self.weights))
             splits = self.nsse_splits[0 if few else 1]
@@ -172,7 +172,7 @@ class Profile:
     def task(self, dataset: str, method: str, n_train: int, seed: int) -> Task:
         """One row of the run."""
         recipe = self.recipe(dataset, method, n_train).fingerprint
-        protocol = HONEST if method in EXTENDED else BOTH
+        protocol = HONEST if method in (*EXTENDED, *grids.CITED) else BOTH
         return Task(dataset, method, n_train, seed, parameters={"recipe": recipe}, protocol=protocol)
 
     def tasks(

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from reproduction.paper.candidates import Tried, unpacked
+from reproduction.paper.grids import CITED
 from reproduction.paper.printed import printed_error
-from reproduction.paper.settings import ALL_METHODS, EXTENDED, TITLES, Profile
+from reproduction.paper.settings import ALL_METHODS, BOTH, TITLES, Profile
 from reproduction.rows import Row
 
 TABLE_HEADER = ["protocol", "dataset", "n_train", "method", "error", "stderr", "repeats", "printed"]
@@ -55,13 +56,12 @@ def cells(rows: Iterable[Row], profile: Profile) -> list[TableEntry]:
     groups: dict[Place, list[Row]] = {}
     for row in rows:
         if profile.owns(row.task):
-            key = row.task.dataset, row.task.n_train, row.task.method
-            groups.setdefault(key, []).append(row)
+            groups.setdefault((row.task.dataset, row.task.n_train, row.task.method), []).append(row)
     for group in groups.values():
         group.sort(key=lambda row: row.task.seed)
     order = sorted(groups, key=lambda k: (list(TITLES).index(k[0]), k[1], ALL_METHODS.index(k[2])))
     return [
-        *(_paper_cell(key, groups[key]) for key in order if key[2] not in EXTENDED),
+        *(_paper_cell(key, groups[key]) for key in order if groups[key][0].task.protocol == BOTH),
         *(_honest_cell(key, groups[key]) for key in order),
     ]
 
@@ -120,9 +120,9 @@ def _honest_cell(place: Place, rows: list[Row]) -> TableEntry:
     ds = [choice.pop("d") for choice in chosen]
     most = Counter(", ".join(f"{k}={v}" for k, v in choice.items()) for choice in chosen).most_common(1)
     parameters = f"most often {most[0][0]}" if most[0][0] else ""
-    errors = [100.0 * row.error for row in rows]
     counted = ", ".join(f"{name} × {count}" for name, count in scalings.most_common())
-    return _cell("honest", place, errors, counted, _median(ds), parameters)
+    protocol = "cited" if place[2] in CITED else "honest"  # never beside the paper's columns
+    return _cell(protocol, place, [100.0 * r.error for r in rows], counted, _median(ds), parameters)
 
 
 def _median(ds: list[int | str | None]) -> str:
