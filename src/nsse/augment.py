@@ -6,6 +6,7 @@
   comes from the nearest pixel of the edge.
 - `Signals`: series that may begin a little earlier or later.
 - `Noise`: numbers that are known up to noise.
+- `Copies`: made beforehand, where making them takes a network.
 
 A copy depends on its sample alone, so that rows may come in any blocks. `SmoothEmbedding(augment=)`
 takes these, or any function of rows that returns a sequence of arrays of their shape.
@@ -27,7 +28,7 @@ from sklearn.base import BaseEstimator
 
 from nsse._support.errors import listed, rule_error
 
-__all__ = ["Augmentation", "Images", "Noise", "Signals", "named_images", "usual_sets"]
+__all__ = ["Augmentation", "Copies", "Images", "Noise", "Signals", "named_images", "usual_sets"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -366,6 +367,55 @@ def _pixels(shape: Shape, rows: Ints, columns: Ints) -> Ints:
     return (first[:, np.newaxis] + np.arange(colors)).ravel().astype(np.intp)
 
 
+class Copies(Augmentation):
+    """Copies that were made beforehand, found by their rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The rows.
+    copies : sequence of ndarray of shape (n_samples, n_features)
+        Their copies, an array for each way of making them.
+    ways : sequence of str
+        What was done to each of the copies.
+
+    See Also
+    --------
+    nsse.datasets.Encoder : Makes copies of pictures before a network sees them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.augment import Copies
+    >>> known = Copies(np.eye(2), [2 * np.eye(2)], ["doubled"])
+    >>> known(np.array([[0.0, 1.0]]))
+    [array([[0., 2.]])]
+    """
+
+    def __init__(self, X: Any, copies: Any, ways: Sequence[str]) -> None:
+        self.X = X
+        self.copies = copies
+        self.ways = ways
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What was done to each of the copies."""
+        return tuple(self.ways)
+
+    def __call__(self, X: Rows) -> list[Rows]:
+        """The copies of some of the rows."""
+        place = {row.tobytes(): k for k, row in enumerate(np.asarray(self.X, dtype=np.float64))}
+        places = [place.get(row.tobytes(), -1) for row in np.asarray(X, dtype=np.float64)]
+        if -1 in places:
+            cure = "Make copies of all rows, and do not change these afterwards."
+            raise rule_error("X", "have rows whose copies are known", f"row {places.index(-1)}", cure)
+        return [np.asarray(copy)[places] for copy in self.copies]
+
+    def forgotten(self) -> Copies:
+        """The names of the copies alone, for a model that is fitted."""
+        return Copies((), (), tuple(self.ways))
+
+
 class Signals(Augmentation):
     """Rows that are values one after another, whose beginning is not known exactly.
 
@@ -546,13 +596,13 @@ def names_of(augment: Any) -> list[str]:
 
     Parameters
     ----------
-    augment : Images or None
+    augment : Images, another augmentation or None
         What is done to pictures.
 
     Returns
     -------
     list of str
-        As `named_images` takes them.
+        As `named_images` takes them; of others, what was done for every copy.
 
     See Also
     --------
@@ -565,6 +615,6 @@ def names_of(augment: Any) -> list[str]:
     ['rotate', 'mirror']
     """
     if not isinstance(augment, Images):
-        return []
+        return list(getattr(augment, "names", ()))
     values = augment.get_params(deep=False)
     return [name for name in AMOUNTS if values[name] not in (None, False)]

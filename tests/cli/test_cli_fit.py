@@ -110,7 +110,16 @@ def tables(tmp_path):
 def test_empty_labels_are_refused_unless_they_are_named(options, unlabeled, tables):
     folder, X, names, few = tables
     out = folder / "m.nsse"
-    arguments = ("fit", folder / "partly.csv", "--label", "kind", "--out", out, *options)
+    arguments = (
+        "fit",
+        folder / "partly.csv",
+        "--label",
+        "kind",
+        "--out",
+        out,
+        "--as-they-are",
+        *options,
+    )
     assert "kind" in run(*arguments, code=2).output
     assert not out.exists()
     result = told(*arguments, "--unlabeled-label", "")
@@ -131,7 +140,7 @@ def test_empty_labels_are_refused_unless_they_are_named(options, unlabeled, tabl
 def test_more_samples_from_a_place_of_their_own(tables):
     folder, X, _names, few = tables
     out = folder / "m.nsse"
-    arguments = ("fit", folder / "own.csv", "--label", "kind", "--out", out)
+    arguments = ("fit", folder / "own.csv", "--label", "kind", "--out", out, "--as-they-are")
     text = run(*arguments, "--unlabeled", folder / "others.csv").stdout
     assert "others.csv: 135 without labels." in text
     own = [np.flatnonzero(few == kind) for kind in np.unique(few) if kind]

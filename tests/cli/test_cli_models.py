@@ -38,7 +38,7 @@ def iris(tmp_path_factory):
 def fitted(iris):
     folder, *_ = iris
     path = folder / "iris.nsse"
-    return path, run("fit", folder / "train.csv", "--label", "species", "--out", path)
+    return path, run("fit", folder / "train.csv", "--label", "species", "--as-they-are", "--out", path)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,8 @@ def photos(tmp_path_factory):
 
 
 def fit(iris, out, *options):
-    return told("fit", iris[0] / "train.csv", "--label", "species", "--out", out, *options)
+    common = ("--label", "species", "--as-they-are", "--out", out)
+    return told("fit", iris[0] / "train.csv", *common, *options)
 
 
 def test_fit_does_what_python_does(iris, fitted):
@@ -105,12 +106,19 @@ def test_columns_are_left_out_and_scaled(iris, tmp_path):
     )
 
 
-def test_fit_says_when_columns_differ_in_spread(iris, tmp_path):
+def test_numbers_of_a_table_are_scaled_unless_that_is_clearly_worse(iris, tmp_path):
     _, X, y, *_ = iris
-    polars.DataFrame({"a": 1000 * X[:, 0], "b": X[:, 1], "kind": y}).write_csv(tmp_path / "t.csv")
+    polars.DataFrame({"a": 1000 * X[:, 0], "b": X[:, 2], "kind": y}).write_csv(tmp_path / "t.csv")
     common = ("fit", tmp_path / "t.csv", "--label", "kind", "--out", tmp_path / "m.nsse")
-    assert "-fold: try --standardize." in run(*common).stdout
-    assert "--standardize" not in run(*common, "--standardize").stdout
+    assert "Numbers are scaled to mean 0 and spread 1; --as-they-are insists" in run(*common).stdout
+    assert len(nsse.load(tmp_path / "m.nsse").steps) == 2
+    assert "insists" not in run(*common, "--as-they-are").stdout
+    assert isinstance(nsse.load(tmp_path / "m.nsse"), SmoothEmbedding)
+    # Where one column tells all, and many of small spread nothing, scaling does harm.
+    rng = np.random.default_rng(0)
+    noise = {f"n{k}": 0.01 * rng.standard_normal(75) for k in range(40)}
+    polars.DataFrame({"a": X[:, 2], **noise, "kind": y}).write_csv(tmp_path / "t.csv")
+    assert "Numbers are taken as they are; --standardize insists on the other." in run(*common).stdout
 
 
 def test_fit_refuses_what_does_not_fit_into_memory(iris, tmp_path, monkeypatch):

@@ -57,14 +57,15 @@ def photos(tmp_path_factory):
 @pytest.mark.slow
 def test_from_photographs_of_a_phone_to_a_report(photos, tmp_path):
     model, labels, page = tmp_path / "fruit.nsse", tmp_path / "labels.csv", tmp_path / "fruit.html"
-    grey = run("fit", photos / "train", "--out", model).stdout
-    assert re.search(
-        r"^Nearest neighbours in color mislabel \d+ % and in grey \d+ %: try --color\.$", grey, re.M
-    )
-    said = run("fit", photos / "train", "--color", "--out", model).stdout
+    said = run("fit", photos / "train", "--out", model).stdout
+    assert "Compared color and grey and sides of 25, 16, 40 on 32 images, left out one by one." in said
+    assert said.splitlines()[-1].endswith("tell more than pixels: --encoder.")
     assert "train: 32 images in 4 classes, 25 x 25 pixels in color, unit norm." in said
     assert "Left out 1 file, no image: lime left/Thumbs.db." in said
-    assert "try --color" not in said
+    grey = run("fit", photos / "train", "--out", tmp_path / "g.nsse", "--grey", "--size", "9x8").stdout
+    assert "9 x 8 grey levels, unit norm." in grey
+    assert "Compared" not in grey
+    assert "--encoder" not in grey
     preparation = {"kind": "images", "size": [25, 25], "unit_norm": True, "color": True}
     assert read_header(model).metadata == preparation
 
@@ -174,8 +175,7 @@ def test_from_a_spreadsheet_to_a_report(plants, tmp_path):
     )
     assert "Filled 2 missing entries with medians: Höhe (cm) 1, Lage (m, ü. M.) 1." in said
     assert "Categories, a feature each: Boden: Löß, Sand." in said
-    assert "try --standardize" in said
-    run("fit", plants / "train.csv", *options, "--standardize", "--out", model)
+    assert "Numbers are scaled to mean 0 and spread 1; --as-they-are insists on the other." in said
     known = read_header(model).metadata
     assert known["categories"] == {"Boden": ["Löß", "Sand"]}
     assert set(known["medians"]) == {"Höhe (cm)", "Lage (m, ü. M.)"}

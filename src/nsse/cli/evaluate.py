@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsse._support.errors import rule_error
-from nsse.cli.options import Data, Ignore, Json, KnownId, KnownLabel, Model, SkipBroken
+from nsse.cli.options import Data, Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, SkipBroken
 from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def evaluate(
     label: KnownLabel = None,
     ignore: Ignore = None,
     id: KnownId = None,
+    encoder: KnownEncoder = None,
     skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
@@ -44,7 +45,15 @@ def evaluate(
         from nsse.cli.models import read
 
         opened, inputs = read(
-            model, data, ignore, screen, label=label, labeled=True, id=id, skip_broken=skip_broken
+            model,
+            data,
+            ignore,
+            screen,
+            label=label,
+            labeled=True,
+            id=id,
+            encoder=encoder,
+            skip_broken=skip_broken,
         )
         classes = opened.last.classes_
         _check_known(classes, inputs.y, data)

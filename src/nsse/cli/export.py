@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from nsse._support.errors import optional, rule_error
 from nsse.cli.files import bytes_of, check_out, replacing, size_of
-from nsse.cli.options import Json, Model
+from nsse.cli.options import Json, KnownEncoder, Model
 from nsse.cli.screen import running
 from nsse.cli.words import MODEL, typed
+
+if TYPE_CHECKING:
+    from nsse.cli.models import Opened
+
+# Probabilities of a graph with its encoder, beside those of Python.
+LARGEST_LOSS = 1e-4
 
 
 def export(
@@ -21,34 +28,61 @@ def export(
         Literal["float32", "float64"],
         typer.Option(help="Type of the input and of the outputs; the arithmetic is in float64."),
     ] = "float32",
+    encoder: KnownEncoder = None,
     as_json: Json = False,
 ) -> None:
-    """Write a model as an ONNX graph, which runs without Python."""
+    """Write a model as an ONNX graph, which runs without Python; its encoder, if any, is inside."""
     with running(as_json) as screen:
         check_out(onnx, (".onnx",), read=[model], option="--onnx")
         from nsse.cli.models import open_model
+        from nsse.datasets import EncodedPreparation
 
         opened = open_model(model)
         from nsse.io import to_onnx
 
         with screen.busy("Writing the graph"), typed(MODEL):
             graph = to_onnx(opened.model, dtype)
+            what = f"X: rows of {opened.model.n_features_in_} ({opened.preparation})"
+            if isinstance(opened.preparation, EncodedPreparation):
+                graph, what = _with_encoder(opened, graph, encoder)
             # What is done to samples before the graph sees them is no part of it, but is told.
-            told = json.dumps(opened.preparation.to_dict(), ensure_ascii=False)
-            graph.metadata_props.add(key="preparation", value=told)
+            told = opened.preparation.to_dict()
+            told.pop("pictures", None)
+            graph.metadata_props.add(key="preparation", value=json.dumps(told, ensure_ascii=False))
             with replacing(onnx) as temporary:
                 temporary.write_bytes(graph.SerializeToString())
         names = [output.name for output in graph.graph.output]
         opset = next(entry.version for entry in graph.opset_import if not entry.domain)
-        screen.result = {
-            "out": str(onnx),
-            "bytes": bytes_of(onnx),
-            "dtype": dtype,
-            "opset": opset,
-            "inputs": {"X": [None, int(opened.model.n_features_in_)]},
-            "outputs": names,
-            "preparation": opened.preparation.to_dict(),
-        }
+        screen.result = {"out": str(onnx), "bytes": bytes_of(onnx), "dtype": dtype, "opset": opset}
+        screen.result |= {"inputs": _inputs(graph), "outputs": names, "preparation": told}
         screen.say(f"Wrote {onnx}, {size_of(onnx)}: opset {opset}, {dtype}.")
-        rows = f"rows of {opened.model.n_features_in_} ({opened.preparation})"
-        screen.say(f"Input X: {rows}. Outputs: {', '.join(names)}.")
+        screen.say(f"Input {what}. Outputs: {', '.join(names)}.")
+
+
+def _inputs(graph: Any) -> dict[str, list[int | None]]:
+    sides = {one.name: one.type.tensor_type.shape.dim for one in graph.graph.input}
+    return {name: [side.dim_value or None for side in shape] for name, shape in sides.items()}
+
+
+def _with_encoder(opened: Opened, graph: Any, path: Path | None) -> tuple[Any, str]:
+    """One graph from pixels to labels, compared with Python on made-up pictures; its input in words."""
+    import numpy as np
+
+    from nsse.datasets import encoder_of, merged
+
+    runtime = optional("onnxruntime", "Encoders need onnxruntime", "encode")
+    encoder = encoder_of(opened.preparation, path)  # type: ignore[arg-type]
+    dtype = np.float32 if graph.graph.input[0].type.tensor_type.elem_type == 1 else np.float64
+    whole = merged(encoder.graph(dtype), graph)
+    n, height, width, _ = _inputs(whole)["image"]
+    shape: Any = (n or 4, height, width, 3)
+    images = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+    session = runtime.InferenceSession(whole.SerializeToString(), providers=["CPUExecutionProvider"])
+    found = session.run(["label", "probabilities"], {"image": images})
+    X = encoder.transform(images).astype(np.float64)
+    apart = float(np.abs(opened.model.predict_proba(X) - found[1]).max())
+    if apart > LARGEST_LOSS or any(opened.model.predict(X) != found[0]):
+        got, cure = f"probabilities {apart:.1e} apart", "Export it with --dtype float64."
+        raise rule_error("--onnx", "be a graph that computes what the model does", got, cure)
+    resize = encoder.settings["resize"]
+    return whole, f"image: n x {height} x {width} x 3, red, green, blue from 0 to 255 (resize: {resize})"

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -20,6 +20,7 @@ from nsse.cli.screen import Screen, running
 from nsse.cli.words import FIT, typed
 
 if TYPE_CHECKING:
+    from nsse.cli.choices import Choice
     from nsse.datasets import Inputs
 
 DECISIONS = {"nearest": "the nearest training sample", "scores": "the largest class score"}
@@ -36,7 +37,7 @@ _SHRINKAGE = "How close --metric within stays to the Euclidean one; --tune choos
 _CENTERS = "Centres of the map: a number, auto, or all for every sample. (default: auto)"
 _AUGMENT = (
     "Learn from transformed images as well: some of shift, rotate, scale, mirror, brightness, with "
-    "commas; or auto: what helps on images left out, if anything."
+    "commas (with --encoder mirror, crop); or auto: what helps on images left out, if anything."
 )
 _UNLABELED = "More samples of the kind of DATA, without labels: the map is learned from them too."
 _UNLABELED_LABEL = (
@@ -64,50 +65,51 @@ def fit(
     augment: Annotated[str | None, typer.Option(metavar="HOW", help=_AUGMENT)] = None,
     unlabeled: Annotated[Path | None, typer.Option(metavar="MORE", help=_UNLABELED)] = None,
     unlabeled_label: Annotated[str | None, typer.Option(metavar="TEXT", help=_UNLABELED_LABEL)] = None,
-    standardize: given.Standardize = False,
+    standardize: given.Standardize = None,
     ignore: given.Ignore = None,
     id: given.Id = None,
     impute: given.Impute = None,
     category: given.Category = None,
     feature: given.Feature = None,
-    size: given.Size = given.SIZE,
+    encoder: given.Encoder = None,
+    size: given.Size = None,
     unit_norm: given.UnitNorm = True,
-    color: given.Color = False,
+    color: given.Color = None,
     skip_broken: given.SkipBroken = False,
     seed: Annotated[int, typer.Option(help="Draws the splits of --tune, centres and subsamples.")] = 0,
     as_json: given.Json = False,
 ) -> None:
     """Fit a model (SmoothEmbedding) to a table, to arrays or to a folder of images.
 
-    Images may differ in size and in kind: they are read upright, made grey but for --color, and
-    averaged to --size. Columns of text in a table become categories. All of it is kept in the model.
+    Images may differ in size and in kind: they are read upright, and averaged to a size, or go through
+    a pretrained network (--encoder). Numbers of a table are scaled, columns of text become categories.
+    All of it is kept in the model.
     """
     with running(as_json) as screen:
         check_out(out, read=[data] if unlabeled is None else [data, unlabeled])
+        if standardize and data.is_dir():
+            cure = "Leave it out: --unit-norm is what images have."
+            raise rule_error("--standardize", "be left out for images", True, cure)
         if tune and decision is not None:
             raise rule_error("--decision", "be left out with --tune", decision, "The search chooses it.")
         options = {"n_components": n_components, "sigma": sigma, "smoothness": smoothness}
         settings: dict[str, Any] = options | {"decision": decision}
         settings = {name: value for name, value in settings.items() if value is not None}
         settings |= _metric(metric, shrinkage) | _centers(centers) | {"random_state": seed}
-        names = _augmentations(augment)
-        columns = {
-            "ignore": ignore,
-            "id": id,
-            "impute": impute,
-            "category": category,
-            "feature": feature,
-        }
+        columns = {"ignore": ignore, "id": id, "impute": impute, "category": category}
         images = {"unit_norm": unit_norm, "color": color, "skip_broken": skip_broken}
-        how = {**columns, **images, "unlabeled": unlabeled_label}
-        inputs = read_labeled(data, label, size, standardize, screen, **how)
+        how = {**columns, **images, "feature": feature, "unlabeled": unlabeled_label}
+        network, names = _network(encoder, augment), _augmentations(augment, encoder)
+        inputs = read_labeled(data, label, size, network, screen, **how)
+        standardize = _standardize(standardize, inputs, screen)
         if unlabeled is not None:
-            inputs = with_unlabeled(inputs, unlabeled, screen, ignore=ignore, skip_broken=skip_broken)
-        sets, start, choice = _sets(names, inputs), perf_counter(), None
+            more = {"ignore": ignore or (), "skip_broken": skip_broken, "encoder": encoder}
+            inputs = with_unlabeled(inputs, unlabeled, screen, **more)
+        sets, start, choice = _sets(names, inputs, network), perf_counter(), None
         if len(sets) > 1 and not tune:
             with screen.busy(f"Comparing {len(sets)} augmentations"), typed(FIT):
                 choice = _chosen_set(settings, inputs, sets)
-            sets = [choice.best]
+            sets = [sets[choice.place]]
         model = _model(settings, inputs, sets, tune, standardize)
         # The search has a bar of its own.
         busy = nullcontext() if tune else screen.busy(f"Fitting {len(inputs.X)} samples")
@@ -116,10 +118,13 @@ def fit(
         seconds = perf_counter() - start
         from nsse.io import save
 
+        _forget_copies(model)
         save(model, out, metadata=inputs.preparation.to_dict())
-        _tell(screen, model, inputs, choice)
+        _tell(screen, model, inputs, choice and (sets[0], choice))
         screen.result |= {"seconds": seconds, "out": str(out), "bytes": bytes_of(out)}
         screen.say(f"Wrote {out}, {size_of(out)}, after {seconds:.1f} s.")
+        if inputs.files and network is None and inputs.preparation["color"]:
+            screen.say("Photographs? Features of a pretrained network tell more than pixels: --encoder.")
         if interrupts:
             screen.code = INTERRUPTED
             screen.say("Stopped before the search had ended: the model is the best known by then.")
@@ -162,7 +167,17 @@ def _centers(text: str | None) -> dict[str, Any]:
     return {"centers": None if text == "all" else int(text)}
 
 
-def _augmentations(augment: str | None) -> list[str] | None:
+def _network(encoder: Path | None, augment: str | None) -> Any:
+    """The network that was named; it makes all copies that may be wanted."""
+    if encoder is None:
+        return None
+    from nsse.datasets import Encoder
+
+    views = {None: (), "auto": ("mirror", "crop")}.get(augment, tuple((augment or "").split(",")))
+    return Encoder(encoder, augment=[name.strip() for name in views])
+
+
+def _augmentations(augment: str | None, encoder: Path | None) -> list[str] | None:
     """What to do to images; None leaves the choice to samples that are held out."""
     from nsse.augment import AMOUNTS
 
@@ -171,20 +186,27 @@ def _augmentations(augment: str | None) -> list[str] | None:
     names = [name.strip() for name in augment.split(",")]
     if names == ["auto"]:
         return None
-    if any(name not in AMOUNTS for name in names):
-        rule = f"be auto, or some of {', '.join(AMOUNTS)}"
-        raise rule_error("--augment", rule, augment, "Write them with commas: shift,rotate.")
+    known = AMOUNTS if encoder is None else ("mirror", "crop")
+    if any(name not in known for name in names):
+        rule = f"be auto, or some of {', '.join(known)}"
+        raise rule_error("--augment", rule, augment, "Write them with commas.")
     return names
 
 
-def _sets(names: list[str] | None, inputs: Inputs) -> list[Any]:
+def _sets(names: list[str] | None, inputs: Inputs, network: Any) -> list[Any]:
     """The augmentation that was requested, or those to choose among."""
-    from nsse.augment import named_images, usual_sets
+    from nsse.augment import Copies, named_images, usual_sets
     from nsse.datasets import ImagePreparation
 
     if names == []:
         return [None]
     preparation = inputs.preparation
+    if network is not None:
+        every, ways = list(inputs.copies), network.copy_names
+        mirror = ways.index("mirrored") if "mirrored" in ways else 0
+        mirrored = Copies(inputs.X, [every[mirror]], [ways[mirror]])
+        whole = Copies(inputs.X, every, ways)
+        return [whole] if names is not None else [None, mirrored, whole]
     if not isinstance(preparation, ImagePreparation):
         cure = "In Python, SmoothEmbedding(augment=...) takes augmented samples of any kind."
         got = ",".join(names or ["auto"])
@@ -196,36 +218,41 @@ def _sets(names: list[str] | None, inputs: Inputs) -> list[Any]:
     return usual_sets(shape) if names is None else [named_images(names, shape)]
 
 
-class SetChoice(NamedTuple):
-    """An augmentation, and how much it gains in accuracy over none, with a standard error."""
+def _forget_copies(model: Any) -> None:
+    """The copies are centres of the map: the file needs them once."""
+    from nsse.augment import Copies
+    from nsse.pipelines import opened
 
-    best: Any
-    gain: float
-    gain_error: float
+    last = opened(model)[1]
+    for one in (last, *getattr(last, "voters_", ()), getattr(last, "best_estimator_", last)):
+        if isinstance(getattr(one, "augment", None), Copies):
+            one.augment = one.augment.forgotten()
 
 
-def _chosen_set(settings: dict[str, Any], inputs: Inputs, sets: list[Any]) -> SetChoice:
-    """The augmentation with the lowest error on samples left out one by one, or none.
+def _standardize(wanted: bool | None, inputs: Inputs, screen: Screen) -> bool:
+    """Whether columns are scaled: as requested, or as the data decide."""
+    if inputs.files:
+        return False
+    from nsse.cli.choices import gains_from_scaling
 
-    It must gain more than a standard error: with few samples the best of several is best by chance.
-    """
-    import numpy as np
+    if wanted is not None:
+        return wanted
+    with typed(FIT):
+        scaled = gains_from_scaling(inputs)
+    other = "--as-they-are" if scaled else "--standardize"
+    are = "scaled to mean 0 and spread 1" if scaled else "taken as they are"
+    screen.say(f"Numbers are {are}; {other} insists on the other.")
+    return scaled
 
+
+def _chosen_set(settings: dict[str, Any], inputs: Inputs, sets: list[Any]) -> Choice:
+    """The augmentation with the lowest error on samples left out one by one, or none."""
     from nsse import SmoothEmbedding
+    from nsse.cli.choices import chosen, right_when_left_out
 
     X, y = (rows[inputs.is_labeled] for rows in (inputs.X, inputs.y))  # type: ignore[index]
-    right = []
-    for augment in sets:
-        model = SmoothEmbedding(**settings, augment=augment).fit(X, y)
-        labels = model.classes_[model.leave_one_out_.argmax(axis=1)]
-        right.append(labels == model.leave_one_out_labels_)
-    gains = [np.mean(own) - np.mean(right[0]) for own in right]
-    best = int(np.argmax(gains[1:])) + 1
-    is_paired = len(right[best]) == len(right[0])  # of many samples some are drawn
-    each = right[best].astype(float) - right[0] if is_paired else right[best]
-    error = float(np.std(each) / np.sqrt(len(each)))
-    chosen = sets[best] if gains[best] > error else None
-    return SetChoice(chosen, float(gains[best]), error)
+    models = [SmoothEmbedding(**settings, augment=augment) for augment in sets]
+    return chosen([right_when_left_out(model, X, y) for model in models])
 
 
 def _model(
@@ -275,7 +302,7 @@ def _unlabeled(settings: dict[str, Any], inputs: Inputs) -> Any:
     return (Spread if is_large else Smooth)(marker=inputs.unlabeled)
 
 
-def _tell(screen: Screen, model: Any, inputs: Inputs, choice: SetChoice | None) -> None:
+def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice] | None) -> None:
     """What was learned, in words and for ``--json``."""
     from nsse.augment import names_of
     from nsse.pipelines import opened
@@ -290,8 +317,8 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: SetChoice | None) 
     screen.result["leave_one_out_error"] = 1.0 - best.leave_one_out_score_
     screen.result["preparation"] = inputs.preparation.to_dict()
     if choice is not None:
-        augmented |= {"gain": choice.gain, "gain_error": choice.gain_error}
-        screen.say(_about_choice(choice))
+        augmented |= {"gain": choice[1].gain, "gain_error": choice[1].gain_error}
+        screen.say(_about_choice(*choice))
     if last is not best:
         n_voters = len(last.vote_.members)
         parameters = {name: _plain(value) for name, value in last.best_params_.items()}
@@ -324,14 +351,14 @@ def _about_unlabeled(model: Any, inputs: Inputs) -> dict[str, Any]:
     return {"n": int(hidden.sum()), "median_probability": middle}
 
 
-def _about_choice(choice: SetChoice) -> str:
+def _about_choice(best: Any, choice: Choice) -> str:
     """Which augmentation was chosen, and what it gains, in words."""
     from nsse.augment import names_of
 
     by = f"{100 * choice.gain:+.1f} ± {100 * choice.gain_error:.1f} points of accuracy"
-    if choice.best is None:
+    if best is None:
         return f"Chose no augmentation: the best of them gains {by} on images left out."
-    return f"Chose augmentation by {', '.join(names_of(choice.best))}: it gains {by} on images left out."
+    return f"Chose augmentation by {', '.join(names_of(best))}: it gains {by} on images left out."
 
 
 def _about_search(best: Any, in_medians: float, n_voters: int) -> str:

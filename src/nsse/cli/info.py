@@ -32,7 +32,8 @@ def info(model: Model, as_json: Json = False) -> None:
         for name, text in _facts(header.facts):
             table.add_row(name, text)
         if header.metadata is not None:
-            table.add_row("preparation", _assigned(header.metadata))
+            told = {name: value for name, value in header.metadata.items() if name != "pictures"}
+            table.add_row("preparation", _assigned(told))
         table.add_row(
             "written by", f"nsse {header.nsse}, scikit-learn {header.sklearn}, NumPy {header.numpy}"
         )

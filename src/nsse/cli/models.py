@@ -26,8 +26,10 @@ class Opened:
     @property
     def measured_on(self) -> str:
         """What radii are lengths of."""
-        from nsse.datasets import ImagePreparation
+        from nsse.datasets import EncodedPreparation, ImagePreparation
 
+        if isinstance(self.preparation, EncodedPreparation):
+            return f"the features of {Path(self.preparation.encoder).name}, not on pixels"
         if not isinstance(self.preparation, ImagePreparation):
             return "the columns as they are"
         levels = "levels of red, green and blue" if self.preparation.color else "grey levels"
@@ -70,16 +72,23 @@ def read(
     label: str | None = None,
     labeled: bool | None = False,
     id: str | None = None,
+    encoder: Path | None = None,
     skip_broken: bool = False,
 ) -> tuple[Opened, Inputs]:
     """A model, and samples prepared as its own were, as in `load_inputs_like`; notes are said."""
     from nsse.datasets import load_inputs_like
 
-    how = {"labeled": labeled, "ignore": ignore or (), "id": id, "skip_broken": skip_broken}
+    how = {"labeled": labeled, "ignore": ignore or (), "id": id, "encoder": encoder}
     with screen.busy(f"Reading {data}"):
         opened = open_model(model)
         with typed(DATA):
-            inputs = load_inputs_like(data, opened.preparation, label, **how)  # type: ignore[arg-type]
+            inputs = load_inputs_like(
+                data,
+                opened.preparation,
+                label,
+                skip_broken=skip_broken,
+                **how,  # type: ignore[arg-type]
+            )
     for note in inputs.notes:
         screen.say(note)
     if inputs.y is not None and inputs.y.dtype.kind == "i" and opened.last.classes_.dtype.kind in "OU":

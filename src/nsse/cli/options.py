@@ -27,7 +27,13 @@ NewData = Annotated[Path, typer.Argument(metavar="DATA", help=_NEW)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file of `nsse fit` or nsse.save.")]
 Label = Annotated[str | None, typer.Option(help=_LABEL)]
 KnownLabel = Annotated[str | None, typer.Option(help="As in `nsse fit`. (default: as it was there)")]
-Standardize = Annotated[bool, typer.Option("--standardize", help="Scale columns to mean 0, spread 1.")]
+Standardize = Annotated[
+    bool | None,
+    typer.Option(
+        "--standardize/--as-they-are",
+        help="Scale columns to mean 0, spread 1, or not. (default: scaled, unless that is worse)",
+    ),
+]
 Id = Annotated[str | None, typer.Option(metavar="COL", help="The column that names rows: no feature.")]
 KnownId = Annotated[str | None, typer.Option(metavar="COL", help="As in `nsse fit`.")]
 Impute = Annotated[
@@ -38,13 +44,25 @@ Feature = Annotated[Columns, typer.Option(metavar="COL", help="A feature that lo
 Ignore = Annotated[
     Columns, typer.Option(metavar="COL", help="Leave a column out; may be given more than once.")
 ]
-Color = Annotated[bool, typer.Option("--color", "--colour", help="Keep the color of images.")]
+Color = Annotated[
+    bool | None,
+    typer.Option("--color/--grey", "--colour/--gray", help="Keep the color of images, or not."),
+]
+Encoder = Annotated[
+    Path | None,
+    typer.Option(metavar="NET", help="A pretrained network, .onnx or .json: features for pixels."),
+]
+KnownEncoder = Annotated[
+    Path | None,
+    typer.Option(metavar="NET", help="The network of MODEL. (default: where it was in `nsse fit`)"),
+]
 SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Leave out unreadable images.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
-Size = Annotated[str, typer.Option(help="Height and width of images, or `original`: all the same.")]
+Size = Annotated[
+    str | None,
+    typer.Option(help="Height and width of images, or `original`. (default: compared on some images)"),
+]
 UnitNorm = Annotated[bool, typer.Option("--unit-norm/--raw", help="Divide every image by its norm.")]
-
-SIZE = "25x25"
 
 
 def read_size(text: str) -> tuple[int, int] | None:

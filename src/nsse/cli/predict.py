@@ -11,7 +11,7 @@ import typer
 from nsse._support.errors import rule_error
 from nsse._support.files import replacing
 from nsse.cli.files import check_out, table_rows, write_columns
-from nsse.cli.options import Ignore, Json, KnownId, Model, NewData, SkipBroken
+from nsse.cli.options import Ignore, Json, KnownEncoder, KnownId, Model, NewData, SkipBroken
 from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def predict(
     refuse: Annotated[float | None, typer.Option(metavar="ALPHA", help=_REFUSE)] = None,
     ignore: Ignore = None,
     id: KnownId = None,
+    encoder: KnownEncoder = None,
     skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
@@ -57,7 +58,9 @@ def predict(
             raise rule_error("--refuse", "be above 0 and below 1", refuse, "0.05 is usual.")
         from nsse.cli.models import radii_of, read
 
-        opened, inputs = read(model, data, ignore, screen, id=id, skip_broken=skip_broken)
+        opened, inputs = read(
+            model, data, ignore, screen, id=id, encoder=encoder, skip_broken=skip_broken
+        )
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
             columns = first_column(inputs) | _predictions(opened, inputs.X)
             radii, why = radii_of(opened.model, inputs.X)
@@ -115,6 +118,7 @@ def transform(
     out: Annotated[Path, typer.Option(help="The file to write: .csv, .parquet or .npy.")],
     ignore: Ignore = None,
     id: KnownId = None,
+    encoder: KnownEncoder = None,
     skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
@@ -125,7 +129,9 @@ def transform(
 
         from nsse.cli.models import read
 
-        opened, inputs = read(model, data, ignore, screen, id=id, skip_broken=skip_broken)
+        opened, inputs = read(
+            model, data, ignore, screen, id=id, encoder=encoder, skip_broken=skip_broken
+        )
         embedding = np.asarray(opened.model.transform(inputs.X))
         n, d = embedding.shape
         if out.suffix.lower() == ".npy":

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nsse.cli.files import bytes_of, check_out, size_of
-from nsse.cli.options import Ignore, Json, KnownId, KnownLabel, Model, NewData, SkipBroken
+from nsse.cli.options import Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, NewData, SkipBroken
 from nsse.cli.screen import running
 from nsse.cli.words import PAGE, typed
 
@@ -21,19 +21,31 @@ def report(
     title: Annotated[str, typer.Option(help="Title of the page.")] = "",
     ignore: Ignore = None,
     id: KnownId = None,
+    encoder: KnownEncoder = None,
     skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
     """Write one HTML page with the embedding, the samples of DATA over it, and the map itself."""
     with running(as_json) as screen:
         from nsse.cli.models import read
+        from nsse.datasets import thumbnails
         from nsse.report import Samples, write_report
 
         check_out(out, (".html", ".png", ".svg"))
         opened, inputs = read(
-            model, data, ignore, screen, label=label, labeled=None, id=id, skip_broken=skip_broken
+            model,
+            data,
+            ignore,
+            screen,
+            label=label,
+            labeled=None,
+            id=id,
+            encoder=encoder,
+            skip_broken=skip_broken,
         )
-        samples = Samples(inputs.X, inputs.y, inputs.names)
+        shown, known = inputs.files, opened.preparation
+        pictures = thumbnails(known, shown) if shown else None
+        samples = Samples(inputs.X, inputs.y, inputs.names, pictures, thumbnails(known))
         title = title or f"{model.stem}: {data.name}"
         with screen.busy("Writing the page"), typed(PAGE):
             done = write_report(out, opened.model, samples, preparation=opened.preparation, title=title)

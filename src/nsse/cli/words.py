@@ -20,13 +20,13 @@ def _options(*names: str) -> dict[str, str]:
 
 DATA: Words = {
     **_options("label", "ignore", "size", "unit_norm", "skip_broken", "id", "impute", "category"),
-    **_options("feature"),
+    **_options("feature", "encoder", "augment"),
     "path": "DATA",
     "unit_norm=False": "--raw",
     'impute="median"': "--impute median",
     "unlabeled": "--unlabeled-label",
 }
-MODEL: Words = {"path": "MODEL", "model": "MODEL", "metadata": "MODEL", "dtype": "--dtype"}
+MODEL: Words = {"path": "MODEL", "model": "MODEL", "metadata": "MODEL", **_options("dtype", "encoder")}
 FIT: Words = {
     **_options("n_components", "sigma", "smoothness", "decision", "metric", "shrinkage", "centers"),
     "X": "DATA",

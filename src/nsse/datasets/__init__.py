@@ -24,28 +24,32 @@ No image is shipped with the library. To add a data set, write down its ``Place`
 that lists its files with their labels, then add one row to the table in ``_load``.
 """
 
-from nsse.datasets._cache import cache_home
-from nsse.datasets._color import ColorGain, color_gain
+from nsse.datasets._encoder import Encoder, encoder_of
+from nsse.datasets._folder import small_images
 from nsse.datasets._images import area_average
-from nsse.datasets._inputs import Inputs, load_inputs, load_inputs_like
+from nsse.datasets._inputs import Inputs, load_inputs, load_inputs_like, thumbnails
 from nsse.datasets._known import KnownDataset, known_datasets
 from nsse.datasets._load import Dataset, load_dataset, load_image_folder
+from nsse.datasets._network import merged
 from nsse.datasets._places import DatasetNotFoundError
 from nsse.datasets._preparation import (
     ArrayPreparation,
+    EncodedPreparation,
     ImagePreparation,
     Preparation,
     TablePreparation,
     check_preparation,
 )
+from nsse.datasets._store import cache_home
 from nsse.datasets._unlabeled import joined
 from nsse.datasets._write import per_class_split, write_images
 
 __all__ = [
     "ArrayPreparation",
-    "ColorGain",
     "Dataset",
     "DatasetNotFoundError",
+    "EncodedPreparation",
+    "Encoder",
     "ImagePreparation",
     "Inputs",
     "KnownDataset",
@@ -54,13 +58,16 @@ __all__ = [
     "area_average",
     "cache_home",
     "check_preparation",
-    "color_gain",
+    "encoder_of",
     "joined",
     "known_datasets",
     "load_dataset",
     "load_image_folder",
     "load_inputs",
     "load_inputs_like",
+    "merged",
     "per_class_split",
+    "small_images",
+    "thumbnails",
     "write_images",
 ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsse._support.names import written
-from nsse.datasets._cache import through_cache
-from nsse.datasets._images import ImageSet, ReadImages, Size, is_image, read_images
+from nsse.datasets._images import ImageSet, ReadImages, Reading, Small, is_image, read_images
 
 # One image to learn from and one to be tested on.
 FEWEST_IMAGES, FEWEST_CLASSES = 2, 2
@@ -23,11 +24,10 @@ _CURE = "Replace or remove it, or leave broken images out with `skip_broken`."
 
 def read_folder(
     folder: Path,
-    size: Size,
+    reading: Reading,
     *,
     fewest_images: int = FEWEST_IMAGES,
     fewest_classes: int = FEWEST_CLASSES,
-    color: bool = False,
     skip_broken: bool = False,
 ) -> ImageSet:
     """Read every image of every sub-folder; classes and images in the order of their names."""
@@ -46,7 +46,7 @@ def read_folder(
         skipped += others
     paths = [path for of_class in images for path in of_class]
     codes = np.repeat(np.arange(len(classes), dtype=np.int64), [len(of_class) for of_class in images])
-    read = _read(folder, paths, size, _unusable, color, skip_broken)
+    read = read_images(paths, reading, _unusable, skip_broken=skip_broken)
     for code in np.flatnonzero(np.bincount(codes[read.kept], minlength=len(classes)) < fewest_images):
         raise _too_few(classes[code], int(np.sum(codes[read.kept] == code)), fewest_images)
     return ImageSet(
@@ -58,20 +58,6 @@ def read_folder(
         skipped=tuple(str(path) for path in skipped),
         broken=_left(paths, read),
     )
-
-
-def _read(
-    home: Path,
-    paths: Sequence[Path],
-    size: Size,
-    unusable: Callable[[Path, str], OSError],
-    color: bool,
-    skip_broken: bool,
-) -> ReadImages:
-    def read() -> ReadImages:
-        return read_images(paths, size, unusable, color=color, skip_broken=skip_broken)
-
-    return through_cache(home, paths, size, read, color=color, skip_broken=skip_broken)
 
 
 def _left(paths: Sequence[Path], read: ReadImages) -> tuple[str, ...]:
@@ -90,11 +76,10 @@ def _class_names(classes: list[Path]) -> tuple[str, ...]:
     return names
 
 
-def read_pictures(path: Path, size: Size, *, color: bool = False, skip_broken: bool = False) -> ImageSet:
+def read_pictures(path: Path, reading: Reading, *, skip_broken: bool = False) -> ImageSet:
     """Read one image, or every image of a folder without sub-folders, in the order of their names."""
     paths, skipped = _told_apart(_entries_of(path)) if path.is_dir() else ([path], [])
-    home = path if path.is_dir() else path.parent
-    read = _read(home, paths, size, _no_picture, color, skip_broken)
+    read = read_images(paths, reading, _no_picture, skip_broken=skip_broken)
     if not len(read.kept):
         raise ValueError(
             f"`path` must be an image or a folder of images. Got {str(path)!r}, without any."
@@ -120,6 +105,47 @@ def _told_apart(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
             raise _unusable(path, "not a file")
     images = [path for path in paths if path.suffix.lower() in PICTURES or is_image(path)]
     return images, [path for path in paths if path not in set(images)]
+
+
+def small_images(folder: Path, most: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Some images of a folder, in color and small, to decide by; and their classes.
+
+    Parameters
+    ----------
+    folder : Path
+        One sub-folder per class.
+    most : int
+        Images, about; spread over every class.
+
+    Returns
+    -------
+    images : ndarray of shape (n_images, 40, 40, 3)
+        Levels from 0 to 1; broken images are left out.
+    y : ndarray of shape (n_images,)
+        Names of their sub-folders.
+
+    See Also
+    --------
+    nsse.datasets.load_image_folder : All of them.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from nsse.datasets import load_dataset, small_images, write_images
+    >>> write_images(load_dataset("digits"), range(30), Path("some"))
+    30
+    >>> small_images(Path("some"), 20)[0].shape
+    (20, 40, 40, 3)
+    """
+    classes = _entries_of(folder, only_folders=True) if folder.is_dir() else []
+    each = max(2, most // max(1, len(classes)))
+    chosen: list[Path] = []
+    for own in classes:
+        files = sorted(path for path in own.iterdir() if path.suffix.lower() in PICTURES)
+        places = np.unique(np.linspace(0, len(files), each, endpoint=False).astype(int))
+        chosen += [files[place] for place in places if files]
+    found = read_images(chosen, Small((40, 40), True), skip_broken=True)
+    return found.images, np.array([chosen[place].parent.name for place in found.kept])
 
 
 def has_folders(folder: Path) -> bool:

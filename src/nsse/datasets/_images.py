@@ -9,21 +9,27 @@ by its centre (at 128 -> 25 a pixel of COIL-20 is then off by up to 12 % of the 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import optional, rule_error
+from nsse._support.progress import progress_bar
+from nsse.datasets._store import keep, key_of, recalled
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 Floats: TypeAlias = NDArray[np.float64]
 Size: TypeAlias = tuple[int, int] | None
+Result = TypeVar("Result")
+Unusable: TypeAlias = Callable[[Path, str], OSError]
 
 # The level of white by Pillow's image mode. "I" is what Pillow makes of a 16-bit PGM (and older
 # versions of a 16-bit PNG); images with more than 16 bits have no agreed white and are refused.
@@ -51,7 +57,7 @@ _DAMAGE = (OSError, ValueError, SyntaxError)
 class ImageSet:
     """What every reader returns: images in [0, 1], labels, and where each image came from."""
 
-    images: Floats  # (n_samples, height, width), and 3 in color
+    images: NDArray[Any]  # (n_samples, height, width), and 3 in color; or rows of features
     y: NDArray[np.int64]
     files: Sequence[str]  # one name per image, for error messages
     source: str
@@ -64,8 +70,63 @@ class ImageSet:
 class ReadImages(NamedTuple):
     """Images, and the places of their files in the list that was to be read."""
 
-    images: Floats
+    images: NDArray[Any]
     kept: NDArray[np.intp]
+
+
+class Reading:
+    """What is made of images: levels of a size, features of a network, thumbnails."""
+
+    # A name of what comes out, under which it is kept; None: it is not kept.
+    how: str | None = None
+    # Images that are finished together, and a side that is enough: JPEG is decoded no finer than that.
+    batch: int = 64
+    draft: int | None = None
+
+    def open(self) -> None:
+        """See that all is there, before the first image is looked at."""
+
+    @abstractmethod
+    def picture(self, image: Image) -> NDArray[Any]:
+        """What is needed of one image, which stands upright; ValueError where it is unusable."""
+
+    def finished(self, pictures: list[NDArray[Any]]) -> Sequence[NDArray[Any]]:
+        """What comes out, an array for each."""
+        return pictures
+
+
+class Levels(Reading):
+    """Levels in [0, 1], grey, or red, green and blue on a third axis; averaged to a size, if any."""
+
+    def __init__(self, size: Size, color: bool = False) -> None:
+        self.size, self.color = size, color
+        # The number is raised whenever reading or averaging gives other levels than before. Images in
+        # their own size are not kept: they would take more room than their files.
+        self.how = None if size is None else f"levels 3 {tuple(size)} {color} {self.draft}"
+
+    def picture(self, image: Image) -> Floats:
+        """The levels of an image."""
+        levels = _color_levels(image) if self.color else _grey_levels(image)
+        return levels if self.size is None else area_average(levels, self.size)
+
+
+class Small(Levels):
+    """Levels that are good enough to decide by: JPEG is decoded no finer than needed."""
+
+    draft = 80
+
+
+class Thumbnails(Reading):
+    """Small JPEG files, for people to look at."""
+
+    how, side, draft = "thumbnail 1", 144, 288
+
+    def picture(self, image: Image) -> NDArray[Any]:
+        """The bytes of a file that holds the whole image."""
+        small, file = eight_bits(image), BytesIO()
+        small.thumbnail((self.side, self.side))
+        small.save(file, "JPEG", quality=80)
+        return np.frombuffer(file.getvalue(), dtype=np.uint8)
 
 
 def unreadable(path: Path, why: str) -> OSError:
@@ -78,42 +139,91 @@ def unreadable(path: Path, why: str) -> OSError:
 
 def read_images(
     paths: Sequence[Path],
-    size: Size,
-    unusable: Callable[[Path, str], OSError] = unreadable,
+    reading: Reading,
+    unusable: Unusable = unreadable,
     *,
-    color: bool = False,
     skip_broken: bool = False,
 ) -> ReadImages:
-    """Read images, each brought to `size` at once so that the originals are not all in memory.
+    """Read images into one array; those that were read before come from the cache.
 
     A file that cannot be read is an error, or is left out if `skip_broken`.
     """
-    images, kept = [], []
-    for place, path in enumerate(paths):
-        try:
-            images.append(_resized(read_levels(path, unusable, color=color), size))
-        except OSError:
-            if not skip_broken:
-                raise
-            continue
-        kept.append(place)
-        if images[-1].shape != images[0].shape:
+    found = read_each(paths, reading, unusable, skip_broken=skip_broken)
+    kept = sorted(found)
+    for place in kept:
+        if found[place].shape != found[kept[0]].shape:
             rule = "be a pair (height, width) where images differ in size"
-            sizes = f"{str(path)!r} is {images[-1].shape[:2]}, the first image {images[0].shape[:2]}"
-            raise rule_error("size", rule, size, f"Pass a size: {sizes}.")
-    stacked = np.stack(images) if images else np.empty((0, 0, 0))
-    return ReadImages(stacked, np.array(kept, dtype=np.intp))
+            sizes = [found[one].shape[:2] for one in (place, kept[0])]
+            cure = f"Pass a size: {str(paths[place])!r} is {sizes[0]}, the first image {sizes[1]}."
+            raise rule_error("size", rule, None, cure)
+    images = np.stack([found.pop(place) for place in kept]) if kept else np.empty((0, 0, 0))
+    return ReadImages(images, np.array(kept, dtype=np.intp))
 
 
-def read_levels(
-    path: Path, unusable: Callable[[Path, str], OSError] = unreadable, *, color: bool = False
-) -> Floats:
+def read_each(
+    paths: Sequence[Path],
+    reading: Reading,
+    unusable: Unusable = unreadable,
+    *,
+    skip_broken: bool = False,
+) -> dict[int, NDArray[Any]]:
+    """What a reading makes of every image, by its place in the list."""
+    keys = {} if reading.how is None else _keys(paths, reading.how)
+    known = recalled(list(keys.values()))
+    found = {
+        place: np.load(BytesIO(known[key]), allow_pickle=False)
+        for place, key in keys.items()
+        if key in known
+    }
+    missing = [place for place in range(len(paths)) if place not in found]
+    if missing:
+        reading.open()
+    with progress_bar(len(missing), "Reading images", None) as advance:
+        for first in range(0, len(missing), reading.batch):
+            pictures = {}
+            for place in missing[first : first + reading.batch]:
+                try:
+                    pictures[place] = read_picture(
+                        paths[place], reading.picture, unusable, reading.draft
+                    )
+                except OSError:
+                    if not skip_broken:
+                        raise
+                advance()
+            done = dict(zip(pictures, reading.finished(list(pictures.values())), strict=True))
+            if keys:
+                keep({keys[place]: _saved(array) for place, array in done.items()})
+            found |= done
+    return found
+
+
+def _keys(paths: Sequence[Path], how: str) -> dict[int, bytes]:
+    """Of every file that there is; what is wrong with the others shows when they are opened."""
+    return {place: key_of(how, path.read_bytes()) for place, path in enumerate(paths) if path.is_file()}
+
+
+def _saved(array: NDArray[Any]) -> bytes:
+    file = BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def read_levels(path: Path, unusable: Unusable = unreadable, *, color: bool = False) -> Floats:
     """Read one image file upright: levels in [0, 1], grey, or red, green and blue on a third axis."""
+    return read_picture(path, Levels(None, color).picture, unusable)
+
+
+def read_picture(
+    path: Path, use: Callable[[Image], Result], unusable: Unusable, draft: int | None = None
+) -> Result:
+    """Open one image file, and make something of the image, upright."""
     pillow = import_pillow()
     try:
         # Opened here: where Pillow has a name, it maps the file into memory, and scrambles turned TIFF.
         with path.open("rb") as stream, pillow.open(stream) as image:
-            return _color_levels(upright(image)) if color else _grey_levels(upright(image))
+            if draft is not None:
+                image.draft(None, (draft, draft))
+            return use(upright(image))
     except pillow.UnidentifiedImageError as error:
         raise unusable(path, "cannot identify image file") from error
     except (*_DAMAGE, pillow.DecompressionBombError) as error:
@@ -164,15 +274,19 @@ def _color_levels(image: Image) -> Floats:
     return np.asarray(image.convert("RGB"), dtype=np.float64) / 255.0
 
 
+def eight_bits(image: Image) -> Image:
+    """Red, green and blue of eight bits each, whatever the image has; transparency is left out."""
+    if _white(image) == 255.0:
+        return image.convert("RGB")
+    levels = np.rint(255.0 * _grey_levels(image)).astype(np.uint8)
+    return import_pillow().fromarray(levels).convert("RGB")
+
+
 def _white(image: Image) -> float:
     white = _WHITE.get(image.mode)
     if white is None:
         raise ValueError(f"mode {image.mode} has no agreed white level")
     return white
-
-
-def _resized(image: Floats, size: Size) -> Floats:
-    return image if size is None else area_average(image, size)
 
 
 def area_average(image: Floats, size: tuple[int, int]) -> Floats:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,25 @@ from nsse.datasets._columns import (
     prepared,
     some_labels_of,
 )
+from nsse.datasets._encoder import Encoder, encoder_of
 from nsse.datasets._folder import PICTURES, has_folders, read_folder, read_pictures
-from nsse.datasets._images import ImageSet, Size, unit_rows
+from nsse.datasets._images import ImageSet, Levels, Reading, Size, Thumbnails, read_each, unit_rows
 from nsse.datasets._load import checked_size
-from nsse.datasets._preparation import ArrayPreparation, ImagePreparation, Preparation, TablePreparation
+from nsse.datasets._preparation import (
+    ArrayPreparation,
+    EncodedPreparation,
+    ImagePreparation,
+    Pairs,
+    Preparation,
+    TablePreparation,
+    frozen,
+)
+from nsse.datasets._store import key_of, recalled
 from nsse.datasets._tables import PARQUET, TEXT, Table, read_table
 from nsse.datasets._unlabeled import check_found, marked, with_marks
 
+# More than these are not kept for a report: their keys stand in the header of a model file.
+MOST_THUMBNAILS = 5000
 KINDS: dict[str, type[Preparation]] = (
     dict.fromkeys((*TEXT, *PARQUET), TablePreparation)
     | dict.fromkeys((".npz", ".npy"), ArrayPreparation)
@@ -58,6 +71,10 @@ class Inputs:
         out, which columns hold categories, what was filled in.
     unlabeled : int, str or None
         What rows without a label have in ``y``, where there are any: a value that no label is.
+    copies : tuple of ndarray
+        Features of augmented images, where an encoder makes them; each like X.
+    files : tuple of Path
+        Of images, where they are.
 
     See Also
     --------
@@ -78,6 +95,8 @@ class Inputs:
     preparation: Preparation
     notes: tuple[str, ...] = ()
     unlabeled: Any = None
+    copies: tuple[NDArray[Any], ...] = ()
+    files: tuple[Path, ...] = ()
 
     @property
     def is_labeled(self) -> NDArray[np.bool_]:
@@ -95,6 +114,7 @@ def load_inputs(
     size: Size = (25, 25),
     unit_norm: bool = True,
     color: bool = False,
+    encoder: Encoder | str | os.PathLike[str] | None = None,
     skip_broken: bool = False,
     id: str | None = None,
     impute: str | None = None,
@@ -122,7 +142,11 @@ def load_inputs(
     unit_norm : bool, default=True
         Divide every image by its Euclidean norm.
     color : bool, default=False
-        Keep red, green and blue of images, next to each other for every pixel. Else they become grey.
+        Keep red, green and blue of images, next to each other for every pixel; else they become grey.
+        (``nsse fit`` decides it, and the size, by some of the images.)
+    encoder : Encoder or path-like, default=None
+        A pretrained network, whose features of the images are the samples: size, norm and color are
+        then its own.
     skip_broken : bool, default=False
         Leave out images that cannot be read; else they are an error.
     id : str, default=None
@@ -166,9 +190,12 @@ def load_inputs(
     source, kind = _source(path)
     if kind is ImagePreparation:
         _check_no_label(label)
-        found = read_folder(source, checked_size(size), color=color, skip_broken=skip_broken)
-        pictures = _images(source, found, unit_norm)
+        network = _network(encoder)
+        reading: Reading = Levels(checked_size(size), color) if network is None else network.reading()
+        found = read_folder(source, reading, skip_broken=skip_broken)
+        pictures = _images(source, found, unit_norm, network)
         return pictures if unlabeled is None else _checked(marked(pictures, unlabeled), source)
+    _check_no_encoder(encoder, kind)
     if kind is ArrayPreparation:
         X, y = read_arrays(source, label)
         arrays = Inputs(X, y, None, ArrayPreparation(X.shape[1]))
@@ -195,6 +222,7 @@ def load_inputs_like(
     labeled: bool | None = False,
     ignore: Iterable[str] = (),
     id: str | None = None,
+    encoder: str | os.PathLike[str] | None = None,
     skip_broken: bool = False,
 ) -> Inputs:
     r"""Load more samples, prepared as those that a model was fitted to.
@@ -215,6 +243,8 @@ def load_inputs_like(
         Columns to leave out beside those that were left out before.
     id : str, default=None
         The column that names the rows; None is the one that the model was fitted beside, if it is there.
+    encoder : path-like, default=None
+        The network that the model was fitted behind; None looks for it where it was.
     skip_broken : bool, default=False
         Leave out images that cannot be read; else they are an error.
 
@@ -240,12 +270,21 @@ def load_inputs_like(
     source, kind = _source(path)
     known, cure = Preparation.from_dict(preparation), "Take data of the same kind."
     takes_tables = isinstance(known, ArrayPreparation) and kind is TablePreparation
-    if not isinstance(known, kind) and not takes_tables:
+    is_encoded = isinstance(known, EncodedPreparation) and kind is ImagePreparation
+    if not isinstance(known, kind) and not takes_tables and not is_encoded:
         rule = f"hold {known.noun}, as the model was fitted to"
         raise rule_error("path", rule, f"{source}, {kind.noun}", cure)
+    if isinstance(known, EncodedPreparation):
+        _check_no_label(label)
+        network = encoder_of(known, encoder)
+        return _images(
+            source, _pictures(source, network.reading(), labeled, skip_broken), False, network
+        )
+    _check_no_encoder(encoder, type(known))
     if isinstance(known, ImagePreparation):
         _check_no_label(label)
-        return _images(source, _pictures(source, known, labeled, skip_broken), known.unit_norm)
+        reading = Levels(known.size, known.color)
+        return _images(source, _pictures(source, reading, labeled, skip_broken), known.unit_norm)
     if isinstance(known, TablePreparation):
         label, id = known.label if label is None else label, known.id if id is None else id
         ignored = (*ignore, *known.ignored)
@@ -314,28 +353,92 @@ def _check_no_label(label: str | None) -> None:
         raise rule_error("label", "be left out for images", label, cure)
 
 
-def _pictures(
-    source: Path, known: ImagePreparation, labeled: bool | None, skip_broken: bool
-) -> ImageSet:
-    color = known.color
+def _network(encoder: Encoder | str | os.PathLike[str] | None) -> Encoder | None:
+    return encoder if encoder is None or isinstance(encoder, Encoder) else Encoder(encoder)
+
+
+def _check_no_encoder(encoder: Any, kind: type[Preparation]) -> None:
+    if encoder is not None:
+        rule = f"be left out for {kind.noun}" if kind is not ImagePreparation else "be left out here"
+        cure = "Only models that were fitted behind one take pictures through it."
+        raise rule_error("encoder", rule, str(encoder), cure)
+
+
+def _pictures(source: Path, reading: Reading, labeled: bool | None, skip_broken: bool) -> ImageSet:
     if source.is_dir() and (labeled or has_folders(source)):
-        fewest = {"fewest_images": 1, "fewest_classes": 1}
-        return read_folder(source, known.size, **fewest, color=color, skip_broken=skip_broken)
+        return read_folder(source, reading, fewest_images=1, fewest_classes=1, skip_broken=skip_broken)
     if labeled:
         cure = "Put the image into a sub-folder with the name of its class."
         raise rule_error("path", "be a folder with one sub-folder per class", str(source), cure)
-    return read_pictures(source, known.size, color=color, skip_broken=skip_broken)
+    return read_pictures(source, reading, skip_broken=skip_broken)
 
 
-def _images(source: Path, found: ImageSet, unit_norm: bool) -> Inputs:
+def _images(source: Path, found: ImageSet, unit_norm: bool, network: Encoder | None = None) -> Inputs:
+    y = None if found.class_names is None else np.array(found.class_names)[found.y]
+    home, files = source if source.is_dir() else source.parent, tuple(map(Path, found.files))
+    names, notes = _within(home, found.files), _about_left_out(home, found)
+    if network is not None:
+        X, *copies = np.moveaxis(found.images.astype(np.float64), 1, 0)
+        encoded = EncodedPreparation(
+            str(network.path),
+            network.fingerprint,
+            X.shape[1],
+            Pairs((name, frozen(value)) for name, value in network.settings.items()),
+            "".join(key.hex() for key in _thumbnail_keys(files)),
+        )
+        return Inputs(X, y, names, encoded, notes, copies=tuple(copies), files=files)
     n, height, width, *channels = found.images.shape
     X = found.images.reshape(n, -1)
     if unit_norm:
         X = unit_rows(X, found.files, "Leave the image out, or fit with `unit_norm=False`.")
-    y = None if found.class_names is None else np.array(found.class_names)[found.y]
-    home = source if source.is_dir() else source.parent
     preparation = ImagePreparation((height, width), unit_norm, bool(channels))
-    return Inputs(X, y, _within(home, found.files), preparation, _about_left_out(home, found))
+    return Inputs(X, y, names, preparation, notes, files=files)
+
+
+def _thumbnail_keys(files: Sequence[Path]) -> list[bytes]:
+    """Make thumbnails of some images, and say under which keys they are kept."""
+    if len(files) > MOST_THUMBNAILS:
+        return []
+    read_each(files, Thumbnails(), skip_broken=True)
+    return [key_of(Thumbnails().how, file.read_bytes()) for file in files]
+
+
+def thumbnails(preparation: Preparation, files: Sequence[Path] = ()) -> list[bytes | None] | None:
+    """Small JPEG files of images: of those that a model was fitted to, or of others.
+
+    Parameters
+    ----------
+    preparation : Preparation
+        Of the model.
+    files : sequence of Path, default=()
+        Images to show; none are those that the model was fitted to, as far as the cache has them.
+
+    Returns
+    -------
+    list of bytes, or None
+        The content of a file for each, None where there is none; None for samples that are no encoded
+        images.
+
+    See Also
+    --------
+    nsse.report.Samples : Takes them as ``pictures``.
+
+    Examples
+    --------
+    >>> from nsse.datasets import ArrayPreparation, thumbnails
+    >>> thumbnails(ArrayPreparation(2)) is None
+    True
+    """
+    if not isinstance(preparation, EncodedPreparation):
+        return None
+    if files:
+        found = read_each(files, Thumbnails(), skip_broken=True)
+        return [found[place].tobytes() if place in found else None for place in range(len(files))]
+    text = preparation.pictures
+    keys = [bytes.fromhex(text[first : first + 64]) for first in range(0, len(text), 64)]
+    known = recalled(keys)
+    arrays = [np.load(BytesIO(known[key]), allow_pickle=False) if key in known else None for key in keys]
+    return [None if array is None else array.tobytes() for array in arrays]
 
 
 def _within(home: Path, files: Iterable[str]) -> list[str]:

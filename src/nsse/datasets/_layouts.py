@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from nsse.datasets._cache import through_cache
-from nsse.datasets._images import ImageSet, Size, read_images
+from nsse.datasets._images import ImageSet, Levels, Size, read_images
 from nsse.datasets._places import DataHome, Place
 
 Labeled: TypeAlias = list[tuple[Path, int]]
@@ -75,7 +74,7 @@ def read_tree(
     paths = [path for path, _ in labeled]
     place.check_present(folder, paths)
     return ImageSet(
-        images=through_cache(folder, paths, size, lambda: read_images(paths, size)).images,
+        images=read_images(paths, Levels(size)).images,
         y=np.array([label for _, label in labeled], dtype=np.int64),
         files=[str(path) for path in paths],
         source=place.source,

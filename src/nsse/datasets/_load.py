@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error
 from nsse.datasets._folder import read_folder
-from nsse.datasets._images import ImageSet, Size, unit_rows
+from nsse.datasets._images import ImageSet, Levels, Size, unit_rows
 from nsse.datasets._layouts import (
     COIL20,
     CSIE,
@@ -236,7 +236,7 @@ def load_image_folder(
     (48, 256)
     """
     folder = Path(path).expanduser()
-    found = read_folder(folder, checked_size(size), color=color, skip_broken=skip_broken)
+    found = read_folder(folder, Levels(checked_size(size), color), skip_broken=skip_broken)
     return _as_dataset(found, folder.resolve().name, unit_norm)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nsse.datasets._cache import cache_home
 from nsse.datasets._download import Download
+from nsse.datasets._store import cache_home
 
 DataHome = str | os.PathLike[str] | None
 

@@ -3,6 +3,7 @@
 It reads like the mapping that a model file holds, and ``dict(preparation)`` is that mapping::
 
     {"kind": "images", "size": [25, 25], "unit_norm": True, "color": False}
+    {"kind": "encoded", "encoder": "dinov2.onnx", "sha256": "9f2…", "n_features": 384, "settings": {…}}
     {"kind": "table", "columns": ["length", "width"], "label": "species", "ignored": []}
     {"kind": "array", "n_features": 64}
 
@@ -16,6 +17,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, ClassVar
 
 from nsse._support.errors import rule_error
@@ -43,10 +45,10 @@ class Preparation(Mapping[str, Any]):
     @staticmethod
     def from_dict(stored: Mapping[str, Any]) -> Preparation:
         """Read what `to_dict` gave, among other names; else a KeyError, TypeError or ValueError."""
-        kinds = {of.kind: of for of in (ImagePreparation, TablePreparation, ArrayPreparation)}
-        kind = kinds[stored["kind"]]
+        of: tuple[Any, ...] = (ImagePreparation, EncodedPreparation, TablePreparation, ArrayPreparation)
+        kind = {one.kind: one for one in of}[stored["kind"]]
         known = {field.name for field in fields(kind)}
-        return kind(**{name: _frozen(value) for name, value in stored.items() if name in known})
+        return kind(**{name: frozen(value) for name, value in stored.items() if name in known})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the metadata of a model file."""
@@ -75,9 +77,10 @@ class Pairs(tuple[tuple[str, Any], ...]):
 NO_PAIRS = Pairs()
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
+    """The same without what can be changed."""
     if isinstance(value, Mapping):
-        return Pairs((str(name), _frozen(part)) for name, part in value.items())
+        return Pairs((str(name), frozen(part)) for name, part in value.items())
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -132,6 +135,54 @@ class ImagePreparation(Preparation):
         height, width = self.size
         levels = "pixels in color" if self.color else "grey levels"
         return f"{height} x {width} {levels}" + (", unit norm" if self.unit_norm else "")
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedPreparation(Preparation):
+    """Images as features of a network, which is another file.
+
+    Attributes
+    ----------
+    encoder : str
+        The file of the network, as it was given.
+    sha256 : str
+        Of its content.
+    n_features : int
+        Features of an image.
+    settings : Pairs
+        How images go in and features come out: `Encoder.settings`.
+    pictures : str
+        Keys of the thumbnails of the training images in the cache, 64 signs each.
+
+    See Also
+    --------
+    nsse.datasets.Encoder : The network.
+
+    Examples
+    --------
+    >>> from nsse.datasets import EncodedPreparation
+    >>> print(EncodedPreparation("nets/dinov2.onnx", "9f" * 32, 384))
+    384 features of dinov2.onnx
+    """
+
+    kind, noun = "encoded", "images"
+    encoder: str
+    sha256: str
+    n_features: int
+    settings: Pairs = NO_PAIRS
+    pictures: str = ""
+
+    def fits(self, n_features: int) -> bool:
+        """Whether an image has so many features."""
+        texts = self.encoder, self.sha256, self.pictures
+        return (
+            all(isinstance(text, str) for text in texts)
+            and isinstance(self.settings, Pairs)
+            and self.n_features == n_features
+        )
+
+    def __str__(self) -> str:
+        return f"{self.n_features} features of {Path(self.encoder).name}"
 
 
 @dataclass(frozen=True, eq=False)

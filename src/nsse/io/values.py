@@ -30,7 +30,7 @@ from nsse.pipelines import Pipeline, in_one_step
 
 _HOMES = {
     "nsse": "NSSE Smooth SmoothEmbedding SmoothEmbeddingCV Spread",
-    "nsse.augment": "Images Noise Signals",
+    "nsse.augment": "Copies Images Noise Signals",
     "nsse.centers": "AllRows AtRandom Given KMeans PerClass",
     "nsse.certificates": "ConformalClassifier SelectivePredictor",
     "nsse.maps": "Affine Gaussian GaussianMap LinearMap",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nsse.certificates.selective import risk_coverage_curve
+from nsse.datasets import Preparation
 from nsse.report.explorer import facts
 from nsse.report.explorer.models import Findings
 
@@ -19,11 +20,11 @@ BINS = 30
 CURVE_POINTS = 400
 
 
-def panels(findings: Findings) -> dict[str, list[Any]]:
+def panels(findings: Findings, preparation: Preparation) -> dict[str, list[Any]]:
     """The parts of every panel by its name; a panel without parts is not shown."""
     return {
         "probabilities": _probabilities(findings),
-        "radii": _radii(findings),
+        "radii": _radii(findings, preparation),
         "trace": _trace(findings),
     }
 
@@ -48,13 +49,14 @@ def _probabilities(findings: Findings) -> list[Any]:
     return parts
 
 
-def _radii(findings: Findings) -> list[Any]:
+def _radii(findings: Findings, preparation: Preparation) -> list[Any]:
     """Samples by radius, and what is mislabelled among those with the largest."""
     if findings.radius is None or not len(findings.radius):
         return [f"No certified radii here. {findings.unproved}"]
+    unit = facts.radius_unit(findings, preparation)
     intro = (
         "No change of a sample by less than its certified radius, in any direction, changes the label "
-        f"that the model gives it. The radius is measured in {facts.radius_unit(findings)}; it does not "
+        f"that the model gives it. The radius is measured in {unit}; it does not "
         f"say whether the label is right. {facts.radius_sentence(findings)}"
     )
     finite = np.isfinite(findings.radius)

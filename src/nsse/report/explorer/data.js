@@ -85,9 +85,10 @@ export class Points {
     return `Nearest: ${this.title(nearest.sample.values[row])}, ${nearest.names[nearest.copy.values[row]]}`;
   }
 
-  // The levels of a sample, one of every pixel or three; null where it has no picture.
+  // A photograph, or the levels of a sample, one of every pixel or three; null where it has no picture.
   picture(i) {
-    const { pictures } = this.data;
+    const { pictures, photographs } = this.data;
+    if (photographs?.[i]) return { src: photographs[i] };
     if (!pictures || i < pictures.first) return null;
     const { width, height, levels } = pictures, n = levels.shape[1], start = (i - pictures.first) * n;
     return { width, height, levels: levels.values.subarray(start, start + n) };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nsse.datasets import EncodedPreparation, Preparation
 from nsse.report.explorer.models import ALPHA, Findings
 
 SURE = f"{100 * (1 - ALPHA):.0f} %"
@@ -87,8 +88,10 @@ def notes(findings: Findings) -> list[str]:
     return found
 
 
-def radius_unit(findings: Findings) -> str:
+def radius_unit(findings: Findings, preparation: Preparation) -> str:
     """In what radii are measured."""
+    if isinstance(preparation, EncodedPreparation):
+        return f"the {preparation}: it holds in feature space, not for pixels"
     if findings.front is None:
         return "units of the features"
     return (

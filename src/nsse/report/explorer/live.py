@@ -18,7 +18,7 @@ from nsse._support.errors import rule_error
 from nsse.affine import Affine, is_sparse
 from nsse.certificates.radii import OWN, WORST
 from nsse.certificates.rounding import EPS, Front, MapBounds, absolute_norm, relative_error
-from nsse.datasets import ImagePreparation, Preparation
+from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation
 from nsse.maps import GaussianMap, LinearMap
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings
@@ -49,6 +49,8 @@ def live_map(findings: Findings, preparation: Preparation, live: bool | str) -> 
         return LiveMap(None, "It was left out on request.")
     vote = vote_of(findings.core)
     reason = _obstacle(findings, vote)
+    if isinstance(preparation, EncodedPreparation) and live == "auto":
+        reason = f"It takes {preparation}, which a page cannot compute; `nsse predict` takes pictures."
     if reason:
         if live is True:
             cure = 'Pass live="auto" for a page without the map.'

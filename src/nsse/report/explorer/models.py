@@ -56,6 +56,9 @@ class Samples:
         Their labels, where they are known.
     names : sequence of str, default=None
         What to call them: file names, keys.
+    pictures, train_pictures : sequence of bytes or None, default=None
+        JPEG files to show for the samples, and for those that the model was fitted to; None for those
+        that have none. Without them, images are shown as far as features are their levels.
 
     See Also
     --------
@@ -73,6 +76,8 @@ class Samples:
     X: Any
     y: Any = None
     names: Sequence[str] | None = None
+    pictures: Sequence[bytes | None] | None = None
+    train_pictures: Sequence[bytes | None] | None = None
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,9 @@ export function search(points, query) {
   return new Set(allOf(points.n).filter(fits));
 }
 
-const pictureOf = (points, i) => [points.picture(i)].filter(Boolean).map(({ levels, width, height }) =>
-  pictureCanvas(levels, width, height, points.title(i)));
+const pictureOf = (points, i) => [points.picture(i)].filter(Boolean).map(({ src, levels, width, height }) =>
+  src ? make("img", { class: "picture photograph", src, alt: points.title(i) })
+    : pictureCanvas(levels, width, height, points.title(i)));
 
 // What is known of a sample: its label, what was predicted, how far that holds.
 function verdict(points, i) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,13 +12,19 @@ from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error
 from nsse.affine import is_sparse
-from nsse.datasets import ImagePreparation, Preparation, TablePreparation, area_average
+from nsse.datasets import (
+    EncodedPreparation,
+    ImagePreparation,
+    Preparation,
+    TablePreparation,
+    area_average,
+)
 from nsse.report.explorer.blocks import block
-from nsse.report.explorer.models import Findings
+from nsse.report.explorer.models import Findings, Samples
 
 Floats = NDArray[np.float64]
 
-KINDS = ("images", "table", "array")
+KINDS = ("images", "encoded", "table", "array")
 # Bytes of all pictures before they are deflated: beyond, pictures are averaged to a smaller size.
 PICTURE_BYTES = 24_000_000
 # Numbers of all rows; up to how many whole rows are kept, and columns of longer ones: a page is not a
@@ -45,7 +52,7 @@ def checked_preparation(told: Mapping[str, Any] | None, n_features: int) -> Prep
 
 def column_names(preparation: Preparation, findings: Findings, columns: Any = None) -> list[str]:
     """Names of the features, ``columns`` where a data frame brought them; pixels have none."""
-    if isinstance(preparation, ImagePreparation):
+    if isinstance(preparation, ImagePreparation | EncodedPreparation):
         return []
     if isinstance(preparation, TablePreparation):
         return [str(name) for name in preparation.features]
@@ -70,7 +77,7 @@ def pictures_or_rows(preparation: Preparation, findings: Findings, columns: list
     n_rows = sum(part.shape[0] for part in shown)
     kept = len(columns) if n_rows * len(columns) <= WHOLE_ROWS else COLUMNS
     kept = min(len(columns), kept, ROW_VALUES // n_rows)
-    if kept == 0:
+    if kept == 0:  # more than a page carries, or features of a network
         return {"pictures": None, "rows": None}
     cells = np.vstack([_dense(part[:, :kept]) for part in shown])
     rows: dict[str, Any] = {"first": first, "columns": columns[:kept], "n_columns": len(columns)}
@@ -78,6 +85,21 @@ def pictures_or_rows(preparation: Preparation, findings: Findings, columns: list
     rows["words"] = [[_word(cell) for cell in row] for row in cells] if has_words else None
     rows["values"] = None if has_words else block(cells, "f4")
     return {"pictures": None, "rows": rows}
+
+
+def photographs(samples: Samples, findings: Findings) -> list[str | None] | None:
+    """The entry ``photographs`` of the page's data: addresses that hold the files; None without any."""
+    parts = zip((samples.train_pictures, samples.pictures), (findings.train, findings.test), strict=True)
+    # Training samples that were left out or joined are not known by their places.
+    files = [
+        file
+        for given, points in parts
+        for file in (given if given is not None and len(given) == len(points) else [None] * len(points))
+    ]
+    found = [
+        None if file is None else f"data:image/jpeg;base64,{b64encode(file).decode()}" for file in files
+    ]
+    return found if any(found) else None
 
 
 def _dense(part: Any) -> NDArray[Any]:

@@ -23,6 +23,7 @@ interface PageData {
   without_live: string;
   pictures:
     { first: number; height: number; width: number; levels: Block<Uint8Array>; stretched: boolean } | null;
+  photographs: (string | null)[] | null; // addresses that hold them
   rows: { first: number; columns: string[]; n_columns: number;
     values: Block<Float32Array> | null; words: string[][] | null } | null;
 }

@@ -23,7 +23,12 @@ from nsse.report.explorer.bundle import bundled
 from nsse.report.explorer.charts import panels
 from nsse.report.explorer.live import LiveMap, live_map
 from nsse.report.explorer.models import Findings, Points, Samples, find
-from nsse.report.explorer.pictures import checked_preparation, column_names, pictures_or_rows
+from nsse.report.explorer.pictures import (
+    checked_preparation,
+    column_names,
+    photographs,
+    pictures_or_rows,
+)
 from nsse.report.palette import HUES
 from nsse.report.polygon import spread_heights
 from nsse.report.shown import report_in_notebook
@@ -143,7 +148,9 @@ def write_report(
     else:
         carried = live_map(findings, known, live)
         columns = column_names(known, findings, getattr(samples.X, "columns", None))
-        text = page(page_data(findings, known, carried, columns), findings, title)
+        data = page_data(findings, known, carried, columns)
+        data["photographs"] = photographs(samples, findings)
+        text = page(data, findings, title)
         with replacing(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
         inside = carried.entry is not None
@@ -174,7 +181,7 @@ def page_data(
         "polygon": _polygon_entry(findings),
         "heights": _heights_entry(findings),
         "columns": columns,
-        "panels": panels(findings),
+        "panels": panels(findings, preparation),
         "radius": None if not has_radii else block(findings.radius, "f4"),
         "probabilities": _probabilities_entry(findings),
         "alike": None if alike is None else block(alike, "u4"),

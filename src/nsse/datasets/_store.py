@@ -1,0 +1,90 @@
+"""What was computed from a file once, kept on disk for the next time.
+
+A key is the SHA-256 of a file's content and of what is computed from it: files may be moved, copied and
+renamed, and one that has changed is read again. All of it is one SQLite file under :func:`cache_home`.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from zlib import crc32
+
+ENVIRONMENT_VARIABLE = "NSSE_CACHE"
+FILE = "computed.sqlite"
+_TABLE = "CREATE TABLE IF NOT EXISTS computed (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID"
+_MOST = 500  # keys in a question: SQLite may take no more than 999
+
+
+def cache_home() -> Path:
+    """Folder of what the library keeps: ``NSSE_CACHE``, or ``nsse`` in the user's cache folder.
+
+    The user's cache folder is ``XDG_CACHE_HOME``, or ``~/.cache``. Everything in it can be deleted
+    at any time.
+
+    See Also
+    --------
+    nsse.datasets.load_dataset : Keeps there what it downloads.
+    nsse.datasets.Encoder : Keeps there the features of pictures.
+
+    Examples
+    --------
+    >>> from nsse.datasets import cache_home
+    >>> cache_home().is_absolute()
+    True
+    """
+    chosen = os.environ.get(ENVIRONMENT_VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "nsse"
+
+
+def key_of(how: str, content: bytes) -> bytes:
+    """The key of what is computed, in a way that `how` names, from the content of a file."""
+    return sha256(sha256(how.encode()).digest() + content).digest()
+
+
+def recalled(keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    """What is known, by its key."""
+    if not (cache_home() / FILE).is_file():
+        return {}
+    found: dict[bytes, bytes] = {}
+    try:
+        with closing(sqlite3.connect(cache_home() / FILE)) as store:
+            for first in range(0, len(keys), _MOST):
+                some = keys[first : first + _MOST]
+                marks = ",".join("?" * len(some))
+                rows = store.execute(f"SELECT * FROM computed WHERE key IN ({marks})", some)
+                # SQLite does not see a bit that has changed: such a value is computed again.
+                found |= {key: value[4:] for key, value in rows if value[:4] == _sum(value[4:])}
+    except sqlite3.Error as error:
+        _warn("hold what this library wrote", error, "It is made anew.")
+        (cache_home() / FILE).unlink(missing_ok=True)
+    return found
+
+
+def keep(values: Mapping[bytes, bytes]) -> None:
+    """Keep values for the next time; where that is impossible, say so."""
+    try:
+        cache_home().mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(cache_home() / FILE, timeout=60)) as store, store:
+            store.execute(_TABLE)
+            rows = [(key, _sum(value) + value) for key, value in values.items()]
+            store.executemany("INSERT OR REPLACE INTO computed VALUES (?, ?)", rows)
+    except (OSError, sqlite3.Error) as error:
+        cure = f"It will be computed again next time: set {ENVIRONMENT_VARIABLE} to another folder."
+        _warn("name a folder that can be written", error, cure)
+
+
+def _sum(value: bytes) -> bytes:
+    return crc32(value).to_bytes(4, "big")
+
+
+def _warn(rule: str, error: Exception, cure: str) -> None:
+    got = f"{str(cache_home() / FILE)!r} ({error})"
+    warnings.warn(f"{ENVIRONMENT_VARIABLE} must {rule}. Got {got}. {cure}", UserWarning, stacklevel=4)
