@@ -1,12 +1,15 @@
 """`SmoothEmbeddingCV`: the parameters of `SmoothEmbedding`, chosen on inner splits in closed form.
 
-A kernel is a metric (relevance, shrinkage) and a width σ. On every split one eigendecomposition of its
-matrix, K = VΛV', gives the scores of the held-out samples for every λ by the filter 1/(Λ + λ). Kernels
-that fall behind are dropped by successive halving. What is compared is the squared error of the scores,
-not the number of right labels: a handful of labels cannot tell points apart, their scores can. The mean
-of the scores of the best few points and of the default point decides; where the nearest training sample
-in the embedding has clearly more labels right on the held-out samples, the majority of the best few
-nearest-sample rules does.
+A kernel is a metric (relevance, shrinkage) and a width σ. Distances for every shrinkage come from one
+decomposition of the scatter; scores of held-out samples for every λ from a Cholesky factorisation each.
+Kernels that fall behind are dropped by successive halving. What is compared is the squared error of the
+scores at their best amplitude, min over a of Σ ‖a (s − π) − (e − π)‖²: a handful of labels cannot tell
+points apart, their scores can, and a smooth map, whose scores are small, is not worse for that. A point
+is judged by its difference to the untuned one, sample by sample, plus some standard errors: where the
+data cannot tell, the untuned model stays. The mean of the scores of the best few points and of the
+untuned one decides. Where the nearest training sample in the embedding has clearly more labels right on
+the held-out samples, the majority of the best few nearest-sample rules does; they are ranked by
+(d²/(d² + d'²))², d and d' the distances to the nearest sample of the own class and of the others.
 """
 
 from __future__ import annotations
@@ -14,12 +17,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise, product
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
@@ -36,34 +41,49 @@ from nsse._support.threads import threads_for
 from nsse.affine import is_sparse
 from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import median_distance, squared_distances
-from nsse.metric import WithinMetric, centred, fitted_metric
-from nsse.rows import Rows, Source, checked_weights, class_factors, read_rows, stratified
-from nsse.scores import Scores, as_decision
+from nsse.metric import WIDE, WithinMetric, centred, feature_weights, half_scatter, scatter_laplacian
+from nsse.rows import (
+    Rows,
+    Source,
+    checked_weights,
+    class_factors,
+    encoded,
+    read_rows,
+    stacked,
+    stratified,
+)
+from nsse.scores import as_decision
 from nsse.smooth import SmoothEmbedding, evenly
-from nsse.splits import BalancedSplits
-from nsse.unlabeled import use_of_unlabeled
+from nsse.splits import BalancedSplits, GroupedSplits
+from nsse.unlabeled import Smooth, Spread, use_of_unlabeled
 from nsse.votes import MajorityVote, MeanVote, Member
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Kernel = tuple[float, float, float]
 
 GRID: dict[str, tuple[float, ...]] = {
-    "relevance": (0.0, 0.5, 1.0),
-    "shrinkage": (float("inf"), 3.0, 1.0, 0.3, 0.1),
-    "sigma": (0.4, 0.65, 1.0, 1.6, 2.5, 4.0, 8.0),
-    "smoothness": (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
+    "relevance": (0.0, 1.0),
+    "shrinkage": (float("inf"), 10.0, 3.0, 0.3),
+    "sigma": (0.65, 1.0, 4.0),
+    "smoothness": (0.01, 0.1, 0.3, 1.0, 3.0),
 }
-# Splits of the rounds of successive halving, and the share of kernels that stays after each.
-ROUNDS, STAY = (2, 3, 5), 1 / 3
-FEWEST_KERNELS = 6
+# Splits of the rounds of successive halving, and the share of kernels that each round compares.
+ROUNDS, SHARES = (2, 3, 5), (1.0, 0.5, 0.25)
+FEWEST_KERNELS = 4
 # Share of a class that is held out, and samples from which on fewer splits are enough.
 HELD_OUT, MANY_SAMPLES = 0.25, 1000
-# Samples that a split trains on, at most: an eigendecomposition is cubic in their number.
+# Samples that a split trains on, at most: a Cholesky factorisation is cubic in their number.
 MOST_TRAINING = 600
-# Voters beside the default point.
-N_VOTERS = 5
-# By how many standard errors more labels must be right for the nearest-sample rule to be taken.
-CLEARLY = 1.0
+# Voters beside the untuned point.
+N_VOTERS = 3
+# Standard errors by which a point must be better than the untuned one, and the nearest-sample rule
+# than the scores.
+BETTER, CLEARLY = 1.5, 1.0
+# Splits on which decision rules are compared and probabilities calibrated; and augmentations compared.
+CALIBRATION_SPLITS, TRIAL_SPLITS = 5, 3
+# Weights of the smoothness of unlabelled samples, and how many of these, at most, help to choose one.
+UNLABELED_WEIGHTS, MOST_UNLABELED = (0.0, 1.0, 10.0, 100.0), 1500
 # Of probabilities while points are compared by a scorer that asks for them.
 USUAL_TEMPERATURE = 0.1
 
@@ -71,25 +91,29 @@ USUAL_TEMPERATURE = 0.1
 class SmoothEmbeddingCV(EmbeddingClassifier):
     """`SmoothEmbedding` with parameters chosen by cross-validation, in closed form.
 
-    Metric, width of the kernel, smoothness and decision rule are compared on inner splits by the squared
-    error of the scores of held-out samples. The best few models and the untuned one decide together.
+    Metric, width of the kernel, smoothness and decision rule are compared on inner splits by the scores
+    of held-out samples. The models that are better than the untuned one, and it, decide together: where
+    the samples cannot tell, the untuned model stays.
 
     Parameters
     ----------
     estimator : SmoothEmbedding, default=None
-        Holds all that is not searched: centres, unlabelled samples, class weights. None is
-        ``SmoothEmbedding()``. With ``metric=None`` no metric is tried.
+        The untuned model, which holds all that is not searched: centres, class weights. None is
+        ``SmoothEmbedding()``. With ``metric=None`` no metric is tried. With ``unlabeled=Smooth()`` or
+        ``Spread()`` its weight is chosen too.
     grid : dict, default=None
         Values of "relevance", "shrinkage", "sigma" and "smoothness" to try instead of the usual ones.
     augment : sequence, default=None
         Augmentations to choose among, None among them: ``[None, Images((28, 28))]``.
     cv : int, splitter or iterable, default=None
-        Splits, as in ``GridSearchCV``. None draws ten that hold out a quarter of every class.
+        Splits, as in ``GridSearchCV``. None draws ten that hold out a quarter of every class, or of
+        the groups where these are given.
     scoring : str or callable, default=None
-        What is compared. None is the squared error of the scores; or any scorer of scikit-learn.
+        What is compared. None is the squared error of the scores at their best amplitude; or any scorer
+        of scikit-learn.
     n_voters : int, default=None
-        Models that decide together beside the untuned one; 1 is the best model alone. None is 5, and 1
-        beyond `max_samples`.
+        Models that decide together beside the untuned one, at most; 1 is the best model alone. None is
+        3, and 1 beyond `max_samples`.
     max_samples : int, default=2000
         Samples on which parameters are compared, at most; the models are fitted to all.
     random_state : int, RandomState instance or None, default=0
@@ -106,10 +130,10 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     best_estimator_ : SmoothEmbedding
         The best model alone; its map is the one that `transform` gives.
     cv_results_ : dict of arrays
-        "params", "mean_test_score", "std_test_score", "rank_test_score" and the number of splits of
-        every point that was compared to the end.
+        "params", "mean_test_score", "std_test_score", "rank_test_score", "n_splits" of every point that
+        was compared to the end, and "gain", how much better than the untuned point it is at least.
     voters_ : list of SmoothEmbedding
-        The models that decide.
+        The models that decide, the best first.
     vote_ : MeanVote or MajorityVote
         Their decision.
     leave_one_out_, leave_one_out_labels_ : ndarrays
@@ -131,6 +155,9 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     >>> bool(search.score(X, y) > 0.9)
     True
     """
+
+    # Groups are meant for the splits wherever they are given, as in the group splitters.
+    __metadata_request__fit: ClassVar = {"groups": True}
 
     def __init__(
         self,
@@ -168,55 +195,38 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         sample_weight : array-like of shape (n_samples,), default=None
             How many samples every sample counts as.
         groups : array-like of shape (n_samples,), default=None
-            Groups of samples, for splitters that keep groups together.
+            Samples of a group are not split.
 
         Returns
         -------
         self
-            The fitted search. Interrupted, it keeps the best of what it has compared.
+            The fitted search. Interrupted, it goes on with the best of what it knows.
         """
         base = SmoothEmbedding() if self.estimator is None else clone(self.estimator)
         if not is_dask(X):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         else:
             self.n_features_in_ = int(X.shape[1])
-        compared = Samples.of(base, X, y, sample_weight, groups, self._most_samples())
-        with threads_for(len(compared.codes)):
-            table = self._compared(base, compared)
-        n_voters = self._n_voters(compared.n_given)
-        chosen = table.chosen(n_voters, base, self.scoring is None)
-        if self.augment is not None:
-            augment = best_augment(self.augment, base, chosen[0], compared, table.splits)
-            chosen = [clone(model).set_params(augment=augment) for model in chosen]
-        self.voters_ = fitted_voters(chosen, X, y, sample_weight)
-        self._keep(table, compared)
+        samples = Samples.of(base, X, y, sample_weight, groups, self._most_samples())
+        with threads_for(len(samples.codes)):
+            table = Table.of(base, self.grid, samples, self._splits(samples), self.scoring)
+            self._worked(table.steps(), table.n_steps, "Comparing parameters", least=1)
+            by_scores, by_nearest = table.chosen(self._n_voters(samples.n_given))
+            found = self._alternatives(by_scores[0], table, X, y, sample_weight)
+            chosen = [model.set_params(**found) for model in (*by_scores, *by_nearest)]
+            outside = self._held_out(table, chosen)
+        n = len(by_scores)
+        these = slice(n, None) if outside.is_better(n, CLEARLY) else slice(0, n)
+        self.voters_ = self._fitted(chosen[these], X, y, sample_weight)
+        self._keep(table, outside, these)
         return self
-
-    def _compared(self, base: SmoothEmbedding, samples: Samples) -> Table:
-        """Points compared on the splits, all of them or as many as an interruption left."""
-        points = checked_grid(self.grid, base, samples)
-        splits = self._splits(samples)
-        scorer = None if self.scoring is None else get_scorer(self.scoring)
-        table = Table.of(points, splits, samples, base, scorer)
-        shown = True if self.verbose else None
-        with progress_bar(table.n_steps, "Comparing parameters", shown) as advance:
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)  # of parts of the samples
-                    table.run(advance)
-            except KeyboardInterrupt:
-                if not table.has_results:
-                    raise
-                warnings.warn(
-                    "Interrupted: the best of what was compared is taken.", UserWarning, stacklevel=4
-                )
-        return table
 
     def _splits(self, samples: Samples) -> list[tuple[Ints, Ints]]:
         if self.cv is None:
             n_splits = sum(ROUNDS) if len(samples.codes) < MANY_SAMPLES else ROUNDS[0]
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-            drawn = samples.splits(BalancedSplits(n_splits, HELD_OUT, seed))
+            kind = BalancedSplits if samples.groups is None else GroupedSplits
+            drawn = samples.splits(kind(n_splits, HELD_OUT, seed))
             found = [(samples.at_most(a, MOST_TRAINING), b) for a, b in drawn]
         else:
             found = list(samples.splits(self.cv))
@@ -225,35 +235,94 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
 
     def _n_voters(self, n_samples: int) -> int:
         if self.n_voters is not None:
-            return check_count("n_voters", self.n_voters, cure="5 is usual, 1 takes the best alone.")
+            return check_count("n_voters", self.n_voters, cure="3 is usual, 1 takes the best alone.")
         return N_VOTERS if n_samples <= int(self.max_samples) else 1
 
     def _most_samples(self) -> int:
         return check_count("max_samples", self.max_samples, least=10, cure="2000 is usual.")
 
-    def _keep(self, table: Table, samples: Samples) -> None:
+    def _worked(self, steps: Iterator[Any], total: int, what: str, least: int = 0) -> list[Any]:
+        """Results of steps, under a bar; interrupted, those that there are if they are enough."""
+        done: list[Any] = []
+        try:
+            shown = True if self.verbose else None
+            with progress_bar(total, what, shown) as advance, warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of parts of the samples
+                for result in steps:
+                    done.append(result)
+                    advance()
+        except KeyboardInterrupt:
+            if len(done) < least:
+                raise
+            message = f"Interrupted while {what.lower()}: the best of what is known is taken."
+            warnings.warn(message, UserWarning, stacklevel=4)
+        return done
+
+    def _alternatives(
+        self, model: SmoothEmbedding, table: Table, X: Any, y: Any, sample_weight: Any
+    ) -> dict[str, Any]:
+        """Augmentation and use of unlabelled samples, each clearly better than none, or none."""
+        found: dict[str, Any] = {}
+        if self.augment is not None:
+            given = sorted(self.augment, key=lambda augment: augment is not None)
+
+            def augmented(augment: Any, split: int) -> Floats:
+                return table.fold(split, augment).values(model)
+
+            trial = Trial.of(given, augmented, table)
+            found["augment"] = self._best(trial, "Comparing augmentations", given[0] is None)
+        if model.unlabeled is not None and len(table.samples.codes) < table.samples.n_given:
+            hidden = Hidden.of(table.samples, X, y, sample_weight, model.unlabeled.marker)
+
+            def spread(unlabeled: Any, split: int) -> Floats:
+                return hidden.values(model, unlabeled, *table.splits[split])
+
+            trial = Trial.of(uses_of_unlabeled(model.unlabeled), spread, table)
+            found["unlabeled"] = self._best(trial, "Comparing uses of unlabelled samples", True)
+        return found
+
+    def _best(self, trial: Trial, what: str, first_is_none: bool) -> Any:
+        done = self._worked(trial.steps(), trial.n_steps, what)
+        return trial.best(len(done), CLEARLY if first_is_none else 0.0)
+
+    def _held_out(self, table: Table, models: Sequence[SmoothEmbedding]) -> HeldOut:
+        """Values of the models for held-out samples of some splits."""
+        splits = range(min(len(table.splits), CALIBRATION_SPLITS))
+        folds = (table.fold(split, models[0].augment) for split in splits)
+        steps = ([fold.values(model) for model in models] for fold in folds)
+        done = self._worked(steps, len(splits), "Comparing decision rules")
+        return HeldOut.of(done, table, len(models))
+
+    def _fitted(
+        self, models: Sequence[SmoothEmbedding], X: Any, y: Any, sample_weight: Any
+    ) -> list[SmoothEmbedding]:
+        """The models fitted to all samples; interrupted, those that are, the best in any case."""
+        fitted: list[SmoothEmbedding] = []
+        try:
+            for model in models:
+                fitted.append(model.fit(X, y, sample_weight))
+        except KeyboardInterrupt:
+            warnings.warn("Interrupted: fewer models decide.", UserWarning, stacklevel=4)
+        return fitted or [models[0].fit(X, y, sample_weight)]
+
+    def _keep(self, table: Table, outside: HeldOut, these: slice) -> None:
         """Set the fitted attributes."""
         best = self.voters_[0]
         self.best_estimator_ = best
         for name in ("classes_", "embedding_", "map_", "scores_", "labels_", "transduction_"):
             setattr(self, name, getattr(best, name))
-        self.best_params_ = {
-            "metric": best.metric,
-            "sigma": best.sigma,
-            "smoothness": best.smoothness,
-            "decision": best.decision,
-            "augment": best.augment,
-        }
-        self.cv_results_, self.best_score_ = table.results()
-        members = [Member(voter.map_, voter.scores_) for voter in self.voters_]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of parts of the samples
-            values, codes, weights = table.held_out(self.voters_)
+        names = ("metric", "sigma", "smoothness", "decision", "augment", "unlabeled")
+        self.best_params_ = {name: getattr(best, name) for name in names}
+        self.cv_results_, self.best_score_ = table.results(best)
+        values, codes = outside.averaged(self.voters_, these), outside.codes
         self.leave_one_out_, self.leave_one_out_labels_ = values, self.classes_[codes]
+        members = [Member(voter.map_, voter.scores_) for voter in self.voters_]
         if best.decision == "nearest":
             self.vote_: Any = MajorityVote(members)
+        elif len(codes):
+            self.vote_ = MeanVote(members).calibrated(values, codes, outside.weights)
         else:
-            self.vote_ = MeanVote(members).calibrated(values, codes, weights)
+            self.vote_ = MeanVote(members, best.scores_.temperature)
 
     def _decided(self, what: str, X: Any) -> NDArray[Any]:
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
@@ -278,9 +347,8 @@ class Samples:
     ) -> Samples:
         """Samples that have a label and a weight, at most so many."""
         source, marker = read_rows(X), use_of_unlabeled(base.unlabeled).marker
-        rows = Rows.of(
-            source, y, sample_weight, base.class_weight, marker
-        )  # refuses what cannot be fitted
+        # Refuses what cannot be fitted.
+        rows = Rows.of(source, y, sample_weight, base.class_weight, marker)
         given = np.flatnonzero(rows.given >= 0)
         codes = rows.codes[rows.given[given]]
         places, codes = given[codes >= 0], codes[codes >= 0]
@@ -290,7 +358,7 @@ class Samples:
         if len(places) > most:
             some = stratified(codes, most, np.random.default_rng(0))
             places, codes, weights = places[some], codes[some], weights[some]
-        own = None if groups is None else np.asarray(groups)[places]
+        own = None if groups is None else checked_groups(groups, len(rows.given))[places]
         return cls(source.take(places), rows.classes, codes, weights, places, own, len(rows.given))
 
     def splits(self, cv: Any) -> Iterator[tuple[Ints, Ints]]:
@@ -320,225 +388,460 @@ class Samples:
 
 
 @dataclass
-class Table:
-    """Losses and right labels of points on splits; kernels drop out as splits are worked through.
+class SquaredError:
+    """Squared errors of held-out samples at the best amplitude of the scores, of points on splits.
 
-    ``losses``, ``right`` and ``nearest`` have one entry for every kernel, λ and split, NaN where none
-    was computed: the loss of the scores, the share of labels that are right by the largest score, and
-    by the nearest training sample.
+    With z = s − π and t = e − π, ‖az − t‖² = a²‖z‖² − 2a z't + ‖t‖²: ``squares``, ``products`` and
+    ``targets`` are these, sample after sample, split after split, and a of a point minimises their sum.
     """
 
-    kernels: list[tuple[float, float, float]]
-    smoothness: Floats
-    splits: list[tuple[Ints, Ints]]
-    samples: Samples
-    base: SmoothEmbedding
+    squares: NDArray[np.float32]
+    products: NDArray[np.float32]
+    targets: NDArray[np.float32]
+    weights: Floats
+    ends: list[int]
+    n_samples: int
+
+    @classmethod
+    def of(cls, shape: tuple[int, ...], samples: Samples, splits: Sequence[tuple[Ints, Ints]]) -> Self:
+        """Nothing recorded yet."""
+        ends = np.cumsum([0, *(len(held) for _, held in splits)]).tolist()
+        squares, products = np.zeros((2, *shape, ends[-1]), dtype=np.float32)
+        held = np.concatenate([np.empty(0, dtype=np.intp), *(held for _, held in splits)])
+        targets = np.zeros(ends[-1], dtype=np.float32)
+        return cls(squares, products, targets, samples.weights[held], ends, len(samples.codes))
+
+    def record(self, at: tuple[int, ...], split: int, fold: Fold, S: Floats) -> None:
+        """Keep what the scores S of the held-out samples of a split have of error."""
+        here, rows, shares = slice(*self.ends[split : split + 2]), np.arange(len(S)), fold.shares
+        Z = S - shares
+        self.squares[at][here] = np.einsum("ij,ij->i", Z, Z)
+        self.products[at][here] = Z[rows, fold.held_codes] - Z @ shares
+        self.targets[here] = 1.0 - 2.0 * shares[fold.held_codes] + shares @ shares
+
+    def losses(self, which: Any, n_splits: int) -> Losses:
+        """Of some points on the first splits."""
+        here = slice(0, self.ends[n_splits])
+        w = self.weights[here] / self.weights[here].sum()
+        squares, products = self.squares[which][..., here], self.products[which][..., here]
+        a = np.maximum((products @ w) / np.maximum(squares @ w, 1e-30), 0.0)[..., np.newaxis]
+        values = a * (a * squares - 2.0 * products) + self.targets[here]
+        return Losses(values, w, min(self.n_samples, self.ends[n_splits]))
+
+
+@dataclass
+class Scored:
+    """What a scorer of scikit-learn gives, of points on splits."""
+
     scorer: Any
-    losses: Floats
-    right: Floats
-    nearest: Floats
+    values: Floats
+
+    @classmethod
+    def of(cls, scorer: Any, shape: tuple[int, ...], n_splits: int) -> Scored:
+        """Nothing recorded yet."""
+        return cls(scorer, np.zeros((*shape, n_splits)))
+
+    def record(self, at: tuple[int, ...], split: int, fold: Fold, S: Floats) -> None:
+        """Keep minus the score of the scores S of the held-out samples of a split."""
+        classes = fold.train.classes
+        self.values[at][split] = -self.scorer(Told(classes, S), fold.held, classes[fold.held_codes])
+
+    def losses(self, which: Any, n_splits: int) -> Losses:
+        """Of some points on the first splits."""
+        values = self.values[which][..., :n_splits]
+        return Losses(values, np.full(n_splits, 1.0 / n_splits), n_splits)
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Losses of points, one for every held-out sample or split; ``number`` are independent."""
+
+    values: NDArray[Any]
+    weights: Floats
+    number: int
+
+    @property
+    def mean(self) -> Floats:
+        """Mean loss of every point."""
+        return np.asarray(self.values @ self.weights)
+
+    def bounds(self, other: NDArray[Any], times: float) -> Floats:
+        """Mean difference to other losses, sample by sample, plus so many standard errors."""
+        difference = self.values - other
+        mean = difference @ self.weights
+        spread = np.square(difference - mean[..., np.newaxis]) @ self.weights
+        return np.asarray(mean + times * np.sqrt(spread / max(self.number, 1)))
+
+
+@dataclass
+class Table:
+    """Points compared on splits; kernels drop out by successive halving.
+
+    A point is a kernel and a λ; the first kernel, with the λ at ``own``, is the untuned model.
+    ``ratios`` are mean (d²/(d² + d'²))² of nearest-sample rules, NaN where none was computed.
+    """
+
+    kernels: list[Kernel]
+    smoothness: Floats
+    own: int
+    base: SmoothEmbedding
+    samples: Samples
+    splits: list[tuple[Ints, Ints]]
+    criterion: Any
+    ratios: Floats
+    alive: Ints
+    n_done: int = 0
 
     @classmethod
     def of(
         cls,
-        points: dict[str, Sequence[float]],
-        splits: list[tuple[Ints, Ints]],
-        samples: Samples,
         base: SmoothEmbedding,
-        scorer: Any,
+        grid: Mapping[str, Sequence[float]] | None,
+        samples: Samples,
+        splits: list[tuple[Ints, Ints]],
+        scoring: Any,
     ) -> Table:
-        """Nothing computed yet."""
+        """Nothing compared yet."""
+        points, untuned = checked_grid(grid, base, samples.X), kernel_of(base, samples.X)
         kernels = list(product(points["relevance"], points["shrinkage"], points["sigma"]))
-        smoothness = np.array(points["smoothness"], dtype=np.float64)
-        empty = [np.full((len(kernels), len(smoothness), len(splits)), np.nan) for _ in range(3)]
-        return cls(kernels, smoothness, splits, samples, base, scorer, *empty)
+        kernels = [untuned, *(kernel for kernel in kernels if kernel != untuned)]
+        smoothness = np.unique([*points["smoothness"], float(base.smoothness)])
+        shape = len(kernels), len(smoothness)
+        if scoring is None:
+            criterion: Any = SquaredError.of(shape, samples, splits)
+        else:
+            criterion = Scored.of(get_scorer(scoring), shape, len(splits))
+        own = int(np.searchsorted(smoothness, float(base.smoothness)))
+        ratios = np.full((*shape, len(splits)), np.nan)
+        alive = np.arange(len(kernels))
+        return cls(kernels, smoothness, own, base, samples, splits, criterion, ratios, alive)
 
     @property
     def n_steps(self) -> int:
-        """Kernels times splits, about."""
-        return sum(
-            size * len(splits) for size, splits in zip(self._sizes(), self._rounds(), strict=True)
-        )
+        """Kernels times splits."""
+        return sum(size * len(splits) for size, splits in self._rounds())
 
     @property
-    def has_results(self) -> bool:
-        """Whether every kernel has been on a split."""
-        return bool(len(self.splits) and np.isfinite(self.losses[:, 0, 0]).all())
+    def asks_for_nearest(self) -> bool:
+        """Whether nearest-sample rules are compared, too: a scorer is given scores."""
+        return isinstance(self.criterion, SquaredError) and self.base.decision == "scores"
 
-    def run(self, advance: Callable[[], None]) -> None:
-        """Compare all points, round by round."""
-        alive = np.arange(len(self.kernels))
-        for size, splits in zip(self._sizes(), self._rounds(), strict=True):
-            alive = self._best_kernels(size) if np.isfinite(self.losses[:, 0, 0]).all() else alive
+    def steps(self) -> Iterator[None]:
+        """Compare all points, round by round, a kernel on a split at a time."""
+        for size, splits in self._rounds():
+            if self.n_done:
+                self.alive = self._best_kernels(size)
             for split in splits:
-                self._score(alive, split, advance)
+                fold = self.fold(split, self.base.augment)
+                for k in self.alive:
+                    self._score(int(k), split, fold)
+                    yield
+                self.n_done = split + 1
 
-    def _rounds(self) -> list[range]:
-        ends = np.minimum(np.cumsum((0, *ROUNDS)), len(self.splits))
+    def _rounds(self) -> list[tuple[int, range]]:
+        n, ends = len(self.kernels), np.minimum(np.cumsum((0, *ROUNDS)), len(self.splits))
         ends[-1] = len(self.splits)
-        return [range(a, b) for a, b in pairwise(ends.tolist())]
-
-    def _sizes(self) -> list[int]:
-        n = len(self.kernels)
-        least = min(n, FEWEST_KERNELS)
-        return [max(least, round(n * STAY**k)) for k in range(len(ROUNDS))]
+        sizes = [min(n, max(FEWEST_KERNELS, round(n * share))) for share in SHARES]
+        return [(size, range(a, b)) for size, (a, b) in zip(sizes, pairwise(ends.tolist()), strict=True)]
 
     def _best_kernels(self, size: int) -> Ints:
-        """Kernels with the least loss, a third of them with the most labels right by the nearest."""
-        done = np.isfinite(self.losses[:, 0]).sum(axis=1)
-        last = done == done.max()
-        loss = np.where(last, _mean(self.losses).min(axis=1), np.inf)
-        near = np.where(last, -_mean(self.nearest).max(axis=1), np.inf)
-        by_nearest = np.argsort(near, kind="stable")[: size // 3]
-        by_loss = [k for k in np.argsort(loss, kind="stable") if k not in by_nearest]
-        return np.sort(np.concatenate([by_nearest, by_loss[: size - len(by_nearest)]]).astype(np.intp))
+        """The untuned kernel and those with the least loss, a third of them by the nearest sample."""
+        losses = self.criterion.losses(self.alive, self.n_done).mean.min(axis=1)
+        ratios = self.ratios[self.alive, :, : self.n_done].mean(axis=2).min(axis=1)
+        by_ratio = self.alive[np.argsort(ratios, kind="stable")]
+        by_loss = self.alive[np.argsort(losses, kind="stable")]
+        third = size // 3 if self.asks_for_nearest else 0
+        return np.array(list(dict.fromkeys([0, *by_ratio[:third], *by_loss]))[:size])
 
-    def _score(self, alive: Ints, split: int, advance: Callable[[], None]) -> None:
-        """All λ of some kernels on one split."""
+    def fold(self, split: int, augment: Any) -> Fold:
+        """A split as rows; only its training samples are augmented."""
         train, held = self.splits[split]
-        fold = Fold.of(self.samples, train, held, self.base.augment)
-        by_metric: dict[tuple[float, float], list[int]] = {}
-        for k in alive:
-            by_metric.setdefault(self.kernels[k][:2], []).append(int(k))
-        for metric, kernels in by_metric.items():
-            distances = fold.distances(*metric)
-            for k in kernels:
-                for place, scores in enumerate(
-                    fold.scores(distances, self.kernels[k][2], self.smoothness)
-                ):
-                    at = k, place, split
-                    self.losses[at], self.right[at], self.nearest[at] = fold.judged(*scores, self.scorer)
-                advance()
+        rows, samples = self.samples.rows(train).augmented(augment), self.samples
+        metric = self.base.metric if isinstance(self.base.metric, WithinMetric) else WithinMetric()
+        held_rows = samples.X[held], samples.codes[held], samples.weights[held]
+        return Fold(rows, *held_rows, metric.n_neighbors, {})
 
-    def chosen(
-        self, n_voters: int, base: SmoothEmbedding, may_be_nearest: bool
-    ) -> list[SmoothEmbedding]:
-        """The models that decide, the best first, the untuned one last where there are several."""
-        if not self.has_results:
-            return [clone(base)]
-        loss, right = _complete(self.losses, self.losses), _complete(self.right, self.losses)
-        nearest = _complete(self.nearest, self.losses)
-        best = _order(loss)[:n_voters]
-        near = _order(1e-3 * loss - np.where(np.isfinite(loss), nearest, 0.0))[:n_voters]
-        A, B = np.mean([right[p] for p in best]), np.mean([nearest[p] for p in near])
-        n = len(self.samples.codes)
-        clear = CLEARLY * np.sqrt(max(A * (1.0 - A), 0.25 / n) / n)
-        if may_be_nearest and A + clear < B:
-            return [self._model(p, "nearest") for p in near]
-        models = [self._model(p, base.decision) for p in best]
-        return models if n_voters == 1 else [*models, clone(base).set_params(decision="scores")]
+    def _score(self, k: int, split: int, fold: Fold) -> None:
+        """All λ of a kernel on a split."""
+        for place, (S, F) in enumerate(fold.scores(self.kernels[k], self.smoothness)):
+            self.criterion.record((k, place), split, fold, S)
+            if self.asks_for_nearest:
+                self.ratios[k, place, split] = fold.ratio(S, F)
+
+    def chosen(self, n_voters: int) -> tuple[list[SmoothEmbedding], list[SmoothEmbedding]]:
+        """Models that decide by scores, the best first, the untuned one last; and by nearest samples."""
+        untuned: SmoothEmbedding = clone(self.base)
+        if not self.n_done:
+            return [untuned], []
+        losses = self.criterion.losses(self.alive, self.n_done)
+        bounds = losses.bounds(losses.values[0, self.own], BETTER)
+        better = [place for place in _order(bounds) if bounds[place] < 0.0][:n_voters]
+        models = [self._model(place, self.base.decision) for place in better]
+        if n_voters > 1 or not models:
+            models.append(untuned)
+        if not self.asks_for_nearest:
+            return models, []
+        ratios = self.ratios[self.alive, :, : self.n_done].mean(axis=2)
+        return models, [self._model(place, "nearest") for place in _order(ratios)[:n_voters]]
 
     def _model(self, place: tuple[int, int], decision: str) -> SmoothEmbedding:
-        relevance, shrinkage, sigma = self.kernels[place[0]]
-        metric: Any = WithinMetric(shrinkage, relevance=relevance)
-        if relevance == 0.0 and np.isinf(shrinkage):
-            metric = None
+        relevance, shrinkage, sigma = self.kernels[self.alive[place[0]]]
+        own, metric = self.base.metric, None
+        if relevance > 0.0 or np.isfinite(shrinkage):
+            metric = clone(own) if isinstance(own, WithinMetric) else WithinMetric()
+            metric.set_params(shrinkage=shrinkage, relevance=relevance)
         model: SmoothEmbedding = clone(self.base)
         values = {"sigma": sigma, "smoothness": float(self.smoothness[place[1]])}
         return model.set_params(metric=metric, decision=decision, **values)
 
-    def results(self) -> tuple[dict[str, Any], float]:
-        """`cv_results_`, best first, and the best mean score."""
-        if not self.has_results:
+    def results(self, best: SmoothEmbedding) -> tuple[dict[str, Any], float]:
+        """`cv_results_`, the best mean score first, and the mean score of the best model."""
+        if not self.n_done:
             return {}, float("nan")
-        loss = _complete(self.losses, self.losses)
-        order = [p for p in _order(loss) if np.isfinite(loss[p])]
-        params = [
-            dict(zip(GRID, (*self.kernels[k], float(self.smoothness[i])), strict=True)) for k, i in order
-        ]
+        losses = self.criterion.losses(self.alive, self.n_done)
+        mean, bounds = losses.mean, losses.bounds(losses.values[0, self.own], BETTER)
+        spread = np.square(losses.values - mean[..., np.newaxis]) @ losses.weights
+        order = _order(mean)
+        points = [(*self.kernels[self.alive[k]], float(self.smoothness[i])) for k, i in order]
         found: dict[str, Any] = {
-            "params": params,
-            "mean_test_score": np.array([-loss[p] for p in order]),
-            "std_test_score": np.array([np.nanstd(self.losses[p]) for p in order]),
-            "n_splits": np.array([int(np.isfinite(self.losses[p]).sum()) for p in order]),
+            "params": [dict(zip(GRID, point, strict=True)) for point in points],
+            "mean_test_score": np.array([-mean[place] for place in order]),
+            "std_test_score": np.array([spread[place] ** 0.5 for place in order]),
+            "gain": np.array([-bounds[place] for place in order]),
+            "n_splits": np.full(len(order), self.n_done),
             "rank_test_score": np.arange(1, len(order) + 1),
         }
-        return found, float(found["mean_test_score"][0])
-
-    def held_out(self, voters: Sequence[SmoothEmbedding]) -> tuple[Floats, Ints, Floats]:
-        """Mean scores of the voters for held-out samples, their classes and weights."""
-        n_classes = len(self.samples.classes)
-        values, codes, weights = [np.empty((0, n_classes))], [np.empty(0, dtype=np.intp)], [np.empty(0)]
-        for train, held in self.splits[: ROUNDS[0] + ROUNDS[1]]:
-            fold = Fold.of(self.samples, train, held, voters[0].augment)
-            values.append(np.mean([fold.scores_of(voter) for voter in voters], axis=0))
-            codes.append(fold.held_codes)
-            weights.append(fold.held_weights)
-        return np.concatenate(values), np.concatenate(codes), np.concatenate(weights)
+        own = (*kernel_of(best, self.samples.X), float(best.smoothness))
+        return found, float(found["mean_test_score"][points.index(own)])
 
 
 @dataclass(frozen=True)
 class Fold:
-    """The training rows and the held-out samples of one split."""
+    """The training rows and the held-out samples of one split; ``known`` are distances in metrics."""
 
     train: Rows
     held: Any
     held_codes: Ints
     held_weights: Floats
+    n_neighbors: int | None
+    known: dict[Any, Any]
 
-    @classmethod
-    def of(cls, samples: Samples, train: Ints, held: Ints, augment: Any) -> Fold:
-        """Of some samples; only the training samples are augmented."""
-        rows = samples.rows(train).augmented(augment)
-        return cls(rows, samples.X[held], samples.codes[held], samples.weights[held])
+    @property
+    def shares(self) -> Floats:
+        """π of the training rows; 0 for classes that they have not."""
+        sizes = np.bincount(self.train.codes, self.train.weights, self.train.n_classes)
+        return np.asarray(sizes / sizes.sum())
 
     def distances(self, relevance: float, shrinkage: float) -> tuple[Floats, Floats, float]:
         """Squared distances in a metric: of training rows, of held-out samples to them; their median."""
-        X = self.train.held()
-        if relevance == 0.0 and np.isinf(shrinkage):
-            affine = centred(X)
-        else:
-            learned = fitted_metric(WithinMetric(shrinkage, relevance=relevance), self.train)
-            assert learned is not None
-            affine = learned.affine_.multiplied(float(centred(X).scale[0]))
-        U = affine(X)
-        D2 = squared_distances(U, U)
-        return D2, squared_distances(affine(self.held), U), median_distance(_part(D2))
+        if (relevance, shrinkage) not in self.known:
+            if relevance not in self.known:
+                self.known[relevance] = Axes.of(self, relevance)
+            self.known[relevance, shrinkage] = self.known[relevance].distances(shrinkage)
+        found: tuple[Floats, Floats, float] = self.known[relevance, shrinkage]
+        return found
 
-    def scores(
-        self, distances: tuple[Floats, Floats, float], sigma: float, smoothness: Floats
-    ) -> Iterator[tuple[Floats, Floats]]:
+    def scores(self, kernel: Kernel, smoothness: Floats) -> Iterator[tuple[Floats, Floats]]:
         """Class scores of held-out samples and of training rows for every λ."""
-        D2, E2, unit = distances
-        root, scale = np.sqrt(self.train.weights), -1.0 / (sigma * unit) ** 2
-        shares = self.train.shares
-        T = root[:, np.newaxis] * (self.train.indicators() - shares)
-        K = np.exp(D2 * scale)
-        values, V = np.linalg.eigh(K * root * root[:, np.newaxis])
-        values = np.maximum(values, 0.0)
-        VT = V.T @ T
-        there, here = (np.exp(E2 * scale) * root) @ V, (V * values) / root[:, np.newaxis]
+        D2, E2, unit = self.distances(*kernel[:2])
+        root, scale, shares = np.sqrt(self.train.weights), -1.0 / (kernel[2] * unit) ** 2, self.shares
+        targets = self.train.indicators() - shares
+        T = root[:, np.newaxis] * targets
+        K, there = np.exp(D2 * scale), np.exp(E2 * scale) * root
+        K *= root * root[:, np.newaxis]
+        diagonal = np.diag_indices(len(K))
         for weight in smoothness:
-            filtered = VT / (values + weight)[:, np.newaxis]
-            yield there @ filtered + shares, here @ filtered + shares
+            G = K.copy()
+            G[diagonal] += weight
+            factor = linalg.cholesky(G, lower=True, overwrite_a=True, check_finite=False)
+            C = linalg.cho_solve((factor, True), T, check_finite=False)
+            yield there @ C + shares, targets - weight * C / root[:, np.newaxis] + shares
 
-    def judged(self, S: Floats, F: Floats, scorer: Any) -> tuple[float, float, float]:
-        """Loss of the scores S, shares of right labels by the largest score and by the nearest row."""
-        rows, w = np.arange(len(S)), self.held_weights / self.held_weights.sum()
-        right = float(w @ (S.argmax(axis=1) == self.held_codes))
-        nearest = self.train.codes[squared_distances(S, F).argmin(axis=1)]
-        near = float(w @ (nearest == self.held_codes))
-        if scorer is not None:
-            model = Told(self.train.classes, S)
-            return -float(scorer(model, self.held, self.train.classes[self.held_codes])), right, near
-        error = (S**2).sum(axis=1) - 2.0 * S[rows, self.held_codes] + 1.0
-        return float(w @ error), right, near
+    def ratio(self, S: Floats, F: Floats) -> float:
+        """Mean of (d²/(d² + d'²))² of scores S, d to the nearest of the rows' F of the own class."""
+        D2 = squared_distances(S, F)
+        is_own = self.held_codes[:, np.newaxis] == self.train.codes
+        own = np.where(is_own, D2, np.inf).min(axis=1)
+        other = np.where(is_own, np.inf, D2).min(axis=1)
+        share = 1.0 - other / np.maximum(own + other, 1e-300)  # 1 where no row is of the own class
+        return float(np.average(share**2, weights=self.held_weights))
 
-    def scores_of(self, voter: SmoothEmbedding) -> Floats:
-        """Class scores of held-out samples by a model with the parameters of a fitted one.
-
-        Probabilities where it decides by the nearest training sample.
-        """
-        relevance, shrinkage = 0.0, float("inf")
-        if voter.metric_ is not None:
-            relevance, shrinkage = voter.metric_.relevance, voter.metric_.shrinkage
-        distances = self.distances(relevance, shrinkage)
-        weights = np.array([float(voter.smoothness)])
-        S, F = next(self.scores(distances, float(voter.sigma), weights))
-        if voter.decision == "scores":
+    def values(self, model: SmoothEmbedding) -> Floats:
+        """Values of the classes for held-out samples by a model, as its decision rule has them."""
+        kernel = kernel_of(model, self.held)
+        S, F = next(self.scores(kernel, np.array([float(model.smoothness)])))
+        if model.decision == "scores":
             return S
-        rule = Scores.nearest(self.train.classes, F, self.train.codes)
-        return replace(rule, temperature=voter.scores_.temperature).probabilities(S)
+        order = np.argsort(self.train.codes, kind="stable")
+        known, starts = np.unique(self.train.codes[order], return_index=True)
+        nearest = np.full(S.shape, -np.inf)
+        nearest[:, known] = -np.minimum.reduceat(squared_distances(S, F[order]), starts, axis=1)
+        return nearest
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Rows and held-out samples with weighted features; distances in metrics of every shrinkage.
+
+    With u_k along the eigenvectors of S_w and its eigenvalues v_k,
+    ‖A(u − u')‖² = ‖u − u'‖² − Σ_k v_k/(v_k + ρ) (u_k − u'_k)²: one decomposition for all ρ.
+    """
+
+    rows: Any
+    held: Any
+    codes: Ints
+    weights: Floats
+    n_neighbors: int | None
+
+    @classmethod
+    def of(cls, fold: Fold, relevance: float) -> Axes:
+        """Of a split."""
+        X, weights = fold.train.held(), fold.train.weights
+        codes = np.unique(fold.train.codes, return_inverse=True)[1]
+        affine, k = centred(X), fold.n_neighbors
+        by_feature = feature_weights(X, codes, weights, relevance) if relevance > 0.0 else 1.0
+        rows, held = affine(X) * by_feature, affine(fold.held) * by_feature
+        return cls(rows, held, codes, weights, None if k is None else k * fold.train.per_sample)
+
+    @cached_property
+    def euclidean(self) -> tuple[Floats, Floats]:
+        """Squared distances of rows, and of held-out samples to them."""
+        return squared_distances(self.rows, self.rows), squared_distances(self.held, self.rows)
+
+    @cached_property
+    def scatter(self) -> tuple[Floats, Floats, Floats, float]:
+        """Eigenvalues of S_w, rows and held-out samples along its eigenvectors, and tr(S_w)/n."""
+        Z, (N, n) = self.rows, self.rows.shape
+        L, total = scatter_laplacian(Z, self.codes, self.weights, self.n_neighbors)
+        LZ = L @ Z
+        mean = float(np.einsum("ij,ij->", Z, LZ)) / (total * n) if total > 0 else 0.0
+        if not mean > 0.0:
+            return np.empty(0), Z[:, :0], self.held[:, :0], 0.0
+        if n <= WIDE * N:
+            values, V = np.linalg.eigh(Z.T @ LZ / total)
+            return np.maximum(values, 0.0), Z @ V, self.held @ V, mean
+        B = half_scatter(Z, L, self.codes) / np.sqrt(total)
+        values, V = np.linalg.eigh(B @ B.T)
+        kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
+        V = V[:, kept] / np.sqrt(values[kept])
+        return values[kept], (Z @ B.T) @ V, (self.held @ B.T) @ V, mean
+
+    def distances(self, shrinkage: float) -> tuple[Floats, Floats, float]:
+        """Squared distances of rows, of held-out samples to them, and the median distance of rows."""
+        D2, E2 = self.euclidean
+        if np.isfinite(shrinkage):
+            values, rows, held, mean = self.scatter
+            factors = np.sqrt(values / (values + shrinkage * mean))
+            P = rows * factors
+            D2 = np.maximum(D2 - squared_distances(P, P), 0.0)
+            E2 = np.maximum(E2 - squared_distances(held * factors, P), 0.0)
+        some = evenly(len(D2))
+        return D2, E2, median_distance(D2 if len(some) == len(D2) else D2[np.ix_(some, some)])
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Values of the classes for held-out samples by several models, one array for each."""
+
+    values: Floats
+    codes: Ints
+    weights: Floats
+    n_samples: int
+
+    @classmethod
+    def of(cls, values: Sequence[Sequence[Floats]], table: Table, n_models: int) -> HeldOut:
+        """Of the first splits: for each the values by every model."""
+        samples, held = table.samples, [held for _, held in table.splits[: len(values)]]
+        which = np.concatenate([np.empty(0, dtype=np.intp), *held])
+        none = np.empty((n_models, 0, len(samples.classes)))
+        whole = np.concatenate([none, *(np.stack(of_split) for of_split in values)], axis=1)
+        return cls(whole, samples.codes[which], samples.weights[which], len(samples.codes))
+
+    def is_better(self, n: int, times: float) -> bool:
+        """Whether models from the n-th on have fewer wrong labels than the mean of the first n."""
+        if len(self.values) == n or not len(self.codes):
+            return False
+        by_scores = self.values[:n].mean(axis=0).argmax(axis=1) != self.codes
+        others = (self.values[n:].argmax(axis=2) != self.codes).mean(axis=0)
+        losses = Losses(others, self.weights / self.weights.sum(), min(len(others), self.n_samples))
+        return bool(losses.bounds(by_scores, times) < 0.0)
+
+    def averaged(self, voters: Sequence[SmoothEmbedding], models: slice) -> Floats:
+        """Mean scores of some of the models, or probabilities where they take the nearest sample."""
+        values = self.values[models][: len(voters)]
+        if voters[0].decision == "nearest":
+            taus = np.array([voter.scores_.temperature for voter in voters])
+            values = softmax(values / taus[:, np.newaxis, np.newaxis], axis=2)
+        return np.asarray(values.mean(axis=0))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Candidates compared on a few splits; the first is what the others must be better than."""
+
+    candidates: Sequence[Any]
+    values_of: Callable[[Any, int], Floats]
+    folds: Sequence[Fold]
+    criterion: SquaredError
+
+    @classmethod
+    def of(cls, candidates: Sequence[Any], values_of: Any, table: Table) -> Trial:
+        """On the first splits of a table."""
+        splits = table.splits[:TRIAL_SPLITS]
+        criterion = SquaredError.of((len(candidates),), table.samples, splits)
+        return cls(candidates, values_of, [table.fold(k, None) for k in range(len(splits))], criterion)
+
+    @property
+    def n_steps(self) -> int:
+        """Candidates times splits."""
+        return len(self.folds) * len(self.candidates)
+
+    def steps(self) -> Iterator[None]:
+        """Every candidate on every split."""
+        for split, fold in enumerate(self.folds):
+            for place, candidate in enumerate(self.candidates):
+                self.criterion.record((place,), split, fold, self.values_of(candidate, split))
+                yield
+
+    def best(self, n_steps: int, times: float) -> Any:
+        """The best candidate after so many steps, if it is better than the first by standard errors."""
+        n_splits = n_steps // len(self.candidates)
+        if n_splits == 0:
+            return self.candidates[0]
+        losses = self.criterion.losses(slice(None), n_splits)
+        return self.candidates[int(losses.bounds(losses.values[0], times).argmin())]
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """The compared samples, and some without a label behind them: labels of the first are hidden."""
+
+    X: Any
+    codes: Ints
+    weights: Floats
+    n_classes: int
+
+    @classmethod
+    def of(cls, samples: Samples, X: Any, y: Any, sample_weight: Any, marker: Any) -> Hidden:
+        """With at most so many others."""
+        weights = checked_weights(sample_weight, samples.n_given)
+        others = np.flatnonzero((encoded(y, marker)[1] < 0) & (weights > 0))
+        if len(others) > MOST_UNLABELED:
+            others = np.sort(np.random.default_rng(0).permutation(others)[:MOST_UNLABELED])
+        rows = stacked([samples.X, read_rows(X).take(others)])
+        own = np.concatenate([samples.weights, weights[others]])
+        return cls(rows, samples.codes, own, len(samples.classes))
+
+    def values(self, model: SmoothEmbedding, unlabeled: Any, train: Ints, held: Ints) -> Floats:
+        """Class scores of held-out samples by a model that has the labels of training samples alone."""
+        known = np.full(self.X.shape[0], -1)
+        known[train] = self.codes[train]
+        own = clone(unlabeled).set_params(marker=-1)
+        fitted = clone(model).set_params(unlabeled=own, augment=None, class_weight=None, centers=None)
+        fitted.fit(self.X, known, self.weights)
+        S = np.zeros((len(held), self.n_classes))
+        S[:, fitted.classes_] = fitted.scores_.values(fitted.map_(self.X[held]))
+        return S
 
 
 @dataclass(frozen=True)
@@ -571,7 +874,7 @@ class Told:
 
 
 def checked_grid(
-    grid: Mapping[str, Sequence[float]] | None, base: SmoothEmbedding, samples: Samples
+    grid: Mapping[str, Sequence[float]] | None, base: SmoothEmbedding, X: Any
 ) -> dict[str, Sequence[float]]:
     """The values to try; no metric for sparse samples or where none is wanted."""
     unknown = sorted(set(grid or {}) - set(GRID))
@@ -582,81 +885,35 @@ def checked_grid(
     for name, values in found.items():
         if not values or not all(isinstance(value, Real) and value >= 0 for value in values):
             raise rule_error("grid", f"have positive numbers for {name}", values, "Leave it out.")
-    if base.metric is None or is_sparse(samples.X):
+    if base.metric is None or is_sparse(X):
         found |= {"relevance": (0.0,), "shrinkage": (float("inf"),)}
     return dict(found)
 
 
-def best_augment(
-    candidates: Sequence[Any],
-    base: SmoothEmbedding,
-    model: SmoothEmbedding,
-    samples: Samples,
-    splits: list[tuple[Ints, Ints]],
-) -> Any:
-    """The augmentation with the least error; None unless another is better by a standard error."""
-    errors = {}
-    for place, augment in enumerate(candidates):
-        losses = []
-        for train, held in splits[: ROUNDS[0] + 1]:
-            fold = Fold.of(samples, train, held, augment)
-            rows = fold.train
-            fitted = clone(model).set_params(augment=None, unlabeled=None, class_weight=None)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                fitted.fit(rows.held(), rows.classes[rows.codes], rows.weights)
-            S = fitted.map_(fold.held) @ fitted.scores_.weights.T + fitted.scores_.offsets
-            losses.append(fold.judged(S, S[:1], None)[0])
-        errors[place] = np.array(losses)
-    best = min(errors, key=lambda place: errors[place].mean())
-    none = next((place for place, augment in enumerate(candidates) if augment is None), None)
-    if none is not None and best != none:
-        gain = errors[none] - errors[best]
-        if gain.mean() <= gain.std() / max(len(gain), 1) ** 0.5:
-            best = none
-    return candidates[best]
+def uses_of_unlabeled(unlabeled: Any) -> list[Any]:
+    """What an `unlabeled` may be: of no weight, smooth with several weights, spread."""
+    shared = {"marker": unlabeled.marker, "n_neighbors": unlabeled.n_neighbors}
+    return [*(Smooth(weight, **shared) for weight in UNLABELED_WEIGHTS), Spread(**shared)]
 
 
-def held_rows(fold: Fold) -> Any:
-    """The held-out samples."""
-    return fold.held
+def checked_groups(groups: Any, n_samples: int) -> NDArray[Any]:
+    """One group for every sample."""
+    found = np.asarray(groups)
+    if found.shape != (n_samples,):
+        rule = f"have one group for each of the {n_samples} samples"
+        raise rule_error("groups", rule, f"shape {found.shape}", "Check its length.")
+    return found
 
 
-def fitted_voters(
-    models: Sequence[SmoothEmbedding], X: Any, y: Any, sample_weight: Any
-) -> list[SmoothEmbedding]:
-    """The models fitted to all samples; interrupted, those that are."""
-    fitted: list[SmoothEmbedding] = []
-    for model in models:
-        try:
-            fitted.append(model.fit(X, y, sample_weight))
-        except KeyboardInterrupt:
-            if not fitted:
-                raise
-            warnings.warn("Interrupted: fewer models decide.", UserWarning, stacklevel=4)
-            break
-    return fitted
-
-
-def _mean(values: Floats) -> Floats:
-    """Mean over the splits that were computed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # kernels that were on no split
-        return np.asarray(np.nanmean(values, axis=2))
-
-
-def _complete(values: Floats, losses: Floats) -> Floats:
-    """Means of points that were on as many splits as any; infinite for the others."""
-    done = np.isfinite(losses).sum(axis=2)
-    return np.where(done == done.max(), _mean(values), np.inf)
+def kernel_of(model: SmoothEmbedding, X: Any) -> Kernel:
+    """Relevance, shrinkage and width of a model for such samples."""
+    metric = WithinMetric() if isinstance(model.metric, str) and not is_sparse(X) else model.metric
+    if not isinstance(metric, WithinMetric):
+        return 0.0, float("inf"), float(model.sigma)
+    return float(metric.relevance), float(metric.shrinkage), float(model.sigma)
 
 
 def _order(values: Floats) -> list[tuple[int, int]]:
     """Places of points, the least value first."""
     flat = np.argsort(values.ravel(), kind="stable")
     return [(int(k), int(i)) for k, i in zip(*np.unravel_index(flat, values.shape), strict=True)]
-
-
-def _part(D2: Floats) -> Floats:
-    some = evenly(len(D2))
-    return D2 if len(some) == len(D2) else D2[np.ix_(some, some)]

@@ -1,15 +1,17 @@
-"""Repeated random splits of few labelled samples into training and validation samples."""
+"""Repeated random splits of few labelled samples, or of their groups, for training and validation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils import check_random_state
 
-__all__ = ["BalancedSplits"]
+__all__ = ["BalancedSplits", "GroupedSplits"]
 
 Ints = NDArray[np.intp]
 
@@ -65,6 +67,51 @@ class BalancedSplits:
 
     def _n_held_out(self, size: int) -> int:
         return min(max(1, round(self.validation_fraction * size)), size - 1)
+
+
+class GroupedSplits:
+    """Random splits that keep groups of samples together, and classes in their shares as far as may be.
+
+    `StratifiedGroupKFold` of scikit-learn, shuffled again and again.
+
+    Parameters
+    ----------
+    n_repeats : int
+        Number of splits.
+    validation_fraction : float
+        Share of the samples that is held out, about.
+    random_state : int, RandomState instance or None
+        Shuffles the groups.
+
+    See Also
+    --------
+    BalancedSplits : Where there are no groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nsse.splits import GroupedSplits
+    >>> y, groups = np.repeat([0, 1], 6), np.arange(12) // 2
+    >>> [groups[held].tolist() for _, held in GroupedSplits(2, 1 / 3, 0).split(y[:, None], y, groups)]
+    [[1, 1, 4, 4], [2, 2, 5, 5]]
+    """
+
+    def __init__(self, n_repeats: int, validation_fraction: float, random_state: Any = None) -> None:
+        self.n_repeats = n_repeats
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of splits."""
+        return self.n_repeats
+
+    def split(self, X: Any, y: Any, groups: Any) -> Iterator[tuple[Ints, Ints]]:
+        """Indices of training and validation samples, ascending, one pair per split."""
+        rng, n_groups = check_random_state(self.random_state), len(np.unique(groups))
+        n_folds = min(max(2, round(1.0 / self.validation_fraction)), n_groups)
+        for start in range(0, self.n_repeats, n_folds):
+            folds = StratifiedGroupKFold(n_folds, shuffle=True, random_state=rng.randint(2**31 - 1))
+            yield from islice(folds.split(X, y, groups), self.n_repeats - start)
 
 
 class _Deck:

@@ -98,6 +98,8 @@ class Smooth(BaseEstimator):
         k = check_count("n_neighbors", self.n_neighbors, cure="3 is a good start.")
         Z = near.held()
         total = of_block(Z, near.codes, near.weights)
+        if weight == 0.0:
+            return total
         L = mean_degree_laplacian(neighbor_graph(Z, k))
         K = of_block.kernel.between(Z, of_block.centers)
         return Sums(total.products + weight * (K.T @ (L @ K)), total.by_class)

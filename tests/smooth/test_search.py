@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.datasets import load_digits, make_circles
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nsse import SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
+from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.augment import Images
 from nsse.votes import MajorityVote, MeanVote
 
@@ -33,7 +36,7 @@ def test_scikit_learn_contract(estimator, check):
 
 
 def test_scores_are_those_of_refitting(split):
-    """The mean squared error of every point is that of a model fitted to the training part."""
+    """The squared error of every point, at its best amplitude, is that of a model fitted to the part."""
     X, y, _, _ = split
     cv = StratifiedKFold(3)
     search = SmoothEmbeddingCV(grid=SMALL, cv=cv).fit(X, y)
@@ -42,16 +45,20 @@ def test_scores_are_those_of_refitting(split):
         search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
     ):
         metric = WithinMetric(point["shrinkage"], relevance=point["relevance"])
-        errors = []
+        parts = []
         for train, held in cv.split(X, y):
             model = SmoothEmbedding(metric=metric, sigma=point["sigma"], smoothness=point["smoothness"])
             S = model.fit(X[train], y[train]).decision_function(X[held])
-            errors.append(np.mean(np.sum((S - np.eye(10)[y[held]]) ** 2, axis=1)))
-        assert score == pytest.approx(-np.mean(errors), abs=1e-9)
+            shares = np.bincount(y[train], minlength=10) / len(train)
+            parts.append((S - shares, np.eye(10)[y[held]] - shares))
+        Z, T = (np.concatenate(part) for part in zip(*parts, strict=True))
+        a = np.sum(Z * T) / np.sum(Z * Z)
+        assert score == pytest.approx(-np.sum((a * Z - T) ** 2) / len(Z), abs=1e-6)
 
 
 def test_the_best_few_and_the_untuned_model_decide_together(split):
-    X, y, X_new, y_new = split
+    X_new, y_new = split[2:]
+    X, y = X_new[200:350], y_new[200:350]
     search = SmoothEmbeddingCV(n_voters=3).fit(X, y)
     assert isinstance(search.vote_, MeanVote)
     assert len(search.voters_) == 4
@@ -103,13 +110,64 @@ def test_scorers_of_scikit_learn(split, scoring):
     assert np.all(np.diff(search.cv_results_["mean_test_score"]) <= 1e-12)
 
 
-def test_groups_stay_together(split):
+def test_where_nothing_can_be_told_the_untuned_model_stays():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), np.repeat([0, 1, 2], 20)
+    search = SmoothEmbeddingCV().fit(X, y)
+    untuned = SmoothEmbedding().fit(X, y)
+    assert len(search.voters_) == 1
+    np.testing.assert_allclose(search.decision_function(X), untuned.decision_function(X), atol=1e-12)
+
+
+def held_out_rows(rows):
+    """A scorer that keeps the held-out samples it is given."""
+
+    def score(model, X, y):
+        rows.append(X)
+        return float(np.mean(model.predict(X) == y))
+
+    return score
+
+
+@pytest.mark.parametrize("cv", [None, GroupKFold(5)])
+def test_groups_stay_together(split, cv):
     X, y, _, _ = split
-    groups = np.arange(100) % 5
-    search = SmoothEmbeddingCV(grid=SMALL, cv=GroupKFold(5)).fit(X, y, groups=groups)
+    groups, parts = np.arange(100) % 8, []
+    search = SmoothEmbeddingCV(grid=SMALL, cv=cv, scoring=held_out_rows(parts)).fit(X, y, groups=groups)
     assert np.isfinite(search.best_score_)
+    row = {x.tobytes(): i for i, x in enumerate(X)}
+    for part in parts:
+        own = groups[[row[x.tobytes()] for x in part]]
+        assert all(np.sum(own == group) == np.sum(groups == group) for group in np.unique(own))
+
+
+def test_groups_are_needed_by_a_group_splitter_and_checked(split):
+    X, y, _, _ = split
     with pytest.raises(ValueError, match="groups"):
         SmoothEmbeddingCV(grid=SMALL, cv=GroupKFold(5)).fit(X, y)
+    with pytest.raises(ValueError, match="groups"):
+        SmoothEmbeddingCV(grid=SMALL).fit(X, y, groups=[1, 2])
+
+
+def test_groups_are_routed_as_metadata(split):
+    X, y, _, _ = split
+    groups = np.arange(100) % 5
+    search = make_pipeline(StandardScaler(), SmoothEmbeddingCV(grid=SMALL, cv=GroupKFold(3)))
+    with config_context(enable_metadata_routing=True):
+        told = cross_validate(
+            search, X, y, params={"groups": groups}, cv=GroupKFold(5), error_score="raise"
+        )
+    assert np.all(told["test_score"] > 0.5)
+
+
+def test_unlabeled_samples_are_used_where_they_help(split):
+    X, y, X_new, y_new = split
+    rows, labels = np.vstack([X, X_new[:300]]), np.r_[y, np.full(300, -1)]
+    model = SmoothEmbedding(unlabeled=Smooth())
+    search = SmoothEmbeddingCV(model, grid=SMALL).fit(rows, labels)
+    assert search.best_params_["unlabeled"] != Smooth(0.0)
+    alone = SmoothEmbeddingCV(grid=SMALL).fit(X, y)
+    assert np.mean(search.transduction_[100:] == y_new[:300]) >= alone.score(X_new[:300], y_new[:300])
 
 
 def test_three_samples():
@@ -133,19 +191,58 @@ def test_bad_parameters_are_named(split, parameter, value):
         SmoothEmbeddingCV(**{parameter: value}).fit(*split[:2])
 
 
-def test_interrupted_it_keeps_the_best_of_what_it_has(split, monkeypatch):
-    X, y, X_new, y_new = split
-    fitted = SmoothEmbedding.fit
+def interrupting(function, call):
+    """The function, interrupted once, at a call of it."""
     calls = []
 
-    def interrupted(self, *args, **kwargs):
-        calls.append(self)
-        if len(calls) == 3:
+    def interrupted(*args, **kwargs):
+        calls.append(args)
+        if len(calls) == call:
             raise KeyboardInterrupt
-        return fitted(self, *args, **kwargs)
+        return function(*args, **kwargs)
 
-    monkeypatch.setattr(SmoothEmbedding, "fit", interrupted)
-    with pytest.warns(UserWarning, match="Interrupted"):
-        search = SmoothEmbeddingCV(grid=SMALL).fit(X, y)
-    assert len(search.voters_) == 2
-    assert search.score(X_new, y_new) > 0.8
+    return interrupted
+
+
+@pytest.mark.parametrize("call", [20, 70])
+def test_interrupted_while_points_are_compared(split, call):
+    X, y, X_new, y_new = split
+    scorer = interrupting(lambda model, X, y: float(np.mean(model.predict(X) == y)), call)
+    with pytest.warns(UserWarning, match="Interrupted while comparing parameters"):
+        search = SmoothEmbeddingCV(grid=SMALL, scoring=scorer).fit(X, y)
+    assert search.score(X_new, y_new) > 0.9
+    with pytest.raises(KeyboardInterrupt):
+        SmoothEmbeddingCV(grid=SMALL, scoring=interrupting(scorer, 1)).fit(X, y)
+
+
+@pytest.mark.parametrize(("call", "what"), [(2, "augmentations"), (5, "augmentations"), (8, "decision")])
+def test_interrupted_while_augmentations_are_compared(split, call, what):
+    X, y, X_new, y_new = split
+    # Two calls a split: one tells how many rows there will be.
+    augment = interrupting(Images((8, 8), rotate=None), call)
+    with pytest.warns(UserWarning, match=f"Interrupted while comparing {what}"):
+        search = SmoothEmbeddingCV(grid=SMALL, augment=[None, augment]).fit(X, y)
+    assert search.score(X_new, y_new) > 0.9
+
+
+@pytest.mark.parametrize(("call", "n_voters"), [(1, 1), (2, 1), (3, 2)])
+def test_interrupted_while_voters_are_fitted(split, monkeypatch, call, n_voters):
+    X_new, y_new, X, y = split
+    X, y = X[200:350], y[200:350]
+    whole = SmoothEmbeddingCV().fit(X, y)
+    assert len(whole.voters_) > 2
+    monkeypatch.setattr(SmoothEmbedding, "fit", interrupting(SmoothEmbedding.fit, call))
+    with pytest.warns(UserWarning, match="Interrupted: fewer models decide"):
+        search = SmoothEmbeddingCV().fit(X, y)
+    assert len(search.voters_) == n_voters
+    assert search.best_params_["sigma"] == whole.best_params_["sigma"]
+    assert search.score(X_new, y_new) > 0.9
+
+
+def test_interrupted_while_uses_of_unlabeled_samples_are_compared(split, monkeypatch):
+    X, y, X_new, y_new = split
+    rows, labels = np.vstack([X, X_new[:100]]), np.r_[y, np.full(100, -1)]
+    monkeypatch.setattr(SmoothEmbedding, "fit", interrupting(SmoothEmbedding.fit, 7))
+    with pytest.warns(UserWarning, match="Interrupted while comparing uses of unlabelled"):
+        search = SmoothEmbeddingCV(SmoothEmbedding(unlabeled=Smooth()), grid=SMALL).fit(rows, labels)
+    assert search.score(X_new, y_new) > 0.9
