@@ -38,6 +38,7 @@ MAY_IMPORT = {
     "pipelines": {"affine", "maps"},
     "planes": {"pipelines", "scores"},
     "explanations": {"affine", "maps", "pipelines", "votes"},
+    "devices": {"affine", "maps", "votes"},
     "estimator": set(),
     "smooth": MODEL | {"centers", "estimator", "ridge", "unlabeled"},
     "published": MODEL | {"estimator", "graphs"},
@@ -77,6 +78,7 @@ MAY_IMPORT = {
     "cli": {"augment", "centers", "certificates", "datasets", "io", "metric", "nsse", "pipelines"}
     | {"report", "search", "unlabeled"},
     "nsse": {
+        "devices",
         "explanations",
         "io",
         "methods",
@@ -92,7 +94,7 @@ MAY_IMPORT = {
 }
 # What may be imported inside functions besides: no fit waits for certificates or figures.
 AT_USE = {("estimator", "certificates"), ("estimator", "plot"), ("smooth", "certificates")}
-AT_USE |= {("estimator", "explanations"), ("estimator", "planes")}
+AT_USE |= {("estimator", "devices"), ("estimator", "explanations"), ("estimator", "planes")}
 TESTS = Path(__file__).parent
 # What users import, and what tests do: these modules, and of them what they offer.
 OFFERED = {

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         DegenerateEmbeddingWarning,
         ScaleAtBoundWarning,
     )
+    from nsse.devices import to_device
     from nsse.explanations import explain
     from nsse.io.files import load, save
     from nsse.io.graph import to_onnx
@@ -83,6 +84,7 @@ __all__ = [
     "load",
     "plane",
     "save",
+    "to_device",
     "to_onnx",
 ]
 __version__ = "0.3.0"
@@ -94,6 +96,7 @@ _HOME = {
         "DegenerateEmbeddingWarning",
         "ScaleAtBoundWarning",
     ),
+    "nsse.devices": ("to_device",),
     "nsse.explanations": ("explain",),
     "nsse.io": ("load", "save", "to_onnx"),
     "nsse.metric": ("WithinMetric",),

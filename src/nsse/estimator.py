@@ -19,6 +19,7 @@ from sklearn.base import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nsse._support.arrays import is_foreign
 from nsse._support.dask import is_dask, lazily
 
 Floats = NDArray[np.float64]
@@ -224,11 +225,22 @@ class EmbeddingClassifier(
 
     def _decided(self, what: str, X: Any) -> NDArray[Any]:
         """What the scores say at samples: "predict", "decision", "probabilities", ..."""
+        if is_foreign(X) or is_foreign(self.embedding_):
+            from nsse.devices import asked
+
+            return asked(self, what, X)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
+        return self._said(what, X)
+
+    def _said(self, what: str, X: Any) -> NDArray[Any]:
         return np.asarray(getattr(self.scores_, what)(self.map_(X)))
 
     def _coordinates(self, X: Any) -> NDArray[Any]:
         """The coordinates that `transform` hands out, in the type of ``X``."""
+        if is_foreign(X) or is_foreign(self.embedding_):
+            from nsse.devices import asked
+
+            return asked(self, "transform", X)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
         return self.map_(X)[:, : self._n_features_out].astype(X.dtype, copy=False)
 

@@ -32,6 +32,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from nsse._support.arrays import fitted_in_numpy
 from nsse._support.dask import is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
@@ -182,6 +183,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @fitted_in_numpy
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the parameters and fit the models that decide.
@@ -324,9 +326,13 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         else:
             self.vote_ = MeanVote(members, best.scores_.temperature)
 
-    def _decided(self, what: str, X: Any) -> NDArray[Any]:
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
+    def _said(self, what: str, X: Any) -> NDArray[Any]:
         return np.asarray(getattr(self.vote_, what)(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from nsse._support.arrays import fitted_in_numpy
 from nsse._support.dask import is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import LOGGER, all_or_nothing, logged
@@ -181,6 +182,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @fitted_in_numpy
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the scores and the embedding.
@@ -339,6 +341,11 @@ class SmoothEmbedding(EmbeddingClassifier):
         n_centers = {"auto": auto, "None": n_samples}.get(str(self.centers), self.centers)
         n_centers = n_centers if isinstance(n_centers, int) else len(np.atleast_1d(n_centers))
         return fit_memory(n_samples, n_features, min(n_centers, n_samples))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
 
     def _check_parameters(self) -> None:
         check_number("sigma", self.sigma, positive=True, cure="0.65 is a good start.")

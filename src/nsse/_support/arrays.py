@@ -1,0 +1,92 @@
+"""Arrays of other namespaces (torch, CuPy, …) under scikit-learn's ``array_api_dispatch``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from sklearn import get_config
+
+from nsse._support.errors import rule_error
+
+NUMBERS = "fiub"  # kinds of types that other namespaces have; words stay in NumPy
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Home(NamedTuple):
+    """Where arrays live: their namespace, as the standard has it, and their device."""
+
+    xp: Any
+    device: Any
+
+    @classmethod
+    def of(cls, X: Any) -> Home:
+        """The home of an array."""
+        # The private name of scikit-learn >= 1.6, which brings or finds array-api-compat.
+        from sklearn.utils._array_api import get_namespace_and_device
+
+        xp, _, device = get_namespace_and_device(X)
+        return cls(xp, device)
+
+    def array(self, values: Any) -> Any:
+        """Values of a NumPy array here: floats in the largest type there is, integers in their own."""
+        values = np.asarray(values)
+        if values.dtype.kind == "f":
+            try:
+                return self.xp.asarray(values, dtype=self.xp.float64, device=self.device)
+            except (TypeError, RuntimeError, AttributeError):  # a device without double precision
+                return self.xp.asarray(
+                    values.astype(np.float32), dtype=self.xp.float32, device=self.device
+                )
+        return self.xp.asarray(values, device=self.device)
+
+
+def is_foreign(X: Any) -> bool:
+    """Whether samples are an array of another namespace, and are to be worked on there."""
+    is_other = hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray)
+    return is_other and bool(get_config().get("array_api_dispatch"))
+
+
+def to_numpy(X: Any) -> Any:
+    """A foreign array as a NumPy array; all else as it is."""
+    if not is_foreign(X):
+        return X
+    from sklearn.utils._array_api import _convert_to_numpy
+
+    return _convert_to_numpy(X, Home.of(X).xp)
+
+
+def fitted_in_numpy(fit: Method) -> Method:
+    """Decorate ``fit`` so that it takes foreign arrays, works in NumPy, and hands its arrays back.
+
+    As scikit-learn has it, array attributes of a fitted estimator live where ``X`` does.
+    """
+
+    @functools.wraps(fit)
+    def guarded(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        others = [to_numpy(other) for other in args]
+        named = {name: to_numpy(value) for name, value in kwargs.items()}
+        result = fit(self, to_numpy(X), to_numpy(y), *others, **named)
+        if is_foreign(X):
+            home = Home.of(X)
+            for name, value in vars(self).items():
+                if isinstance(value, np.ndarray) and value.dtype.kind in NUMBERS:
+                    setattr(self, name, home.xp.asarray(value, device=home.device))
+        return result
+
+    return guarded  # type: ignore[return-value]
+
+
+def require_home(model: Any, X: Any, method: str) -> None:
+    """Refuse samples of another namespace than those that the model was fitted to, unless in NumPy."""
+    own = model.embedding_
+    if isinstance(own, np.ndarray) or not get_config().get("array_api_dispatch"):
+        return
+    home, theirs = Home.of(own), Home.of(X)
+    if home.xp.__name__ != theirs.xp.__name__ or home.device != theirs.device:
+        name = f"{type(model).__name__}.{method}()"
+        rule = f"be where the samples of fit were: {name} must use the same namespace and device"
+        cure = "Move the samples there, or take `nsse.to_device(model, None)`, which knows NumPy."
+        raise rule_error("X", rule, theirs.xp.__name__, cure)
