@@ -411,13 +411,9 @@ def contracted(
     is_wide = n > WIDE * N
     _check_size(n, N if is_wide else n)
     G = Z @ Z.T if is_wide else None
-    W: Any = within_class_graph(Z, codes, n_neighbors, G)
-    if np.any(weight != weight[0]):
-        W.data = (np.repeat(weight, np.diff(W.indptr)) + weight[W.indices]) / 2.0
-    W.data /= max(float(W.data.sum()), 1e-300)
+    W = scatter_edges(Z, codes, weight, n_neighbors, G)
     if G is None:
-        LZ = np.asarray(W.sum(axis=1)).ravel()[:, np.newaxis] * Z - W @ Z
-        S = symmetric_product(Z, LZ)
+        S = symmetric_product(Z, laplacian_times(W, Z))
     else:
         F = ClassRoots.of(W.toarray(), codes)
         P = F.times(G)
@@ -430,6 +426,22 @@ def contracted(
     if G is None:
         return behind_matrix(plain, S, symmetric)
     return behind_low_rank(plain, G, F, P, S, symmetric)
+
+
+def scatter_edges(
+    Z: Floats, codes: Ints, weight: Floats, n_neighbors: int | None, G: Floats | None
+) -> Any:
+    """ω_ij / (2 Σ ω) of the within-class graph: S_w = Z'LZ with its Laplacian L. G = ZZ' if known."""
+    W: Any = within_class_graph(Z, codes, n_neighbors, G)
+    if np.any(weight != weight[0]):
+        W.data = (np.repeat(weight, np.diff(W.indptr)) + weight[W.indices]) / 2.0
+    W.data /= max(float(W.data.sum()), 1e-300)
+    return W
+
+
+def laplacian_times(W: Any, Z: Floats) -> Floats:
+    """LZ."""
+    return np.asarray(np.asarray(W.sum(axis=1)).ravel()[:, np.newaxis] * Z - W @ Z)
 
 
 def behind_matrix(plain: Learned, S: Floats, symmetric: bool) -> Learned:

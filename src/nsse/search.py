@@ -41,8 +41,16 @@ from nsse._support.progress import progress_bar
 from nsse._support.threads import threads_for
 from nsse.affine import is_sparse
 from nsse.estimator import FLOATS, EmbeddingClassifier
-from nsse.kernels import median_distance, squared_distances
-from nsse.metric import WIDE, WithinMetric, centred, feature_weights, half_scatter, scatter_laplacian
+from nsse.kernels import distances_from, median_distance, products, squared_distances, squared_norms
+from nsse.metric import (
+    WIDE,
+    ClassRoots,
+    WithinMetric,
+    centred,
+    feature_weights,
+    laplacian_times,
+    scatter_edges,
+)
 from nsse.rows import (
     Rows,
     Source,
@@ -705,37 +713,44 @@ class Axes:
         X, weights = fold.train.held(), fold.train.weights
         codes = np.unique(fold.train.codes, return_inverse=True)[1]
         affine, k = centred(X), fold.n_neighbors
-        by_feature = feature_weights(X, codes, weights, relevance) if relevance > 0.0 else 1.0
-        rows, held = affine(X) * by_feature, affine(fold.held) * by_feature
+        rows, held = affine(X), affine(fold.held)
+        if relevance > 0.0:
+            by_feature = feature_weights(rows, codes, weights, relevance)
+            rows, held = rows * by_feature, held * by_feature
         return cls(rows, held, codes, weights, None if k is None else k * fold.train.per_sample)
+
+    @cached_property
+    def products(self) -> tuple[Floats, Floats]:
+        """Inner products of rows, and of held-out samples with them."""
+        return products(self.rows, self.rows), products(self.held, self.rows)
 
     @cached_property
     def euclidean(self) -> tuple[Floats, Floats]:
         """Squared distances of rows, and of held-out samples to them."""
-        return squared_distances(self.rows, self.rows), squared_distances(self.held, self.rows)
+        G, H = self.products
+        E2 = squared_norms(self.held)[:, np.newaxis] + G.diagonal() - 2.0 * H
+        return distances_from(G), np.maximum(E2, 0.0)
 
     @cached_property
     def scatter(self) -> tuple[Floats, Floats, Floats, float]:
         """Eigenvalues of S_w, rows and held-out samples along its eigenvectors, and tr(S_w)/n."""
-        Z, (N, n) = self.rows, self.rows.shape
-        L, total = scatter_laplacian(Z, self.codes, self.weights, self.n_neighbors)
-        LZ = L @ Z
-        mean = float(np.einsum("ij,ij->", Z, LZ)) / (total * n) if total > 0 else 0.0
-        if not mean > 0.0:
-            return np.empty(0), Z[:, :0], self.held[:, :0], 0.0
+        Z, (N, n), (G, H) = self.rows, self.rows.shape, self.products
+        W = scatter_edges(Z, self.codes, self.weights, self.n_neighbors, G)
         if n <= WIDE * N:
-            values, V = np.linalg.eigh(Z.T @ LZ / total)
-            return np.maximum(values, 0.0), Z @ V, self.held @ V, mean
-        B = half_scatter(Z, L, self.codes) / np.sqrt(total)
-        values, V = np.linalg.eigh(B @ B.T)
+            values, V = np.linalg.eigh(Z.T @ laplacian_times(W, Z))
+            return np.maximum(values, 0.0), Z @ V, self.held @ V, float(values.sum()) / n
+        # S_w = B'B: with BB' = VΛV' its eigenvectors are B'VΛ^(−1/2), and BZ' comes from ZZ' alone.
+        F = ClassRoots.of(W.toarray(), self.codes)
+        P = F.times(G)
+        values, V = np.linalg.eigh(F.times(P.T))
         kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
         V = V[:, kept] / np.sqrt(values[kept])
-        return values[kept], (Z @ B.T) @ V, (self.held @ B.T) @ V, mean
+        return values[kept], P.T @ V, F.times(H.T).T @ V, float(values.sum()) / n
 
     def distances(self, shrinkage: float) -> tuple[Floats, Floats, float]:
         """Squared distances of rows, of held-out samples to them, and the median distance of rows."""
         D2, E2 = self.euclidean
-        if np.isfinite(shrinkage):
+        if np.isfinite(shrinkage) and self.scatter[3] > 0.0:
             values, rows, held, mean = self.scatter
             factors = np.sqrt(values / (values + shrinkage * mean))
             P = rows * factors
