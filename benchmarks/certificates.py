@@ -2,8 +2,8 @@
 
 - attacks: projected gradients from the sample and from random points of the ball. What counts is
   `predict`. Far beyond the radius labels should change: an attack that never succeeds proves nothing;
-- coverage: how often sets from left-out training samples hold the label, beside split-conformal sets of
-  a model of half of the samples;
+- coverage: how often sets from left-out training samples, and from folds, hold the label, beside
+  split-conformal sets of a model of half of the samples;
 - novelty: area under the curve of p-values, classes left out against known ones, and known ones refused.
 
     NSSE_DATA=<folder> python benchmarks/certificates.py            # or: make certificates
@@ -52,6 +52,7 @@ COVERED = (
     "genes_tissues",
 )
 LEVELS = (0.05, 0.1, 0.2)
+FOLDS = 10  # one sample of every class in each
 UNSEEN = {"digits": 20, "orl": 5, "coil20": 15, "embedded_banking": 10}  # training samples per class
 
 
@@ -175,11 +176,13 @@ def covered(name: str, n_splits: int, per_class: int = 10) -> list[dict[str, Any
         half, rest = (train[part] for part in split(codes[train], per_class // 2, seed))
         test = test[:1500]
         whole, part = (SmoothEmbedding().fit(X[rows], codes[rows]) for rows in (train, half))
+        folds = ConformalClassifier(whole, cv=FOLDS).fit(X[train], codes[train])
         for alpha in LEVELS:
             ways = {
                 "left out": ConformalClassifier(whole, alpha=alpha).fit(),
                 "split": ConformalClassifier(part, alpha=alpha).fit(X[rest], codes[rest]),
                 "by class": ConformalClassifier(whole, alpha=alpha, class_conditional=True).fit(),
+                "folds": folds.set_params(alpha=alpha),
             }
             for way, conformal in ways.items():
                 sets = conformal.predict_set(X[test])

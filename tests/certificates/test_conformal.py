@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 from attacks import lead_gradient
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import log_loss as scikit_learns
+from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from nsse import SmoothEmbedding
 from nsse.certificates import ConformalClassifier, SelectivePredictor, novelty, risk_coverage
-from nsse.certificates.conformal import conformity, threshold
+from nsse.certificates.conformal import conformity
 from nsse.certificates.reliability import log_loss, reliability_curve
 from nsse.certificates.selective import risk_coverage_curve
 
@@ -33,24 +35,58 @@ def model(split):
     return SmoothEmbedding().fit(split[0], split[1])
 
 
-def test_the_threshold_by_hand():
-    own = np.array([0.5, 0.1, 0.9, 0.3])
-    assert threshold(own, 0.2) == 0.1
-    assert threshold(own, 0.4) == 0.3
-    assert threshold(own, 0.19) == -np.inf  # one of five is more than that
+class Told(ClassifierMixin, BaseEstimator):
+    """A classifier whose probability of the second class is the sample itself."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.hstack([1.0 - X, X])
+
+
+def test_sets_by_hand():
+    """Of four samples one conforms as badly as 0.1: at α = 0.2 that is the least that is in a set."""
+    own, new = np.array([[0.5], [0.1], [0.9], [0.3]]), np.array([[0.09], [0.1], [0.3]])
+    for alpha, least in ((0.2, 0.1), (0.4, 0.3), (0.19, 0.0)):  # one of five is more than 0.19
+        told = Told().fit(own, [0, 1, 0, 1])
+        sets = ConformalClassifier(told, alpha=alpha).fit(own, np.ones(4, dtype=int)).predict_set(new)
+        np.testing.assert_array_equal(sets[:, 1], new[:, 0] >= least)
+
+
+def test_cross_validation_plus_is_its_definition():
+    """Σ_i 1[s(x_i) > s(x)] < (1 − α)(n + 1), each pair by the model without the fold of x_i."""
+    X, y, new, _ = digits(4, 100)
+    folds = StratifiedKFold(4, shuffle=True, random_state=1)
+    model = make_pipeline(StandardScaler(with_std=False), SmoothEmbedding()).fit(X, y)
+    for conditional in (False, True):
+        found = ConformalClassifier(model, alpha=0.2, class_conditional=conditional, cv=folds).fit(X, y)
+        above, n = np.zeros((20, 10)), np.zeros(10)
+        for train, test in folds.split(X, y):
+            without = clone(model).fit(X[train], y[train])
+            own, asked = without.decision_function(X[test]), without.decision_function(new[:20])
+            for i, code in enumerate(y[test]):
+                for c in range(10):
+                    if c == code or not conditional:
+                        above[:, c] += own[i, code] > asked[:, c]
+                        n[c] += 1
+        np.testing.assert_array_equal(found.predict_set(new[:20]), above < 0.8 * (n + 1) - 1e-9)
+    np.testing.assert_array_equal(found.predict(new), model.predict(new))
 
 
 @pytest.mark.parametrize("decision", ["scores", "nearest"])
-@pytest.mark.parametrize("way", ["left out", "split"])
+@pytest.mark.parametrize("way", ["left out", "folds", "split"])
 def test_sets_hold_the_label_as_often_as_they_say(decision, way):
     """Means over draws, by two standard errors of them."""
     held = []
     for seed in range(12):
         X, y, X_new, y_new = digits(seed)
-        half = len(y) if way == "left out" else 100
+        half = 100 if way == "split" else len(y)
         fitted = SmoothEmbedding(decision=decision).fit(X[:half], y[:half])
-        rest = () if way == "left out" else (X[half:], y[half:])
-        sets = ConformalClassifier(fitted, alpha=0.1).fit(*rest).predict_set(X_new)
+        cv, given = (5, (X, y)) if way == "folds" else (None, (X[half:], y[half:]))
+        given = () if way == "left out" else given
+        sets = ConformalClassifier(fitted, alpha=0.1, cv=cv).fit(*given).predict_set(X_new)
         held.append(sets[np.arange(len(y_new)), y_new].mean())
     error = np.std(held, ddof=1) / np.sqrt(len(held))
     assert 0.9 - 2 * error <= np.mean(held) <= 0.96
@@ -156,6 +192,10 @@ def test_what_is_refused(model, split):
             ConformalClassifier(model, alpha=alpha).fit(X, y)
     with pytest.raises(ValueError, match="`X` must come together with `y`"):
         ConformalClassifier(model).fit(X)
+    with pytest.raises(ValueError, match=r"`X` must come together with `y`.*training samples"):
+        ConformalClassifier(model, cv=5).fit()
+    with pytest.raises(ValueError, match=r"`y` must hold labels of the model\. Got 3"):
+        ConformalClassifier(model, cv=PredefinedSplit(np.where(y == 3, 0, -1))).fit(X, y)
     with pytest.raises(ValueError, match=r"`y` must hold labels of the model\. Got 11"):
         ConformalClassifier(model).fit(X, np.where(y == 3, 11, y))
     with pytest.raises(ValueError, match="`y` must have a label for each of the 50 samples"):

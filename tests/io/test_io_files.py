@@ -158,6 +158,8 @@ def test_conformal_classifiers_are_kept(name, tmp_path):
     sets = ConformalClassifier(fitted(name)).fit(X[::2], PROBLEMS[name][2][::2])
     new = new_samples(name)
     np.testing.assert_array_equal(again(sets, tmp_path).predict_set(new), sets.predict_set(new))
+    folds = ConformalClassifier(fitted(name), cv=3).fit(PROBLEMS[name][1], PROBLEMS[name][2])
+    np.testing.assert_array_equal(again(folds, tmp_path).predict_set(new), folds.predict_set(new))
 
 
 def test_selective_predictors_are_kept(tmp_path):

@@ -1,21 +1,21 @@
 """Sets of labels that hold the true one with a given probability, and samples of no known class.
 
-How well class c conforms to x is its score s_c(x). Of n samples that the model has not seen let q be
-the k-th smallest score of their own class, k = ⌊α(n + 1)⌋. Then {c: s_c(x) ≥ q} holds the label of one
-more such sample with a probability of at least 1 − α, whatever the model and the samples are (Vovk et
-al. 2005); with a q from the samples of every class, so it does within each class. The set is empty
-where no class conforms: none of the known classes.
+How well class c conforms to x is its score s_c(x). Of n samples that the model has not seen let L_c be
+the number whose score of their own class is at most s_c(x). Then {c: L_c ≥ ⌊α(n + 1)⌋} holds the label
+of one more such sample with a probability of at least 1 − α, whatever the model and the samples are
+(Vovk et al. 2005); with the samples of class c alone in L_c, so it does within each class. The set is
+empty where no class conforms: none of the known classes.
 
-Without samples to spare, the scores of the training samples, each by the model without it, take their
-place (closed form, `nsse.ridge`). That is the jackknife. Its sets would hold the label with a
-probability of 1 − 2α for all distributions if every score of x were by the models without one sample
-each (jackknife+, Barber et al. 2021), and with 1 − α where leaving out one sample changes scores
-little. Neither is proved here: metric, unit and class shares are kept as they are when a sample leaves.
-Its coverage was measured (``docs/certificates.md``).
+Without samples to spare there are two ways. With K folds of the training samples, every score of a pair
+(x_i, x) is by the model without the fold of x_i: CV+ (Barber et al. 2021), which holds the label with a
+probability of at least 1 − 2α − √(2/n) for all distributions, mostly with about 1 − α; with one sample
+in each fold it is jackknife+, and 1 − 2α. Or the scores of the training samples, each by the model
+without it, are compared with those of x by the whole model: the jackknife, in closed form
+(`nsse.ridge`), without another fit. For it nothing is proved: unit and class shares are kept when a
+sample leaves. Its coverage was measured (``docs/certificates.md``).
 
 If x was moved by less than r before it was seen, s_c was moved by no more than b_c(r) = √(w_c'Qw_c) √(2
-− 2 exp(−r²/σ²)) (`nsse.certificates.radii`): the set {c: s_c + b_c(r) ≥ q} holds whatever {c: s_c ≥ q}
-held before.
+− 2 exp(−r²/σ²)) (`nsse.certificates.radii`): with s_c + b_c(r) the set holds whatever it held before.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import cross_validate
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from nsse._support.errors import rule_error
@@ -118,24 +119,28 @@ class ConformalClassifier(BaseEstimator):
     """Gives a set of labels for every sample, the true one among them with a probability of 1 − α.
 
     The probability is over samples: those that it is fitted to and those asked about must come alike.
-    Nothing is assumed of the model: of a poor one the sets are large. Fitted without samples it takes
-    the training samples, left out one by one; then the coverage is measured, not proved.
+    Nothing is assumed of the model: of a poor one the sets are large.
 
     Parameters
     ----------
     model : estimator
-        Fitted: one of ours, alone or at the end of a pipeline, or any classifier with `predict_proba`.
-        Used as it is and never fitted again.
+        One of ours, alone or at the end of a pipeline, or any classifier with `predict_proba`. Fitted,
+        and used as it is, but for `cv`.
     alpha : float, default=0.1
         α: how often a set may lack the true label, between 0 and 1.
     class_conditional : bool, default=False
         Whether the probability is to hold within every class, not only over all samples. It needs at
         least 1/α − 1 samples of a class: with fewer its label is in every set.
+    cv : int, splitter or None, default=None
+        None takes samples that the model has not seen, or none (`fit`). A number of folds, or a
+        splitter of scikit-learn, takes training samples and fits a clone of the model without each
+        fold: CV+, whose sets are proved to hold the label with 1 − 2α − √(2/n).
 
     Attributes
     ----------
-    thresholds_ : ndarray of shape (n_classes,)
-        The least score of a label in the set; −inf where it always is.
+    folds_ : list of (estimator or None, ndarray, ndarray)
+        Models (None is ``model``), scores of the own class that samples unknown to them have, and the
+        classes of these samples.
     classes_ : ndarray of shape (n_classes,)
         Labels of the model.
 
@@ -156,19 +161,23 @@ class ConformalClassifier(BaseEstimator):
     True
     """
 
-    def __init__(self, model: Any, *, alpha: float = 0.1, class_conditional: bool = False) -> None:
+    def __init__(
+        self, model: Any, *, alpha: float = 0.1, class_conditional: bool = False, cv: Any = None
+    ) -> None:
         self.model = model
         self.alpha = alpha
         self.class_conditional = class_conditional
+        self.cv = cv
 
     @all_or_nothing
     def fit(self, X: Any = None, y: Any = None) -> Self:
-        """Find the least score of a label in the set.
+        """Find how well samples conform to their own class.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-            Samples unseen by the model; None takes the training samples, left out one by one.
+            Samples unseen by the model; None takes the training samples, left out one by one. With `cv`
+            the training samples.
         y : array-like of shape (n_samples,), default=None
             Their labels, all of them known to the model.
 
@@ -178,12 +187,13 @@ class ConformalClassifier(BaseEstimator):
             The fitted classifier. If fit fails, it is as it was before.
         """
         self._check_parameters(X, y)
-        check_is_fitted(self.model)
-        scores, codes = left_out(self.model) if X is None else self._scored(X, y)
-        self.classes_ = self.model.classes_
-        own = scores[np.arange(len(codes)), codes]
-        groups = [codes == c if self.class_conditional else slice(None) for c in range(scores.shape[1])]
-        self.thresholds_ = np.array([threshold(own[group], float(self.alpha)) for group in groups])
+        self.folds_: list[Any] = []
+        if self.cv is None:
+            check_is_fitted(self.model)
+            self._keep(None, *(left_out(self.model) if X is None else scored(self.model, X, y)))
+        else:
+            cross_validate(self.model, X, y, cv=self.cv, scoring=self._keep_fold, error_score="raise")
+        self.classes_ = (self.folds_[0][0] or self.model).classes_
         return self
 
     def predict_set(self, X: Any, *, radius: float = 0.0) -> Bools:
@@ -205,10 +215,16 @@ class ConformalClassifier(BaseEstimator):
         """
         check_is_fitted(self)
         check_number("radius", radius, cure="0 moves nothing.")
-        scores = conformity(self.model, X)
-        if radius > 0:
-            scores = scores + largest_rise(self.model, X, float(radius))
-        return np.asarray(scores >= self.thresholds_)
+        less, n_samples = [0] * len(self.classes_), np.zeros(len(self.classes_))
+        for fitted, own, codes in self.folds_:
+            scores = conformity(fitted or self.model, X)
+            if radius > 0:
+                scores = scores + largest_rise(fitted or self.model, X, float(radius))
+            for c, of_class in enumerate(scores.T):
+                group = own[codes == c] if self.class_conditional else own
+                less[c] = less[c] + np.searchsorted(np.sort(group), of_class, side="right")
+                n_samples[c] += len(group)
+        return np.transpose(less) >= np.floor(float(self.alpha) * (n_samples + 1) + 1e-9)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label that the model gives.
@@ -226,30 +242,33 @@ class ConformalClassifier(BaseEstimator):
         check_is_fitted(self)
         return np.asarray(self.model.predict(X))
 
-    def _scored(self, X: Any, y: Any) -> tuple[Floats, Ints]:
-        scores, labels, classes = conformity(self.model, X), column_or_1d(y), self.model.classes_
-        if len(labels) != len(scores):
-            rule = f"have a label for each of the {len(scores)} samples"
-            raise rule_error("y", rule, f"{len(labels)} labels", "Pass the labels of these samples.")
-        unknown = np.setdiff1d(labels, classes)
-        if unknown.size:
-            cure = "No set can hold it: leave out such samples, or fit the model with that class."
-            raise rule_error("y", "hold labels of the model", unknown[:1].tolist()[0], cure)
-        return scores, np.searchsorted(classes, labels).astype(np.intp)
+    def _keep_fold(self, fitted: Any, X: Any, y: Any) -> float:
+        return self._keep(fitted, *scored(fitted, X, y))
+
+    def _keep(self, fitted: Any, scores: Floats, codes: Ints) -> float:
+        self.folds_.append((fitted, scores[np.arange(len(codes)), codes], codes))
+        return 0.0
 
     def _check_parameters(self, X: Any, y: Any) -> None:
         if check_number("alpha", self.alpha, positive=True, cure="0.1 is a good start.") >= 1:
             cure = "0.1 gives sets of which nine in ten hold the true label."
             raise rule_error("alpha", "be above 0 and below 1", self.alpha, cure)
-        if (X is None) != (y is None):
-            got = "only one of them"
-            raise rule_error("X", "come together with `y`", got, "Pass both, or neither.")
+        if (X is None) != (y is None) or (X is None and self.cv is not None):
+            got, cure = "only one of them", "Pass both, or neither; with `cv` the training samples."
+            raise rule_error("X", "come together with `y`", got if self.cv is None else X, cure)
 
 
-def threshold(own: Floats, alpha: float) -> float:
-    """q: the ⌊α(n + 1)⌋-th smallest score of the own class; −inf where that is none."""
-    rank = int(np.floor((len(own) + 1) * alpha + 1e-9))
-    return float(np.sort(own)[rank - 1]) if rank >= 1 else -np.inf
+def scored(model: Any, X: Any, y: Any) -> tuple[Floats, Ints]:
+    """Scores of samples that a model has not seen, and their classes."""
+    scores, labels, classes = conformity(model, X), column_or_1d(y), model.classes_
+    if len(labels) != len(scores):
+        rule = f"have a label for each of the {len(scores)} samples"
+        raise rule_error("y", rule, f"{len(labels)} labels", "Pass the labels of these samples.")
+    unknown = np.setdiff1d(labels, classes)
+    if unknown.size:
+        cure = "No set can hold it: leave out such samples, or fit the model with that class."
+        raise rule_error("y", "hold labels of the model", unknown[:1].tolist()[0], cure)
+    return scores, np.searchsorted(classes, labels).astype(np.intp)
 
 
 def largest_rise(model: Any, X: Any, radius: float) -> Floats:

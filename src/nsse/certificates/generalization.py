@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from nsse._support.parameters import check_count
@@ -181,16 +182,9 @@ def generalization_report(
         pair = _separations(copy, X_train, shuffled, X_test, y_test)
         row[:] = pair[0].mean(), pair[1].mean()
     as_good = int(np.count_nonzero(permuted[:, 1] >= test.mean()))
-    return GeneralizationReport(
-        train,
-        test,
-        float(wrong.mean()),
-        permuted[:, 0],
-        permuted[:, 1],
-        (1 + as_good) / (1 + len(permuted)),
-        n_warned,
-        calibration(radius, wrong),
-    )
+    p_value = (1 + as_good) / (1 + len(permuted))
+    told: Any = *permuted.T, p_value, n_warned, calibration(radius, wrong)
+    return GeneralizationReport(train, test, float(wrong.mean()), *told)
 
 
 def separation(
@@ -206,25 +200,17 @@ def calibration(radius: Floats, wrong: NDArray[np.bool_]) -> Calibration:
     """Error in bins of equal size by rising radius."""
     order = np.argsort(radius, kind="stable")
     bins = np.array_split(order, min(BINS, len(order)))
-    radii, mistakes = [radius[b] for b in bins], [wrong[b] for b in bins]
-    return Calibration(
-        lower=np.array([r[0] for r in radii]),
-        upper=np.array([r[-1] for r in radii]),
-        median=np.array([r[len(r) // 2] for r in radii]),
-        error=np.array([w.mean() for w in mistakes]),
-        count=np.array([len(b) for b in bins]),
-        ranking=_ranking(radius, wrong),
-    )
+    told = [(radius[b[0]], radius[b[-1]], radius[b[len(b) // 2]], wrong[b].mean()) for b in bins]
+    lower, upper, median, error = np.transpose(told)
+    count = np.array([len(b) for b in bins])
+    return Calibration(lower, upper, median, error, count, _ranking(radius, wrong))
 
 
 def _ranking(radius: Floats, wrong: NDArray[np.bool_]) -> float:
     """The Mann–Whitney statistic, as a probability."""
-    n_wrong = int(wrong.sum())
-    n_right = len(wrong) - n_wrong
-    if n_wrong == 0 or n_right == 0:
+    if wrong.all() or not wrong.any():
         return float("nan")
-    ranks = rankdata(radius)[~wrong].sum()
-    return float((ranks - n_right * (n_right + 1) / 2) / (n_right * n_wrong))
+    return float(roc_auc_score(~wrong, rankdata(radius)))  # ranks, because radii may be infinite
 
 
 def _separations(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[Floats, Floats]:

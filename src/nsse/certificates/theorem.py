@@ -109,9 +109,8 @@ class Theorem1:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values by name; the worst class stands for all."""
-        names = ["gamma", "A_delta", "lipschitz", "delta", "epsilon"]
-        names += ["left", "right", "met", "largest_delta"]
-        plain = {name: getattr(self, name) for name in names}
+        names = "gamma A_delta lipschitz delta epsilon left right met largest_delta"
+        plain = {name: getattr(self, name) for name in names.split()}
         eta = float(self.eta_estimate.min())
         return plain | {"eta_estimate": eta, "bound_estimate": self.worst_bound_estimate}
 
@@ -249,8 +248,7 @@ class _Terms:
             return float(tried[np.nanargmax(worst)])
         if ends > 0:
             return ends / 2
-        apart = self.halves[self.halves > 0]
-        return float(apart[0]) if apart.size else 1.0
+        return float(next(iter(self.halves[self.halves > 0]), 1.0))
 
     def at(self, delta: float, epsilon: float | None, Q: float | None, largest: float) -> Theorem1:
         """All terms at one δ."""

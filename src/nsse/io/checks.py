@@ -37,7 +37,7 @@ FITTED = (
 )
 TYPES = {"f": "float64", "l": "float64", "g": "float32 float64", "i": np.dtype(np.intp).name}
 # Of these a fitted estimator has one.
-NEEDED = {"affine_", "map_", "vote_", "thresholds_", "threshold_"}
+NEEDED = {"affine_", "map_", "vote_", "folds_", "threshold_"}
 # Largest difference of a symmetric matrix from its transpose, beside its largest entry.
 ROUNDING = 1e-6
 

@@ -366,7 +366,9 @@ def _label_sets(core: Any, Z: Any) -> tuple[Bools | None, float]:
     if not len(getattr(core, "leave_one_out_", ())):
         return None, -np.inf
     conformal = ConformalClassifier(core, alpha=ALPHA).fit()
-    return conformal.predict_set(Z), float(conformal.thresholds_[0])
+    own = np.sort(conformal.folds_[0][1])
+    rank = int(np.floor(ALPHA * (len(own) + 1) + 1e-9))
+    return conformal.predict_set(Z), float(own[rank - 1]) if rank else -np.inf
 
 
 def _calibration(P: Floats, sets: Bools | None, test: Points, seen: Bools) -> Calibration:
