@@ -17,7 +17,7 @@ from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, methods
 from nsse.votes import MajorityVote, MeanVote
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX: pip install 'nsse[onnx]'")
-NOT_EXPORTED = {"NYS", "SPE", "metric alone"}
+NOT_EXPORTED = {"NPPE", "NYS", "SPE", "metric alone"}
 EXPORTED = [name for name in PROBLEMS if name not in NOT_EXPORTED]
 OUTPUTS = ["embedding", "label", "scores", "probabilities"]
 
