@@ -61,7 +61,9 @@ def test_fit_does_what_python_does(folder):
 
 def test_pictures_go_in_again(folder, tmp_path):
     said = run("predict", folder / "m.nsse", folder / "test", "--out", tmp_path / "labels.csv").stdout
-    assert said.splitlines()[-1].endswith("measured on the features of small.onnx, not on pixels.")
+    assert said.splitlines()[-1].endswith(
+        "measured on feature space (24 features of small.onnx), not on pixels."
+    )
     rows = rows_of(tmp_path / "labels.csv")
     assert len(rows) == 15
     wrong = sum(row["label"] != Path(row["name"]).parent.name for row in rows)
@@ -82,6 +84,7 @@ def test_the_report_shows_the_pictures_themselves(folder, tmp_path):
     assert len(data["photographs"]) == 39
     assert all(address.startswith("data:image/jpeg;base64,/9j/") for address in data["photographs"])
     assert "small.onnx: it holds in feature space, not for pixels;" in data["panels"]["radii"][0]
+    assert data["radius_in"] == " in feature space"
     assert data["rows"] is None
 
 

@@ -173,7 +173,7 @@ def test_from_a_spreadsheet_to_a_report(plants, tmp_path):
         "It is written in Latin-1, with semicolons between columns, with commas for decimal points."
         in said
     )
-    assert "Filled 2 missing entries with medians: Höhe (cm) 1, Lage (m, ü. M.) 1." in said
+    assert "2 missing numbers are filled with the medians of their columns: Höhe (cm) 1," in said
     assert "Categories, a feature each: Boden: Löß, Sand." in said
     assert "Numbers are scaled to mean 0 and spread 1; --as-they-are insists on the other." in said
     known = read_header(model).metadata

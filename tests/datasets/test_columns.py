@@ -112,8 +112,8 @@ def test_categories_medians_and_ids_travel_as_plain_data(tmp_path):
     )
     assert inputs.notes == (
         "It is written with semicolons between columns.",
-        "Filled 3 missing entries with medians: soil 1, length 1, width 1 "
-        "(a missing category is none of those known).",
+        "2 missing numbers are filled with the medians of their columns: length 1, width 1.",
+        "1 missing words are none of the known categories: soil 1.",
         "Categories, a feature each: soil: clay, sand.",
     )
     read = Preparation.from_dict(json.loads(json.dumps(inputs.preparation.to_dict())))
@@ -123,7 +123,9 @@ def test_categories_medians_and_ids_travel_as_plain_data(tmp_path):
     again = load_inputs_like(new, told)
     np.testing.assert_array_equal(again.X, [[0, 1, 2, 1], [1, 0, 100, 20]])
     assert again.names is None
-    assert again.notes == ("Filled 2 missing entries with medians: length 1, width 1.",)
+    assert again.notes == (
+        "2 missing numbers are filled with the medians of their columns: length 1, width 1.",
+    )
     assert load_inputs_like(written(tmp_path, MIXED), told).names == inputs.names
 
 
@@ -274,3 +276,54 @@ def test_the_shape_of_images_tells_their_channels(color):
     assert preparation["color"] == bool(color)
     with pytest.raises(ValueError, match="`metadata` must say"):
         check_preparation(told, 80 - n_features)
+
+
+def test_dates_are_days_since_1970(tmp_path):
+    text = "day,hour,kind\n31.01.2024,2024-01-01 12:00,a\n1.2.2024,2024-01-02 00:00,b\n"
+    text += "29.2.2024,1970-01-01 06:00,a\n01.01.1970,2024-03-01 00:00,b\n"
+    inputs = load_inputs(written(tmp_path, text), "kind")
+    stamps = [["2024-01-31", "2024-01-01T12"], ["2024-02-01", "2024-01-02"]]
+    stamps += [["2024-02-29", "1970-01-01T06"], ["1970-01-01", "2024-03-01"]]
+    expected = np.array(stamps, dtype="datetime64[h]").astype(float) / 24
+    np.testing.assert_allclose(inputs.X, expected, atol=1e-9)
+    assert inputs.notes == ("Dates, as days since 1970: day, hour.",)
+    assert inputs.preparation["dates"] == {"day": "%d.%m.%Y", "hour": "%Y-%m-%d %H:%M"}
+    known = check_preparation(dict(inputs.preparation), 2)
+    new = load_inputs_like(written(tmp_path, "hour,day\n2024-03-01 00:00,1.2.2024\n"), known)
+    np.testing.assert_allclose(new.X, [[expected[1, 0], expected[3, 1]]])
+    with pytest.raises(
+        ValueError, match=r"column day: '2024-02-01' in row 1, no date as the model knows"
+    ):
+        load_inputs_like(written(tmp_path, "hour,day\n2024-03-01 00:00,2024-02-01\n"), known)
+
+
+def test_dates_of_either_order_are_asked_about(tmp_path):
+    rows = "3/4/2024,a\n5/6/2024,b\n7/8/2024,a\n9/10/2024,b\n"
+    with pytest.raises(ValueError, match=r"'3/4/2024': the day or the month may come first, so"):
+        load_inputs(written(tmp_path, "day,kind\n" + rows), "kind")
+    inputs = load_inputs(written(tmp_path, "day,kind\n" + rows + "31/12/2024,a\n"), "kind")
+    assert inputs.preparation["dates"] == {"day": "%d/%m/%Y"}
+
+
+def test_dates_of_a_parquet_file(tmp_path):
+    import datetime
+
+    polars = pytest.importorskip("polars")
+    days = [datetime.date(1970, 1, day) for day in (1, 2, 3, 4)]
+    path = tmp_path / "t.parquet"
+    polars.DataFrame({"a": days, "kind": list("xyxy")}).write_parquet(path)
+    inputs = load_inputs(path, "kind")
+    np.testing.assert_array_equal(inputs.X, [[0.0], [1.0], [2.0], [3.0]])
+    np.testing.assert_array_equal(load_inputs_like(path, inputs.preparation).X, inputs.X)
+
+
+def test_a_constant_column_is_left_out_and_told(tmp_path):
+    text = "a,unit,year,kind\n1,cm,2024,x\n2,cm,2024,y\n3,cm,2024,x\n4,cm,2024,y\n"
+    inputs = load_inputs(written(tmp_path, text), "kind")
+    assert inputs.X.shape == (4, 1)
+    assert inputs.notes == ("Left out, the same in every row: unit, year.",)
+    new = load_inputs_like(written(tmp_path, "year,a,unit\n2025,7,m\n"), inputs.preparation)
+    np.testing.assert_array_equal(new.X, [[7.0]])
+    with pytest.raises(ValueError, match=r"with columns that differ\. Got '.*, a constant'"):
+        load_inputs(written(tmp_path, "a,kind\n1,x\n1,y\n1,x\n"), "kind")
+    assert load_inputs(written(tmp_path, text), "kind", feature=["year"]).X.shape == (4, 2)

@@ -107,6 +107,21 @@ def test_class_with_too_few_images(zoo: Path) -> None:
         load_image_folder(zoo)
 
 
+def test_a_folder_around_the_classes_is_named_with_the_cure(zoo: Path) -> None:
+    inner = zoo.parent / "all" / "train"
+    inner.parent.mkdir()
+    zoo.rename(inner)
+    with pytest.raises(ValueError, match=r"'train' holds 3 more folders\. Pass '.*all.train', if those"):
+        load_image_folder(inner.parent)
+
+
+def test_what_a_mac_adds_to_an_archive_is_no_class(zoo: Path) -> None:
+    plain = load_image_folder(zoo, size=(4, 3))
+    (zoo / "__MACOSX" / "cat").mkdir(parents=True)
+    (zoo / "__MACOSX" / "cat" / "._0.png").write_bytes(b"resource fork")
+    np.testing.assert_array_equal(load_image_folder(zoo, size=(4, 3)).X, plain.X)
+
+
 def test_truncated_and_foreign_files_are_named(zoo: Path) -> None:
     path = zoo / "ape" / "2.png"
     whole = path.read_bytes()

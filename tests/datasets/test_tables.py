@@ -122,13 +122,9 @@ def test_what_is_wrong_with_a_table_is_named(content, message, tmp_path):
 
 
 def test_what_is_wrong_with_a_parquet_file_is_named(tmp_path):
-    import datetime
-
-    dates = [datetime.date(2020, 1, day) for day in (1, 2, 3)]
     for columns, message in (
         ({"a": [1.0, None, 2.0]}, "nothing in row 2, column a"),
         ({"a": [1.0, float("nan"), 2.0]}, "nothing in row 2, column a"),
-        ({"a": dates}, "column a: of type Date"),
         ({"a": [[1], [2], [3]]}, "column a: of type List"),
     ):
         path = tmp_path / "t.parquet"

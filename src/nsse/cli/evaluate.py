@@ -179,4 +179,6 @@ def _tell_coverage(screen: Screen, opened: Opened, inputs: Inputs, wrong: Any) -
     points = [{"coverage": 1.0 - share, "error": error} for share, error in errors.items()]
     screen.result["risk_coverage"] = points
     parts = [f"{100 * error:.1f} % without {100 * share:.0f} %" for share, error in errors.items()]
-    screen.say(f"Error where the smallest certified radii are refused: {', '.join(parts)}.")
+    kind = opened.preparation.get("kind")
+    where = " in feature space" if kind == "encoded" else ""
+    screen.say(f"Error where the smallest certified radii{where} are refused: {', '.join(parts)}.")

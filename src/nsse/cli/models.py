@@ -29,7 +29,7 @@ class Opened:
         from nsse.datasets import EncodedPreparation, ImagePreparation
 
         if isinstance(self.preparation, EncodedPreparation):
-            return f"the features of {Path(self.preparation.encoder).name}, not on pixels"
+            return f"feature space ({self.preparation}), not on pixels"
         if not isinstance(self.preparation, ImagePreparation):
             return "the columns as they are"
         levels = "levels of red, green and blue" if self.preparation.color else "grey levels"

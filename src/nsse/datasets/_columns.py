@@ -1,4 +1,4 @@
-"""Columns of a table as features: numbers, categories, medians for what is missing; labels and names.
+"""Columns of a table as features: numbers, categories, dates, medians for gaps; labels and names.
 
 `learned` finds out what the columns are, `prepared` does to another table what was found out. An entry
 that is missing, no number or an unknown category is named with its row.
@@ -25,6 +25,12 @@ Floats: TypeAlias = NDArray[np.float64]
 NOTHING = ("", "-", "?", "n/a", "na", "nan", "none", "null")
 # More different texts than these, or more than one for every two rows, are rather names than categories.
 MOST_CATEGORIES, ROWS_PER_CATEGORY = 50, 2
+# How people write dates and times.
+DATES = (
+    *(f"%Y-%m-%d{time}" for time in ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S", "T%H:%M")),
+    *(f"{day}{time}" for day in ("%d.%m.%Y", "%Y/%m/%d") for time in ("", " %H:%M", " %H:%M:%S")),
+    *(f"{day}{time}" for day in ("%d/%m/%Y", "%m/%d/%Y") for time in ("", " %H:%M", " %H:%M:%S")),
+)
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # eighteen digits fit into 64 bits
 _LIKE_AN_ID = re.compile(
     r"(?i:(.*[\W_])?(id|ids|uid|uuid|guid|index|idx|key|nr|no|number|row|record|#)|unnamed: 0)"
@@ -40,11 +46,11 @@ def learned(
     category: Collection[str] = (),
     feature: Collection[str] = (),
 ) -> TablePreparation:
-    """Find out what the columns hold: categories as they occur, medians of numbers if `impute`.
+    """Find out what the columns hold: categories as they occur, dates, medians of numbers if `impute`.
 
-    `known` names the columns of labels, of names and those to leave out. Columns of text hold
-    categories, and so do those named in `category`. A column that looks like an id is asked about unless
-    it is named in `feature`.
+    `known` names the columns of labels, of names and those to leave out, to which those with the same
+    entry in every row are added. Columns of text hold categories, and so do those named in `category`. A
+    column that looks like an id is asked about unless it is named in `feature`.
     """
     left_out = {known.label, known.id, *known.ignored}
     columns = [name for name in table.names if name not in left_out]
@@ -53,34 +59,46 @@ def learned(
     if not columns:
         cure = f"It has {listed(table.names)}."
         raise rule_error("path", "name a table with columns beside the labels", str(table.path), cure)
-    categories, medians = {}, {}
+    categories, medians, dates, constant = {}, {}, {}, []
     for name in columns:
-        if name in category or _is_text(table, name):
+        if name not in (*category, *feature) and _is_constant(table, name, impute):
+            constant.append(name)
+            continue
+        form = None if name in category else _date_form(table, name)
+        if form is not None:
+            dates[name] = form
+        elif name in category or _is_text(table, name):
             categories[name] = _categories(table, name, asked=name in category)
             continue
-        numbers = _numbers(table, name)
-        if name not in feature:
+        numbers = _numbers(table, name, form)
+        if name not in feature and form is None:
             _check_no_id(table, name, numbers)
         if impute:
             medians[name] = _median(table, name, numbers)
+    kept = tuple(name for name in columns if name not in constant)
+    if not kept:
+        rule, got = "name a table with columns that differ", f"{table.path}, {listed(constant)} constant"
+        raise rule_error("path", rule, got, "Add one that tells rows apart.")
     return replace(
         known,
-        columns=tuple(columns),
+        columns=kept,
+        ignored=(*known.ignored, *constant),
         categories=Pairs(categories.items()),
+        dates=Pairs(dates.items()),
         medians=Pairs(medians.items()) if impute else None,
     )
 
 
 def prepared(table: Table, known: TablePreparation) -> tuple[Floats, tuple[str, ...]]:
     """The features of every row, and sentences on what was filled in."""
-    categories = dict(known.categories)
+    categories, dates = dict(known.categories), dict(known.dates)
     medians = None if known.medians is None else dict(known.medians)
     parts, filled = [], {}
     for name in known.columns:
         if name in categories:
             part, missing = _one_hot(table, name, categories[name])
         else:
-            numbers = _numbers(table, name)
+            numbers = _numbers(table, name, dates.get(name))
             missing = np.isnan(numbers)
             part = np.where(missing, (medians or {}).get(name, np.nan), numbers)[:, np.newaxis]
         if missing.any() and (medians is None or np.isnan(part).any()):
@@ -92,11 +110,17 @@ def prepared(table: Table, known: TablePreparation) -> tuple[Floats, tuple[str, 
 
 
 def _about_filled(filled: dict[str, int], categories: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    if not filled:
-        return ()
-    each = listed([f"{name} {count}" for name, count in filled.items()])
-    none = " (a missing category is none of those known)" if categories.keys() & filled.keys() else ""
-    return (f"Filled {sum(filled.values())} missing entries with medians: {each}{none}.",)
+    """What was done about missing numbers, and about missing words."""
+    told = []
+    for of_words, what in (
+        (False, "numbers are filled with the medians of their columns"),
+        (True, "words are none of the known categories"),
+    ):
+        own = {name: count for name, count in filled.items() if (name in categories) == of_words}
+        if own:
+            each = listed([f"{name} {count}" for name, count in own.items()])
+            told.append(f"{sum(own.values())} missing {what}: {each}.")
+    return tuple(told)
 
 
 def labels_of(table: Table, name: str) -> NDArray[Any]:
@@ -167,6 +191,14 @@ def _entries(table: Table, name: str) -> Any:
     return polars.select(polars.when(~texts.str.to_lowercase().is_in(NOTHING)).then(texts)).to_series()
 
 
+def _is_constant(table: Table, name: str, impute: bool) -> bool:
+    """Whether every row has the same entry, those that are filled in as well."""
+    if table.frame[name].dtype.is_nested():
+        return False  # which is told when it is to be a number
+    entries = _entries(table, name)
+    return entries.drop_nulls().n_unique() == 1 and (impute or not entries.is_null().any())
+
+
 def _is_text(table: Table, name: str) -> bool:
     """Whether a column holds text and no number: a slip of the pen does not make categories."""
     polars = import_polars()
@@ -180,6 +212,26 @@ def _is_text(table: Table, name: str) -> bool:
     return bool(entries.is_not_null().any()) and not any(bool(n.is_not_null().any()) for n in numbers)
 
 
+def _date_form(table: Table, name: str) -> str | None:
+    """How a column of dates is written, "" where the file says so itself; None where it holds others."""
+    polars = import_polars()
+    column = table.frame[name]
+    if column.dtype == polars.Date or isinstance(column.dtype, polars.Datetime):
+        return ""
+    if column.dtype != polars.String:
+        return None
+    entries = _entries(table, name).drop_nulls()
+    forms = [form for form in DATES if len(entries) and not _parsed(entries, form).is_null().any()]
+    if len(forms) > 1 and entries.n_unique() > 1:
+        first = f"{entries[0]!r}: the day or the month may come first"
+        raise _text(table.path, name, f"dates such as {first}, so write them 2024-03-31")
+    return forms[0] if forms else None
+
+
+def _parsed(entries: Any, form: str) -> Any:
+    return entries.str.to_datetime(form, strict=False, exact=True)
+
+
 def _cast(entries: Any, *, has_commas: bool) -> Any:
     """Numbers, null where an entry is none."""
     polars = import_polars()
@@ -190,10 +242,26 @@ def _cast(entries: Any, *, has_commas: bool) -> Any:
     return entries.cast(polars.Float64, strict=False)
 
 
-def _numbers(table: Table, name: str) -> Floats:
-    """A column as numbers, NaN where there is nothing; an error names the first entry that is none."""
+def _numbers(table: Table, name: str, date_form: str | None = None) -> Floats:
+    """A column as numbers, NaN where there is nothing; an error names the first entry that is none.
+
+    Dates are days since 1970.
+    """
     polars = import_polars()
     column = table.frame[name]
+    if date_form is not None:
+        entries = column if date_form == "" else _entries(table, name)
+        is_right = column.dtype == polars.String if date_form else column.dtype.is_temporal()
+        moments = _parsed(entries, date_form) if date_form and is_right else entries
+        wrong = (moments.is_null() & entries.is_not_null()).arg_true()
+        if len(wrong) or not is_right:
+            got = (
+                f"{entries[wrong[0]]!r} in row {wrong[0] + 1}" if len(wrong) else f"type {column.dtype}"
+            )
+            raise _text(table.path, name, f"{got}, no date as the model knows them")
+        seconds = moments.cast(polars.Datetime("ms")).dt.timestamp("ms")
+        days: Floats = (seconds.cast(polars.Float64) / 86_400_000).to_numpy().astype(np.float64)
+        return days
     if not (column.dtype.is_numeric() or column.dtype in (polars.Boolean, polars.String, polars.Null)):
         raise _text(table.path, name, f"of type {column.dtype}")
     if column.dtype == polars.String:
@@ -280,7 +348,7 @@ def _missing(path: Path, name: str, rows: Sequence[int] | NDArray[Any]) -> Value
 def _text(path: Path, name: str, what: str) -> ValueError:
     return rule_error(
         "path",
-        "name a table of finite numbers or categories, but for its labels",
+        "name a table of finite numbers, categories or dates, but for its labels",
         f"{path}, column {name}: {what}",
         "Turn it into numbers, leave the column out with `ignore`, or say that it is a `category`.",
     )

@@ -34,6 +34,7 @@ def read_folder(
     if not folder.is_dir():
         raise FileNotFoundError(f"{_RULE}. Got {str(folder)!r}, which is not a folder. Check the path.")
     classes = _entries_of(folder, only_folders=True)
+    _check_depth(folder, classes)
     if len(classes) < fewest_classes:
         raise ValueError(
             f"{_RULE}, for at least {fewest_classes} classes. Got {str(folder)!r} with {len(classes)}. "
@@ -153,9 +154,20 @@ def has_folders(folder: Path) -> bool:
     return bool(_entries_of(folder, only_folders=True))
 
 
+def _check_depth(folder: Path, classes: list[Path]) -> None:
+    """Refuse a folder whose sub-folders hold the classes, and say which of them to take."""
+    for own in classes:
+        inner = _entries_of(own, only_folders=True)
+        if inner and not any(path.suffix.lower() in PICTURES for path in own.iterdir()):
+            raise ValueError(
+                f"{_RULE}. Got {str(folder)!r}, where {own.name!r} holds {len(inner)} more folders. "
+                f"Pass {str(own)!r}, if those are the classes."
+            )
+
+
 def _entries_of(folder: Path, *, only_folders: bool = False) -> list[Path]:
-    """What a folder shows, by name; names that begin with a dot are hidden, as everywhere."""
-    shown = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    """What a folder shows, by name; not what is hidden, nor what macOS adds to an archive."""
+    shown = [path for path in folder.iterdir() if not path.name.startswith((".", "__MACOSX"))]
     return sorted(path for path in shown if path.is_dir() or not only_folders)
 
 

@@ -211,7 +211,7 @@ def load_inputs(
     rows = _rows(table, found_out, labeled=unlabeled is None)
     if unlabeled is not None:
         rows = _partly_labeled(table, rows, label, unlabeled)
-    return _checked(replace(rows, notes=rows.notes + _about_categories(found_out)), source)
+    return _checked(replace(rows, notes=rows.notes + _about_columns(known, found_out)), source)
 
 
 def load_inputs_like(
@@ -327,11 +327,16 @@ def _partly_labeled(table: Table, rows: Inputs, label: str | None, unlabeled: st
     return with_marks(replace(rows, y=y), hidden)
 
 
-def _about_categories(known: TablePreparation) -> tuple[str, ...]:
-    if not known.categories:
-        return ()
+def _about_columns(given: TablePreparation, known: TablePreparation) -> tuple[str, ...]:
+    """What columns were taken for, where that is not plain."""
     each = "; ".join(f"{name}: {listed(found, 6)}" for name, found in known.categories)
-    return (f"Categories, a feature each: {each}.",)
+    constant = known.ignored[len(given.ignored) :]
+    told = {
+        f"Categories, a feature each: {each}.": known.categories,
+        f"Dates, as days since 1970: {listed([name for name, _ in known.dates])}.": known.dates,
+        f"Left out, the same in every row: {listed(constant)}.": constant,
+    }
+    return tuple(line for line, found in told.items() if found)
 
 
 def _source(path: str | os.PathLike[str]) -> tuple[Path, type[Preparation]]:

@@ -190,9 +190,9 @@ class TablePreparation(Preparation):
     """Columns of a table in this order, and what becomes of them.
 
     A column of numbers is a feature. One that holds categories becomes a feature for each of them, 1
-    where the sample has it and 0 elsewhere. Where there are medians, they stand for missing numbers,
-    and a missing category is none of those known. The columns of labels and of names (`id`) and those
-    `ignored` are no features.
+    where the sample has it and 0 elsewhere. Dates become days since 1970. Where there are medians, they
+    stand for missing numbers, and a missing category is none of those known. The columns of labels and
+    of names (`id`) and those `ignored` are no features.
 
     Attributes
     ----------
@@ -206,6 +206,8 @@ class TablePreparation(Preparation):
         Of columns that hold categories, which there are.
     medians : Pairs of (str, float) or None
         What stands for missing numbers.
+    dates : Pairs of (str, str)
+        Of columns that hold dates, how these are written.
 
     See Also
     --------
@@ -227,6 +229,7 @@ class TablePreparation(Preparation):
     id: str | None = None
     categories: Pairs = NO_PAIRS
     medians: Pairs | None = None
+    dates: Pairs = NO_PAIRS
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -240,18 +243,20 @@ class TablePreparation(Preparation):
 
     def fits(self, n_features: int) -> bool:
         """Whether its columns make so many features."""
-        texts = [*self.columns, *self.ignored, *(one for _, known in self.categories for one in known)]
+        texts = [*self.columns, *self.ignored, *(form for _, form in self.dates)]
+        texts += [one for _, known in self.categories for one in known]
         numbers = [number for _, number in self.medians or ()]
         return (
             all(isinstance(text, str) for text in texts)
-            and {name for name, _ in (*self.categories, *(self.medians or ()))} <= set(self.columns)
+            and {name for name, _ in (*self.categories, *self.dates, *(self.medians or ()))}
+            <= set(self.columns)
             and all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)
             and len(self.features) == n_features
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the metadata of a model file."""
-        unused: dict[str, Any] = {"id": None, "categories": {}, "medians": None}
+        unused: dict[str, Any] = {"id": None, "categories": {}, "medians": None, "dates": {}}
         told = super().to_dict().items()
         return {name: value for name, value in told if name not in unused or value != unused[name]}
 

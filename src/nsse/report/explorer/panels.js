@@ -81,7 +81,7 @@ function verdict(points, i) {
     lines.push(paragraph(`Probability ${p}${points.isWrong(i) ? `; of ${label}, the label, ${own}` : ""}`));
   }
   if (set) lines.push(paragraph(points.setWords(set), "quiet set"));
-  if (radius !== null) lines.push(paragraph(`Certified radius ${number(radius)}`));
+  if (radius !== null) lines.push(paragraph(`Certified radius ${number(radius)}${points.data.radius_in}`));
   if (nearest) lines.push(paragraph(nearest, "nearest"));
   return lines;
 }

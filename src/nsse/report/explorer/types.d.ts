@@ -23,6 +23,7 @@ interface PageData {
   without_live: string;
   pictures:
     { first: number; height: number; width: number; levels: Block<Uint8Array>; stretched: boolean } | null;
+  radius_in: string; // where radii hold, if it is not among the samples as they are
   photographs: (string | null)[] | null; // addresses that hold them
   rows: { first: number; columns: string[]; n_columns: number;
     values: Block<Float32Array> | null; words: string[][] | null } | null;

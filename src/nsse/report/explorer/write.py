@@ -15,7 +15,7 @@ import numpy as np
 from nsse._support.errors import rule_error
 from nsse._support.files import replacing
 from nsse._support.names import written
-from nsse.datasets import Preparation
+from nsse.datasets import EncodedPreparation, Preparation
 from nsse.report.explorer import facts
 from nsse.report.explorer.alike import alike_in_class
 from nsse.report.explorer.blocks import block, script_safe_json
@@ -150,6 +150,7 @@ def write_report(
         columns = column_names(known, findings, getattr(samples.X, "columns", None))
         data = page_data(findings, known, carried, columns)
         data["photographs"] = photographs(samples, findings)
+        data["radius_in"] = " in feature space" if isinstance(known, EncodedPreparation) else ""
         text = page(data, findings, title)
         with replacing(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
