@@ -88,9 +88,9 @@ MOST_TRAINING = 600
 N_VOTERS = 3
 # Standard errors by which a point must be better than the untuned one, and the nearest-sample rule
 # than the scores.
-BETTER, CLEARLY = 1.5, 1.0
+BETTER, CLEARLY = 1.5, 1.25
 # Splits on which decision rules are compared and probabilities calibrated; and augmentations compared.
-CALIBRATION_SPLITS, TRIAL_SPLITS = 5, 3
+CALIBRATION_SPLITS, TRIAL_SPLITS = 10, 3
 # Weights of the smoothness of unlabelled samples, and how many of these, at most, help to choose one.
 UNLABELED_WEIGHTS, MOST_UNLABELED = (0.0, 1.0, 10.0, 100.0), 1500
 # Of probabilities while points are compared by a scorer that asks for them.
@@ -661,8 +661,11 @@ class Fold:
         root, scale, shares = np.sqrt(self.train.weights), -1.0 / (kernel[2] * unit) ** 2, self.shares
         targets = self.train.indicators() - shares
         T = root[:, np.newaxis] * targets
-        K, there = np.exp(D2 * scale), np.exp(E2 * scale) * root
+        # In single precision: λ is large beside the rounding of K.
+        root, T = root.astype(np.float32), T.astype(np.float32)
+        K, there = (np.exp((D * scale).astype(np.float32)) for D in (D2, E2))
         K *= root * root[:, np.newaxis]
+        there *= root
         diagonal = np.diag_indices(len(K))
         for weight in smoothness:
             G = K.copy()
