@@ -34,14 +34,6 @@ STEPS = 4
 
 
 @dataclass(frozen=True)
-class AllRows:
-    """Every row is a centre: the exact model."""
-
-    def __call__(self, rows: Rows, rng: np.random.Generator) -> None:
-        """None: the rows themselves."""
-
-
-@dataclass(frozen=True)
 class KMeans:
     """Means of clusters, the same number in every class as far as its rows go.
 
@@ -169,9 +161,9 @@ class Given:
         found = check_array(
             values, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="centers"
         )
-        if found.shape[1] != rows.n_features:
+        if found.shape[1] != rows.source.n_features:
             cure = "Give centres in the units of X, one per row."
-            raise rule_error("centers", f"have {rows.n_features} features", found.shape[1], cure)
+            raise rule_error("centers", f"have {rows.source.n_features} features", found.shape[1], cure)
         return found
 
     def _by_index(self, rows: Rows, indices: NDArray[Any]) -> Any:
@@ -184,22 +176,22 @@ class Given:
         return rows.source.take(places[places >= 0] * rows.per_sample)
 
 
-def center_selector(centers: Any, rows: Rows) -> Any:
-    """The selector that a `centers` parameter means for these rows."""
-    if centers is None:
-        return AllRows()
+def chosen_centers(centers: Any, rows: Rows, rng: np.random.Generator) -> Any:
+    """The centres that a `centers` parameter means for these rows; None are the rows themselves."""
     if isinstance(centers, str):
         if centers != "auto":
             cure = "Or pass None, a number, rows, indices, or a selector such as KMeans(1000)."
             raise rule_error("centers", 'be "auto" if it is a string', centers, cure)
-        centers = len(rows) if len(rows) <= EXACT_UP_TO else FEWER
+        centers = None if len(rows) <= EXACT_UP_TO else FEWER
     if isinstance(centers, Integral) and not isinstance(centers, bool):
         if centers < 1:
             raise rule_error(
                 "centers", "be at least 1 if it is a number", centers, "None takes all samples."
             )
-        return PerClass(int(centers)) if rows.source.is_sparse else KMeans(int(centers))
-    return centers if callable(centers) else Given(centers)
+        centers = PerClass(int(centers)) if rows.source.is_sparse else KMeans(int(centers))
+    if centers is None:
+        return None
+    return (centers if callable(centers) else Given(centers))(rows, rng)
 
 
 def equal_shares(counts: Ints, total: int) -> Ints:

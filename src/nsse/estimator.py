@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.arrays import is_foreign
-from nsse._support.dask import is_dask, lazily
+from nsse.rows import is_dask, lazily
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -64,7 +64,8 @@ class EmbeddingClassifier(
         ndarray of shape (n_samples,)
             Labels.
         """
-        check_is_fitted(self)
+        if not hasattr(self, "classes_"):
+            check_is_fitted(self)
         if is_dask(X):
             return lazily(self.predict, X, None, self.classes_.dtype)
         return self._decided("predict", X)

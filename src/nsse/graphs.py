@@ -41,14 +41,9 @@ def within_class_graph(
 
     ``G`` are the inner products of the rows, where they are known.
     """
-
-    def distances(members: Ints) -> Floats:
-        if G is not None:
-            return distances_from(G[members[:, np.newaxis], members])
-        own = Z[members]
-        return distances_from(own @ own.T)
-
-    return symmetric_graph(*_class_edges(distances, codes, n_neighbors), len(codes))
+    products = (lambda own: (A := Z[own]) @ A.T) if G is None else lambda own: G[own[:, np.newaxis], own]
+    edges = _class_edges(lambda own: distances_from(products(own)), codes, n_neighbors)
+    return symmetric_graph(*edges, len(codes))
 
 
 def gaussian_class_graph(

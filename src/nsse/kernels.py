@@ -25,6 +25,7 @@ from nsse.affine import is_sparse
 Floats = NDArray[np.float64]
 
 PANEL = 512  # rows worked through at a time
+PANEL_VALUES = 32_768  # values worked through at a time, 256 kB
 # Squared distances below this share of the largest are rounding: the rows are the same.
 SAME_PLACE = 1e-14
 # Values of a block of kernel rows, 32 MB, beyond which rows are cut.
@@ -55,7 +56,30 @@ class Gaussian:
 
     def between(self, U: Any, V: Any, V_squares: Floats | None = None) -> Floats:
         """The kernel matrix of rows ``U`` and ``V``, dense or sparse."""
-        return self(squared_distances(U, V, V_squares))
+        if U is V or V_squares is None or is_sparse(U) or is_sparse(V):
+            return self(squared_distances(U, V, V_squares))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.from_products(U, V, np.einsum("ij,ij->i", U, U), V_squares)
+
+    def from_products(self, U: Floats, V: Floats, u2: Floats, v2: Floats) -> Floats:
+        """exp((2u'v − ‖u‖² − ‖v‖²)/σ²) of rows with these squared norms, in panels that stay in cache.
+
+        Columns that are zero in V may be left out of both: they count in ‖u‖² alone.
+        """
+        factor = 1.0 / self.sigma**2
+        K = (U * (2.0 * factor)) @ V.T
+        u, v = -factor * u2[:, np.newaxis], -factor * v2
+        size = max(1, PANEL_VALUES // K.shape[1])
+        for start in range(0, len(K), size):
+            part = K[start : start + size]
+            part += u[start : start + size]
+            part += v
+            np.minimum(part, 0.0, out=part)
+            np.exp(part, out=part)
+        # New rows may lie anywhere: where ‖u‖² overflows, every distance does.
+        if not np.isfinite(u2).all():
+            K[~np.isfinite(u2)] = 0.0
+        return K
 
     def log_derivative(self, K: Floats, D2: Floats) -> Floats:
         """dK/d log σ = 2 (r²/σ²) K, elementwise."""

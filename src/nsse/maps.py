@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.affine import Affine, formed_later
-from nsse.kernels import Gaussian, in_row_blocks, products, squared_norms
+from nsse.affine import Affine, formed_later, is_sparse
+from nsse.kernels import BLOCK_VALUES, Gaussian, in_row_blocks, products, squared_norms
 
 Floats = NDArray[np.float64]
 
@@ -87,11 +87,34 @@ class GaussianMap:
 
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
-        return in_row_blocks(lambda part: self.kernel_rows(part) @ self.coef, X, *self.coef.shape)
+        size = max(64, BLOCK_VALUES // len(self.coef))
+        if X.shape[0] <= size:
+            return self.kernel_rows(X) @ self.coef
+        parts = (X[start : start + size] for start in range(0, X.shape[0], size))
+        return np.concatenate([self.kernel_rows(part) @ self.coef for part in parts])
 
     def kernel_rows(self, X: Any) -> Floats:
         """k(A x_i, z_j) of all rows and centres."""
-        return self.kernel.between(self.metric(X), self.centers, self.center_squares)
+        U = self.metric(X)
+        if self.used is None or is_sparse(U):
+            return self.kernel.between(U, self.centers, self.center_squares)
+        columns, centers = self.used
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = np.einsum("ij,ij->i", U, U)
+            return self.kernel.from_products(U[:, columns], centers, squares, self.center_squares)
+
+    @cached_property
+    def used(self) -> tuple[Any, Floats] | None:
+        """Columns in which the centres are not all zero, and what they are there; None if sparse.
+
+        Constant features are zero behind a metric: pictures have many at their edges.
+        """
+        if is_sparse(self.centers):
+            return None
+        columns = np.flatnonzero(self.centers.any(axis=0))
+        if len(columns) == self.centers.shape[1]:
+            return slice(None), self.centers
+        return columns, np.ascontiguousarray(self.centers[:, columns])
 
     def jacobian(self, X: Any) -> Floats:
         """df/dx = −(2/σ²) Σ_j C_j k_j (A x − z_j)' A, of shape (n_samples, d, n_features)."""

@@ -60,8 +60,8 @@ RIDGE = 1e-11
 MIDDLE_ROWS = 15
 # Values that are worked on at a time where rows leave a metric.
 MOST_VALUES = 250_000
-# Bytes of the largest matrix of a metric.
-LARGEST = 2 * 1024**3
+# Values of the largest matrix of a metric, 2 GiB.
+LARGEST = 2 * 1024**3 // 8
 # Columns of a symmetric product that are worked on at a time.
 PANEL = 64
 NO_SCATTER = (
@@ -291,18 +291,12 @@ class Learned:
     scatter: Scatter | None = None
     gram: Floats | None = None
 
-    def distances(self) -> Floats:
-        """Squared distances of all rows."""
+    def distances(self, places: Ints | None = None) -> Floats:
+        """Squared distances of all rows, or of some of them."""
         if self.gram is not None:
-            return distances_from(self.gram)
-        return squared_distances(self.rows, self.rows)
-
-    def some(self, places: Ints) -> Floats:
-        """Squared distances of some of the rows."""
-        if self.gram is not None:
-            return distances_from(self.gram[np.ix_(places, places)])
-        Z = self.rows[places]
-        return squared_distances(Z, Z)
+            return distances_from(self.gram if places is None else self.gram[np.ix_(places, places)])
+        Z = self.rows if places is None else self.rows[places]
+        return squared_distances(Z, Z) if is_sparse(Z) else distances_from(Z @ Z.T)
 
 
 @dataclass(frozen=True)
@@ -373,7 +367,8 @@ def learned_metric(metric: Any, rows: Rows) -> tuple[WithinMetric | None, Learne
         raise rule_error("metric", 'be None, "within" or a WithinMetric', metric, cure)
     fitted = WithinMetric() if is_default else clone(metric)
     fitted.n_features_in_ = X.shape[1]
-    return fitted, fitted.learn(dense_rows(X), rows.codes, rows.weights, rows.per_sample)
+    X = dense_rows(X) if is_sparse(X) else np.asarray(X, dtype=np.float64)
+    return fitted, fitted.learn(X, rows.codes, rows.weights, rows.per_sample)
 
 
 def fitted_metric(metric: Any, rows: Rows) -> WithinMetric | None:
@@ -409,7 +404,8 @@ def contracted(
     """Rows of a Euclidean metric behind A."""
     Z, (N, n) = plain.rows, plain.rows.shape
     is_wide = n > WIDE * N
-    _check_size(n, N if is_wide else n)
+    if n * min(n, N) > LARGEST:
+        raise too_large(n, min(n, N))
     G = Z @ Z.T if is_wide else None
     W = scatter_edges(Z, codes, weight, n_neighbors, G)
     if G is None:
@@ -534,15 +530,16 @@ def _between_share(sums: Floats, variance: Floats, sizes: Floats, least: Floats)
 
 def dense_rows(X: Any) -> Floats:
     """A dense float64 array of dense or sparse rows."""
-    if hasattr(X, "toarray"):
-        _check_size(*X.shape)
+    if is_sparse(X):
+        if X.shape[0] * X.shape[1] > LARGEST:
+            raise too_large(*X.shape)
         X = X.toarray()
     return np.asarray(X, dtype=np.float64)
 
 
-def _check_size(n_rows: int, n_columns: int) -> None:
-    size = 8 * n_rows * n_columns
-    if size > LARGEST:
-        most, got = f"{LARGEST / 1024**3:.0f} GiB", f"{n_rows} × {n_columns}, {size / 1024**3:.1f} GiB"
-        cure = "Pass metric=None, or reduce the features first (TruncatedSVD)."
-        raise rule_error("X", f"have matrices of at most {most} in a learned metric", got, cure)
+def too_large(n_rows: int, n_columns: int) -> ValueError:
+    """The error of a matrix that no metric should need."""
+    sizes = [f"{8 * n_values / 1024**3:.1f} GiB" for n_values in (LARGEST, n_rows * n_columns)]
+    cure = "Pass metric=None, or reduce the features first (TruncatedSVD)."
+    rule = f"have matrices of at most {sizes[0]} in a learned metric"
+    return rule_error("X", rule, f"{n_rows} × {n_columns}, {sizes[1]}", cure)

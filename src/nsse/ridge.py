@@ -28,6 +28,7 @@ from scipy import linalg
 
 from nsse.kernels import Gaussian, squared_norms
 from nsse.rows import Rows
+from nsse.signs import signs_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -59,11 +60,6 @@ class LeftOut:
     scores: Floats
     gain: float = 1.0
 
-    @classmethod
-    def of_samples(cls, rows: Rows, positions: Ints, scores: Floats, gain: float = 1.0) -> LeftOut:
-        """Scores of the samples alone, not of their augmented copies."""
-        return cls(positions[:: rows.per_sample], scores[:: rows.per_sample], gain)
-
 
 @dataclass(frozen=True)
 class Ridge:
@@ -71,111 +67,100 @@ class Ridge:
 
     Attributes
     ----------
+    kernel : Gaussian
+        k.
+    centers : ndarray or csr_array of shape (n_centers, n_outputs), or function returning it
+        z_j, in the metric.
     coef : ndarray of shape (n_centers, n_classes)
         C.
     gram : ndarray of shape (n_classes, n_classes)
         Q = C'K_ZZ C.
     shares : ndarray of shape (n_classes,)
         π.
-    sizes : ndarray of shape (n_classes,)
-        Weight of every class.
-    class_means : ndarray of shape (n_classes, n_classes)
-        Mean of s − π over the rows of every class.
+    rotation : ndarray of shape (n_classes, n_classes − 1)
+        V, from s − π to coordinates.
     left_out : LeftOut
         Scores of rows whose sample was left out.
+    fitted : ndarray of shape (n_rows, n_classes) or None
+        s − π at the rows, where they are the centres.
     """
 
+    kernel: Gaussian
+    centers: Any
     coef: Floats
     gram: Floats
     shares: Floats
-    sizes: Floats
-    class_means: Floats
+    rotation: Floats
     left_out: LeftOut
+    fitted: Floats | None = None
 
     @classmethod
     def exact(
-        cls, K: Floats, rows: Rows, smoothness: float, K_left: Floats | None = None
-    ) -> tuple[Ridge, Floats]:
-        """The model whose centres are the rows, and s − π at the rows. ``K`` is overwritten.
+        cls, near: Rows, centers: Any, kernel: Gaussian, smoothness: float, D2: Floats, scatter: Any
+    ) -> Ridge:
+        """The model whose centres are the rows; ``D2``, their squared distances, are overwritten.
 
-        ``K_left`` are kernel values of left-out rows in metrics that do not know them; None keeps the
-        metric.
+        Left-out rows leave the metric where ``scatter`` knows what it was learned from.
         """
-        targets, root = Targets.of(rows), np.sqrt(rows.weights)
-        T = targets.of_rows(rows)
+        E, root = near.indicators(), np.sqrt(near.weights)[:, np.newaxis]
+        sizes = near.weights @ E
+        shares = sizes / sizes.sum()
+        T, p = E - shares, near.per_sample
+        left = left_out_positions(near, of_metric=scatter is not None)
+        if scatter is not None:
+            K_left = kernel(scatter.left_out_distances(D2, left))
+        K = kernel(D2)
         if not np.all(root == 1.0):
             K *= root
-            K *= root[:, np.newaxis]
+            K *= root.T
         K[np.diag_indices(len(K))] += smoothness
         L = linalg.cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)  # in place
-        scaled = linalg.cho_solve((L, True), root[:, np.newaxis] * T, check_finite=False)
-        C = root[:, np.newaxis] * scaled
-        fitted = T - smoothness * scaled / root[:, np.newaxis]  # K C = T − λ W⁻¹ C
-        left = left_out_positions(rows, K_left is not None)
-        if K_left is None:
-            residuals = exact_left_out(L, scaled, left, rows.per_sample) / root[left][:, np.newaxis]
-            outside, gain = T[left] - residuals, 1.0
+        scaled = linalg.cho_solve((L, True), root * T, check_finite=False)
+        C = root * scaled
+        fitted = T - smoothness * scaled / root  # K C = T − λ W⁻¹ C
+        if scatter is None:
+            outside, gain = T[left] - exact_left_out(L, scaled, left, p) / root[left], 1.0
         else:
-            outside, gain = left_out_of_metric(L, scaled, root, rows.codes[left], left, K_left)
-        left_out = LeftOut.of_samples(rows, left, outside + targets.shares, gain)
-        means = targets.class_sums(fitted, rows) / targets.sizes[:, np.newaxis]
+            outside, gain = left_out_of_metric(L, scaled, root, near.codes[left], left, K_left)
+        left_out = LeftOut(left[::p], outside[::p] + shares, gain)  # of samples, not of their copies
+        means = (root**2 * E).T @ fitted / sizes[:, np.newaxis]
         gram = C.T @ fitted
-        return cls(C, (gram + gram.T) / 2, targets.shares, targets.sizes, means, left_out), fitted
+        V = rotation_of(means, sizes)
+        return cls(kernel, centers, C, (gram + gram.T) / 2, shares, V, left_out, fitted)
 
     @classmethod
     def over(
         cls, near: Rows, centers: Any, kernel: Gaussian, smoothness: float, unlabeled: Any
-    ) -> tuple[Ridge, Any]:
-        """The model by sums over the rows, ``unlabeled`` says which, and the centres that it kept."""
-        targets = Targets.of(near)
+    ) -> Ridge:
+        """The model by sums over the rows, ``unlabeled`` says which; it may keep fewer centres."""
         centers, R = independent_centers(kernel, centers, len(near), smoothness)
-        sums = unlabeled.sums(near, KernelSums(kernel, centers, near.n_classes))
+        sums = unlabeled.sums(near, KernelSums(kernel, centers, len(near.classes)))
         P = in_features(sums.products, R)
         P[np.diag_indices(len(P))] += smoothness
         factor = linalg.cholesky(P, lower=True, overwrite_a=True, check_finite=False)
-        right = sums.by_class - np.outer(sums.by_class.sum(axis=1), targets.shares)
+        right = sums.by_class - np.outer(sums.by_class.sum(axis=1), near.shares)
         half = linalg.solve_triangular(R, right, trans="T", check_finite=False)
         B = linalg.cho_solve((factor, True), half, check_finite=False)
         C = linalg.solve_triangular(R, B, check_finite=False)
-        positions = left_out_positions(near)
-        some = near.select(positions)
-        left = summed_left_out(
-            positions, some, kernel.between(some.held(), centers), R, factor, C, targets
-        )
-        means = sums.by_class.T @ C / targets.sizes[:, np.newaxis]
-        return cls(C, B.T @ B, targets.shares, targets.sizes, means, left), centers
-
-    def coordinates(self) -> Floats:
-        """V (n_classes, n_classes − 1), a rotation of s − π: what separates classes most first."""
-        n_classes = len(self.shares)
-        # s − π sums to zero over classes: a basis of these vectors leaves out what is always zero.
-        basis = linalg.helmert(n_classes).T
-        centred = self.class_means - self.shares @ self.class_means
-        _, _, W = np.linalg.svd(np.sqrt(self.sizes)[:, np.newaxis] * centred @ basis)
-        return np.asarray(basis @ W.T)
+        left = left_out_positions(near)
+        some = near.select(left)
+        T = some.indicators() - near.shares
+        K = kernel.between(some.held(), centers)
+        outside = T - summed_left_out(T - K @ C, some, K, R, factor) + near.shares
+        left_out = LeftOut(left[:: near.per_sample], outside[:: near.per_sample])
+        means = sums.by_class.T @ C / near.sizes[:, np.newaxis]
+        V = rotation_of(means, near.sizes)
+        return cls(kernel, centers, C, B.T @ B, near.shares, V, left_out)
 
 
-@dataclass(frozen=True)
-class Targets:
-    """Targets t = e_c − π of labelled rows, and the weight of every class."""
-
-    shares: Floats
-    sizes: Floats
-
-    @classmethod
-    def of(cls, rows: Rows) -> Targets:
-        """Of rows, by their weights."""
-        known = rows.is_labeled
-        sizes = np.bincount(rows.codes[known], rows.weights[known], rows.n_classes).astype(np.float64)
-        return cls(sizes / sizes.sum(), sizes)
-
-    def of_rows(self, rows: Rows) -> Floats:
-        """t of every row."""
-        return rows.indicators() - self.shares
-
-    def class_sums(self, values: Floats, rows: Rows) -> Floats:
-        """Σ w_i value_i over the rows of every class."""
-        return (rows.indicators() * rows.weights[:, np.newaxis]).T @ values
+def rotation_of(class_means: Floats, sizes: Floats) -> Floats:
+    """V (n_classes, n_classes − 1), a rotation of s − π: what separates classes most first."""
+    # s − π sums to zero over classes: a basis of these vectors leaves out what is always zero.
+    basis = linalg.helmert(len(sizes)).T
+    centred = class_means - sizes @ class_means / sizes.sum()
+    _, _, W = np.linalg.svd(np.sqrt(sizes)[:, np.newaxis] * centred @ basis)
+    V = basis @ W.T
+    return np.asarray(V * signs_of(class_means @ V))
 
 
 @dataclass(frozen=True)
@@ -212,8 +197,7 @@ class KernelSums:
 
 def left_out_positions(rows: Rows, of_metric: bool = False) -> Ints:
     """Rows of the samples that are left out: all with a label, or some from everywhere."""
-    first = np.arange(0, len(rows), rows.per_sample)
-    first = first[rows.is_labeled[first]]
+    first = np.flatnonzero(rows.is_labeled[:: rows.per_sample]) * rows.per_sample
     most, some = (LEFT_OUT_OF_METRIC,) * 2 if of_metric else (LEFT_OUT_ALL, LEFT_OUT_SOME)
     if len(first) > most:
         first = first[np.linspace(0, len(first) - 1, some).astype(np.intp)]
@@ -243,7 +227,7 @@ def left_out_of_metric(
     unit[left, np.arange(len(left))] = 1.0
     inverse = linalg.cho_solve((L, True), unit, overwrite_b=True, check_finite=False).T  # rows of G⁻¹
     if not np.all(root == 1.0):
-        K_left = K_left * root
+        K_left = K_left * root.T
     whole, P, G = K_left @ C, K_left @ inverse.T, inverse[:, left]
     outside = whole - (P.diagonal() / G.diagonal())[:, np.newaxis] * C[left]
     own = np.arange(len(left)), codes
@@ -269,19 +253,15 @@ def gain_of_one(P: Floats, G: Floats, c: Floats, codes: Ints, whole: Floats, out
     return float(np.clip(2.0 - two / one, 1.0, 2.0)) if one > 0.0 else 1.0
 
 
-def summed_left_out(
-    positions: Ints, some: Rows, K: Floats, R: Floats, factor: Floats, C: Floats, targets: Targets
-) -> LeftOut:
-    """Scores of the rows ``some`` with their samples left out; K is between them and the centres."""
-    root, T = np.sqrt(some.weights)[:, np.newaxis], targets.of_rows(some)
-    residuals = root * (T - K @ C)
+def summed_left_out(residuals: Floats, some: Rows, K: Floats, R: Floats, factor: Floats) -> Floats:
+    """Residuals of the rows ``some`` with their samples left out; K is between them and the centres."""
+    root, p = np.sqrt(some.weights)[:, np.newaxis], some.per_sample
     features = linalg.solve_triangular(R, K.T, trans="T", check_finite=False)
     A = linalg.solve_triangular(factor, features, lower=True, check_finite=False).T * root
-    p = some.per_sample
     by_sample = A.reshape(-1, p, A.shape[1])
     H = by_sample @ by_sample.transpose(0, 2, 1)
-    left = np.linalg.solve(np.eye(p) - H, residuals.reshape(-1, p, T.shape[1])).reshape(T.shape)
-    return LeftOut.of_samples(some, positions, T - left / root + targets.shares)
+    together = (root * residuals).reshape(-1, p, residuals.shape[1])
+    return np.asarray(np.linalg.solve(np.eye(p) - H, together).reshape(residuals.shape) / root)
 
 
 def in_features(products: Floats, R: Floats) -> Floats:

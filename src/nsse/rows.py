@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from numbers import Real
 from operator import add
 from typing import Any
@@ -22,7 +22,6 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from nsse._support.dask import is_dask
 from nsse._support.errors import listed, rule_error, rule_message
 from nsse.affine import is_sparse
 
@@ -44,21 +43,15 @@ class Source:
 
     X: Any
     places: Ints
+    n_features: int
+    is_sparse: bool
 
-    @classmethod
-    def of(cls, X: Any) -> Source:
-        """All rows of an array."""
-        return cls(X, np.arange(X.shape[0]))
-
-    @property
-    def n_features(self) -> int:
-        """Columns."""
-        return int(self.X.shape[1])
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether rows come as sparse matrices."""
-        return is_sparse(self.X)
+    @staticmethod
+    def of(X: Any) -> Source:
+        """All rows of checked samples: of an array, or of a Dask array."""
+        if is_dask(X):
+            return DaskSource.checked(X)
+        return Source(X, np.arange(X.shape[0]), int(X.shape[1]), is_sparse(X))
 
     def __len__(self) -> int:
         return len(self.places)
@@ -88,7 +81,8 @@ class Source:
 
     def apply(self, function: RowFunction) -> Any:
         """A function of rows, block by block, its values one below the other."""
-        return stacked([function(X) for _, X in self.blocks()])
+        parts = [function(X) for _, X in self.blocks()]
+        return parts[0] if len(parts) == 1 else stacked(parts)
 
     def _read(self) -> Iterator[tuple[int, Any]]:
         for start in range(0, self.X.shape[0], BLOCK_ROWS):
@@ -99,26 +93,13 @@ class Source:
 class BlockSource(Source):
     """Rows of blocks that can be read several times; ``X`` is the function that begins to read them."""
 
-    n_columns: int = 0
-    sparse_blocks: bool = False
-
-    @property
-    def n_features(self) -> int:
-        """Columns."""
-        return self.n_columns
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether rows come as sparse matrices."""
-        return self.sparse_blocks
-
     def take(self, positions: Ints) -> Any:
         """Some of the rows in use, by ascending position, in memory."""
         return stacked([X for _, X in self.select(positions).blocks()])
 
     def _read(self) -> Iterator[tuple[int, Any]]:
         start = 0
-        for X, _ in checked_blocks(self.X(), self.n_columns):
+        for X, _ in checked_blocks(self.X(), self.n_features):
             yield start, X
             start += X.shape[0]
 
@@ -128,7 +109,7 @@ class DaskSource(Source):
     """Rows of a Dask array: functions of a block run where it is, and their sums meet in a tree."""
 
     @classmethod
-    def of(cls, X: Any) -> DaskSource:
+    def checked(cls, X: Any) -> DaskSource:
         """Check what can be checked without computing anything."""
         if not hasattr(X, "chunks") or X.ndim != 2:
             cure = "Of a data frame take `X.to_dask_array(lengths=True)`."
@@ -136,12 +117,9 @@ class DaskSource(Source):
         if np.isnan(X.shape).any():
             cure = "Call `X.compute_chunk_sizes()` first."
             raise rule_error("X", "have chunks of known size", X.shape, cure)
-        return cls(X.rechunk({1: -1}), np.arange(X.shape[0]))
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the blocks are sparse matrices, as far as Dask knows."""
-        return hasattr(self.X._meta, "tocsr")
+        # Whether blocks are sparse, as far as Dask knows.
+        sparse_blocks = hasattr(X._meta, "tocsr")
+        return cls(X.rechunk({1: -1}), np.arange(X.shape[0]), int(X.shape[1]), sparse_blocks)
 
     def take(self, positions: Ints) -> Any:
         """Some of the rows in use, by ascending position, in memory."""
@@ -264,28 +242,22 @@ class Rows:
         if len(codes) != len(source):
             rule = f"have one label for each of the {len(source)} samples"
             raise rule_error("y", rule, f"{len(codes)} labels", "Check that X and y belong together.")
-        weights = checked_weights(sample_weight, len(codes))
-        classes, codes = present_classes(classes, codes, weights)
+        given = sample_weight is not None
+        weights = checked_weights(sample_weight, len(codes)) if given else np.ones(len(codes))
+        if not weights.all():
+            classes, codes = present_classes(classes, codes, weights)
         if class_weight is not None:
             weights = weights * class_factors(class_weight, classes, codes, weights)
         first, group = distinct_rows(source, codes, weights > 0)
         summed = np.bincount(group[group >= 0], weights[group >= 0], len(first)).astype(np.float64)
-        rows = cls(source.select(first), classes, codes[first], summed, group, labels)
-        rows._check_classes()
-        return rows
+        if len(classes) < 2:
+            got = f"{len(classes)} class ({listed([repr(label) for label in classes.tolist()])})"
+            cure = "An embedding separates classes: give samples of another one."
+            raise rule_error("y", "have at least two classes", got, cure)
+        return cls(source.select(first), classes, codes[first], summed, group, labels)
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    @property
-    def n_classes(self) -> int:
-        """M."""
-        return len(self.classes)
-
-    @property
-    def n_features(self) -> int:
-        """n."""
-        return int(self.source.n_features)
 
     @property
     def is_labeled(self) -> NDArray[np.bool_]:
@@ -293,16 +265,20 @@ class Rows:
         return self.codes >= 0
 
     @property
+    def sizes(self) -> Floats:
+        """Weight of every class."""
+        known = self.is_labeled
+        sizes = np.bincount(self.codes[known], self.weights[known], len(self.classes))
+        return np.asarray(sizes, dtype=np.float64)
+
+    @property
     def shares(self) -> Floats:
         """π, the share of every class in the weight of all labelled rows."""
-        sizes = np.bincount(self.codes[self.is_labeled], self.weights[self.is_labeled])
-        return np.asarray(sizes / sizes.sum())
+        return np.asarray(self.sizes / self.sizes.sum())
 
     def indicators(self) -> Floats:
         """e_c of every row, one column per class; zero where there is no label."""
-        E = np.zeros((len(self), self.n_classes))
-        E[np.flatnonzero(self.is_labeled), self.codes[self.is_labeled]] = 1.0
-        return E
+        return np.eye(len(self.classes) + 1)[self.codes, :-1]  # −1 is the last row, of zeros
 
     def augmented(self, augment: Any) -> Rows:
         """These rows, each followed by its copies; None makes none."""
@@ -310,7 +286,7 @@ class Rows:
             return self
         expand = Expansion(augment)
         factor = len(expand(self.source.take(np.arange(1))))
-        source = MappedSource(self.source, expand, self.n_features, False, factor)
+        source = MappedSource(self.source, expand, self.source.n_features, False, factor)
         codes, weights = np.repeat(self.codes, factor), np.repeat(self.weights, factor)
         return replace(self, source=source, codes=codes, weights=weights, per_sample=factor)
 
@@ -321,8 +297,9 @@ class Rows:
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Rows:
         """At most so many samples with a label, all their rows, stratified by class, in memory."""
-        places = np.arange(0, len(self), self.per_sample)
-        places = places[self.is_labeled[places]]
+        places = np.flatnonzero(self.is_labeled[:: self.per_sample]) * self.per_sample
+        if len(places) * self.per_sample == len(self) and len(places) <= n_rows:
+            return self
         if len(places) > n_rows:
             places = places[stratified(self.codes[places], n_rows, rng)]
         together = places[:, np.newaxis] + np.arange(self.per_sample)
@@ -331,18 +308,11 @@ class Rows:
     def through(self, affine: Any) -> Rows:
         """The same rows behind an affine map."""
         is_sparse = self.source.is_sparse and affine.keeps_sparse
-        return replace(self, source=MappedSource(self.source, affine, affine.n_outputs, is_sparse))
+        return replace(self, source=MappedSource(self.source, affine, len(affine.offset), is_sparse))
 
     def held(self) -> Any:
         """All rows in memory."""
         return self.source.take(np.arange(len(self)))
-
-    def _check_classes(self) -> None:
-        present = np.unique(self.codes[self.is_labeled])
-        if len(present) < 2:
-            names = listed([repr(label) for label in self.classes[present].tolist()])
-            cure = "An embedding separates classes: give samples of another one."
-            raise rule_error("y", "have at least two classes", f"{len(present)} class ({names})", cure)
 
 
 @dataclass(frozen=True)
@@ -365,9 +335,18 @@ class Expansion:
         return np.stack([X, *copies], axis=1).reshape(-1, X.shape[1])
 
 
-def read_rows(X: Any) -> Any:
-    """The source of checked samples: an array or a Dask array."""
-    return DaskSource.of(X) if is_dask(X) else Source.of(X)
+def is_dask(X: Any) -> bool:
+    """Whether something is a Dask collection; imports nothing."""
+    return hasattr(X, "__dask_graph__")
+
+
+def lazily(function: RowFunction, X: Any, n_columns: int | None, dtype: Any) -> Any:
+    """A function of rows as a Dask array: N × ``n_columns``, or of length N where that is None."""
+    X = X.rechunk({1: -1})
+    if n_columns is None:
+        return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
+    chunks = (X.chunks[0], (n_columns,))
+    return X.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
 
 
 def read_blocks(blocks: Any) -> tuple[BlockSource, NDArray[Any]]:
@@ -418,7 +397,8 @@ def encoded(y: Any, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     """Classes, sorted, and the class of every label: −1 where it is missing or the marker."""
     y = np.asarray(y.compute() if is_dask(y) else y)
     y = y if y.ndim == 1 else column_or_1d(y, warn=True)
-    missing = missing_labels(y, marker)
+    may_miss = marker is not None or y.dtype.kind in "fO"
+    missing = missing_labels(y, marker) if may_miss else np.zeros(len(y), dtype=bool)
     if marker is None and missing.any():
         cure = "Leave these samples out, or let them help: unlabeled=Smooth() or Spread()."
         raise rule_error("y", "have a label for every sample", f"{missing.sum()} missing labels", cure)
@@ -517,10 +497,12 @@ def distinct_rows(source: Any, codes: Ints, counts: NDArray[np.bool_]) -> tuple[
     """
     used = np.flatnonzero(counts)
     groups = np.full(len(codes), -1, dtype=np.intp)
-    if len(np.unique(_keys(source.apply(few_bits), codes)[used])) == len(used):
+    by_class = (codes[used] + 2).astype(np.uint64)[:, np.newaxis] * ODD
+    keys = source.apply(partial(digest, few=FEW_FEATURES))[used, :1] + by_class
+    if len(np.unique(keys)) == len(used):
         groups[used] = np.arange(len(used))
         return used, groups
-    keys = _keys(source.apply(digest), codes)[used]
+    keys = np.ascontiguousarray(source.apply(digest)[used] + by_class).view("u8,u8").ravel()
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.intp)  # groups in the order of their first rows
     rank[np.argsort(first)] = np.arange(len(first))
@@ -528,23 +510,14 @@ def distinct_rows(source: Any, codes: Ints, counts: NDArray[np.bool_]) -> tuple[
     return used[np.sort(first)], groups
 
 
-def _keys(digests: NDArray[np.uint64], codes: Ints) -> NDArray[Any]:
-    """One sortable value for every row, of its digest and its class."""
-    mixed = digests + (codes + 2).astype(np.uint64)[:, np.newaxis] * ODD
-    return mixed.ravel() if mixed.shape[1] == 1 else np.ascontiguousarray(mixed).view("u8,u8").ravel()
-
-
-def few_bits(X: Any) -> NDArray[np.uint64]:
-    """64 bits of a few features of every row."""
-    columns = np.unique(np.linspace(0, X.shape[1] - 1, FEW_FEATURES).astype(np.intp))
-    return digest(X[:, columns])[:, :1]
-
-
-def digest(X: Any) -> NDArray[np.uint64]:
+def digest(X: Any, few: int | None = None) -> NDArray[np.uint64]:
     """128 bits of every row: two sums of the bits of its values, modulo 2⁶⁴, with random odd factors.
 
-    Zero adds nothing, so that sparse and dense rows have the same digest; −0 is 0.
+    Zero adds nothing, so that sparse and dense rows have the same digest; −0 is 0. ``few`` features
+    from everywhere, or all.
     """
+    if few is not None:
+        X = X[:, np.unique(np.linspace(0, X.shape[1] - 1, few).astype(np.intp))]
     factors = np.random.default_rng(0).integers(2**63, size=(X.shape[1], 2), dtype=np.uint64)
     factors = 2 * factors + np.uint64(1)
     if is_sparse(X):

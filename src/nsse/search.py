@@ -33,7 +33,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from nsse._support.arrays import fitted_in_numpy
-from nsse._support.dask import is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count
@@ -51,16 +50,7 @@ from nsse.metric import (
     laplacian_times,
     scatter_edges,
 )
-from nsse.rows import (
-    Rows,
-    Source,
-    checked_weights,
-    class_factors,
-    encoded,
-    read_rows,
-    stacked,
-    stratified,
-)
+from nsse.rows import Rows, Source, checked_weights, class_factors, encoded, is_dask, stacked, stratified
 from nsse.scores import as_decision
 from nsse.smooth import SmoothEmbedding, evenly
 from nsse.splits import BalancedSplits, GroupedSplits
@@ -360,7 +350,7 @@ class Samples:
         cls, base: SmoothEmbedding, X: Any, y: Any, sample_weight: Any, groups: Any, most: int
     ) -> Samples:
         """Samples that have a label and a weight, at most so many."""
-        source, marker = read_rows(X), use_of_unlabeled(base.unlabeled).marker
+        source, marker = Source.of(X), use_of_unlabeled(base.unlabeled).marker
         # Refuses what cannot be fitted.
         rows = Rows.of(source, y, sample_weight, base.class_weight, marker)
         given = np.flatnonzero(rows.given >= 0)
@@ -643,7 +633,7 @@ class Fold:
     @property
     def shares(self) -> Floats:
         """π of the training rows; 0 for classes that they have not."""
-        sizes = np.bincount(self.train.codes, self.train.weights, self.train.n_classes)
+        sizes = np.bincount(self.train.codes, self.train.weights, len(self.train.classes))
         return np.asarray(sizes / sizes.sum())
 
     def distances(self, relevance: float, shrinkage: float) -> tuple[Floats, Floats, float]:
@@ -852,7 +842,7 @@ class Hidden:
         others = np.flatnonzero((encoded(y, marker)[1] < 0) & (weights > 0))
         if len(others) > MOST_UNLABELED:
             others = np.sort(np.random.default_rng(0).permutation(others)[:MOST_UNLABELED])
-        rows = stacked([samples.X, read_rows(X).take(others)])
+        rows = stacked([samples.X, Source.of(X).take(others)])
         own = np.concatenate([samples.weights, weights[others]])
         return cls(rows, samples.codes, own, len(samples.classes))
 

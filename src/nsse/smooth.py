@@ -10,7 +10,7 @@ embedding are distances of scores. Labels, probabilities and radii use all coord
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,22 +19,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from nsse._support.arrays import fitted_in_numpy
-from nsse._support.dask import is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import LOGGER, all_or_nothing, logged
-from nsse._support.machine import require_memory
+from nsse._support.machine import WORTH_ASKING, require_memory
 from nsse._support.parameters import check_choice, check_count, check_number
 from nsse._support.threads import threads_for
 from nsse.affine import Affine, is_sparse
-from nsse.centers import EXACT_UP_TO, FEWER, center_selector
+from nsse.centers import EXACT_UP_TO, FEWER, chosen_centers
 from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import Gaussian, median_distance, squared_distances
 from nsse.maps import GaussianMap
 from nsse.metric import Learned, learned_metric
-from nsse.ridge import Ridge, left_out_positions
-from nsse.rows import BLOCK_ROWS, Rows, read_blocks, read_rows
+from nsse.ridge import Ridge
+from nsse.rows import BLOCK_ROWS, Rows, Source, is_dask, read_blocks
 from nsse.scores import Scores
-from nsse.signs import signs_of
 from nsse.unlabeled import use_of_unlabeled
 
 Floats = NDArray[np.float64]
@@ -206,7 +204,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         else:
             # Missing labels may be meant: only X is checked by scikit-learn.
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
-        return self._learn(read_rows(X), y, sample_weight)
+        return self._learn(Source.of(X), y, sample_weight)
 
     @all_or_nothing
     def fit_blocks(self, blocks: Any, sample_weight: Any = None) -> Self:
@@ -233,50 +231,55 @@ class SmoothEmbedding(EmbeddingClassifier):
         unlabeled = use_of_unlabeled(self.unlabeled)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         given = Rows.of(source, y, sample_weight, self.class_weight, unlabeled.marker)
-        self._check_n_components(given.n_classes)
         rows = given.augmented(self.augment)
+        self._check_rows(given, rows)
         with logged(self.verbose), threads_for(len(rows)):
-            chosen = center_selector(self.centers, rows)(rows, rng)
-            n_centers = len(rows) if chosen is None else chosen.shape[0]
-            require_memory(fit_memory(len(rows), rows.n_features, n_centers), MEMORY_CURE)
+            centers = chosen_centers(self.centers, rows, rng)
+            n_centers = len(rows) if centers is None else centers.shape[0]
+            n_bytes = fit_memory(len(rows), rows.source.n_features, n_centers)
+            if n_bytes > WORTH_ASKING:
+                require_memory(n_bytes, MEMORY_CURE)
             some = rows.sample(METRIC_SAMPLES, rng)
-            warn_of_weights(given.weights)
             warn_of_spreads(some.held())
-            self.metric_, learned = learned_metric(self.metric, some)
-            near = unlabeled.labels(rows.through(learned.affine))
-            solved = solve(self, near, learned, len(some), chosen, unlabeled)
-            self._keep(solved, near, learned.unit, rows.is_labeled)
-            self._keep_samples(solved, near, source, y)
-        LOGGER.info(
-            "SmoothEmbedding: %d rows, %d centers, sigma %.3g", len(rows), n_centers, self.sigma_
-        )
+            self.metric_, space = learned_metric(self.metric, some)
+            near = unlabeled.labels(rows.through(space.affine))
+            ridge = self._solved(near, space, len(some), centers, unlabeled)
+            self._keep(ridge, near, space, rows.is_labeled)
+            self._keep_samples(ridge, near, source, y)
+        sizes = len(rows), n_centers
+        LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
         return self
 
-    def _keep(self, solved: Solved, near: Rows, scale: float, had_label: NDArray[np.bool_]) -> None:
+    def _solved(self, near: Rows, space: Learned, n_learned: int, chosen: Any, unlabeled: Any) -> Ridge:
+        """The regression on rows behind the metric, which give the unit; ``chosen`` are the centres."""
+        sigma, smoothness, is_whole = float(self.sigma), float(self.smoothness), n_learned == len(near)
+        if chosen is None and unlabeled.is_exact:
+            centers = space.rows if is_whole else near.held()
+            D2 = space.distances() if is_whole else squared_distances(centers, centers)
+            part = D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*2 * [evenly(len(D2))])]
+            kernel = Gaussian(sigma * median_distance(part))
+            # Rows leave a metric that was learned from them one by one: not with augmented ones.
+            scatter = space.scatter if is_whole and near.per_sample == 1 else None
+            return Ridge.exact(near, centers, kernel, smoothness, D2, scatter)
+        kernel = Gaussian(sigma * median_distance(space.distances(evenly(n_learned))))
+        centers = near.held() if chosen is None else space.affine(chosen)
+        return Ridge.over(near, centers, kernel, smoothness, unlabeled)
+
+    def _keep(self, ridge: Ridge, near: Rows, space: Learned, had_label: NDArray[np.bool_]) -> None:
         """Keep the map, the scores and what was left out."""
-        ridge, V = solved.ridge, solved.rotation
+        V, left, kernel = ridge.rotation, ridge.left_out, ridge.kernel
         self.classes_ = near.classes
         self.map_ = GaussianMap(
-            solved.affine, solved.centers, solved.kernel, ridge.coef @ V, V.T @ ridge.gram @ V
+            space.affine, ridge.centers, kernel, ridge.coef @ V, V.T @ ridge.gram @ V
         )
-        self.length_unit_ = solved.kernel.sigma / float(self.sigma) / scale
-        self.sigma_ = solved.kernel.sigma / scale
-        left, codes = ridge.left_out, near.codes[ridge.left_out.rows]
-        if self.decision == "scores":
-            self.scores_ = Scores.of_classes(near.classes, V, ridge.shares)
-            self.leave_one_out_, self.leave_one_out_gain_ = left.scores, left.gain
-        else:
-            own = np.flatnonzero(near.is_labeled)
-            embedding = solved.at_rows(self.map_, near)[own]
-            self.scores_ = Scores.nearest(near.classes, embedding, near.codes[own])
-            outside = (left.scores - ridge.shares) @ V
-            groups = own // near.per_sample, left.rows // near.per_sample
-            self.leave_one_out_gain_ = 1.0
-            self.leave_one_out_ = nearest_left_out(
-                outside, groups[1], embedding, near.codes[own], groups[0]
-            )
+        self.sigma_ = kernel.sigma / space.unit
+        self.length_unit_ = self.sigma_ / float(self.sigma)
+        self.scores_ = Scores(near.classes, V, ridge.shares, np.arange(len(V)))
+        self.leave_one_out_, self.leave_one_out_gain_ = left.scores, left.gain
+        if self.decision == "nearest":
+            self._keep_nearest(ridge, near)
+        codes, weights = near.codes[left.rows], near.weights[left.rows]
         usable = np.isfinite(self.leave_one_out_).all(axis=1)
-        weights = near.weights[left.rows]
         self.scores_ = self.scores_.calibrated(
             self.leave_one_out_[usable], codes[usable], weights[usable]
         )
@@ -286,15 +289,34 @@ class SmoothEmbedding(EmbeddingClassifier):
         self.leave_one_out_ = self.leave_one_out_[as_given]
         self.leave_one_out_labels_ = near.classes[codes[as_given]]
 
-    def _keep_samples(self, solved: Solved, near: Rows, source: Any, y: Any) -> None:
+    def _keep_nearest(self, ridge: Ridge, near: Rows) -> None:
+        """Decide by the nearest training sample instead."""
+        V, left, own = ridge.rotation, ridge.left_out, np.flatnonzero(near.is_labeled)
+        if ridge.fitted is None:
+            behind = replace(self.map_, metric=Affine.identity(near.source.n_features))
+            embedding = near.source.apply(behind)[own]
+        else:
+            embedding = (ridge.fitted @ V)[own]
+        self.scores_ = Scores.nearest(near.classes, embedding, near.codes[own])
+        outside = (left.scores - ridge.shares) @ V
+        groups = own // near.per_sample, left.rows // near.per_sample
+        self.leave_one_out_gain_ = 1.0
+        self.leave_one_out_ = nearest_left_out(outside, groups[1], embedding, near.codes[own], groups[0])
+
+    def _keep_samples(self, ridge: Ridge, near: Rows, source: Any, y: Any) -> None:
         """Keep the embedding and the labels of the samples as they were given."""
-        F = solved.of_samples(self.map_, near, source)
+        if ridge.fitted is None or np.any(near.given < 0):
+            F = source.apply(self.map_)
+        else:
+            F = ridge.fitted[near.given * near.per_sample] @ ridge.rotation
         d = len(self.classes_) - 1 if self.n_components is None else int(self.n_components)
         dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
         self.embedding_ = F[:, :d].astype(dtype, copy=False)
         self.labels_ = np.asarray(y.compute() if is_dask(y) else y)
         classes, codes = near.labels
-        self.transduction_ = np.where(codes >= 0, classes[codes], self.scores_.predict(F))
+        self.transduction_ = classes[codes]
+        if np.any(codes < 0):
+            self.transduction_ = np.where(codes >= 0, classes[codes], self.scores_.predict(F))
 
     @property
     def coef_(self) -> Floats:
@@ -355,72 +377,18 @@ class SmoothEmbedding(EmbeddingClassifier):
             cure = "Pass an object of `nsse.augment`, or any function of rows."
             raise rule_error("augment", "be None or callable", self.augment, cure)
 
-    def _check_n_components(self, n_classes: int) -> None:
-        if self.n_components is None:
-            return
-        cure = f"Leave it None for n_classes - 1 = {n_classes - 1}."
-        if check_count("n_components", self.n_components, cure=cure) > n_classes - 1:
-            rule = f"not exceed n_classes - 1 = {n_classes - 1}"
+    def _check_rows(self, given: Rows, rows: Rows) -> None:
+        """Refuse more coordinates than there are, and weights that leave no digits."""
+        most = len(given.classes) - 1
+        cure = f"Leave it None for n_classes - 1 = {most}."
+        if (
+            self.n_components is not None
+            and check_count("n_components", self.n_components, cure=cure) > most
+        ):
+            rule = f"not exceed n_classes - 1 = {most}"
             raise rule_error("n_components", rule, self.n_components, "So many separate class means.")
-
-
-@dataclass(frozen=True)
-class Solved:
-    """The regression with its kernel and centres; ``fitted`` is s − π at the rows where it is known."""
-
-    ridge: Ridge
-    affine: Affine
-    centers: Any
-    kernel: Gaussian
-    rotation: Floats
-    fitted: Floats | None
-
-    def at_rows(self, embed: GaussianMap, near: Rows) -> Floats:
-        """f at the training rows."""
-        if self.fitted is not None:
-            return self.fitted @ self.rotation
-        behind = replace(embed, metric=Affine.identity(self.affine.n_outputs))
-        return np.asarray(near.source.apply(behind))
-
-    def of_samples(self, embed: GaussianMap, near: Rows, source: Any) -> Floats:
-        """f at the samples as they were given."""
-        if self.fitted is None or np.any(near.given < 0):
-            return np.asarray(source.apply(embed))
-        return self.fitted[near.given * near.per_sample] @ self.rotation
-
-
-def solve(
-    model: SmoothEmbedding, near: Rows, learned: Learned, n_learned: int, chosen: Any, unlabeled: Any
-) -> Solved:
-    """The regression on rows behind the metric, which give the unit; ``chosen`` are the centres."""
-    smoothness, fitted = float(model.smoothness), None
-    if chosen is None and unlabeled.is_exact:
-        centers = learned.rows if n_learned == len(near) else near.held()
-        D2 = learned.distances() if n_learned == len(near) else squared_distances(centers, centers)
-        some = evenly(len(D2))
-        unit = median_distance(D2 if len(some) == len(D2) else D2[np.ix_(some, some)])
-        kernel = Gaussian(float(model.sigma) * unit)
-        K_left = left_out_kernel(learned, near, D2, kernel)
-        ridge, fitted = Ridge.exact(kernel(D2), near, smoothness, K_left)
-    else:
-        unit = median_distance(learned.some(evenly(n_learned)))
-        kernel = Gaussian(float(model.sigma) * unit)
-        centers = near.held() if chosen is None else learned.affine(chosen)
-        ridge, centers = Ridge.over(near, centers, kernel, smoothness, unlabeled)
-    V = ridge.coordinates()
-    V = V * signs_of(ridge.class_means @ V)
-    return Solved(ridge, learned.affine, centers, kernel, V, fitted)
-
-
-def left_out_kernel(learned: Learned, near: Rows, D2: Floats, kernel: Gaussian) -> Floats | None:
-    """Kernel values of left-out rows in metrics that do not know them; None where the metric is kept.
-
-    It is kept where it is not learned from these rows, one by one: with augmented or unlabelled ones.
-    """
-    scatter = learned.scatter
-    if scatter is None or near.per_sample > 1 or scatter.edges.shape[0] != len(near):
-        return None
-    return kernel(scatter.left_out_distances(D2, left_out_positions(near, of_metric=True)))
+        if np.any(given.weights != 1.0):
+            warn_of_weights(given.weights)
 
 
 def evenly(n_rows: int) -> Ints:

@@ -147,7 +147,7 @@ class Spread(BaseEstimator):
         k = check_count("n_neighbors", self.n_neighbors, cure="3 is a good start.")
         Z, places = near.held(), np.flatnonzero(near.is_labeled)
         W = neighbor_graph(Z, k)
-        scores = spread_scores(W, places, near.codes[places], near.n_classes, kappa)
+        scores = spread_scores(W, places, near.codes[places], len(near.classes), kappa)
         codes = np.asarray(scores.argmax(axis=1), dtype=np.intp)
         codes[places] = near.codes[places]
         reached = np.isfinite(scores[:, 0])

@@ -26,7 +26,7 @@ FEW_ROWS = 1000
 DONE: Any = object()
 
 
-class _OneThread:
+class _Limit:
     """A counted limit for the pools that a whole process shares (OpenBLAS on plain threads).
 
     The first to enter sets one thread, the last to leave restores, whichever Python threads they are.
@@ -35,40 +35,34 @@ class _OneThread:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._before: list[tuple[Any, int]] = []
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.before: list[tuple[Any, int]] = []
         self.allowed = 1
 
-    def enter(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._before = [(pool, pool.num_threads) for pool in _shared_pools()]
-                self.allowed = max((pool.num_threads for pool in _all_pools()), default=1)
-                for pool, _ in self._before:
-                    _set_threads(pool, 1)
-            self._inside += 1
 
-    def leave(self) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                for pool, before in self._before:
-                    _set_threads(pool, before)
-
-
-_ONE_THREAD = _OneThread()
+_LIMIT = _Limit()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Run the block with BLAS on one thread; `in_parallel` inside it may still use several."""
-    _ONE_THREAD.enter()
+    with _LIMIT.lock:
+        if _LIMIT.inside == 0:
+            _LIMIT.allowed = max((pool.num_threads for pool in _all_pools()), default=1)
+            _LIMIT.before = [(p, p.num_threads) for p in _shared_pools() if p.num_threads > 1]
+            for pool, _ in _LIMIT.before:
+                _set_threads(pool, 1)
+        _LIMIT.inside += 1
     try:
         with _limit_of_this_thread():
             yield
     finally:
-        _ONE_THREAD.leave()
+        with _LIMIT.lock:
+            _LIMIT.inside -= 1
+            if _LIMIT.inside == 0:
+                for pool, before in _LIMIT.before:
+                    _set_threads(pool, before)
 
 
 def threads_for(n_rows: int) -> AbstractContextManager[Any]:
@@ -84,7 +78,7 @@ def in_parallel(work: Callable[[Task], None], tasks: Iterable[Task], n_values: i
     """
     tasks = list(tasks)
     with one_blas_thread():
-        n_threads = min(_ONE_THREAD.allowed, len(tasks))
+        n_threads = min(_LIMIT.allowed, len(tasks))
         if n_threads <= 1 or n_values < WORTH_A_THREAD:
             for task in tasks:
                 work(task)

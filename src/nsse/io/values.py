@@ -31,7 +31,7 @@ from nsse.pipelines import Pipeline, in_one_step
 _HOMES = {
     "nsse": "NSSE Smooth SmoothEmbedding SmoothEmbeddingCV Spread",
     "nsse.augment": "Copies Images Noise Signals",
-    "nsse.centers": "AllRows AtRandom Given KMeans PerClass",
+    "nsse.centers": "AtRandom Given KMeans PerClass",
     "nsse.certificates": "ConformalClassifier SelectivePredictor",
     "nsse.maps": "Affine Gaussian GaussianMap LinearMap",
     "nsse.methods": "ESLLE KDA LDE LFDA LPP MFA NPDE NPE NPPE NYS SOLDE SPE SUPLAP IsoKRR MReg SemiRBF",
