@@ -1,7 +1,8 @@
 """Certificates under test: attacks inside radii, coverage of label sets, samples of classes never seen.
 
-- attacks: projected gradients from the sample and from random points of the ball. What counts is
-  `predict`. Far beyond the radius labels should change: an attack that never succeeds proves nothing;
+- attacks: projected gradients from the sample and from random points of the ball, and bisection along
+  the gradient to the nearest change of the label. What counts is `predict`. Far beyond the radius labels
+  should change: an attack that never succeeds proves nothing;
 - coverage: how often sets from left-out training samples, and from folds, hold the label, beside
   split-conformal sets of a model of half of the samples;
 - novelty: area under the curve of p-values, classes left out against known ones, and known ones refused.
@@ -29,13 +30,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import nsse
-from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
+from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric, methods
 from nsse.certificates import ConformalClassifier, certified_radius, novelty
 from nsse.datasets import load_dataset
 from nsse.votes import MajorityVote, MeanVote
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "certificates"))
-from attacks import changed
+from attacks import boundary, changed
 
 STARTS, SHARES = 4, (0.9, 1.0)  # of the ball, and of the certified radius
 OUTSIDE = 30.0  # times the radius, where labels should change
@@ -101,6 +102,7 @@ ATTACKED: dict[str, Callable[[], Any]] = {
     "digits, augmented": lambda: SmoothEmbedding(augment=shaken),
     "digits, Smooth": lambda: SmoothEmbedding(unlabeled=Smooth()),
     "digits, Spread": lambda: SmoothEmbedding(unlabeled=Spread()),
+    "digits, tuned": SmoothEmbeddingCV,
     "digits, mean of five": lambda: Voting(MeanVote, parameters=NARROW_TO_WIDE),
     "digits, majority of five": lambda: Voting(MajorityVote, parameters=MIXED),
     "coil20, mean of five": lambda: Voting(MeanVote, parameters=NARROW_TO_WIDE),
@@ -112,7 +114,8 @@ ATTACKED: dict[str, Callable[[], Any]] = {
     "breast, standardised": lambda: make_pipeline(StandardScaler(), SmoothEmbedding()),
     **{
         f"digits, {name}": method(name)
-        for name in ("NSSE", "SUPLAP", "MReg", "IsoKRR", "SemiRBF", "LFDA", "LDE")
+        for name in ("NSSE", *methods.__all__)
+        if name not in ("NYS", "SPE", "catalogue")  # which have other maps
     },
 }
 
@@ -154,13 +157,16 @@ def attacked(title: str, n_points: int) -> dict[str, Any]:
     broken = [
         int(changed(model, X_new[has], share * radius[has], starts=STARTS).sum()) for share in SHARES
     ]
+    nearest = boundary(model, X_new[has], furthest=OUTSIDE * float(np.median(radius[has])))
+    broken.append(int(np.sum(nearest < radius[has])))
     outside = changed(model, X_new[has], OUTSIDE * radius[has], starts=1).mean()
     return {
         "attacked": title,
         "points": int(has.sum()),
-        "attacks": int(has.sum()) * STARTS * len(SHARES),
+        "attacks": int(has.sum()) * (STARTS * len(SHARES) + 1),
         "broken": sum(broken),
         "changed far outside": round(float(outside), 3),
+        "nearest change over radius": float(f"{np.min(nearest / radius[has]):.3g}"),
         "median radius": float(f"{np.median(radius):.3g}"),
     }
 

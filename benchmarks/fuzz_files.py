@@ -32,6 +32,7 @@ from sklearn.preprocessing import StandardScaler
 
 import nsse
 from nsse import NSSE, SmoothEmbedding, Spread, WithinMetric, methods
+from nsse.certificates import ConformalClassifier
 
 CHUNK, SECONDS, MEMORY = 100, 20, 2**30
 VALUES = [None, True, 0, -1, 3, 10**30, 0.5, -2.0, 1e308, 5e-324, "", "within", [], [[1]], {}]
@@ -68,6 +69,7 @@ def sources():
         (methods.LFDA(), X, y),
         (methods.NYS(n_components=2, sigma=1.0), X, y),
         (methods.SPE(n_components=2), X, y),
+        (ConformalClassifier(SmoothEmbedding(centers=9).fit(X, y), cv=2), X, y),
     ]
     found = []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -193,7 +195,7 @@ def outcome_of(path, X):
     except Exception as error:
         return "failed", f"load: {error!r}"
     try:
-        for question in ("transform", "predict", "predict_proba"):
+        for question in ("transform", "predict", "predict_proba", "predict_set"):
             if hasattr(model, question):
                 np.asarray(getattr(model, question)(X))
     except ValueError:

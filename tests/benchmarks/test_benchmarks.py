@@ -193,3 +193,9 @@ def test_no_label_changes_inside_a_certified_radius(run):
     record = run("certificates", "--points", 5, "--splits", 0, "--only", "wine, whitened")
     assert record["totals"]["broken"] == 0
     assert record["attacks"][0]["changed far outside"] > 0.4
+
+
+def test_probabilities_are_compared(run):
+    (row,) = run("probabilities", "--only", "digits", "--splits", 1)
+    assert row["untuned"] < row["forest"]
+    assert row["place, untuned"] == 1

@@ -20,6 +20,7 @@ _KERNEL = "metric:Affine kernel:Gaussian coef:fmd centers:fmp"
 RULES = {
     "Affine": "shift:fn scale:fn offset:fp matrix:fnp? down:fnr? up:frn?",
     "AffineStep": "affine:Affine",
+    "ConformalClassifier": "alpha:+",
     "Gaussian": "sigma:+",
     "GaussianMap": f"{_KERNEL} gram:fdd",
     "LinearMap": "affine:Affine",
@@ -66,6 +67,8 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
         codes, every = fields["codes"], np.arange(sides["c"])
         in_order = np.all(np.diff(codes) >= 0) and np.array_equal(np.unique(codes), every)
         _require(bool(in_order) and len(every) > 1, "functions of other classes than there are")
+    elif "model" in fields:
+        _require(hasattr(fields["model"], "predict"), "a model that predicts nothing")
     elif name == "Pipeline":
         (_, step), (_, last) = fields["steps"]
         _require(type(step).__name__ == "AffineStep", "a pipeline of other steps")
@@ -81,6 +84,11 @@ def check_state(state: dict[str, Any]) -> None:
     is_fitted = any(key.endswith("_") for key in state)
     _require(not is_fitted or not NEEDED.isdisjoint(state), "a fitted model without its map")
     _require("affine_" not in state or state["affine_"].n_features == n, "affine_ of other features")
+    for fold in state.get("folds_", ()):
+        _require(isinstance(fold, tuple) and len(fold) == 3, "a fold of another kind")
+        _check({"own": fold[1], "codes": fold[2]}, "own:ls codes:is")
+        known = (state["model"] if fold[0] is None else fold[0]).classes_
+        _require(np.array_equal(known, classes), "a fold of other classes")
     members = list(state["vote_"].members) if "vote_" in state else []
     if "map_" in state:
         members.append((state["map_"], state["scores_"]))
