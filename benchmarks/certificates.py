@@ -115,7 +115,7 @@ ATTACKED: dict[str, Callable[[], Any]] = {
     **{
         f"digits, {name}": method(name)
         for name in ("NSSE", *methods.__all__)
-        if name not in ("NYS", "SPE", "catalogue")  # which have other maps
+        if name not in ("NPPE", "NYS", "SPE", "catalogue")  # which have other maps
     },
 }
 
