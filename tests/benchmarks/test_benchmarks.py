@@ -121,6 +121,18 @@ def test_growth(run, script):
     assert script("growth").exponent(rows, "cpu_seconds") == 3.0
 
 
+def test_methods_embed_as_the_obvious_code_does(run):
+    rows = {row["method"]: row for row in run("methods", "--n", 150, "--repeats", 1)["rows"]}
+    assert len(rows) == 10
+    # The obvious ESLLE has the constant in its coordinates where classes are pieces.
+    assert all(float(row["angle"]) < 1e-6 for name, row in rows.items() if name != "ESLLE")
+
+
+def test_the_page_of_methods_is_the_catalogues(script):
+    page = (BENCHMARKS.parent / "docs" / "methods.md").read_text(encoding="utf-8")
+    assert script("methods_page").catalogue_table() in page
+
+
 # Of umap-learn, where it is installed.
 @pytest.mark.filterwarnings("ignore:n_jobs value:UserWarning")
 def test_peers(run):

@@ -106,14 +106,17 @@ class ESLLE(Method):
     IsoKRR : Isomap by the same dissimilarity.
     NPDE : Its linear relative.
 
-    Notes ----- O(N³) time and O(N²) memory; the number n of features enters through distances only, so
-    that n > N needs no care. Classes with more samples than neighbours are one point each. [1]_ embeds
-    the training samples only; the regression is that of `IsoKRR`. The text of [1]_ was not at hand:
-    the dissimilarity is that of its model, Geng et al. (2005), whose words its abstract repeats.
+    Notes
+    -----
+    O(N³) time and O(N²) memory; the number n of features enters through distances only, so that n > N
+    needs no care. Classes with more samples than neighbours are one point each. [1]_ embeds the
+    training samples only; the regression is that of `IsoKRR`. The text of [1]_ was not at hand: the
+    dissimilarity is that of its model, Geng et al. (2005), whose words its abstract repeats.
 
-    References ---------- .. [1] S. Zhang, "Enhanced supervised locally linear embedding", Pattern
-    Recognition Letters 30(13),
-       1208-1218, 2009.
+    References
+    ----------
+    .. [1] S. Zhang, "Enhanced supervised locally linear embedding", Pattern Recognition Letters
+       30(13), 1208-1218, 2009.
 
     Examples
     --------

@@ -125,12 +125,14 @@ class KDA(GraphEmbedding):
     --------
     LFDA : A linear map for classes of several clusters.
 
-    Notes ----- O(N³) time and O(N²) memory; the number n of features enters through distances only.
-    The Gaussian kernel matrix is regular, so that without a ridge every class of training samples is
-    one point whatever they are: [1]_ leaves out the weakest axes of the kernel (`pca`). Departs from
-    [1]_: a ridge on all axes; coordinates have unit scatter within classes, where [1]_ takes functions
-    of unit norm. The mean of the coordinates is left in them where the kernel is Gaussian: distances
-    do not see it.
+    Notes
+    -----
+    O(N³) time and O(N²) memory; the number n of features enters through distances only. The Gaussian
+    kernel matrix is regular, so that without a ridge every class of training samples is one point
+    whatever they are: [1]_ leaves out the weakest axes of the kernel (`pca`). Departs from [1]_: a
+    ridge on all axes; coordinates have unit scatter within classes, where [1]_ takes functions of unit
+    norm. The mean of the coordinates is left in them where the kernel is Gaussian: distances do not
+    see it.
 
     References
     ----------

@@ -73,7 +73,7 @@ class LPP(LinearMethod):
         all, but where these are more than X'LX can have rank, the fewest that hold 95 % of the
         variance, and no more than that rank.
     reg : {"auto"}, float or None, default="auto"
-        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to X'LX, A + ρI. "auto" is 3, if
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to A = X'LX, A + ρI. "auto" is 3, if
         supervised 0.3, where samples are few, that is where A can have a rank less than three times
         the number of axes, as for images; else None. None adds none, or 1e-3 if A is singular on those
         axes. With 0 a singular A is an error.
@@ -110,12 +110,13 @@ class LPP(LinearMethod):
     NPE : Its relative by reconstruction.
     LDE : With a graph between classes besides.
 
-    Notes ----- O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N
-    [1]_ projects on all principal axes along which the samples vary. Any embedding of the training
-    samples is then within reach, that of Laplacian eigenmaps too, and the map follows the noise.
-    Departs from [1]_: the ridge, which makes the map smooth, is added to X'LX where samples are few;
-    supervised, columns have v'X'LXv = 1, as those of LDA. Samples are centred, which leaves the
-    constant coordinate out.
+    Notes
+    -----
+    O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N [1]_ projects
+    on all principal axes along which the samples vary. Any embedding of the training samples is then
+    within reach, that of Laplacian eigenmaps too, and the map follows the noise. Departs from [1]_:
+    the ridge, which makes the map smooth, is added to X'LX where samples are few; supervised, columns
+    have v'X'LXv = 1, as those of LDA. Samples are centred, which leaves the constant coordinate out.
 
     References
     ----------

@@ -98,10 +98,12 @@ class MFA(LinearMethod):
     --------
     LDE : Its relative with neighbours of every sample, and Gaussian weights.
 
-    Notes ----- O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N
-    [1]_ projects on principal axes first. Departs from [2]_: clusters are Ward's, which need no random
-    start. With all pairs joined and classes of equal size the first ``n_classes - 1`` coordinates span
-    the subspace of LDA.
+    Notes
+    -----
+    O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N [1]_ projects
+    on principal axes first. The text of [2]_ was not at hand: this is our reading, and clusters are
+    Ward's, which need no random start. With all pairs joined and classes of equal size the first
+    ``n_classes - 1`` coordinates span the subspace of LDA.
 
     References
     ----------

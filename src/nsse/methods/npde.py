@@ -3,9 +3,9 @@
     maximise tr(V'S_b V)  subject to  V'X'R'RXV = I,     S_b = Σ_c n_c m_c m_c',
 
 m_c the class means from the mean of all, R the residuals of reconstructing samples from neighbours *of
-their class*. The text of the original was not at hand. Our reading, of its abstract and of what cites
-it: it keeps the neighbourhoods of NPE, of the same class only, and separates the classes by Fisher's
-criterion.
+their class*. The text of the original was not at hand. Our reading, of the abstract of its authors'
+conference paper (2008) and of the paper that cites it: neighbourhoods as in NPE, but of the same class
+only, and classes apart by Fisher's criterion.
 """
 
 from __future__ import annotations
@@ -70,11 +70,14 @@ class NPDE(LinearMethod):
     See Also
     --------
     NPE : Its unsupervised relative.
-    LDA : Its relative without neighbours, in scikit-learn.
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Without neighbours.
 
-    Notes ----- O(N²) memory for the distances. Sparse samples are accepted and made dense. The text of
-    [1]_ was not at hand: this is our reading of its abstract. For n > N its authors project on
-    principal axes first; ours is `pca`, and the ridge.
+    Notes
+    -----
+    O(N²) memory for the distances. Sparse samples are accepted and made dense. The text of [1]_ was
+    not at hand: this is our reading of the abstract of its authors' conference paper (ICARCV 2008), to
+    which Fisher's criterion is added for the discriminant. For n > N its authors project on principal
+    axes first; ours is `pca`, and the ridge.
 
     References
     ----------

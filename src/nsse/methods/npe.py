@@ -37,7 +37,7 @@ class NPE(LinearMethod):
         all, but where these are more than X'R'RX can have rank, the fewest that hold 95 % of the
         variance, and no more than that rank.
     reg : {"auto"}, float or None, default="auto"
-        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to X'R'RX, A + ρI. "auto" is 3 where
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to A = X'R'RX, A + ρI. "auto" is 3 where
         samples are few, that is where A can have a rank less than three times the number of axes, as
         for images; else None. None adds none, or 1e-3 if A is singular on those axes. With 0 a
         singular A is an error.
@@ -70,11 +70,13 @@ class NPE(LinearMethod):
     NPDE : Its supervised relative.
     NPPE : The same for polynomials.
 
-    Notes ----- O(N²) memory for the distances. Sparse samples are accepted and made dense. Local Gram
-    matrices get a ridge of 10⁻³ of their trace, as in locally linear embedding. For n > N [1]_
-    projects on the principal axes first. Departs from [1]_: with all of them any embedding of the
-    training samples is within reach and the map follows the noise, so that a ridge is added to X'R'RX
-    where samples are few.
+    Notes
+    -----
+    O(N²) memory for the distances. Sparse samples are accepted and made dense. Local Gram matrices get
+    a ridge of 10⁻³ of their trace, as in locally linear embedding. For n > N [1]_ projects on the
+    principal axes first. Departs from [1]_: with all of them any embedding of the training samples is
+    within reach and the map follows the noise, so that a ridge is added to X'R'RX where samples are
+    few.
 
     References
     ----------

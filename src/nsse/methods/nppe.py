@@ -146,8 +146,10 @@ class NPPE(GraphEmbedding):
     --------
     NPE : The same for linear maps.
 
-    Notes ----- O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N
-    all embeddings of the training samples are within reach of linear maps already. Departs from [1]_:
+    Notes
+    -----
+    O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N all
+    embeddings of the training samples are within reach of linear maps already. Departs from [1]_:
     powers are of centred samples, each divided by its size, and a ridge is added to the objective
     where samples are few. A rotation of the features changes the powers, hence the map. The principal
     axes are those of the powers. Certified radii are for Gaussian and linear maps only.

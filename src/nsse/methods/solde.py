@@ -86,10 +86,10 @@ class SOLDE(LinearMethod):
     pca : {"auto"}, int, float or None, default=None
         The principal axes on which the problem is solved. None: all along which the samples vary. An
         int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
-        all, but where these are more than the form A below the line can have rank, the fewest that
-        hold 95 % of the variance, and no more than that rank.
+        all, but where these are more than the form A = X'(α L_S − (1 − α) L_H)X can have rank, the
+        fewest that hold 95 % of the variance, and no more than that rank.
     reg : {"auto"}, float or None, default=0.3
-        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to the form A below the line, A + ρI.
+        A ridge ρ = reg · tr(A)/`n_pca_components_` is added to A, A + ρI.
         "auto" is 0.3 where samples are few, that is where A can have a rank less than three times the
         number of axes, as for images; else None. None adds none, or 1e-3 if A is singular on those
         axes. With 0 a singular A is an error.
@@ -103,7 +103,7 @@ class SOLDE(LinearMethod):
     embedding_ : ndarray of shape (n_samples, n_components)
         The training samples, embedded.
     eigenvalues_ : ndarray of shape (n_components,)
-        The ratio of every column; of several axes it may rise where orthogonality binds less.
+        The ratio of every column, descending.
     n_pca_components_ : int
         Number of principal axes in use.
     reg_ : float
@@ -125,11 +125,13 @@ class SOLDE(LinearMethod):
     --------
     LDE : Without diversity, its directions not orthogonal.
 
-    Notes ----- O(N²) memory for the distances. Sparse samples are accepted and made dense. Orthonormal
-    columns keep the unit of the samples. For n > N [1]_ projects on principal axes first. The text of
-    [1]_ was not at hand; graphs and objective are those that its successor by trace ratios (Yang et
-    al. 2017) gives for it, with neighbours looked for in a class and outside it, as in `LDE`. Edges
-    with S_ij < 1 − α push neighbours apart: where they outweigh the others, α is refused as too small.
+    Notes
+    -----
+    O(N²) memory for the distances. Sparse samples are accepted and made dense. Orthonormal columns
+    keep the unit of the samples. For n > N [1]_ projects on principal axes first. The text of [1]_ was
+    not at hand; graphs and objective are those that its successor by trace ratios (Yang et al. 2017)
+    gives for it, with neighbours looked for in a class and outside it, as in `LDE`. Edges with S_ij <
+    1 − α push neighbours apart: where they outweigh the others, α is refused as too small.
 
     References
     ----------
