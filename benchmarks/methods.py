@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import cdist
+from sklearn.cluster import AgglomerativeClustering
 from threadpoolctl import threadpool_limits
 
 from common import RESULTS, Floats, Labels, draw_samples, machine_facts, show, write_json
@@ -119,19 +120,27 @@ def eslle(X: Floats, y: Labels, d: int) -> Floats:
     return K @ np.linalg.solve(K + 1e-3 * np.eye(len(X)), Y)
 
 
-def mfa(X: Floats, y: Labels, d: int) -> Floats:
-    D2, same = cdist(X, X, "sqeuclidean"), y[:, None] == y
+def mfa(X: Floats, y: Labels, d: int, groups: Labels | None = None) -> Floats:
+    D2, groups = cdist(X, X, "sqeuclidean"), y if groups is None else groups
+    same = groups[:, None] == groups
     within = neighbors(D2, same & ~np.eye(len(X), dtype=bool), NEIGHBORS)
     between = np.zeros_like(same)
-    for c in np.unique(y):
-        own, rest = np.flatnonzero(y == c), np.flatnonzero(y != c)
-        i, j = np.unravel_index(
-            np.argsort(D2[np.ix_(own, rest)], axis=None)[:PAIRS], (len(own), len(rest))
-        )
+    for g in np.unique(groups):
+        own = np.flatnonzero(groups == g)
+        rest = np.flatnonzero(y != y[own[0]])
+        order = np.argsort(D2[np.ix_(own, rest)], axis=None)[:PAIRS]
+        i, j = np.unravel_index(order, (len(own), len(rest)))
         between[own[i], rest[j]] = between[rest[j], own[i]] = True
     Z = principal(X)
     parts = (Z.T @ laplacian(W.astype(float)) @ Z for W in (between, within))
     return Z @ pencil(*parts, d)
+
+
+def smfa(X: Floats, y: Labels, d: int) -> Floats:
+    groups = 2 * y
+    for c in np.unique(y):
+        groups[y == c] += AgglomerativeClustering(2).fit_predict(X[y == c])
+    return mfa(X, y, d, groups)
 
 
 def solde(X: Floats, y: Labels, d: int) -> Floats:
@@ -174,6 +183,7 @@ PAIRED: dict[str, tuple[Any, Callable[[Floats, Labels, int], Floats]]] = {
     "NPPE": (methods.NPPE(9, reg=RIDGE), nppe),
     "ESLLE": (methods.ESLLE(9), eslle),
     "MFA": (methods.MFA(9, reg=RIDGE), mfa),
+    "SMFA": (methods.MFA(9, n_subclasses=2, reg=RIDGE), smfa),
     "SOLDE": (methods.SOLDE(9, beta=4.0, reg=RIDGE), solde),
 }
 

@@ -123,7 +123,7 @@ def test_growth(run, script):
 
 def test_methods_embed_as_the_obvious_code_does(run):
     rows = {row["method"]: row for row in run("methods", "--n", 150, "--repeats", 1)["rows"]}
-    assert len(rows) == 10
+    assert len(rows) == 11
     # The obvious ESLLE has the constant in its coordinates where classes are pieces.
     assert all(float(row["angle"]) < 1e-6 for name, row in rows.items() if name != "ESLLE")
 

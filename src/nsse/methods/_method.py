@@ -243,10 +243,14 @@ def gaussian_graph(D2: Floats, edges: Mask, beta: float) -> sparse.csr_array:
     return sparse.csr_array(np.where(edges | edges.T, np.exp(D2 / -beta), 0.0))
 
 
-def neighbor_graph(D2: Floats, n_neighbors: int | None, beta: float | None) -> sparse.csr_array:
-    """The Gaussian graph of nearest samples, whatever their labels; no β takes the mean of the edges."""
-    edges = nearest_columns(D2, others(len(D2)), n_neighbors)
-    return gaussian_graph(D2, edges, mean_squared_length(D2, edges) if beta is None else beta)
+def neighbor_graph(
+    D2: Floats, n_neighbors: int | None, beta: float | None, codes: Ints | None = None
+) -> tuple[sparse.csr_array, float]:
+    """The Gaussian graph of nearest samples, of the same code or any, and β: None is the edges' mean."""
+    allowed = others(len(D2)) if codes is None else others(len(D2)) & (codes[:, np.newaxis] == codes)
+    edges = nearest_columns(D2, allowed, n_neighbors)
+    width = mean_squared_length(D2, edges) if beta is None else beta
+    return gaussian_graph(D2, edges, width), width
 
 
 def graph_rank(W: Any) -> int:

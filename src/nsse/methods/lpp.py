@@ -24,17 +24,7 @@ from nsse.methods._graph_embedding import (
     of_unit_penalty,
     symmetric,
 )
-from nsse.methods._method import (
-    Floats,
-    Ints,
-    Lengths,
-    check_flag,
-    gaussian_graph,
-    graph_rank,
-    mean_squared_length,
-    nearest_columns,
-    others,
-)
+from nsse.methods._method import Floats, Ints, Lengths, check_flag, graph_rank, neighbor_graph
 
 
 class LPP(LinearMethod):
@@ -157,8 +147,8 @@ class LPP(LinearMethod):
         if self.supervised and self.n_neighbors is None:
             W, self.beta_ = class_averages(codes), None
         else:
-            labels = codes if self.supervised else np.zeros_like(codes)
-            W, width = neighbor_weights(lengths.D2, labels, self.n_neighbors, self.beta)
+            own = codes if self.supervised else None
+            W, width = neighbor_graph(lengths.D2, self.n_neighbors, self.beta, own)
             self.beta_ = width * lengths.unit * lengths.unit
         self.length_unit_ = lengths.unit
         D = degrees(W)[:, np.newaxis]
@@ -172,15 +162,6 @@ class LPP(LinearMethod):
     def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
         # The constraint is that of the degrees, v'X'DXv = 1; classes are told apart best by v'X'LXv = 1.
         return V if self.supervised else of_unit_penalty(V, values)
-
-
-def neighbor_weights(
-    D2: Floats, codes: Ints, n_neighbors: int | None, beta: float | None
-) -> tuple[Any, float]:
-    """W of neighbours with the same code and β in the units of ``D2``; None takes the edges' mean."""
-    edges = nearest_columns(D2, (codes[:, np.newaxis] == codes) & others(len(D2)), n_neighbors)
-    width = mean_squared_length(D2, edges) if beta is None else beta
-    return gaussian_graph(D2, edges, width), width
 
 
 def class_averages(codes: Ints) -> Any:

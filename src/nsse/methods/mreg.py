@@ -148,7 +148,7 @@ class MReg(Method):
 
     def _learn(self, X: Any, codes: Ints) -> GaussianMap:
         lengths, labeled = Lengths.of(X, self.length_unit), codes >= 0
-        W = neighbor_graph(lengths.D2, self.n_neighbors, self.beta)
+        W, _ = neighbor_graph(lengths.D2, self.n_neighbors, self.beta)
         L = normalized_laplacian(W) if self.normalized else laplacian(W)
         K = Gaussian(self.sigma)(lengths.D2)
         own = codes[labeled]

@@ -209,7 +209,7 @@ class SPE(Method):
     def _learn(self, X: Any, codes: Ints) -> SparseCodingMap:
         d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))
         lengths = Lengths.of(X, self.length_unit)
-        W = neighbor_graph(lengths.D2, self.n_neighbors, self.beta)
+        W, _ = neighbor_graph(lengths.D2, self.n_neighbors, self.beta)
         check_no_sample_alone(W, self.beta)
         eigenmap = normalized_eigenmap(W, d)
         eigenmap.warn_if_degenerate("Raise `n_neighbors` or `beta`, or change `n_components`.")
