@@ -116,7 +116,7 @@ def eslle(X: Floats, y: Labels, d: int) -> Floats:
     D = np.where(same, np.sqrt(1 - np.exp(-E)), np.exp(E / 2))
     R = residuals(X, list(np.argsort(D, axis=1)[:, 1 : NEIGHBORS + 1]))
     Y = linalg.eigh(R.T @ R, subset_by_index=(1, d))[1]
-    K = np.exp(-D2 / unit**2)
+    K = np.exp(-D2 / (2.0 * unit) ** 2)
     return K @ np.linalg.solve(K + 1e-3 * np.eye(len(X)), Y)
 
 

@@ -72,9 +72,10 @@ RIDGE = 1e-3
 # the weakest directions of A are noise long before it is singular.
 RIDGE_OF_FEW = 0.3
 PLENTY = 3
-# The same where forms ignore labels, and dimensions that are then tried, in numbers of classes, beside
-# n_classes − 1.
+# The same where forms ignore labels.
 RIDGE_WITHOUT_LABELS = 3.0
+# Dimensions in numbers of classes: the last where a method has many coordinates of use, and all of them,
+# beside n_classes − 1, to choose from where its forms ignore labels.
 MULTIPLES = (0.5, 2, 4)
 VARIANCE = 0.95
 # Share of the eigenvectors from which on it is faster to compute all of them.
@@ -180,6 +181,7 @@ class GraphEmbedding(Method):
     pca: Any
     reg: Any
     _checks: ClassVar[Mapping[str, Check]] = graph_checks()
+    _is_wide: ClassVar[bool] = False  # whether more than n_classes − 1 coordinates are of use
 
     @property
     def _ignores_labels(self) -> bool:
@@ -223,7 +225,7 @@ class GraphEmbedding(Method):
         available = min(n_axes, self._most_components() or n_axes)
         if is_auto(self.n_components):
             n_classes = len(self.classes_)
-            most = MULTIPLES[-1] * n_classes if self._ignores_labels else n_classes - 1
+            most = MULTIPLES[-1] * n_classes if self._is_wide else n_classes - 1
             return min(max(int(most), FEWEST_COMPONENTS), available)
         d = available if self.n_components is None else int(self.n_components)
         if d > available:

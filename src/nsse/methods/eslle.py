@@ -72,7 +72,7 @@ class ESLLE(Method):
     overlap : float, default=0.0
         From 0 to 1: how much closer than 1, the most within a class, samples of different classes may
         come.
-    sigma : float, default=1.0
+    sigma : float, default=2.0
         Scale σ of the kernel exp(−‖x − x'‖²/σ²) of the regression, in units of length.
     ridge : float, default=1e-3
         Ridge of the regression.
@@ -136,7 +136,7 @@ class ESLLE(Method):
         n_neighbors: int | str | None = "auto",
         beta: float | None = None,
         overlap: float = 0.0,
-        sigma: float = 1.0,
+        sigma: float = 2.0,
         ridge: float = 1e-3,
         length_unit: str | float = "median",
     ) -> None:

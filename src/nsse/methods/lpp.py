@@ -43,8 +43,8 @@ class LPP(LinearMethod):
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
         "auto" takes the one of a few, from half to four times the number of classes, in which the
-        nearest other training sample tells most labels; if supervised ``n_classes - 1``, but three for
-        fewer than four classes. None takes them all.
+        nearest other training sample tells most labels; if supervised, four times the number of
+        classes, or all where there are no more. None takes them all.
     supervised : bool, default=False
         Whether neighbours are looked for in the sample's own class only. With False labels are ignored
         but by the nearest neighbour that decides.
@@ -122,6 +122,7 @@ class LPP(LinearMethod):
     (150, 2)
     """
 
+    _is_wide = True
     _checks = graph_checks(supervised=check_flag)
 
     def __init__(

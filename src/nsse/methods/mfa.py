@@ -47,8 +47,8 @@ class MFA(LinearMethod):
     ----------
     n_components : {"auto"}, int or None, default="auto"
         Dimension of the embedding, at most the number of principal axes in use, `n_pca_components_`.
-        "auto" takes ``n_classes - 1`` of them, but three for fewer than four classes, or all where
-        there are no more. None takes them all.
+        "auto" takes four times the number of classes, or all where there are no more. None takes them
+        all.
     n_neighbors : int, default=5
         Nearest samples of the same class joined in W (all of them in a class that has no more), k₁ in
         [1]_. None joins all pairs of the same class.
@@ -123,6 +123,7 @@ class MFA(LinearMethod):
     (150, 2)
     """
 
+    _is_wide = True
     _checks = graph_checks(
         n_pairs=check_optional_count, n_subclasses=partial(check_count, cure="1 is one per class.")
     )

@@ -92,6 +92,8 @@ class NPE(LinearMethod):
     (150, 2)
     """
 
+    _is_wide = True
+
     def __init__(
         self,
         n_components: int | str | None = "auto",

@@ -168,6 +168,7 @@ class NPPE(GraphEmbedding):
     (150, 2)
     """
 
+    _is_wide = True
     _checks = graph_checks(degree=partial(check_count, cure="1 is linear, 2 the usual one."))
 
     def __init__(
