@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from networks import write_network
 from nsse.cli.app import app
 
 ROOT = Path(__file__).parents[1]
@@ -54,6 +55,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
         "report",
         "export",
     ]
+    write_network(tmp_path / "efficientnet_lite0.onnx")  # a small one of that name
     for command in commands:
         done = CliRunner().invoke(app, shlex.split(command)[1:], catch_exceptions=False)
         assert done.exit_code == 0, done.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from nsse import LFDA, NSSE, SUPLAP, SmoothEmbedding, WithinMetric
 from nsse.augment import Images
 from nsse.certificates import certified_radius
 from nsse.certificates.conformal import ConformalClassifier, conformity
-from nsse.datasets import area_average, load_dataset
+from nsse.datasets import area_average, load_dataset, load_inputs
 from nsse.report import Samples, write_report
 from nsse.votes import MajorityVote, MeanVote
 
@@ -141,7 +142,7 @@ def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):
     result = page.text("#live .result")
     assert f"Predicted {model.predict(row[np.newaxis])[0]}" in result
     assert "no smaller change of the row changes this label" in result
-    for words, answer in (("1, 2, 3", "6 numbers; there are 3"), ("1, 2, 3, 4, nan, 6", "“nan” is not")):
+    for words, answer in (("1, 2, 3", "6 entries; there are 3"), ("1, 2, 3, 4, nan, 6", "“nan” is not")):
         page.find("#row").clear()
         page.find("#row").send_keys(words)
         page.click("#embed")
@@ -152,6 +153,42 @@ def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):
     last = page.js("const { place, neighbors } = window.nsse.live.last; return { place, neighbors }")
     np.testing.assert_allclose(last["place"], model[-1].embedding_[17], atol=1e-5)
     assert last["neighbors"][0]["distance"] < 1e-5
+    assert page.complaints() == []
+
+
+def test_a_row_of_the_users_own_columns_lands_where_python_puts_it(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    kinds, soils = np.repeat(["a", "b"], 20), rng.choice(["clay", "loam", "sand"], 40)
+    lines = ["id,day,soil,height,kind"]
+    for k, (kind, soil) in enumerate(zip(kinds, soils, strict=True)):
+        height = "" if k == 7 else f"{rng.normal(3.0 * (kind == 'a'), 1.0):.3f}"
+        lines.append(f"r{k},{1 + k % 28}.3.2024,{soil},{height},{kind}")
+    table = tmp_path / "plants.csv"
+    table.write_text("\n".join(lines))
+    inputs = load_inputs(table, "kind", id="id", impute="median")
+    model = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(inputs.X, inputs.y)
+    samples = Samples(inputs.X, inputs.y, inputs.names)
+    write_report(tmp_path / "p.html", model, samples, preparation=inputs.preparation)
+    page = Page(browser, tmp_path / "p.html")
+    assert "Paste a row: day, soil, height." in page.text("#live")
+    exact = model.transform(inputs.X)
+    for row, text in (
+        (3, ",".join(lines[4].split(",")[1:4])),
+        (9, f"{lines[0]}\n{lines[10]}"),  # all columns, below their names
+        (7, lines[8].split(",")[1] + ";" + lines[8].split(",")[2] + ";"),  # a gap
+    ):
+        page.js(f"window.nsse.live.text.value = {json.dumps(text)}")
+        page.click("#embed")
+        last = page.js("return window.nsse.live.last.place")
+        np.testing.assert_allclose(last, exact[row], atol=TOLERANCE)
+    for text, answer in (
+        ("1.3.2024,mud,2", "“mud” is not among clay, loam, sand."),
+        ("soon,clay,2", "“soon” is not a date."),
+        ("1.3.2024,clay", "3 entries; there are 2"),
+    ):
+        page.js(f"window.nsse.live.text.value = {json.dumps(text)}")
+        page.click("#embed")
+        assert answer in page.text("#live .result")
     assert page.complaints() == []
 
 

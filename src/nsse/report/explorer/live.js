@@ -14,6 +14,7 @@ export class Live {
     this.stage = stage;
     this.model = new Model(entry);
     this.n = entry.n_features;
+    this.names = entry.preparation.columns ?? stage.points.data.columns;
     this.images = entry.preparation.kind === "images" ? entry.preparation : null;
     this.pad = this.images && new Pad(this.images, {
       paint: () => this.attempt(() => this.showPad("Painted")), clear: () => this.clear() });
@@ -44,13 +45,13 @@ export class Live {
 
   rowParts() {
     const go = () => {
-      this.attempt(() => this.show(parseRow(this.text.value, this.n)));
+      this.attempt(() => this.show(parseRow(this.text.value, this.n, this.model.entry.preparation)));
       this.result.scrollIntoView({ block: "nearest" });
     };
     const parts = [this.text, make("div", { class: "row" },
       makeButton({ class: "plain", id: "embed", onclick: go }, "Embed this row"),
-      ...(this.images ? [] : [this.fillButton()]))], { columns } = this.stage.points.data;
-    if (!this.images) return [paragraph(`Paste a row: ${clipped(columns.join(", "), 120)}.`), ...parts];
+      ...(this.images ? [] : [this.fillButton()]))];
+    if (!this.images) return [paragraph(`Paste a row: ${clipped(this.names.join(", "), 120)}.`), ...parts];
     return [make("details", {}, make("summary", { class: "quiet" }, "A row of numbers instead"), ...parts)];
   }
 
@@ -140,12 +141,31 @@ export class Live {
   }
 }
 
-// A row of numbers, separated by anything that is no part of one.
-function parseRow(text, nFeatures) {
-  const words = text.trim().split(/[\s,;]+/).filter(Boolean);
-  const wrong = words.find((word) => !Number.isFinite(Number(word)));
-  if (wrong !== undefined) throw new Error(`“${wrong}” is not a number.`);
-  if (words.length !== nFeatures)
-    throw new Error(`A row has ${nFeatures} numbers; there are ${words.length} here.`);
-  return Float64Array.from(words, Number);
+// A row of numbers; or of a table: entries of its columns in their order, or below a line of their names.
+function parseRow(text, nFeatures, { columns = allOf(nFeatures).map(String), ...table }) {
+  const numbers = text.trim().split(/[\s,;]+/).map(Number), lines = text.trim().split(/\r?\n/);
+  if (numbers.length === nFeatures && numbers.every(Number.isFinite)) return Float64Array.from(numbers);
+  const sign = ["\t", ";", ","].find((one) => lines[0].includes(one)) ?? /\s+/, around = /^[\s"]+|[\s"]+$/g;
+  const [head, row] = lines.map((line) => line.split(sign).map((cell) => cell.replace(around, "")));
+  const cells = row ? columns.map((name) => row[head.indexOf(name)] ?? "") : head;
+  if (cells.length !== columns.length)
+    throw new Error(`A row has ${columns.length} entries; there are ${cells.length} here.`);
+  return Float64Array.from(columns.flatMap((name, k) => features(cells[k], name, table, sign)));
+}
+
+function features(cell, name, { categories = {}, medians = {}, dates = {} }, by) {
+  const known = categories[name], isGap = /^(|-|\?|n\/?a|nan|none|null)$/i.test(cell);
+  if (known && (isGap || known.includes(cell))) return known.map((one) => Number(one === cell));
+  if (isGap && name in medians) return [medians[name]];
+  if (known) throw new Error(`“${cell}” is not among ${known.join(", ")}.`);
+  const value = name in dates ? days(cell, dates[name]) : Number(by === ";" ? cell.replace(",", ".") : cell);
+  if (!isGap && Number.isFinite(value)) return [value];
+  throw new Error(`“${cell}” is not a ${name in dates ? "date" : "number"}.`);
+}
+
+function days(text, form) {
+  const names = (form || "%Y-%m-%d %H:%M:%S").match(/%[YmdHMS]/g);
+  const at = Object.fromEntries((text.match(/\d+/g) ?? []).map((part, k) => [names[k], Number(part)]));
+  const [year, month, day, ...time] = ["%Y", "%m", "%d", "%H", "%M", "%S"].map((name) => at[name]);
+  return Date.UTC(year, month - 1, day, ...time.map((part) => part ?? 0)) / 864e5;
 }

@@ -18,7 +18,7 @@ from nsse._support.errors import rule_error
 from nsse.affine import Affine, is_sparse
 from nsse.certificates.radii import OWN, WORST
 from nsse.certificates.rounding import EPS, Front, MapBounds, absolute_norm, relative_error
-from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation
+from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation, TablePreparation
 from nsse.maps import GaussianMap, LinearMap
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings
@@ -132,11 +132,11 @@ def _entry(findings: Findings, vote: Vote, preparation: Preparation) -> dict[str
 
 
 def _what_the_page_takes(findings: Findings, preparation: Preparation) -> dict[str, Any]:
-    """Pictures only where features are the levels of image files; rows of numbers always."""
+    """Pictures only where features are the levels of image files; rows of numbers or a table always."""
     shown = [points.inputs for points in (findings.train, findings.test) if points.inputs is not None]
     if isinstance(preparation, ImagePreparation) and shown and all(map(are_levels, shown)):
         return preparation.to_dict()
-    return {"kind": "array"}
+    return preparation.to_dict() if isinstance(preparation, TablePreparation) else {"kind": "array"}
 
 
 def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
