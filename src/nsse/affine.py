@@ -122,7 +122,8 @@ class Affine:
             return self._of_sparse(X)
         U = np.asarray(X, dtype=np.float64) - self.shift
         U *= self.scale
-        return self._linear(U) + self.offset if self.offset.any() else self._linear(U)
+        U = self._linear(U) if self.matrix is not None or vars(self)["_down"] is not None else U
+        return U + self.offset if self.offset.any() else U
 
     def pull_back(self, G: Floats) -> Floats:
         """Gradients by x of functions that have gradients ``G`` (…, n_outputs) behind the map."""

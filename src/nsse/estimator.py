@@ -1,7 +1,8 @@
 """What every estimator of ours does once it has a map and scores: transform, predict, plot, certify.
 
 A subclass sets in ``fit``: ``classes_``, ``embedding_`` (f at the training samples), ``map_`` (a map of
-`nsse.maps`, or any function of rows) and ``scores_`` (a `nsse.scores.Scores`).
+`nsse.maps`, or any function of rows) and ``scores_`` (a `nsse.scores.Scores`). Coordinates come with
+an arbitrary sign; those of our estimators never do: `signs_of` is the one rule.
 """
 
 from __future__ import annotations
@@ -19,19 +20,25 @@ from sklearn.base import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nsse._support.arrays import is_foreign
-from nsse.rows import is_dask, lazily
+from nsse._support.arrays import is_dask, is_foreign, lazily
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 FLOATS = [np.float64, np.float32]
+# Class means within this share of the largest count as large: two equal ones of opposite sign, as those
+# of two balanced classes, must not let rounding decide.
+LARGE = 0.9
+# Class means below this share of the largest entry vanish.
+VANISHING = 1e-3
 
 
 class EmbeddingClassifier(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
     """Embeds by a learned map and classifies in the embedding, like scikit-learn's LDA."""
+
+    _takes_other_namespaces = False
 
     def transform(self, X: Any) -> Any:
         """Embed samples by the learned map f.
@@ -211,6 +218,7 @@ class EmbeddingClassifier(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = self._takes_other_namespaces
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -248,3 +256,26 @@ class EmbeddingClassifier(
 
 def _floating(dtype: Any) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype == np.float32 else np.float64)
+
+
+def signs_of(class_means: Floats) -> Floats:
+    """+1 or −1 for every column of class means: the first class that lies far out is positive."""
+    size = np.abs(class_means)
+    first = np.argmax(size >= LARGE * size.max(axis=0), axis=0)
+    return np.where(class_means[first, np.arange(class_means.shape[1])] < 0, -1.0, 1.0)
+
+
+def row_signs(Y: Floats, codes: NDArray[np.intp]) -> Floats:
+    """+1 or −1 for every column of coordinates of rows: `signs_of` their class means.
+
+    Where all class means vanish, the sum of the largest entries is positive. The order of rows is
+    ignored.
+    """
+    sizes = np.bincount(codes)
+    sums = np.zeros((len(sizes), Y.shape[1]))
+    np.add.at(sums, codes, Y)
+    means = sums / sizes[:, np.newaxis]
+    size = np.abs(Y)
+    far_out = np.where(size >= LARGE * size.max(axis=0), Y, 0.0).sum(axis=0)
+    vanish = np.abs(means).max(axis=0) <= VANISHING * size.max(axis=0)
+    return np.where(vanish, np.where(far_out < 0, -1.0, 1.0), signs_of(means))

@@ -165,16 +165,13 @@ def median_distance(D2: Floats) -> float:
             "samples that are all equal",
             "Check the features: no distance, hence no kernel, can be built from these.",
         )
-    return math.sqrt(_median(distinct))
-
-
-def _median(values: Floats) -> float:
-    middle, below, is_odd = len(values) // 2, 0, len(values) % 2
-    if len(values) >= MANY_PAIRS:
-        values, below = _around_the_middle(values)
-    parted = np.partition(values, middle - below)
+    middle, below, is_odd = len(distinct) // 2, 0, len(distinct) % 2
+    if len(distinct) >= MANY_PAIRS:
+        distinct, below = _around_the_middle(distinct)
+    parted = np.partition(distinct, middle - below)
     upper = float(parted[middle - below])
-    return upper if is_odd else (float(parted[: middle - below].max()) + upper) / 2.0
+    lower = upper if is_odd else float(parted[: middle - below].max())
+    return math.sqrt((lower + upper) / 2.0)
 
 
 def _around_the_middle(values: Floats) -> tuple[Floats, int]:

@@ -28,7 +28,6 @@ from scipy import linalg
 
 from nsse.kernels import Gaussian, squared_norms
 from nsse.rows import Rows
-from nsse.signs import signs_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -75,10 +74,10 @@ class Ridge:
         C.
     gram : ndarray of shape (n_classes, n_classes)
         Q = C'K_ZZ C.
-    shares : ndarray of shape (n_classes,)
-        π.
-    rotation : ndarray of shape (n_classes, n_classes − 1)
-        V, from s − π to coordinates.
+    sizes : ndarray of shape (n_classes,)
+        Weight of every class.
+    class_means : ndarray of shape (n_classes, n_classes)
+        Mean of s − π over the rows of every class.
     left_out : LeftOut
         Scores of rows whose sample was left out.
     fitted : ndarray of shape (n_rows, n_classes) or None
@@ -89,8 +88,8 @@ class Ridge:
     centers: Any
     coef: Floats
     gram: Floats
-    shares: Floats
-    rotation: Floats
+    sizes: Floats
+    class_means: Floats
     left_out: LeftOut
     fitted: Floats | None = None
 
@@ -125,8 +124,15 @@ class Ridge:
         left_out = LeftOut(left[::p], outside[::p] + shares, gain)  # of samples, not of their copies
         means = (root**2 * E).T @ fitted / sizes[:, np.newaxis]
         gram = C.T @ fitted
-        V = rotation_of(means, sizes)
-        return cls(kernel, centers, C, (gram + gram.T) / 2, shares, V, left_out, fitted)
+        return cls(kernel, centers, C, (gram + gram.T) / 2, sizes, means, left_out, fitted)
+
+    def coordinates(self) -> Floats:
+        """V (n_classes, n_classes − 1), a rotation of s − π: what separates classes most first."""
+        # s − π sums to zero over classes: a basis of these vectors leaves out what is always zero.
+        basis = linalg.helmert(len(self.sizes)).T
+        centred = self.class_means - self.sizes @ self.class_means / self.sizes.sum()
+        _, _, W = np.linalg.svd(np.sqrt(self.sizes)[:, np.newaxis] * centred @ basis)
+        return np.asarray(basis @ W.T)
 
     @classmethod
     def over(
@@ -149,18 +155,7 @@ class Ridge:
         outside = T - summed_left_out(T - K @ C, some, K, R, factor) + near.shares
         left_out = LeftOut(left[:: near.per_sample], outside[:: near.per_sample])
         means = sums.by_class.T @ C / near.sizes[:, np.newaxis]
-        V = rotation_of(means, near.sizes)
-        return cls(kernel, centers, C, B.T @ B, near.shares, V, left_out)
-
-
-def rotation_of(class_means: Floats, sizes: Floats) -> Floats:
-    """V (n_classes, n_classes − 1), a rotation of s − π: what separates classes most first."""
-    # s − π sums to zero over classes: a basis of these vectors leaves out what is always zero.
-    basis = linalg.helmert(len(sizes)).T
-    centred = class_means - sizes @ class_means / sizes.sum()
-    _, _, W = np.linalg.svd(np.sqrt(sizes)[:, np.newaxis] * centred @ basis)
-    V = basis @ W.T
-    return np.asarray(V * signs_of(class_means @ V))
+        return cls(kernel, centers, C, B.T @ B, near.sizes, means, left_out)
 
 
 @dataclass(frozen=True)

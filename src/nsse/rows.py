@@ -22,6 +22,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from nsse._support.arrays import is_dask
 from nsse._support.errors import listed, rule_error, rule_message
 from nsse.affine import is_sparse
 
@@ -254,7 +255,8 @@ class Rows:
             got = f"{len(classes)} class ({listed([repr(label) for label in classes.tolist()])})"
             cure = "An embedding separates classes: give samples of another one."
             raise rule_error("y", "have at least two classes", got, cure)
-        return cls(source.select(first), classes, codes[first], summed, group, labels)
+        used = source if len(first) == len(source) else source.select(first)
+        return cls(used, classes, codes[first], summed, group, labels)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -333,20 +335,6 @@ class Expansion:
                 rule = f"give copies of the shape of the rows, {X.shape}, without NaN"
                 raise rule_error("augment", rule, copy.shape, cure)
         return np.stack([X, *copies], axis=1).reshape(-1, X.shape[1])
-
-
-def is_dask(X: Any) -> bool:
-    """Whether something is a Dask collection; imports nothing."""
-    return hasattr(X, "__dask_graph__")
-
-
-def lazily(function: RowFunction, X: Any, n_columns: int | None, dtype: Any) -> Any:
-    """A function of rows as a Dask array: N × ``n_columns``, or of length N where that is None."""
-    X = X.rechunk({1: -1})
-    if n_columns is None:
-        return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
-    chunks = (X.chunks[0], (n_columns,))
-    return X.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
 
 
 def read_blocks(blocks: Any) -> tuple[BlockSource, NDArray[Any]]:

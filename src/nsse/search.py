@@ -32,7 +32,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from nsse._support.arrays import fitted_in_numpy
+from nsse._support.arrays import fitted_in_numpy, is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count
@@ -50,7 +50,7 @@ from nsse.metric import (
     laplacian_times,
     scatter_edges,
 )
-from nsse.rows import Rows, Source, checked_weights, class_factors, encoded, is_dask, stacked, stratified
+from nsse.rows import Rows, Source, checked_weights, class_factors, encoded, stacked, stratified
 from nsse.scores import as_decision
 from nsse.smooth import SmoothEmbedding, evenly
 from nsse.splits import BalancedSplits, GroupedSplits
@@ -157,6 +157,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
 
     # Groups are meant for the splits wherever they are given, as in the group splitters.
     __metadata_request__fit: ClassVar = {"groups": True}
+
+    _takes_other_namespaces = True
 
     def __init__(
         self,
@@ -326,11 +328,6 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
 
     def _said(self, what: str, X: Any) -> NDArray[Any]:
         return np.asarray(getattr(self.vote_, what)(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = True
-        return tags
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from nsse._support.arrays import fitted_in_numpy
+from nsse._support.arrays import fitted_in_numpy, is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import LOGGER, all_or_nothing, logged
 from nsse._support.machine import WORTH_ASKING, require_memory
@@ -26,12 +26,12 @@ from nsse._support.parameters import check_choice, check_count, check_number
 from nsse._support.threads import threads_for
 from nsse.affine import Affine, is_sparse
 from nsse.centers import EXACT_UP_TO, FEWER, chosen_centers
-from nsse.estimator import FLOATS, EmbeddingClassifier
+from nsse.estimator import FLOATS, EmbeddingClassifier, signs_of
 from nsse.kernels import Gaussian, median_distance, squared_distances
 from nsse.maps import GaussianMap
 from nsse.metric import Learned, learned_metric
 from nsse.ridge import Ridge
-from nsse.rows import BLOCK_ROWS, Rows, Source, is_dask, read_blocks
+from nsse.rows import BLOCK_ROWS, Rows, Source, read_blocks
 from nsse.scores import Scores
 from nsse.unlabeled import use_of_unlabeled
 
@@ -153,6 +153,8 @@ class SmoothEmbedding(EmbeddingClassifier):
     True
     """
 
+    _takes_other_namespaces = True
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -244,8 +246,10 @@ class SmoothEmbedding(EmbeddingClassifier):
             self.metric_, space = learned_metric(self.metric, some)
             near = unlabeled.labels(rows.through(space.affine))
             ridge = self._solved(near, space, len(some), centers, unlabeled)
-            self._keep(ridge, near, space, rows.is_labeled)
-            self._keep_samples(ridge, near, source, y)
+            V = ridge.coordinates()
+            V *= signs_of(ridge.class_means @ V)
+            self._keep(ridge, V, near, space, rows.is_labeled)
+            self._keep_samples(ridge, V, near, source, y)
         sizes = len(rows), n_centers
         LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
         return self
@@ -265,19 +269,19 @@ class SmoothEmbedding(EmbeddingClassifier):
         centers = near.held() if chosen is None else space.affine(chosen)
         return Ridge.over(near, centers, kernel, smoothness, unlabeled)
 
-    def _keep(self, ridge: Ridge, near: Rows, space: Learned, had_label: NDArray[np.bool_]) -> None:
+    def _keep(self, ridge: Ridge, V: Floats, near: Rows, space: Learned, had_label: Any) -> None:
         """Keep the map, the scores and what was left out."""
-        V, left, kernel = ridge.rotation, ridge.left_out, ridge.kernel
+        left, kernel, shares = ridge.left_out, ridge.kernel, ridge.sizes / ridge.sizes.sum()
         self.classes_ = near.classes
         self.map_ = GaussianMap(
             space.affine, ridge.centers, kernel, ridge.coef @ V, V.T @ ridge.gram @ V
         )
         self.sigma_ = kernel.sigma / space.unit
         self.length_unit_ = self.sigma_ / float(self.sigma)
-        self.scores_ = Scores(near.classes, V, ridge.shares, np.arange(len(V)))
+        self.scores_ = Scores(near.classes, V, shares, np.arange(len(V)))
         self.leave_one_out_, self.leave_one_out_gain_ = left.scores, left.gain
         if self.decision == "nearest":
-            self._keep_nearest(ridge, near)
+            self._keep_nearest(ridge, V, near)
         codes, weights = near.codes[left.rows], near.weights[left.rows]
         usable = np.isfinite(self.leave_one_out_).all(axis=1)
         self.scores_ = self.scores_.calibrated(
@@ -289,26 +293,26 @@ class SmoothEmbedding(EmbeddingClassifier):
         self.leave_one_out_ = self.leave_one_out_[as_given]
         self.leave_one_out_labels_ = near.classes[codes[as_given]]
 
-    def _keep_nearest(self, ridge: Ridge, near: Rows) -> None:
+    def _keep_nearest(self, ridge: Ridge, V: Floats, near: Rows) -> None:
         """Decide by the nearest training sample instead."""
-        V, left, own = ridge.rotation, ridge.left_out, np.flatnonzero(near.is_labeled)
+        left, own = ridge.left_out, np.flatnonzero(near.is_labeled)
+        outside = (left.scores - self.scores_.offsets) @ V
         if ridge.fitted is None:
             behind = replace(self.map_, metric=Affine.identity(near.source.n_features))
             embedding = near.source.apply(behind)[own]
         else:
             embedding = (ridge.fitted @ V)[own]
         self.scores_ = Scores.nearest(near.classes, embedding, near.codes[own])
-        outside = (left.scores - ridge.shares) @ V
         groups = own // near.per_sample, left.rows // near.per_sample
         self.leave_one_out_gain_ = 1.0
         self.leave_one_out_ = nearest_left_out(outside, groups[1], embedding, near.codes[own], groups[0])
 
-    def _keep_samples(self, ridge: Ridge, near: Rows, source: Any, y: Any) -> None:
+    def _keep_samples(self, ridge: Ridge, V: Floats, near: Rows, source: Any, y: Any) -> None:
         """Keep the embedding and the labels of the samples as they were given."""
         if ridge.fitted is None or np.any(near.given < 0):
             F = source.apply(self.map_)
         else:
-            F = ridge.fitted[near.given * near.per_sample] @ ridge.rotation
+            F = ridge.fitted[near.given * near.per_sample] @ V
         d = len(self.classes_) - 1 if self.n_components is None else int(self.n_components)
         dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
         self.embedding_ = F[:, :d].astype(dtype, copy=False)
@@ -363,11 +367,6 @@ class SmoothEmbedding(EmbeddingClassifier):
         n_centers = {"auto": auto, "None": n_samples}.get(str(self.centers), self.centers)
         n_centers = n_centers if isinstance(n_centers, int) else len(np.atleast_1d(n_centers))
         return fit_memory(n_samples, n_features, min(n_centers, n_samples))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = True
-        return tags
 
     def _check_parameters(self) -> None:
         check_number("sigma", self.sigma, positive=True, cure="0.65 is a good start.")

@@ -1,4 +1,4 @@
-"""Arrays of other namespaces (torch, CuPy, …) under scikit-learn's ``array_api_dispatch``."""
+"""Arrays that are not of NumPy: of Dask, and of other namespaces (torch, CuPy, …) under dispatch."""
 
 from __future__ import annotations
 
@@ -43,6 +43,20 @@ class Home(NamedTuple):
         return self.xp.asarray(values, device=self.device)
 
 
+def is_dask(X: Any) -> bool:
+    """Whether something is a Dask collection; imports nothing."""
+    return hasattr(X, "__dask_graph__")
+
+
+def lazily(function: Callable[[Any], Any], X: Any, n_columns: int | None, dtype: Any) -> Any:
+    """A function of rows as a Dask array: N × ``n_columns``, or of length N where that is None."""
+    X = X.rechunk({1: -1})
+    if n_columns is None:
+        return X.map_blocks(function, drop_axis=1, dtype=dtype, meta=np.empty(0, dtype))
+    chunks = (X.chunks[0], (n_columns,))
+    return X.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
+
+
 def is_foreign(X: Any) -> bool:
     """Whether samples are an array of another namespace, and are to be worked on there."""
     is_other = hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray)
@@ -66,6 +80,8 @@ def fitted_in_numpy(fit: Method) -> Method:
 
     @functools.wraps(fit)
     def guarded(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        if not any(is_foreign(value) for value in (X, y, *args, *kwargs.values())):
+            return fit(self, X, y, *args, **kwargs)
         others = [to_numpy(other) for other in args]
         named = {name: to_numpy(value) for name, value in kwargs.items()}
         result = fit(self, to_numpy(X), to_numpy(y), *others, **named)

@@ -22,9 +22,9 @@ from scipy.linalg import eigh
 
 from nsse._support.errors import rule_error
 from nsse._support.warnings import DegenerateEmbeddingWarning
+from nsse.estimator import row_signs
 from nsse.graphs import degrees
 from nsse.methods._method import check_n_components
-from nsse.signs import row_signs
 
 Floats = NDArray[np.float64]
 

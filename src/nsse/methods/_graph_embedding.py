@@ -47,6 +47,7 @@ from scipy import linalg
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
 from nsse.affine import Affine
+from nsse.estimator import row_signs
 from nsse.graphs import laplacian
 from nsse.maps import LinearMap
 from nsse.methods._method import (
@@ -62,7 +63,6 @@ from nsse.methods._method import (
     is_auto,
 )
 from nsse.scores import left_out_nearest
-from nsse.signs import row_signs
 
 # A is singular if a direction has less than this share of the largest ratio of A to the total scatter. A
 # ratio of scatters, so that features in other units change nothing.

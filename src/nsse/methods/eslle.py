@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from nsse.estimator import row_signs
 from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
 from nsse.methods._eigenmaps import Eigenmap, check_eigenmap_components, smallest_eigenpairs
@@ -34,7 +35,6 @@ from nsse.methods._method import (
 )
 from nsse.methods._reconstruction import residual_matrix, residual_rank
 from nsse.methods.isokrr import check_overlap, class_dissimilarities
-from nsse.signs import row_signs
 
 # Eigenvalues of R'R, relative to its size, that are zero up to rounding.
 ZERO = 1e-13

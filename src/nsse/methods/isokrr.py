@@ -26,6 +26,7 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
+from nsse.estimator import row_signs
 from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
 from nsse.methods._method import (
@@ -40,7 +41,6 @@ from nsse.methods._method import (
     nearest_columns,
     others,
 )
-from nsse.signs import row_signs
 
 # Largest d²/β: squares of sums of e^150 are still far from overflow.
 LARGEST_EXPONENT = 300.0

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from nsse._support.parameters import check_choice, check_count, check_number
+from nsse.estimator import row_signs
 from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
 from nsse.methods._eigenmaps import Eigenmap, smallest_eigenpairs
@@ -34,7 +35,6 @@ from nsse.methods._method import (
     nearest_columns,
     others,
 )
-from nsse.signs import row_signs
 
 Neighbors = int | str | None
 

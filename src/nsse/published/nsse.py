@@ -20,7 +20,7 @@ from nsse._support.machine import require_memory
 from nsse._support.parameters import check_choice, check_count, check_number, check_range
 from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.affine import Affine, is_sparse
-from nsse.estimator import EmbeddingClassifier
+from nsse.estimator import EmbeddingClassifier, signs_of
 from nsse.kernels import SAME_PLACE, Gaussian, median_distance, squared_distances
 from nsse.maps import GaussianMap
 from nsse.metric import centred
@@ -31,7 +31,6 @@ from nsse.published.scale import Found, minimise
 from nsse.published.trace import Recorder, Step, Stopped, Trace
 from nsse.rows import encoded
 from nsse.scores import Scores, nearest_scores
-from nsse.signs import signs_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
