@@ -111,8 +111,7 @@ class MFA(LinearMethod):
        general framework for dimensionality reduction", IEEE Transactions on Pattern Analysis and
        Machine Intelligence 29(1), 40-51, 2007.
     .. [2] A. Maronidis, A. Tefas and I. Pitas, "Subclass graph embedding and a marginal Fisher
-    analysis
-       paradigm", Pattern Recognition 48(12), 4024-4035, 2015.
+       analysis paradigm", Pattern Recognition 48(12), 4024-4035, 2015.
 
     Examples
     --------

@@ -70,7 +70,7 @@ class NPDE(LinearMethod):
     See Also
     --------
     NPE : Its unsupervised relative.
-    sklearn.discriminant_analysis.LinearDiscriminantAnalysis : Without neighbours.
+    LFDA : Fisher's criterion by local scatters.
 
     Notes
     -----
