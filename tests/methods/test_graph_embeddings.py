@@ -9,7 +9,7 @@ from scipy.linalg import eigh, subspace_angles
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from nsse.methods import KDA, LDE, LPP, MFA, SOLDE
+from nsse.methods import KDA, LDE, LPP, MFA, NPE, NPPE, SOLDE
 
 
 @pytest.fixture(scope="module")
@@ -187,3 +187,41 @@ def test_kda_on_few_axes_of_the_kernel_is_lda_after_kernel_pca(mixed):
     Z = KernelPCA(8, kernel="rbf", gamma=1 / model.sigma_**2).fit_transform(X)
     lda = LinearDiscriminantAnalysis(solver="svd").fit(Z, codes).transform(Z)
     assert subspace_angles(model.embedding_ - model.embedding_.mean(axis=0), lda).max() < 1e-6
+
+
+# Dimension and ridge by default
+
+
+@pytest.mark.parametrize("kind", [LPP, NPE, NPPE])
+def test_dimension_without_labels_is_the_one_where_neighbours_are_right(make_blobs, kind):
+    """Left out one by one in loops, at every dimension that is tried; of equals the smallest."""
+    X, codes = make_blobs((9, 11, 8, 10, 9, 8), n_features=30)
+    whole = kind(24).fit(X, codes).embedding_
+    errors = {}
+    for d in (3, 5, 12, 24):
+        values, own = oracle.left_out_neighbors(whole[:, :d], codes, 6)
+        errors[d] = np.sum(values.argmax(axis=1) != own)
+    best = min(errors, key=errors.get)
+    chosen = kind().fit(X, codes)
+    assert chosen.embedding_.shape[1] == len(chosen.eigenvalues_) == best
+    np.testing.assert_allclose(chosen.embedding_, whole[:, :best], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("model", "d", "reg"),
+    [
+        (LPP(), None, 3.0),
+        (NPE(), None, 3.0),
+        (LPP(supervised=True), 16, 0.3),
+        (MFA(), 16, 0.3),
+        (SOLDE(), 3, 0.3),
+        (KDA(), 3, 0.03),
+    ],
+    ids=str,
+)
+def test_few_samples_get_a_ridge_and_many_coordinates_where_they_help(make_blobs, model, d, reg):
+    X, codes = make_blobs((9, 11, 8, 10), n_features=60)
+    fitted = model.fit(X, codes)
+    again = model.__class__(**model.get_params() | {"reg": reg}).fit(X, codes)
+    np.testing.assert_array_equal(fitted.embedding_, again.embedding_)
+    assert d is None or fitted.embedding_.shape[1] == d

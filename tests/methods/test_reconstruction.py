@@ -121,3 +121,12 @@ def test_classes_larger_than_their_neighbourhoods_are_points(make_blobs):
     spread = np.linalg.norm(X.T @ Y, axis=0)
     np.testing.assert_allclose((X.T @ Y).T @ (X.T @ Y), np.diag(spread**2), atol=1e-6 * spread[0] ** 2)
     assert np.all(np.diff(spread) <= 0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "k"), [((9, 8, 10), 5), ((9, 4, 1, 7), 3), ((3, 2, 1), 1), ((1, 7), 5)]
+)
+def test_neighbourhoods_of_eslle_stay_in_the_smallest_class_of_several(make_blobs, sizes, k):
+    X, codes = make_blobs(sizes)
+    one, other = ESLLE(1).fit(X, codes), ESLLE(1, n_neighbors=k).fit(X, codes)
+    np.testing.assert_array_equal(one.embedding_, other.embedding_)
