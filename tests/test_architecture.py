@@ -36,10 +36,12 @@ MAY_IMPORT = {
     "votes": {"maps", "scores"},
     "pipelines": {"affine", "maps"},
     "planes": {"pipelines", "scores"},
+    "updates": {"kernels", "maps", "ridge", "rows"},
     "explanations": {"affine", "maps", "pipelines", "votes"},
     "devices": {"affine", "maps", "votes"},
+    "comparisons": {"pipelines"},
     "estimator": set(),
-    "smooth": MODEL | {"centers", "estimator", "ridge", "unlabeled"},
+    "smooth": MODEL | {"centers", "estimator", "ridge", "unlabeled", "updates"},
     "published": MODEL | {"estimator", "graphs"},
     "methods": (MODEL - {"rows"}) | {"estimator", "graphs", "published"},
     "splits": set(),
@@ -77,6 +79,7 @@ MAY_IMPORT = {
     "cli": {"augment", "centers", "certificates", "datasets", "io", "metric", "nsse", "pipelines"}
     | {"report", "search", "unlabeled"},
     "nsse": {
+        "comparisons",
         "devices",
         "explanations",
         "io",
@@ -93,7 +96,12 @@ MAY_IMPORT = {
 }
 # What may be imported inside functions besides: no fit waits for certificates or figures.
 AT_USE = {("estimator", "certificates"), ("estimator", "plot"), ("smooth", "certificates")}
-AT_USE |= {("estimator", "devices"), ("estimator", "explanations"), ("estimator", "planes")}
+AT_USE |= {
+    ("estimator", "comparisons"),
+    ("estimator", "devices"),
+    ("estimator", "explanations"),
+    ("estimator", "planes"),
+}
 TESTS = Path(__file__).parent
 # What users import, and what tests do: these modules, and of them what they offer.
 OFFERED = {

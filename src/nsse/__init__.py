@@ -6,7 +6,8 @@
 of the paper; all are scikit-learn transformers and classifiers. Beside them: `WithinMetric`, the metric
 alone; `SequentialSearchCV`, the paper's rule for weights; the methods that the paper compares;
 `nsse.augment`, `nsse.centers`, `nsse.certificates`, `nsse.datasets`, `nsse.plot`, `nsse.report` and
-`nsse.splits`; `save`, `load` and `to_onnx`; `explain` and `plane`, also of pipelines.
+`nsse.splits`; `save`, `load` and `to_onnx`; `explain`, `compare` and `plane`, also of
+pipelines.
 
 ``ls`` shows the method: affine, kernels, graphs → rows → metric, centers → ridge, maps, scores →
 unlabeled, augment → estimator, votes, pipelines → smooth → search → certificates, io, report → cli;
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         DegenerateEmbeddingWarning,
         ScaleAtBoundWarning,
     )
+    from nsse.comparisons import compare
     from nsse.devices import to_device
     from nsse.explanations import explain
     from nsse.io.files import load, save
@@ -80,6 +82,7 @@ __all__ = [
     "Spread",
     "WithinMetric",
     "__version__",
+    "compare",
     "explain",
     "load",
     "plane",
@@ -96,6 +99,7 @@ _HOME = {
         "DegenerateEmbeddingWarning",
         "ScaleAtBoundWarning",
     ),
+    "nsse.comparisons": ("compare",),
     "nsse.devices": ("to_device",),
     "nsse.explanations": ("explain",),
     "nsse.io": ("load", "save", "to_onnx"),

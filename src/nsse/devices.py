@@ -28,6 +28,7 @@ from nsse.votes import MeanVote, Member, Vote, vote_of
 
 # Kernel values held at a time: 128 MB in double precision.
 BLOCK_VALUES = 16_000_000
+AFFINE = ("shift", "scale", "offset", "matrix", "down", "up")
 METHODS = {
     "predict": "predict",
     "decision": "decision_function",
@@ -116,8 +117,9 @@ class RemoteMember:
             raise TypeError(rule_message("model", "have a Gaussian or linear map", member.map, cure))
         f: Any = member.map
         is_linear, scores = isinstance(member.map, LinearMap), member.scores
-        parts = vars(f.affine if is_linear else f.metric).items()
-        affine = {name: home.array(part) for name, part in parts if isinstance(part, np.ndarray)}
+        first = f.affine if is_linear else f.metric
+        parts = {name: getattr(first, name) for name in AFFINE}
+        affine = {name: home.array(part) for name, part in parts.items() if part is not None}
         starts = np.searchsorted(scores.codes, np.arange(len(scores.classes) + 1)).tolist()
         arrays = () if is_linear else (_dense(f.centers), f.center_squares)
         centers, squares = (home.array(part) for part in arrays) if arrays else (None, None)

@@ -176,6 +176,27 @@ class EmbeddingClassifier(
 
         return feature_relevance(self)
 
+    def compare(self, other: Any, X: Any, *, n_neighbors: int = 5) -> Any:
+        """Which predictions, probabilities and neighbours another model changes.
+
+        Parameters
+        ----------
+        other : estimator
+            Fitted, such as the same after a retraining.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        n_neighbors : int, default=5
+            Neighbours of a sample that are compared.
+
+        Returns
+        -------
+        Comparison
+            What changed. See `nsse.compare`, which takes pipelines, too.
+        """
+        from nsse.comparisons import compare
+
+        return compare(self, other, X, n_neighbors=n_neighbors)
+
     def plane(self, X: Any) -> Floats:
         """Places of samples in a plane that separates the classes, at the corners of a polygon.
 

@@ -82,6 +82,8 @@ class Ridge:
         Scores of rows whose sample was left out.
     fitted : ndarray of shape (n_rows, n_classes) or None
         s − π at the rows, where they are the centres.
+    sums : Sums or None
+        What the model is made of, where it is made of sums.
     """
 
     kernel: Gaussian
@@ -92,6 +94,7 @@ class Ridge:
     class_means: Floats
     left_out: LeftOut
     fitted: Floats | None = None
+    sums: Sums | None = None
 
     @classmethod
     def exact(
@@ -141,32 +144,46 @@ class Ridge:
         """The model by sums over the rows, ``unlabeled`` says which; it may keep fewer centres."""
         centers, R = independent_centers(kernel, centers, len(near), smoothness)
         sums = unlabeled.sums(near, KernelSums(kernel, centers, len(near.classes)))
+        return cls.of_sums(sums, near, centers, R, kernel, smoothness)
+
+    @classmethod
+    def of_sums(
+        cls, sums: Sums, near: Rows, centers: Any, R: Floats, kernel: Gaussian, smoothness: float
+    ) -> Ridge:
+        """The model by sums; some of ``near`` are left out. R is a factor of K_ZZ."""
+        shares = sums.sizes / sums.sizes.sum()
         P = in_features(sums.products, R)
         P[np.diag_indices(len(P))] += smoothness
         factor = linalg.cholesky(P, lower=True, overwrite_a=True, check_finite=False)
-        right = sums.by_class - np.outer(sums.by_class.sum(axis=1), near.shares)
+        right = sums.by_class - np.outer(sums.by_class.sum(axis=1), shares)
         half = linalg.solve_triangular(R, right, trans="T", check_finite=False)
         B = linalg.cho_solve((factor, True), half, check_finite=False)
         C = linalg.solve_triangular(R, B, check_finite=False)
         left = left_out_positions(near)
         some = near.select(left)
-        T = some.indicators() - near.shares
+        T = some.indicators() - shares
         K = kernel.between(some.held(), centers)
-        outside = T - summed_left_out(T - K @ C, some, K, R, factor) + near.shares
+        outside = T - summed_left_out(T - K @ C, some, K, R, factor) + shares
         left_out = LeftOut(left[:: near.per_sample], outside[:: near.per_sample])
-        means = sums.by_class.T @ C / near.sizes[:, np.newaxis]
-        return cls(kernel, centers, C, B.T @ B, near.sizes, means, left_out)
+        means = sums.by_class.T @ C / sums.sizes[:, np.newaxis]
+        return cls(kernel, centers, C, B.T @ B, sums.sizes, means, left_out, sums=sums)
 
 
 @dataclass(frozen=True)
 class Sums:
-    """K'WK, and K'W times the class indicators; blocks of rows add up."""
+    """K'WK, K'W times the class indicators, and the weight of every class; blocks of rows add up."""
 
     products: Floats
     by_class: Floats
+    sizes: Floats
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums(self.products + other.products, self.by_class + other.by_class)
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Sums(*(one + two for one, two in pairs))
+
+    def __sub__(self, other: Sums) -> Sums:
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Sums(*(one - two for one, two in pairs))
 
 
 @dataclass(frozen=True)
@@ -187,7 +204,7 @@ class KernelSums:
         E[np.arange(len(codes)), codes] = weights
         by_class = K.T @ E
         K *= np.sqrt(weights)[:, np.newaxis]
-        return Sums(K.T @ K, by_class)
+        return Sums(K.T @ K, by_class, E.sum(axis=0))
 
 
 def left_out_positions(rows: Rows, of_metric: bool = False) -> Ints:

@@ -236,9 +236,15 @@ class Rows:
 
     @classmethod
     def of(
-        cls, source: Any, y: Any, sample_weight: Any = None, class_weight: Any = None, marker: Any = None
+        cls,
+        source: Any,
+        y: Any,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        marker: Any = None,
+        at_least: int = 2,
     ) -> Rows:
-        """Distinct rows of a source with labels; ``marker`` is the label of those that have none."""
+        """Distinct rows, of so many classes; ``marker`` is the label of those that have none."""
         labels = classes, codes = encoded(y, marker)
         if len(codes) != len(source):
             rule = f"have one label for each of the {len(source)} samples"
@@ -251,7 +257,7 @@ class Rows:
             weights = weights * class_factors(class_weight, classes, codes, weights)
         first, group = distinct_rows(source, codes, weights > 0)
         summed = np.bincount(group[group >= 0], weights[group >= 0], len(first)).astype(np.float64)
-        if len(classes) < 2:
+        if len(classes) < at_least:
             got = f"{len(classes)} class ({listed([repr(label) for label in classes.tolist()])})"
             cure = "An embedding separates classes: give samples of another one."
             raise rule_error("y", "have at least two classes", got, cure)

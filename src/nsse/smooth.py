@@ -10,13 +10,15 @@ embedding are distances of scores. Labels, probabilities and radii use all coord
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.arrays import fitted_in_numpy, is_dask
 from nsse._support.errors import rule_error
@@ -31,9 +33,10 @@ from nsse.kernels import Gaussian, median_distance, squared_distances
 from nsse.maps import GaussianMap
 from nsse.metric import Learned, learned_metric
 from nsse.ridge import Ridge
-from nsse.rows import BLOCK_ROWS, Rows, Source, read_blocks
+from nsse.rows import BLOCK_ROWS, Rows, Source, encoded, read_blocks
 from nsse.scores import Scores
 from nsse.unlabeled import use_of_unlabeled
+from nsse.updates import Updates, adds_up, chunk
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -228,6 +231,108 @@ class SmoothEmbedding(EmbeddingClassifier):
         self.n_features_in_ = source.n_features
         return self._learn(source, y, sample_weight)
 
+    @available_if(adds_up)
+    @fitted_in_numpy
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more samples, as if all that came had been there in one fit.
+
+        The first samples choose metric, width and centres, as in `fit`; later ones are learned with
+        these. A new class may come. Memory does not grow with the samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Samples that the model has not learned yet.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like, default=None
+            Labels that may occur; others are refused. None lets new classes come.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How many samples every sample counts as.
+
+        Returns
+        -------
+        self
+            The estimator; `embedding_` and `labels_` are of 2000 of the samples at most. If the samples
+            cannot be learned, it is as it was before.
+        """
+        if not hasattr(self, "map_"):
+            if classes is not None and len(unknown := np.setdiff1d(encoded(y)[0], classes)):
+                cure = "Name all labels in `classes`, or leave it None."
+                raise rule_error("y", "hold labels of `classes` only", unknown.tolist(), cure)
+            self.fit(X, y, sample_weight)
+            return self._keep_updates(*self._updates(), self.scores_.classes)
+        kept, f = self._updates()
+        near = chunk(self, X, y, sample_weight, classes)
+        more, classes = kept.added(near, f, self.scores_.classes)
+        return self._keep_updates(more, f, classes)
+
+    @available_if(adds_up)
+    @fitted_in_numpy
+    @all_or_nothing
+    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget samples that were learned, as if they had never been there.
+
+        Metric, width and centres stay; a class without any sample goes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
+            Samples as they were learned.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        self
+            The estimator. If the samples cannot be forgotten, it is as it was before.
+        """
+        check_is_fitted(self)
+        kept, f = self._updates()
+        near = chunk(self, X, y, sample_weight, known=self.scores_.classes)
+        less, classes = kept.without(near, f, self.scores_.classes)
+        return self._keep_updates(less, f, classes)
+
+    @available_if(adds_up)
+    def updatable(self) -> Self:
+        """A copy that keeps the sums of its samples, for `nsse.save`.
+
+        Returns
+        -------
+        SmoothEmbedding
+            This model where it has been updated, or one that gives the same where it is exact.
+        """
+        check_is_fitted(self)
+        if self.updates_ is not None:
+            return self
+        return copy(self)._keep_updates(*self._updates(), self.scores_.classes)
+
+    def _updates(self) -> tuple[Updates, GaussianMap]:
+        """What is kept of the samples that were learned, and the map that reads it."""
+        return Updates.begun(self) if self.updates_ is None else (self.updates_, self.map_)
+
+    def _keep_updates(self, kept: Updates, f: GaussianMap, classes: Any) -> Self:
+        """Solve the regression by its sums, and keep what `fit` keeps."""
+        ridge, near = kept.solved(f, float(self.smoothness), classes)
+        self._check_rows(near, near)
+        self._keep(ridge, near, f.metric, f.kernel.sigma / self.sigma_, near.is_labeled)
+        own, d = slice(None, None, near.per_sample), self.n_components or len(classes) - 1
+        behind = replace(self.map_, metric=Affine.identity(near.source.n_features))
+        self.embedding_ = behind(kept.rows[own])[:, : int(d)]
+        self.labels_ = self.transduction_ = classes[near.codes[own]]
+        self.updates_: Updates | None = kept
+        self._learned: Any = None
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Sums are large: a copy has them where samples have come later, and not after `fit` alone.
+        state = dict(super().__getstate__())
+        is_large = isinstance(state.get("_learned"), Updates)
+        return state | {"_learned": None} if is_large else state
+
     def _learn(self, source: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
         unlabeled = use_of_unlabeled(self.unlabeled)
@@ -246,10 +351,12 @@ class SmoothEmbedding(EmbeddingClassifier):
             self.metric_, space = learned_metric(self.metric, some)
             near = unlabeled.labels(rows.through(space.affine))
             ridge = self._solved(near, space, len(some), centers, unlabeled)
-            V = ridge.coordinates()
-            V *= signs_of(ridge.class_means @ V)
-            self._keep(ridge, V, near, space, rows.is_labeled)
+            V = self._keep(ridge, near, space.affine, space.unit, rows.is_labeled)
             self._keep_samples(ridge, V, near, source, y)
+        self.updates_, self._learned = None, (near.codes, near.weights, near.per_sample)
+        if ridge.fitted is None:
+            is_sum = ridge.sums is not None and hasattr(self, "partial_fit")
+            self._learned = Updates.of(near, ridge.sums) if is_sum else None
         sizes = len(rows), n_centers
         LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
         return self
@@ -269,14 +376,14 @@ class SmoothEmbedding(EmbeddingClassifier):
         centers = near.held() if chosen is None else space.affine(chosen)
         return Ridge.over(near, centers, kernel, smoothness, unlabeled)
 
-    def _keep(self, ridge: Ridge, V: Floats, near: Rows, space: Learned, had_label: Any) -> None:
-        """Keep the map, the scores and what was left out."""
+    def _keep(self, ridge: Ridge, near: Rows, affine: Affine, unit: float, had_label: Any) -> Floats:
+        """Keep the map, the scores and what was left out; the rotation to coordinates."""
+        V = ridge.coordinates()
+        V *= signs_of(ridge.class_means @ V)
         left, kernel, shares = ridge.left_out, ridge.kernel, ridge.sizes / ridge.sizes.sum()
         self.classes_ = near.classes
-        self.map_ = GaussianMap(
-            space.affine, ridge.centers, kernel, ridge.coef @ V, V.T @ ridge.gram @ V
-        )
-        self.sigma_ = kernel.sigma / space.unit
+        self.map_ = GaussianMap(affine, ridge.centers, kernel, ridge.coef @ V, V.T @ ridge.gram @ V)
+        self.sigma_ = kernel.sigma / unit
         self.length_unit_ = self.sigma_ / float(self.sigma)
         self.scores_ = Scores(near.classes, V, shares, np.arange(len(V)))
         self.leave_one_out_, self.leave_one_out_gain_ = left.scores, left.gain
@@ -292,6 +399,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         as_given = had_label[left.rows]  # new samples come with labels that were not spread
         self.leave_one_out_ = self.leave_one_out_[as_given]
         self.leave_one_out_labels_ = near.classes[codes[as_given]]
+        return V
 
     def _keep_nearest(self, ridge: Ridge, V: Floats, near: Rows) -> None:
         """Decide by the nearest training sample instead."""

@@ -102,7 +102,7 @@ class Smooth(BaseEstimator):
             return total
         L = mean_degree_laplacian(neighbor_graph(Z, k))
         K = of_block.kernel.between(Z, of_block.centers)
-        return Sums(total.products + weight * (K.T @ (L @ K)), total.by_class)
+        return replace(total, products=total.products + weight * (K.T @ (L @ K)))
 
 
 class Spread(BaseEstimator):

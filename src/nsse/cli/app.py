@@ -15,9 +15,10 @@ from nsse.cli.info import info
 from nsse.cli.predict import predict, transform
 from nsse.cli.report import report
 from nsse.cli.screen import DEBUG
+from nsse.cli.update import update
 
 PANELS = {
-    "Your data": (fit, predict, transform, evaluate, report, export, info),
+    "Your data": (fit, update, predict, transform, evaluate, report, export, info),
     "Ours": (demo, datasets),
 }
 

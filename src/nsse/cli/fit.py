@@ -39,6 +39,7 @@ _AUGMENT = (
     "Learn from transformed images as well: some of shift, rotate, scale, mirror, brightness, with "
     "commas (with --encoder mirror, crop); or auto: what helps on images left out, if anything."
 )
+_UPDATABLE = "Keep the sums of the samples in the file, so that `nsse update` can learn more later."
 _UNLABELED = "More samples of the kind of DATA, without labels: the map is learned from them too."
 _UNLABELED_LABEL = (
     'What stands in DATA in the place of a label where there is none: "" is an empty entry; of images '
@@ -76,6 +77,7 @@ def fit(
     unit_norm: given.UnitNorm = True,
     color: given.Color = None,
     skip_broken: given.SkipBroken = False,
+    updatable: Annotated[bool, typer.Option("--updatable", help=_UPDATABLE)] = False,
     seed: Annotated[int, typer.Option(help="Draws the splits of --tune, centres and subsamples.")] = 0,
     as_json: given.Json = False,
 ) -> None:
@@ -92,6 +94,9 @@ def fit(
             raise rule_error("--standardize", "be left out for images", True, cure)
         if tune and decision is not None:
             raise rule_error("--decision", "be left out with --tune", decision, "The search chooses it.")
+        if updatable and tune:
+            cure = "Fit without --tune: a vote of several models is fitted anew."
+            raise rule_error("--updatable", "be left out with --tune", True, cure)
         options = {"n_components": n_components, "sigma": sigma, "smoothness": smoothness}
         settings: dict[str, Any] = options | {"decision": decision}
         settings = {name: value for name, value in settings.items() if value is not None}
@@ -119,7 +124,8 @@ def fit(
         from nsse.io import save
 
         _forget_copies(model)
-        save(model, out, metadata=inputs.preparation.to_dict())
+        with typed(FIT):
+            save(model, out, metadata=inputs.preparation.to_dict(), updatable=updatable)
         _tell(screen, model, inputs, choice and (sets[0], choice))
         screen.result |= {"seconds": seconds, "out": str(out), "bytes": bytes_of(out)}
         screen.say(f"Wrote {out}, {size_of(out)}, after {seconds:.1f} s.")

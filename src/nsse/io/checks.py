@@ -29,12 +29,15 @@ RULES = {
     "NystromMap": f"{_KERNEL} radii2:fm?",
     "PolynomialMap": "metric:Affine sizes:fq mean:fm coef:fmd",
     "Scores": "weights:fkd offsets:fk codes:ik classes:oc temperature:+",
+    "Sums": "products:fmm by_class:fmc sizes:fc",
+    "Updates": "sums:Sums rows:fkp codes:ik weights:fk",
     "SparseCodingMap": "metric:Affine atoms:fan gram:faa values:fad samples:fsp embedding:fsd alpha:+",
 }
 FITTED = (
     "affine_:Affine? metric_:WithinMetric? scatter_:Scatter? vote_:MajorityVote|MeanVote? sigma_:+? "
     "length_unit_:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? labels_:oN? "
-    "transduction_:oN? leave_one_out_:lLc? leave_one_out_labels_:oL? leave_one_out_gain_:+?"
+    "transduction_:oN? leave_one_out_:lLc? leave_one_out_labels_:oL? leave_one_out_gain_:+? "
+    "updates_:Updates?"
 )
 TYPES = {"f": "float64", "l": "float64", "g": "float32 float64", "i": np.dtype(np.intp).name}
 # Of these a fitted estimator has one.
@@ -93,6 +96,15 @@ def check_state(state: dict[str, Any]) -> None:
     if "map_" in state:
         members.append((state["map_"], state["scores_"]))
         _require(sides["e"] <= state["map_"].n_components, "embedding_ is wider than its map")
+    if state.get("updates_") is not None:
+        kept, f = state["updates_"], state["map_"]
+        fits = kept.sums.by_class.shape == (len(f.coef), len(classes))
+        fits = fits and kept.codes.max() < len(classes)
+        fits = fits and kept.rows.shape[1] == f.metric.n_outputs and kept.codes.min() >= 0
+        counts = kept.every, kept.n_came, kept.per_sample
+        fits = fits and all(type(count) is int and count > 0 for count in counts)
+        positive = np.all(kept.sums.sizes > 0) and np.all(kept.weights > 0)
+        _require(bool(fits and positive), "sums of another model")
     for f, scores in members:
         _check({"map": f, "scores": scores}, _MAP)
         front = f.affine if hasattr(f, "affine") else f.metric

@@ -19,7 +19,13 @@ from nsse.io.values import Writer, read_value
 from nsse.pipelines import Pipeline, in_one_step
 
 
-def save(model: Any, path: str | os.PathLike[str], *, metadata: dict[str, Any] | None = None) -> None:
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    metadata: dict[str, Any] | None = None,
+    updatable: bool = False,
+) -> None:
     """Write a fitted model to a file that `load` reads without running any code of the file.
 
     The file is written whole or not at all; one that was there before is replaced.
@@ -38,6 +44,9 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: dict[str, Any] |
             {"kind": "images", "size": [25, 25], "unit_norm": True}
             {"kind": "table", "columns": ["length", "width"], "label": "species"}
             {"kind": "array", "n_features": 64}
+    updatable : bool, default=False
+        Whether the file keeps what `SmoothEmbedding.partial_fit` and `forget` need after `load`: sums of
+        the size of the centres squared, and some samples.
 
     Raises
     ------
@@ -66,8 +75,11 @@ def save(model: Any, path: str | os.PathLike[str], *, metadata: dict[str, Any] |
     except (TypeError, ValueError) as error:
         cure = "Pass a dict of strings, numbers, lists and dicts, or None."
         raise rule_error("metadata", "be plain data that JSON can hold", str(error), cure) from error
-    saved, writer = in_one_step(model), Writer()
+    saved, writer = in_one_step(model), Writer(updatable)
     last = saved[-1] if isinstance(saved, Pipeline) else saved
+    if updatable:
+        last = with_sums(last)
+        saved = Pipeline([*saved.steps[:-1], ("last", last)]) if isinstance(saved, Pipeline) else last
     versions = __version__, sklearn.__version__, np.__version__
     header = Header(FORMAT, type(saved).__name__, *versions, added, facts_of(model, last))
     with replacing(path) as temporary:
@@ -118,6 +130,14 @@ def load(path: str | os.PathLike[str]) -> Any:
         model = read_value(header["tree"], arrays_of(archive, header["arrays"]))
         check_is_fitted(model)
     return model
+
+
+def with_sums(last: Any) -> Any:
+    """A model that keeps its sums: one that has been updated, or an exact one, which makes them."""
+    if not hasattr(last, "updatable"):
+        rule = "learn from samples that come later to be saved with updatable=True"
+        raise rule_error("model", rule, type(last).__name__, "SmoothEmbedding does; leave it False.")
+    return last.updatable()
 
 
 def facts_of(model: Any, last: Any) -> dict[str, Any]:

@@ -41,19 +41,22 @@ _HOMES = {
     "nsse.metric": "Scatter WithinMetric",
     "nsse.pipelines": "AffineStep Pipeline",
     "nsse.published.nsse": "Condition Step Trace",
+    "nsse.updates": "Sums Updates",
     "nsse.votes": "MajorityVote MeanVote Scores",
 }
 HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]{0,80}")
-# Attributes that nothing asks for after a fit.
-ONLY_IN_FITS = ("scatter_",)
+# Attributes that nothing asks for after a fit, and those of models that learn more or are elsewhere.
+ONLY_IN_FITS = ("scatter_", "_learned", "_remote")
+UPDATES = "updates_"
 
 
 class Writer:
     """Turns values into JSON, and collects their arrays in ``arrays``: one that is shared once."""
 
-    def __init__(self) -> None:
+    def __init__(self, updatable: bool = False) -> None:
         self.arrays, self._names = dict[str, Any](), dict[int, str]()
+        self._left_out = ONLY_IN_FITS if updatable else (*ONLY_IN_FITS, UPDATES)
 
     def __call__(self, value: Any, where: str = "model") -> Any:
         """The value as JSON; ``where`` is what it is called in a refusal."""
@@ -89,7 +92,7 @@ class Writer:
         given = parameter_names(kind)
         parameters = {key: self(getattr(value, key), key) for key in given}
         state = vars(value) if isinstance(value, BaseEstimator) else {}
-        kept = {key: None if key in ONLY_IN_FITS else part for key, part in state.items()}
+        kept = {key: None if key in self._left_out else part for key, part in state.items()}
         fitted = {key: self(part, key) for key, part in kept.items() if key not in given}
         return {"class": name, "parameters": parameters, "state": fitted}
 

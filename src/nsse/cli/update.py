@@ -1,0 +1,67 @@
+"""``nsse update``: a model that learns from more samples, or forgets some."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nsse._support.errors import rule_error
+from nsse.cli.files import bytes_of, check_out, size_of
+from nsse.cli.options import Data, Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, SkipBroken
+from nsse.cli.screen import running
+from nsse.cli.words import DATA, typed
+
+
+def update(
+    model: Model,
+    data: Data,
+    out: Annotated[
+        Path | None, typer.Option(help="The model file to write. (default: MODEL, written whole or not)")
+    ] = None,
+    forget: Annotated[bool, typer.Option("--forget", help="Forget these samples instead.")] = False,
+    label: KnownLabel = None,
+    ignore: Ignore = None,
+    id: KnownId = None,
+    encoder: KnownEncoder = None,
+    skip_broken: SkipBroken = False,
+    as_json: Json = False,
+) -> None:
+    """Learn from more labelled samples without a new fit; new classes may come.
+
+    Metric and centres stay as they are. The model must keep its sums: `nsse fit --updatable`.
+    """
+    with running(as_json) as screen:
+        target = model if out is None else out
+        if out is not None:
+            check_out(out, read=[data])
+        from nsse.cli.models import read
+        from nsse.io import read_header, save
+
+        how: dict[str, Any] = {"label": label, "labeled": True, "id": id, "encoder": encoder}
+        opened, inputs = read(model, data, ignore, screen, **how, skip_broken=skip_broken)
+        before = set(opened.last.classes_.tolist())
+        _check_updatable(opened.last, model)
+        X = inputs.X
+        for step in opened.before:
+            X = step.transform(X)
+        words = {**DATA, "X": "DATA", "y": "DATA"}
+        with screen.busy(f"{'Forgetting' if forget else 'Learning'} {len(X)} samples"), typed(words):
+            (opened.last.forget if forget else opened.last.partial_fit)(X, inputs.y)
+        save(opened.model, target, metadata=read_header(model).metadata, updatable=True)
+        after = set(opened.last.classes_.tolist())
+        came, gone = (sorted(map(str, one - other)) for one, other in ((after, before), (before, after)))
+        screen.result = {"n_samples": len(X), "n_classes": len(after), "new": came, "gone": gone}
+        screen.result |= {"out": str(target), "bytes": bytes_of(target)}
+        screen.say(f"{'Forgot' if forget else 'Learned'} {len(X)} samples: {len(after)} classes now.")
+        for names, word in ((came, "New"), (gone, "Gone")):
+            if names:
+                screen.say(f"{word}: {', '.join(names)}.")
+        screen.say(f"Wrote {target}, {size_of(target)}.")
+
+
+def _check_updatable(last: Any, path: Path) -> None:
+    if getattr(last, "updates_", None) is None:
+        cure = "Fit it with `nsse fit --updatable`."
+        raise rule_error("MODEL", "keep the sums of its samples", str(path), cure)
