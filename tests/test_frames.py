@@ -95,6 +95,8 @@ def test_sets_refusal_and_selection(model, data):
     _, _, X, y = data
     sets = ConformalClassifier(model, alpha=0.1).fit().predict_set(X)
     assert sets[np.arange(len(y)), np.searchsorted(FRUIT, y)].mean() > 0.8
+    folds = ConformalClassifier(model, alpha=0.1, cv=4).fit(data[0], data[1]).predict_set(X)
+    assert folds[np.arange(len(y)), np.searchsorted(FRUIT, y)].mean() > 0.8
     assert novelty(model, X).shape == y.shape
     careful = SelectivePredictor(model, by="probability", coverage=0.7, rejected="?").fit(X)
     assert np.mean(careful.predict(X) == "?") == pytest.approx(0.3, abs=0.02)
