@@ -20,7 +20,7 @@ from nsse.datasets import per_class_split
 from reproduction.paper import figures, findings, pages, work
 from reproduction.paper.candidates import Tried, packed, unpacked
 from reproduction.paper.extended_row import tuned_machine
-from reproduction.paper.grids import DEFAULTS_0_1, GAMMA, GRIDS, candidate, parameters_of
+from reproduction.paper.grids import CITED, DEFAULTS_0_1, GAMMA, GRIDS, candidate, parameters_of
 from reproduction.paper.picture import cells_picture
 from reproduction.paper.printed import METHODS, PRINTED, RUN_TIMES
 from reproduction.paper.runtime import N_SIGMAS, run_time
@@ -29,6 +29,7 @@ from reproduction.paper.settings import (
     FULL,
     OF_0_2,
     QUICK,
+    SMOOTH_CV,
     TITLES,
     WEIGHTS,
     Profile,
@@ -357,6 +358,25 @@ def test_methods_are_compared_on_the_realisations_that_both_have():
     picture = cells_picture([m | {"method": "<b>"} for m in marks], TITLES)
     assert picture.count("<title>") == 8  # every mark, and the legend
     assert "<b>" not in picture
+
+
+def test_cited_methods_stand_apart():
+    """In tables of their own, by choices on training samples; no sentence and no mark is of them."""
+    tried = Tried("unit", None)
+    rows = [made("orl", 2, m, 0, {tried: e}, tried) for m, e in (("NN", 19), (SMOOTH_CV, 14))]
+    cited = [made("orl", 2, m, 0, {tried: 1}, tried) for m in CITED]
+    before, after = (findings.HonestErrors.of(own, FULL) for own in (rows, [*rows, *cited]))
+    assert findings.about_now(after) == findings.about_now(before)
+    assert findings.picture_lines(after) == findings.picture_lines(before)
+    found = cells([*rows, *cited], FULL)
+    assert {(cell.protocol, cell.method in CITED) for cell in found} == {
+        ("paper", False),
+        ("honest", False),
+        ("cited", True),
+    }
+    table = next(t for t in pages.error_tables(found) if t.title.endswith("protocol cited"))
+    assert [row[0].text for row in table.rows] == list(CITED)
+    assert not any(cell.strong or cell.aside for row in table.rows for cell in row)
 
 
 # Run times and figures ------------------------------------------------------------------------------
