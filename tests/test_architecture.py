@@ -46,8 +46,10 @@ MAY_IMPORT = {
     "methods": (MODEL - {"rows"}) | {"estimator", "graphs", "published"},
     "splits": set(),
     "sequential": set(),
+    "alternatives": {"rows", "smooth", "unlabeled"},
     "search": {
         "affine",
+        "alternatives",
         "estimator",
         "kernels",
         "metric",

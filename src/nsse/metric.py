@@ -478,6 +478,27 @@ def behind_low_rank(
     return replace(plain, affine=affine, rows=rows, gram=G - V @ V.T)
 
 
+def along_scatter(
+    Z: Floats, X: Floats, G: Floats, H: Floats, codes: Ints, weight: Floats, n_neighbors: int | None
+) -> tuple[Floats, Floats, Floats, float]:
+    """Eigenvalues of S_w of the rows Z, Z and other rows X along its eigenvectors, and tr(S_w)/n.
+
+    G = ZZ' and H = XZ'. For every ρ, ‖A(u − u')‖² = ‖u − u'‖² − Σ_k v_k/(v_k + ρ) (u_k − u'_k)².
+    """
+    N, n = Z.shape
+    W = scatter_edges(Z, codes, weight, n_neighbors, G)
+    if n <= WIDE * N:
+        values, V = np.linalg.eigh(Z.T @ laplacian_times(W, Z))
+        return np.maximum(values, 0.0), Z @ V, X @ V, float(values.sum()) / n
+    # S_w = B'B: with BB' = VΛV' its eigenvectors are B'VΛ^(−1/2), and BZ' comes from ZZ' alone.
+    F = ClassRoots.of(W.toarray(), codes)
+    P = F.times(G)
+    values, V = np.linalg.eigh(F.times(P.T))
+    kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
+    V = V[:, kept] / np.sqrt(values[kept])
+    return values[kept], P.T @ V, F.times(H.T).T @ V, float(values.sum()) / n
+
+
 def rows_solved(M: Floats, B: Floats) -> Floats:
     """(M⁻¹ B)' = B' M⁻ᵀ, for a lower triangular M: our rows are columns to BLAS."""
     return np.asarray(linalg.blas.dtrsm(1.0, M, B.T, side=True, lower=True, trans_a=True))

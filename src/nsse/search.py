@@ -15,10 +15,10 @@ the held-out samples, the majority of the best few nearest-sample rules does; th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import product
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -39,22 +39,15 @@ from nsse._support.parameters import check_count
 from nsse._support.progress import progress_bar
 from nsse._support.threads import threads_for
 from nsse.affine import is_sparse
+from nsse.alternatives import AugmentTrial, Trial, UnlabeledTrial
 from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import distances_from, median_distance, products, squared_distances, squared_norms
-from nsse.metric import (
-    WIDE,
-    ClassRoots,
-    WithinMetric,
-    centred,
-    feature_weights,
-    laplacian_times,
-    scatter_edges,
-)
-from nsse.rows import Rows, Source, checked_weights, class_factors, encoded, stacked, stratified
+from nsse.metric import WithinMetric, along_scatter, centred, feature_weights
+from nsse.rows import Rows, Source, checked_weights, class_factors, encoded, stratified
 from nsse.scores import as_decision
 from nsse.smooth import SmoothEmbedding, evenly
 from nsse.splits import BalancedSplits, GroupedSplits
-from nsse.unlabeled import Smooth, Spread, use_of_unlabeled
+from nsse.unlabeled import use_of_unlabeled
 from nsse.votes import MajorityVote, MeanVote, Member
 
 Floats = NDArray[np.float64]
@@ -81,8 +74,6 @@ N_VOTERS = 3
 BETTER, CLEARLY = 1.5, 1.25
 # Splits on which decision rules are compared and probabilities calibrated; and augmentations compared.
 CALIBRATION_SPLITS, TRIAL_SPLITS = 10, 3
-# Weights of the smoothness of unlabelled samples, and how many of these, at most, help to choose one.
-UNLABELED_WEIGHTS, MOST_UNLABELED = (0.0, 1.0, 10.0, 100.0), 1500
 # Of probabilities while points are compared by a scorer that asks for them.
 USUAL_TEMPERATURE = 0.1
 
@@ -209,18 +200,30 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         else:
             self.n_features_in_ = int(X.shape[1])
-        samples = Samples.of(base, X, y, sample_weight, groups, self._most_samples())
+        most = check_count("max_samples", self.max_samples, least=10, cure="2000 is usual.")
+        samples = Samples.of(base, X, y, sample_weight, groups, most)
+        n_voters = N_VOTERS if samples.n_given <= most else 1
+        if self.n_voters is not None:
+            cure = "3 is usual, 1 takes the best alone."
+            n_voters = check_count("n_voters", self.n_voters, cure=cure)
         with threads_for(len(samples.codes)):
             table = Table.of(base, self.grid, samples, self._splits(samples), self.scoring)
-            self._worked(table.steps(), table.n_steps, "Comparing parameters", least=1)
-            by_scores, by_nearest = table.chosen(self._n_voters(samples.n_given))
+            n_steps = sum(size * len(splits) for size, splits in table.rounds)
+            self._worked(table.steps(), n_steps, "Comparing parameters", least=1)
+            by_scores, by_nearest = table.chosen(n_voters)
             found = self._alternatives(by_scores[0], table, X, y, sample_weight)
             chosen = [model.set_params(**found) for model in (*by_scores, *by_nearest)]
-            outside = self._held_out(table, chosen)
+            # Where labels spread, none is held out here: every model knows its own temperature.
+            outside = self._held_out(table, chosen, 0 if "unlabeled" in found else CALIBRATION_SPLITS)
         n = len(by_scores)
         these = slice(n, None) if outside.is_better(n, CLEARLY) else slice(0, n)
         self.voters_ = self._fitted(chosen[these], X, y, sample_weight)
         self._keep(table, outside, these)
+        if "unlabeled" in found:
+            hidden = np.flatnonzero(encoded(y, base.unlabeled.marker)[1] < 0)
+            labels = self.best_estimator_.transduction_.copy()
+            labels[hidden] = self.vote_.predict(Source.of(X).take(hidden))
+            self.transduction_ = labels
         return self
 
     def _splits(self, samples: Samples) -> list[tuple[Ints, Ints]]:
@@ -229,19 +232,13 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             kind = BalancedSplits if samples.groups is None else GroupedSplits
             drawn = samples.splits(kind(n_splits, HELD_OUT, seed))
-            found = [(samples.at_most(a, MOST_TRAINING), b) for a, b in drawn]
+            rng, codes = np.random.default_rng(0), samples.codes
+            some = (stratified(codes[a], MOST_TRAINING, rng) for a, _ in drawn)
+            found = [(a[kept], b) for (a, b), kept in zip(drawn, some, strict=True)]
         else:
-            found = list(samples.splits(self.cv))
+            found = samples.splits(self.cv)
         # A part of one class cannot be trained on.
         return [(a, b) for a, b in found if len(b) and len(np.unique(samples.codes[a])) > 1]
-
-    def _n_voters(self, n_samples: int) -> int:
-        if self.n_voters is not None:
-            return check_count("n_voters", self.n_voters, cure="3 is usual, 1 takes the best alone.")
-        return N_VOTERS if n_samples <= int(self.max_samples) else 1
-
-    def _most_samples(self) -> int:
-        return check_count("max_samples", self.max_samples, least=10, cure="2000 is usual.")
 
     def _worked(self, steps: Iterator[Any], total: int, what: str, least: int = 0) -> list[Any]:
         """Results of steps, under a bar; interrupted, those that there are if they are enough."""
@@ -264,32 +261,23 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         self, model: SmoothEmbedding, table: Table, X: Any, y: Any, sample_weight: Any
     ) -> dict[str, Any]:
         """Augmentation and use of unlabelled samples, each clearly better than none, or none."""
-        found: dict[str, Any] = {}
+        trials: list[Trial] = []
         if self.augment is not None:
-            given = sorted(self.augment, key=lambda augment: augment is not None)
-
-            def augmented(augment: Any, split: int) -> Floats:
-                return table.fold(split, augment).values(model)
-
-            trial = Trial.of(given, augmented, table)
-            found["augment"] = self._best(trial, "Comparing augmentations", given[0] is None)
+            trials.append(AugmentTrial.of(self.augment, model, table))
         if model.unlabeled is not None and len(table.samples.codes) < table.samples.n_given:
-            hidden = Hidden.of(table.samples, X, y, sample_weight, model.unlabeled.marker)
-
-            def spread(unlabeled: Any, split: int) -> Floats:
-                return hidden.values(model, unlabeled, *table.splits[split])
-
-            trial = Trial.of(uses_of_unlabeled(model.unlabeled), spread, table)
-            found["unlabeled"] = self._best(trial, "Comparing uses of unlabelled samples", True)
+            trials.append(UnlabeledTrial.of(model, table, X, y, sample_weight))
+        found: dict[str, Any] = {}
+        for trial in trials:
+            splits = table.splits[:TRIAL_SPLITS]
+            error = SquaredError.of((len(trial.candidates),), table.samples, splits)
+            steps = trial.steps(error, [table.fold(split, None) for split in range(len(splits))])
+            done = self._worked(steps, len(trial.candidates) * len(splits), trial.what)
+            found[trial.parameter] = trial.best(error, len(done), CLEARLY)
         return found
 
-    def _best(self, trial: Trial, what: str, first_is_none: bool) -> Any:
-        done = self._worked(trial.steps(), trial.n_steps, what)
-        return trial.best(len(done), CLEARLY if first_is_none else 0.0)
-
-    def _held_out(self, table: Table, models: Sequence[SmoothEmbedding]) -> HeldOut:
-        """Values of the models for held-out samples of some splits."""
-        splits = range(min(len(table.splits), CALIBRATION_SPLITS))
+    def _held_out(self, table: Table, models: Sequence[SmoothEmbedding], most: int) -> HeldOut:
+        """Values of the models for held-out samples of so many splits."""
+        splits = range(min(len(table.splits), most))
         folds = (table.fold(split, models[0].augment) for split in splits)
         steps = ([fold.values(model) for model in models] for fold in folds)
         done = self._worked(steps, len(splits), "Comparing decision rules")
@@ -325,6 +313,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             self.vote_ = MeanVote(members).calibrated(values, codes, outside.weights)
         else:
             self.vote_ = MeanVote(members, best.scores_.temperature)
+            self.leave_one_out_ = best.leave_one_out_
+            self.leave_one_out_labels_ = best.leave_one_out_labels_
 
     def _said(self, what: str, X: Any) -> NDArray[Any]:
         return np.asarray(getattr(self.vote_, what)(X))
@@ -362,24 +352,15 @@ class Samples:
         own = None if groups is None else checked_groups(groups, len(rows.given))[places]
         return cls(source.take(places), rows.classes, codes, weights, places, own, len(rows.given))
 
-    def splits(self, cv: Any) -> Iterator[tuple[Ints, Ints]]:
+    def splits(self, cv: Any) -> list[tuple[Ints, Ints]]:
         """Splits of these samples; given as indices they are those of all samples."""
         labels = self.classes[self.codes]
         if hasattr(cv, "split") or not isinstance(cv, Iterable):
-            yield from check_cv(cv, labels, classifier=True).split(self.X, labels, self.groups)
-            return
+            return list(check_cv(cv, labels, classifier=True).split(self.X, labels, self.groups))
         position = np.full(self.n_given, -1)
         position[self.places] = np.arange(len(self.places))
-        for pair in cv:
-            train, held = (position[np.arange(self.n_given)[np.asarray(part)]] for part in pair)
-            yield train[train >= 0], held[held >= 0]
-
-    def at_most(self, which: Ints, most: int) -> Ints:
-        """Samples, or a stratified draw of so many of them."""
-        if len(which) <= most:
-            return which
-        codes = np.unique(self.codes[which], return_inverse=True)[1]
-        return which[stratified(codes, most, np.random.default_rng(0))]
+        own = [[position[np.arange(self.n_given)[np.asarray(part)]] for part in pair] for pair in cv]
+        return [(train[train >= 0], held[held >= 0]) for train, held in own]
 
     def rows(self, which: Ints) -> Rows:
         """Some of the samples as rows to train on; equal ones are one."""
@@ -490,6 +471,8 @@ class Table:
     splits: list[tuple[Ints, Ints]]
     criterion: Any
     ratios: Floats
+    rounds: list[tuple[int, range]]
+    asks_for_nearest: bool
     alive: Ints
     n_done: int = 0
 
@@ -513,23 +496,18 @@ class Table:
         else:
             criterion = Scored.of(get_scorer(scoring), shape, len(splits))
         own = int(np.searchsorted(smoothness, float(base.smoothness)))
-        ratios = np.full((*shape, len(splits)), np.nan)
-        alive = np.arange(len(kernels))
-        return cls(kernels, smoothness, own, base, samples, splits, criterion, ratios, alive)
-
-    @property
-    def n_steps(self) -> int:
-        """Kernels times splits."""
-        return sum(size * len(splits) for size, splits in self._rounds())
-
-    @property
-    def asks_for_nearest(self) -> bool:
-        """Whether nearest-sample rules are compared, too: a scorer is given scores."""
-        return isinstance(self.criterion, SquaredError) and self.base.decision == "scores"
+        ratios, n = np.full((*shape, len(splits)), np.nan), len(kernels)
+        ends = [*np.minimum(np.cumsum((0, *ROUNDS[:-1])), len(splits)).tolist(), len(splits)]
+        sizes = [min(n, max(FEWEST_KERNELS, round(n * share))) for share in SHARES]
+        rounds = list(zip(sizes, map(range, ends[:-1], ends[1:]), strict=True))
+        # A scorer is given scores: no nearest-sample rules.
+        both = scoring is None and base.decision == "scores"
+        parts = base, samples, splits, criterion, ratios, rounds, both, np.arange(n)
+        return cls(kernels, smoothness, own, *parts)
 
     def steps(self) -> Iterator[None]:
         """Compare all points, round by round, a kernel on a split at a time."""
-        for size, splits in self._rounds():
+        for size, splits in self.rounds:
             if self.n_done:
                 self.alive = self._best_kernels(size)
             for split in splits:
@@ -538,12 +516,6 @@ class Table:
                     self._score(int(k), split, fold)
                     yield
                 self.n_done = split + 1
-
-    def _rounds(self) -> list[tuple[int, range]]:
-        n, ends = len(self.kernels), np.minimum(np.cumsum((0, *ROUNDS)), len(self.splits))
-        ends[-1] = len(self.splits)
-        sizes = [min(n, max(FEWEST_KERNELS, round(n * share))) for share in SHARES]
-        return [(size, range(a, b)) for size, (a, b) in zip(sizes, pairwise(ends.tolist()), strict=True)]
 
     def _best_kernels(self, size: int) -> Ints:
         """The untuned kernel and those with the least loss, a third of them by the nearest sample."""
@@ -560,7 +532,8 @@ class Table:
         rows, samples = self.samples.rows(train).augmented(augment), self.samples
         metric = self.base.metric if isinstance(self.base.metric, WithinMetric) else WithinMetric()
         held_rows = samples.X[held], samples.codes[held], samples.weights[held]
-        return Fold(rows, *held_rows, metric.n_neighbors, {})
+        sizes = np.bincount(rows.codes, rows.weights, len(rows.classes))
+        return Fold(rows, *held_rows, metric.n_neighbors, sizes / sizes.sum(), {})
 
     def _score(self, k: int, split: int, fold: Fold) -> None:
         """All λ of a kernel on a split."""
@@ -625,13 +598,8 @@ class Fold:
     held_codes: Ints
     held_weights: Floats
     n_neighbors: int | None
+    shares: Floats
     known: dict[Any, Any]
-
-    @property
-    def shares(self) -> Floats:
-        """π of the training rows; 0 for classes that they have not."""
-        sizes = np.bincount(self.train.codes, self.train.weights, len(self.train.classes))
-        return np.asarray(sizes / sizes.sum())
 
     def distances(self, relevance: float, shrinkage: float) -> tuple[Floats, Floats, float]:
         """Squared distances in a metric: of training rows, of held-out samples to them; their median."""
@@ -687,12 +655,16 @@ class Fold:
 class Axes:
     """Rows and held-out samples with weighted features; distances in metrics of every shrinkage.
 
+    ``inner`` and ``across`` are inner products of rows, and of held-out samples with them.
+
     With u_k along the eigenvectors of S_w and its eigenvalues v_k,
     ‖A(u − u')‖² = ‖u − u'‖² − Σ_k v_k/(v_k + ρ) (u_k − u'_k)²: one decomposition for all ρ.
     """
 
     rows: Any
     held: Any
+    inner: Floats
+    across: Floats
     codes: Ints
     weights: Floats
     n_neighbors: int | None
@@ -707,39 +679,19 @@ class Axes:
         if relevance > 0.0:
             by_feature = feature_weights(rows, codes, weights, relevance)
             rows, held = rows * by_feature, held * by_feature
-        return cls(rows, held, codes, weights, None if k is None else k * fold.train.per_sample)
-
-    @cached_property
-    def products(self) -> tuple[Floats, Floats]:
-        """Inner products of rows, and of held-out samples with them."""
-        return products(self.rows, self.rows), products(self.held, self.rows)
-
-    @cached_property
-    def euclidean(self) -> tuple[Floats, Floats]:
-        """Squared distances of rows, and of held-out samples to them."""
-        G, H = self.products
-        E2 = squared_norms(self.held)[:, np.newaxis] + G.diagonal() - 2.0 * H
-        return distances_from(G), np.maximum(E2, 0.0)
+        k = None if k is None else k * fold.train.per_sample
+        return cls(rows, held, products(rows, rows), products(held, rows), codes, weights, k)
 
     @cached_property
     def scatter(self) -> tuple[Floats, Floats, Floats, float]:
         """Eigenvalues of S_w, rows and held-out samples along its eigenvectors, and tr(S_w)/n."""
-        Z, (N, n), (G, H) = self.rows, self.rows.shape, self.products
-        W = scatter_edges(Z, self.codes, self.weights, self.n_neighbors, G)
-        if n <= WIDE * N:
-            values, V = np.linalg.eigh(Z.T @ laplacian_times(W, Z))
-            return np.maximum(values, 0.0), Z @ V, self.held @ V, float(values.sum()) / n
-        # S_w = B'B: with BB' = VΛV' its eigenvectors are B'VΛ^(−1/2), and BZ' comes from ZZ' alone.
-        F = ClassRoots.of(W.toarray(), self.codes)
-        P = F.times(G)
-        values, V = np.linalg.eigh(F.times(P.T))
-        kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
-        V = V[:, kept] / np.sqrt(values[kept])
-        return values[kept], P.T @ V, F.times(H.T).T @ V, float(values.sum()) / n
+        edges = self.codes, self.weights, self.n_neighbors
+        return along_scatter(self.rows, self.held, self.inner, self.across, *edges)
 
     def distances(self, shrinkage: float) -> tuple[Floats, Floats, float]:
         """Squared distances of rows, of held-out samples to them, and the median distance of rows."""
-        D2, E2 = self.euclidean
+        E2 = squared_norms(self.held)[:, np.newaxis] + self.inner.diagonal() - 2.0 * self.across
+        D2, E2 = distances_from(self.inner), np.maximum(E2, 0.0)
         if np.isfinite(shrinkage) and self.scatter[3] > 0.0:
             values, rows, held, mean = self.scatter
             factors = np.sqrt(values / (values + shrinkage * mean))
@@ -787,75 +739,6 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Trial:
-    """Candidates compared on a few splits; the first is what the others must be better than."""
-
-    candidates: Sequence[Any]
-    values_of: Callable[[Any, int], Floats]
-    folds: Sequence[Fold]
-    criterion: SquaredError
-
-    @classmethod
-    def of(cls, candidates: Sequence[Any], values_of: Any, table: Table) -> Trial:
-        """On the first splits of a table."""
-        splits = table.splits[:TRIAL_SPLITS]
-        criterion = SquaredError.of((len(candidates),), table.samples, splits)
-        return cls(candidates, values_of, [table.fold(k, None) for k in range(len(splits))], criterion)
-
-    @property
-    def n_steps(self) -> int:
-        """Candidates times splits."""
-        return len(self.folds) * len(self.candidates)
-
-    def steps(self) -> Iterator[None]:
-        """Every candidate on every split."""
-        for split, fold in enumerate(self.folds):
-            for place, candidate in enumerate(self.candidates):
-                self.criterion.record((place,), split, fold, self.values_of(candidate, split))
-                yield
-
-    def best(self, n_steps: int, times: float) -> Any:
-        """The best candidate after so many steps, if it is better than the first by standard errors."""
-        n_splits = n_steps // len(self.candidates)
-        if n_splits == 0:
-            return self.candidates[0]
-        losses = self.criterion.losses(slice(None), n_splits)
-        return self.candidates[int(losses.bounds(losses.values[0], times).argmin())]
-
-
-@dataclass(frozen=True)
-class Hidden:
-    """The compared samples, and some without a label behind them: labels of the first are hidden."""
-
-    X: Any
-    codes: Ints
-    weights: Floats
-    n_classes: int
-
-    @classmethod
-    def of(cls, samples: Samples, X: Any, y: Any, sample_weight: Any, marker: Any) -> Hidden:
-        """With at most so many others."""
-        weights = checked_weights(sample_weight, samples.n_given)
-        others = np.flatnonzero((encoded(y, marker)[1] < 0) & (weights > 0))
-        if len(others) > MOST_UNLABELED:
-            others = np.sort(np.random.default_rng(0).permutation(others)[:MOST_UNLABELED])
-        rows = stacked([samples.X, Source.of(X).take(others)])
-        own = np.concatenate([samples.weights, weights[others]])
-        return cls(rows, samples.codes, own, len(samples.classes))
-
-    def values(self, model: SmoothEmbedding, unlabeled: Any, train: Ints, held: Ints) -> Floats:
-        """Class scores of held-out samples by a model that has the labels of training samples alone."""
-        known = np.full(self.X.shape[0], -1)
-        known[train] = self.codes[train]
-        own = clone(unlabeled).set_params(marker=-1)
-        fitted = clone(model).set_params(unlabeled=own, augment=None, class_weight=None, centers=None)
-        fitted.fit(self.X, known, self.weights)
-        S = np.zeros((len(held), self.n_classes))
-        S[:, fitted.classes_] = fitted.scores_.values(fitted.map_(self.X[held]))
-        return S
-
-
-@dataclass(frozen=True)
 class Told:
     """Scores of held-out samples as a scorer of scikit-learn asks for them."""
 
@@ -899,12 +782,6 @@ def checked_grid(
     if base.metric is None or is_sparse(X):
         found |= {"relevance": (0.0,), "shrinkage": (float("inf"),)}
     return dict(found)
-
-
-def uses_of_unlabeled(unlabeled: Any) -> list[Any]:
-    """What an `unlabeled` may be: of no weight, smooth with several weights, spread."""
-    shared = {"marker": unlabeled.marker, "n_neighbors": unlabeled.n_neighbors}
-    return [*(Smooth(weight, **shared) for weight in UNLABELED_WEIGHTS), Spread(**shared)]
 
 
 def checked_groups(groups: Any, n_samples: int) -> NDArray[Any]:
