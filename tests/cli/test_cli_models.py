@@ -106,23 +106,22 @@ def test_columns_are_left_out_and_scaled(iris, tmp_path):
     )
 
 
-def test_numbers_of_a_table_are_scaled_unless_that_is_clearly_worse(iris, tmp_path):
+def test_numbers_of_a_table_are_scaled(iris, tmp_path):
     _, X, y, *_ = iris
     polars.DataFrame({"a": 1000 * X[:, 0], "b": X[:, 2], "kind": y}).write_csv(tmp_path / "t.csv")
     common = ("fit", tmp_path / "t.csv", "--label", "kind", "--out", tmp_path / "m.nsse")
-    assert "Numbers are scaled to mean 0 and spread 1; --as-they-are insists" in run(*common).stdout
+    assert "Numbers are scaled to mean 0 and spread 1; --as-they-are leaves" in run(*common).stdout
     assert len(nsse.load(tmp_path / "m.nsse").steps) == 2
-    assert "insists" not in run(*common, "--as-they-are").stdout
+    assert "scaled" not in run(*common, "--as-they-are").stdout
     assert isinstance(nsse.load(tmp_path / "m.nsse"), SmoothEmbedding)
-    # Where one column tells all, and many of small spread nothing, scaling does harm.
-    rng = np.random.default_rng(0)
-    noise = {f"n{k}": 0.01 * rng.standard_normal(75) for k in range(40)}
-    polars.DataFrame({"a": X[:, 2], **noise, "kind": y}).write_csv(tmp_path / "t.csv")
-    assert "Numbers are taken as they are; --standardize insists on the other." in run(*common).stdout
+    np.savez(tmp_path / "t.npz", X=1000.0 * X, y=y)  # arrays are as their maker wants them
+    run("fit", tmp_path / "t.npz", "--out", tmp_path / "m.nsse")
+    assert isinstance(nsse.load(tmp_path / "m.nsse"), SmoothEmbedding)
 
 
 def test_fit_refuses_what_does_not_fit_into_memory(iris, tmp_path, monkeypatch):
-    monkeypatch.setattr("nsse._support.machine.WORTH_ASKING", 0)
+    for place in ("nsse._support.machine", "nsse.smooth"):
+        monkeypatch.setattr(f"{place}.WORTH_ASKING", 0)
     monkeypatch.setattr("nsse._support.machine.available_memory", lambda: 10**4)
     arguments = ("fit", iris[0] / "train.csv", "--label", "species", "--out", tmp_path / "m.nsse")
     line = run(*arguments, code=2).stderr

@@ -19,8 +19,8 @@ import pytest
 
 from nsse.datasets import _mnist as mnist_module
 from nsse.datasets import cache_home, load_dataset, load_image_folder
-from nsse.datasets._download import Download
 from nsse.datasets._images import area_average, read_levels
+from nsse.datasets._places import Download
 
 Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
 

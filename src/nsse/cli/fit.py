@@ -14,13 +14,12 @@ import typer
 
 from nsse._support.errors import rule_error
 from nsse.cli import options as given
-from nsse.cli.data import read_labeled, with_unlabeled
+from nsse.cli.data import Choice, chosen, read_labeled, right_when_left_out, with_unlabeled
 from nsse.cli.files import bytes_of, check_out, size_of
 from nsse.cli.screen import Screen, running
 from nsse.cli.words import FIT, typed
 
 if TYPE_CHECKING:
-    from nsse.cli.choices import Choice
     from nsse.datasets import Inputs
 
 DECISIONS = {"nearest": "the nearest training sample", "scores": "the largest class score"}
@@ -92,6 +91,9 @@ def fit(
         if standardize and data.is_dir():
             cure = "Leave it out: --unit-norm is what images have."
             raise rule_error("--standardize", "be left out for images", True, cure)
+        if encoder is not None and augment is not None and unlabeled is not None:
+            rule, cure = "come without --augment or without --encoder", "Leave one of them out."
+            raise rule_error("--unlabeled", rule, str(unlabeled), cure)
         if tune and decision is not None:
             raise rule_error("--decision", "be left out with --tune", decision, "The search chooses it.")
         if updatable and tune:
@@ -236,25 +238,18 @@ def _forget_copies(model: Any) -> None:
 
 
 def _standardize(wanted: bool | None, inputs: Inputs, screen: Screen) -> bool:
-    """Whether columns are scaled: as requested, or as the data decide."""
-    if inputs.files:
-        return False
-    from nsse.cli.choices import gains_from_scaling
+    """Whether columns are scaled: as requested, or those of tables, whose units differ."""
+    from nsse.datasets import TablePreparation
 
-    if wanted is not None:
-        return wanted
-    with typed(FIT):
-        scaled = gains_from_scaling(inputs)
-    other = "--as-they-are" if scaled else "--standardize"
-    are = "scaled to mean 0 and spread 1" if scaled else "taken as they are"
-    screen.say(f"Numbers are {are}; {other} insists on the other.")
-    return scaled
+    if wanted is None and isinstance(inputs.preparation, TablePreparation):
+        screen.say("Numbers are scaled to mean 0 and spread 1; --as-they-are leaves them.")
+        return True
+    return bool(wanted)
 
 
 def _chosen_set(settings: dict[str, Any], inputs: Inputs, sets: list[Any]) -> Choice:
     """The augmentation with the lowest error on samples left out one by one, or none."""
     from nsse import SmoothEmbedding
-    from nsse.cli.choices import chosen, right_when_left_out
 
     X, y = (rows[inputs.is_labeled] for rows in (inputs.X, inputs.y))  # type: ignore[index]
     models = [SmoothEmbedding(**settings, augment=augment) for augment in sets]
@@ -321,7 +316,8 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
     screen.result |= {"n_features": inputs.X.shape[1], "classes": best.classes_.tolist()}
     screen.result |= {"sigma": best.sigma_, "sigma_in_medians": in_medians, "augmented": augmented}
     screen.result["leave_one_out_error"] = 1.0 - best.leave_one_out_score_
-    screen.result["preparation"] = inputs.preparation.to_dict()
+    told = inputs.preparation.to_dict().items()
+    screen.result["preparation"] = {name: value for name, value in told if name != "pictures"}
     if choice is not None:
         augmented |= {"gain": choice[1].gain, "gain_error": choice[1].gain_error}
         screen.say(_about_choice(*choice))

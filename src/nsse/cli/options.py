@@ -31,7 +31,7 @@ Standardize = Annotated[
     bool | None,
     typer.Option(
         "--standardize/--as-they-are",
-        help="Scale columns to mean 0, spread 1, or not. (default: scaled, unless that is worse)",
+        help="Scale columns to mean 0, spread 1, or not. (default: those of tables)",
     ),
 ]
 Id = Annotated[str | None, typer.Option(metavar="COL", help="The column that names rows: no feature.")]

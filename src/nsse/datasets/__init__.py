@@ -2,23 +2,21 @@
 
 The map of this package, in the order of the imports:
 
-- ``_images``: a file -> grey or color levels in [0, 1], upright; area averaging, Euclidean norms;
-- ``_cache``: averaged images on disk, read again when a file has changed;
-- ``_download``: official files from the network, checked against their SHA-256;
+- ``_store``: what was computed from the content of a file, kept on disk;
+- ``_images``: a file -> grey or color levels in [0, 1], upright; area averaging, thumbnails;
+- ``_network``, ``_encoder``: ONNX graphs of image networks; pictures -> features by one of them;
+- ``_folder``: a folder of one's own images, one sub-folder per class;
 - ``_places``: where a data set lies on disk, where it is downloaded from, what is missing;
 - ``_layouts``: which files make up COIL-20, ORL, Extended Yale B, FEI, ROBOTICS-CSIE and MIT-CBCL;
 - ``_mnist``: the IDX files of MNIST;
-- ``_solids``, ``_objects``: rendered solids on a turning table, for machines without data;
-- ``_folder``: a folder of one's own images, one sub-folder per class;
-- ``_load``: the table of names, and the public functions;
-- ``_known``: what is found on this machine;
+- ``_solids``: rendered solids on a turning table, for machines without data;
+- ``_load``: the table of names, what is found of it, and the public functions;
 - ``_write``: a random split, and a data set as a folder of PNG files, one sub-folder per class;
 - ``_preparation``: what was done to samples, as a value that travels with a model;
 - ``_tables``, ``_arrays``: CSV and Parquet; NumPy's files;
-- ``_columns``: columns of a table -> features: numbers, categories, medians for gaps; labels, names;
+- ``_columns``: columns of a table -> features: numbers, categories, dates; labels, names;
 - ``_unlabeled``: rows without a label, marked by a value that no label is;
-- ``_inputs``: samples from any of these, and more of them for a model that was fitted;
-- ``_color``: whether color tells classes apart that grey does not.
+- ``_inputs``: samples from any of these, and more of them for a model that was fitted.
 
 No image is shipped with the library. To add a data set, write down its ``Place`` and a function
 that lists its files with their labels, then add one row to the table in ``_load``.
@@ -28,8 +26,7 @@ from nsse.datasets._encoder import Encoder, encoder_of
 from nsse.datasets._folder import small_images
 from nsse.datasets._images import area_average
 from nsse.datasets._inputs import Inputs, load_inputs, load_inputs_like, thumbnails
-from nsse.datasets._known import KnownDataset, known_datasets
-from nsse.datasets._load import Dataset, load_dataset, load_image_folder
+from nsse.datasets._load import Dataset, KnownDataset, known_datasets, load_dataset, load_image_folder
 from nsse.datasets._network import merged
 from nsse.datasets._places import DatasetNotFoundError
 from nsse.datasets._preparation import (

@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
@@ -99,6 +100,10 @@ class Levels(Reading):
     """Levels in [0, 1], grey, or red, green and blue on a third axis; averaged to a size, if any."""
 
     def __init__(self, size: Size, color: bool = False) -> None:
+        is_pair = isinstance(size, tuple | list) and len(size) == 2
+        if size is not None and not (is_pair and all(isinstance(n, Integral) and n > 0 for n in size)):
+            rule = "be None or a pair of positive whole numbers (height, width)"
+            raise rule_error("size", rule, size, "Pass for example `size=(25, 25)`.")
         self.size, self.color = size, color
         # The number is raised whenever reading or averaging gives other levels than before. Images in
         # their own size are not kept: they would take more room than their files.
@@ -176,8 +181,9 @@ def read_each(
         if key in known
     }
     missing = [place for place in range(len(paths)) if place not in found]
-    if missing:
-        reading.open()
+    if not missing:
+        return found
+    reading.open()
     with progress_bar(len(missing), "Reading images", None) as advance:
         for first in range(0, len(missing), reading.batch):
             pictures = {}

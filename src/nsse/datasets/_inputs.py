@@ -28,7 +28,6 @@ from nsse.datasets._columns import (
 from nsse.datasets._encoder import Encoder, encoder_of
 from nsse.datasets._folder import PICTURES, has_folders, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Levels, Reading, Size, Thumbnails, read_each, unit_rows
-from nsse.datasets._load import checked_size
 from nsse.datasets._preparation import (
     ArrayPreparation,
     EncodedPreparation,
@@ -191,7 +190,7 @@ def load_inputs(
     if kind is ImagePreparation:
         _check_no_label(label)
         network = _network(encoder)
-        reading: Reading = Levels(checked_size(size), color) if network is None else network.reading()
+        reading: Reading = Levels(size, color) if network is None else network.reading()
         found = read_folder(source, reading, skip_broken=skip_broken)
         pictures = _images(source, found, unit_norm, network)
         return pictures if unlabeled is None else _checked(marked(pictures, unlabeled), source)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral
 from pathlib import Path
 from typing import TypeGuard
 
@@ -32,8 +31,8 @@ from nsse.datasets._layouts import (
     read_tree,
 )
 from nsse.datasets._mnist import MNIST, read_mnist
-from nsse.datasets._objects import read_objects
-from nsse.datasets._places import DataHome
+from nsse.datasets._places import ENVIRONMENT_VARIABLE, DataHome, DatasetNotFoundError
+from nsse.datasets._solids import read_objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +171,7 @@ def load_dataset(
             raise rule_error("data_home", rule, data_home, "Pass the whole path as `name`.")
         return load_image_folder(name, size=size, unit_norm=unit_norm)
     known = _known_name(name)
-    size = checked_size(size)
+    Levels(size)  # refuses what is no size
     if download and known in DOWNLOADS:
         DOWNLOADS[known].fetch(data_home)
     return _as_dataset(READERS[known](data_home, size), known, unit_norm)
@@ -236,7 +235,7 @@ def load_image_folder(
     (48, 256)
     """
     folder = Path(path).expanduser()
-    found = read_folder(folder, Levels(checked_size(size), color), skip_broken=skip_broken)
+    found = read_folder(folder, Levels(size, color), skip_broken=skip_broken)
     return _as_dataset(found, folder.resolve().name, unit_norm)
 
 
@@ -293,13 +292,75 @@ def _known_name(name: object) -> str:
     return name
 
 
-def checked_size(size: Size) -> Size:
-    """Refuse what is no size."""
-    if size is None or (
-        isinstance(size, tuple | list)
-        and len(size) == 2
-        and all(isinstance(n, Integral) and not isinstance(n, bool) and n > 0 for n in size)
-    ):
-        return size
-    rule = "be None or a pair of positive whole numbers (height, width)"
-    raise rule_error("size", rule, size, "Pass for example `size=(25, 25)`.")
+PLACES = {
+    "coil20": COIL20,
+    "orl": ORL,
+    "yale": YALE,
+    "fei": FEI,
+    "csie": CSIE,
+    "mit_cbcl": MIT_CBCL,
+    "mnist": MNIST,
+}
+WITHOUT_FILES = {
+    "digits": "scikit-learn's handwritten digits, 8 x 8",
+    "objects": "Twenty solids rendered on a turning table, 64 x 64",
+}
+
+
+@dataclass(frozen=True)
+class KnownDataset:
+    """A name that `load_dataset` takes.
+
+    Attributes
+    ----------
+    name, title : str
+        The name, and what it is.
+    found : str or None
+        Where its folder is; empty for what needs no files, None where it is not found.
+    cure : str
+        How to get it; empty where it is there.
+
+    See Also
+    --------
+    nsse.datasets.known_datasets : Lists them.
+
+    Examples
+    --------
+    >>> from nsse.datasets import known_datasets
+    >>> [known.name for known in known_datasets() if known.found == ""]
+    ['digits', 'objects']
+    """
+
+    name: str
+    title: str
+    found: str | None
+    cure: str
+
+
+def known_datasets(data_home: DataHome = None) -> list[KnownDataset]:
+    """Every name with the folder in which it is found; the files in it are not looked at.
+
+    Parameters
+    ----------
+    data_home : str or path-like, default=None
+        The folder that holds the sets; None takes it from the environment variable ``NSSE_DATA``.
+
+    See Also
+    --------
+    nsse.datasets.load_dataset : Loads one.
+
+    Examples
+    --------
+    >>> from nsse.datasets import known_datasets
+    >>> "objects" in [known.name for known in known_datasets()]
+    True
+    """
+    known = [KnownDataset(name, title, "", "") for name, title in WITHOUT_FILES.items()]
+    for name, place in PLACES.items():
+        try:
+            known.append(KnownDataset(name, place.title, str(place.locate(data_home)), ""))
+        except DatasetNotFoundError:
+            cure = f"{place.page} → ${ENVIRONMENT_VARIABLE}/{place.folder}"
+            cure += ", or --download" if place.download else ""
+            known.append(KnownDataset(name, place.title, None, cure))
+    return known

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse.datasets._download import Download
 from nsse.datasets._images import ImageSet, Size, unreadable
-from nsse.datasets._places import DataHome, Place
+from nsse.datasets._places import DataHome, Download, Place
 
 _SHA256 = {
     "train-images-idx3-ubyte.gz": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",

@@ -1,4 +1,4 @@
-"""Twenty solids built of convex parts, and what a turning table with a camera shows of them.
+"""``objects``: twenty solids built of convex parts, and what a camera by a turning table sees of them.
 
 A part is a convex polytope, given by half-spaces n'x <= b, or an ellipsoid. The z axis is upright.
 Every solid is brought to the same reach, as the frames of COIL-20 are cut around their objects, so
@@ -13,6 +13,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from nsse.datasets._images import ImageSet, Size, area_average
+from nsse.datasets._places import DataHome
+
 Floats: TypeAlias = NDArray[np.float64]
 
 ELEVATION = np.deg2rad(25.0)  # of the camera above the table
@@ -23,6 +26,8 @@ AMBIENT = 0.25
 # four times in a turn, and a training set would hold its own test samples.
 DARK_SIDE = np.array([np.cos(0.6), np.sin(0.6), 0.0])
 DARKNESS = 0.4
+N_VIEWS = 72  # every 5 degrees, as in COIL-20
+N_PIXELS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,3 +220,19 @@ def _camera(angle: float) -> tuple[Floats, Floats, Floats]:
     )
     right = np.array([np.cos(angle), np.sin(angle), 0.0])
     return right, np.cross(towards, right), towards
+
+
+def read_objects(_data_home: DataHome, size: Size) -> ImageSet:
+    """Render every view of every solid, by solid and then by angle; labels 1 ... 20."""
+    named = solids()
+    degrees = 360.0 / N_VIEWS * np.arange(N_VIEWS)
+    images = [
+        picture(solid, np.deg2rad(angle), N_PIXELS) for solid in named.values() for angle in degrees
+    ]
+    return ImageSet(
+        images=np.stack(images if size is None else [area_average(image, size) for image in images]),
+        y=np.repeat(np.arange(1, len(named) + 1, dtype=np.int64), N_VIEWS),
+        files=[f"objects, {name} at {angle:g} degrees" for name in named for angle in degrees],
+        source="twenty solids rendered by nsse.datasets",
+        class_names=tuple(named),
+    )
