@@ -74,12 +74,10 @@ check: $(VENV)/.test
 test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest supported scikit-learn.
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/,$(NEWEST_ONLY))
 
-bench: $(VENV)/.test ## Speed beside SVMs, the literal method and the peers; growth to a million rows (set NSSE_DATA).
+bench: $(VENV)/.test ## Speed beside SVMs and the literal method; growth to a million rows (set NSSE_DATA).
 	$(RUN)/python benchmarks/fits.py
 	$(RUN)/python benchmarks/growth.py
 	$(RUN)/python benchmarks/tuning_time.py
-	$(RUN)/python benchmarks/peers.py
-	$(RUN)/python benchmarks/throughput.py
 	$(RUN)/python benchmarks/centres.py
 	$(RUN)/python benchmarks/million.py
 

@@ -9,10 +9,10 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy
@@ -27,7 +27,6 @@ from nsse.datasets import load_dataset
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
-Result = TypeVar("Result")
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
@@ -105,16 +104,6 @@ def versions() -> dict[str, str]:
     """Versions of the libraries that the numbers depend on."""
     modules = {"nsse": nsse, "numpy": np, "scipy": scipy, "scikit-learn": sklearn}
     return {name: module.__version__ for name, module in modules.items()}
-
-
-def best_time(work: Callable[[], Result], repeats: int) -> tuple[float, Result]:
-    """Shortest wall-clock seconds of several runs, and the result of the last one."""
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = work()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds), result
 
 
 def in_fresh_process(script: str, *options: Any) -> dict[str, Any]:

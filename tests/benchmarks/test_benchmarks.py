@@ -133,22 +133,6 @@ def test_the_page_of_methods_is_the_catalogues(script):
     assert script("methods_page").catalogue_table() in page
 
 
-# Of umap-learn, where it is installed.
-@pytest.mark.filterwarnings("ignore:n_jobs value:UserWarning")
-def test_peers(run):
-    record = run("peers", "--n", 100, "--queries", 60)
-    errors = {row["model"]: row["test_error_percent"] for row in record["rows"]}
-    assert len(errors) >= 7
-    assert errors["SmoothEmbedding()"] < 15
-
-
-@pytest.mark.filterwarnings("ignore:n_jobs value:UserWarning")
-def test_throughput(run):
-    rows = {row["what"]: row for row in run("throughput", "--n", 100, "--queries", 50)["rows"]}
-    assert rows["SVC.predict"]["ratio_to_svc"] == 1.0
-    assert all(row["one_point_ms"] > 0 for row in rows.values())
-
-
 def test_centres(run):
     record = run("centres", "--n", 1000, "--centers", 60, "--components", 60)
     ours, peer = record["rows"]
