@@ -494,7 +494,7 @@ def along_scatter(
     F = ClassRoots.of(W.toarray(), codes)
     P = F.times(G)
     values, V = np.linalg.eigh(F.times(P.T))
-    kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
+    kept = values > len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
     V = V[:, kept] / np.sqrt(values[kept])
     return values[kept], P.T @ V, F.times(H.T).T @ V, float(values.sum()) / n
 

@@ -488,6 +488,8 @@ class Table:
         """Nothing compared yet."""
         points, untuned = checked_grid(grid, base, samples.X), kernel_of(base, samples.X)
         kernels = list(product(points["relevance"], points["shrinkage"], points["sigma"]))
+        # Of equals the first is taken, hence one with the metric of the untuned model.
+        kernels.sort(key=lambda kernel: kernel[:2] != untuned[:2])
         kernels = [untuned, *(kernel for kernel in kernels if kernel != untuned)]
         smoothness = np.unique([*points["smoothness"], float(base.smoothness)])
         shape = len(kernels), len(smoothness)
@@ -549,14 +551,14 @@ class Table:
             return [untuned], []
         losses = self.criterion.losses(self.alive, self.n_done)
         bounds = losses.bounds(losses.values[0, self.own], BETTER)
-        better = [place for place in _order(bounds) if bounds[place] < 0.0][:n_voters]
+        better = [place for place in _distinct(bounds) if bounds[place] < 0.0][:n_voters]
         models = [self._model(place, self.base.decision) for place in better]
         if n_voters > 1 or not models:
             models.append(untuned)
         if not self.asks_for_nearest:
             return models, []
         ratios = self.ratios[self.alive, :, : self.n_done].mean(axis=2)
-        return models, [self._model(place, "nearest") for place in _order(ratios)[:n_voters]]
+        return models, [self._model(place, "nearest") for place in _distinct(ratios)[:n_voters]]
 
     def _model(self, place: tuple[int, int], decision: str) -> SmoothEmbedding:
         relevance, shrinkage, sigma = self.kernels[self.alive[place[0]]]
@@ -799,6 +801,14 @@ def kernel_of(model: SmoothEmbedding, X: Any) -> Kernel:
     if not isinstance(metric, WithinMetric):
         return 0.0, float("inf"), float(model.sigma)
     return float(metric.relevance), float(metric.shrinkage), float(model.sigma)
+
+
+def _distinct(values: Floats) -> list[tuple[int, int]]:
+    """Places of points, the least value first, one of those that the samples cannot tell apart."""
+    found: dict[float, tuple[int, int]] = {}
+    for place in _order(values):
+        found.setdefault(round(float(values[place]), 7), place)
+    return list(found.values())
 
 
 def _order(values: Floats) -> list[tuple[int, int]]:

@@ -175,6 +175,18 @@ def test_three_samples():
     assert list(search.predict([[0.0, 1.0], [3.0, 2.0]])) == [0, 1]
 
 
+def test_two_samples_of_every_class_keep_the_metric():
+    """Splits train on one sample of a class, which tells nothing of metrics: all are equal there."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(12), 2)
+    X = rng.normal(size=(12, 60))[y] + 0.7 * rng.normal(size=(24, 60))
+    search = SmoothEmbeddingCV().fit(X, y)
+    assert all(
+        voter.metric in ("within", None) or voter.metric.shrinkage == 3 for voter in search.voters_
+    )
+    assert search.voters_[0].metric is not None
+
+
 def test_many_samples_are_compared_on_some(split):
     X, y, X_new, y_new = split
     search = SmoothEmbeddingCV(grid=SMALL, max_samples=60).fit(X_new[:500], y_new[:500])
