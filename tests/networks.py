@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto, checker, helper, numpy_helper, save
 
 SIDE, FEATURES, CLASSES = 32, 24, 5
 
 
 def write_network(path, *, seed=0, n="n", last=False, opset=17, head=True, outputs=("scores",)):
     """Two convolutions, means over all places, a linear head; channels first or last."""
+    from onnx import TensorProto, checker, helper, numpy_helper, save
+
     rng = np.random.default_rng(seed)
     weights = {
         "w1": 0.4 * rng.standard_normal((12, 3, 3, 3)),

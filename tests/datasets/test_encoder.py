@@ -216,6 +216,25 @@ def test_augmented_pictures_are_pictures_that_were_changed(network, pictures):
     np.testing.assert_array_equal(encoder.transform(pictures[:3]), plain.transform(pictures[:3]))
 
 
+def test_its_graph_goes_from_pixels_to_features_and_on_to_labels(network, pictures):
+    import onnxruntime
+
+    import nsse
+
+    encoder, y = Encoder(network), [path.parent.name for path in pictures]
+    X = encoder.transform(pictures)
+    model = SmoothEmbedding().fit(X, y)
+    pixels = np.stack([np.asarray(image) for image in squashed(pictures)])
+    for graph, name, expected in (
+        (encoder.graph(), "features", X),
+        (encoder.graph(nsse.to_onnx(model)), "label", model.predict(X)),
+        (encoder.graph(nsse.to_onnx(model, np.float64)), "label", model.predict(X)),
+    ):
+        session = onnxruntime.InferenceSession(graph.SerializeToString())
+        (found,) = session.run([name], {"image": pixels})
+        assert np.abs(found - expected).max() < 1e-6 if name == "features" else (found == expected).all()
+
+
 def test_it_is_an_estimator(network, pictures):
     y = [path.parent.name for path in pictures]
     model = make_pipeline(Encoder(network), SmoothEmbedding())

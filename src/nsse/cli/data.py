@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsse._support.errors import rule_error
@@ -25,6 +26,7 @@ def read_labeled(
     """Samples to learn from, with what a user should know about them said; `how` is `load_inputs`'."""
     from nsse.datasets import load_inputs
 
+    begun = perf_counter()
     given, note = {name: value for name, value in how.items() if value is not None}, ""
     with screen.busy(f"Reading {data}"), typed(DATA):
         if encoder is not None:
@@ -40,9 +42,9 @@ def read_labeled(
     noun, labeled = "images" if inputs.files else "samples", inputs.is_labeled
     n_classes = len(set(inputs.y[labeled].tolist()))  # type: ignore[index]
     without = "" if labeled.all() else f", {int((~labeled).sum())} of them unlabelled"
-    screen.say(
-        f"Read {data}: {len(inputs.X)} {noun} in {n_classes} classes{without}, {inputs.preparation}."
-    )
+    took = "" if encoder is None else f", in {perf_counter() - begun:.1f} s"
+    about = f"{len(inputs.X)} {noun} in {n_classes} classes{without}, {inputs.preparation}{took}"
+    screen.say(f"Read {data}: {about}.")
     for line in (*inputs.notes, *[note] * bool(note)):
         screen.say(line)
     return inputs

@@ -68,12 +68,11 @@ def _with_encoder(opened: Opened, graph: Any, path: Path | None) -> tuple[Any, s
     """One graph from pixels to labels, compared with Python on made-up pictures; its input in words."""
     import numpy as np
 
-    from nsse.datasets import encoder_of, merged
+    from nsse.datasets import encoder_of
 
     runtime = optional("onnxruntime", "Encoders need onnxruntime", "encode")
     encoder = encoder_of(opened.preparation, path)  # type: ignore[arg-type]
-    dtype = np.float32 if graph.graph.input[0].type.tensor_type.elem_type == 1 else np.float64
-    whole = merged(encoder.graph(dtype), graph)
+    whole = encoder.graph(graph)
     n, height, width, _ = _inputs(whole)["image"]
     shape: Any = (n or 4, height, width, 3)
     images = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)

@@ -107,7 +107,9 @@ def fit(
         images = {"unit_norm": unit_norm, "color": color, "skip_broken": skip_broken}
         how = {**columns, **images, "feature": feature, "unlabeled": unlabeled_label}
         network, names = _network(encoder, augment), _augmentations(augment, encoder)
+        begun = perf_counter()
         inputs = read_labeled(data, label, size, network, screen, **how)
+        reading = perf_counter() - begun
         standardize = _standardize(standardize, inputs, screen)
         if unlabeled is not None:
             more = {"ignore": ignore or (), "skip_broken": skip_broken, "encoder": encoder}
@@ -129,7 +131,12 @@ def fit(
         with typed(FIT):
             save(model, out, metadata=inputs.preparation.to_dict(), updatable=updatable)
         _tell(screen, model, inputs, choice and (sets[0], choice))
-        screen.result |= {"seconds": seconds, "out": str(out), "bytes": bytes_of(out)}
+        screen.result |= {
+            "seconds_reading": reading,
+            "seconds": seconds,
+            "out": str(out),
+            "bytes": bytes_of(out),
+        }
         screen.say(f"Wrote {out}, {size_of(out)}, after {seconds:.1f} s.")
         if inputs.files and network is None and inputs.preparation["color"]:
             screen.say("Photographs? Features of a pretrained network tell more than pixels: --encoder.")

@@ -27,7 +27,6 @@ from nsse.datasets._folder import small_images
 from nsse.datasets._images import area_average
 from nsse.datasets._inputs import Inputs, load_inputs, load_inputs_like, thumbnails
 from nsse.datasets._load import Dataset, KnownDataset, known_datasets, load_dataset, load_image_folder
-from nsse.datasets._network import merged
 from nsse.datasets._places import DatasetNotFoundError
 from nsse.datasets._preparation import (
     ArrayPreparation,
@@ -62,7 +61,6 @@ __all__ = [
     "load_image_folder",
     "load_inputs",
     "load_inputs_like",
-    "merged",
     "per_class_split",
     "small_images",
     "thumbnails",

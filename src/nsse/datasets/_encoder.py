@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from nsse._support.errors import optional, rule_error, rule_message
 from nsse.datasets._images import Reading, eight_bits, import_pillow, read_images
-from nsse.datasets._network import FEATURES, IMAGE, SIDE, feature_graph
+from nsse.datasets._network import FEATURES, IMAGE, SIDE, feature_graph, merged
 from nsse.datasets._preparation import EncodedPreparation
 
 if TYPE_CHECKING:
@@ -254,21 +254,24 @@ class Encoder(TransformerMixin, BaseEstimator):
         reading = self.reading()
         return np.stack([*reading.finished([reading.picture(image) for image in _in_memory(X)])])
 
-    def graph(self, dtype: Any = np.float32) -> Any:
-        """The graph that is run: pixels, resized, to features.
+    def graph(self, model: Any = None) -> Any:
+        """The graph that is run, from pixels to features; with the graph of a model behind it, if any.
 
         Parameters
         ----------
-        dtype : {numpy.float32, numpy.float64}, default=numpy.float32
-            Type of the features.
+        model : onnx.ModelProto, default=None
+            What `nsse.to_onnx` makes of a model that was fitted to the features.
 
         Returns
         -------
         onnx.ModelProto
-            With the input ``image`` (n, height, width, 3), red, green and blue from 0 to 255, and the
-            output ``features``.
+            With the input ``image`` (n, height, width, 3): red, green and blue from 0 to 255 of pictures
+            that were resized. Its outputs are those of the model, or ``features``.
         """
-        return feature_graph(self.path, self.settings, dtype)
+        if model is None:
+            return feature_graph(self.path, self.settings)
+        dtype = np.float32 if model.graph.input[0].type.tensor_type.elem_type == 1 else np.float64
+        return merged(feature_graph(self.path, self.settings, dtype), model)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
