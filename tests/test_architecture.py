@@ -72,6 +72,7 @@ MAY_IMPORT = {
         "estimator",
         "kernels",
         "maps",
+        "explanations",
         "pipelines",
         "planes",
         "scores",

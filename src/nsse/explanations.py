@@ -6,8 +6,13 @@ The decision is about a difference of two affine functions of f, own class c les
 
 so that every centre z_j has a signed weight: a kernel expansion names its witnesses. Its gradient by x
 is closed form, − (2/σ²) Σ_j w_j(x) (A x − z_j)'A, and goes through affine steps of a pipeline. A vote is
-the mean of its members' differences. What a feature contributes is its gradient times how far the sample
-lies from the mean of the feature: features of different units compare.
+the mean of its members' differences. What a feature contributes is its part of the way from the mean x̄
+of the samples to x, gradients integrated along it (Sundararajan, Taly & Yan 2017),
+
+    (x_k − x̄_k) ∫₀¹ ∂_k (v_c − v_r)(x̄ + t (x − x̄)) dt,
+
+so that contributions of all features make up the difference of the margins at x and at x̄, and features
+of different units compare.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ Ints = NDArray[np.intp]
 
 # Witnesses of a prediction that are listed, and centres at which relevance is looked at, at most.
 WITNESSES, LOOKED_AT = 8, 2000
+NODES = 16  # places on the way from the mean to a sample
 BLOCK_VALUES = 4_000_000  # weights of centres held at a time, 32 MB
 
 
@@ -42,8 +48,8 @@ class Explanation:
         Gradient of the margin by every feature, in the units of the features: by how much a small step
         along the feature speaks for the class.
     contribution : ndarray of shape (n_samples, n_features)
-        The gradient times how far the feature lies from its mean over the centres of the model: what the
-        feature adds to the margin, to first order.
+        What the feature adds to the margin on the way from the mean of the centres of the model, which
+        are the training samples where it is exact, to the sample.
     margin : ndarray of shape (n_samples,)
         Score of the explained class less that of its strongest rival.
     label, rival : ndarray of shape (n_samples,)
@@ -127,11 +133,13 @@ def explain(model: Any, X: Any, target: Any = None) -> Explanation:
     members = _members(core)
     Z, front, base, space = _behind_steps(model, X)
     parts = _explained(members, Z, _codes(core, Z, target))
-    gradient = parts.gradient if front is None else front.pull_back(parts.gradient)
-    away = _dense(base) - _mean_sample(members[0], front)
+    gradient, along = (
+        each if front is None else front.pull_back(each)
+        for each in (parts.gradient, _along_the_way(members, _dense(Z), parts.label, parts.rival))
+    )
     return Explanation(
         gradient,
-        gradient * away,
+        along * (_dense(base) - _mean_sample(members[0], front)),
         parts.margin,
         core.classes_[parts.label],
         core.classes_[parts.rival],
@@ -143,7 +151,7 @@ def explain(model: Any, X: Any, target: Any = None) -> Explanation:
 
 
 def feature_relevance(core: Any) -> Floats:
-    """Root mean square of the contributions of every feature over the centres, shares of one.
+    """Root mean square over the centres of gradient times distance from the mean, shares of one.
 
     The centres are the training samples where the model is exact.
     """
@@ -177,8 +185,7 @@ class _Parts(NamedTuple):
 
 def _explained(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
     """The samples explained, as many at a time as there is room for; no codes take the largest value."""
-    widest = max(getattr(member.map, "coef", member.scores.weights).shape[0] for member in members)
-    size = max(1, BLOCK_VALUES // widest)
+    size = _block_size(members)
     parts = [
         _of_block(
             members, Z[start : start + size], None if codes is None else codes[start : start + size]
@@ -188,6 +195,12 @@ def _explained(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
     return parts[0] if len(parts) == 1 else _Parts(*map(np.concatenate, zip(*parts, strict=True)))
 
 
+def _block_size(members: list[Member]) -> int:
+    """Samples that are looked at together."""
+    widest = max(getattr(member.map, "coef", member.scores.weights).shape[0] for member in members)
+    return max(1, BLOCK_VALUES // widest)
+
+
 def _of_block(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
     values = np.mean([member.values(Z) for member in members], axis=0)
     rows = np.arange(len(values))
@@ -195,7 +208,7 @@ def _of_block(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
     others = values.copy()
     others[rows, label] = -np.inf
     rival = others.argmax(axis=1)
-    told = [_difference(member, Z, label, rival) for member in members]
+    told = [_difference(member, Z, _directions(member, Z, label, rival)) for member in members]
     gradient = np.mean([each[0] for each in told], axis=0)
     margin = values[rows, label] - values[rows, rival]
     # Members of a vote that have different centres have no witnesses in common.
@@ -208,12 +221,31 @@ def _of_block(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
     return _Parts(gradient, margin, label, rival, most, own, margin - weights.sum(axis=1))
 
 
-def _difference(member: Member, Z: Any, label: Ints, rival: Ints) -> tuple[Floats, Floats]:
-    """Gradient of a member's difference of two classes, and the weight of each of its centres."""
-    f: Any = member.map
-    scores = member.scores
+def _along_the_way(members: list[Member], Z: Floats, label: Ints, rival: Ints) -> Floats:
+    """Mean gradient of the difference of two classes on the way from the mean, by Gauss's rule."""
+    size, mean = _block_size(members), _mean_sample(members[0])
+    if len(Z) > size:
+        cuts = [slice(start, start + size) for start in range(0, len(Z), size)]
+        return np.vstack([_along_the_way(members, Z[cut], label[cut], rival[cut]) for cut in cuts])
+    nodes, shares = np.polynomial.legendre.leggauss(NODES)
+    ways = [(member, _directions(member, Z, label, rival)) for member in members]
+    total = np.zeros(Z.shape)
+    for node, share in zip((nodes + 1.0) / 2.0, shares / 2.0, strict=True):
+        there = mean + node * (Z - mean)
+        for member, a in ways:
+            total += share / len(ways) * _difference(member, there, a)[0]
+    return total
+
+
+def _directions(member: Member, Z: Any, label: Ints, rival: Ints) -> Floats:
+    """a of every sample: the difference of the largest functions of two classes."""
     own, other = (_largest(member, Z, codes) for codes in (label, rival))
-    a = scores.weights[own] - scores.weights[other]
+    return np.asarray(member.scores.weights[own] - member.scores.weights[other])
+
+
+def _difference(member: Member, Z: Any, a: Floats) -> tuple[Floats, Floats]:
+    """Gradient of a'f at samples, and the weight of each centre in it."""
+    f: Any = member.map
     if isinstance(f, LinearMap):
         return f.affine.pull_back(a), np.empty((len(a), 0))
     U = f.metric(Z)

@@ -5,6 +5,7 @@ the frame it is drawn from, a data frame where pandas is installed and a dict of
 ``ax=`` they draw on axes of yours.
 """
 
+from nsse.report.explanation_plot import explanation
 from nsse.report.plots import confusion, embedding, radii, reliability, risk_coverage, trace
 
-__all__ = ["confusion", "embedding", "radii", "reliability", "risk_coverage", "trace"]
+__all__ = ["confusion", "embedding", "explanation", "radii", "reliability", "risk_coverage", "trace"]

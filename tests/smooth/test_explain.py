@@ -59,6 +59,19 @@ def test_gradients_equal_finite_differences(name, data):
         np.testing.assert_allclose(found.margin[row], margin_of(model, x[None], *pair)[0], atol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["scores", "centers", "vote", "pipeline"])
+def test_contributions_make_up_the_way_from_the_mean(name, data):
+    model = MODELS[name].fit(data.X, data.codes)
+    found = nsse.explain(model, data.X[::9])
+    mean = data.X.mean(axis=0, keepdims=True)
+    if name == "centers":
+        mean = model.centers_.mean(axis=0, keepdims=True)
+    for row in range(len(found)):
+        pair = found.label[row], found.rival[row]
+        before = margin_of(model, mean, *pair)[0]
+        np.testing.assert_allclose(found.contribution[row].sum(), found.margin[row] - before, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", ["scores", "nearest", "paper"])
 def test_weights_of_all_witnesses_and_the_offset_make_the_margin(name, data):
     some = np.r_[0:3, 30:33, 55:57]
