@@ -37,7 +37,10 @@ from common import (
 )
 from nsse import SmoothEmbedding
 
-OURS, PEER = "SmoothEmbedding", "Nystroem + LinearSVC"
+OURS, CHOSEN, PEER = "SmoothEmbedding", "SmoothEmbedding, chosen", "Nystroem + LinearSVC"
+# What had the fewest errors on 10,000 of MNIST's 60,000 training samples with 3000 centres at the others:
+# 2.16 % (with sigma=0.65 and smoothness=0.1: 2.31 %).
+VALUES = {"metric": None, "sigma": 0.5, "smoothness": 0.03}
 PARTS = ("X", "y", "X_test", "y_test")
 
 
@@ -45,6 +48,8 @@ def build(name: str, n: int, X: np.ndarray) -> Any:
     """An estimator with so many centres or components."""
     if name == OURS:
         return SmoothEmbedding(centers=n)
+    if name == CHOSEN:
+        return SmoothEmbedding(centers=n, **VALUES)
     # It has no rule for its width and is given one: 0.7 median distances.
     gamma = 1.0 / (0.7 * float(np.median(euclidean_distances(X[:1000])))) ** 2
     nystroem = Nystroem(gamma=gamma, n_components=n, random_state=0)
@@ -66,7 +71,7 @@ def measure(folder: Path, name: str, n: int) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # LinearSVC stops at its max_iter
         measured = measured_fit(model, X, y)
-    estimated = round(model.estimate_memory(*X.shape) / GIB, 3) if name == OURS else None
+    estimated = round(model.estimate_memory(*X.shape) / GIB, 3) if name != PEER else None
     error = error_percent(model, X_test, y_test)
     return {"model": name, "n": n, **measured, "estimated_gib": estimated, "test_error_percent": error}
 
@@ -86,10 +91,12 @@ def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     facts = machine_facts()
     with tempfile.TemporaryDirectory() as folder:
         source = store(Path(folder), options.n)
-        models = [*((OURS, m) for m in options.centers), (PEER, options.components)]
+        ours = [(name, m) for m in options.centers for name in (OURS, CHOSEN)]
+        models = [*ours, (PEER, options.components)]
         rows = [in_fresh_process(__file__, "--measure", folder, *model) for model in models]
     for row in rows:
-        row["times_faster"] = round(rows[-1]["seconds"] / row["seconds"], 2)
+        # Of seconds of the processor: what else runs on the machine counts less.
+        row["times_faster"] = round(rows[-1]["cpu_seconds"] / row["cpu_seconds"], 2)
     print(source)
     show(rows)
     record = {"data": source, "rows": rows, "machine": facts}

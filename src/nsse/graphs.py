@@ -42,7 +42,7 @@ def within_class_graph(
     ``G`` are the inner products of the rows, where they are known.
     """
     products = (lambda own: (A := Z[own]) @ A.T) if G is None else lambda own: G[own[:, np.newaxis], own]
-    edges = _class_edges(lambda own: distances_from(products(own)), codes, n_neighbors)
+    edges = _class_edges(lambda own: distances_from(products(own), overwrite=True), codes, n_neighbors)
     return symmetric_graph(*edges, len(codes))
 
 

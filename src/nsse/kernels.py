@@ -127,10 +127,9 @@ def squared_distances(U: Any, V: Any, V_squares: Floats | None = None) -> Floats
     return D2
 
 
-def distances_from(G: Floats) -> Floats:
+def distances_from(G: Floats, *, overwrite: bool = False) -> Floats:
     """‖u_i − u_j‖² of rows that have the inner products ``G``, never below zero."""
-    squares = G.diagonal()
-    D2 = G * -2.0
+    squares, D2 = G.diagonal().copy(), np.multiply(G, -2.0, out=G if overwrite else None)
     D2 += squares[:, np.newaxis]
     D2 += squares
     np.maximum(D2, 0.0, out=D2)

@@ -296,7 +296,7 @@ class Learned:
         if self.gram is not None:
             return distances_from(self.gram if places is None else self.gram[np.ix_(places, places)])
         Z = self.rows if places is None else self.rows[places]
-        return squared_distances(Z, Z) if is_sparse(Z) else distances_from(Z @ Z.T)
+        return squared_distances(Z, Z) if is_sparse(Z) else distances_from(Z @ Z.T, overwrite=True)
 
 
 @dataclass(frozen=True)
@@ -527,7 +527,8 @@ def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float) ->
     squares = np.square(deviations, out=deviations)
     second = E @ squares
     variance, sizes = second.sum(axis=0) / N, E.sum(axis=1)[:, np.newaxis]
-    fourth = np.einsum("ij,ij->j", squares, E.sum(axis=0)[:, np.newaxis] * squares) / N
+    squares *= np.sqrt(weight)[:, np.newaxis]
+    fourth = np.einsum("ij,ij->j", squares, squares) / N
     # What rounding makes of a constant column is no variance.
     shares = _between_share(first, variance, sizes, (CONSTANT * mean) ** 2)
     spread = _between_share(
