@@ -132,9 +132,17 @@ def split_pipeline(model: Any) -> tuple[Affine | None, Any]:
     return whole, last
 
 
-def in_one_step(model: Any) -> Any:
-    """A fitted pipeline with all steps before its last one in an `AffineStep`; of a search its best."""
+def in_one_step(model: Any, *, updatable: bool = False) -> Any:
+    """A fitted pipeline with all steps before its last one in an `AffineStep`; of a search its best.
+
+    ``updatable`` gives the last one the sums that it needs to learn more.
+    """
     affine, last = split_pipeline(model)
+    if updatable:
+        if not hasattr(last, "updatable"):
+            rule = "learn from samples that come later to be saved with updatable=True"
+            raise rule_error("model", rule, type(last).__name__, "SmoothEmbedding does; leave it False.")
+        last = last.updatable()
     if affine is None:
         return last
     step = AffineStep(affine)

@@ -77,6 +77,15 @@ class Updates:
         f = replace(f, centers=centers, coef=f.coef[: centers.shape[0]])
         return cls.of(near, _sums(near, f, near.classes)), f
 
+    def fits(self, f: GaussianMap, n_classes: int) -> bool:
+        """Whether these can be sums over the centres of a map, of so many classes."""
+        shapes = *self.sums.by_class.shape, self.rows.shape[1]
+        fits = shapes == (len(f.coef), n_classes, f.metric.n_outputs)
+        fits = fits and 0 <= self.codes.min() <= self.codes.max() < n_classes
+        counts = self.every, self.n_came, self.per_sample
+        fits = fits and all(type(count) is int and count > 0 for count in counts)
+        return bool(fits and self.sums.sizes.min() > 0 and self.weights.min() > 0)
+
     @classmethod
     def of(cls, near: Rows, sums: Any) -> Updates:
         """Of rows with their sums."""

@@ -23,6 +23,8 @@ import numpy as np
 from nsse._support.errors import rule_error, rule_message
 from nsse._support.machine import available_memory
 
+Place = str | os.PathLike[str]
+Metadata = dict[str, Any] | None
 # Raised whenever another version could not read, or would misread, what `save` writes.
 FORMAT = 3
 HEADER, LARGEST_HEADER = "nsse.json", 2**20
@@ -83,7 +85,7 @@ class NotAModelError(ValueError):
 
 
 @contextmanager
-def opened_archive(path: str | os.PathLike[str]) -> Iterator[ZipFile]:
+def opened_archive(path: Place) -> Iterator[ZipFile]:
     """Open a model file; whatever is wrong with what it holds is said in one line."""
     source = Path(path)
     if not source.is_file():  # a device need not end
@@ -108,7 +110,7 @@ def opened_archive(path: str | os.PathLike[str]) -> Iterator[ZipFile]:
         raise rule_error("path", rule, got, cure) from error
 
 
-def read_header(path: str | os.PathLike[str]) -> Header:
+def read_header(path: Place) -> Header:
     """Read what a model file says about itself, without loading the model.
 
     Parameters
@@ -148,10 +150,12 @@ def read_header(path: str | os.PathLike[str]) -> Header:
 def checked_header(found: dict[str, Any]) -> Header:
     """The header of a file of this format; others are refused."""
     version, wrote = found.get("format"), f"written by nsse {found.get('nsse')!s:.20}"
-    if type(version) is not int or version < FORMAT:
-        raise NotAModelError(f"of format {version}, {wrote}, which is read no more: fit the model again")
-    if version > FORMAT:
-        raise NotAModelError(f"of format {version}, {wrote}: upgrade nsse to read it")
+    if type(version) is not int or version != FORMAT:
+        is_newer = type(version) is int and version > FORMAT
+        advice = (
+            ": upgrade nsse to read it" if is_newer else ", which is read no more: fit the model again"
+        )
+        raise NotAModelError(f"of format {version}, {wrote}{advice}")
     names = ("model", "nsse", "sklearn", "numpy", "metadata", "facts")
     header = Header(version, *(found[name] for name in names))
     right = isinstance(header.metadata, dict | None) and isinstance(header.facts, dict)

@@ -64,8 +64,7 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
         T = fields["affine"].matrix
         _require(T is not None and T.shape[1] <= max(T.shape[0], 1000), "a linear map of another kind")
     elif name == "PolynomialMap":
-        n_powers = sides["q"] * fields["metric"].n_outputs
-        _require(sides["m"] == n_powers, "powers of other features")
+        _require(sides["m"] == sides["q"] * fields["metric"].n_outputs, "powers of other features")
     elif name == "Scores":
         codes, every = fields["codes"], np.arange(sides["c"])
         in_order = np.all(np.diff(codes) >= 0) and np.array_equal(np.unique(codes), every)
@@ -87,24 +86,16 @@ def check_state(state: dict[str, Any]) -> None:
     is_fitted = any(key.endswith("_") for key in state)
     _require(not is_fitted or not NEEDED.isdisjoint(state), "a fitted model without its map")
     _require("affine_" not in state or state["affine_"].n_features == n, "affine_ of other features")
-    for fold in state.get("folds_", ()):
-        _require(isinstance(fold, tuple) and len(fold) == 3, "a fold of another kind")
-        _check({"own": fold[1], "codes": fold[2]}, "own:ls codes:is")
-        known = (state["model"] if fold[0] is None else fold[0]).classes_
+    for fitted, own, codes in state.get("folds_", ()):
+        _check({"own": own, "codes": codes}, "own:ls codes:is")
+        known = (state["model"] if fitted is None else fitted).classes_
         _require(np.array_equal(known, classes), "a fold of other classes")
     members = list(state["vote_"].members) if "vote_" in state else []
     if "map_" in state:
         members.append((state["map_"], state["scores_"]))
         _require(sides["e"] <= state["map_"].n_components, "embedding_ is wider than its map")
     if state.get("updates_") is not None:
-        kept, f = state["updates_"], state["map_"]
-        fits = kept.sums.by_class.shape == (len(f.coef), len(classes))
-        fits = fits and kept.codes.max() < len(classes)
-        fits = fits and kept.rows.shape[1] == f.metric.n_outputs and kept.codes.min() >= 0
-        counts = kept.every, kept.n_came, kept.per_sample
-        fits = fits and all(type(count) is int and count > 0 for count in counts)
-        positive = np.all(kept.sums.sizes > 0) and np.all(kept.weights > 0)
-        _require(bool(fits and positive), "sums of another model")
+        _require(state["updates_"].fits(state["map_"], len(classes)), "sums of another model")
     for f, scores in members:
         _check({"map": f, "scores": scores}, _MAP)
         front = f.affine if hasattr(f, "affine") else f.metric

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from typing import Any
 
@@ -14,18 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from nsse import __version__
 from nsse._support.errors import rule_error
 from nsse._support.files import replacing
-from nsse.io.archive import FORMAT, Header, arrays_of, checked_header, header_of, opened_archive, write
+from nsse.io import archive
+from nsse.io.archive import Header, Metadata, Place
 from nsse.io.values import Writer, read_value
 from nsse.pipelines import Pipeline, in_one_step
 
 
-def save(
-    model: Any,
-    path: str | os.PathLike[str],
-    *,
-    metadata: dict[str, Any] | None = None,
-    updatable: bool = False,
-) -> None:
+def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool = False) -> None:
     """Write a fitted model to a file that `load` reads without running any code of the file.
 
     The file is written whole or not at all; one that was there before is replaced.
@@ -75,18 +69,15 @@ def save(
     except (TypeError, ValueError) as error:
         cure = "Pass a dict of strings, numbers, lists and dicts, or None."
         raise rule_error("metadata", "be plain data that JSON can hold", str(error), cure) from error
-    saved, writer = in_one_step(model), Writer(updatable)
+    saved, writer = in_one_step(model, updatable=updatable), Writer(updatable)
     last = saved[-1] if isinstance(saved, Pipeline) else saved
-    if updatable:
-        last = with_sums(last)
-        saved = Pipeline([*saved.steps[:-1], ("last", last)]) if isinstance(saved, Pipeline) else last
     versions = __version__, sklearn.__version__, np.__version__
-    header = Header(FORMAT, type(saved).__name__, *versions, added, facts_of(model, last))
+    header = Header(archive.FORMAT, type(saved).__name__, *versions, added, facts_of(model, last))
     with replacing(path) as temporary:
-        write(temporary, {**asdict(header), "tree": writer(saved)}, writer.arrays)
+        archive.write(temporary, {**asdict(header), "tree": writer(saved)}, writer.arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: Place) -> Any:
     """Read a model that `save` wrote.
 
     Parameters
@@ -124,20 +115,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> nsse.load("iris.nsse").classes_
     array([0, 1, 2])
     """
-    with opened_archive(path) as archive:
-        header = header_of(archive)
-        checked_header(header)
-        model = read_value(header["tree"], arrays_of(archive, header["arrays"]))
+    with archive.opened_archive(path) as file:
+        header = archive.header_of(file)
+        archive.checked_header(header)
+        model = read_value(header["tree"], archive.arrays_of(file, header["arrays"]))
         check_is_fitted(model)
     return model
-
-
-def with_sums(last: Any) -> Any:
-    """A model that keeps its sums: one that has been updated, or an exact one, which makes them."""
-    if not hasattr(last, "updatable"):
-        rule = "learn from samples that come later to be saved with updatable=True"
-        raise rule_error("model", rule, type(last).__name__, "SmoothEmbedding does; leave it False.")
-    return last.updatable()
 
 
 def facts_of(model: Any, last: Any) -> dict[str, Any]:

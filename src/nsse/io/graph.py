@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.errors import optional, rule_error
-from nsse.affine import Affine
+from nsse.affine import Affine, is_sparse
 from nsse.maps import GaussianMap, LinearMap
 from nsse.pipelines import split_pipeline
 from nsse.scores import Scores
@@ -120,8 +120,8 @@ def _majority(graph: _Graph, vote: MajorityVote, told: list[str]) -> tuple[str, 
     won, columns = graph("ArgMax", counted, axis=1, keepdims=1), graph.constant(np.array([1]))
     likely = graph("GreaterOrEqual", P, graph("GatherElements", P, won, axis=1))
     ones = graph("Cast", likely, to=graph.double)
-    sums = [graph("ReduceSum", v, columns, keepdims=1) for v in (graph("Mul", P, ones), ones)]
-    shared = graph("Div", *sums)
+    parts = graph("Mul", P, ones), ones
+    shared = graph("Div", *(graph("ReduceSum", v, columns, keepdims=1) for v in parts))
     # A factor of 1 + 1e-9 onnxruntime takes for 1, and leaves out.
     above = graph("Add", shared, graph.times(shared, 1e-9, M))
     for place, instead in ((likely, shared), (graph("Equal", won, every), above)):
@@ -137,7 +137,7 @@ class _Graph:
         self.dtype, self.double = dtype, self._onnx.TensorProto.DOUBLE
         self._nodes, self._constants = dict[Any, Any](), dict[Any, Any]()
         self._outputs: list[Any] = []
-        self.X = "X" if dtype == np.float64 else self("Cast", "X", to=self.double)
+        self.X = self("Cast", "X", to=self.double)
 
     def __call__(self, operation: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> str:
         """The result of an operation; of several the first, the others are numbered from there on."""
@@ -173,7 +173,7 @@ class _Graph:
         if not isinstance(f, GaussianMap):
             rule, cure = "have a Gaussian or a linear map to be exported", "Keep other models in Python."
             raise rule_error("model", rule, type(model).__name__, cure)
-        U, V = self.affine(X, f.metric), _dense(f.centers)
+        U, V = self.affine(X, f.metric), f.centers.toarray() if is_sparse(f.centers) else f.centers
         # −‖u − v‖² = 2u'v − ‖v‖² − ‖u‖², never above zero.
         product = self("MatMul", U, self.constant(2.0 * V.T))
         less = self("Add", product, self.constant(-np.einsum("ij,ij->i", V, V)))
@@ -184,8 +184,8 @@ class _Graph:
 
     def scores(self, F: str, scores: Scores) -> str:
         """The largest function of every class."""
-        v = self("MatMul", F, self.constant(scores.weights.T))
-        v = self("Add", v, self.constant(scores.offsets))
+        product = self("MatMul", F, self.constant(scores.weights.T))
+        v = self("Add", product, self.constant(scores.offsets))
         if scores.has_one_per_class:
             return v
         sizes = np.bincount(scores.codes)
@@ -207,12 +207,10 @@ class _Graph:
 
     def output(self, name: str, result: str, shape: list[int | None], dtype: Any = None) -> None:
         """Give a result the name of an output, and its type."""
-        helper, value = self._onnx.helper, self._value(name, shape, dtype or self.dtype)
-        is_rounded = dtype is None and self.dtype != np.float64
-        kind = {"to": value.type.tensor_type.elem_type} if is_rounded else {}
-        node = helper.make_node("Cast" if is_rounded else "Identity", [result], [name], **kind)
-        self._nodes[name] = node
-        self._outputs.append(value)
+        self._outputs.append(self._value(name, shape, dtype or self.dtype))
+        kind = {} if dtype else {"to": self._outputs[-1].type.tensor_type.elem_type}
+        make, operation = self._onnx.helper.make_node, "Identity" if dtype else "Cast"
+        self._nodes[name] = make(operation, [result], [name], **kind)
 
     def model(self, n_features: int) -> Any:
         """The finished graph, checked."""
@@ -232,7 +230,3 @@ class _Graph:
 def _tensor(values: Any) -> Any:
     kinds = {"f": np.float64, "b": np.bool_, "U": object, "O": object, "T": object}
     return np.array(values, dtype=kinds.get(values.dtype.kind, np.int64), order="C")
-
-
-def _dense(X: Any) -> Any:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
