@@ -195,3 +195,12 @@ def test_probabilities_are_compared(run):
     (row,) = run("probabilities", "--only", "digits", "--splits", 1)
     assert row["untuned"] < row["forest"]
     assert row["place, untuned"] == 1
+
+
+def test_wide_data_take_seconds_and_megabytes(script, capsys, monkeypatch):
+    wide = script("wide")
+    monkeypatch.setattr(wide, "FEATURES", (150, 300))
+    wide.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {name}" for name in wide.MODELS]
+    assert all(line.count(" MB |") == 2 for line in lines[2:])
