@@ -1,25 +1,30 @@
-"""The page of a study, in Markdown: when to use it, in a minute; then all of the evidence.
+"""The page of a study, in Markdown: whom to take for which data; then all of the evidence.
 
 Every number and every verdict is made of the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 from reproduction.rows import Row, write_text
 from reproduction.study import drawing
-from reproduction.study.methods import OF_0_2, OURS, SHOWN
+from reproduction.study.methods import OURS, RANKED, REFERENCES, VARIANTS
 from reproduction.study.ranks import Comparison, friedman_p
 from reproduction.study.reading import TIE, Case, Reading, read
 from reproduction.study.sets import WIDE, half_of, kind_of
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = "python -m reproduction study"
-# The searches that people know best.
-KNOWN = {"shrinkage LDA": "shrinkage LDA", "SVC": "a tuned SVC", "random forest": "a tuned forest"}
+TUNED, PLAIN = OURS
+# What is ranked together, since it was measured with the same methods: kinds of data by name of a group.
+GROUPS = {"wide data": tuple(WIDE.values()), "pictures and tables": ("pictures", "tables")}
+HALVES = {"report": "reported", "choose": "choices"}
+# The two that people tune where samples are few.
+KNOWN = ("SVC", "logistic regression")
+NOTHING = "*Nothing of this was measured.*"
 
 
 def _kind(kind: str, least: float = 0.0, most: float = float("inf")) -> Callable[[Case], bool]:
@@ -27,156 +32,207 @@ def _kind(kind: str, least: float = 0.0, most: float = float("inf")) -> Callable
     return lambda case: kind_of(case.name) == kind and least < case.n_train / case.n_features <= most
 
 
-def _size(size: int) -> Callable[[Case], bool]:
-    return lambda case: case.size == size
-
-
 # As a user would name them; the cuts were set before the study was run.
 KINDS: Mapping[str, Callable[[Case], bool]] = {
-    "pictures": _kind("pictures"),
+    **{kind: _kind(kind) for kind in (*WIDE.values(), "pictures")},
     "tables, at most 1 training sample per feature": _kind("tables", most=1),
     "tables, 1 to 10 training samples per feature": _kind("tables", 1, 10),
     "tables, more than 10 training samples per feature": _kind("tables", 10),
-    **{kind: _kind(kind) for kind in WIDE.values()},
-    **{f"all kinds, {size} per class": _size(size) for size in (5, 10, 20, 50)},
 }
 
 
 def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
     """Write the page of some rows, which are in the folder ``out``, and its figures beside it."""
-    there = {row.task.method for row in rows}
-    # Version 0.2 is measured on fewer sets: once 0.3 has rows, it gets a table of its own.
-    gone = OF_0_2.values() if OURS[0] in there else ()
-    methods = [method for method in SHOWN if method in there and method not in gone]
-    everything, left_out = read(rows, methods)
-    if not everything.cases or not set(methods[:2]) <= set(OURS) or there <= set(OURS):
+    groups = grouped(rows)
+    write_text(page, text_of(rows, groups, out))
+    reported = {name: of_half(reading, "report") for name, reading in ranked(rows, groups).items()}
+    shown = {name: reading for name, reading in reported.items() if reading.cases} or groups
+    drawing.save(drawing.rank_figure(shown), page.parent / "images" / "study_ranks.png")
+    for name, reading in shown.items():
+        print(f"{name}, {len(reading.names)} sets:\n{rank_table(reading)}\n")
+    print(f"{untuned_table(rows)}\n\n{few_table(rows)}\n\nPage: {page}")
+
+
+def grouped(rows: Sequence[Row]) -> dict[str, Reading]:
+    """The rows of every group, of the methods that have one in half of its sets at sizes at least."""
+    groups = {}
+    for name, kinds in GROUPS.items():
+        own = [row for row in rows if kind_of(row.task.dataset) in kinds]
+        cells = {(row.task.method, row.task.dataset, row.task.n_train) for row in own}
+        counts = Counter(method for method, *_ in cells)
+        methods = [m for m in RANKED if 2 * counts[m] >= max(counts.values(), default=1)]
+        reading = read(own, methods)
+        if reading.cases and set(methods) > set(OURS):
+            groups[name] = reading
+    if not groups:
         raise ValueError(
-            f"`--out` must hold rows of our methods and others. Got {sorted(there)}. "
+            "`--out` must hold rows of our methods and others. "
+            f"Got {sorted({row.task.method for row in rows})}. "
             f"Give --methods {OURS[0]}, {OURS[1]} and two others at least, or none for all."
         )
-    names = {half: [n for n in everything.names if half_of(n) == half] for half in ("report", "choose")}
-    halves = {half: everything.of_sets(own) for half, own in names.items()}
-    images = drawing.write_figures(page.parent / "images", everything, halves)
-    source = out / "rows.jsonl"
-    source = source.relative_to(ROOT) if source.is_relative_to(ROOT) else source
-    told = {"rows": source.as_posix(), "versions": versions_table(rows)}
-    write_text(page, text_of(everything, halves, left_out, told))
-    reading = halves["report"] if halves["report"].cases else everything
-    print(f"{len(reading.names)} sets, critical difference {reading.critical_difference:.2f}:")
-    for method in reading.by_rank:
-        error, seconds = reading.mean_error(method), reading.seconds(method)
-        print(f"{method:20s} {reading.ranks[method]:6.2f} {error:6.1f} % {seconds:8.2g} s")
-    print(f"Page: {page}, {len(images)} figures")
+    return groups
 
 
-def text_of(
-    everything: Reading, halves: Mapping[str, Reading], left_out: int, told: Mapping[str, str]
-) -> str:
-    """The page in Markdown; ``told`` are texts that the readings do not have."""
-    report, choose = halves["report"], halves["choose"]
-    kinds = {kind: (report.where(own), everything.where(own)) for kind, own in KINDS.items()}
-    numbers = [case.n_splits for case in everything.cases]
-    fewest, most = min(numbers), max(numbers)
-    splits = f"{most} splits" if fewest == most else f"{fewest} to {most} splits"
+def ranked(rows: Sequence[Row], groups: Mapping[str, Reading]) -> dict[str, Reading]:
+    """The groups, and all data together by the methods that every group has."""
+    common = [m for m in RANKED if all(m in reading.methods for reading in groups.values())]
+    return {**groups, "all data": read(rows, common)} if len(groups) > 1 else dict(groups)
+
+
+def of_half(reading: Reading, half: str) -> Reading:
+    """The cases of one half of the sets."""
+    return reading.of_sets([name for name in reading.names if half_of(name) == half])
+
+
+def text_of(rows: Sequence[Row], groups: Mapping[str, Reading], out: Path) -> str:
+    """The page in Markdown."""
+    readings = list(groups.values())
+    cases = [case for reading in readings for case in reading.cases]
+    source = out.relative_to(ROOT) if out.is_relative_to(ROOT) else out
+    lines = dict(_verdicts(rows, readings))
     return (Path(__file__).with_name("when_to_use.md").read_text(encoding="utf-8")).format(
-        command=COMMAND,
-        ours=call(everything.tuned),
-        n_sets=len(everything.names),
-        sizes=_listed([str(size) for size in everything.sizes]),
-        n_methods=len(everything.methods),
-        minute=_minute(kinds),
-        words=_words(kinds),
-        untuned=_untuned(report if report.cases else everything),
+        n_sets=sum(len(reading.names) for reading in readings),
+        n_cases=len(cases),
+        sizes=_listed(sorted({case.size for case in cases})),
+        splits="; ".join(f"{name}: {splits_of(reading)}" for name, reading in groups.items()),
+        minute=table(HEAD, list(lines.values())),
+        words=_words({kind: line[2].strip("*") for kind, line in lines.items()}),
         tie=TIE,
-        **told,
-        report=f"{len(report.names)} sets: {', '.join(report.names)}",
-        choose=f"{len(choose.names)} sets: {', '.join(choose.names)}",
-        report_ranks=rank_table(report),
-        choose_ranks=rank_table(choose),
-        comparisons=_comparison_table(report),
-        times=_time_table(everything),
-        every=_every_set(everything, report.names),
-        cells=len(everything.cases),
-        splits=splits if most > 1 else "one split",
-        left_out=f"; {left_out} that lack a method are left out" if left_out else "",
+        rows=(source / "rows.jsonl").as_posix(),
+        references=_reference_table(rows),
+        asked=few_table(rows),
+        untuned=untuned_table(rows),
+        scaling=_scaling_table(rows),
+        ranks="\n\n".join(_parts(ranked(rows, groups), rank_table)),
+        comparisons="\n\n".join(_parts(groups, _comparison_table, ["report"])),
+        every=_every_set(readings),
     )
 
 
-Kinds = Mapping[str, tuple[Reading, Reading]]
+HEAD = (
+    *("your data", "sets", "take", "lowest error of the others", f"`{TUNED}()` beside it"),
+    *("won, tied, lost", f"`{PLAIN}()` beside it", "seconds: tuned, untuned, that one"),
+)
 
 
-def _minute(kinds: Kinds) -> str:
-    lines = []
-    for kind, readings in kinds.items():
-        own = [Verdict.of(reading) for reading in readings if reading.cases]
-        if own:
-            told = [part for verdict in own for part in verdict.columns()]
-            lines.append([kind, f"**{own[0].take}**", *[""] * (6 - len(told)), *told])
-    head = ["your data", "take", "rank", "beside it", "won, tied, lost"]
-    return table([*head, "rank, all sets", "beside it", "won, tied, lost"], lines)
+def _verdicts(rows: Sequence[Row], groups: Iterable[Reading]) -> Iterable[tuple[str, list[str]]]:
+    """A line for every kind of data: of the reported half, or of both where that has no set.
+
+    What runs on some sets only is taken where it wins there.
+    """
+    others = {method: of_half(read(rows, (*OURS, method)), "report") for method in REFERENCES}
+    for (kind, own), reading in product(KINDS.items(), groups):
+        part = of_half(reading.where(own), "report")
+        mark = "" if part.cases else "\\*"
+        part = part if part.cases else reading.where(own)
+        if part.cases:
+            best = part.lowest(but=OURS)
+            one = _beside(part, best)
+            here = [(m, there) for m, other in others.items() if (there := other.where(own)).cases]
+            ahead = [method for method, there in here if taken(_beside(there, method)) == method]
+            ratios = [str(part.ratio(ours, best)) for ours in OURS]
+            seconds = ", ".join(f"{part.seconds(method):.2g}" for method in (*OURS, best))
+            told = [f"{len(part.names)}{mark}", f"**{' or '.join(ahead) or taken(one)}**", best]
+            yield kind, [kind, *told, ratios[0], _counts(one), ratios[1], seconds]
 
 
-def _untuned(reading: Reading) -> str:
-    """What comes without a search, beside two searches that people know."""
-    ours = {method: call(method) for method in (reading.plain, reading.tuned)}
-    told = [
-        f"{name} {reading.ranks[method]:.2f} in {reading.seconds(method):.2g} s"
-        for method, name in (ours | KNOWN).items()
-        if method in reading.methods
-    ]
-    return f"mean rank and median seconds: {'; '.join(told)}"
+def _beside(reading: Reading, other: str) -> Comparison:
+    return next(one for one in reading.comparisons(TUNED) if one.other == other)
 
 
-def _words(kinds: Kinds) -> str:
-    """Wins, ties and losses as three lists."""
-    takes = {kind: Verdict.of(report).take for kind, (report, _) in kinds.items() if report.cases}
-    wins = [kind for kind, take in takes.items() if take in map(call, OURS)]
-    ties = [kind for kind, take in takes.items() if take == "either"]
-    lost = [f"{kind} (take {take})" for kind, take in takes.items() if kind not in wins + ties]
-    return "\n".join(
-        f"- **{name}**: {'; '.join(own) if own else 'none of these kinds'}."
-        for name, own in (("Wins", wins), ("Ties", ties), ("Loses", lost))
-    )
+def taken(one: Comparison) -> str:
+    """Whoever wins at least twice as often as it loses."""
+    if one.wins and one.wins >= 2 * one.losses:
+        return f"`{TUNED}()`"
+    return one.other if one.losses and one.losses >= 2 * one.wins else "either"
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Our search beside the best of the others on some cases."""
-
-    ours: str
-    rank: float
-    best_rank: float
-    comparison: Comparison
-
-    @classmethod
-    def of(cls, reading: Reading) -> Verdict:
-        """The best other by its mean rank."""
-        best = next(method for method in reading.by_rank if method not in OURS)
-        beside = {one.other: one for one in reading.comparisons(reading.tuned)}
-        return cls(reading.tuned, reading.ranks[reading.tuned], reading.ranks[best], beside[best])
-
-    @property
-    def take(self) -> str:
-        """Whoever wins at least twice as often as it loses."""
-        wins, losses = self.comparison.wins, self.comparison.losses
-        if wins and wins >= 2 * losses:
-            return call(self.ours)
-        return self.comparison.other if losses and losses >= 2 * wins else "either"
-
-    def columns(self) -> list[str]:
-        """For a line of a table."""
-        other = f"{self.comparison.other} {self.best_rank:.2f}"
-        return [f"{self.rank:.2f}", other, _counts(self.comparison)]
+def _words(takes: Mapping[str, str]) -> str:
+    """Losses, ties and wins as three lists."""
+    lists: dict[str, list[str]] = {"Loses": [], "Ties": [], "Wins": []}
+    for kind, take in takes.items():
+        name = "Wins" if TUNED in take else "Ties" if take == "either" else "Loses"
+        lists[name].append(f"{kind} (take {take})" if name == "Loses" else kind)
+    return "\n".join(f"- **{name}**: {'; '.join(own) or 'none'}." for name, own in lists.items())
 
 
 def _counts(one: Comparison) -> str:
     return f"{one.wins}, {one.ties}, {one.losses}"
 
 
+def _reference_table(rows: Sequence[Row]) -> str:
+    """Ours beside methods that run on some sets only, where they run."""
+    lines = []
+    for method in REFERENCES:
+        reading = read(rows, (*OURS, method))
+        for (kind, own), half in product(KINDS.items(), HALVES):
+            part = of_half(reading.where(own), half)
+            if part.cases:
+                errors = [f"{part.mean_error(m):.1f}" for m in (TUNED, method)]
+                ratios = [str(part.ratio(ours, method)) for ours in OURS]
+                counts, seconds = _counts(_beside(part, method)), f"{part.seconds(method):.2g}"
+                told = [method, kind, HALVES[half], str(len(part.names)), *errors]
+                lines.append([*told, ratios[0], counts, ratios[1], seconds])
+    head = ["", "data", "half", "sets", f"`{TUNED}()` %", "its error %", "ratio", "won, tied, lost"]
+    return table([*head, f"ratio of `{PLAIN}()`", "its seconds"], lines) if lines else NOTHING
+
+
+def of_kinds(rows: Sequence[Row], kinds: Container[str], methods: Sequence[str]) -> dict[str, Reading]:
+    """What some methods alone have on data of some kinds, by what the half is called."""
+    reading = read([row for row in rows if kind_of(row.task.dataset) in kinds], methods)
+    return {HALVES[half]: part for half in HALVES if (part := of_half(reading, half)).cases}
+
+
+def few_table(rows: Sequence[Row]) -> str:
+    """Genes and spectra with five of a class, beside the two that people tune there."""
+    lines, pairs = [], list(product(KNOWN, OURS))
+    for kinds in (("genes",), ("spectra",), ("genes", "spectra")):
+        few = [row for row in rows if row.task.n_train == 5]
+        for half, part in of_kinds(few, kinds, (*OURS, *KNOWN)).items():
+            ratios = [str(part.ratio(ours, other)) for other, ours in pairs]
+            lines.append([_listed(kinds), half, str(len(part.names)), *ratios])
+    head = ["5 per class", "half", "sets", *(f"{ours} / {other}" for other, ours in pairs)]
+    return table(head, lines) if lines else NOTHING
+
+
+def untuned_table(rows: Sequence[Row]) -> str:
+    """What the search gains beside the estimator without one."""
+    lines = []
+    for name, kinds in {**GROUPS, "all": sum(GROUPS.values(), ())}.items():
+        for half, part in of_kinds(rows, kinds, OURS).items():
+            worse = "{} of {}".format(*part.worse(*OURS))
+            told = [str(part.ratio(*OURS)), _counts(_beside(part, PLAIN)), worse, splits_of(part)]
+            lines.append([name, half, str(len(part.names)), *told])
+    head = ["", "half", "sets", "error beside untuned", "won, tied, lost"]
+    return table([*head, "worse by a standard error", "sets at sizes, splits"], lines)
+
+
+def _scaling_table(rows: Sequence[Row]) -> str:
+    """Ours on columns scaled in other ways, beside standardised ones."""
+    lines = []
+    for method, told in VARIANTS.items():
+        reading = read(rows, (PLAIN, method))
+        for kind, own in KINDS.items():
+            halves = [of_half(reading.where(own), half) for half in HALVES]
+            ratios = [str(part.ratio(method, PLAIN)) if part.cases else "" for part in halves]
+            if any(ratios):
+                lines.append([told, kind, *ratios])
+    return table(["columns", "data", *HALVES.values()], lines) if lines else NOTHING
+
+
+def _parts(
+    groups: Mapping[str, Reading], shown: Callable[[Reading], str], halves: Iterable[str] = HALVES
+) -> Iterable[str]:
+    """A table of every group and half, under the names of its sets."""
+    for half, (name, reading) in product(halves, groups.items()):
+        part = of_half(reading, half)
+        if part.cases:
+            title = f"### {name.capitalize()}, {HALVES[half]}"
+            yield f"{title}\n\n{len(part.names)} sets: {', '.join(part.names)}.\n\n{shown(part)}"
+
+
 def rank_table(reading: Reading) -> str:
     """Mean ranks of all methods by size, with Friedman's test and the critical difference."""
-    if not reading.cases:
-        return "*No set of this half was measured.*"
     sizes = reading.sizes
     parts = {str(size): reading.of_sizes(size) for size in sizes}
     few = [size for size in sizes if size <= 20]
@@ -187,74 +243,51 @@ def rank_table(reading: Reading) -> str:
     for method in reading.by_rank:
         ranks = [(part.ranks[method], min(part.ranks.values())) for part in parts.values()]
         shown = [f"**{own:.2f}**" if own == best else f"{own:.2f}" for own, best in ranks]
-        lines.append([_name(method), *shown, f"{reading.mean_error(method):.1f}"])
-    lines.append(["*sets*", *(str(len(part.names)) for part in parts.values()), ""])
-    differences = [f"{part.critical_difference:.2f}" for part in parts.values()]
-    lines.append(["*critical difference*", *differences, ""])
-    lines.append(["*Friedman's p*", *(_p(friedman_p(part.set_errors)) for part in parts.values()), ""])
-    return table(["samples per class", *parts, "mean error %"], lines)
+        told = f"{reading.mean_error(method):.1f}", f"{reading.seconds(method):.2g}"
+        lines.append([_name(method), *shown, *told])
+    below = {
+        "*sets*": [str(len(part.names)) for part in parts.values()],
+        "*critical difference*": [f"{part.critical_difference:.2f}" for part in parts.values()],
+        "*Friedman's p*": [_p(friedman_p(part.set_errors)) for part in parts.values()],
+    }
+    lines += [[name, *own, "", ""] for name, own in below.items()]
+    return table(["samples per class", *parts, "mean error %", "seconds"], lines)
 
 
 def _comparison_table(reading: Reading) -> str:
-    if not reading.cases:
-        return "*No set of this half was measured.*"
-    ours = reading.tuned, reading.plain
-    beside = [{one.other: one for one in reading.comparisons(own)} for own in ours]
+    beside = [{one.other: one for one in reading.comparisons(own)} for own in OURS]
     lines = []
     for method in reading.by_rank:
-        told = [
-            (_counts(own[method]), _p(own[method].adjusted)) if method in own else ("–", "")
-            for own in beside
-        ]
-        lines.append([_name(method), *told[0], *told[1]])
-    head = [part for own in ours for part in (f"{call(own)} won, tied, lost", "p")]
+        told = []
+        for ours, own in zip(OURS, beside, strict=True):
+            one = own.get(method)
+            ratio = str(reading.ratio(ours, method))
+            told += [ratio, _counts(one), _p(one.adjusted)] if one else [""] * 3
+        lines.append([_name(method), *told])
+    head = [part for own in OURS for part in (f"`{own}()`: ratio", "won, tied, lost", "p")]
     return table(["beside", *head], lines)
 
 
-def versions_table(rows: Sequence[Row]) -> str:
-    """Ours beside what 0.2 had, on the splits that both have, one half of the sets and the other."""
+def _every_set(readings: Iterable[Reading]) -> str:
     lines = []
-    for new, old in zip(OURS[:2], OURS[2:4], strict=True):
-        both, _ = read(rows, (new, old))
-        for half, name_of_half in (("report", "reported"), ("choose", "choices")):
-            part = both.of_sets([name for name in both.names if half_of(name) == half])
-            if part.cases:
-                errors = [f"{part.mean_error(method):.1f}" for method in (new, old)]
-                told = [call(new), call(old), name_of_half, str(len(part.names)), *errors]
-                lines.append([*told, _counts(part.comparisons(new)[0])])
-    head = ["", "beside", "half", "sets", "mean error %", "its error %", "won, tied, lost"]
-    return table(head, lines) if lines else "*No set has rows of both versions yet.*"
-
-
-def _time_table(reading: Reading) -> str:
-    parts = [reading.of_sizes(size) for size in reading.sizes]
-    lines = [
-        [_name(method), *(f"{part.seconds(method):.2g}" for part in parts)] for method in reading.by_rank
-    ]
-    return table(["samples per class", *map(str, reading.sizes)], lines)
-
-
-def _every_set(reading: Reading, reported: Sequence[str]) -> str:
-    others = [place for place, method in enumerate(reading.methods) if method not in OURS]
-    tuned, plain = 0, 1  # columns
-    lines = []
-    for name, errors in zip(reading.names, reading.set_errors, strict=True):
-        best = min(others, key=lambda place: errors[place])
-        case = next(case for case in reading.cases if case.name == name)
-        half = "reported" if name in reported else "choices"
-        lost = errors[tuned] - errors[best]
-        told = [f"{errors[place]:.1f}" for place in (tuned, plain, best)]
-        shape = [str(case.n_features), str(case.n_classes)]
-        lines.append((lost, [name, half, *shape, *told, reading.methods[best], f"{lost:+.1f}"]))
-    ours = call(reading.tuned), call(reading.plain)
-    head = ["set", "half", "features", "classes", *ours, "best other", ""]
+    for reading in readings:
+        others = [place for place, method in enumerate(reading.methods) if method not in OURS]
+        for name, errors in zip(reading.names, reading.set_errors, strict=True):
+            best = min(others, key=lambda place: errors[place])
+            case = next(case for case in reading.cases if case.name == name)
+            lost = errors[0] - errors[best]
+            shape = [case.n_features, case.n_classes]
+            told = [*map(str, shape), *(f"{errors[place]:.1f}" for place in (0, 1, best))]
+            line = [name, HALVES[half_of(name)], *told, reading.methods[best], f"{lost:+.1f}"]
+            lines.append((lost, line))
+    head = ["set", "half", "features", "classes", *(f"`{m}()`" for m in OURS), "best other", ""]
     return table([*head, "lost by"], [line for _, line in sorted(lines, key=lambda pair: -pair[0])])
 
 
-def call(method: str) -> str:
-    """One of ours as a user writes it, with the version if that is an older one."""
-    name, _, version = method.partition(" ")
-    return f"`{name}()`" + (f" of {version}" if version else "")
+def splits_of(reading: Reading) -> str:
+    """How many sets at sizes have how many splits."""
+    counts = [case.n_splits for case in reading.cases]
+    return _listed([f"{counts.count(n)} with {n}" for n in sorted(set(counts), reverse=True)])
 
 
 def _name(method: str) -> str:
@@ -265,8 +298,9 @@ def _p(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _listed(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+def _listed(words: Sequence[object]) -> str:
+    *first, last = map(str, words)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

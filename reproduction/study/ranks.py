@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
+from scipy.stats import friedmanchisquare, rankdata, studentized_range, t, wilcoxon
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +31,28 @@ class Comparison:
     losses: int
     p: float
     adjusted: float
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A geometric mean of ratios over data sets, with its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        within = f" ({self.low:.2f}–{self.high:.2f})" if np.isfinite(self.high) else ""
+        return f"{self.mean:.2f}{within}"
+
+
+def ratio(logs: Floats, level: float = 0.95) -> Ratio:
+    """The ratio of which these are logarithms, one per data set, and Student's interval of the mean."""
+    mean, half = float(logs.mean()), np.inf
+    if len(logs) > 1:
+        quantile = t.ppf((1.0 + level) / 2.0, len(logs) - 1)
+        half = float(quantile * logs.std(ddof=1) / np.sqrt(len(logs)))
+    return Ratio(*(float(np.exp(value)) for value in (mean, mean - half, mean + half)))
 
 
 def mean_ranks(errors: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 
 from reproduction.rows import Row
 from reproduction.study import ranks as tests
-from reproduction.study.ranks import Comparison, Floats
+from reproduction.study.ranks import Comparison, Floats, Ratio
 
 # Errors in per cent that differ by so much or less are a tie: about the standard error of a
 # difference on the thousand test samples that a row has at most.
@@ -20,7 +20,11 @@ TIE = 1.0
 
 @dataclass(frozen=True)
 class Case:
-    """A set at one size: mean errors in per cent and mean seconds of every method, over its splits."""
+    """A set at one size: errors in per cent and mean seconds of every method, over its splits.
+
+    `errors` are means; `splits` has a line per method; `logs` are logarithms of the mean share of
+    mistakes, half a mistake added, so that none is infinite.
+    """
 
     name: str
     size: int
@@ -28,8 +32,14 @@ class Case:
     n_features: int
     n_classes: int
     n_splits: int
-    errors: dict[str, float]
+    splits: dict[str, Floats]
+    logs: dict[str, float]
     seconds: dict[str, float]
+
+    @cached_property
+    def errors(self) -> dict[str, float]:
+        """Mean errors in per cent."""
+        return {method: float(errors.mean()) for method, errors in self.splits.items()}
 
 
 @dataclass(frozen=True)
@@ -50,16 +60,6 @@ class Reading:
     def of_sets(self, names: Container[str]) -> Reading:
         """The cases of some sets."""
         return self.where(lambda case: case.name in names)
-
-    @property
-    def tuned(self) -> str:
-        """Our search, of which is spoken."""
-        return self.methods[0]
-
-    @property
-    def plain(self) -> str:
-        """Ours without a search."""
-        return self.methods[1]
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -101,6 +101,24 @@ class Reading:
         """One method beside the others: cases within `TIE` are ties; the test is over sets."""
         return tests.comparisons(self.set_errors, self.methods, one, self.case_errors, TIE)
 
+    def ratio(self, one: str, other: str) -> Ratio:
+        """The error of one over that of another: geometric mean over sets, each that of its sizes."""
+        logs = np.array([case.logs[one] - case.logs[other] for case in self.cases])
+        of = np.array([case.name for case in self.cases])
+        return tests.ratio(np.array([logs[of == name].mean() for name in self.names]))
+
+    def lowest(self, but: Container[str] = ()) -> str:
+        """The method with the least error, in the geometric mean over sets."""
+        first = self.methods[0]
+        others = [method for method in self.methods if method not in but]
+        return min(others, key=lambda method: self.ratio(method, first).mean)
+
+    def worse(self, one: str, other: str) -> tuple[int, int]:
+        """Cases in which one errs more than the other by over a standard error, of all with splits."""
+        more = [case.splits[one] - case.splits[other] for case in self.cases if case.n_splits > 1]
+        lost = [m.mean() > m.std(ddof=1) / np.sqrt(len(m)) + 1e-9 for m in more]
+        return int(np.sum(lost)), len(lost)
+
     def mean_error(self, method: str) -> float:
         """Mean over sets, in per cent."""
         return float(self.set_errors[:, self.methods.index(method)].mean())
@@ -110,8 +128,8 @@ class Reading:
         return median(case.seconds[method] for case in self.cases)
 
 
-def read(rows: Iterable[Row], methods: Sequence[str]) -> tuple[Reading, int]:
-    """Rows as cases; how many cases were left out, since a method has no row there.
+def read(rows: Iterable[Row], methods: Sequence[str]) -> Reading:
+    """Rows as cases, of which all methods have a split at least.
 
     A split counts where all methods have it: a run that was stopped compares like with like.
     """
@@ -124,13 +142,15 @@ def read(rows: Iterable[Row], methods: Sequence[str]) -> tuple[Reading, int]:
     whole = {
         key: [of for of in splits.values() if len(of) == len(methods)] for key, splits in cells.items()
     }
-    cases = [_case(*key, splits) for key, splits in sorted(whole.items()) if splits]
-    return Reading(tuple(methods), tuple(cases)), len(whole) - len(cases)
+    cases = (_case(*key, splits, methods) for key, splits in sorted(whole.items()) if splits)
+    return Reading(tuple(methods), tuple(cases))
 
 
-def _case(name: str, size: int, splits: list[dict[str, Row]]) -> Case:
-    methods, details = list(splits[0]), next(iter(splits[0].values())).details
-    errors = {m: 100.0 * fmean(of[m].error for of in splits) for m in methods}
+def _case(name: str, size: int, splits: list[dict[str, Row]], methods: Sequence[str]) -> Case:
+    details = splits[0][methods[0]].details
+    errors = {m: np.array([100.0 * of[m].error for of in splits]) for m in methods}
+    n = details["test"]
+    logs = {m: float(np.log((errors[m].mean() / 100.0 * n + 0.5) / (n + 1.0))) for m in methods}
     seconds = {m: fmean(of[m].fit_seconds + of[m].predict_seconds for of in splits) for m in methods}
     shape = (details["train"], details["features"], details["classes"])
-    return Case(name, size, *shape, len(splits), errors, seconds)
+    return Case(name, size, *shape, len(splits), errors, logs, seconds)

@@ -7,25 +7,24 @@ one thread.
 
 from __future__ import annotations
 
-import os
+import random
 import warnings
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from nsse.datasets import per_class_split
-from reproduction.rows import Row, RowFile, Task, renamed
+from reproduction.rows import Row, RowFile, Task
 from reproduction.running import chosen, run_tasks
 from reproduction.study import imbalanced, methods, page, sets
 
@@ -37,6 +36,8 @@ SIZES, SPLITS = (5, 10, 20, 50), 3
 QUICK_SETS, QUICK_SIZES = ("iris", "wine"), (5, 10)
 # Part of every key: counted up when a grid, an inner split or how samples are prepared changes.
 RECIPE = {"recipe": 1}
+# Seconds that a row took, if a check is to compute it again.
+SHORT = 5.0
 
 
 def run(options: Namespace) -> list[str]:
@@ -55,7 +56,7 @@ def run(options: Namespace) -> list[str]:
         problems = _computed(Study(where, compared, sizes, options.splits or SPLITS), rows, options.jobs)
     current = [row for row in rows.rows() if row.task.parameters == RECIPE]
     default = out / "when_to_use.md" if quick or options.out else DOCS / "when_to_use.md"
-    page.publish(renamed(current, methods.OF_0_2), options.page or default, out)
+    page.publish(current, options.page or default, out)
     return problems
 
 
@@ -71,6 +72,25 @@ def run_imbalanced(options: Namespace) -> list[str]:
         problems = _computed(study, rows, options.jobs)
     imbalanced.publish(rows.rows(), options.page or (out if options.out else DOCS) / "breadth.md")
     return problems
+
+
+def check(n_rows: int, out: Path = HERE) -> Iterator[tuple[bool, str]]:
+    """Whether the page is made of the rows, and random rows of every kind of data are computed alike."""
+    rows = RowFile(out / "rows.jsonl").rows()
+    shown = (DOCS / "when_to_use.md").read_text(encoding="utf-8")
+    is_same = shown == page.text_of(rows, page.grouped(rows), out)
+    yield is_same, f"when_to_use.md {'is made of' if is_same else 'DIFFERS from'} the rows of the study."
+    where, missing = sets.found(None)
+    yield from ((True, f"Left out: {line}") for line in missing)
+    there = [row for row in rows if row.task.dataset in where and row.task.method in methods.available()]
+    for kind in sorted({sets.kind_of(name) for name in where}):
+        own = [r for r in there if sets.kind_of(r.task.dataset) == kind and r.fit_seconds < SHORT]
+        for row in random.sample(own, min(n_rows, len(own))):
+            again = Study(where, (), (), 0)(row.task)
+            # Another processor or BLAS rounds differently, and a tie may fall the other way.
+            agrees = abs(again.error - row.error) <= max(0.005, 1.5 / row.details["test"])
+            told = f"{100 * row.error:.2f} % stored, {100 * again.error:.2f} % now"
+            yield agrees, f"{row.task}: {'agrees' if agrees else 'DIFFERS'}, {told}."
 
 
 def _computed(study: Study, rows: RowFile, n_jobs: int) -> list[str]:
@@ -92,13 +112,18 @@ class Study:
     n_splits: int
 
     def tasks(self) -> list[Task]:
-        """All tasks; every set, size and method has its first split before any has its second."""
-        places = [(size, name) for size in self.sizes for name in self.where if self._goes(name, size)]
+        """All tasks; every set, size and method has its first split before any has its second.
+
+        What is reported comes before what choices are made on.
+        """
+        names = sorted(self.where, key=lambda name: sets.half_of(name) == "choose")
+        places = [(size, name) for size in self.sizes for name in names if self._goes(name, size)]
         return [
             Task(name, method, size, seed, None, *self._protocol(name))
             for seed in range(self.n_splits)
             for size, name in places
             for method in self.methods
+            if methods.applies(method, sets.kind_of(name), len(self._class_sizes(name)))
         ]
 
     def _protocol(self, name: str) -> tuple[dict[str, int], str]:
@@ -106,9 +131,12 @@ class Study:
 
     def _goes(self, name: str, size: int) -> bool:
         """Whether every class has a sample more, and all of them are not too many."""
-        sizes = np.unique(sets.samples(self.where[name], name)[1], return_counts=True)[1]
+        sizes = self._class_sizes(name)
         enough = self.where[name] == "imbalanced" or sizes.min() > size
         return bool(enough and size * len(sizes) <= MOST_TRAINING)
+
+    def _class_sizes(self, name: str) -> NDArray[Any]:
+        return np.unique(sets.samples(self.where[name], name)[1], return_counts=True)[1]
 
     def __call__(self, task: Task) -> Row:
         """Draw the samples of a task, fit, and count mistakes."""
@@ -116,14 +144,23 @@ class Study:
         draw = proportional_split if task.protocol == "imbalanced" else per_class_split
         train, test = draw(y, task.n_train, task.seed)
         test = np.sort(np.random.default_rng(task.seed).permutation(test)[:MOST_TEST])
-        own, new = standardised(X[train], X[test])
-        given = (task.protocol, task.method, own, y[train], new)
-        is_apart = task.method in methods.APART
-        found = _apart().submit(measured, *given).result() if is_apart else measured(*given)
+        own, new = X[train], X[test]
+        if task.method not in methods.RAW:
+            own, new = standardised(own, new)
+        table = methods.IMBALANCED if task.protocol == "imbalanced" else methods.METHODS
+        if task.method in methods.COMPILED:
+            _compiled(task.method)
+        with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")  # searches on few samples have much to say: counted
+            start = process_time()
+            model = table[task.method](own, y[train]).fit(own, y[train])
+            fitted = process_time()
+            wrong = float(np.mean(model.predict(new) != y[test]))
+            seconds = fitted - start, process_time() - fitted
         shape = {"features": X.shape[1], "classes": len(np.unique(y))}
-        details = {"train": len(own), "test": len(new)} | shape | {"warnings": found.warnings}
-        wrong = float(np.mean(found.labels != y[test]))
-        return Row(task, wrong, found.fit_seconds, found.predict_seconds, found.chosen, details)
+        counts = dict(Counter(warning.category.__name__ for warning in caught))
+        details = {"train": len(own), "test": len(new)} | shape | {"warnings": counts}
+        return Row(task, wrong, *seconds, chosen_by(model), details)
 
 
 def proportional_split(y: NDArray[Any], size: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -144,36 +181,11 @@ def standardised(X: NDArray[Any], X_new: NDArray[Any]) -> tuple[NDArray[Any], ND
     return (X - center) / spread, (X_new - center) / spread
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Labels of test samples, seconds, what a search chose, how often which warnings were raised."""
-
-    labels: NDArray[Any]
-    fit_seconds: float
-    predict_seconds: float
-    chosen: dict[str, Any]
-    warnings: dict[str, int]
-
-
-def measured(
-    protocol: str, method: str, X: NDArray[Any], y: NDArray[Any], X_new: NDArray[Any]
-) -> Measured:
-    """Fit and predict, timed by the clock of the processor, on one thread."""
-    table = methods.IMBALANCED if protocol == "imbalanced" else methods.METHODS
-    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")  # searches on few samples have much to say: counted, not shown
-        if method in methods.APART:
-            _compiled(method)
-        start = process_time()
-        model = table[method](X, y).fit(X, y)
-        fitted = process_time()
-        labels = model.predict(X_new)
-        end = process_time()
-    counts = Counter(warning.category.__name__ for warning in caught)
-    best = getattr(model, "best_params_", {}).items()
-    # Rows hold finite numbers, an infinite one by its name.
-    taken = {name: v if np.isscalar(v) and v != np.inf else str(v) for name, v in best}
-    return Measured(labels, fitted - start, end - fitted, taken, dict(counts))
+def chosen_by(model: Any) -> dict[str, Any]:
+    """What a search chose; rows hold finite numbers, an infinite one by its name."""
+    search = model[-1] if isinstance(model, Pipeline) else model
+    best = getattr(search, "best_params_", {}).items()
+    return {name: v if np.isscalar(v) and v != np.inf else str(v) for name, v in best}
 
 
 @cache
@@ -182,13 +194,3 @@ def _compiled(method: str) -> None:
     y = np.repeat([0, 1], 20)
     X = np.random.default_rng(0).normal(size=(40, 5)) + y[:, np.newaxis]
     methods.METHODS[method](X, y).fit(X, y).predict(X)
-
-
-@cache
-def _apart() -> ProcessPoolExecutor:
-    """A process of its own, which stays for the next fit."""
-    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_one_thread)
-
-
-def _one_thread() -> None:
-    os.environ["NUMBA_NUM_THREADS"] = "1"  # read at import

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from nsse.datasets import DatasetNotFoundError, per_class_split
-from reproduction.rows import Row, RowFile, Task, renamed
-from reproduction.study import drawing, methods, page, sets
-from reproduction.study.imbalanced import publish as publish_imbalanced
+from reproduction.rows import Row, RowFile, Task
+from reproduction.study import drawing, imbalanced, methods, page, sets
+from reproduction.study import study as studies
 from reproduction.study.ranks import Comparison, alike
 from reproduction.study.reading import read
+from reproduction.study.span import Span
 from reproduction.study.study import RECIPE, Study, proportional_split, standardised
 
 ROOT = Path(__file__).parents[2]
@@ -99,6 +100,53 @@ def test_every_method_learns_from_few_samples(name, shape):
     assert model.score(X, y) > 1.5 / n_classes
 
 
+def wide_samples():
+    y = np.repeat([0, 1, 2], 10)
+    X = np.random.default_rng(0).normal(size=(60, 200))
+    X[:, :4] += np.tile(y, 2)[:, np.newaxis]
+    return X[:30], y, X[30:]
+
+
+def test_samples_in_their_span_keep_products_and_distances():
+    X, _, X_new = wide_samples()
+    span = Span().fit(X)
+    Z, Z_new = span.transform(X), span.transform(X_new)
+    assert Z.shape == (30, 31)
+    np.testing.assert_allclose(Z_new @ Z.T, X_new @ X.T, atol=1e-10)
+    np.testing.assert_allclose((Z_new**2).sum(axis=1), (X_new**2).sum(axis=1))
+    assert Span().fit(X[:, :5]).transform(X[:, :5]).shape == (30, 5)  # few features stay
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["SVC", "linear SVC", "logistic regression", "k-NN", "PCA + LDA", "PLS-DA", "kernel PCA + LDA"],
+)
+def test_methods_are_the_same_in_the_span(name):
+    X, y, X_new = wide_samples()
+    there = methods.METHODS[name](X, y).fit(X, y)
+    plain = methods.METHODS[name](X, y)[-1].fit(X, y)
+    assert there[-1].best_params_ == plain.best_params_
+    np.testing.assert_array_equal(there.predict(X_new), plain.predict(X_new))
+
+
+def test_references_run_where_they_can():
+    assert methods.applies("1-NN, DTW", "series", 2)
+    assert not methods.applies("1-NN, DTW", "genes", 2)
+    assert not methods.applies("TabPFN v1", "tables", 11)
+    assert methods.applies("SVC", "tables", 77)
+    # Missing packages leave their methods out.
+    assert set(methods.METHODS) - set(methods.available()) <= set(methods.PACKAGES)
+
+
+def test_warping_follows_shifts_within_a_window():
+    dtw = pytest.importorskip("reproduction.study.dtw")
+    a, b = np.zeros(20), np.zeros(20)
+    a[8], b[9] = 1.0, 1.0
+    assert dtw.warped(a, b, 2, np.inf) == 0.0
+    assert dtw.warped(a, b, 0, np.inf) == 2.0
+    assert dtw.warped(a, b, 0, 1.5) == np.inf  # abandoned
+
+
 # Rows -----------------------------------------------------------------------------------------------
 
 
@@ -146,7 +194,7 @@ def test_imbalanced_classes_keep_their_proportions(home):
 
 
 def row(name, method, size, error, seed=0, seconds=0.1, features=10):
-    details = {"train": 2 * size, "features": features, "classes": 2}
+    details = {"train": 2 * size, "test": 100, "features": features, "classes": 2}
     task = Task(name, method, size, seed, parameters=RECIPE, protocol="study")
     return Row(task, error, seconds, 0.0, details=details)
 
@@ -169,13 +217,12 @@ def rows() -> list[Row]:
 
 @pytest.fixture(scope="module")
 def reading(rows):
-    return read(rows, METHODS)[0]
+    return read(rows, METHODS)
 
 
 def test_a_split_counts_where_all_methods_have_it():
     own = [row("a", m, 5, e, seed) for m, e, seed in (("x", 0.1, 0), ("y", 0.3, 0), ("x", 0.9, 1))]
-    found, left_out = read([*own, row("b", "x", 5, 0.5)], ("x", "y"))
-    assert left_out == 1
+    found = read([*own, row("b", "x", 5, 0.5)], ("x", "y"))
     (case,) = found.cases
     assert (case.name, case.n_splits, case.errors) == ("a", 1, {"x": 10.0, "y": 30.0})
 
@@ -188,44 +235,100 @@ def test_sizes_of_a_set_are_one_line_of_the_test(reading):
     assert sum(reading.ranks.values()) == pytest.approx(15)
 
 
+def test_a_ratio_is_a_geometric_mean_over_sets_with_its_interval():
+    own = [
+        row(name, method, size, error)
+        for name, errors in (("a", (0.1, 0.2)), ("b", (0.1, 0.4)))
+        for size in (5, 10)
+        for method, error in zip(("x", "y"), errors, strict=True)
+    ]
+    found = read(own, ("x", "y"))
+    logs = np.log([10.5 / 20.5, 10.5 / 40.5])  # of 100 test samples, half a mistake more
+    ratio = found.ratio("x", "y")
+    assert ratio.mean == pytest.approx(np.exp(logs.mean()))
+    half = 12.7062 * logs.std(ddof=1) / np.sqrt(2)  # Student's quantile, one degree of freedom
+    assert [ratio.low, ratio.high] == pytest.approx(
+        np.exp([logs.mean() - half, logs.mean() + half]), rel=1e-4
+    )
+    assert str(found.of_sets(["a"]).ratio("x", "y")) == "0.51"  # one set has no interval
+    assert found.lowest() == "x"
+    assert found.lowest(but=["x"]) == "y"
+
+
+def test_cells_lost_by_a_standard_error_are_counted():
+    differences = {"a": (0.02, 0.03, 0.02), "b": (0.05, -0.04, 0.02), "c": (-0.1, 0.0, 0.0)}
+    own = [
+        row(name, method, 5, 0.2 + (lost if method == "x" else 0.0), seed)
+        for name, many in differences.items()
+        for seed, lost in enumerate(many)
+        for method in ("x", "y")
+    ]
+    assert read(own, ("x", "y")).worse("x", "y") == (1, 3)
+    assert read(own[:2], ("x", "y")).worse("x", "y") == (0, 0)  # one split has no spread
+
+
 @pytest.mark.parametrize(
     ("counts", "take"),
-    [((4, 9, 2), "`NSSECV()` of 0.2"), ((3, 9, 2), "either"), ((2, 9, 4), "SVC"), ((0, 9, 0), "either")],
+    [
+        ((4, 9, 2), "`SmoothEmbeddingCV()`"),
+        ((3, 9, 2), "either"),
+        ((2, 9, 4), "SVC"),
+        ((0, 9, 0), "either"),
+    ],
 )
 def test_who_wins_twice_as_often_is_taken(counts, take):
-    assert page.Verdict("NSSECV 0.2", 2.0, 3.0, Comparison("SVC", *counts, 1.0, 1.0)).take == take
+    assert page.taken(Comparison("SVC", *counts, 1.0, 1.0)) == take
 
 
-def test_a_page_says_where_it_wins_and_where_it_loses(rows, tmp_path):
+def test_a_page_says_where_it_wins_and_where_it_loses(rows, tmp_path, capsys):
     path = tmp_path / "page.md"
-    page.publish(rows, path, tmp_path)
+    genes = [row("genes_a", method, 5, 0.1 + 0.1 * place) for place, method in enumerate(METHODS)]
+    tabpfn = [row(name, "TabPFN v1", 5, 0.2) for name in "abcdef"]
+    page.publish([*rows, *genes, *tabpfn], path, tmp_path)
     text = path.read_text(encoding="utf-8")
-    assert "6 data sets with 5, 10, 20 and 50 training samples per class" in text
-    assert "*No set has rows of both versions yet.*" in text
+    assert "7 data sets with 5, 10, 20 and 50 training samples per class" in text
     lines = [line for line in text.splitlines() if line.startswith("| d |")]
     assert lines[0].endswith("| random forest | +10.0 |")
-    assert sorted(p.name for p in (tmp_path / "images").iterdir()) == [
-        f"study_{name}.png" for name in ("duels", "ranks", "sizes", "times")
-    ]
-    old = [row(name, "NSSECV 0.2", 5, 0.45) for name in "ab"]  # on fewer sets: a table of its own
-    page.publish([*rows, *old], path, tmp_path)
-    again = path.read_text(encoding="utf-8")
-    assert again.startswith(text.partition("*No set")[0])
-    (line,) = (line for line in again.splitlines() if "| `NSSECV()` of 0.2 |" in line)
-    assert line.endswith("| 2 | 39.5 | 45.0 | 2, 0, 0 |")
+    assert "- **Wins**: genes" in text
+    assert "| TabPFN v1 | tables, at most 1 training sample per feature |" in text
+    assert (tmp_path / "images" / "study_ranks.png").exists()
+    said = capsys.readouterr().out
+    assert "error beside untuned" in said
+    assert said.count("critical difference") == 3  # of each group, and of both
     with pytest.raises(ValueError, match="`--out` must hold rows of our methods and others"):
         page.publish([one for one in rows if one.task.method in methods.OURS], path, tmp_path)
 
 
 def test_the_published_pages_are_made_of_the_rows(tmp_path):
-    current = RowFile(HERE / "rows.jsonl").rows()
-    # 0.2 left 4419 rows, which are never again computed.
-    assert len([row for row in current if row.task.method in methods.OF_0_2]) == 1107
-    page.publish(renamed(current, methods.OF_0_2), tmp_path / "docs" / "when_to_use.md", HERE)
-    publish_imbalanced(RowFile(HERE / "imbalanced.jsonl").rows(), tmp_path / "docs" / "breadth.md")
+    page.publish(RowFile(HERE / "rows.jsonl").rows(), tmp_path / "docs" / "when_to_use.md", HERE)
+    imbalanced.publish(RowFile(HERE / "imbalanced.jsonl").rows(), tmp_path / "docs" / "breadth.md")
     for name in ("when_to_use.md", "breadth.md"):
         made = (tmp_path / "docs" / name).read_text(encoding="utf-8")
         assert made == (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def test_the_readme_says_what_the_page_says():
+    page_lines = (ROOT / "docs" / "when_to_use.md").read_text(encoding="utf-8").splitlines()
+    first = page_lines.index("| " + " | ".join(page.HEAD) + " |")
+    shown = page_lines[first : page_lines.index("", first)]
+    assert "\n".join(shown) in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_check_finds_a_row_that_was_edited(rows, tmp_path, monkeypatch):
+    study = Study({"iris": "bundled"}, ("shrinkage LDA",), (5,), 1)
+    good = study(study.tasks()[0])
+    wrong = Row(good.task, 0.9, 0.1, 0.1, details=good.details)
+    for one, agrees in ((good, True), (wrong, False)):
+        file = RowFile(tmp_path / str(agrees) / "rows.jsonl")
+        file.path.parent.mkdir()
+        for part in (*rows, one):
+            file.add(part)
+        monkeypatch.setattr(studies, "DOCS", file.path.parent)
+        page.publish(file.rows(), file.path.parent / "when_to_use.md", file.path.parent)
+        found = dict(reversed(finding) for finding in studies.check(1, file.path.parent))
+        assert found["when_to_use.md is made of the rows of the study."]
+        (told,) = (line for line in found if line.startswith("shrinkage LDA on iris"))
+        assert found[told] == agrees
 
 
 def lines_named(figure, name):
@@ -238,15 +341,5 @@ def test_figures_show_what_the_reading_says(reading):
     assert np.diff(bar.get_xdata())[0] == pytest.approx(reading.critical_difference)
     joined = [tuple(line.get_xdata()) for line in lines_named(ranks, "alike")]
     assert joined == alike(list(reading.ranks.values()), reading.critical_difference)
-    (line,) = lines_named(drawing.size_figure({"all": reading}), "SVC")
-    expected = [reading.of_sizes(size).mean_error("SVC") for size in SIZES]
-    np.testing.assert_allclose(line.get_ydata(), expected)
-    times = drawing.time_figure({"all": reading})
     for method in METHODS:
-        (dot,) = lines_named(times, method)
-        assert dot.get_xdata()[0] == pytest.approx(reading.seconds(method))
         assert lines_named(ranks, method)[0].get_xdata()[0] == pytest.approx(reading.ranks[method])
-    bars = drawing.comparison_figure({"all": reading.comparisons(METHODS[0])}, METHODS[0])
-    assert [text.get_text() for axes in bars.axes for text in axes.texts].count("12") == 2
-    heights = sorted(drawing.spread({str(k): 10 + 0.01 * k for k in range(12)}, 0.5).values())
-    assert np.diff(heights).min() >= 0.5 - 1e-9
