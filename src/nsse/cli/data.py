@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 SIDES = (25, 16, 40)  # of pictures: the usual one, and others
+SAME_CHANNELS = 0.05  # levels by which the channels of a grey JPEG may differ
 MOST = 200  # pictures that are looked at: a choice must not take long
 
 
@@ -108,7 +109,8 @@ def chosen_levels(folder: Path, sides: Sequence[int], color: bool | None) -> tup
     images, y = small_images(folder, MOST)
     if len(set(y)) < 2:  # which is told when they are read
         return sides[0], bool(color), ""
-    colors = [color] if color is not None else [True, False] if _has_color(images) else [False]
+    has_color = abs(images - images[..., :1]).max() > SAME_CHANNELS
+    colors = [color] if color is not None else [True, False] if has_color else [False]
     ways = [(side, keeps) for keeps in colors for side in sides]
     if len(ways) == 1:
         return *ways[0], ""
@@ -117,10 +119,6 @@ def chosen_levels(folder: Path, sides: Sequence[int], color: bool | None) -> tup
     compared = ["color and grey"] * (len(colors) > 1)
     compared += [f"sides of {', '.join(map(str, sides))}"] * (len(sides) > 1)
     return *best, f"Compared {' and '.join(compared)} on {len(y)} images, left out one by one."
-
-
-def _has_color(images: Any) -> bool:
-    return bool(abs(images - images[..., :1]).max() > 0.05)
 
 
 def _levels(images: Any, ways: list[tuple[int, bool]]) -> Iterator[Any]:

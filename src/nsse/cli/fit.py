@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DECISIONS = {"nearest": "the nearest training sample", "scores": "the largest class score"}
 INTERRUPTED = 130
+VIEWS = ("mirror", "crop")  # what may be done to a picture before a network sees it
 
 _TUNE = (
     "Choose metric, width, smoothness and decision by cross-validation, and let the best few vote "
@@ -102,11 +103,19 @@ def fit(
         options = {"n_components": n_components, "sigma": sigma, "smoothness": smoothness}
         settings: dict[str, Any] = options | {"decision": decision}
         settings = {name: value for name, value in settings.items() if value is not None}
-        settings |= _metric(metric, shrinkage) | _centers(centers) | {"random_state": seed}
+        settings["random_state"] = seed
+        if metric is not None or shrinkage is not None:
+            settings["metric"] = _metric(metric, shrinkage)
+        if centers not in (None, "auto"):
+            settings["centers"] = _centers(centers)
         columns = {"ignore": ignore, "id": id, "impute": impute, "category": category}
         images = {"unit_norm": unit_norm, "color": color, "skip_broken": skip_broken}
         how = {**columns, **images, "feature": feature, "unlabeled": unlabeled_label}
-        network, names = _network(encoder, augment), _augmentations(augment, encoder)
+        names = [] if augment is None else _augmentations(augment, encoder)
+        from nsse.datasets import Encoder
+
+        views = VIEWS if names is None else names  # a network makes all copies that may be wanted
+        network = None if encoder is None else Encoder(encoder, augment=views)
         begun = perf_counter()
         inputs = read_labeled(data, label, size, network, screen, **how)
         reading = perf_counter() - begun
@@ -114,7 +123,9 @@ def fit(
         if unlabeled is not None:
             more = {"ignore": ignore or (), "skip_broken": skip_broken, "encoder": encoder}
             inputs = with_unlabeled(inputs, unlabeled, screen, **more)
-        sets, start, choice = _sets(names, inputs, network), perf_counter(), None
+        sets, start, choice = [None], perf_counter(), None
+        if names != []:
+            sets = _sets(names, inputs, network)
         if len(sets) > 1 and not tune:
             with screen.busy(f"Comparing {len(sets)} augmentations"), typed(FIT):
                 choice = _chosen_set(settings, inputs, sets)
@@ -127,7 +138,8 @@ def fit(
         seconds = perf_counter() - start
         from nsse.io import save
 
-        _forget_copies(model)
+        if inputs.copies:
+            _forget_copies(model)
         with typed(FIT):
             save(model, out, metadata=inputs.preparation.to_dict(), updatable=updatable)
         _tell(screen, model, inputs, choice and (sets[0], choice))
@@ -161,9 +173,9 @@ def _noting_interrupts() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _metric(metric: str | None, shrinkage: float | None) -> dict[str, Any]:
+def _metric(metric: str | None, shrinkage: float | None) -> Any:
     if shrinkage is None:
-        return {} if metric is None else {"metric": None if metric == "none" else metric}
+        return None if metric == "none" else metric
     if not shrinkage > 0:
         cure = "1 is a good start; inf gives the Euclidean metric."
         raise rule_error("--shrinkage", "be a positive number or inf", shrinkage, cure)
@@ -171,37 +183,23 @@ def _metric(metric: str | None, shrinkage: float | None) -> dict[str, Any]:
         raise rule_error("--shrinkage", "come with --metric within", metric, "Leave one of them out.")
     from nsse.metric import WithinMetric
 
-    return {"metric": WithinMetric(shrinkage=shrinkage)}
+    return WithinMetric(shrinkage=shrinkage)
 
 
-def _centers(text: str | None) -> dict[str, Any]:
-    if text is not None and text not in ("auto", "all") and not text.isdecimal():
+def _centers(text: str) -> int | None:
+    if text != "all" and not text.isdecimal():
         raise rule_error("--centers", "be a number, auto or all", text, "Leave it out for the default.")
-    if text in (None, "auto"):
-        return {}
-    return {"centers": None if text == "all" else int(text)}
+    return None if text == "all" else int(text)
 
 
-def _network(encoder: Path | None, augment: str | None) -> Any:
-    """The network that was named; it makes all copies that may be wanted."""
-    if encoder is None:
-        return None
-    from nsse.datasets import Encoder
-
-    views = {None: (), "auto": ("mirror", "crop")}.get(augment, tuple((augment or "").split(",")))
-    return Encoder(encoder, augment=[name.strip() for name in views])
-
-
-def _augmentations(augment: str | None, encoder: Path | None) -> list[str] | None:
+def _augmentations(augment: str, encoder: Path | None) -> list[str] | None:
     """What to do to images; None leaves the choice to samples that are held out."""
     from nsse.augment import AMOUNTS
 
-    if augment is None:
-        return []
     names = [name.strip() for name in augment.split(",")]
     if names == ["auto"]:
         return None
-    known = AMOUNTS if encoder is None else ("mirror", "crop")
+    known = tuple(AMOUNTS) if encoder is None else VIEWS
     if any(name not in known for name in names):
         rule = f"be auto, or some of {', '.join(known)}"
         raise rule_error("--augment", rule, augment, "Write them with commas.")
@@ -213,8 +211,6 @@ def _sets(names: list[str] | None, inputs: Inputs, network: Any) -> list[Any]:
     from nsse.augment import Copies, named_images, usual_sets
     from nsse.datasets import ImagePreparation
 
-    if names == []:
-        return [None]
     preparation = inputs.preparation
     if network is not None:
         every, ways = list(inputs.copies), network.copy_names
@@ -273,7 +269,7 @@ def _model(
     from nsse import SmoothEmbedding
 
     augment = sets[0] if len(sets) == 1 else None
-    unlabeled = _unlabeled(settings, inputs)
+    unlabeled = None if inputs.unlabeled is None else _unlabeled(settings, inputs)
     model: Any = SmoothEmbedding(**settings, augment=augment, unlabeled=unlabeled)
     if tune:
         from nsse.search import SmoothEmbeddingCV
@@ -304,8 +300,6 @@ def _unlabeled(settings: dict[str, Any], inputs: Inputs) -> Any:
     from nsse.centers import EXACT_UP_TO
     from nsse.unlabeled import Smooth, Spread
 
-    if inputs.unlabeled is None:
-        return None
     is_large = settings.get("centers") is not None or len(inputs.X) > EXACT_UP_TO
     return (Spread if is_large else Smooth)(marker=inputs.unlabeled)
 

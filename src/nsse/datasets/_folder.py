@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.names import written
-from nsse.datasets._images import ImageSet, ReadImages, Reading, Small, is_image, read_images
+from nsse.datasets._images import ImageSet, Reading, Small, is_image, read_images
 
 # One image to learn from and one to be tested on.
 FEWEST_IMAGES, FEWEST_CLASSES = 2, 2
@@ -57,13 +57,8 @@ def read_folder(
         source=f"images of folder {written(folder.resolve().name)}, one sub-folder per class",
         class_names=_class_names(classes),
         skipped=tuple(str(path) for path in skipped),
-        broken=_left(paths, read),
+        broken=tuple(str(paths[place]) for place in read.broken),
     )
-
-
-def _left(paths: Sequence[Path], read: ReadImages) -> tuple[str, ...]:
-    kept = set(read.kept.tolist())
-    return tuple(str(path) for place, path in enumerate(paths) if place not in kept)
 
 
 def _class_names(classes: list[Path]) -> tuple[str, ...]:
@@ -91,7 +86,7 @@ def read_pictures(path: Path, reading: Reading, *, skip_broken: bool = False) ->
         files=[str(paths[place]) for place in read.kept],
         source=f"images of {written(path.name)}",
         skipped=tuple(str(path) for path in skipped),
-        broken=_left(paths, read),
+        broken=tuple(str(paths[place]) for place in read.broken),
     )
 
 

@@ -69,10 +69,11 @@ class ImageSet:
 
 
 class ReadImages(NamedTuple):
-    """Images, and the places of their files in the list that was to be read."""
+    """Images, the places of their files in the list that was to be read, and those of the others."""
 
     images: NDArray[Any]
     kept: NDArray[np.intp]
+    broken: list[int]
 
 
 class Reading:
@@ -162,7 +163,8 @@ def read_images(
             cure = f"Pass a size: {str(paths[place])!r} is {sizes[0]}, the first image {sizes[1]}."
             raise rule_error("size", rule, None, cure)
     images = np.stack([found.pop(place) for place in kept]) if kept else np.empty((0, 0, 0))
-    return ReadImages(images, np.array(kept, dtype=np.intp))
+    broken = sorted(set(range(len(paths))) - set(kept))
+    return ReadImages(images, np.array(kept, dtype=np.intp), broken)
 
 
 def read_each(

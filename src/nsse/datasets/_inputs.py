@@ -189,7 +189,7 @@ def load_inputs(
     source, kind = _source(path)
     if kind is ImagePreparation:
         _check_no_label(label)
-        network = _network(encoder)
+        network = Encoder(encoder) if isinstance(encoder, str | os.PathLike) else encoder
         reading: Reading = Levels(size, color) if network is None else network.reading()
         found = read_folder(source, reading, skip_broken=skip_broken)
         pictures = _images(source, found, unit_norm, network)
@@ -357,10 +357,6 @@ def _check_no_label(label: str | None) -> None:
         raise rule_error("label", "be left out for images", label, cure)
 
 
-def _network(encoder: Encoder | str | os.PathLike[str] | None) -> Encoder | None:
-    return encoder if encoder is None or isinstance(encoder, Encoder) else Encoder(encoder)
-
-
 def _check_no_encoder(encoder: Any, kind: type[Preparation]) -> None:
     if encoder is not None:
         rule = f"be left out for {kind.noun}" if kind is not ImagePreparation else "be left out here"
@@ -380,7 +376,8 @@ def _pictures(source: Path, reading: Reading, labeled: bool | None, skip_broken:
 def _images(source: Path, found: ImageSet, unit_norm: bool, network: Encoder | None = None) -> Inputs:
     y = None if found.class_names is None else np.array(found.class_names)[found.y]
     home, files = source if source.is_dir() else source.parent, tuple(map(Path, found.files))
-    names, notes = _within(home, found.files), _about_left_out(home, found)
+    names = _within(home, found.files)
+    notes = _about_left_out(home, found) if found.skipped or found.broken else ()
     if network is not None:
         X, *copies = np.moveaxis(found.images.astype(np.float64), 1, 0)
         encoded = EncodedPreparation(

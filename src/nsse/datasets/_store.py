@@ -61,7 +61,9 @@ def recalled(keys: Sequence[bytes]) -> dict[bytes, bytes]:
                 marks = ",".join("?" * len(some))
                 rows = store.execute(f"SELECT * FROM computed WHERE key IN ({marks})", some)
                 # SQLite does not see a bit that has changed: such a value is computed again.
-                found |= {key: value[4:] for key, value in rows if value[:4] == _sum(value[4:])}
+                found |= {
+                    key: value[4:] for key, value in rows if value[:4] == crc32(value[4:]).to_bytes(4)
+                }
     except sqlite3.Error as error:
         _warn("hold what this library wrote", error, "It is made anew.")
         (cache_home() / FILE).unlink(missing_ok=True)
@@ -74,15 +76,11 @@ def keep(values: Mapping[bytes, bytes]) -> None:
         cache_home().mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(cache_home() / FILE, timeout=60)) as store, store:
             store.execute(_TABLE)
-            rows = [(key, _sum(value) + value) for key, value in values.items()]
+            rows = [(key, crc32(value).to_bytes(4) + value) for key, value in values.items()]
             store.executemany("INSERT OR REPLACE INTO computed VALUES (?, ?)", rows)
     except (OSError, sqlite3.Error) as error:
         cure = f"It will be computed again next time: set {ENVIRONMENT_VARIABLE} to another folder."
         _warn("name a folder that can be written", error, cure)
-
-
-def _sum(value: bytes) -> bytes:
-    return crc32(value).to_bytes(4, "big")
 
 
 def _warn(rule: str, error: Exception, cure: str) -> None:
