@@ -2,6 +2,7 @@
 
     python benchmarks/ask.py plane [--umap]      # neighbours in the plane, and in all dimensions
     python benchmarks/ask.py features            # accuracy lost by deleting a tenth of the features
+    python benchmarks/ask.py pictures [--umap]   # plane.png and explanation.png of the guide
 
 Digits come with scikit-learn, the others need NSSE_DATA. Five splits, at most 1500 samples to test on.
 The power of the plane was chosen on other splits (seeds from 100 on).
@@ -22,12 +23,13 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
 
-from common import RESULTS, versions, write_json
-from nsse import SmoothEmbedding
-from nsse.datasets import per_class_split
-from nsse.planes import plane
+from common import RESULTS, versions, write_json  # noqa: E402
+from nsse import SmoothEmbedding  # noqa: E402
+from nsse.datasets import per_class_split  # noqa: E402
+from nsse.planes import plane  # noqa: E402
 
 Floats = NDArray[np.float64]
 
@@ -99,14 +101,55 @@ def deletions(X: Floats, y: NDArray[Any], size: int, seed: int) -> dict[str, flo
     }
 
 
+def pictures(folder: Path, umap: bool) -> None:
+    """Digits in the plane, beside UMAP, and digits explained."""
+    from matplotlib import pyplot
+
+    import nsse
+
+    X, y = samples("digits")
+    train, new = split(y, PLANE["digits"], 0)
+    model = SmoothEmbedding().fit(X[train], y[train])
+    wrong = new[model.predict(X[new]) != y[new]][:4]
+    shown = np.concatenate([[new[y[new] == digit][0] for digit in (1, 3, 4, 7)], wrong])
+    nsse.plot.explanation(model, X[shown], shape=(8, 8)).save(folder / "explanation.png")
+    if not umap:
+        model.plot(X[new], y[new]).save(folder / "plane.png")
+        return
+    from sklearn.pipeline import make_pipeline
+    from umap import UMAP
+
+    figure, axes = pyplot.subplots(1, 3, figsize=(15, 5.2), layout="constrained")
+    nsse.plot.embedding(model, X[new], y[new], ax=axes[0])
+    axes[0].set_title("", loc="left")
+    axes[0].set(title="SmoothEmbedding().plot()", xlabel="")
+    both = make_pipeline(SmoothEmbedding(), UMAP(random_state=0))
+    names = "supervised UMAP", "make_pipeline(SmoothEmbedding(), UMAP())"
+    for ax, name, other in zip(axes[1:], names, (UMAP(random_state=0), both), strict=True):
+        other.fit(X[train], y[train])
+        places, old = other.transform(X[new]), other.transform(X[train])
+        right = KNeighborsClassifier(5).fit(old, y[train]).predict(places) == y[new]
+        for digit, color in enumerate(nsse.report.class_colors(10)):
+            own = y[new] == digit
+            ax.scatter(*places[own].T, s=9, color=color, alpha=0.62, linewidths=0)
+            ax.annotate(str(digit), np.median(old[y[train] == digit], axis=0), weight="bold")
+        ax.scatter(*places[~right].T, s=40, facecolor="none", edgecolor="black", linewidths=0.9)
+        ax.set(title=name, xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    figure.savefig(folder / "plane.png", dpi=110)
+
+
 def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("part", choices=["plane", "features"])
+    parser.add_argument("part", choices=["plane", "features", "pictures"])
     parser.add_argument("--umap", action="store_true", help="supervised UMAP beside it")
     parser.add_argument("--sets", nargs="*")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args(argv)
+    if options.part == "pictures":
+        pictures(options.out or ROOT / "docs" / "images", options.umap)
+        return {}
     sizes = PLANE if options.part == "plane" else FEATURES
     rows = {}
     for name in options.sets or sizes:

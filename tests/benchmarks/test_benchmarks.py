@@ -36,6 +36,13 @@ def run(script, tmp_path):
     return act
 
 
+def test_the_plane_and_relevant_features_are_measured(run):
+    rows = run("ask", "plane", "--sets", "digits", "--splits", 1)["percent"]["digits"]
+    assert rows["first two"] < rows["plane"] <= rows["scores"] + 0.05
+    rows = run("ask", "features", "--sets", "digits", "--splits", 1)["percent"]["digits"]
+    assert rows["irrelevant"] < rows["random"] < rows["relevant"]
+
+
 # The golden master.
 
 

@@ -120,6 +120,8 @@ for model in models:
                 raise
 print(ran)
 """)
+    if ran == "[]":
+        pytest.skip("this version of scikit-learn or SciPy does not dispatch")
     assert "array_api_strict" in ran
     assert ("'torch'" in ran) == (find_spec("torch") is not None)
 
