@@ -97,7 +97,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         Augmentations to choose among, None among them: ``[None, Images((28, 28))]``.
     cv : int, splitter or iterable, default=None
         Splits, as in ``GridSearchCV``. None draws ten that hold out a quarter of every class, or of
-        the groups where these are given.
+        the groups where these are given. Of many training samples of a split 600 are taken.
     scoring : str or callable, default=None
         What is compared. None is the squared error of the scores at their best amplitude; or any scorer
         of scikit-learn.
@@ -232,13 +232,12 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             kind = BalancedSplits if samples.groups is None else GroupedSplits
             drawn = samples.splits(kind(n_splits, HELD_OUT, seed))
-            rng, codes = np.random.default_rng(0), samples.codes
-            some = (stratified(codes[a], MOST_TRAINING, rng) for a, _ in drawn)
-            found = [(a[kept], b) for (a, b), kept in zip(drawn, some, strict=True)]
         else:
-            found = samples.splits(self.cv)
+            drawn = samples.splits(self.cv)
+        rng, codes = np.random.default_rng(0), samples.codes
         # A part of one class cannot be trained on.
-        return [(a, b) for a, b in found if len(b) and len(np.unique(samples.codes[a])) > 1]
+        usable = [(a, b) for a, b in drawn if len(b) and len(np.unique(codes[a])) > 1]
+        return [(a[stratified(codes[a], MOST_TRAINING, rng)], b) for a, b in usable]
 
     def _worked(self, steps: Iterator[Any], total: int, what: str, least: int = 0) -> list[Any]:
         """Results of steps, under a bar; interrupted, those that there are if they are enough."""
