@@ -73,7 +73,7 @@ class EmbeddingClassifier(
         """
         if not hasattr(self, "classes_"):
             check_is_fitted(self)
-        if is_dask(X):
+        if not isinstance(X, np.ndarray) and is_dask(X):
             return lazily(self.predict, X, None, self.classes_.dtype)
         return self._decided("predict", X)
 
@@ -255,14 +255,14 @@ class EmbeddingClassifier(
 
     def _decided(self, what: str, X: Any) -> NDArray[Any]:
         """What the scores say at samples: "predict", "decision", "probabilities", ..."""
-        if is_foreign(X) or is_foreign(self.embedding_):
+        in_numpy = isinstance(X, np.ndarray) and isinstance(self.embedding_, np.ndarray)
+        if not in_numpy and (is_foreign(X) or is_foreign(self.embedding_)):
             from nsse.devices import asked
 
             return asked(self, what, X)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=FLOATS)
-        return self._said(what, X)
-
-    def _said(self, what: str, X: Any) -> NDArray[Any]:
+        if hasattr(self, "vote_"):
+            return np.asarray(getattr(self.vote_, what)(X))
         return np.asarray(getattr(self.scores_, what)(self.map_(X)))
 
     def _coordinates(self, X: Any) -> NDArray[Any]:

@@ -315,9 +315,6 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             self.leave_one_out_ = best.leave_one_out_
             self.leave_one_out_labels_ = best.leave_one_out_labels_
 
-    def _said(self, what: str, X: Any) -> NDArray[Any]:
-        return np.asarray(getattr(self.vote_, what)(X))
-
 
 @dataclass(frozen=True)
 class Samples:

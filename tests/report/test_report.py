@@ -15,7 +15,6 @@ from nsse.report import PolygonView, class_colors, embedding_figure, polygon_vie
 from nsse.report.embedding_plot import draw_view
 from nsse.report.palette import ink_on, relative_luminance
 
-RNG = np.random.default_rng(0)
 N_CLASSES = 5
 
 
@@ -149,15 +148,9 @@ def test_every_sample_is_drawn_once_in_its_colour():
     assert colors == [class_colors(N_CLASSES)[label] for label in TEST_LABELS]
 
 
-def test_title_states_the_true_number_and_mistakes_are_shown():
-    images = RNG.random((20, 8, 8))
-    figure = embedding_figure(some_view(predicted=two_mistakes()), images=images, noun="digits")
-    words = words_of(figure)
-    assert "toy mislabels 2 of 20 unseen digits (10.0 %)" in words
-    assert "The 2 mislabelled, true → predicted" in words
-    shown = [axes for axes in figure.axes if axes.images]
-    assert [axes.get_xlabel() for axes in shown] == ["0 → 2", "4 → 0"]
-    np.testing.assert_array_equal(shown[1].images[0].get_array(), images[17])
+def test_title_states_the_true_number():
+    figure = embedding_figure(some_view(predicted=two_mistakes()), noun="digits")
+    assert "toy mislabels 2 of 20 unseen digits (10.0 %)" in words_of(figure)
 
 
 # Machado, Oliveira and Fernandes (2009), severity 1.

@@ -2,7 +2,7 @@
 
 - ``palette``: colours of classes, chosen to survive colour-blindness;
 - ``polygon``, ``labels``: the frame: samples in the plane, classes at the corners of a polygon; names;
-- ``page``, ``mistakes``, ``embedding_plot``: the figure drawn from such frames;
+- ``page``, ``embedding_plot``, ``explanation_plot``: figures drawn from such frames;
 - ``certificate_plots``: risk by coverage, and how well a model generalises;
 - ``explorer``: the report, a page to explore an embedding in, and `write_report`;
 - ``shown``: how a figure (`Plot`) or the report is shown, in notebooks and scripts;

@@ -1,4 +1,4 @@
-"""The figure of an embedding: samples in the plane, and the mislabelled ones below as images.
+"""The figure of an embedding: samples in the plane.
 
 Training samples are outlined dots, unseen ones plain dots, mislabelled ones ringed; classes are named
 beside their corners, so colour is never the only cue.
@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._support.errors import rule_error
 from nsse.report.labels import HUES_PER_SHAPE, name_classes, shape_of
-from nsse.report.mistakes import draw_mistakes, letter_mistakes
 from nsse.report.page import new_figure, place_axes, write
 from nsse.report.palette import FAINT, INK, MUTED_INK, class_colors
 from nsse.report.polygon import PolygonView
 
-# Inches. The page is built from the bottom: caption, mistakes, views, titles.
-_WIDTH, _MARGIN, _CAPTION, _STRIP, _VIEW, _TITLES = 12.0, 0.45, 0.7, 1.25, 7.2, 1.15
+# Inches. The page is built from the bottom: caption, view, titles.
+_WIDTH, _MARGIN, _CAPTION, _VIEW, _TITLES = 12.0, 0.45, 0.7, 7.2, 1.15
 _BOLD = {"weight": "bold", "color": INK}
 _HOW = (
     "A sample lies at the mean of the classes’ corners, weighted by their probabilities to the power"
@@ -34,12 +32,7 @@ _HOW_A_LINE = (
 
 
 def embedding_figure(
-    view: PolygonView,
-    *,
-    images: NDArray[Any] | None = None,
-    noun: str = "samples",
-    kind: str = "unseen",
-    caption: str = "",
+    view: PolygonView, *, noun: str = "samples", kind: str = "unseen", caption: str = ""
 ) -> Any:
     """Draw an embedding.
 
@@ -47,8 +40,6 @@ def embedding_figure(
     ----------
     view : PolygonView
         What is drawn; the title states the error on unseen samples.
-    images : ndarray of shape (n_test, height, width), default=None
-        Images of the test samples of `view`, darker for larger values; the mislabelled are shown.
     noun : str, default="samples"
         What the samples are, for the title.
     kind : str, default="unseen"
@@ -76,17 +67,11 @@ def embedding_figure(
     >>> type(embedding_figure(view, noun="flowers")).__name__
     'Figure'
     """
-    _check_images(images, view)
-    has_strip = images is not None and view.wrong.size > 0
-    floor = _CAPTION + _STRIP * has_strip
-    figure = new_figure(_WIDTH, floor + _VIEW + _TITLES)
-    main = place_axes(figure, _MARGIN, floor, _WIDTH - 2 * _MARGIN, _VIEW)
+    figure = new_figure(_WIDTH, _CAPTION + _VIEW + _TITLES)
+    main = place_axes(figure, _MARGIN, _CAPTION, _WIDTH - 2 * _MARGIN, _VIEW)
     draw_view(main, view, size=1.0)
     add_key(main, view, kind)
     _write_titles(figure, view, kind, noun)
-    if images is not None and has_strip:
-        letter_mistakes(main, view)
-        draw_mistakes(figure, view, images, _MARGIN, _CAPTION)
     text = f"{how_made(view)}\n{caption}".strip()
     write(figure, _MARGIN, 0.18, text, fontsize=7.8, color=MUTED_INK, va="bottom", linespacing=1.5)
     return figure
@@ -95,12 +80,6 @@ def embedding_figure(
 def how_made(view: PolygonView) -> str:
     """How a reader is to understand the places of the points."""
     return (_HOW_A_LINE if view.is_line else _HOW).format(view.sharpness)
-
-
-def _check_images(images: NDArray[Any] | None, view: PolygonView) -> None:
-    if images is not None and (np.ndim(images) != 3 or len(images) != len(view.test)):
-        cure = f"Pass an array of shape ({len(view.test)}, height, width)."
-        raise rule_error("images", "hold one image per test sample", np.shape(images), cure)
 
 
 def _write_titles(figure: Any, view: PolygonView, kind: str, noun: str) -> None:
