@@ -12,14 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.linalg.blas import dtrmm
 
 Floats = NDArray[np.float64]
 Kind = TypeVar("Kind")
+# From so many on the triangular product of BLAS is the faster one.
+MANY_ROWS = 32
 
 
 class Later:
@@ -170,7 +174,17 @@ class Affine:
         vars(changed).update(scaled, norm=self.norm * factor)
         return changed
 
+    @cached_property
+    def _triangle(self) -> Floats | None:
+        """T as BLAS takes it, where it is upper triangular: half of every product is saved."""
+        T = self.matrix
+        is_upper = T is not None and T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
+        return np.asfortranarray(T) if is_upper else None
+
     def _linear(self, U: Any) -> Any:
+        """UT; dense rows may be overwritten."""
+        if U.shape[0] >= MANY_ROWS and self._triangle is not None:
+            return dtrmm(1.0, self._triangle, U.T, trans_a=True, overwrite_b=True).T
         if self.matrix is not None:
             return U @ self.matrix
         if self.down is None or self.up is None:

@@ -521,14 +521,14 @@ def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float) ->
         return np.ones(X.shape[1])
     E = np.zeros((n_classes, len(codes)))
     E[codes, np.arange(len(codes))] = weight
-    mean = weight @ X / N
-    deviations = X - mean
-    first = E @ deviations
-    squares = np.square(deviations, out=deviations)
-    second = E @ squares
+    mean, root = weight @ X / N, np.sqrt(weight)[:, np.newaxis]
+    powers = X - mean
+    first = E @ powers
+    np.square(powers, out=powers)
+    second = E @ powers
+    powers *= root
+    fourth = np.einsum("ij,ij->j", powers, powers) / N
     variance, sizes = second.sum(axis=0) / N, E.sum(axis=1)[:, np.newaxis]
-    squares *= np.sqrt(weight)[:, np.newaxis]
-    fourth = np.einsum("ij,ij->j", squares, squares) / N
     # What rounding makes of a constant column is no variance.
     shares = _between_share(first, variance, sizes, (CONSTANT * mean) ** 2)
     spread = _between_share(
