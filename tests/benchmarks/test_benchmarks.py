@@ -211,3 +211,13 @@ def test_wide_data_take_seconds_and_megabytes(script, capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {name}" for name in wide.MODELS]
     assert all(line.count(" MB |") == 2 for line in lines[2:])
+
+
+# Photographs.
+
+
+def test_the_guide_shows_what_the_rows_of_photographs_say(script):
+    photographs = script("photographs")
+    rows = [json.loads(line) for line in photographs.ROWS.read_text(encoding="utf-8").splitlines()]
+    guide = BENCHMARKS.parent / "docs" / "photographs.md"
+    assert photographs.table(rows) in guide.read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import onnxruntime
 
 import nsse
 from networks import SIDE, write_network, write_pictures
-from nsse.datasets import Encoder, load_inputs
+from nsse.datasets import Encoder, load_inputs, per_class_split
 from nsse.io import read_header
 
 
@@ -195,3 +196,36 @@ def test_models_without_a_network_take_none(copy):
     run("fit", copy / "train", "--out", copy / "p.nsse")
     arguments = ("predict", copy / "p.nsse", copy / "test", "--encoder", copy / "small.onnx")
     assert "`--encoder` must be left out here." in run(*arguments, code=2).stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("NSSE_DATA" not in os.environ, reason="NSSE_DATA names no real photographs")
+def test_real_photographs_through_a_real_network(tmp_path, monkeypatch):
+    from PIL import Image
+
+    home = Path(os.environ["NSSE_DATA"])
+    if not (home / "photos").is_dir() or not (home / "encoders").is_dir():
+        pytest.skip("no photographs, or no network, in NSSE_DATA")
+    monkeypatch.setenv("NSSE_CACHE", str(tmp_path / "cache"))
+    network = {"model": str(home / "encoders" / "efficientnet_lite0.onnx"), "mean": 127, "std": 128}
+    (tmp_path / "net.json").write_text(json.dumps(network))
+    files = sorted((home / "photos").glob("*/*.jpg"))
+    y = np.array([file.parent.name for file in files])
+    train, test = per_class_split(y, 10, 0)
+    for part, rows in (("train", train), ("test", test)):
+        for file in np.array(files)[rows]:
+            (tmp_path / part / file.parent.name).mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, tmp_path / part / file.parent.name)
+    model, graph = tmp_path / "m.nsse", tmp_path / "m.onnx"
+    fit = ("fit", tmp_path / "train", "--encoder", tmp_path / "net.json", "--out", model)
+    run(*fit)
+    assert told("evaluate", model, tmp_path / "test")["error"] <= 0.35
+    run("export", model, "--onnx", graph)
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    some = files[::6]
+    resized = [Image.open(file).resize((224, 224), Image.Resampling.BICUBIC) for file in some]
+    pixels = np.stack([np.asarray(image) for image in resized])
+    label, P = session.run(["label", "probabilities"], {"image": pixels})
+    X = Encoder(tmp_path / "net.json").transform(some).astype(float)
+    np.testing.assert_array_equal(label, nsse.load(model).predict(X))
+    np.testing.assert_allclose(P, nsse.load(model).predict_proba(X), atol=1e-4)
