@@ -2,7 +2,7 @@
 
     python benchmarks/report_picture.py [--out docs/images/report.png]
 
-The page is that of the README, made by its commands; one mislabelled sample is chosen and put through
+The page is that of the tour, made by its commands; one mislabelled sample is chosen and put through
 the live map, if the page carries it. Needs the test extra and Debian's chromium and chromium-driver.
 """
 

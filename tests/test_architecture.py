@@ -80,7 +80,7 @@ MAY_IMPORT = {
     | {"votes"},
     "plot": {"report"},
     "cli": {"augment", "centers", "certificates", "datasets", "io", "metric", "nsse", "pipelines"}
-    | {"report", "search", "unlabeled"},
+    | {"report", "search", "smooth", "unlabeled"},
     "nsse": {
         "comparisons",
         "devices",

@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 
 import nsse
 from nsse.cli.app import app
-from nsse.cli.screen import running
-from nsse.cli.words import typed
+from nsse.cli.screen import running, typed
 from nsse.io.archive import FORMAT, HEADER
 
 GOOD = "a,b,kind\n1,2,x\n3,4,x\n5,6,y\n7,9,y\n"

@@ -111,6 +111,7 @@ def test_a_folder_around_the_classes_is_named_with_the_cure(zoo: Path) -> None:
     inner = zoo.parent / "all" / "train"
     inner.parent.mkdir()
     zoo.rename(inner)
+    (inner.parent / "test" / "cat").mkdir(parents=True)
     with pytest.raises(ValueError, match=r"'train' holds 3 more folders\. Pass '.*all.train', if those"):
         load_image_folder(inner.parent)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsse._support.errors import rule_error
 from nsse.cli.options import read_size
-from nsse.cli.words import DATA, typed
+from nsse.cli.screen import DATA, typed
 
 if TYPE_CHECKING:
     from nsse.cli.screen import Screen
@@ -103,8 +103,8 @@ def right_when_left_out(model: Any, X: Any, y: Any) -> Any:
 
 def chosen_levels(folder: Path, sides: Sequence[int], color: bool | None) -> tuple[int, bool, str]:
     """One of these sides, and whether pictures keep their color, by some of them; in words."""
-    from nsse import SmoothEmbedding
     from nsse.datasets import small_images
+    from nsse.smooth import SmoothEmbedding
 
     images, y = small_images(folder, MOST)
     if len(set(y)) < 2:  # which is told when they are read

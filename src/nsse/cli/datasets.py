@@ -10,8 +10,7 @@ import typer
 from nsse._support.errors import rule_error, rule_message
 from nsse._support.files import new_folder
 from nsse.cli.options import Json
-from nsse.cli.screen import Screen, plain_table, running
-from nsse.cli.words import KNOWN, typed
+from nsse.cli.screen import KNOWN, Screen, plain_table, running, typed
 
 if TYPE_CHECKING:
     from nsse.datasets import KnownDataset

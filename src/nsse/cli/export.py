@@ -11,8 +11,7 @@ import typer
 from nsse._support.errors import optional, rule_error
 from nsse.cli.files import bytes_of, check_out, replacing, size_of
 from nsse.cli.options import Json, KnownEncoder, Model
-from nsse.cli.screen import running
-from nsse.cli.words import MODEL, typed
+from nsse.cli.screen import MODEL, running, typed
 
 if TYPE_CHECKING:
     from nsse.cli.models import Opened

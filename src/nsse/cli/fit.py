@@ -16,8 +16,7 @@ from nsse._support.errors import rule_error
 from nsse.cli import options as given
 from nsse.cli.data import Choice, chosen, read_labeled, right_when_left_out, with_unlabeled
 from nsse.cli.files import bytes_of, check_out, size_of
-from nsse.cli.screen import Screen, running
-from nsse.cli.words import FIT, typed
+from nsse.cli.screen import FIT, Screen, running, typed
 
 if TYPE_CHECKING:
     from nsse.datasets import Inputs
@@ -136,7 +135,7 @@ def fit(
         with busy, typed(FIT), _noting_interrupts() as interrupts:
             model.fit(inputs.X, inputs.y)
         seconds = perf_counter() - start
-        from nsse.io import save
+        from nsse.io.files import save
 
         if inputs.copies:
             _forget_copies(model)
@@ -252,7 +251,7 @@ def _standardize(wanted: bool | None, inputs: Inputs, screen: Screen) -> bool:
 
 def _chosen_set(settings: dict[str, Any], inputs: Inputs, sets: list[Any]) -> Choice:
     """The augmentation with the lowest error on samples left out one by one, or none."""
-    from nsse import SmoothEmbedding
+    from nsse.smooth import SmoothEmbedding
 
     X, y = (rows[inputs.is_labeled] for rows in (inputs.X, inputs.y))  # type: ignore[index]
     models = [SmoothEmbedding(**settings, augment=augment) for augment in sets]
@@ -266,7 +265,7 @@ def _model(
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from nsse import SmoothEmbedding
+    from nsse.smooth import SmoothEmbedding
 
     augment = sets[0] if len(sets) == 1 else None
     unlabeled = None if inputs.unlabeled is None else _unlabeled(settings, inputs)
@@ -312,7 +311,9 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
     last = opened(model)[1]
     best = getattr(last, "best_estimator_", last)
     d, in_medians = best.embedding_.shape[1], best.sigma_ / best.length_unit_
-    augmented = {"how": names_of(best.augment), "per_sample": getattr(best.augment, "n_copies", 0)}
+    augmented: dict[str, Any] = {"how": [], "per_sample": 0}
+    if best.augment is not None:
+        augmented = {"how": names_of(best.augment), "per_sample": best.augment.n_copies}
     screen.result = {"model": type(last).__name__, "n_samples": len(inputs.X), "n_components": d}
     screen.result |= {"n_features": inputs.X.shape[1], "classes": best.classes_.tolist()}
     screen.result |= {"sigma": best.sigma_, "sigma_in_medians": in_medians, "augmented": augmented}

@@ -6,8 +6,7 @@ from typing import Any
 
 from nsse.cli.files import size_of
 from nsse.cli.options import Json, Model
-from nsse.cli.screen import running
-from nsse.cli.words import MODEL, typed
+from nsse.cli.screen import MODEL, running, typed
 
 SHOWN = 12  # classes or columns in a line
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsse._support.errors import rule_error
-from nsse.cli.words import DATA, MODEL, typed
+from nsse.cli.screen import DATA, MODEL, typed
 
 if TYPE_CHECKING:
     from nsse.cli.screen import Screen

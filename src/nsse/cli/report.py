@@ -9,8 +9,7 @@ import typer
 
 from nsse.cli.files import bytes_of, check_out, size_of
 from nsse.cli.options import Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, NewData, SkipBroken
-from nsse.cli.screen import running
-from nsse.cli.words import PAGE, typed
+from nsse.cli.screen import PAGE, running, typed
 
 
 def report(

@@ -4,16 +4,20 @@ People get lines and tables on stdout. With ``--json`` stdout holds one object a
 lines go to stderr, as warnings and progress always do. Names of files and classes are shown as plain
 text, whatever they hold (`nsse._support.names`). Exit codes: 0; 2 with one line that says what is wrong
 and what to do; 130 after Ctrl-C. ``nsse --debug`` shows where an error came from as well.
+
+Messages are in the words of the user. Ours put names of parameters between grave accents: where a
+command calls a function, it says by what the user knows its parameters: ``with typed(DATA): ...``.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import traceback
 import warnings
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -22,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from nsse._support.names import shown
-from nsse.cli.words import in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -151,3 +154,59 @@ def _strict(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_strict(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+Words = Mapping[str, str]
+
+
+def _options(*names: str) -> dict[str, str]:
+    return {name: f"--{name.replace('_', '-')}" for name in names}
+
+
+DATA: Words = {
+    **_options("label", "ignore", "size", "unit_norm", "skip_broken", "id", "impute", "category"),
+    **_options("feature", "encoder", "augment"),
+    "path": "DATA",
+    "unit_norm=False": "--raw",
+    'impute="median"': "--impute median",
+    "unlabeled": "--unlabeled-label",
+}
+MODEL: Words = {"path": "MODEL", "model": "MODEL", "metadata": "MODEL", **_options("dtype", "encoder")}
+FIT: Words = {
+    **_options("n_components", "sigma", "smoothness", "decision", "metric", "shrinkage", "centers"),
+    "X": "DATA",
+    "y": "--label",
+    "augment": "--augment",
+    "unlabeled": "--unlabeled-label",
+    "shape": "--size",
+}
+PAGE: Words = {"path": "--out", "model": "MODEL", "samples.y": "DATA"}
+KNOWN: Words = {
+    "name": "NAME",
+    "data_home": "NSSE_DATA",
+    "download=True": "--download",
+    "n_per_class": "--train",
+}
+
+_WORDS: ContextVar[Words] = ContextVar("words", default={})  # noqa: B039 (never changed in place)
+_NAMED = re.compile("`([^`]+)`")
+
+
+@contextmanager
+def typed(words: Words) -> Iterator[None]:
+    """Within the block, errors and warnings name what was typed."""
+    before = _WORDS.set(words)
+    try:
+        yield
+    except Exception as error:
+        if len(error.args) == 1 and isinstance(error.args[0], str):
+            error.args = (in_words(error.args[0]),)
+        raise
+    finally:
+        _WORDS.reset(before)
+
+
+def in_words(message: str) -> str:
+    """The message with the names that are known here put in other words."""
+    words = _WORDS.get()
+    return _NAMED.sub(lambda found: f"`{words.get(found[1], found[1])}`", message)

@@ -10,8 +10,7 @@ import typer
 from nsse._support.errors import rule_error
 from nsse.cli.files import bytes_of, check_out, size_of
 from nsse.cli.options import Data, Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, SkipBroken
-from nsse.cli.screen import running
-from nsse.cli.words import DATA, typed
+from nsse.cli.screen import DATA, running, typed
 
 
 def update(

@@ -151,7 +151,7 @@ def has_folders(folder: Path) -> bool:
 
 def _check_depth(folder: Path, classes: list[Path]) -> None:
     """Refuse a folder whose sub-folders hold the classes, and say which of them to take."""
-    for own in classes:
+    for own in sorted(classes, key=lambda path: path.name != "train"):
         inner = _entries_of(own, only_folders=True)
         if inner and not any(path.suffix.lower() in PICTURES for path in own.iterdir()):
             raise ValueError(
