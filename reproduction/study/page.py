@@ -130,10 +130,11 @@ def _verdicts(rows: Sequence[Row], groups: Iterable[Reading]) -> Iterable[tuple[
             one = _beside(part, best)
             here = [(m, there) for m, other in others.items() if (there := other.where(own)).cases]
             ahead = [method for method, there in here if taken(_beside(there, method)) == method]
-            ratios = [str(part.ratio(ours, best)) for ours in OURS]
+            ratios = [part.ratio(ours, best) for ours in OURS]
+            take = taken(one) if (ratios[0].mean < 1) == (one.wins > one.losses) else "either"
             seconds = ", ".join(f"{part.seconds(method):.2g}" for method in (*OURS, best))
-            told = [f"{len(part.names)}{mark}", f"**{' or '.join(ahead) or taken(one)}**", best]
-            yield kind, [kind, *told, ratios[0], _counts(one), ratios[1], seconds]
+            told = [f"{len(part.names)}{mark}", f"**{' or '.join(ahead) or take}**", best]
+            yield kind, [kind, *told, str(ratios[0]), _counts(one), str(ratios[1]), seconds]
 
 
 def _beside(reading: Reading, other: str) -> Comparison:

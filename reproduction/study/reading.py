@@ -109,9 +109,8 @@ class Reading:
 
     def lowest(self, but: Container[str] = ()) -> str:
         """The method with the least error, in the geometric mean over sets."""
-        first = self.methods[0]
-        others = [method for method in self.methods if method not in but]
-        return min(others, key=lambda method: self.ratio(method, first).mean)
+        others = (method for method in self.methods if method not in but)
+        return min(others, key=lambda method: self.ratio(method, self.methods[0]).mean)
 
     def worse(self, one: str, other: str) -> tuple[int, int]:
         """Cases in which one errs more than the other by over a standard error, of all with splits."""
