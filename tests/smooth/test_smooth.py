@@ -1,5 +1,7 @@
 """SmoothEmbedding as its users see it: what it gives, what does not change it, what it refuses."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
 from nsse.centers import AtRandom, KMeans, PerClass
+from nsse.io import load, save
 
 
 @pytest.fixture(scope="module")
@@ -271,3 +274,15 @@ def test_a_failed_fit_changes_nothing(split):
     with pytest.raises(ValueError, match="two classes"):
         model.fit(X, np.zeros(len(X)))
     assert vars(model) == before
+
+
+def test_a_map_that_no_sample_has_needed_yet_is_kept(make_blobs, tmp_path):
+    """With few rows the factors of the metric wait for the first new sample: copies and files have them."""
+    X, codes = make_blobs((8, 7, 9), n_features=60, seed=5, spread=1.0)
+    model, other = SmoothEmbedding().fit(X, codes), SmoothEmbedding().fit(X, codes)
+    copied = pickle.loads(pickle.dumps(model))
+    save(model, tmp_path / "model.nsse")
+    expected = other.decision_function(X)
+    for one in (model, copied, load(tmp_path / "model.nsse")):
+        np.testing.assert_allclose(one.decision_function(X), expected, atol=1e-12)
+    np.testing.assert_allclose(other.transform(X), other.embedding_, atol=1e-12)
