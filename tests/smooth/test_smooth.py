@@ -277,7 +277,7 @@ def test_a_failed_fit_changes_nothing(split):
 
 
 def test_a_map_that_no_sample_has_needed_yet_is_kept(make_blobs, tmp_path):
-    """With few rows the factors of the metric wait for the first new sample: copies and files have them."""
+    """With few rows factors of the metric wait for the first new sample: copies and files have them."""
     X, codes = make_blobs((8, 7, 9), n_features=60, seed=5, spread=1.0)
     model, other = SmoothEmbedding().fit(X, codes), SmoothEmbedding().fit(X, codes)
     copied = pickle.loads(pickle.dumps(model))
