@@ -82,7 +82,8 @@ function verdict(points, i) {
   }
   if (set) lines.push(paragraph(points.setWords(set), "quiet set"));
   if (radius !== null) lines.push(paragraph(`Certified radius ${number(radius)}${points.data.radius_in}`));
-  if (nearest) lines.push(paragraph(nearest, "nearest"));
+  for (const words of [nearest, points.data.why[i - points.nTrain]])
+    if (words) lines.push(paragraph(words, words === nearest ? "nearest" : "quiet why"));
   return lines;
 }
 

@@ -19,6 +19,7 @@ interface PageData {
   probabilities: ProbabilitiesEntry;
   alike: Block<Uint32Array> | null;
   nearest: { sample: Block<Float64Array>; copy: Block<Uint16Array>; names: string[] } | null;
+  why: string[]; // of test samples, or empty
   live: LiveEntry | null;
   without_live: string;
   pictures:

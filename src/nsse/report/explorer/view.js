@@ -42,10 +42,9 @@ export class View {
 
   choose(mode, axes) {
     Object.assign(this, { mode, axes });
-    const { points, positions } = this, { values } = points.data.polygon.places;
-    const placeOf = (i) => (mode === "all" ? values.subarray(2 * i, 2 * i + 2) : this.of(points.place(i)));
-    positions.fill(0);
-    for (let i = 0; i < points.n; i++) positions.set(placeOf(i), 3 * i);
+    const { points, positions } = this;
+    if (mode === "all") positions.set(points.data.polygon.places.values);
+    else for (let i = 0; i < points.n; i++) positions.set(this.of(points.place(i)), 3 * i);
     this.home();
     const heights = points.data.heights;
     if (!this.isFlat || !heights) return;

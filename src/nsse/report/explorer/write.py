@@ -29,6 +29,7 @@ from nsse.report.explorer.pictures import (
     photographs,
     pictures_or_rows,
 )
+from nsse.report.explorer.why import reasons
 from nsse.report.palette import HUES
 from nsse.report.polygon import spread_heights
 from nsse.report.shown import report_in_notebook
@@ -187,6 +188,7 @@ def page_data(
         "probabilities": _probabilities_entry(findings),
         "alike": None if alike is None else block(alike, "u4"),
         "nearest": _nearest_entry(findings),
+        "why": reasons(findings, columns),
         "live": live.entry,
         "without_live": live.reason,
         **pictures_or_rows(preparation, findings, columns),
@@ -213,7 +215,7 @@ def _polygon_entry(findings: Findings) -> dict[str, Any]:
         "classes": order.tolist(),
         "corners": corners[order].tolist(),
         "sharpness": findings.plane.sharpness,
-        "places": block(findings.places(), "f4"),
+        "places": block(np.pad(findings.places(), ((0, 0), (0, 1))), "f4"),
     }
 
 
