@@ -180,6 +180,15 @@ def test_no_problem_ends_above_the_grid(run):
     assert sum(row["problems"] for row in record["rows"]) == 8
 
 
+def test_criteria_of_a_search_are_compared(script):
+    bench = script("criteria")
+    row = bench.row("iris", 5, 100)
+    assert row["group"] == "tables, 5 and 10"
+    assert max(row["wrong"].values()) < row["test"] / 3
+    last = bench.table_of([row, row]).splitlines()[-1]
+    assert last.startswith("| squared error at the best amplitude: the same, or the nearest sample |")
+
+
 def test_the_table_of_the_untuned_model(script):
     row = {"set": "a", "size": 5, "seed": 0, "family": "pictures", "test": 99, "0.2": 0.2, "0.3": 0.1}
     told = script("untuned").table([row, row | {"set": "b", "family": "genes", "0.3": 0.2}])
