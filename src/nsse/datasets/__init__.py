@@ -22,7 +22,9 @@ No image is shipped with the library. To add a data set, write down its ``Place`
 that lists its files with their labels, then add one row to the table in ``_load``.
 """
 
-from nsse.datasets._encoder import Encoder, encoder_of
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from nsse.datasets._folder import small_images
 from nsse.datasets._images import area_average
 from nsse.datasets._inputs import Inputs, load_inputs, load_inputs_like, thumbnails
@@ -39,6 +41,9 @@ from nsse.datasets._preparation import (
 from nsse.datasets._store import cache_home
 from nsse.datasets._unlabeled import joined
 from nsse.datasets._write import per_class_split, write_images
+
+if TYPE_CHECKING:
+    from nsse.datasets._encoder import Encoder, encoder_of
 
 __all__ = [
     "ArrayPreparation",
@@ -66,3 +71,12 @@ __all__ = [
     "thumbnails",
     "write_images",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in (
+        "Encoder",
+        "encoder_of",
+    ):  # an estimator: others do not wait for scikit-learn
+        return getattr(import_module("nsse.datasets._encoder"), name)
+    raise AttributeError(f"module 'nsse.datasets' has no attribute {name!r}")

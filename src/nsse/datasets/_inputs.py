@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from nsse.datasets._columns import (
     prepared,
     some_labels_of,
 )
-from nsse.datasets._encoder import Encoder, encoder_of
 from nsse.datasets._folder import PICTURES, has_folders, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Levels, Reading, Size, Thumbnails, read_each, unit_rows
 from nsse.datasets._preparation import (
@@ -40,6 +39,9 @@ from nsse.datasets._preparation import (
 from nsse.datasets._store import key_of, recalled
 from nsse.datasets._tables import PARQUET, TEXT, Table, read_table
 from nsse.datasets._unlabeled import check_found, marked, with_marks
+
+if TYPE_CHECKING:
+    from nsse.datasets._encoder import Encoder
 
 # More than these are not kept for a report: their keys stand in the header of a model file.
 MOST_THUMBNAILS = 5000
@@ -189,7 +191,7 @@ def load_inputs(
     source, kind = _source(path)
     if kind is ImagePreparation:
         _check_no_label(label)
-        network = Encoder(encoder) if isinstance(encoder, str | os.PathLike) else encoder
+        network = _network(encoder) if isinstance(encoder, str | os.PathLike) else encoder
         reading: Reading = Levels(size, color) if network is None else network.reading()
         found = read_folder(source, reading, skip_broken=skip_broken)
         pictures = _images(source, found, unit_norm, network)
@@ -275,6 +277,8 @@ def load_inputs_like(
         raise rule_error("path", rule, f"{source}, {kind.noun}", cure)
     if isinstance(known, EncodedPreparation):
         _check_no_label(label)
+        from nsse.datasets._encoder import encoder_of
+
         network = encoder_of(known, encoder)
         return _images(
             source, _pictures(source, network.reading(), labeled, skip_broken), False, network
@@ -355,6 +359,12 @@ def _check_no_label(label: str | None) -> None:
     if label is not None:
         cure = "Leave it out: images have their labels from their sub-folders."
         raise rule_error("label", "be left out for images", label, cure)
+
+
+def _network(path: str | os.PathLike[str]) -> Encoder:
+    from nsse.datasets._encoder import Encoder  # an estimator: others do not wait for scikit-learn
+
+    return Encoder(path)
 
 
 def _check_no_encoder(encoder: Any, kind: type[Preparation]) -> None:

@@ -62,7 +62,7 @@ export function search(points, query) {
 }
 
 const pictureOf = (points, i) => [points.picture(i)].filter(Boolean).map(({ src, levels, width, height }) =>
-  src ? make("img", { class: "picture photograph", src, alt: points.title(i) })
+  src ? make("img", { class: "picture", src, alt: points.title(i) })
     : pictureCanvas(levels, width, height, points.title(i)));
 
 // What is known of a sample: its label, what was predicted, how far that holds.

@@ -74,7 +74,8 @@ interface MemberEntry {
 }
 
 interface LiveEntry {
-  preparation: { kind: "images"; size: [number, number]; unit_norm: boolean; color?: boolean; columns?: undefined }
+  preparation:
+    | { kind: "images"; size: [number, number]; unit_norm: boolean; color?: boolean; columns?: undefined }
     | { kind: "array"; columns?: undefined } | { kind: "table"; columns: string[] };
   n_features: number;
   n_classes: number;
