@@ -74,9 +74,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in (
-        "Encoder",
-        "encoder_of",
-    ):  # an estimator: others do not wait for scikit-learn
+    if name in ("Encoder", "encoder_of"):  # an estimator: others do not wait for scikit-learn
         return getattr(import_module("nsse.datasets._encoder"), name)
     raise AttributeError(f"module 'nsse.datasets' has no attribute {name!r}")
