@@ -208,7 +208,10 @@ class SmoothEmbedding(EmbeddingClassifier):
             self.n_features_in_ = int(X.shape[1])
         else:
             # Missing labels may be meant: only X is checked by scikit-learn.
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+            # Integers on disk stay there: blocks of them become floats where they are read.
+            on_disk = isinstance(X, np.memmap) and X.dtype.kind in "iu" and self.augment is None
+            kinds = None if on_disk else FLOATS
+            X = validate_data(self, X, accept_sparse="csr", dtype=kinds, ensure_min_samples=2)
         return self._learn(Source.of(X), y, sample_weight)
 
     @all_or_nothing

@@ -286,3 +286,13 @@ def test_a_map_that_no_sample_has_needed_yet_is_kept(make_blobs, tmp_path):
     for one in (model, copied, load(tmp_path / "model.nsse")):
         np.testing.assert_allclose(one.decision_function(X), expected, atol=1e-12)
     np.testing.assert_allclose(other.transform(X), other.embedding_, atol=1e-12)
+
+
+@pytest.mark.parametrize("centers", [None, 30, AtRandom(30)])
+def test_integers_in_a_memory_map_are_read_as_the_array_is(centers, tmp_path):
+    X, y = load_digits(return_X_y=True)
+    np.save(tmp_path / "X.npy", X[:300].astype(np.uint8))
+    mapped = SmoothEmbedding(centers=centers).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y[:300])
+    plain = SmoothEmbedding(centers=centers).fit(X[:300], y[:300])
+    np.testing.assert_allclose(mapped.embedding_, plain.embedding_, atol=1e-10)
+    np.testing.assert_allclose(mapped.predict_proba(X[300:]), plain.predict_proba(X[300:]), atol=1e-10)
