@@ -89,7 +89,10 @@ class Updates:
     @classmethod
     def of(cls, near: Rows, sums: Any) -> Updates:
         """Of rows with their sums."""
-        start = cls(sums, None, near.codes[:0], near.weights[:0])
+        every, n_samples = 1, len(near) // near.per_sample
+        while -(-n_samples // every) > LEFT_OUT_ALL:  # no more is read than is kept
+            every *= 2
+        start = cls(sums, None, near.codes[:0], near.weights[:0], every=every)
         return start._with_some(near, np.arange(len(near.classes)))
 
     def added(self, near: Rows, f: GaussianMap, classes: Any) -> tuple[Updates, Any]:
