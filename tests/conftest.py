@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,6 +80,14 @@ def digits():
     X, y = X[:200], y[:200]
     order = np.argsort(y, kind="stable")
     return Labelled(read_only(X[order] / 16.0), read_only(y[order].astype(np.intp)))
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """No figure outlives its test: once pyplot is imported it keeps every one."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session", autouse=True)
