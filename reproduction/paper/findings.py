@@ -77,14 +77,14 @@ def _beside_printed_others(found: Sequence[TableEntry]) -> list[str]:
         own = _of(found, "paper", dataset)
         rows = [PRINTED[dataset][cell.n_train] for cell in own]
         best = [min((row[method], method) for method in OF_THE_PAPER) for row in rows]
-        what = "our NSSE errs no more than any other method as printed"
+        what = "our NSSE has no higher error than any other method as printed"
         if own:
             sentences.append(f"{TITLES[dataset]}, protocol paper: {what} {_in_cells(own, best)}")
     return sentences
 
 
 def _in_cells(own: Sequence[TableEntry], best: Sequence[tuple[float, str]]) -> str:
-    """In how many cells NSSE errs no more than the best of the others, and where it errs more."""
+    """In how many cells NSSE has no higher error than the best of the others, and where not."""
     behind = [
         f"{cell.n_train} per class: {method} {error:.2f} against {cell.error:.2f}"
         for cell, (error, method) in zip(own, best, strict=True)
@@ -119,7 +119,7 @@ def _dimensions(found: Sequence[TableEntry]) -> list[str]:
     sentences = []
     for dataset in _datasets(found):
         ds = ", ".join(f"{cell.d} ({cell.n_train})" for cell in _of(found, "paper", dataset))
-        told = f"{TITLES[dataset]}: NSSE errs least at d = {ds} (training samples per class)"
+        told = f"{TITLES[dataset]}: NSSE has the lowest error at d = {ds} (training samples per class)"
         sentences += [f"{told}; there are {N_CLASSES[dataset]} classes."] if ds else []
     return sentences
 
@@ -146,7 +146,7 @@ class Comparison:
 
     @property
     def won(self) -> bool:
-        """Whether the method errs less."""
+        """Whether the method has a lower error."""
         return self.error < self.others_error
 
     def __str__(self) -> str:
@@ -204,7 +204,7 @@ def about_now(errors: HonestErrors) -> list[str]:
     for ours, others, whom in asked:
         found = errors.comparisons(ours, others)
         lost = ", ".join(str(one) for one in found if not one.won)
-        what = f"{ours}, protocol honest: errs less than {whom} in {_wins(found)} cells"
+        what = f"{ours}, protocol honest: has a lower error than {whom} in {_wins(found)} cells"
         told += [what + (f"; not: {lost}." if lost else ".")] if found else []
     return told
 
@@ -218,14 +218,14 @@ def opening(errors: HonestErrors, found: Sequence[TableEntry]) -> list[str]:
         own, every = (errors.comparisons(ours, others) for others in (OF_THE_PAPER, OTHERS))
         if own:
             told.append(
-                f"With everything chosen on the training samples, {ours} errs less than the paper's "
-                f"other methods in {_wins(own)} cells, and less than every other method tried in "
+                f"With everything chosen on the training samples, {ours} has a lower error than the "
+                f"paper's other methods in {_wins(own)} cells, and than every other method tried in "
                 f"{_wins(every)}{_but(every)}; {_realisations(every)}."
             )
     if copied:
         told.append(
-            f"{COPIED}, with transformed copies of the training images, errs less than everything "
-            f"without copies in {_wins(copied)}{_but(copied)}; {_realisations(copied)}."
+            f"{COPIED}, with transformed copies of the training images, has a lower error than "
+            f"everything without copies in {_wins(copied)}{_but(copied)}; {_realisations(copied)}."
         )
     if printed:
         worse = [(cell.dataset, cell.n_train) for cell in printed if not cell.no_worse]

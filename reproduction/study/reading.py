@@ -113,7 +113,7 @@ class Reading:
         return min(others, key=lambda method: self.ratio(method, self.methods[0]).mean)
 
     def worse(self, one: str, other: str) -> tuple[int, int]:
-        """Cases in which one errs more than the other by over a standard error, of all with splits."""
+        """Cases in which one has a higher error by over a standard error, of all with splits."""
         more = [case.splits[one] - case.splits[other] for case in self.cases if case.n_splits > 1]
         lost = [m.mean() > m.std(ddof=1) / np.sqrt(len(m)) + 1e-9 for m in more]
         return int(np.sum(lost)), len(lost)

@@ -202,14 +202,14 @@ class Remote:
 
     def predict(self, X: Any) -> Any:
         """Labels; words are NumPy's."""
-        codes = self.home.xp.argmax(self._values(self._told(X)), axis=1)
+        codes = self.home.xp.argmax(self._values(self._of_members(X)), axis=1)
         if isinstance(self.classes, np.ndarray):
             return self.classes[to_numpy(codes)]
         return self.home.xp.take(self.classes, codes)
 
     def decision(self, X: Any) -> Any:
         """Values of the classes; of two the second's less the first's."""
-        values = self._values(self._told(X))
+        values = self._values(self._of_members(X))
         return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
 
     def probabilities(self, X: Any) -> Any:
@@ -218,30 +218,32 @@ class Remote:
 
     def log_probabilities(self, X: Any) -> Any:
         """Logarithms of `probabilities`, as `nsse.votes` has them."""
-        xp, told = self.home.xp, self._told(X)
+        xp, of_members = self.home.xp, self._of_members(X)
         if self.vote is None or isinstance(self.vote, MeanVote):
-            return self._log_softmax(self._values(told), self.temperature)
-        P, won = self._mean_probability(told), self._one_hot(self._counted(told))
+            return self._log_softmax(self._values(of_members), self.temperature)
+        P, won = self._mean_probability(of_members), self._one_hot(self._votes(of_members))
         above = xp.sum(P * won, axis=1, keepdims=True) <= P
         n_above = xp.sum(xp.astype(above, P.dtype), axis=1, keepdims=True)
         shared = xp.sum(xp.where(above, P, 0.0 * P), axis=1, keepdims=True) / n_above
         P = xp.where(above, shared + 0.0 * P, P) + 1e-9 * shared * won
         return self._log_softmax(xp.log(xp.clip(P, min=1e-300)), self.temperature)
 
-    def _told(self, X: Any) -> list[Any]:
+    def _of_members(self, X: Any) -> list[Any]:
         return [member.values(X) for member in self.members]
 
-    def _values(self, told: list[Any]) -> Any:
+    def _values(self, of_members: list[Any]) -> Any:
         if self.vote is None:
-            return told[0]
+            return of_members[0]
         if isinstance(self.vote, MeanVote):
-            return sum(told[1:], told[0]) / len(told)
-        return self._counted(told) + 0.5 ** (len(told) + 2) * self._mean_probability(told)
+            return sum(of_members[1:], of_members[0]) / len(of_members)
+        return self._votes(of_members) + 0.5 ** (len(of_members) + 2) * self._mean_probability(
+            of_members
+        )
 
-    def _counted(self, told: list[Any]) -> Any:
+    def _votes(self, of_members: list[Any]) -> Any:
         """Weight of the members that are for every class."""
-        weights = [1.0 + 0.5 ** (place + 2) for place in range(len(told))]
-        votes = [w * self._one_hot(values) for w, values in zip(weights, told, strict=True)]
+        weights = [1.0 + 0.5 ** (place + 2) for place in range(len(of_members))]
+        votes = [w * self._one_hot(values) for w, values in zip(weights, of_members, strict=True)]
         return sum(votes[1:], votes[0])
 
     def _one_hot(self, values: Any) -> Any:
@@ -250,8 +252,8 @@ class Remote:
         codes = xp.arange(values.shape[1], device=self.home.device)
         return xp.astype(xp.argmax(values, axis=1)[:, None] == codes, values.dtype)
 
-    def _mean_probability(self, told: list[Any]) -> Any:
-        pairs = zip(told, self.members, strict=True)
+    def _mean_probability(self, of_members: list[Any]) -> Any:
+        pairs = zip(of_members, self.members, strict=True)
         shares = [self.home.xp.exp(self._log_softmax(v, member.temperature)) for v, member in pairs]
         return sum(shares[1:], shares[0]) / len(shares)
 

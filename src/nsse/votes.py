@@ -120,32 +120,37 @@ class MajorityVote(Vote):
 
     def values(self, X: Any) -> Floats:
         """Weight of the members for every class."""
-        told = [member.values(X) for member in self.members]
-        return self._counted(told) + 0.5 ** (len(told) + 2) * self._mean_probability(told)
+        of_members = [member.values(X) for member in self.members]
+        return self._votes(of_members) + 0.5 ** (len(of_members) + 2) * self._mean_probability(
+            of_members
+        )
 
     def log_probabilities(self, X: Any) -> Floats:
         """Logarithms of the mean of the members' probabilities, sharpened by 1/τ.
 
         Classes that are likelier than the one that most are for share their probability with it.
         """
-        told = [member.values(X) for member in self.members]
-        P, won = self._mean_probability(told), self._counted(told).argmax(axis=1)[:, np.newaxis]
+        of_members = [member.values(X) for member in self.members]
+        P, won = (
+            self._mean_probability(of_members),
+            self._votes(of_members).argmax(axis=1)[:, np.newaxis],
+        )
         above = np.take_along_axis(P, won, axis=1) <= P
         shared = np.sum(P, axis=1, where=above, keepdims=True) / above.sum(axis=1, keepdims=True)
         P = np.where(above, shared, P)
         np.put_along_axis(P, won, shared * (1.0 + 1e-9), axis=1)
         return np.asarray(log_softmax(np.log(np.maximum(P, 1e-300)) / self.temperature, axis=1))
 
-    def _counted(self, told: Sequence[Floats]) -> Floats:
-        counted = np.zeros_like(told[0])
-        for weight, values in zip(self.weights, told, strict=True):
-            counted[np.arange(len(values)), values.argmax(axis=1)] += weight
-        return counted
+    def _votes(self, of_members: Sequence[Floats]) -> Floats:
+        votes = np.zeros_like(of_members[0])
+        for weight, values in zip(self.weights, of_members, strict=True):
+            votes[np.arange(len(values)), values.argmax(axis=1)] += weight
+        return votes
 
-    def _mean_probability(self, told: Sequence[Floats]) -> Floats:
+    def _mean_probability(self, of_members: Sequence[Floats]) -> Floats:
         shares = [
             softmax(values / member.scores.temperature, axis=1)
-            for values, member in zip(told, self.members, strict=True)
+            for values, member in zip(of_members, self.members, strict=True)
         ]
         return np.asarray(np.mean(shares, axis=0))
 

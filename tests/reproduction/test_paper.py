@@ -344,7 +344,8 @@ def test_methods_are_compared_on_the_realisations_that_both_have():
     assert (copied.other, copied.others_error, copied.seeds) == ("RBF SVM", 11.0, (0,))
     told = findings.about_now(errors)
     assert (
-        told[0] == "NSSE 0.2 vote, protocol honest: errs less than the paper's methods in 1 of 1 cells."
+        told[0]
+        == "NSSE 0.2 vote, protocol honest: has a lower error than the paper's methods in 1 of 1 cells."
     )
     assert told[1].endswith("in 0 of 1 cells; not: ORL 2: RBF SVM 12.00 against 13.00.")
     header, lines = findings.PICTURE_HEADER, findings.picture_lines(errors)

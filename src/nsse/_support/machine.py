@@ -34,9 +34,9 @@ def require_memory(n_bytes: int, cure: str) -> None:
 
 
 def _of_the_machine(root: Path) -> Iterator[int]:
-    told = _table(root / "proc/meminfo", 1024)
-    if "MemAvailable" in told:
-        yield told["MemAvailable"] + told.get("SwapFree", 0)
+    fields = _table(root / "proc/meminfo", 1024)
+    if "MemAvailable" in fields:
+        yield fields["MemAvailable"] + fields.get("SwapFree", 0)
     elif sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:  # macOS: all that there is
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 

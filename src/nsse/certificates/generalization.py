@@ -183,8 +183,8 @@ def generalization_report(
         row[:] = pair[0].mean(), pair[1].mean()
     as_good = int(np.count_nonzero(permuted[:, 1] >= test.mean()))
     p_value = (1 + as_good) / (1 + len(permuted))
-    told: Any = *permuted.T, p_value, n_warned, calibration(radius, wrong)
-    return GeneralizationReport(train, test, float(wrong.mean()), *told)
+    parts: Any = *permuted.T, p_value, n_warned, calibration(radius, wrong)
+    return GeneralizationReport(train, test, float(wrong.mean()), *parts)
 
 
 def separation(
@@ -200,8 +200,8 @@ def calibration(radius: Floats, wrong: NDArray[np.bool_]) -> Calibration:
     """Error in bins of equal size by rising radius."""
     order = np.argsort(radius, kind="stable")
     bins = np.array_split(order, min(BINS, len(order)))
-    told = [(radius[b[0]], radius[b[-1]], radius[b[len(b) // 2]], wrong[b].mean()) for b in bins]
-    lower, upper, median, error = np.transpose(told)
+    parts = [(radius[b[0]], radius[b[-1]], radius[b[len(b) // 2]], wrong[b].mean()) for b in bins]
+    lower, upper, median, error = np.transpose(parts)
     count = np.array([len(b) for b in bins])
     return Calibration(lower, upper, median, error, count, _ranking(radius, wrong))
 

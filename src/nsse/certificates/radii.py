@@ -106,8 +106,8 @@ def vote_radius(vote: Any, front: Front) -> Floats:
     """Radii of samples behind the steps of a pipeline."""
     if isinstance(vote, MeanVote):
         return mean_radius(vote, front)
-    told = [member_radius(member, front) for member in vote.members]
-    codes, radii = (np.column_stack(part) for part in zip(*told, strict=True))
+    of_members = [member_radius(member, front) for member in vote.members]
+    codes, radii = (np.column_stack(part) for part in zip(*of_members, strict=True))
     return majority_radius(codes, radii, vote.weights)
 
 
@@ -367,15 +367,15 @@ def majority_radius(codes: Ints, radii: Floats, weights: Floats) -> Floats:
         Weights of the members.
     """
     n_classes = int(codes.max()) + 1
-    counted = np.einsum("ijk,j->ik", codes[:, :, np.newaxis] == np.arange(n_classes), weights)
-    won, order = counted.argmax(axis=1), np.argsort(radii, axis=1)
+    votes = np.einsum("ijk,j->ik", codes[:, :, np.newaxis] == np.arange(n_classes), weights)
+    won, order = votes.argmax(axis=1), np.argsort(radii, axis=1)
     rows, turned = np.arange(len(codes)), np.zeros(len(codes))
     certified, safe = radii[rows, order[:, 0]].copy(), np.ones(len(codes), dtype=bool)
     for place, following in zip(order.T, order.T[1:], strict=False):
-        counted[rows, codes[rows, place]] -= weights[place]
+        votes[rows, codes[rows, place]] -= weights[place]
         turned += weights[place]
-        rivals = counted.copy()
+        rivals = votes.copy()
         rivals[rows, won] = 0.0
-        safe &= counted[rows, won] > rivals.max(axis=1) + turned
+        safe &= votes[rows, won] > rivals.max(axis=1) + turned
         certified[safe] = radii[rows, following][safe]
     return certified

@@ -146,9 +146,9 @@ class SelectivePredictor(BaseEstimator):
         if self.coverage is None:
             self.threshold_ = float(self.threshold or 0.0)
         else:
-            told = np.sort(confidence(self.model, X, self.by))
-            needed = int(np.ceil(self.coverage * len(told) - 1e-9))
-            self.threshold_ = float(told[len(told) - needed])
+            confidences = np.sort(confidence(self.model, X, self.by))
+            needed = int(np.ceil(self.coverage * len(confidences) - 1e-9))
+            self.threshold_ = float(confidences[len(confidences) - needed])
         return self
 
     def select(self, X: Any) -> Selection:
@@ -166,8 +166,8 @@ class SelectivePredictor(BaseEstimator):
             is at least `threshold_`.
         """
         check_is_fitted(self)
-        told = confidence(self.model, X, self.by)
-        return Selection(np.asarray(self.model.predict(X)), told >= self.threshold_, told)
+        confidences = confidence(self.model, X, self.by)
+        return Selection(np.asarray(self.model.predict(X)), confidences >= self.threshold_, confidences)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels, with `rejected` in place of those that are not accepted.
@@ -321,15 +321,15 @@ def risk_coverage(model: Any, X: Any, y: Any, *, by: str = "radius") -> RiskCove
     >>> risk_coverage(model, X[1::3], y[1::3], by="probability").area < 0.05
     True
     """
-    told, y = confidence(model, X, by), column_or_1d(y)
-    check_consistent_length(told, y)
-    return risk_coverage_curve(told, np.asarray(model.predict(X)) != y)
+    confidences, y = confidence(model, X, by), column_or_1d(y)
+    check_consistent_length(confidences, y)
+    return risk_coverage_curve(confidences, np.asarray(model.predict(X)) != y)
 
 
-def risk_coverage_curve(told: Floats, wrong: NDArray[np.bool_]) -> RiskCoverage:
+def risk_coverage_curve(confidences: Floats, wrong: NDArray[np.bool_]) -> RiskCoverage:
     """The curve from confidences and mistakes."""
-    order = np.argsort(-told, kind="stable")
-    falling, mistakes = told[order], np.cumsum(wrong[order])
+    order = np.argsort(-confidences, kind="stable")
+    falling, mistakes = confidences[order], np.cumsum(wrong[order])
     last = np.flatnonzero(np.append(falling[1:] != falling[:-1], True))  # of every run of equal ones
     accepted = last + 1
-    return RiskCoverage(falling[last], accepted / len(told), mistakes[last] / accepted)
+    return RiskCoverage(falling[last], accepted / len(confidences), mistakes[last] / accepted)

@@ -107,7 +107,7 @@ def chosen_levels(folder: Path, sides: Sequence[int], color: bool | None) -> tup
     from nsse.smooth import SmoothEmbedding
 
     images, y = small_images(folder, MOST)
-    if len(set(y)) < 2:  # which is told when they are read
+    if len(set(y)) < 2:  # which is said when they are read
         return sides[0], bool(color), ""
     has_color = abs(images - images[..., :1]).max() > SAME_CHANNELS
     colors = [color] if color is not None else [True, False] if has_color else [False]

@@ -76,5 +76,5 @@ def _write(name: str, out: Path, train: int, seed: int, download: bool, screen: 
     n_classes = len(set(dataset.y.tolist()))
     screen.result = {"name": name, "out": str(out), "n_classes": n_classes, **counts}
     height, width = dataset.image_shape
-    told = " and ".join(f"{n} in {out / part}" for part, n in counts.items())
-    screen.say(f"Wrote images of {height} x {width} in {n_classes} classes: {told}.")
+    written = " and ".join(f"{n} in {out / part}" for part, n in counts.items())
+    screen.say(f"Wrote images of {height} x {width} in {n_classes} classes: {written}.")

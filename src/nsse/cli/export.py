@@ -44,16 +44,18 @@ def export(
             what = f"X: rows of {opened.model.n_features_in_} ({opened.preparation})"
             if isinstance(opened.preparation, EncodedPreparation):
                 graph, what = _with_encoder(opened, graph, encoder)
-            # What is done to samples before the graph sees them is no part of it, but is told.
-            told = opened.preparation.to_dict()
-            told.pop("pictures", None)
-            graph.metadata_props.add(key="preparation", value=json.dumps(told, ensure_ascii=False))
+            # What is done to samples before the graph sees them is written beside it.
+            preparation = opened.preparation.to_dict()
+            preparation.pop("pictures", None)
+            graph.metadata_props.add(
+                key="preparation", value=json.dumps(preparation, ensure_ascii=False)
+            )
             with replacing(onnx) as temporary:
                 temporary.write_bytes(graph.SerializeToString())
         names = [output.name for output in graph.graph.output]
         opset = next(entry.version for entry in graph.opset_import if not entry.domain)
         screen.result = {"out": str(onnx), "bytes": bytes_of(onnx), "dtype": dtype, "opset": opset}
-        screen.result |= {"inputs": _inputs(graph), "outputs": names, "preparation": told}
+        screen.result |= {"inputs": _inputs(graph), "outputs": names, "preparation": preparation}
         screen.say(f"Wrote {onnx}, {size_of(onnx)}: opset {opset}, {dtype}.")
         screen.say(f"Input {what}. Outputs: {', '.join(names)}.")
 

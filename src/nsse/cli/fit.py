@@ -318,8 +318,8 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
     screen.result |= {"n_features": inputs.X.shape[1], "classes": best.classes_.tolist()}
     screen.result |= {"sigma": best.sigma_, "sigma_in_medians": in_medians, "augmented": augmented}
     screen.result["leave_one_out_error"] = 1.0 - best.leave_one_out_score_
-    told = inputs.preparation.to_dict().items()
-    screen.result["preparation"] = {name: value for name, value in told if name != "pictures"}
+    fields = inputs.preparation.to_dict().items()
+    screen.result["preparation"] = {name: value for name, value in fields if name != "pictures"}
     if choice is not None:
         augmented |= {"gain": choice[1].gain, "gain_error": choice[1].gain_error}
         screen.say(_about_choice(*choice))

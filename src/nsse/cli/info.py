@@ -31,8 +31,8 @@ def info(model: Model, as_json: Json = False) -> None:
         for name, text in _facts(header.facts):
             table.add_row(name, text)
         if header.metadata is not None:
-            told = {name: value for name, value in header.metadata.items() if name != "pictures"}
-            table.add_row("preparation", _assigned(told))
+            fields = {name: value for name, value in header.metadata.items() if name != "pictures"}
+            table.add_row("preparation", _assigned(fields))
         table.add_row(
             "written by", f"nsse {header.nsse}, scikit-learn {header.sklearn}, NumPy {header.numpy}"
         )
@@ -55,9 +55,10 @@ def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _assigned(told: dict[str, Any]) -> str:
+def _assigned(fields: dict[str, Any]) -> str:
     parts = {
-        name: f"[{_first(value)}]" if isinstance(value, list) else value for name, value in told.items()
+        name: f"[{_first(value)}]" if isinstance(value, list) else value
+        for name, value in fields.items()
     }
     return ", ".join(f"{name}={value}" for name, value in parts.items() if value not in (None, "", "[]"))
 

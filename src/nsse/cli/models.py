@@ -41,7 +41,7 @@ def open_model(path: Path) -> Opened:
     from nsse.io import read_header
 
     with typed(MODEL):
-        header = read_header(path)  # what is no model file is told before scikit-learn is waited for
+        header = read_header(path)  # what is no model file is refused before scikit-learn is waited for
     from nsse.datasets import check_preparation
     from nsse.io import load
     from nsse.pipelines import opened

@@ -111,7 +111,7 @@ def prepared(table: Table, known: TablePreparation) -> tuple[Floats, tuple[str, 
 
 def _about_filled(filled: dict[str, int], categories: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """What was done about missing numbers, and about missing words."""
-    told = []
+    sentences = []
     for of_words, what in (
         (False, "numbers are filled with the medians of their columns"),
         (True, "words are none of the known categories"),
@@ -119,8 +119,8 @@ def _about_filled(filled: dict[str, int], categories: dict[str, tuple[str, ...]]
         own = {name: count for name, count in filled.items() if (name in categories) == of_words}
         if own:
             each = listed([f"{name} {count}" for name, count in own.items()])
-            told.append(f"{sum(own.values())} missing {what}: {each}.")
-    return tuple(told)
+            sentences.append(f"{sum(own.values())} missing {what}: {each}.")
+    return tuple(sentences)
 
 
 def labels_of(table: Table, name: str) -> NDArray[Any]:
@@ -194,7 +194,7 @@ def _entries(table: Table, name: str) -> Any:
 def _is_constant(table: Table, name: str, impute: bool) -> bool:
     """Whether every row has the same entry, those that are filled in as well."""
     if table.frame[name].dtype.is_nested():
-        return False  # which is told when it is to be a number
+        return False  # which is said when it is to be a number
     entries = _entries(table, name)
     return entries.drop_nulls().n_unique() == 1 and (impute or not entries.is_null().any())
 

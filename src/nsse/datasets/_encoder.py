@@ -186,7 +186,7 @@ class Encoder(TransformerMixin, BaseEstimator):
     @property
     def path(self) -> Path:
         """The file of the network."""
-        return Path(self._told().get("model", self.model))
+        return Path(self._settings().get("model", self.model))
 
     @property
     def fingerprint(self) -> str:
@@ -204,10 +204,10 @@ class Encoder(TransformerMixin, BaseEstimator):
     @property
     def settings(self) -> dict[str, Any]:
         """Everything but the network that decides the numbers; mean and std in levels from 0 to 1."""
-        told = self._told()
+        settings = self._settings()
         given = {name: getattr(self, name) for name in DEFAULTS}
         given = {name: value for name, value in given.items() if value is not None}
-        known = DEFAULTS | {name: told[name] for name in DEFAULTS if name in told} | given
+        known = DEFAULTS | {name: settings[name] for name in DEFAULTS if name in settings} | given
         for name, choices in CHOICES.items():
             if known[name] not in choices:
                 rule = f"be one of {', '.join(map(str, choices))}"
@@ -216,26 +216,26 @@ class Encoder(TransformerMixin, BaseEstimator):
         known["size"] = _checked_size(known["size"])
         return known
 
-    def _told(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, Any]:
         """What a JSON file says: the one that was given, or the one beside the network."""
         file = Path(self.model).expanduser()
         beside = file if file.suffix.lower() == ".json" else file.with_suffix(".json")
         if beside != file and not beside.is_file():
             return {"model": file}
         try:
-            told = dict(json.loads(beside.read_text(encoding="utf-8")))
-            told["model"] = beside.parent / told["model"] if beside == file else file
+            settings = dict(json.loads(beside.read_text(encoding="utf-8")))
+            settings["model"] = beside.parent / settings["model"] if beside == file else file
         except (OSError, ValueError, TypeError, KeyError) as error:
             got = f"{beside} ({type(error).__name__}: {error})"
             cure = 'For example {"mean": 127, "std": 128}.'
             raise rule_error(
                 "encoder", "have a JSON file that says how it is used", got, cure
             ) from error
-        strange = sorted(set(told) - {"model", *DEFAULTS})
+        strange = sorted(set(settings) - {"model", *DEFAULTS})
         if strange:
             rule, got = f"say only {', '.join(DEFAULTS)} in its JSON", f"{beside} with {strange[0]}"
             raise rule_error("encoder", rule, got, "Take it out.")
-        return told
+        return settings
 
     def reading(self) -> Features:
         """What is made of a picture, for those who read files."""

@@ -334,12 +334,12 @@ def _about_columns(given: TablePreparation, known: TablePreparation) -> tuple[st
     """What columns were taken for, where that is not plain."""
     each = "; ".join(f"{name}: {listed(found, 6)}" for name, found in known.categories)
     constant = known.ignored[len(given.ignored) :]
-    told = {
+    sentences = {
         f"Categories, a feature each: {each}.": known.categories,
         f"Dates, as days since 1970: {listed([name for name, _ in known.dates])}.": known.dates,
         f"Left out, the same in every row: {listed(constant)}.": constant,
     }
-    return tuple(line for line, found in told.items() if found)
+    return tuple(line for line, found in sentences.items() if found)
 
 
 def _source(path: str | os.PathLike[str]) -> tuple[Path, type[Preparation]]:
@@ -457,7 +457,7 @@ def _within(home: Path, files: Iterable[str]) -> list[str]:
 
 
 def _about_left_out(home: Path, found: ImageSet) -> tuple[str, ...]:
-    told = []
+    sentences = []
     for files, what in ((found.skipped, "no image"), (found.broken, "a broken image")):
         if files:
             are = (
@@ -465,8 +465,8 @@ def _about_left_out(home: Path, found: ImageSet) -> tuple[str, ...]:
                 if len(files) > 1
                 else f"1 file, {what}"
             )
-            told.append(f"Left out {are}: {listed(_within(home, files), 6)}.")
-    return tuple(told)
+            sentences.append(f"Left out {are}: {listed(_within(home, files), 6)}.")
+    return tuple(sentences)
 
 
 def _checked(inputs: Inputs, source: Path) -> Inputs:

@@ -257,8 +257,8 @@ class TablePreparation(Preparation):
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for the metadata of a model file."""
         unused: dict[str, Any] = {"id": None, "categories": {}, "medians": None, "dates": {}}
-        told = super().to_dict().items()
-        return {name: value for name, value in told if name not in unused or value != unused[name]}
+        fields = super().to_dict().items()
+        return {name: value for name, value in fields if name not in unused or value != unused[name]}
 
     def __str__(self) -> str:
         text = f"{len(self.columns)} columns"

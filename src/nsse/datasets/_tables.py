@@ -1,7 +1,7 @@
 """Tables on disk, as named columns: one row per sample.
 
 Text is read whichever way it was written: in UTF-8, UTF-16 or Latin-1, separated by commas, semicolons
-or tabs, with points or commas in its numbers. What differs from the plain way is told. ``_columns``
+or tabs, with points or commas in its numbers. What differs from the plain way is said. ``_columns``
 makes features of the columns. Rows are counted from 1, below the names of the columns.
 """
 

@@ -177,7 +177,7 @@ def header_of(archive: ZipFile) -> dict[str, Any]:
 
 def arrays_of(archive: ZipFile, declared: dict[str, Any]) -> dict[str, Any]:
     """All arrays of a model file, each of the type and shape that its header declares."""
-    kinds = {f"{name}.npy": _kind(**told) for name, told in declared.items()}
+    kinds = {f"{name}.npy": _kind(**fields) for name, fields in declared.items()}
     if sorted(archive.namelist()) != sorted([HEADER, *kinds]):
         raise ValueError("other members than the header names")
     total, left = sum(size for *_, size in kinds.values()), available_memory()

@@ -136,6 +136,6 @@ def facts_of(model: Any, last: Any) -> dict[str, Any]:
         "sigma": getattr(last, "sigma_", None),
         "n_voters": len(last.vote_.members) if hasattr(last, "vote_") else None,
     }
-    told = {name: fact for name, fact in facts.items() if fact}
-    text = json.dumps(told, default=lambda part: repr(part)[:200])
+    known = {name: fact for name, fact in facts.items() if fact}
+    text = json.dumps(known, default=lambda part: repr(part)[:200])
     return dict(json.loads(text, parse_constant=str))

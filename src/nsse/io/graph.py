@@ -97,27 +97,27 @@ def _write_decision(graph: _Graph, X: str, model: Any) -> None:
         raise rule_error("y", "have integers, strings, booleans or floats as labels", classes[:3], cure)
     vote = getattr(model, "vote_", None)
     members = [(model.map_, model.scores_)] if vote is None else vote.members
-    told = [graph.scores(graph.map(X, model, f), scores) for f, scores in members]
+    of_members = [graph.scores(graph.map(X, model, f), scores) for f, scores in members]
     temperature = (model.scores_ if vote is None else vote).temperature
-    values = likely = graph.mean(told, M)
+    values = likely = graph.mean(of_members, M)
     if isinstance(vote, MajorityVote):
-        values, likely = _majority(graph, vote, told)
+        values, likely = _majority(graph, vote, of_members)
     y = graph("Gather", graph.constant(classes), graph("ArgMax", values, axis=1, keepdims=0))
     graph.output("label", y, [None], classes.dtype)
     graph.output("scores", values, [None, M])
     graph.output("probabilities", graph.softmax(likely, temperature, M), [None, M])
 
 
-def _majority(graph: _Graph, vote: MajorityVote, told: list[str]) -> tuple[str, str]:
+def _majority(graph: _Graph, vote: MajorityVote, of_members: list[str]) -> tuple[str, str]:
     """Values of the classes, and logarithms of their probabilities, as `MajorityVote` has them."""
     M, every = len(vote.classes), graph.constant(np.arange(len(vote.classes)))
-    marks = [graph("Equal", graph("ArgMax", v, axis=1, keepdims=1), every) for v in told]
+    marks = [graph("Equal", graph("ArgMax", v, axis=1, keepdims=1), every) for v in of_members]
     votes = [graph("Cast", mark, to=graph.double) for mark in marks]
     weighted = [graph.times(v, weight, M) for v, weight in zip(votes, vote.weights, strict=True)]
-    counted, members = graph("Sum", *weighted), zip(told, vote.members, strict=True)
+    total, members = graph("Sum", *weighted), zip(of_members, vote.members, strict=True)
     P = graph.mean([graph.softmax(v, scores.temperature, M) for v, (_, scores) in members], M)
-    values = graph("Add", counted, graph.times(P, 0.5 ** (len(told) + 2), M))
-    won, columns = graph("ArgMax", counted, axis=1, keepdims=1), graph.constant(np.array([1]))
+    values = graph("Add", total, graph.times(P, 0.5 ** (len(of_members) + 2), M))
+    won, columns = graph("ArgMax", total, axis=1, keepdims=1), graph.constant(np.array([1]))
     likely = graph("GreaterOrEqual", P, graph("GatherElements", P, won, axis=1))
     ones = graph("Cast", likely, to=graph.double)
     parts = graph("Mul", P, ones), ones
@@ -201,9 +201,13 @@ class _Graph:
         """exp(v/τ) over their sum."""
         return self("Softmax", self.times(values, 1.0 / temperature, n_classes), axis=1)
 
-    def mean(self, told: list[str], n_classes: int) -> str:
+    def mean(self, of_members: list[str], n_classes: int) -> str:
         """Mean of the members' values."""
-        return told[0] if len(told) == 1 else self.times(self("Sum", *told), 1.0 / len(told), n_classes)
+        return (
+            of_members[0]
+            if len(of_members) == 1
+            else self.times(self("Sum", *of_members), 1.0 / len(of_members), n_classes)
+        )
 
     def output(self, name: str, result: str, shape: list[int | None], dtype: Any = None) -> None:
         """Give a result the name of an output, and its type."""

@@ -210,10 +210,10 @@ def _say(figure: Any, found: Explanation) -> None:
     height = figure.get_size_inches()[1]
     title = "What speaks for a prediction (blue), and for its strongest rival (red)"
     write(figure, 0.35, height - 0.25, title, fontsize=12, weight="bold", color=INK, va="top")
-    told = "What every feature adds to the margin on the way from the mean of the training samples."
+    note = "What every feature adds to the margin on the way from the mean of the training samples."
     if found.space != "X":
-        told += f" Features are the {found.space}."
-    write(figure, 0.35, 0.15, told, fontsize=7.8, color=MUTED_INK, va="bottom")
+        note += f" Features are the {found.space}."
+    write(figure, 0.35, 0.15, note, fontsize=7.8, color=MUTED_INK, va="bottom")
 
 
 def _frame(found: Explanation, names: list[str]) -> dict[str, list[Any]]:

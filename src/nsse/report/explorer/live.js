@@ -106,18 +106,18 @@ export class Live {
   }
 
   show(x, source = "") {
-    const { stage, model } = this, { points } = stage, told = model.tell(x), { place, code } = told;
+    const { stage, model } = this, { points } = stage, found = model.tell(x), { place, code } = found;
     const perSample = model.entry.per_sample;
-    const neighbors = points.neighbors(place, 8), set = this.setOf(told.conformity);
-    this.last = { ...told, x: Array.from(x), place: Array.from(place), set, neighbors };
-    stage.live = { ...told, neighbors: neighbors.slice(0, 4) };
+    const neighbors = points.neighbors(place, 8), set = this.setOf(found.conformity);
+    this.last = { ...found, x: Array.from(x), place: Array.from(place), set, neighbors };
+    stage.live = { ...found, neighbors: neighbors.slice(0, 4) };
     stage.refresh(false);
-    const alike = perSample ? points.alikeBy(told.squares, perSample, code, 8) : [];
+    const alike = perSample ? points.alikeBy(found.squares, perSample, code, 8) : [];
     const name = make("strong", {}, `Predicted ${points.className(code)}`);
     this.result.hidden = false;
     this.result.replaceChildren(...(source ? [paragraph(source)] : []),
       make("p", { class: "row" }, swatch(stage, code), name),
-      ...this.words(told, set).map((text) => paragraph(text)),
+      ...this.words(found, set).map((text) => paragraph(text)),
       ...neighborLists(stage, neighbors, code, alike));
   }
 

@@ -129,17 +129,17 @@ export class Model {
   tell(x) {
     const { members, drawn, is_mean: isMean, ...entry } = this.entry;
     const spaces = entry.spaces.map((space) => measured(space, x));
-    const told = members.map((member) => evaluated(member, entry.n_classes, spaces[member.space]));
-    const { squares } = spaces[members[drawn].space], place = told[drawn].f.slice(0, entry.n_components);
-    const votes = told.map(({ code }) => code);
-    return { place, squares, votes, ...(isMean ? this.mean(told) : this.majority(told, votes)) };
+    const results = members.map((member) => evaluated(member, entry.n_classes, spaces[member.space]));
+    const { squares } = spaces[members[drawn].space], place = results[drawn].f.slice(0, entry.n_components);
+    const votes = results.map(({ code }) => code);
+    return { place, squares, votes, ...(isMean ? this.mean(results) : this.majority(results, votes)) };
   }
 
-  mean(told) {
-    const { members, spaces, temperature } = this.entry, n = told.length;
-    const values = told[0].values.map((_, c) => told.reduce((sum, { values: v }) => sum + v[c], 0) / n);
+  mean(results) {
+    const { members, spaces, temperature } = this.entry, n = results.length;
+    const values = results[0].values.map((_, c) => results.reduce((sum, { values: v }) => sum + v[c], 0) / n);
     const code = argmax(values), rounding = 8 * n * EPS * greatest(values.map(Math.abs));
-    const near = members.map((member, v) => around(member, spaces[member.space], told[v]));
+    const near = members.map((member, v) => around(member, spaces[member.space], results[v]));
     const high = greatest(near.map(({ furthest }) => furthest));
     const radius = smallest(allOf(values.length).filter((c) => c !== code).map((c) => {
       const leads = near.map(({ lead }) => lead(code, c));
@@ -148,23 +148,23 @@ export class Model {
     return { code, radius, probabilities: softmax(values, temperature), conformity: values };
   }
 
-  majority(told, votes) {
-    const { members, temperature, n_classes: n } = this.entry, counted = new Array(n).fill(0);
-    votes.forEach((vote, v) => (counted[vote] += this.weights[v]));
-    const code = argmax(counted), each = told.map(({ values }, v) => softmax(values, members[v].temperature));
+  majority(results, votes) {
+    const { members, temperature, n_classes: n } = this.entry, tally = new Array(n).fill(0);
+    votes.forEach((vote, v) => (tally[vote] += this.weights[v]));
+    const code = argmax(tally), each = results.map((r, v) => softmax(r.values, members[v].temperature));
     const P = each[0].map((_, c) => each.reduce((sum, p) => sum + p[c], 0) / each.length);
     const likely = allOf(n).filter((c) => P[c] >= P[code]);
     const shared = likely.reduce((sum, c) => sum + P[c], 0) / likely.length;
     likely.forEach((c) => (P[c] = shared * (c === code ? 1 + 1e-9 : 1)));
     const probabilities = softmax(P.map((p) => Math.log(Math.max(p, 1e-300))), temperature);
-    const radii = members.map((member, v) => this.memberRadius(member, told[v]));
-    const radius = this.majorityRadius(votes, radii, counted, code);
-    return { code, radius, probabilities, conformity: votes.length > 1 ? probabilities : own(told[0]) };
+    const radii = members.map((member, v) => this.memberRadius(member, results[v]));
+    const radius = this.majorityRadius(votes, radii, tally, code);
+    return { code, radius, probabilities, conformity: votes.length > 1 ? probabilities : own(results[0]) };
   }
 
   // The least over rivals j, each with the best own i: by (v_i - v_j) / norm, or by slopes if they give more.
-  memberRadius(member, told) {
-    const { functions, code, error } = told, space = this.entry.spaces[member.space];
+  memberRadius(member, results) {
+    const { functions, code, error } = results, space = this.entry.spaces[member.space];
     const isOwn = (j) => member.codes.values[j] === code, all = allOf(functions.length);
     const best = all.filter(isOwn).sort((a, b) => functions[b] - functions[a]).slice(0, this.entry.own);
     const rivals = all.filter((j) => !isOwn(j)).map((j) => {
@@ -173,7 +173,7 @@ export class Model {
     }).sort((a, b) => a.lead - b.lead);
     const byNorm = (rival) => (rival ? reach(member, space, rival.lead, error) : Infinity);
     if (member.gradient_error === null) return byNorm(rivals[0]);
-    const { lead, furthest } = around(member, space, told);
+    const { lead, furthest } = around(member, space, results);
     let radius = byNorm(rivals[this.entry.worst]);
     for (const rival of rivals.slice(0, this.entry.worst)) {
       if (byNorm(rival) >= radius) break;
@@ -183,13 +183,13 @@ export class Model {
   }
 
   // Within r only members with radii up to r can change, and at worst all of these turn to one rival.
-  majorityRadius(votes, radii, counted, won) {
+  majorityRadius(votes, radii, tally, won) {
     const order = allOf(votes.length).sort((a, b) => (radii[a] === radii[b] ? 0 : radii[a] - radii[b]));
     let certified = radii[order[0]], turned = 0;
     for (let k = 1; k < order.length; k++) {
-      counted[votes[order[k - 1]]] -= this.weights[order[k - 1]];
+      tally[votes[order[k - 1]]] -= this.weights[order[k - 1]];
       turned += this.weights[order[k - 1]];
-      if (counted[won] <= greatest(counted.map((w, c) => (c === won ? 0 : w))) + turned) break;
+      if (tally[won] <= greatest(tally.map((w, c) => (c === won ? 0 : w))) + turned) break;
       certified = radii[order[k]];
     }
     return certified;

@@ -33,12 +33,12 @@ ROW_VALUES, WHOLE_ROWS, COLUMNS = 2_000_000, 300_000, 24
 TINY = 1e-6  # samples that come back through a metric are right up to rounding
 
 
-def checked_preparation(told: Mapping[str, Any] | None, n_features: int) -> Preparation:
+def checked_preparation(preparation: Mapping[str, Any] | None, n_features: int) -> Preparation:
     """What is known about the features, with None as an array of them."""
-    given = {"kind": "array", "n_features": n_features} if told is None else dict(told)
+    given = {"kind": "array", "n_features": n_features} if preparation is None else dict(preparation)
     if given.get("kind") not in KINDS:
         rule = f"be None or have a kind, one of {', '.join(map(repr, KINDS))}"
-        raise rule_error("preparation", rule, told, "Leave it None for a plain array.")
+        raise rule_error("preparation", rule, preparation, "Leave it None for a plain array.")
     known = Preparation.from_dict({"unit_norm": False, "n_features": n_features} | given)
     if isinstance(known, ImagePreparation) and math.prod(known.image_shape) != n_features:
         cure = "Give the height and width of the images that were fitted."
