@@ -218,10 +218,10 @@ class Remote:
 
     def log_probabilities(self, X: Any) -> Any:
         """Logarithms of `probabilities`, as `nsse.votes` has them."""
-        xp, of_members = self.home.xp, self._of_members(X)
+        xp, each = self.home.xp, self._of_members(X)
         if self.vote is None or isinstance(self.vote, MeanVote):
-            return self._log_softmax(self._values(of_members), self.temperature)
-        P, won = self._mean_probability(of_members), self._one_hot(self._votes(of_members))
+            return self._log_softmax(self._values(each), self.temperature)
+        P, won = self._mean_probability(each), self._one_hot(self._votes(each))
         above = xp.sum(P * won, axis=1, keepdims=True) <= P
         n_above = xp.sum(xp.astype(above, P.dtype), axis=1, keepdims=True)
         shared = xp.sum(xp.where(above, P, 0.0 * P), axis=1, keepdims=True) / n_above
@@ -231,19 +231,17 @@ class Remote:
     def _of_members(self, X: Any) -> list[Any]:
         return [member.values(X) for member in self.members]
 
-    def _values(self, of_members: list[Any]) -> Any:
+    def _values(self, each: list[Any]) -> Any:
         if self.vote is None:
-            return of_members[0]
+            return each[0]
         if isinstance(self.vote, MeanVote):
-            return sum(of_members[1:], of_members[0]) / len(of_members)
-        return self._votes(of_members) + 0.5 ** (len(of_members) + 2) * self._mean_probability(
-            of_members
-        )
+            return sum(each[1:], each[0]) / len(each)
+        return self._votes(each) + 0.5 ** (len(each) + 2) * self._mean_probability(each)
 
-    def _votes(self, of_members: list[Any]) -> Any:
+    def _votes(self, each: list[Any]) -> Any:
         """Weight of the members that are for every class."""
-        weights = [1.0 + 0.5 ** (place + 2) for place in range(len(of_members))]
-        votes = [w * self._one_hot(values) for w, values in zip(weights, of_members, strict=True)]
+        weights = [1.0 + 0.5 ** (place + 2) for place in range(len(each))]
+        votes = [w * self._one_hot(values) for w, values in zip(weights, each, strict=True)]
         return sum(votes[1:], votes[0])
 
     def _one_hot(self, values: Any) -> Any:
@@ -252,8 +250,8 @@ class Remote:
         codes = xp.arange(values.shape[1], device=self.home.device)
         return xp.astype(xp.argmax(values, axis=1)[:, None] == codes, values.dtype)
 
-    def _mean_probability(self, of_members: list[Any]) -> Any:
-        pairs = zip(of_members, self.members, strict=True)
+    def _mean_probability(self, each: list[Any]) -> Any:
+        pairs = zip(each, self.members, strict=True)
         shares = [self.home.xp.exp(self._log_softmax(v, member.temperature)) for v, member in pairs]
         return sum(shares[1:], shares[0]) / len(shares)
 

@@ -208,15 +208,13 @@ def _of_block(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
     others = values.copy()
     others[rows, label] = -np.inf
     rival = others.argmax(axis=1)
-    of_members = [_difference(member, Z, _directions(member, Z, label, rival)) for member in members]
-    gradient = np.mean([each[0] for each in of_members], axis=0)
+    parts = [_difference(member, Z, _directions(member, Z, label, rival)) for member in members]
+    gradient = np.mean([part[0] for part in parts], axis=0)
     margin = values[rows, label] - values[rows, rival]
     # Members of a vote that have different centres have no witnesses in common.
-    widths = {each[1].shape[1] for each in of_members}
+    widths = {part[1].shape[1] for part in parts}
     weights = (
-        np.mean([each[1] for each in of_members], axis=0)
-        if len(widths) == 1
-        else np.empty((len(rows), 0))
+        np.mean([part[1] for part in parts], axis=0) if len(widths) == 1 else np.empty((len(rows), 0))
     )
     most = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :WITNESSES]
     own = np.take_along_axis(weights, most, axis=1)

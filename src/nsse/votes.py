@@ -120,37 +120,32 @@ class MajorityVote(Vote):
 
     def values(self, X: Any) -> Floats:
         """Weight of the members for every class."""
-        of_members = [member.values(X) for member in self.members]
-        return self._votes(of_members) + 0.5 ** (len(of_members) + 2) * self._mean_probability(
-            of_members
-        )
+        each = [member.values(X) for member in self.members]
+        return self._votes(each) + 0.5 ** (len(each) + 2) * self._mean_probability(each)
 
     def log_probabilities(self, X: Any) -> Floats:
         """Logarithms of the mean of the members' probabilities, sharpened by 1/τ.
 
         Classes that are likelier than the one that most are for share their probability with it.
         """
-        of_members = [member.values(X) for member in self.members]
-        P, won = (
-            self._mean_probability(of_members),
-            self._votes(of_members).argmax(axis=1)[:, np.newaxis],
-        )
+        each = [member.values(X) for member in self.members]
+        P, won = self._mean_probability(each), self._votes(each).argmax(axis=1)[:, np.newaxis]
         above = np.take_along_axis(P, won, axis=1) <= P
         shared = np.sum(P, axis=1, where=above, keepdims=True) / above.sum(axis=1, keepdims=True)
         P = np.where(above, shared, P)
         np.put_along_axis(P, won, shared * (1.0 + 1e-9), axis=1)
         return np.asarray(log_softmax(np.log(np.maximum(P, 1e-300)) / self.temperature, axis=1))
 
-    def _votes(self, of_members: Sequence[Floats]) -> Floats:
-        votes = np.zeros_like(of_members[0])
-        for weight, values in zip(self.weights, of_members, strict=True):
+    def _votes(self, each: Sequence[Floats]) -> Floats:
+        votes = np.zeros_like(each[0])
+        for weight, values in zip(self.weights, each, strict=True):
             votes[np.arange(len(values)), values.argmax(axis=1)] += weight
         return votes
 
-    def _mean_probability(self, of_members: Sequence[Floats]) -> Floats:
+    def _mean_probability(self, each: Sequence[Floats]) -> Floats:
         shares = [
             softmax(values / member.scores.temperature, axis=1)
-            for values, member in zip(of_members, self.members, strict=True)
+            for values, member in zip(each, self.members, strict=True)
         ]
         return np.asarray(np.mean(shares, axis=0))
 

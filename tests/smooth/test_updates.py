@@ -236,4 +236,9 @@ def test_what_hangs_on_a_model_works_after_an_update():
     assert 0 <= model.novelty(NEW[:5]).min() <= 1
     assert model.plane(NEW).shape == (297, 2)
     assert model.explain(NEW[:2]).gradient.shape == (2, 64)
+
+
+def test_a_plot_after_an_update_has_its_samples():
+    pytest.importorskip("matplotlib")
+    model = in_chunks(SmoothEmbedding(centers=40), X[:600], Y[:600], 3)
     assert nsse.plot.embedding(model, NEW, Y[1500:]).frame.shape[0] == 897

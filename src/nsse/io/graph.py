@@ -97,26 +97,26 @@ def _write_decision(graph: _Graph, X: str, model: Any) -> None:
         raise rule_error("y", "have integers, strings, booleans or floats as labels", classes[:3], cure)
     vote = getattr(model, "vote_", None)
     members = [(model.map_, model.scores_)] if vote is None else vote.members
-    of_members = [graph.scores(graph.map(X, model, f), scores) for f, scores in members]
+    each = [graph.scores(graph.map(X, model, f), scores) for f, scores in members]
     temperature = (model.scores_ if vote is None else vote).temperature
-    values = likely = graph.mean(of_members, M)
+    values = likely = graph.mean(each, M)
     if isinstance(vote, MajorityVote):
-        values, likely = _majority(graph, vote, of_members)
+        values, likely = _majority(graph, vote, each)
     y = graph("Gather", graph.constant(classes), graph("ArgMax", values, axis=1, keepdims=0))
     graph.output("label", y, [None], classes.dtype)
     graph.output("scores", values, [None, M])
     graph.output("probabilities", graph.softmax(likely, temperature, M), [None, M])
 
 
-def _majority(graph: _Graph, vote: MajorityVote, of_members: list[str]) -> tuple[str, str]:
+def _majority(graph: _Graph, vote: MajorityVote, each: list[str]) -> tuple[str, str]:
     """Values of the classes, and logarithms of their probabilities, as `MajorityVote` has them."""
     M, every = len(vote.classes), graph.constant(np.arange(len(vote.classes)))
-    marks = [graph("Equal", graph("ArgMax", v, axis=1, keepdims=1), every) for v in of_members]
+    marks = [graph("Equal", graph("ArgMax", v, axis=1, keepdims=1), every) for v in each]
     votes = [graph("Cast", mark, to=graph.double) for mark in marks]
     weighted = [graph.times(v, weight, M) for v, weight in zip(votes, vote.weights, strict=True)]
-    total, members = graph("Sum", *weighted), zip(of_members, vote.members, strict=True)
+    total, members = graph("Sum", *weighted), zip(each, vote.members, strict=True)
     P = graph.mean([graph.softmax(v, scores.temperature, M) for v, (_, scores) in members], M)
-    values = graph("Add", total, graph.times(P, 0.5 ** (len(of_members) + 2), M))
+    values = graph("Add", total, graph.times(P, 0.5 ** (len(each) + 2), M))
     won, columns = graph("ArgMax", total, axis=1, keepdims=1), graph.constant(np.array([1]))
     likely = graph("GreaterOrEqual", P, graph("GatherElements", P, won, axis=1))
     ones = graph("Cast", likely, to=graph.double)
@@ -201,13 +201,9 @@ class _Graph:
         """exp(v/τ) over their sum."""
         return self("Softmax", self.times(values, 1.0 / temperature, n_classes), axis=1)
 
-    def mean(self, of_members: list[str], n_classes: int) -> str:
+    def mean(self, each: list[str], n_classes: int) -> str:
         """Mean of the members' values."""
-        return (
-            of_members[0]
-            if len(of_members) == 1
-            else self.times(self("Sum", *of_members), 1.0 / len(of_members), n_classes)
-        )
+        return each[0] if len(each) == 1 else self.times(self("Sum", *each), 1.0 / len(each), n_classes)
 
     def output(self, name: str, result: str, shape: list[int | None], dtype: Any = None) -> None:
         """Give a result the name of an output, and its type."""
