@@ -398,7 +398,7 @@ def _checked_size(size: Any) -> list[int] | None:
 
 def _in_memory(X: Any) -> Iterator[Any]:
     """Pillow's images, of arrays too."""
-    pillow = import_pillow()
+    pillow = optional("PIL.Image", "Encoders need Pillow", "encode")
     for picture in X:
         if isinstance(picture, pillow.Image):
             yield picture
