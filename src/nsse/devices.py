@@ -20,7 +20,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.utils.validation import validate_data
 
-from nsse._support.arrays import NUMBERS, Home, is_other, require_home, to_numpy
+from nsse._support.arrays import NUMBERS, Home, require_home, to_numpy
 from nsse._support.errors import rule_message
 from nsse.affine import is_sparse
 from nsse.maps import GaussianMap, LinearMap
@@ -71,8 +71,9 @@ def to_device(model: Any, device: Any) -> Any:
     'ndarray'
     """
     # Where all is NumPy there is nothing to dispatch, and SciPy need not be prepared for it.
-    is_elsewhere = device is not None or any(is_other(value) for value in vars(model).values())
-    with config_context(array_api_dispatch=is_elsewhere):
+    arrays = [value for value in vars(model).values() if hasattr(value, "__dlpack__")]
+    is_here = device is None and all(isinstance(array, np.ndarray) for array in arrays)
+    with config_context(array_api_dispatch=not is_here):
         moved = copy(model)
         vars(moved).pop("_remote", None)
         for name, value in vars(moved).items():

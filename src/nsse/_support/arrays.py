@@ -57,14 +57,10 @@ def lazily(function: Callable[[Any], Any], X: Any, n_columns: int | None, dtype:
     return X.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
 
 
-def is_other(X: Any) -> bool:
-    """Whether something is an array of another namespace."""
-    return hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray)
-
-
 def is_foreign(X: Any) -> bool:
     """Whether samples are an array of another namespace, and are to be worked on there."""
-    return is_other(X) and bool(get_config().get("array_api_dispatch"))
+    is_other = hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray)
+    return is_other and bool(get_config().get("array_api_dispatch"))
 
 
 def to_numpy(X: Any) -> Any:
