@@ -371,11 +371,6 @@ def learned_metric(metric: Any, rows: Rows) -> tuple[WithinMetric | None, Learne
     return fitted, fitted.learn(X, rows.codes, rows.weights, rows.per_sample)
 
 
-def fitted_metric(metric: Any, rows: Rows) -> WithinMetric | None:
-    """The metric alone of `learned_metric`."""
-    return learned_metric(metric, rows)[0]
-
-
 def centred(X: Any) -> Affine:
     """Moves rows to their middle and makes them of order one, by a power of two; sparse rows stay put.
 
