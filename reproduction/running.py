@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
 
 from joblib import Parallel, delayed
@@ -57,14 +58,16 @@ def run_tasks(
     with rows.claimed():
         # One task at a time: joblib would tie quick ones into batches, and write none before the last.
         parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
-        results = parallel(delayed(_attempt)(work, task) for task in waiting)
+        handed_out = (delayed(_attempt)(work, task) for task in waiting)
         try:
-            for result in _watched(results, len(waiting)):
-                if isinstance(result, Failure):
-                    failures.append(result)
-                else:
-                    rows.add(result)
-                    computed += 1
+            # A worker may die while the first tasks are handed out, which is done by this call.
+            with closing(parallel(handed_out)) as results:
+                for result in _watched(results, len(waiting)):
+                    if isinstance(result, Failure):
+                        failures.append(result)
+                    else:
+                        rows.add(result)
+                        computed += 1
         except (KeyboardInterrupt, BrokenProcessPool) as error:
             told = f"{computed} of {len(waiting)} rows were computed and are in {str(rows.path)!r}."
             if isinstance(error, KeyboardInterrupt):
@@ -73,8 +76,6 @@ def run_tasks(
             raise RuntimeError(
                 f"A worker process was killed, perhaps for want of memory. {told} {cure}"
             ) from error
-        finally:
-            results.close()
     failures.sort(key=lambda failure: tasks.index(failure.task))
     return Outcome(len(tasks) - len(waiting), computed, tuple(failures))
 

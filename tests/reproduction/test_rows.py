@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import joblib
 import pytest
 
 from reproduction.rows import Row, RowFile, Task, canonical, plain
@@ -123,8 +124,16 @@ def test_an_interrupt_says_what_is_kept(path):
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_told_and_the_rows_stay(path):
+@pytest.mark.parametrize("seconds", [0.0, 1.0])
+def test_a_killed_worker_is_told_and_the_rows_stay(path, monkeypatch, seconds):
+    """Also where it dies before the next task is handed out."""
     run_tasks(tasks(1), halve, RowFile(path))
+
+    def slowly(function):
+        time.sleep(seconds)
+        return joblib.delayed(function)
+
+    monkeypatch.setattr("reproduction.running.delayed", slowly)
     with pytest.raises(RuntimeError, match=r"killed.*0 of 5 rows.*fewer --jobs"):
         run_tasks(tasks(), die, RowFile(path), n_jobs=2)
     assert errors(path) == {0: 0.5}
