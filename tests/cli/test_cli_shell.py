@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -48,6 +49,15 @@ def test_every_command_is_listed_and_has_json():
     for command in COMMANDS:
         assert re.search(rf"│ {command} ", listed)
         assert "--json" in run(command, "--help", env={"COLUMNS": "200"}).stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_terminal_of_80_columns(command):
+    """No word is cut, and no paragraph breaks where its docstring did."""
+    shown = run(command, "--help", env={"COLUMNS": "80"}).stdout
+    assert "…" not in shown
+    lines = [line.strip() for line in shown[: shown.index("╭")].splitlines()]
+    assert all(len(line) > 55 for line, after in pairwise(lines) if line and after)
 
 
 @pytest.mark.slow

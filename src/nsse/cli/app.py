@@ -19,13 +19,19 @@ from nsse.cli.update import update
 
 PANELS = {
     "Your data": (fit, update, predict, transform, evaluate, report, export, info),
-    "Ours": (demo, datasets),
+    "To try it": (demo, datasets),
 }
+
+
+def _unwrapped(docstring: str) -> str:
+    """Its paragraphs, a line each: `--help` is as wide as the terminal, docstrings are not."""
+    return "\n\n".join(" ".join(text.split()) for text in docstring.split("\n\n"))
+
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 for panel, commands in PANELS.items():
     for command in commands:
-        app.command(rich_help_panel=panel)(command)
+        app.command(rich_help_panel=panel, help=_unwrapped(command.__doc__ or ""))(command)
 
 
 def _show_version(requested: bool) -> None:

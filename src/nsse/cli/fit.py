@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
@@ -25,11 +26,14 @@ DECISIONS = {"nearest": "the nearest training sample", "scores": "the largest cl
 INTERRUPTED = 130
 VIEWS = ("mirror", "crop")  # what may be done to a picture before a network sees it
 
+_of_model = partial(typer.Option, rich_help_panel=given.MODEL)
 _TUNE = (
     "Choose metric, width, smoothness and decision by cross-validation, and let the best few vote "
     "(SmoothEmbeddingCV). What is given is kept. Ctrl-C writes the best model known by then, if any, "
     "and ends with exit code 130."
 )
+_SIGMA = "Kernel width, in median distances. (default: 0.65; --tune chooses)"
+_SMOOTHNESS = "Weight of the smoothness of the map. (default: 0.1; --tune chooses)"
 _DECISION = "The class of the largest score, or of the nearest training sample; --tune chooses."
 _METRIC = "Distances: Euclidean (none), or short along differences within classes. (default: within)"
 _SHRINKAGE = "How close --metric within stays to the Euclidean one; --tune chooses."
@@ -38,7 +42,7 @@ _AUGMENT = (
     "Learn from transformed images as well: some of shift, rotate, scale, mirror, brightness, with "
     "commas (with --encoder mirror, crop); or auto: what helps on images left out, if anything."
 )
-_UPDATABLE = "Keep the sums of the samples in the file, so that `nsse update` can learn more later."
+_UPDATABLE = "Keep in the file what `nsse update` needs to learn from more samples later."
 _UNLABELED = "More samples of the kind of DATA, without labels: the map is learned from them too."
 _UNLABELED_LABEL = (
     'What stands in DATA in the place of a label where there is none: "" is an empty entry; of images '
@@ -50,21 +54,16 @@ def fit(
     data: given.Data,
     out: Annotated[Path, typer.Option(help="The model file to write, for example model.nsse.")],
     label: given.Label = None,
-    tune: Annotated[bool, typer.Option("--tune", help=_TUNE)] = False,
-    n_components: Annotated[int | None, typer.Option(help="Dimensions. (default: classes - 1)")] = None,
-    sigma: Annotated[
-        float | None, typer.Option(help="Width in median distances. (default: 0.65; --tune chooses)")
-    ] = None,
-    smoothness: Annotated[
-        float | None, typer.Option(help="Weight of smoothness. (default: 0.1; --tune chooses)")
-    ] = None,
-    decision: Annotated[Literal["scores", "nearest"] | None, typer.Option(help=_DECISION)] = None,
-    metric: Annotated[Literal["none", "within"] | None, typer.Option(help=_METRIC)] = None,
-    shrinkage: Annotated[float | None, typer.Option(help=_SHRINKAGE)] = None,
-    centers: Annotated[str | None, typer.Option(metavar="M", help=_CENTERS)] = None,
-    augment: Annotated[str | None, typer.Option(metavar="HOW", help=_AUGMENT)] = None,
-    unlabeled: Annotated[Path | None, typer.Option(metavar="MORE", help=_UNLABELED)] = None,
-    unlabeled_label: Annotated[str | None, typer.Option(metavar="TEXT", help=_UNLABELED_LABEL)] = None,
+    tune: Annotated[bool, _of_model("--tune", help=_TUNE)] = False,
+    n_components: Annotated[int | None, _of_model(help="Dimensions. (default: classes - 1)")] = None,
+    sigma: Annotated[float | None, _of_model(help=_SIGMA)] = None,
+    smoothness: Annotated[float | None, _of_model(help=_SMOOTHNESS)] = None,
+    decision: Annotated[Literal["scores", "nearest"] | None, _of_model(help=_DECISION)] = None,
+    metric: Annotated[Literal["none", "within"] | None, _of_model(help=_METRIC)] = None,
+    shrinkage: Annotated[float | None, _of_model(help=_SHRINKAGE)] = None,
+    centers: Annotated[str | None, _of_model(metavar="M", help=_CENTERS)] = None,
+    unlabeled: Annotated[Path | None, _of_model(metavar="MORE", help=_UNLABELED)] = None,
+    unlabeled_label: Annotated[str | None, _of_model(metavar="TEXT", help=_UNLABELED_LABEL)] = None,
     standardize: given.Standardize = None,
     ignore: given.Ignore = None,
     id: given.Id = None,
@@ -72,12 +71,15 @@ def fit(
     category: given.Category = None,
     feature: given.Feature = None,
     encoder: given.Encoder = None,
+    augment: Annotated[
+        str | None, typer.Option(metavar="HOW", help=_AUGMENT, rich_help_panel=given.IMAGES)
+    ] = None,
     size: given.Size = None,
     unit_norm: given.UnitNorm = True,
     color: given.Color = None,
     skip_broken: given.SkipBroken = False,
     updatable: Annotated[bool, typer.Option("--updatable", help=_UPDATABLE)] = False,
-    seed: Annotated[int, typer.Option(help="Draws the splits of --tune, centres and subsamples.")] = 0,
+    seed: Annotated[int, _of_model(help="Random seed of splits, centres and subsamples.")] = 0,
     as_json: given.Json = False,
 ) -> None:
     """Fit a model (SmoothEmbedding) to a table, to arrays or to a folder of images.

@@ -17,10 +17,14 @@ _NEW = "As the model was fitted to; also a folder of images without sub-folders,
 _LABEL = (
     "The column of labels; in .npz the array (default y); for .npy the file of labels. Not for images."
 )
-_CATEGORY = (
-    "A column of categories, a feature each; may be given more than once. Text is taken for such."
-)
+_CATEGORY = "A column of categories, a feature each; may be given more than once. Text always is."
+_IGNORE = "Leave a column out; may be given more than once."
+_ENCODER = "A pretrained network, .onnx or .json: its features instead of pixels."
+_KNOWN = "The network of MODEL. (default: where it was in `nsse fit`)"
+_SIZE = "Height and width of images, 25x25, or `original`. (default: compared on some images)"
 
+# Titles under which `--help` shows options, each with columns of its own width.
+MODEL, TABLES, IMAGES = "Model", "Tables", "Images"
 Columns = list[str] | None
 Data = Annotated[Path, typer.Argument(metavar="DATA", help=f"{_TABLE} sub-folder per class.")]
 NewData = Annotated[Path, typer.Argument(metavar="DATA", help=_NEW)]
@@ -31,38 +35,46 @@ Standardize = Annotated[
     bool | None,
     typer.Option(
         "--standardize/--as-they-are",
-        help="Scale columns to mean 0, spread 1, or not. (default: those of tables)",
+        help="Scale columns to mean 0 and variance 1, or not. (default: tables are scaled)",
+        rich_help_panel=TABLES,
     ),
 ]
-Id = Annotated[str | None, typer.Option(metavar="COL", help="The column that names rows: no feature.")]
-KnownId = Annotated[str | None, typer.Option(metavar="COL", help="As in `nsse fit`.")]
+Id = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="The column that names rows: no feature.", rich_help_panel=TABLES),
+]
+KnownId = Annotated[
+    str | None, typer.Option(metavar="COL", help="As in `nsse fit`.", rich_help_panel=TABLES)
+]
 Impute = Annotated[
-    Literal["median"] | None, typer.Option(help="Fill missing numbers with the medians of columns.")
+    Literal["median"] | None,
+    typer.Option(help="Fill missing numbers with the medians of columns.", rich_help_panel=TABLES),
 ]
-Category = Annotated[Columns, typer.Option(metavar="COL", help=_CATEGORY)]
-Feature = Annotated[Columns, typer.Option(metavar="COL", help="A feature that looks like an id.")]
-Ignore = Annotated[
-    Columns, typer.Option(metavar="COL", help="Leave a column out; may be given more than once.")
+Category = Annotated[Columns, typer.Option(metavar="COL", help=_CATEGORY, rich_help_panel=TABLES)]
+Feature = Annotated[
+    Columns, typer.Option(metavar="COL", help="A feature that looks like an id.", rich_help_panel=TABLES)
 ]
+Ignore = Annotated[Columns, typer.Option(metavar="COL", help=_IGNORE, rich_help_panel=TABLES)]
 Color = Annotated[
     bool | None,
-    typer.Option("--color/--grey", "--colour/--gray", help="Keep the color of images, or not."),
+    typer.Option(
+        "--color/--grey",
+        "--colour/--gray",
+        help="Keep the color of images, or not.",
+        rich_help_panel=IMAGES,
+    ),
 ]
-Encoder = Annotated[
-    Path | None,
-    typer.Option(metavar="NET", help="A pretrained network, .onnx or .json: features for pixels."),
+Encoder = Annotated[Path | None, typer.Option(metavar="NET", help=_ENCODER, rich_help_panel=IMAGES)]
+KnownEncoder = Annotated[Path | None, typer.Option(metavar="NET", help=_KNOWN, rich_help_panel=IMAGES)]
+SkipBroken = Annotated[
+    bool, typer.Option("--skip-broken", help="Leave out unreadable images.", rich_help_panel=IMAGES)
 ]
-KnownEncoder = Annotated[
-    Path | None,
-    typer.Option(metavar="NET", help="The network of MODEL. (default: where it was in `nsse fit`)"),
-]
-SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Leave out unreadable images.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
-Size = Annotated[
-    str | None,
-    typer.Option(help="Height and width of images, or `original`. (default: compared on some images)"),
+Size = Annotated[str | None, typer.Option(help=_SIZE, rich_help_panel=IMAGES)]
+UnitNorm = Annotated[
+    bool,
+    typer.Option("--unit-norm/--raw", help="Divide every image by its norm.", rich_help_panel=IMAGES),
 ]
-UnitNorm = Annotated[bool, typer.Option("--unit-norm/--raw", help="Divide every image by its norm.")]
 
 
 def read_size(text: str) -> tuple[int, int] | None:

@@ -29,7 +29,7 @@ def update(
 ) -> None:
     """Learn from more labelled samples without a new fit; new classes may come.
 
-    Metric and centres stay as they are. The model must keep its sums: `nsse fit --updatable`.
+    Metric and centres stay as they are. The model must have been made by `nsse fit --updatable`.
     """
     with running(as_json) as screen:
         target = model if out is None else out
