@@ -23,6 +23,10 @@ FLAGS = (
 )
 
 
+# Seconds until a page that does not come is missed: two cores may have much else to do.
+PATIENCE = 60
+
+
 def missing() -> str:
     """What is not there; empty if all is."""
     try:
@@ -55,23 +59,31 @@ def running_browser(*more_flags):
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     try:
         driver.set_network_conditions(offline=True, latency=0, throughput=0)
-        driver.set_script_timeout(20)
+        driver.set_script_timeout(PATIENCE)
         yield driver
     finally:
         driver.quit()
+
+
+READY = "return Boolean(window.nsse?.ready)"
+
+
+def wait_for(driver, script):
+    """Return when the script says true."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(driver, PATIENCE).until(lambda _: driver.execute_script(script))
 
 
 class Page:
     """A report opened from disk."""
 
     def __init__(self, driver, path):
-        from selenium.webdriver.support.ui import WebDriverWait
-
         self.driver = driver
         driver.get_log("browser")
         driver.get_log("performance")
         driver.get(path.as_uri())
-        WebDriverWait(driver, 20).until(lambda _: self.js("return Boolean(window.nsse?.ready)"))
+        wait_for(driver, READY)
         self.settle()
 
     def js(self, script, *arguments):

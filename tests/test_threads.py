@@ -14,6 +14,7 @@ import threadpoolctl
 from nsse._support.threads import WORTH_A_THREAD, in_parallel, one_blas_thread
 
 LARGE = WORTH_A_THREAD
+PATIENCE = 60.0  # seconds until a thread that does not come is missed, on a machine with other work
 
 
 def set_blas_threads(n_threads):
@@ -39,29 +40,32 @@ def blas_threads():
     return {library["num_threads"] for library in info if library["user_api"] == "blas"}
 
 
-def names_of_workers(n_values, n_tasks=4):
-    names = []
+def names_of_workers(n_values, meet=1):
+    """Names of the threads that did four tasks; ``meet`` of them must be at work at the same time."""
+    names, meeting = [], threading.Barrier(meet)
 
     def work(task):
-        time.sleep(0.01)
+        meeting.wait(PATIENCE)
         names.append(threading.current_thread().name)
 
-    in_parallel(work, range(n_tasks), n_values)
+    in_parallel(work, range(4), n_values)
     return names
 
 
 def test_an_interruption_leaves_what_has_not_begun(two_threads):
     """Others would go on with all tasks while the one who was interrupted waits for them."""
     begun, main = [], threading.main_thread()
-    other_began = threading.Event()
+    other_began, interrupted = threading.Event(), threading.Event()
 
     def work(task):
         begun.append(task)
         if threading.current_thread() is main:
-            other_began.wait(10)
+            assert other_began.wait(PATIENCE)
+            interrupted.set()
             raise KeyboardInterrupt
         other_began.set()
-        time.sleep(0.01)
+        assert interrupted.wait(PATIENCE)
+        time.sleep(0.05)  # what the main thread needs to be heard
 
     with one_blas_thread(), pytest.raises(KeyboardInterrupt):
         in_parallel(work, range(400), LARGE)
@@ -111,16 +115,16 @@ def test_threads_that_overlap_leave_the_limit_as_they_found_it(two_threads):
     def first():
         with one_blas_thread():
             first_inside.set()
-            second_inside.wait(10)
+            second_inside.wait(PATIENCE)
         seen["after the first left"] = blas_threads()
         first_out.set()
-        second_out.wait(10)
+        second_out.wait(PATIENCE)
 
     def second():
-        first_inside.wait(10)
+        first_inside.wait(PATIENCE)
         with one_blas_thread():
             second_inside.set()
-            first_out.wait(10)
+            first_out.wait(PATIENCE)
             seen["second inside"] = blas_threads()
         seen["after both left"] = blas_threads()
         second_out.set()
@@ -170,14 +174,14 @@ def test_every_task_is_done_once(two_threads, n_values):
 
 
 def test_large_results_use_as_many_threads_as_blas_was_given(two_threads):
-    assert len(set(names_of_workers(LARGE))) == 2
+    assert len(set(names_of_workers(LARGE, meet=2))) == 2
     with threadpoolctl.threadpool_limits(1, user_api="blas"):
         assert set(names_of_workers(LARGE)) == {threading.current_thread().name}
 
 
 def test_large_results_use_threads_inside_the_limit_too(two_threads):
     with one_blas_thread():
-        assert len(set(names_of_workers(LARGE))) == 2
+        assert len(set(names_of_workers(LARGE, meet=2))) == 2
 
 
 def test_small_results_are_not_worth_a_second_thread(two_threads):
@@ -215,20 +219,20 @@ def test_calls_inside_calls_end(two_threads):
 @pytest.mark.slow
 def test_threads_stay_from_one_call_to_the_next(two_threads):
     here = threading.current_thread().name
-    helpers = set().union(*(names_of_workers(LARGE) for _ in range(20))) - {here}
+    helpers = set().union(*(names_of_workers(LARGE, meet=2) for _ in range(20))) - {here}
     assert 1 <= len(helpers) <= os.cpu_count()
     assert helpers <= {thread.name for thread in threading.enumerate()}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_has_threads_of_its_own(two_threads):
-    names_of_workers(LARGE)  # this process has its helpers, which do not follow
+    names_of_workers(LARGE, meet=2)  # this process has its helpers, which do not follow
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # newer Pythons warn about a fork beside threads
         context = multiprocessing.get_context("fork")
-        child = context.Process(target=names_of_workers, args=(LARGE,))
+        child = context.Process(target=names_of_workers, args=(LARGE, 2))
         child.start()
-    child.join(30)
+    child.join(PATIENCE)
     hangs = child.is_alive()
     child.kill()
     child.join()

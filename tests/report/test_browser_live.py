@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from browser import Page
+from browser import Page, wait_for
 from nsse import LFDA, NSSE, SUPLAP, SmoothEmbedding, WithinMetric
 from nsse.augment import Images
 from nsse.certificates import certified_radius
@@ -208,12 +208,6 @@ def pictures_page(request, browser, tmp_path_factory):
     return request.param, model, path, X
 
 
-def wait_for(page, script):
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    WebDriverWait(page.driver, 10).until(lambda _: page.js(script))
-
-
 def features_of(path, colour):
     from nsse.datasets._images import read_levels
 
@@ -243,7 +237,7 @@ def test_a_picture_lands_where_python_puts_it(browser, tmp_path, pictures_page, 
         page.find("#file").send_keys(str(file))
     else:
         page.js(DROP, base64.b64encode(file.read_bytes()).decode())
-    wait_for(page, "return Boolean(window.nsse.live.last)")
+    wait_for(browser, "return Boolean(window.nsse.live.last)")
     last = page.js(
         "const { x, place, code, radius } = window.nsse.live.last; return { x, place, code, radius }"
     )
@@ -264,7 +258,9 @@ def test_what_is_no_picture_is_refused_and_black_has_no_norm(browser, tmp_path, 
     page = Page(browser, path)
     for name, words in (("text.png", "not a picture"), ("black.png", "its norm is 0")):
         page.find("#file").send_keys(str(tmp_path / name))
-        wait_for(page, f"return document.querySelector('#live .result').innerText.includes('{words}')")
+        wait_for(
+            browser, f"return document.querySelector('#live .result').innerText.includes('{words}')"
+        )
         assert page.js("return window.nsse.stage.live") is None
     assert page.complaints() == []
 

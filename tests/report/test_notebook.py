@@ -6,6 +6,7 @@ from html import unescape
 
 import pytest
 
+from browser import READY, wait_for
 from nsse import SmoothEmbedding
 from nsse.report import Samples, shown, write_report
 
@@ -47,9 +48,7 @@ def test_the_framed_report_draws_itself(browser, fitted, unseen, tmp_path):
     (tmp_path / "notebook.html").write_text(page, encoding="utf-8")
     browser.get((tmp_path / "notebook.html").as_uri())
     browser.switch_to.frame(0)
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    WebDriverWait(browser, 20).until(lambda b: b.execute_script("return Boolean(window.nsse?.ready)"))
+    wait_for(browser, READY)
     drawn = browser.execute_script("return window.nsse.stage.drawn.total")
     alone = browser.execute_script(
         "try { return window.parent.document.title } catch (e) { return null }"
