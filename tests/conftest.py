@@ -46,10 +46,7 @@ SLOW_PLACES = {
     "test_browser_live.py",
     "test_cli_shell.py",
     "test_dask.py",
-    "test_dask_alone.py",
-    "test_estimator_checks.py",
-    "test_exports_onnx.py",
-    "test_reproduce.py",
+    "test_commands.py",
 }
 
 

@@ -65,6 +65,7 @@ def model(request, data):
     return pipeline.fit(data[0], data[1])
 
 
+@pytest.mark.slow
 def test_plots_show_themselves(model, data, tmp_path):
     _, _, X, y = data
     for draw in (nsse.plot.embedding, nsse.plot.confusion, nsse.plot.reliability):
@@ -80,6 +81,7 @@ def test_plots_show_themselves(model, data, tmp_path):
     plt.close("all")
 
 
+@pytest.mark.slow
 def test_the_report_shows_the_raw_columns(model, data, tmp_path):
     _, _, X, y = data
     written = write_report(tmp_path / "r.html", model, Samples(X, y))
@@ -91,6 +93,7 @@ def test_the_report_shows_the_raw_columns(model, data, tmp_path):
     write_report(tmp_path / "r.png", model, Samples(X, y))
 
 
+@pytest.mark.slow
 def test_sets_refusal_and_selection(model, data):
     _, _, X, y = data
     sets = ConformalClassifier(model, alpha=0.1).fit().predict_set(X)

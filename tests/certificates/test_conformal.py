@@ -75,6 +75,7 @@ def test_cross_validation_plus_is_its_definition():
     np.testing.assert_array_equal(found.predict(new), model.predict(new))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decision", ["scores", "nearest"])
 @pytest.mark.parametrize("way", ["left out", "folds", "split"])
 def test_sets_hold_the_label_as_often_as_they_say(decision, way):
@@ -113,6 +114,7 @@ def test_nothing_conforms_to_samples_far_away(model, split):
     np.testing.assert_array_equal(sets.predict(split[2]), model.predict(split[2]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decision", ["scores", "nearest"])
 def test_p_values_of_known_samples_are_uniform(decision):
     refused = {0.05: [], 0.2: [], 0.5: []}
@@ -204,6 +206,7 @@ def test_what_is_refused(model, split):
         ConformalClassifier(model).fit().predict_set(X, radius=-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["radius", "probability"])
 def test_selected_are_the_most_certain(model, split, by):
     _, _, X_new, y_new = split

@@ -190,6 +190,7 @@ def test_values_and_slopes_bound_every_move(data, new):
                 assert (v[:, i] - v[:, j]).min() >= max(literal_lead(f, scores, x, i, j, r)) - 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decision", ["scores", "nearest"])
 def test_radii_are_those_of_the_formula(data, new, decision, monkeypatch):
     monkeypatch.setattr("nsse.certificates.radii.OWN", 100)

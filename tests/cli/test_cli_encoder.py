@@ -156,6 +156,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_another_network_and_none_are_refused(command, copy, folder, monkeypatch):
     monkeypatch.chdir(copy)

@@ -28,6 +28,7 @@ def photos(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_named_augmentation_is_that_of_python(photos, tmp_path):
     path = tmp_path / "m.nsse"
     arguments = ("fit", photos / "train", "--out", path, "--size", "12x10", "--augment", "shift, mirror")
@@ -204,6 +205,7 @@ def tuned(tmp_path_factory):
     return folder, result, same, X[1::2], y[1::2]
 
 
+@pytest.mark.slow
 def test_fit_tunes_the_model_that_python_tunes(tuned):
     folder, result, same, X_new, _ = tuned
     assert result["model"] == "SmoothEmbeddingCV"
@@ -213,6 +215,7 @@ def test_fit_tunes_the_model_that_python_tunes(tuned):
     assert model.predict(X_new).tolist() == same.predict(X_new).tolist()
 
 
+@pytest.mark.slow
 def test_every_command_takes_a_vote(tuned, tmp_path):
     folder, _, same, X_new, y_new = tuned
     path, new = folder / "m.nsse", folder / "new.npz"

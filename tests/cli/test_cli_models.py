@@ -261,6 +261,7 @@ def test_evaluate_tells_how_good_probabilities_are(iris, fitted):
     assert all(part["from"] <= part["probability"] <= part["to"] for part in parts)
 
 
+@pytest.mark.slow
 def test_evaluate_shows_the_worst_of_many_classes(tmp_path):
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(40), 4)
@@ -395,6 +396,7 @@ def test_report_writes_a_page(photos, tmp_path):
     assert result["bytes"] == (tmp_path / "page.html").stat().st_size
 
 
+@pytest.mark.slow
 def test_datasets_lists_and_writes(tmp_path, monkeypatch):
     monkeypatch.delenv("NSSE_DATA", raising=False)
     shown = run("datasets").stdout

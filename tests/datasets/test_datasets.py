@@ -358,6 +358,7 @@ def test_fei_may_lie_in_one_folder(fei: Path) -> None:
     np.testing.assert_array_equal(load_dataset("fei", data_home=fei, size=(1, 2)).X, expected.X)
 
 
+@pytest.mark.slow
 def test_csie_is_in_the_order_of_angles_and_takes_photographs_only(csie: Path) -> None:
     data = load_dataset("csie", data_home=csie, size=(1, 2))
     label, number = shades(data)

@@ -89,6 +89,7 @@ def test_what_load_dataset_gives(objects: Dataset) -> None:
     assert 0.8 < objects.X.max() <= 1
 
 
+@pytest.mark.slow
 def test_no_two_pictures_are_the_same(objects: Dataset) -> None:
     """A cube would look the same four times in a turn if all its sides were painted alike."""
     for label in range(1, 21):

@@ -64,7 +64,8 @@ def test_a_name_is_no_pattern(name, tmp_path):
     assert load_inputs(path, "kind").X[:, 0].tolist() == [1, 3, -0.5]
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=8))
 def test_numbers_are_read_to_the_last_bit(tmp_path_factory, numbers):
     path = tmp_path_factory.mktemp("numbers") / "table.csv"

@@ -246,6 +246,7 @@ def test_paths_that_cannot_be(tmp_path):
             read_header("/dev/zero")
 
 
+@pytest.mark.slow
 def test_what_deflates_too_far_is_not_deflated(tmp_path):
     model = SmoothEmbedding().fit(X, Y)
     model.centers = np.zeros((4_000_000, 4))

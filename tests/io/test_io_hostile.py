@@ -280,6 +280,7 @@ def test_other_files_are_refused(tmp_path):
     assert "without nsse.json" in refusal(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_files_work_or_are_refused(seed, tmp_path):
     tally = fuzz_files.run(range(seed * 80, (seed + 1) * 80), seed, tmp_path)

@@ -35,6 +35,7 @@ def decision(scores):
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPORTED)
 def test_ten_thousand_points_of_every_estimator(name):
     model, new = fitted(name), new_samples(name, 10_000)
@@ -76,6 +77,7 @@ def test_digits(model):
     np.testing.assert_array_equal(found["label"], model.predict(new.astype(np.float64)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["scores", "nearest"])
 @pytest.mark.parametrize("kind", [MeanVote, MajorityVote])
 def test_votes(kind, rule):

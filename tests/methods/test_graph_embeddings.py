@@ -124,6 +124,7 @@ def test_solde_is_found_one_by_one(mixed, alpha, beta, k, k_between):
     np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(5), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_solde_of_many_axes_by_lanczos(make_blobs):
     """More axes than LAPACK is asked for: the same directions."""
     X, codes = make_blobs((60, 50, 60), n_features=120)

@@ -43,6 +43,7 @@ def test_sigma_none_is_the_root_mean_square_of_the_kept_distances(blobs, k):
     assert model.sigma_ == pytest.approx(np.sqrt(np.mean(kept)), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_left_to_the_data_has_the_lowest_error(digits):
     """Every candidate by the definition: a third of every class held out in turn, the nearest label."""
     rows = np.flatnonzero(np.isin(digits.codes, (1, 8, 9)))[::2]

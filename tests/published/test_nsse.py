@@ -25,6 +25,7 @@ from nsse.scores import fitted_temperature
 SOLVERS = pytest.mark.parametrize("solver", ["joint", "alternating"])
 
 
+@pytest.mark.slow
 @parametrize_with_checks([NSSE(), NSSE(solver="alternating", classifier="linear")])
 def test_the_contract_of_scikit_learn(estimator, check):
     with warnings.catch_warnings():
@@ -218,6 +219,7 @@ def test_every_sample_twice(split, solver):
     np.testing.assert_allclose(model.embedding_[:200], model.embedding_[200:], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_every_sample_twice_with_two_labels(split):
     X, _, y, _ = split
     model = NSSE().fit(np.vstack([X, X]), np.r_[y, (y + 1) % 10])

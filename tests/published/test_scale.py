@@ -37,6 +37,7 @@ def least_of_grid(problem, bounds=BOUNDS, n_points=60):
 
 
 # 39, 134 and 146: g is so flat that few digits of a scan mislead.
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [*range(37), 39, 134, 146])
 def test_joint_is_never_above_a_grid_nor_above_algorithm_1(seed):
     problem = random_problem(seed)

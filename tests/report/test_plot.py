@@ -75,6 +75,7 @@ def test_embedding_frame_holds_every_sample(fitted, unseen, digits):
     assert len(drawn["NSSE-wrong"]) == (fitted.predict(X) != y).sum()
 
 
+@pytest.mark.slow
 def test_plot_is_a_method_of_every_model(fitted, unseen):
     assert set(fitted.plot().frame["set"]) == {"train"}
     pd.testing.assert_frame_equal(fitted.plot(*unseen).frame, nsse.plot.embedding(fitted, *unseen).frame)
@@ -104,6 +105,7 @@ def test_frames_are_those_of_the_definitions(fitted, unseen):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLOTS)
 def test_a_plot_is_shown_saved_and_told_in_a_line(fitted, unseen, name, tmp_path):
     plot = PLOTS[name](fitted, *unseen)
@@ -124,6 +126,7 @@ def test_a_plot_is_shown_saved_and_told_in_a_line(fitted, unseen, name, tmp_path
         plot.save("p.txt")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLOTS)
 def test_plots_draw_on_axes_that_are_given(fitted, unseen, name):
     figure = Figure()
@@ -191,6 +194,7 @@ def test_a_data_frame_through_a_column_transformer_is_drawn(table, tmp_path):
             draw(model, frame, labels)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_drawn_is_refused(fitted, unseen, digits):
     X, y = unseen
     with pytest.raises(TypeError, match=r"`model` must search for its kernel scale. Got 'LFDA'"):
@@ -220,6 +224,7 @@ def test_the_static_twin_is_one_figure(tmp_path, fitted, unseen, suffix, magic):
     assert written == (tmp_path / f"b.{suffix}").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_static_twin_without_labels_or_certificates(tmp_path, unseen, table):
     model = NYS().fit(*unseen)
     assert write_report(tmp_path / "r.png", model, Samples(unseen[0])).bytes > 10_000

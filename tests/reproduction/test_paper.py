@@ -99,6 +99,7 @@ def test_numbers_are_those_of_the_source():
     assert times == {(n, s) for sizes in RUN_TIMES.values() for n, s in sizes.items()}
 
 
+@pytest.mark.slow
 def test_every_stored_row_is_of_these_settings(stored):
     """The fingerprints of the recipes are part of the tasks: none of them may change unseen."""
     assert len([row for row in stored if row.versions["nsse"] < "0.3"]) == 4000
@@ -110,6 +111,7 @@ def lines_of(path):
         return list(csv.reader(stream))[1:]
 
 
+@pytest.mark.slow
 def test_what_is_published_is_made_of_the_rows(stored):
     found = cells(stored, FULL)
     errors = findings.HonestErrors.of(stored, FULL)

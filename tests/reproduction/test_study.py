@@ -117,6 +117,7 @@ def test_samples_in_their_span_keep_products_and_distances():
     assert Span().fit(X[:, :5]).transform(X[:, :5]).shape == (30, 5)  # few features stay
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["SVC", "linear SVC", "logistic regression", "k-NN", "PCA + LDA", "PLS-DA", "kernel PCA + LDA"],
@@ -227,6 +228,7 @@ def test_a_split_counts_where_all_methods_have_it():
     assert (case.name, case.n_splits, case.errors) == ("a", 1, {"x": 10.0, "y": 30.0})
 
 
+@pytest.mark.slow
 def test_sizes_of_a_set_are_one_line_of_the_test(reading):
     assert reading.case_errors.shape == (24, 5)
     assert reading.set_errors.shape == (6, 5)
@@ -280,6 +282,7 @@ def test_who_wins_twice_as_often_is_taken(counts, take):
     assert page.taken(Comparison("SVC", *counts, 1.0, 1.0)) == take
 
 
+@pytest.mark.slow
 def test_a_page_says_where_it_wins_and_where_it_loses(rows, tmp_path, capsys):
     path = tmp_path / "page.md"
     genes = [row("genes_a", method, 5, 0.1 + 0.1 * place) for place, method in enumerate(METHODS)]
@@ -299,6 +302,7 @@ def test_a_page_says_where_it_wins_and_where_it_loses(rows, tmp_path, capsys):
         page.publish([one for one in rows if one.task.method in methods.OURS], path, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_published_pages_are_made_of_the_rows(tmp_path):
     page.publish(RowFile(HERE / "rows.jsonl").rows(), tmp_path / "docs" / "when_to_use.md", HERE)
     imbalanced.publish(RowFile(HERE / "imbalanced.jsonl").rows(), tmp_path / "docs" / "breadth.md")
@@ -314,6 +318,7 @@ def test_the_readme_says_what_the_page_says():
     assert "\n".join(shown) in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_check_finds_a_row_that_was_edited(rows, tmp_path, monkeypatch):
     study = Study({"iris": "bundled"}, ("shrinkage LDA",), (5,), 1)
     good = study(study.tasks()[0])

@@ -74,6 +74,7 @@ def run(program, **environment):
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_answers_are_the_same_and_no_sample_goes_through_numpy():
     run("""
 device = array_api_strict.Device("device1")
@@ -97,6 +98,7 @@ same(model, foreign, back)
 """)
 
 
+@pytest.mark.slow
 def test_scikit_learns_own_checks_pass():
     ran = run("""
 from unittest import SkipTest
@@ -126,6 +128,7 @@ print(ran)
     assert ("'torch'" in ran) == (find_spec("torch") is not None)
 
 
+@pytest.mark.slow
 def test_words_types_and_places_are_told_apart():
     run("""
 device = array_api_strict.Device("device1")

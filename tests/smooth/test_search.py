@@ -56,6 +56,7 @@ def test_scores_are_those_of_refitting(split):
         assert score == pytest.approx(-np.sum((a * Z - T) ** 2) / len(Z), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_best_few_and_the_untuned_model_decide_together(split):
     X_new, y_new = split[2:]
     X, y = X_new[200:350], y_new[200:350]
@@ -160,6 +161,7 @@ def test_groups_are_routed_as_metadata(split):
     assert np.all(told["test_score"] > 0.5)
 
 
+@pytest.mark.slow
 def test_unlabeled_samples_are_used_where_they_help(split):
     X, y, X_new, y_new = split
     rows, labels = np.vstack([X, X_new[:300]]), np.r_[y, np.full(300, -1)]
@@ -237,6 +239,7 @@ def test_interrupted_while_augmentations_are_compared(split, call, what):
     assert search.score(X_new, y_new) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("call", "n_voters"), [(1, 1), (2, 1), (3, 2)])
 def test_interrupted_while_voters_are_fitted(split, monkeypatch, call, n_voters):
     X_new, y_new, X, y = split

@@ -71,6 +71,7 @@ def literal(estimator, grid, start, order, n_rounds, splits):
     return current, mean_score(current)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [["max_depth", "min_samples_leaf"], ["min_samples_leaf", "max_depth"]])
 @pytest.mark.parametrize("n_rounds", [1, 2])
 def test_it_follows_the_rule_of_the_paper(order, n_rounds):
