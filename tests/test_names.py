@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import nsse
-from nsse._support.names import shown, written
+from nsse._support.files import shown, written
 from nsse.cli.app import app
 from nsse.datasets import load_image_folder, load_inputs
 

@@ -307,6 +307,10 @@ def test_a_stream_has_no_size(irises, tmp_path):
 
 
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+FULL = (
+    "nsse: `output` must be written whole. Got 'No space left on device'. Free some room, or write to "
+    "another place.\n"
+)
 
 
 @full
@@ -319,9 +323,7 @@ def test_a_full_disk_behind_stdout_is_one_line(arguments, irises):
     with open("/dev/full", "w") as full_disk:
         done = subprocess.run(command, stdout=full_disk, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("nsse: ")
-    assert "No space left on device" in line
+    assert done.stderr == FULL
 
 
 @full
@@ -331,9 +333,17 @@ def test_a_full_disk_behind_out_is_one_line(irises):
     link = irises[0].with_name("full.onnx")
     link.symlink_to("/dev/full")
     done = shell("export", irises[0], "--onnx", link)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert "No space left on device" in line
+    assert (done.returncode, done.stderr) == (2, FULL)
+
+
+@posix
+def test_what_the_system_refuses_is_one_line(tmp_path):
+    name = tmp_path / f"{'long' * 100}.nsse"
+    line = run("info", name, code=2).stderr
+    assert line.startswith(
+        f"nsse: `{name}` must be a file that this user may read or write. Got 'File na"
+    )
+    assert line.count("\n") == 1
 
 
 @posix

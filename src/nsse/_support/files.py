@@ -1,21 +1,27 @@
-"""Writing a file so that it is there whole or not at all, in the place that its name means.
+r"""Writing a file so that it is there whole or not at all, in the place that its name means.
 
 A link is followed, and stays; a file that was there keeps its mode. What is no file but a stream, a
 device, a pipe, the standard output, cannot be replaced: it is written to once all is done.
 
 What is not done yet lies beside it as ``model.nsse.unfinished-1a2b3c4d``. A process that is killed
 leaves that; who writes to the same place an hour later, or after that, removes it.
+
+Names of files and classes come from elsewhere, and may hold anything. Bytes of a name that are no UTF-8
+reach Python as lone surrogates, which no file and no terminal takes; a terminal obeys control signs.
+Both are written as Python's escapes: ``caf\xe9``, ``\x1b``.
 """
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 import secrets
 import shutil
 import stat
 import tempfile
 import time
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +30,10 @@ from nsse._support.errors import rule_message
 
 UNFINISHED = ".unfinished-"
 ABANDONED_AFTER = 3600.0  # seconds without a change
+_SURROGATES = re.compile("[\ud800-\udfff]")
+# Spaces of all widths, private letters, and what joins or keeps apart the letters of many scripts.
+_HARMLESS = ("Zs", "Co")
+_JOINERS = "\u200c\u200d"
 
 
 @contextmanager
@@ -99,3 +109,25 @@ def _reserved(temporary: Path, target: Path) -> int | None:
         return None
     os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     return mode
+
+
+def written(text: str) -> str:
+    r"""Text that can be encoded: a byte of a name that is no UTF-8 becomes ``\xe9``."""
+    return _SURROGATES.sub(lambda found: _escaped(found[0]), text)
+
+
+def shown(text: str) -> str:
+    """Text that a terminal shows as it is, in one line: whatever it would obey is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(sign if _is_harmless(sign) else _escaped(sign) for sign in text)
+
+
+def _is_harmless(sign: str) -> bool:
+    return sign.isprintable() or sign in _JOINERS or unicodedata.category(sign) in _HARMLESS
+
+
+def _escaped(sign: str) -> str:
+    if "\udc80" <= sign <= "\udcff":  # a byte, as the file system gave it
+        return f"\\x{ord(sign) - 0xDC00:02x}"
+    return sign.encode("unicode_escape").decode("ascii")

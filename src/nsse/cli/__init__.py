@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+from nsse._support.errors import rule_message
+
 _PARTS = ("typer", "rich", "click")
 
 
@@ -33,8 +35,17 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         _drop_output()
-        sys.stderr.write(f"nsse: the output cannot be written: {error.strerror}.\n")
+        sys.stderr.write(f"nsse: {system_message(error)}\n")
         sys.exit(2)
+
+
+def system_message(error: OSError) -> str:
+    """What the system refused, in our grammar; it names a file, but no stream."""
+    if error.filename is None:
+        cure = "Free some room, or write to another place."
+        return rule_message("output", "be written whole", error.strerror, cure)
+    rule, cure = "be a file that this user may read or write", "Check its name, its rights and its disk."
+    return rule_message(error.filename, rule, error.strerror, cure)
 
 
 def _drop_output() -> None:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nsse._support.errors import optional, rule_error, rule_message
-from nsse._support.files import replacing, takes_a_stream
-from nsse._support.names import written
+from nsse._support.files import replacing, takes_a_stream, written
 
 
 def prepare_folder(folder: Path) -> None:

@@ -113,10 +113,7 @@ def fit(
         images = {"unit_norm": unit_norm, "color": color, "skip_broken": skip_broken}
         how = {**columns, **images, "feature": feature, "unlabeled": unlabeled_label}
         names = [] if augment is None else _augmentations(augment, encoder)
-        from nsse.datasets import Encoder
-
-        views = VIEWS if names is None else names  # a network makes all copies that may be wanted
-        network = None if encoder is None else Encoder(encoder, augment=views)
+        network = None if encoder is None else _network(encoder, names)
         begun = perf_counter()
         inputs = read_labeled(data, label, size, network, screen, **how)
         reading = perf_counter() - begun
@@ -172,6 +169,12 @@ def _noting_interrupts() -> Iterator[list[int]]:
         yield came
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _network(encoder: Path, names: list[str] | None) -> Any:
+    from nsse.datasets import Encoder
+
+    return Encoder(encoder, augment=VIEWS if names is None else names)  # all copies that may be wanted
 
 
 def _metric(metric: str | None, shrinkage: float | None) -> Any:

@@ -2,7 +2,7 @@
 
 People get lines and tables on stdout. With ``--json`` stdout holds one object and nothing else, and the
 lines go to stderr, as warnings and progress always do. Names of files and classes are shown as plain
-text, whatever they hold (`nsse._support.names`). Exit codes: 0; 2 with one line that says what is wrong
+text, whatever they hold (`nsse._support.files`). Exit codes: 0; 2 with one line that says what is wrong
 and what to do; 130 after Ctrl-C. ``nsse --debug`` shows where an error came from as well.
 
 Messages are in the words of the user. Ours put names of parameters between grave accents: where a
@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from nsse._support.names import shown
+from nsse._support.files import shown
+from nsse.cli import system_message
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,6 +132,8 @@ def _one_line_errors() -> Iterator[None]:
 
 def _one_line(error: Exception) -> str:
     text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.strerror:  # the system's words
+        return system_message(error)
     if isinstance(error, MemoryError) and "of memory" not in text:  # not one of ours
         return f"out of memory{f' ({text})' if text else ''}. {MEMORY_CURE}"
     return text or type(error).__name__

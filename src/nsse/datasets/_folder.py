@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._support.names import written
+from nsse._support.files import written
 from nsse.datasets._images import ImageSet, Reading, Small, is_image, read_images
 
 # One image to learn from and one to be tested on.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import listed, rule_error, rule_message
-from nsse._support.names import written
+from nsse._support.files import written
 from nsse.datasets._arrays import read_arrays
 from nsse.datasets._columns import (
     check_label,

@@ -29,7 +29,6 @@ from nsse.io.checks import check_fields, check_state
 from nsse.pipelines import Pipeline, in_one_step
 
 _HOMES = {
-    "nsse": "NSSE Smooth SmoothEmbedding SmoothEmbeddingCV Spread",
     "nsse.augment": "Copies Images Noise Signals",
     "nsse.centers": "AtRandom Given KMeans PerClass",
     "nsse.certificates": "ConformalClassifier SelectivePredictor",
@@ -40,7 +39,10 @@ _HOMES = {
     "nsse.methods.spe": "SparseCodingMap",
     "nsse.metric": "Scatter WithinMetric",
     "nsse.pipelines": "AffineStep Pipeline",
-    "nsse.published.nsse": "Condition Step Trace",
+    "nsse.published.nsse": "NSSE Condition Step Trace",
+    "nsse.search": "SmoothEmbeddingCV",
+    "nsse.smooth": "SmoothEmbedding",
+    "nsse.unlabeled": "Smooth Spread",
     "nsse.updates": "Sums Updates",
     "nsse.votes": "MajorityVote MeanVote Scores",
 }

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from nsse._support.errors import rule_error
-from nsse._support.files import replacing
-from nsse._support.names import written
+from nsse._support.files import replacing, written
 from nsse.datasets import EncodedPreparation, Preparation
 from nsse.report.explorer import facts
 from nsse.report.explorer.alike import alike_in_class
