@@ -69,7 +69,7 @@ sphinx_gallery_conf = {
     "doc_module": ("nsse",),
     "reference_url": {"nsse": None},
     "backreferences_dir": "gallery/backreferences",
-    "image_scrapers": ("matplotlib", "house_style.plots"),
+    "image_scrapers": ("matplotlib", "house_style.without_repr"),
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,

@@ -7,32 +7,41 @@ the samples, a block at a time; memory is bounded by the number of centres, howe
 are. Beyond some thousand samples that is the default.
 """
 
-from time import process_time
-
 import dask.array as da
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import make_moons
 
 from nsse import SmoothEmbedding
 
-X, y = make_moons(10_000, noise=0.22, random_state=0)
-X_new, y_new = make_moons(5_000, noise=0.22, random_state=1)
-y = y + 2 * (X[:, 0] > 1.2)  # three classes and a half moon cut in two
-y_new = y_new + 2 * (X_new[:, 0] > 1.2)
+rng = np.random.default_rng(0)
 
-centers, errors, seconds = (10, 20, 50, 100, 200), [], []
-for m in centers:
-    start = process_time()
+
+def spirals(n_samples):
+    """Three arms, wound around each other."""
+    y, along = rng.integers(0, 3, n_samples), np.sqrt(rng.uniform(0.02, 1, n_samples))
+    angle = 2 * np.pi * (1.1 * along + y / 3)
+    X = np.c_[along * np.cos(angle), along * np.sin(angle)]
+    return X + 0.05 * rng.normal(size=X.shape), y
+
+
+X, y = spirals(10_000)
+X_new, y_new = spirals(5_000)
+
+# %%
+# 10,000 samples, a fifth of them drawn, and the regions of the labels by 10, 50 and 200 centres:
+
+across, up = np.meshgrid(*[np.linspace(-1.25, 1.25, 220)] * 2)
+plane = np.c_[across.ravel(), up.ravel()]
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
+for axis, m in zip(axes, (10, 50, 200), strict=True):
     model = SmoothEmbedding(centers=m, sigma=0.3).fit(X, y)
-    seconds.append(process_time() - start)
-    errors.append(100 * (1 - model.score(X_new, y_new)))
-
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
-for axis, values, name in zip(axes, (errors, seconds), ("error, %", "CPU seconds"), strict=True):
-    axis.plot(centers, values, marker="o", ms=4)
-    axis.set(xlabel="centres, for 10,000 samples", ylabel=name, ylim=(0, None))
-    axis.grid(axis="y")
+    labels = model.predict(plane).reshape(across.shape)
+    colors = [f"C{label}" for label in range(3)]
+    axis.contourf(across, up, labels, levels=np.arange(-0.5, 3), colors=colors, alpha=0.18)
+    axis.scatter(*X[::5].T, s=3, c=[f"C{label}" for label in y[::5]])
+    wrong = 1 - model.score(X_new, y_new)
+    axis.set(title=f"{m} centres: {wrong:.1%} wrong", xticks=[], yticks=[], aspect="equal")
+    axis.spines[:].set_visible(False)
 plt.show()
 
 # %%

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nsse.report import Plot, class_colors, save_figure
+from nsse.report import Plot, class_colors
 from nsse.report.palette import FAINT, INK, MUTED_INK
 
 STYLE = {
@@ -38,15 +38,9 @@ def reset(_gallery_conf: Any, _name: str) -> None:
     plt.rcParams.update(STYLE | {"axes.prop_cycle": cycler(color=class_colors(10))})
 
 
-def plots(block: Any, block_vars: Any, gallery_conf: Any) -> str:
-    """Show the `Plot` that a block makes: pyplot does not know its figure."""
-    from sphinx_gallery.scrapers import figure_rst
-
+def without_repr(_block: Any, block_vars: Any, _gallery_conf: Any) -> str:
+    """Nothing: the picture of a `Plot` is pyplot's, and its repr need not follow it."""
     names = block_vars["example_globals"]
-    found = names.get("___")
-    if not isinstance(found, Plot) or not found.is_alone:
-        return ""
-    names["___"] = None  # else its repr would follow the picture
-    path = next(block_vars["image_path_iterator"])
-    save_figure(found.figure, path, "png")
-    return figure_rst([path], gallery_conf["src_dir"])
+    if isinstance(names.get("___"), Plot):
+        names["___"] = None
+    return ""

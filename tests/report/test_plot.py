@@ -76,6 +76,22 @@ def test_embedding_frame_holds_every_sample(fitted, unseen, digits):
 
 
 @pytest.mark.slow
+def test_a_confusion_matrix_says_which_way_round_it_is_and_can_be_read():
+    X = np.random.default_rng(0).normal(scale=9, size=(50, 8))
+    names = [f"species {k}" for k in range(50)]
+    model = SmoothEmbedding(metric=None).fit(np.repeat(X, 2, axis=0), np.repeat(names, 2))
+    figure = nsse.plot.confusion(model, X, names).figure
+    (axes,) = figure.axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("predicted label", "true label")
+    figure.draw_without_rendering()
+    words = [*figure.texts, axes.xaxis.label, axes.yaxis.label, *axes.get_xticklabels()]
+    boxes = [text.get_window_extent() for text in [*words, *axes.get_yticklabels()]]
+    assert all(figure.bbox.containsx(x) for box in boxes for x in (box.x0, box.x1))
+    assert all(figure.bbox.containsy(y) for box in boxes for y in (box.y0, box.y1))
+    assert axes.get_yticklabels()[0].get_fontsize() > 7
+
+
+@pytest.mark.slow
 def test_plot_is_a_method_of_every_model(fitted, unseen):
     assert set(fitted.plot().frame["set"]) == {"train"}
     pd.testing.assert_frame_equal(fitted.plot(*unseen).frame, nsse.plot.embedding(fitted, *unseen).frame)

@@ -55,7 +55,7 @@ def write_title(figure: Any, left: float, text: str) -> None:
     across, up = figure.get_size_inches()
     style = {"fontsize": 14, "weight": "bold", "color": INK, "va": "top", "parse_math": False}
     title = figure.text(left / across, 1 - 0.3 / up, text, **style)
-    room = (across - 1.3 * left) * figure.dpi
+    room = (across - 1.7 * left) * figure.dpi
     title.set_fontsize(14 * min(1.0, room / title.get_window_extent().width))
 
 

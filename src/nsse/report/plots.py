@@ -171,7 +171,7 @@ def trace(model: Any, *, ax: Any = None) -> Plot:
 
 
 def confusion(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
-    """Draw how often samples of one class are taken for another.
+    """Draw the confusion matrix: how often samples of each class get each label.
 
     Parameters
     ----------
@@ -185,8 +185,8 @@ def confusion(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     Returns
     -------
     Plot
-        Classes down, predictions across. The frame has ``label``, ``predicted`` and ``count`` of every
-        pair that occurs.
+        True labels down, predicted ones across. The frame has ``label``, ``predicted`` and ``count`` of
+        every pair that occurs.
 
     See Also
     --------
@@ -206,15 +206,18 @@ def confusion(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     """
     findings = _labelled(model, X, y)
     counts = _counts(findings)
-    side = min(12.0, 1.2 + 0.42 * len(counts))
+    title = finding(findings).removesuffix(".")
     if ax is None:
-        figure = _sheet(side + 2.4, side + 2.1, finding(findings))
-        axes = place_axes(figure, 1.9, 1.0, side, side)
+        side = max(3.2, min(12.0, 1.2 + 0.42 * len(counts)))
+        names = min(3.0, 0.075 * max(map(len, findings.classes)))  # inches that the longest one takes
+        margin = 0.75 + names
+        figure = _sheet(margin + side + 0.55, margin + side + 0.8, title)
+        axes = place_axes(figure, margin, margin, side, side)
     else:
         check_axes(ax)
         axes = ax
         strip_axes(axes)
-        _name(axes, finding(findings))
+        _name(axes, title)
     _draw_confusion(axes, counts, findings.classes)
     rows, columns = np.nonzero(counts)
     names = np.array(findings.classes, dtype=object)
@@ -351,7 +354,7 @@ def reliability(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     if not curve:
         cure = "Pass labelled samples that are no training samples."
         raise rule_error("X", "hold samples that the model has not seen", "none of them", cure)
-    axes = _chart(ax, f"Log-loss {findings.calibration.log_loss:.3f}")
+    axes = _chart(ax, f"Reliability of probabilities, log-loss {findings.calibration.log_loss:.3f}")
     _draw_reliability(axes, findings)
     frame = {name: list(values) for name, values in zip(BIN, zip(*curve, strict=True), strict=True)}
     return Plot(axes.figure, frame, ax is None)
@@ -366,7 +369,7 @@ def report_figure(findings: Findings, title: str) -> Any:
     draw_view(main, view, size=0.9)
     add_key(main, view, "test")
     if findings.has_labels:
-        write(figure, 8.3, 9.75, "Classes down, predictions across", fontsize=10.5, weight="bold")
+        write(figure, 8.3, 9.75, "Confusion matrix", fontsize=10.5, weight="bold")
         _draw_confusion(place_axes(figure, 8.9, 4.9, 4.6, 4.6), _counts(findings), findings.classes)
     for place, (name, draw) in enumerate(_lower_charts(findings)):
         draw(chart_axes(figure, 0.9 + 3.35 * place, 0.95, 2.6, 1.75, name))
@@ -501,7 +504,8 @@ def _draw_radii(axes: Any, findings: Findings) -> None:
 def _draw_confusion(axes: Any, counts: Any, classes: tuple[str, ...]) -> None:
     totals = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     axes.imshow(counts / totals, cmap="Blues", vmin=0, vmax=1.6)
-    size = max(4.0, min(9.0, 130 / len(classes)))
+    cell = 72 * axes.figure.get_size_inches()[0] * axes.get_position().width / len(classes)
+    size = max(4.0, min(9.0, 0.55 * cell))  # both in points
     middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size}
     for row, column in zip(*np.nonzero(counts), strict=True):
         color, weight = (INK, "normal") if row == column else (_RED, "bold")
@@ -509,3 +513,4 @@ def _draw_confusion(axes: Any, counts: Any, classes: tuple[str, ...]) -> None:
     axes.set_xticks(range(len(classes)), classes, rotation=90, fontsize=size, parse_math=False)
     axes.set_yticks(range(len(classes)), classes, fontsize=size, parse_math=False)
     axes.tick_params(length=0, colors=MUTED_INK)
+    label_axes(axes, "predicted label", "true label")
