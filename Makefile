@@ -4,7 +4,7 @@ VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
 # What needs the optional parts is tested with the newest versions of them only.
-NEWEST_ONLY := benchmarks cli report reproduction site test_examples.py test_frames.py test_names.py test_pages.py
+NEWEST_ONLY := benchmarks cli golden report reproduction site test_examples.py test_frames.py test_names.py test_pages.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint lint-report types check coverage test-oldest bench study certificates reproduce docs dist check-dist clean
@@ -79,9 +79,8 @@ coverage: $(VENV)/.test ## Which lines of src no test runs; fails below 95 % (so
 test-oldest: $(OLDEST)/.test ## All but the optional parts, on the oldest supported scikit-learn.
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal $(addprefix --ignore=tests/,$(NEWEST_ONLY))
 
-bench: $(VENV)/.test ## Speed beside SVMs and the literal method; growth to a million rows (set NSSE_DATA).
+bench: $(VENV)/.test ## Speed beside SVMs and the literal method; a million rows (set NSSE_DATA).
 	$(RUN)/python benchmarks/fits.py
-	$(RUN)/python benchmarks/growth.py
 	$(RUN)/python benchmarks/tuning_time.py
 	$(RUN)/python benchmarks/centres.py
 	$(RUN)/python benchmarks/million.py

@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -39,20 +38,13 @@ from nsse.votes import MajorityVote, MeanVote
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "certificates"))
 from attacks import boundary, changed
 
+from common import RESULTS, write_json
+
 STARTS, SHARES = 4, (0.9, 1.0)  # of the ball, and of the certified radius
 OUTSIDE = 30.0  # times the radius, where labels should change
-OUT = Path(__file__).parent / "results" / "certificates.json"
 SIZES = {"digits": 20, "coil20": 10, "orl": 3, "yale": 10, "wine": 20, "breast": 40, "mnist": 30}
-COVERED = (
-    "digits",
-    "coil20",
-    "yale",
-    "embedded_banking",
-    "embedded_flowers",
-    "series_swedishleaf",
-    "series_faceall",
-    "genes_tissues",
-)
+COVERED = ["digits", "coil20", "yale", "embedded_banking", "embedded_flowers", "genes_tissues"]
+COVERED += ["series_swedishleaf", "series_faceall"]
 LEVELS = (0.05, 0.1, 0.2)
 FOLDS = 10  # one sample of every class in each
 UNSEEN = {"digits": 20, "orl": 5, "coil20": 15, "embedded_banking": 10}  # training samples per class
@@ -233,11 +225,9 @@ def unseen(name: str, n_splits: int) -> dict[str, Any]:
 def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--points", type=int, default=700, help="samples attacked, of each model")
-    parser.add_argument(
-        "--splits", type=int, default=10, help="of coverage and novelty; 0 leaves them out"
-    )
+    parser.add_argument("--splits", type=int, default=10, help="of the others; 0 leaves them out")
     parser.add_argument("--only", nargs="*", default=[""], help="titles of attacks that begin so")
-    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--out", type=Path, default=RESULTS / "certificates.json")
     options = parser.parse_args(argv)
     record: dict[str, Any] = {"attacks": [], "coverage": [], "novelty": []}
     for title in (t for t in ATTACKED if t.startswith(tuple(options.only))):
@@ -249,8 +239,7 @@ def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     totals = {key: sum(row[key] for row in record["attacks"]) for key in ("points", "attacks", "broken")}
     record["totals"] = totals
     _shown(totals)
-    options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_json(options.out, record)
     return record
 
 

@@ -188,9 +188,8 @@ def outcome_of(path, X):
     try:
         model = nsse.load(path)
     except ValueError as error:
-        clear = (
-            str(error).startswith("`path` must") and path.name in str(error) and "\n" not in str(error)
-        )
+        said = str(error)
+        clear = said.startswith("`path` must") and path.name in said and "\n" not in said
         return ("refused", "") if clear else ("failed", f"unclear: {error!r}")
     except Exception as error:
         return "failed", f"load: {error!r}"
@@ -244,16 +243,10 @@ def main():
     total = Tally()
     for first in range(0, options.files, CHUNK):
         last = min(first + CHUNK, options.files)
-        command = [
-            sys.executable,
-            __file__,
-            "--seed",
-            str(options.seed),
-            "--chunk",
-            str(first),
-            str(last),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        words = f"--seed {options.seed} --chunk {first} {last}".split()
+        done = subprocess.run(
+            [sys.executable, __file__, *words], capture_output=True, text=True, check=False
+        )
         if done.returncode:
             total.failures.append((first, f"process ended by {done.returncode}: {done.stderr[-300:]}"))
             continue

@@ -11,6 +11,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,17 +75,9 @@ def two_graphs(X: Floats, y: Labels, d: int) -> Floats:
     return Z @ pencil(Z.T @ laplacian(K * between) @ Z, Z.T @ laplacian(K * within) @ Z, d)
 
 
-def lpp(X: Floats, y: Labels, d: int) -> Floats:
-    D2 = cdist(X, X, "sqeuclidean")
-    edges = neighbors(D2, ~np.eye(len(X), dtype=bool), NEIGHBORS)
-    W = np.where(edges, np.exp(-D2 / median(D2) ** 2), 0.0)
-    Z = principal(X)
-    return Z @ pencil(Z.T @ np.diag(W.sum(axis=1)) @ Z, Z.T @ laplacian(W) @ Z, d)
-
-
-def slpp(X: Floats, y: Labels, d: int) -> Floats:
-    D2, same = cdist(X, X, "sqeuclidean"), y[:, None] == y
-    edges = neighbors(D2, same & ~np.eye(len(X), dtype=bool), NEIGHBORS)
+def lpp(X: Floats, y: Labels, d: int, supervised: bool = False) -> Floats:
+    D2, may = cdist(X, X, "sqeuclidean"), (y[:, None] == y) | (not supervised)
+    edges = neighbors(D2, may & ~np.eye(len(X), dtype=bool), NEIGHBORS)
     W = np.where(edges, np.exp(-D2 / median(D2) ** 2), 0.0)
     Z = principal(X)
     return Z @ pencil(Z.T @ np.diag(W.sum(axis=1)) @ Z, Z.T @ laplacian(W) @ Z, d)
@@ -177,7 +170,7 @@ PAIRED: dict[str, tuple[Any, Callable[[Floats, Labels, int], Floats]]] = {
     "LDE": (methods.LDE(9, beta=1.0, reg=RIDGE), two_graphs),
     "KDA": (methods.KDA(9), kda),
     "LPP": (methods.LPP(9, beta=1.0, reg=RIDGE), lpp),
-    "SLPP": (methods.LPP(9, supervised=True, beta=1.0, reg=RIDGE), slpp),
+    "SLPP": (methods.LPP(9, supervised=True, beta=1.0, reg=RIDGE), partial(lpp, supervised=True)),
     "NPE": (methods.NPE(9, reg=RIDGE), npe),
     "NPDE": (methods.NPDE(9, reg=RIDGE), npde),
     "NPPE": (methods.NPPE(9, reg=RIDGE), nppe),

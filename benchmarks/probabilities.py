@@ -10,7 +10,6 @@ what ``SVC(probability=True)`` was. The table of `docs/probabilities.md` is what
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
 from collections.abc import Sequence
@@ -27,11 +26,11 @@ from sklearn.svm import SVC
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from common import RESULTS, write_json
 from nsse import SmoothEmbedding, SmoothEmbeddingCV
 from nsse.datasets import per_class_split
 from reproduction.study import sets
 
-OUT = Path(__file__).parent / "results" / "probabilities.json"
 PICTURES = {"digits": 20, "coil20": 20, "orl": 5, "yale": 20}  # training samples per class
 TABLES = {"pima": 50, "segment": 20, "sonar": 30, "vowel": 20}
 METHODS: dict[str, Any] = {
@@ -70,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=[*PICTURES, *TABLES])
     parser.add_argument("--tuned", action="store_true", help="SmoothEmbeddingCV as well")
-    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--out", type=Path, default=RESULTS / "probabilities.json")
     options = parser.parse_args(argv)
     methods = METHODS | ({"tuned": SmoothEmbeddingCV} if options.tuned else {})
     record = []
@@ -78,8 +77,7 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, Any]]:
         if name in options.only:
             record.append(losses(name, per_class, options.splits, methods))
             print("  ".join(f"{key} {value}" for key, value in record[-1].items()), flush=True)
-    options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_json(options.out, record)
     return record
 
 

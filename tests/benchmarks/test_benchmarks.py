@@ -43,54 +43,6 @@ def test_the_plane_and_relevant_features_are_measured(run):
     assert rows["irrelevant"] < rows["random"] < rows["relevant"]
 
 
-# The golden master.
-
-
-def test_numbers_are_what_they_were(script, capsys):
-    """Labels are the same, and every other number but for rounding, on whatever processor."""
-    assert script("same_numbers").main(["--compare", "--tolerance", "1e-6"]) == 0, (
-        capsys.readouterr().out
-    )
-
-
-def test_numbers_that_differ_are_found(script, tmp_path, capsys):
-    bench, stored = script("same_numbers"), tmp_path / "stored.npz"
-    options = ["--file", str(stored), "--only", "published, joint"]
-    assert bench.main(["--store", *options]) == 0
-    with np.load(stored) as opened:
-        arrays = dict(opened)
-    assert {key.partition("/")[2] for key in arrays} > {
-        "labels",
-        "scores",
-        "radii",
-        "embedding",
-        "sigma",
-    }
-
-    def compared(**changed: object) -> int:
-        np.savez(
-            stored, **arrays | {f"published, joint/{name}": value for name, value in changed.items()}
-        )
-        return bench.main(["--compare", *options])
-
-    assert compared() == 0
-    assert compared(embedding=-arrays["published, joint/embedding"]) == 0
-    assert compared(radii=arrays["published, joint/radii"] * (1 + 1e-7)) == 1
-    assert compared(labels=np.roll(arrays["published, joint/labels"], 1)) == 1
-    assert compared(another=1.0) == 1
-    assert "DIFFERS published, joint/another" in capsys.readouterr().out
-
-
-def test_differences(script):
-    difference = script("same_numbers").difference
-    a = np.array([[1.0, -2.0], [np.inf, 4.0]])
-    assert difference("scores", a, a) == (0.0, 0.0, 0)
-    assert difference("scores", a, a + np.diag([0.0, 1.0])) == (1.0, 0.25, 0)
-    assert difference("scores", a, np.full((2, 2), np.nan))[0] == np.inf
-    assert difference("scores", a, a[:1])[0] == np.inf
-    assert difference("labels", np.array(["a", "b"]), np.array(["a", "c"])) == (0.0, 0.0, 1)
-
-
 # Speed and memory.
 
 
@@ -115,17 +67,6 @@ def test_the_literal_method_is_algorithm_1(script):
     assert ended.sigma == pytest.approx(model.sigma_)
     assert ended.objective == pytest.approx(model.objective_, rel=1e-12)
     np.testing.assert_allclose(np.abs(ended.Y), np.abs(model.embedding_), atol=1e-6)
-
-
-def test_growth(run, script):
-    record = run("growth", "--sizes", 100, 150, "--models", "SmoothEmbedding()")
-    assert [row["n_samples"] for row in record["rows"]] == [100, 150]
-    assert all(row["peak_gib"] > 0 for row in record["rows"])
-    lines = script("growth").table(record["rows"]).splitlines()
-    assert lines[0] == "| seconds | N = 100 | N = 150 | predict 1000 at N = 150 |"
-    assert len(lines) == 3
-    rows = [{"n_samples": n, "cpu_seconds": 1e-9 * n**3} for n in (500, 1000, 2000)]
-    assert script("growth").exponent(rows, "cpu_seconds") == 3.0
 
 
 def test_methods_embed_as_the_obvious_code_does(run):
