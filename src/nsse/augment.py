@@ -122,7 +122,7 @@ def check_width(X: Any, n_features: int, what: str) -> None:
 
 
 class Images(Augmentation):
-    """Pictures as rows of pixels; their copies show the same, a little otherwise.
+    """Augmentation of pictures: shifted, rotated, scaled, mirrored, brighter or darker rows of pixels.
 
     Parameters
     ----------
@@ -417,7 +417,7 @@ class Copies(Augmentation):
 
 
 class Signals(Augmentation):
-    """Rows that are values one after another, whose beginning is not known exactly.
+    """Augmentation of series and spectra: the same values, a few places earlier or later.
 
     Parameters
     ----------
@@ -471,7 +471,7 @@ class Signals(Augmentation):
 
 
 class Noise(Augmentation):
-    """Rows of numbers that are known up to noise, independent and normal.
+    """Augmentation of rows that are known up to noise, independent and normal.
 
     Parameters
     ----------

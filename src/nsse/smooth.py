@@ -444,7 +444,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         return self.map_.metric.inverse(self.map_.centers)
 
     def novelty(self, X: Any) -> Floats:
-        """How well samples belong to any known class: small values are new classes.
+        """p-values of "this sample is of a known class": small for samples of new classes.
 
         Parameters
         ----------
@@ -462,7 +462,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         return novelty(self, X)
 
     def estimate_memory(self, n_samples: int, n_features: int) -> int:
-        """Bytes that `fit` will need beside the samples, about.
+        """Estimate the bytes that `fit` needs beside the samples.
 
         Parameters
         ----------

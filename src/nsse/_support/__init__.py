@@ -1,1 +1,1 @@
-"""What every room uses and no reader looks for: errors, threads, files, the machine's memory."""
+"""What all modules share: errors, threads, files, the machine's memory."""

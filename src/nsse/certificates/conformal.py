@@ -73,7 +73,7 @@ def left_out(model: Any) -> tuple[Floats, Ints]:
 
 
 def novelty(model: Any, X: Any) -> Floats:
-    """How well samples belong to any known class: small values are new classes.
+    """p-values of "this sample is of a known class": small for samples of new classes.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def novelty(model: Any, X: Any) -> Floats:
 
 
 class ConformalClassifier(BaseEstimator):
-    """Gives a set of labels for every sample, the true one among them with a probability of 1 − α.
+    """Sets of labels, one for every sample, that hold the true label with a probability of 1 − α.
 
     The probability is over samples: those that it is fitted to and those asked about must come alike.
     Nothing is assumed of the model: of a poor one the sets are large.

@@ -50,7 +50,7 @@ VERSION = 1  # raised whenever the same settings give other numbers
 
 
 class Encoder(TransformerMixin, BaseEstimator):
-    """Pictures → features of a pretrained image network, an ONNX file.
+    """Features of pictures by a pretrained image network, an ONNX file.
 
     Nothing is downloaded: the file is yours (see the page on encoders). Features of files are kept on
     disk (:func:`cache_home`), by the content of the picture and of the network.

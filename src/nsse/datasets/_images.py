@@ -298,7 +298,7 @@ def _white(image: Image) -> float:
 
 
 def area_average(image: Floats, size: tuple[int, int]) -> Floats:
-    """Give every output cell the mean of the area that it covers, fractions of pixels included.
+    """An image of another size: every pixel is the mean of the area that it covers.
 
     Parameters
     ----------
