@@ -209,8 +209,8 @@ def confusion(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     title = finding(findings).removesuffix(".")
     if ax is None:
         side = max(3.2, min(12.0, 1.2 + 0.42 * len(counts)))
-        names = min(3.0, 0.075 * max(map(len, findings.classes)))  # inches that the longest one takes
-        margin = 0.75 + names
+        longest = max(len(name) for name in findings.classes)
+        margin = 0.75 + min(3.0, 0.075 * longest)  # inches
         figure = _sheet(margin + side + 0.55, margin + side + 0.8, title)
         axes = place_axes(figure, margin, margin, side, side)
     else:
