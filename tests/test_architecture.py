@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "planes": {"pipelines", "scores"},
     "updates": {"kernels", "maps", "ridge", "rows"},
     "explanations": {"affine", "maps", "pipelines", "votes"},
-    "devices": {"affine", "maps", "votes"},
+    "devices": {"affine", "maps", "scores", "votes"},
     "comparisons": {"pipelines"},
     "estimator": set(),
     "smooth": MODEL | {"centers", "estimator", "ridge", "unlabeled", "updates"},

@@ -1,17 +1,17 @@
-"""A fitted model on other devices: its formulas in the array API standard.
+"""A fitted model on other devices: its map in the array API standard.
 
-    s(x) = W exp(−‖A x − z‖²/σ²) C + b
+    f(x) = exp(−‖A x − z‖²/σ²) C
 
-needs products, exponentials and largest values only, which every array library has: torch on a GPU,
-CuPy, JAX. Under scikit-learn's ``array_api_dispatch`` a model takes such arrays and gives them, and no
-sample goes through NumPy. Fitting stays in NumPy. The formulas are those of `nsse.affine`, `maps`,
-`scores` and `votes`; a test holds them together.
+needs products and exponentials only, which every array library has: torch on a GPU, CuPy, JAX. Under
+scikit-learn's ``array_api_dispatch`` a model takes such arrays and gives them. No sample goes through
+NumPy, only its few coordinates do: `nsse.scores` and `nsse.votes` decide by them, as everywhere. Fitting
+stays in NumPy. The formulas are those of `nsse.affine` and `nsse.maps`; a test holds them together.
 """
 
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -24,7 +24,8 @@ from nsse._support.arrays import NUMBERS, Home, require_home, to_numpy
 from nsse._support.errors import rule_message
 from nsse.affine import is_sparse
 from nsse.maps import GaussianMap, LinearMap
-from nsse.votes import MeanVote, Member, Vote, vote_of
+from nsse.scores import Scores
+from nsse.votes import Member, Vote
 
 # Kernel values held at a time: 128 MB in double precision.
 BLOCK_VALUES = 16_000_000
@@ -94,53 +95,41 @@ def asked(model: Any, what: str, X: Any) -> Any:
     remote: Remote | None = getattr(model, "_remote", None)
     if remote is None or remote.home != home:
         remote = Remote.of(model, home)
-    return getattr(remote, what)(X)
+    return remote.transform(X) if what == "transform" else remote.decided(what, X)
 
 
 @dataclass(frozen=True, eq=False)
-class RemoteMember:
-    """A map and the scores that read it, on a device."""
+class RemoteMap:
+    """A map whose arrays are on a device: from samples there to coordinates in NumPy."""
 
     home: Home
     affine: dict[str, Any]  # the arrays of an `Affine`, by name
-    centers: Any  # None where the map is linear
-    squares: Any
-    sigma: float
-    coef: Any
-    weights: Any
-    offsets: Any
-    starts: list[int]  # where the functions of every class begin, and where all end
-    temperature: float
+    centers: Any = None  # None where the map is linear
+    squares: Any = None
+    coef: Any = None
+    sigma: float = 1.0
 
     @classmethod
-    def of(cls, member: Member, home: Home) -> RemoteMember:
-        """Move a member."""
-        if not isinstance(member.map, GaussianMap | LinearMap):
+    def of(cls, f: Any, home: Home) -> RemoteMap:
+        """Move a map."""
+        if not isinstance(f, GaussianMap | LinearMap):
             cure = "SmoothEmbedding, NSSE and most methods have one."
-            raise TypeError(rule_message("model", "have a Gaussian or linear map", member.map, cure))
-        f: Any = member.map
-        is_linear, scores = isinstance(member.map, LinearMap), member.scores
-        first = f.affine if is_linear else f.metric
+            raise TypeError(rule_message("model", "have a Gaussian or linear map", f, cure))
+        first = f.affine if isinstance(f, LinearMap) else f.metric
         parts = {name: getattr(first, name) for name in AFFINE}
         affine = {name: home.array(part) for name, part in parts.items() if part is not None}
-        starts = np.searchsorted(scores.codes, np.arange(len(scores.classes) + 1)).tolist()
-        arrays = () if is_linear else (_dense(f.centers), f.center_squares)
-        centers, squares = (home.array(part) for part in arrays) if arrays else (None, None)
-        return cls(
-            home,
-            affine,
-            centers,
-            squares,
-            1.0 if is_linear else float(f.kernel.sigma),
-            None if is_linear else home.array(f.coef),
-            home.array(scores.weights),
-            home.array(scores.offsets),
-            starts,
-            float(scores.temperature),
-        )
+        if isinstance(f, LinearMap):
+            return cls(home, affine)
+        centers = f.centers.toarray() if is_sparse(f.centers) else f.centers
+        centers, squares, coef = (home.array(part) for part in (centers, f.center_squares, f.coef))
+        return cls(home, affine, centers, squares, coef, float(f.kernel.sigma))
+
+    def __call__(self, X: Any) -> Any:
+        """f at the rows of ``X``, in NumPy."""
+        return to_numpy(self.coordinates(X)).astype(np.float64, copy=False)
 
     def coordinates(self, X: Any) -> Any:
-        """f at the rows of ``X``, as many at a time as there is room for."""
+        """f at the rows of ``X``, there; as many rows at a time as there is room for."""
         size = max(64, BLOCK_VALUES // (1 if self.centers is None else self.centers.shape[0]))
         if X.shape[0] <= size:
             return self._block(X)
@@ -149,7 +138,7 @@ class RemoteMember:
 
     def _block(self, X: Any) -> Any:
         xp, affine = self.home.xp, self.affine
-        U = (xp.astype(X, self.weights.dtype) - affine["shift"]) * affine["scale"]
+        U = (xp.astype(X, affine["shift"].dtype) - affine["shift"]) * affine["scale"]
         if "matrix" in affine:
             U = U @ affine["matrix"]
         elif "down" in affine:
@@ -162,105 +151,33 @@ class RemoteMember:
         D2 = xp.where(xp.isfinite(D2), D2, xp.asarray(xp.inf, dtype=D2.dtype, device=self.home.device))
         return xp.exp(xp.clip(D2, min=0.0) / -(self.sigma**2)) @ self.coef
 
-    def values(self, X: Any) -> Any:
-        """The largest function of every class."""
-        xp = self.home.xp
-        v = self.coordinates(X) @ self.weights.T + self.offsets
-        if len(self.starts) == v.shape[1] + 1:
-            return v
-        own = [xp.max(v[:, a:b], axis=1) for a, b in pairwise(self.starts)]
-        return xp.stack(own, axis=1)
-
 
 @dataclass(frozen=True, eq=False)
 class Remote:
-    """A model on a device: its members, and how they decide."""
+    """A model whose maps are on a device; it decides as the model does."""
 
     home: Home
-    members: list[RemoteMember]
-    drawn: RemoteMember  # the member whose map is handed out
-    classes: Any  # NumPy's where they are words
+    map: RemoteMap
+    scores: Scores
     vote: Vote | None
-    temperature: float
     n_components: int
 
     @classmethod
     def of(cls, model: Any, home: Home) -> Remote:
-        """Move a fitted model."""
-        vote = getattr(model, "vote_", None)
-        members = [RemoteMember.of(member, home) for member in vote_of(model).members]
-        own = Member(model.map_, model.scores_)
-        drawn = members[0] if vote is None else RemoteMember.of(own, home)
-        classes = to_numpy(model.classes_)
-        classes = home.array(classes) if classes.dtype.kind in NUMBERS else classes
-        temperature = (model.scores_ if vote is None else vote).temperature
-        n_components = int(model.embedding_.shape[1])
-        return cls(home, members, drawn, classes, vote, float(temperature), n_components)
+        """Move the maps of a fitted model."""
+        vote: Vote | None = getattr(model, "vote_", None)
+        if vote is not None:
+            members = [Member(RemoteMap.of(f, home), scores) for f, scores in vote.members]  # type: ignore[arg-type]
+            vote = replace(vote, members=members)
+        shown = RemoteMap.of(model.map_, home)
+        return cls(home, shown, model.scores_, vote, int(model.embedding_.shape[1]))
 
     def transform(self, X: Any) -> Any:
         """The coordinates that the model hands out, in the type of ``X``."""
-        return self.home.xp.astype(self.drawn.coordinates(X)[:, : self.n_components], X.dtype)
+        return self.home.xp.astype(self.map.coordinates(X)[:, : self.n_components], X.dtype)
 
-    def predict(self, X: Any) -> Any:
-        """Labels; words are NumPy's."""
-        codes = self.home.xp.argmax(self._values(self._of_members(X)), axis=1)
-        if isinstance(self.classes, np.ndarray):
-            return self.classes[to_numpy(codes)]
-        return self.home.xp.take(self.classes, codes)
-
-    def decision(self, X: Any) -> Any:
-        """Values of the classes; of two the second's less the first's."""
-        values = self._values(self._of_members(X))
-        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
-
-    def probabilities(self, X: Any) -> Any:
-        """Probabilities of the classes."""
-        return self.home.xp.exp(self.log_probabilities(X))
-
-    def log_probabilities(self, X: Any) -> Any:
-        """Logarithms of `probabilities`, as `nsse.votes` has them."""
-        xp, each = self.home.xp, self._of_members(X)
-        if self.vote is None or isinstance(self.vote, MeanVote):
-            return self._log_softmax(self._values(each), self.temperature)
-        P, won = self._mean_probability(each), self._one_hot(self._votes(each))
-        above = xp.sum(P * won, axis=1, keepdims=True) <= P
-        n_above = xp.sum(xp.astype(above, P.dtype), axis=1, keepdims=True)
-        shared = xp.sum(xp.where(above, P, 0.0 * P), axis=1, keepdims=True) / n_above
-        P = xp.where(above, shared + 0.0 * P, P) + 1e-9 * shared * won
-        return self._log_softmax(xp.log(xp.clip(P, min=1e-300)), self.temperature)
-
-    def _of_members(self, X: Any) -> list[Any]:
-        return [member.values(X) for member in self.members]
-
-    def _values(self, each: list[Any]) -> Any:
-        if self.vote is None:
-            return each[0]
-        if isinstance(self.vote, MeanVote):
-            return sum(each[1:], each[0]) / len(each)
-        return self._votes(each) + 0.5 ** (len(each) + 2) * self._mean_probability(each)
-
-    def _votes(self, each: list[Any]) -> Any:
-        """Weight of the members that are for every class."""
-        weights = [1.0 + 0.5 ** (place + 2) for place in range(len(each))]
-        votes = [w * self._one_hot(values) for w, values in zip(weights, each, strict=True)]
-        return sum(votes[1:], votes[0])
-
-    def _one_hot(self, values: Any) -> Any:
-        """One at the largest value of every row, zero elsewhere."""
-        xp = self.home.xp
-        codes = xp.arange(values.shape[1], device=self.home.device)
-        return xp.astype(xp.argmax(values, axis=1)[:, None] == codes, values.dtype)
-
-    def _mean_probability(self, each: list[Any]) -> Any:
-        pairs = zip(each, self.members, strict=True)
-        shares = [self.home.xp.exp(self._log_softmax(v, member.temperature)) for v, member in pairs]
-        return sum(shares[1:], shares[0]) / len(shares)
-
-    def _log_softmax(self, values: Any, temperature: float) -> Any:
-        xp = self.home.xp
-        v = (values - xp.max(values, axis=1, keepdims=True)) / temperature
-        return v - xp.log(xp.sum(xp.exp(v), axis=1, keepdims=True))
-
-
-def _dense(centers: Any) -> Any:
-    return centers.toarray() if is_sparse(centers) else centers
+    def decided(self, what: str, X: Any) -> Any:
+        """Labels, decision values or probabilities; words are NumPy's."""
+        decide = getattr(self.scores if self.vote is None else self.vote, what)
+        found = decide(self.map(X) if self.vote is None else X)
+        return self.home.array(found) if found.dtype.kind in NUMBERS else found

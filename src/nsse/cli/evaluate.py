@@ -44,17 +44,8 @@ def evaluate(
 
         from nsse.cli.models import read
 
-        opened, inputs = read(
-            model,
-            data,
-            ignore,
-            screen,
-            label=label,
-            labeled=True,
-            id=id,
-            encoder=encoder,
-            skip_broken=skip_broken,
-        )
+        how = {"label": label, "id": id, "encoder": encoder, "skip_broken": skip_broken}
+        opened, inputs = read(model, data, ignore, screen, labeled=True, **how)
         classes = opened.last.classes_
         _check_known(classes, inputs.y, data)
         with screen.busy(f"Labelling {len(inputs.X)} samples"):
@@ -147,10 +138,8 @@ def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
 
     if not hasattr(opened.model, "predict_proba"):
         return
-    P, codes = (
-        opened.model.predict_proba(inputs.X),
-        np.searchsorted(opened.last.classes_, np.asarray(inputs.y)),
-    )
+    P = opened.model.predict_proba(inputs.X)
+    codes = np.searchsorted(opened.last.classes_, np.asarray(inputs.y))
     curve = reliability_curve(P.max(axis=1), P.argmax(axis=1) == codes, EDGES)
     screen.result["log_loss"] = log_loss(P, codes)
     screen.result["reliability"] = [

@@ -64,31 +64,15 @@ def open_model(path: Path) -> Opened:
 
 
 def read(
-    model: Path,
-    data: Path,
-    ignore: list[str] | None,
-    screen: Screen,
-    *,
-    label: str | None = None,
-    labeled: bool | None = False,
-    id: str | None = None,
-    encoder: Path | None = None,
-    skip_broken: bool = False,
+    model: Path, data: Path, ignore: list[str] | None, screen: Screen, **how: Any
 ) -> tuple[Opened, Inputs]:
-    """A model, and samples prepared as its own were, as in `load_inputs_like`; notes are said."""
+    """A model, and samples prepared as its own were; notes are said. `how` is `load_inputs_like`'s."""
     from nsse.datasets import load_inputs_like
 
-    how = {"labeled": labeled, "ignore": ignore or (), "id": id, "encoder": encoder}
     with screen.busy(f"Reading {data}"):
         opened = open_model(model)
         with typed(DATA):
-            inputs = load_inputs_like(
-                data,
-                opened.preparation,
-                label,
-                skip_broken=skip_broken,
-                **how,  # type: ignore[arg-type]
-            )
+            inputs = load_inputs_like(data, opened.preparation, ignore=ignore or (), **how)
     for note in inputs.notes:
         screen.say(note)
     if inputs.y is not None and inputs.y.dtype.kind == "i" and opened.last.classes_.dtype.kind in "OU":

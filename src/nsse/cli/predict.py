@@ -67,9 +67,8 @@ def predict(
         if radii is not None:
             columns["radius"] = radii.tolist()
         if radii is not None and opened.before:
-            columns["radius_scaled"] = radii_of(opened.last, opened.model[:-1].transform(inputs.X))[
-                0
-            ].tolist()
+            scaled = opened.model[:-1].transform(inputs.X)
+            columns["radius_scaled"] = radii_of(opened.last, scaled)[0].tolist()
         n_refused = 0 if refuse is None else _refuse(columns, refuse)
         screen.result = {"n_samples": len(inputs.X), "labels": _counts(columns["label"])}
         _deliver(screen, columns, out)

@@ -31,17 +31,8 @@ def report(
         from nsse.report import Samples, write_report
 
         check_out(out, (".html", ".png", ".svg"))
-        opened, inputs = read(
-            model,
-            data,
-            ignore,
-            screen,
-            label=label,
-            labeled=None,
-            id=id,
-            encoder=encoder,
-            skip_broken=skip_broken,
-        )
+        how = {"label": label, "id": id, "encoder": encoder, "skip_broken": skip_broken}
+        opened, inputs = read(model, data, ignore, screen, labeled=None, **how)
         shown, known = inputs.files, opened.preparation
         pictures = thumbnails(known, shown) if shown else None
         samples = Samples(inputs.X, inputs.y, inputs.names, pictures, thumbnails(known))

@@ -38,8 +38,8 @@ def update(
         from nsse.cli.models import read
         from nsse.io import read_header, save
 
-        how: dict[str, Any] = {"label": label, "labeled": True, "id": id, "encoder": encoder}
-        opened, inputs = read(model, data, ignore, screen, **how, skip_broken=skip_broken)
+        how = {"label": label, "id": id, "encoder": encoder, "skip_broken": skip_broken}
+        opened, inputs = read(model, data, ignore, screen, labeled=True, **how)
         before = set(opened.last.classes_.tolist())
         _check_updatable(opened.last, model)
         X = inputs.X
