@@ -114,7 +114,7 @@ def test_images_of_all_kinds_and_sizes_are_taken_and_broken_ones_named(photos, t
     ("arguments", "what"),
     [
         (("--size", "25"), "`--size` must be HEIGHTxWIDTH or original"),
-        (("--standardize",), "`--standardize` must be left out for images"),
+        (("--standardize",), "`--standardize` must be left out with images"),
         (("--label", "kind"), "`--label` must be left out for images"),
         (("--centers", "many"), "`--centers` must be a number, auto or all"),
         (("--metric", "within", "--shrinkage", "0"), "`--shrinkage` must be a positive number or inf"),

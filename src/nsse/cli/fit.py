@@ -90,25 +90,15 @@ def fit(
     """
     with running(as_json) as screen:
         check_out(out, read=[data] if unlabeled is None else [data, unlabeled])
-        if standardize and data.is_dir():
-            cure = "Leave it out: --unit-norm is what images have."
-            raise rule_error("--standardize", "be left out for images", True, cure)
-        if encoder is not None and augment is not None and unlabeled is not None:
-            rule, cure = "come without --augment or without --encoder", "Leave one of them out."
-            raise rule_error("--unlabeled", rule, str(unlabeled), cure)
-        if tune and decision is not None:
-            raise rule_error("--decision", "be left out with --tune", decision, "The search chooses it.")
-        if updatable and tune:
-            cure = "Fit without --tune: a vote of several models is fitted anew."
-            raise rule_error("--updatable", "be left out with --tune", True, cure)
-        options = {"n_components": n_components, "sigma": sigma, "smoothness": smoothness}
-        settings: dict[str, Any] = options | {"decision": decision}
-        settings = {name: value for name, value in settings.items() if value is not None}
-        settings["random_state"] = seed
-        if metric is not None or shrinkage is not None:
-            settings["metric"] = _metric(metric, shrinkage)
-        if centers not in (None, "auto"):
-            settings["centers"] = _centers(centers)
+        _check_no_clash(
+            (standardize and data.is_dir(), "--standardize", "images", "They have --unit-norm."),
+            (tune and decision, "--decision", "--tune", "The search chooses it."),
+            (tune and updatable, "--updatable", "--tune", "A vote of several models is fitted anew."),
+            (encoder and augment and unlabeled, "--unlabeled", "--encoder and --augment", "Choose two."),
+        )
+        options: dict[str, Any] = {"n_components": n_components, "sigma": sigma}
+        options |= {"smoothness": smoothness, "decision": decision, "random_state": seed}
+        settings = _settings(options, metric, shrinkage, centers)
         columns = {"ignore": ignore, "id": id, "impute": impute, "category": category}
         images = {"unit_norm": unit_norm, "color": color, "skip_broken": skip_broken}
         how = {**columns, **images, "feature": feature, "unlabeled": unlabeled_label}
@@ -121,9 +111,8 @@ def fit(
         if unlabeled is not None:
             more = {"ignore": ignore or (), "skip_broken": skip_broken, "encoder": encoder}
             inputs = with_unlabeled(inputs, unlabeled, screen, **more)
-        sets, start, choice = [None], perf_counter(), None
-        if names != []:
-            sets = _sets(names, inputs, network)
+        start, choice = perf_counter(), None
+        sets = [None] if names == [] else _sets(names, inputs, network)
         if len(sets) > 1 and not tune:
             with screen.busy(f"Comparing {len(sets)} augmentations"), typed(FIT):
                 choice = _chosen_set(settings, inputs, sets)
@@ -141,12 +130,8 @@ def fit(
         with typed(FIT):
             save(model, out, metadata=inputs.preparation.to_dict(), updatable=updatable)
         _tell(screen, model, inputs, choice and (sets[0], choice))
-        screen.result |= {
-            "seconds_reading": reading,
-            "seconds": seconds,
-            "out": str(out),
-            "bytes": bytes_of(out),
-        }
+        screen.result |= {"seconds_reading": reading, "seconds": seconds}
+        screen.result |= {"out": str(out), "bytes": bytes_of(out)}
         screen.say(f"Wrote {out}, {size_of(out)}, after {seconds:.1f} s.")
         if inputs.files and network is None and inputs.preparation["color"]:
             screen.say("Photographs? Features of a pretrained network tell more than pixels: --encoder.")
@@ -169,6 +154,25 @@ def _noting_interrupts() -> Iterator[list[int]]:
         yield came
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _check_no_clash(*clashes: tuple[Any, str, str, str]) -> None:
+    """Refuse options that exclude each other: whether both are given, the one, the other, why."""
+    for is_there, option, other, why in clashes:
+        if is_there:
+            raise rule_error(option, f"be left out with {other}", "both", why)
+
+
+def _settings(
+    options: dict[str, Any], metric: str | None, shrinkage: float | None, centers: str | None
+) -> dict[str, Any]:
+    """Parameters of the estimator that were given."""
+    settings = {name: value for name, value in options.items() if value is not None}
+    if metric is not None or shrinkage is not None:
+        settings["metric"] = _metric(metric, shrinkage)
+    if centers not in (None, "auto"):
+        settings["centers"] = _centers(str(centers))
+    return settings
 
 
 def _network(encoder: Path, names: list[str] | None) -> Any:

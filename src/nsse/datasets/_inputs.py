@@ -460,11 +460,7 @@ def _about_left_out(home: Path, found: ImageSet) -> tuple[str, ...]:
     sentences = []
     for files, what in ((found.skipped, "no image"), (found.broken, "a broken image")):
         if files:
-            are = (
-                f"{len(files)} file{'s' * (len(files) > 1)}, each {what}"
-                if len(files) > 1
-                else f"1 file, {what}"
-            )
+            are = f"{len(files)} files, each {what}" if len(files) > 1 else f"1 file, {what}"
             sentences.append(f"Left out {are}: {listed(_within(home, files), 6)}.")
     return tuple(sentences)
 

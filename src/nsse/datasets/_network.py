@@ -17,6 +17,7 @@ from nsse._support.errors import listed, optional, rule_error
 IMAGE, FEATURES = "image", "features"
 SIDE = 224  # of networks that take any size
 _GREY = np.array([[0.299], [0.587], [0.114]], dtype=np.float32)  # ITU-R 601
+_FLOAT = 1  # TensorProto.FLOAT
 _POOLS = ("GlobalAveragePool", "GlobalMaxPool")
 _CURE = "docs/encoders.md says how to export one."
 
@@ -38,37 +39,14 @@ def feature_graph(path: Path, settings: Mapping[str, Any], dtype: Any = np.float
     result = _chosen(path, graph, settings["output"])
     n, height, width, is_last, n_channels = _input_shape(shapes[0], settings["size"])
     make, nodes = onnx.helper, _Nodes(onnx.helper)
-    pixels = nodes("Cast", IMAGE, to=onnx.TensorProto.FLOAT)
-    if settings["channels"] == "BGR":
-        pixels = nodes("Gather", pixels, nodes.constant(np.array([2, 1, 0])), axis=3)
-    if n_channels == 1:
-        pixels = nodes("MatMul", pixels, nodes.constant(_GREY))
     kind = given[0].type.tensor_type.elem_type
-    if kind != onnx.TensorProto.UINT8:
-        mean, std = (
-            np.array(255.0 * np.array(settings[name]), dtype=np.float32)[:n_channels]
-            for name in ("mean", "std")
-        )
-        pixels = nodes("Div", nodes("Sub", pixels, nodes.constant(mean)), nodes.constant(std))
-    if not is_last:
-        pixels = nodes("Transpose", pixels, perm=[0, 3, 1, 2])
+    levels = None if kind == onnx.TensorProto.UINT8 else settings  # bytes go in as they are
+    pixels = _pixels(nodes, settings["channels"], n_channels, is_last, levels)
     nodes("Cast", pixels, to=kind, result=given[0].name)
     before = len(nodes.made)
-    rank = _rank(onnx, network, result)
-    features = nodes("Cast", result, to=onnx.TensorProto.FLOAT)
-    if rank == 3:  # tokens, the first of which stands for the picture
-        features = nodes("Gather", features, nodes.constant(np.array(0)), axis=1)
-    elif rank == 4:
-        # Convolutions of ONNX have channels first; a network with channels last turns what it gives out.
-        turned = is_last and result in {one.name for one in graph.output}
-        features = nodes("Transpose", features, perm=[0, 3, 1, 2]) if turned else features
-        features = nodes("GlobalAveragePool", features)
-    features = nodes("Flatten", features, axis=1)
-    if settings["norm"] == "hellinger":
-        root = nodes("Sqrt", nodes("Abs", features))
-        features = nodes("Mul", nodes("Sign", features), root)
-    if settings["norm"] != "none":
-        features = nodes("LpNormalization", features, axis=1, p=2)
+    # Convolutions of ONNX have channels first; a network with channels last turns what it gives out.
+    turned = is_last and result in {one.name for one in graph.output}
+    features = _features(nodes, result, _rank(onnx, network, result), turned, settings["norm"])
     kind_out = make.np_dtype_to_tensor_dtype(np.dtype(dtype))
     nodes("Cast", features, to=kind_out, result=FEATURES)
     needed = _needed(graph, result)
@@ -86,6 +64,34 @@ def feature_graph(path: Path, settings: Mapping[str, Any], dtype: Any = np.float
         ir_version=max(8, network.ir_version),
         functions=network.functions,
     )
+
+
+def _pixels(nodes: _Nodes, channels: str, n_channels: int, is_last: bool, levels: Any) -> str:
+    """Bytes of pictures as a network takes them; ``levels`` has mean and std, None leaves them out."""
+    pixels = nodes("Cast", IMAGE, to=_FLOAT)
+    if channels == "BGR":
+        pixels = nodes("Gather", pixels, nodes.constant(np.array([2, 1, 0])), axis=3)
+    if n_channels == 1:
+        pixels = nodes("MatMul", pixels, nodes.constant(_GREY))
+    for operation, name in (("Sub", "mean"), ("Div", "std")) if levels is not None else ():
+        values = np.array(255.0 * np.array(levels[name]), dtype=np.float32)[:n_channels]
+        pixels = nodes(operation, pixels, nodes.constant(values))
+    return pixels if is_last else nodes("Transpose", pixels, perm=[0, 3, 1, 2])
+
+
+def _features(nodes: _Nodes, result: str, rank: int | None, turned: bool, norm: str) -> str:
+    """Rows of features of what a network gives out: of tokens the first, of a map the mean."""
+    features = nodes("Cast", result, to=_FLOAT)
+    if rank == 3:
+        features = nodes("Gather", features, nodes.constant(np.array(0)), axis=1)
+    elif rank == 4:
+        features = nodes("Transpose", features, perm=[0, 3, 1, 2]) if turned else features
+        features = nodes("GlobalAveragePool", features)
+    features = nodes("Flatten", features, axis=1)
+    if norm == "hellinger":
+        root = nodes("Sqrt", nodes("Abs", features))
+        features = nodes("Mul", nodes("Sign", features), root)
+    return features if norm == "none" else nodes("LpNormalization", features, axis=1, p=2)
 
 
 def merged(encoder: Any, model: Any) -> Any:
