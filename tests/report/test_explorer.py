@@ -284,9 +284,7 @@ def test_the_nearest_copy_of_a_training_sample_is_told(tmp_path, digits, fitted,
         all_of = np.array([np.sum((F - place) ** 2, axis=1) for F in distances])
         assert all_of[copy[row], int(sample[row])] <= all_of.min() * (1 + 1e-6)
     assert len(unpacked(data["pictures"]["levels"])) == len(X) + len(new)
-    assert f"{len(X)} samples and {len(views.names)} copies of each" in (tmp_path / "r.html").read_text(
-        "utf-8"
-    )
+    assert f", each with {len(views.names)} augmented" in (tmp_path / "r.html").read_text("utf-8")
     # Without copies none is told, nor where the centres are others.
     for other in (fitted, SmoothEmbedding(augment=views, centers=30).fit(X, digits.codes[::4])):
         write_report(tmp_path / "r.html", other, samples)

@@ -29,12 +29,12 @@ def made_of(findings: Findings) -> str:
     sigma = getattr(findings.core, "sigma_", None)
     scale = "" if sigma is None else f", kernel scale σ = {sigma:.4g}"
     which = "Drawn is the best of them: " if findings.n_members > 1 else ""
-    n_copies = max(findings.per_sample - 1, 0)
-    copies = f" and {_count(n_copies, 'copy', 'copies')} of each" if n_copies else ""
+    n_augmented = findings.per_sample - 1
+    augmented = f", each with {n_augmented} augmented" if n_augmented > 0 else ""
     of_classes = f"of {_count(n_classes, 'class', 'classes')}"
     return (
         f"{which}{findings.name} in {_count(d, 'dimension')}, fitted to "
-        f"{_count(len(findings.train), 'sample')}{copies} {of_classes}{scale}"
+        f"{_count(len(findings.train), 'sample')} {of_classes}{augmented}{scale}"
     )
 
 

@@ -28,12 +28,12 @@ def reasons(findings: Findings, columns: list[str]) -> list[str]:
 def _line(found: Explanation, row: int, per_sample: int, columns: list[str]) -> str:
     samples, weights = found.witnesses[row] // per_sample, found.weights[row]
     parts = [f"{found.label[row]} over {found.rival[row]} by {found.margin[row]:.2f}"]
-    for words, sign in (("for it", 1.0), ("against", -1.0)):
+    for words, sign in (("training rows for it", 1.0), ("against it", -1.0)):
         rows = list(dict.fromkeys(samples[sign * weights > 0].tolist()))[:NAMED]
         if rows:
-            parts.append(f"{words} training rows {', '.join(map(str, rows))}")
+            parts.append(f"{words}: {', '.join(map(str, rows))}")
     contribution = found.contribution[row]
     most = np.argsort(-np.abs(contribution), kind="stable")[: COLUMNS if columns else 0]
     if len(most):
-        parts.append("most " + ", ".join(f"{columns[k]} {contribution[k]:+.2f}" for k in most))
+        parts.append("columns: " + ", ".join(f"{columns[k]} {contribution[k]:+.2f}" for k in most))
     return "; ".join(parts)
