@@ -56,17 +56,17 @@ Kernel = tuple[float, float, float]
 
 GRID: dict[str, tuple[float, ...]] = {
     "relevance": (0.0, 1.0),
-    "shrinkage": (float("inf"), 10.0, 3.0, 0.3),
+    "shrinkage": (float("inf"), 10.0, 3.0, 0.3, 0.1),
     "sigma": (0.65, 1.0, 4.0),
     "smoothness": (0.01, 0.1, 0.3, 1.0, 3.0),
 }
 # Splits of the rounds of successive halving, and the share of kernels that each round compares.
-ROUNDS, SHARES = (2, 3, 5), (1.0, 0.5, 0.25)
+ROUNDS, SHARES = (2, 3, 5), (1.0, 0.4, 0.2)
 FEWEST_KERNELS = 4
 # Share of a class that is held out, and samples from which on fewer splits are enough.
 HELD_OUT, MANY_SAMPLES = 0.25, 1000
 # Samples that a split trains on, at most: a Cholesky factorisation is cubic in their number.
-MOST_TRAINING = 600
+MOST_TRAINING = 500
 # Voters beside the untuned point.
 N_VOTERS = 3
 # Standard errors by which a point must be better than the untuned one, and the nearest-sample rule
@@ -97,7 +97,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         Augmentations to choose among, None among them: ``[None, Images((28, 28))]``.
     cv : int, splitter or iterable, default=None
         Splits, as in ``GridSearchCV``. None draws ten that hold out a quarter of every class, or of
-        the groups where these are given. Of many training samples of a split 600 are taken.
+        the groups where these are given. Of many training samples of a split 500 are taken.
     scoring : str or callable, default=None
         What is compared. None is the squared error of the scores at their best amplitude; or any scorer
         of scikit-learn.
@@ -207,7 +207,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             cure = "3 is usual, 1 takes the best alone."
             n_voters = check_count("n_voters", self.n_voters, cure=cure)
         with threads_for(len(samples.codes)):
-            table = Table.of(base, self.grid, samples, self._splits(samples), self.scoring)
+            splits = samples.splits(self.cv, self.random_state)
+            table = Table.of(base, self.grid, samples, splits, self.scoring)
             n_steps = sum(size * len(splits) for size, splits in table.rounds)
             self._worked(table.steps(), n_steps, "Comparing parameters", least=1)
             by_scores, by_nearest = table.chosen(n_voters)
@@ -225,19 +226,6 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             labels[hidden] = self.vote_.predict(Source.of(X).take(hidden))
             self.transduction_ = labels
         return self
-
-    def _splits(self, samples: Samples) -> list[tuple[Ints, Ints]]:
-        if self.cv is None:
-            n_splits = sum(ROUNDS) if len(samples.codes) < MANY_SAMPLES else ROUNDS[0]
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
-            kind = BalancedSplits if samples.groups is None else GroupedSplits
-            drawn = samples.splits(kind(n_splits, HELD_OUT, seed))
-        else:
-            drawn = samples.splits(self.cv)
-        rng, codes = np.random.default_rng(0), samples.codes
-        # A part of one class cannot be trained on.
-        usable = [(a, b) for a, b in drawn if len(b) and len(np.unique(codes[a])) > 1]
-        return [(a[stratified(codes[a], MOST_TRAINING, rng)], b) for a, b in usable]
 
     def _worked(self, steps: Iterator[Any], total: int, what: str, least: int = 0) -> list[Any]:
         """Results of steps, under a bar; interrupted, those that there are if they are enough."""
@@ -280,7 +268,11 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         folds = (table.fold(split, models[0].augment) for split in splits)
         steps = ([fold.values(model) for model in models] for fold in folds)
         done = self._worked(steps, len(splits), "Comparing decision rules")
-        return HeldOut.of(done, table, len(models))
+        samples, held = table.samples, [held for _, held in table.splits[: len(done)]]
+        which = np.concatenate([np.empty(0, dtype=np.intp), *held])
+        none = np.empty((len(models), 0, len(samples.classes)))
+        values = np.concatenate([none, *map(np.stack, done)], axis=1)
+        return HeldOut(values, samples.codes[which], samples.weights[which], len(samples.codes))
 
     def _fitted(
         self, models: Sequence[SmoothEmbedding], X: Any, y: Any, sample_weight: Any
@@ -348,15 +340,27 @@ class Samples:
         own = None if groups is None else checked_groups(groups, len(rows.given))[places]
         return cls(source.take(places), rows.classes, codes, weights, places, own, len(rows.given))
 
-    def splits(self, cv: Any) -> list[tuple[Ints, Ints]]:
-        """Splits of these samples; given as indices they are those of all samples."""
-        labels = self.classes[self.codes]
+    def splits(self, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
+        """Splits of these samples, of one class none; given as indices they are those of all samples."""
+        labels, rng = self.classes[self.codes], np.random.default_rng(0)
+        if cv is None:
+            n_splits = sum(ROUNDS) if len(self.codes) < MANY_SAMPLES else ROUNDS[0]
+            seed = check_random_state(random_state).randint(2**31 - 1)
+            cv = (BalancedSplits if self.groups is None else GroupedSplits)(n_splits, HELD_OUT, seed)
         if hasattr(cv, "split") or not isinstance(cv, Iterable):
-            return list(check_cv(cv, labels, classifier=True).split(self.X, labels, self.groups))
-        position = np.full(self.n_given, -1)
-        position[self.places] = np.arange(len(self.places))
-        own = [[position[np.arange(self.n_given)[np.asarray(part)]] for part in pair] for pair in cv]
-        return [(train[train >= 0], held[held >= 0]) for train, held in own]
+            drawn = check_cv(cv, labels, classifier=True).split(self.X, labels, self.groups)
+        else:
+            position = np.full(self.n_given, -1)
+            position[self.places] = np.arange(len(self.places))
+            own = [[position[np.arange(self.n_given)[np.asarray(part)]] for part in pair] for pair in cv]
+            drawn = [(train[train >= 0], held[held >= 0]) for train, held in own]
+        found = []
+        for train, held in drawn:
+            if len(train) > MOST_TRAINING:
+                train = train[stratified(self.codes[train], MOST_TRAINING, rng)]
+            if len(held) and len(np.unique(self.codes[train])) > 1:
+                found.append((train, held))
+        return found
 
     def rows(self, which: Ints) -> Rows:
         """Some of the samples as rows to train on; equal ones are one."""
@@ -438,11 +442,6 @@ class Losses:
     weights: Floats
     number: int
 
-    @property
-    def mean(self) -> Floats:
-        """Mean loss of every point."""
-        return np.asarray(self.values @ self.weights)
-
     def bounds(self, other: NDArray[Any], times: float) -> Floats:
         """Mean difference to other losses, sample by sample, plus so many standard errors."""
         difference = self.values - other
@@ -510,17 +509,20 @@ class Table:
                 self.alive = self._best_kernels(size)
             for split in splits:
                 fold = self.fold(split, self.base.augment)
-                for k in self.alive:
-                    self._score(int(k), split, fold)
+                for k in self.alive.tolist():
+                    for place, (S, F) in enumerate(fold.scores(self.kernels[k], self.smoothness)):
+                        self.criterion.record((k, place), split, fold, S)
+                        if self.asks_for_nearest:
+                            self.ratios[k, place, split] = fold.ratio(S, F)
                     yield
                 self.n_done = split + 1
 
     def _best_kernels(self, size: int) -> Ints:
         """The untuned kernel and those with the least loss, a third of them by the nearest sample."""
-        losses = self.criterion.losses(self.alive, self.n_done).mean.min(axis=1)
+        losses = self.criterion.losses(self.alive, self.n_done)
         ratios = self.ratios[self.alive, :, : self.n_done].mean(axis=2).min(axis=1)
         by_ratio = self.alive[np.argsort(ratios, kind="stable")]
-        by_loss = self.alive[np.argsort(losses, kind="stable")]
+        by_loss = self.alive[np.argsort((losses.values @ losses.weights).min(axis=1), kind="stable")]
         third = size // 3 if self.asks_for_nearest else 0
         return np.array(list(dict.fromkeys([0, *by_ratio[:third], *by_loss]))[:size])
 
@@ -532,13 +534,6 @@ class Table:
         held_rows = samples.X[held], samples.codes[held], samples.weights[held]
         sizes = np.bincount(rows.codes, rows.weights, len(rows.classes))
         return Fold(rows, *held_rows, metric.n_neighbors, sizes / sizes.sum(), {})
-
-    def _score(self, k: int, split: int, fold: Fold) -> None:
-        """All λ of a kernel on a split."""
-        for place, (S, F) in enumerate(fold.scores(self.kernels[k], self.smoothness)):
-            self.criterion.record((k, place), split, fold, S)
-            if self.asks_for_nearest:
-                self.ratios[k, place, split] = fold.ratio(S, F)
 
     def chosen(self, n_voters: int) -> tuple[list[SmoothEmbedding], list[SmoothEmbedding]]:
         """Models that decide by scores, the best first, the untuned one last; and by nearest samples."""
@@ -571,9 +566,11 @@ class Table:
         if not self.n_done:
             return {}, float("nan")
         losses = self.criterion.losses(self.alive, self.n_done)
-        mean, bounds = losses.mean, losses.bounds(losses.values[0, self.own], BETTER)
+        mean, bounds = losses.values @ losses.weights, losses.bounds(losses.values[0, self.own], BETTER)
         spread = np.square(losses.values - mean[..., np.newaxis]) @ losses.weights
-        order = _order(mean)
+        order = list(
+            zip(*np.unravel_index(np.argsort(mean, None, kind="stable"), mean.shape), strict=True)
+        )
         points = [(*self.kernels[self.alive[k]], float(self.smoothness[i])) for k, i in order]
         found: dict[str, Any] = {
             "params": [dict(zip(GRID, point, strict=True)) for point in points],
@@ -599,19 +596,15 @@ class Fold:
     shares: Floats
     known: dict[Any, Any]
 
-    def distances(self, relevance: float, shrinkage: float) -> tuple[Floats, Floats, float]:
-        """Squared distances in a metric: of training rows, of held-out samples to them; their median."""
-        if (relevance, shrinkage) not in self.known:
-            if relevance not in self.known:
-                self.known[relevance] = Axes.of(self, relevance)
-            self.known[relevance, shrinkage] = self.known[relevance].distances(shrinkage)
-        found: tuple[Floats, Floats, float] = self.known[relevance, shrinkage]
-        return found
-
     def scores(self, kernel: Kernel, smoothness: Floats) -> Iterator[tuple[Floats, Floats]]:
         """Class scores of held-out samples and of training rows for every λ."""
-        D2, E2, unit = self.distances(*kernel[:2])
-        root, scale, shares = np.sqrt(self.train.weights), -1.0 / (kernel[2] * unit) ** 2, self.shares
+        relevance, shrinkage, sigma = kernel
+        if relevance not in self.known:
+            self.known[relevance] = Axes.of(self, relevance)
+        if (relevance, shrinkage) not in self.known:
+            self.known[relevance, shrinkage] = self.known[relevance].distances(shrinkage)
+        D2, E2, unit = self.known[relevance, shrinkage]
+        root, scale, shares = np.sqrt(self.train.weights), -1.0 / (sigma * unit) ** 2, self.shares
         targets = self.train.indicators() - shares
         T = root[:, np.newaxis] * targets
         # In single precision: λ is large beside the rounding of K.
@@ -709,15 +702,6 @@ class HeldOut:
     weights: Floats
     n_samples: int
 
-    @classmethod
-    def of(cls, values: Sequence[Sequence[Floats]], table: Table, n_models: int) -> HeldOut:
-        """Of the first splits: for each the values by every model."""
-        samples, held = table.samples, [held for _, held in table.splits[: len(values)]]
-        which = np.concatenate([np.empty(0, dtype=np.intp), *held])
-        none = np.empty((n_models, 0, len(samples.classes)))
-        whole = np.concatenate([none, *(np.stack(of_split) for of_split in values)], axis=1)
-        return cls(whole, samples.codes[which], samples.weights[which], len(samples.codes))
-
     def is_better(self, n: int, times: float) -> bool:
         """Whether models from the n-th on have fewer wrong labels than the mean of the first n."""
         if len(self.values) == n or not len(self.codes):
@@ -799,15 +783,11 @@ def kernel_of(model: SmoothEmbedding, X: Any) -> Kernel:
     return float(metric.relevance), float(metric.shrinkage), float(model.sigma)
 
 
-def _distinct(values: Floats) -> list[tuple[int, int]]:
+def _distinct(values: Floats, digits: int = 7) -> list[tuple[int, int]]:
     """Places of points, the least value first, one of those that the samples cannot tell apart."""
     found: dict[float, tuple[int, int]] = {}
-    for place in _order(values):
-        found.setdefault(round(float(values[place]), 7), place)
+    for k, i in zip(
+        *np.unravel_index(np.argsort(values, None, kind="stable"), values.shape), strict=True
+    ):
+        found.setdefault(round(float(values[k, i]), digits), (int(k), int(i)))
     return list(found.values())
-
-
-def _order(values: Floats) -> list[tuple[int, int]]:
-    """Places of points, the least value first."""
-    flat = np.argsort(values.ravel(), kind="stable")
-    return [(int(k), int(i)) for k, i in zip(*np.unravel_index(flat, values.shape), strict=True)]

@@ -62,11 +62,9 @@ class BalancedSplits:
         for _ in range(self.n_repeats):
             held_out = np.zeros(len(labels), dtype=bool)
             for deck in decks:
-                held_out[deck.deal(self._n_held_out(deck.size))] = True
+                n_held_out = min(max(1, round(self.validation_fraction * deck.size)), deck.size - 1)
+                held_out[deck.deal(n_held_out)] = True
             yield np.flatnonzero(~held_out), np.flatnonzero(held_out)
-
-    def _n_held_out(self, size: int) -> int:
-        return min(max(1, round(self.validation_fraction * size)), size - 1)
 
 
 class GroupedSplits:
