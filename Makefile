@@ -36,7 +36,7 @@ $(VENV)/.docs: pyproject.toml constraints/newest.txt $(VENV)/.test
 
 $(OLDEST)/.test: pyproject.toml constraints/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints/oldest.txt -e '.[images]' pytest pytest-xdist pandas polars hypothesis
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints/oldest.txt -e '.[images]' pytest pytest-xdist pandas polars
 	@touch $@
 
 demo: $(VENV)/.demo ## Embed the digits; leave a picture, a table and a CSV in demo/.
@@ -112,4 +112,4 @@ check-dist: $(VENV)/.release ## What dist/ gives in empty environments: library,
 	$(RUN)/python release/check.py dist
 
 clean: ## Remove the environments and what the commands left behind.
-	rm -rf $(VENV) $(OLDEST) demo dist reproduction-quick study-quick docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* node_modules
+	rm -rf $(VENV) $(OLDEST) demo dist reproduction-quick study-quick docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .coverage* node_modules

@@ -42,12 +42,19 @@ def blobs_of(counts, n_features=5, seed=0, spread=2.0):
 SLOW_FIXTURES = {"browser", "client"}
 SLOW_PLACES = {
     "benchmarks",
+    "golden",
     "test_browser.py",
     "test_browser_live.py",
     "test_cli_shell.py",
     "test_dask.py",
     "test_commands.py",
 }
+
+
+def pytest_ignore_collect(collection_path, config):
+    """`make quick` does not even import them."""
+    is_slow = collection_path.name in SLOW_PLACES and config.option.markexpr == "not slow"
+    return True if is_slow else None
 
 
 @pytest.hookimpl(tryfirst=True)

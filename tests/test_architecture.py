@@ -16,6 +16,7 @@ import nsse
 
 PACKAGE = Path(nsse.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
+parsed = cache(ast.parse)
 
 # Which module or folder of nsse may import which, besides itself and `_support`, which all may. To the
 # left only: a circle in the table is a failure of its own. `nsse` is the package's own __init__.
@@ -173,7 +174,7 @@ def imported_modules(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
 
 
 def imported_rooms(source: str, package: tuple[str, ...] = ("nsse",)) -> set[str]:
-    names = [name.split(".") for name in imported_modules(ast.parse(source), package)]
+    names = [name.split(".") for name in imported_modules(parsed(source), package)]
     inside = [name[1:] for name in names if name[0] == "nsse"]
     return {name[0] if name and name[0] in MAY_IMPORT else "nsse" for name in inside}
 
@@ -222,7 +223,7 @@ def only_offenders(found: dict[str, list]) -> dict[str, list]:
 def trees() -> Iterator[tuple[Path, ast.Module]]:
     """Every file of the package, parsed."""
     for path in FILES:
-        yield path, ast.parse(path.read_text(encoding="utf-8"))
+        yield path, parsed(path.read_text(encoding="utf-8"))
 
 
 def test_every_file_is_in_a_room_of_the_map():
@@ -266,7 +267,7 @@ def is_oracle(path: Path) -> bool:
 
 def internals_in(source: str) -> set[str]:
     """What a test imports of nsse that nsse does not offer."""
-    names = {name for name in imported_modules(ast.parse(source), ()) if name.split(".")[0] == "nsse"}
+    names = {name for name in imported_modules(parsed(source), ()) if name.split(".")[0] == "nsse"}
     return {name for name in names if name not in OFFERED and not is_offered(*name.rpartition(".")[::2])}
 
 
@@ -279,7 +280,7 @@ def offered_by(module: str) -> list[str]:
     """`__all__` of a module, read and not imported: some need optional packages."""
     place = PACKAGE.joinpath(*module.split(".")[1:])
     source = (place / "__init__.py" if place.is_dir() else place.with_suffix(".py")).read_text("utf-8")
-    found = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+    found = [node for node in parsed(source).body if isinstance(node, ast.Assign)]
     return [
         n
         for node in found
@@ -370,12 +371,12 @@ def test_the_check_of_module_level_sees_what_it_should():
         "def f():\n    import polars\n"
         "if TYPE_CHECKING:\n    import plotly\n"
     )
-    assert set(names_at_module_level(ast.parse(source))) == {"numpy", "pandas.io", "rich.text"}
+    assert set(names_at_module_level(parsed(source))) == {"numpy", "pandas.io", "rich.text"}
 
 
 def test_the_check_of_prints_sees_what_it_should():
     source = "def f():\n    print(1)\nreport.print(2)\nprint\nif x:\n    print()\n"
-    assert prints(ast.parse(source)) == [2, 6]
+    assert prints(parsed(source)) == [2, 6]
 
 
 def run(program: str) -> str:

@@ -21,7 +21,15 @@ def examples() -> list[doctest.DocTest]:
     return [example for module in modules for example in finder.find(module) if example.examples]
 
 
-@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+# Those that render pictures, or search.
+SLOW = ("load_image_folder", "write_images", "SequentialSearchCV")
+EXAMPLES = [
+    pytest.param(one, id=one.name, marks=[pytest.mark.slow] * one.name.endswith(SLOW))
+    for one in examples()
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_run(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said: list[str] = []

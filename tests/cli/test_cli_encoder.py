@@ -110,6 +110,7 @@ def test_one_graph_from_pixels_to_labels(folder, tmp_path):
     assert (preparation["kind"], "pictures" in preparation) == ("encoded", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [{"opset": 13}, {"opset": 20}, {"last": True}, {"n": 3}])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_other_networks_are_merged_too(made, dtype, copy):

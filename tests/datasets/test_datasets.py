@@ -304,6 +304,7 @@ def test_digits_need_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "load_digits" in data.source
 
 
+@pytest.mark.slow
 def test_coil20_is_in_the_order_of_objects_and_angles(coil20: Path) -> None:
     data = load_dataset("coil20", data_home=coil20, size=None)
     label, view = first_two_pixels(data)
@@ -324,6 +325,7 @@ def test_orl_is_in_the_order_of_numbers(orl: Path) -> None:
     np.testing.assert_array_equal(data.y, label)
 
 
+@pytest.mark.slow
 def test_yale_takes_the_first_59_and_no_ambient_or_bad_file(yale: Path) -> None:
     data = load_dataset("yale", data_home=yale, size=None)
     label, number = first_two_pixels(data)
@@ -339,6 +341,7 @@ def shades(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
     return np.rint(left / 4).astype(int), np.rint(right / 6).astype(int)
 
 
+@pytest.mark.slow
 def test_fei_has_the_first_fifty_subjects(fei: Path) -> None:
     data = load_dataset("fei", data_home=fei, size=(1, 2))
     label, number = shades(data)
@@ -580,6 +583,7 @@ DAMAGE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "damage", "named"), DAMAGE, ids=[f"{d[0]}-{d[2]}" for d in DAMAGE])
 def test_what_is_missing_or_damaged_is_named(name, damage, named, request):
     home = request.getfixturevalue(name)

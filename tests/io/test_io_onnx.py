@@ -64,6 +64,7 @@ ON_DIGITS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ON_DIGITS, ids=str)
 def test_digits(model):
     digits, labels = load_digits(return_X_y=True)

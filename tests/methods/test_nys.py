@@ -21,6 +21,7 @@ def up_to_sign(A, B):
     return A * np.sign(np.sum(A * B, axis=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [None, 5, 12, 80])
 def test_embedding_and_map_equal_the_double_loops(blobs, k):
     model = fitted(blobs, n_neighbors=k)

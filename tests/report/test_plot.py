@@ -98,6 +98,7 @@ def test_plot_is_a_method_of_every_model(fitted, unseen):
     assert fitted.plot(unseen[0]).frame["label"][100:].isna().all()
 
 
+@pytest.mark.slow
 def test_frames_are_those_of_the_definitions(fitted, unseen):
     X, y = unseen
     predicted, P = fitted.predict(X), fitted.predict_proba(X)

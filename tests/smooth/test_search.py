@@ -229,6 +229,7 @@ def test_interrupted_while_points_are_compared(split, call):
         SmoothEmbeddingCV(grid=SMALL, scoring=interrupting(scorer, 1)).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("call", "what"), [(2, "augmentations"), (5, "augmentations"), (8, "decision")])
 def test_interrupted_while_augmentations_are_compared(split, call, what):
     X, y, X_new, y_new = split

@@ -68,6 +68,7 @@ def check_sources(seed, tmp_path):
         same(SmoothEmbedding(**params).fit(sparse.csr_array(X), y, weights), array, X)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The weights have a mean of:UserWarning")
 @pytest.mark.parametrize("seed", range(25))
 def test_sources_agree(seed, tmp_path):
