@@ -63,7 +63,7 @@ def test_fit_does_what_python_does(folder):
 def test_pictures_go_in_again(folder, tmp_path):
     said = run("predict", folder / "m.nsse", folder / "test", "--out", tmp_path / "labels.csv").stdout
     assert said.splitlines()[-1].endswith(
-        "measured on feature space (24 features of small.onnx), not on pixels."
+        "measured in feature space (24 features of small.onnx), not on pixels."
     )
     rows = rows_of(tmp_path / "labels.csv")
     assert len(rows) == 15

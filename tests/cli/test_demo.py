@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from commands import rows_of, run, told
 from sklearn.datasets import load_digits
+from sklearn.svm import SVC
 
 import nsse
 from nsse.datasets import per_class_split
 
+ROOT = Path(__file__).parents[2]
 FILES = "embedding.png", "embedding.csv", "errors.csv"
 OURS = "SmoothEmbedding, shifts"
 OTHERS = "SVM", "SVM, shifts", "LDA, shrinkage", "1-NN"
@@ -50,6 +53,26 @@ def test_errors_agree_with_a_recomputation(demo):
         assert float(row["error_percent"]) == pytest.approx(error, abs=1e-4)
         assert (row["standard_error_percent"], row["splits"]) == ("", "1")
         assert f"{error:.1f}" in next(line for line in result.stdout.splitlines() if method in line)
+
+
+@pytest.mark.slow
+def test_the_readme_says_what_the_demo_shows():
+    X, y = load_digits(return_X_y=True)
+    shifts = nsse.augment.Images((8, 8), rotate=None)
+    mean = {}
+    for size in (7, 20):
+        wrong = []
+        for train, test in (per_class_split(y, size, seed) for seed in range(5)):
+            more = np.vstack([X[train], *shifts(X[train])]), np.tile(y[train], 1 + shifts.n_copies)
+            ours = nsse.SmoothEmbedding(augment=shifts).fit(X[train], y[train])
+            fitted = ours, SVC(C=10).fit(*more), SVC(C=10).fit(X[train], y[train])
+            wrong.append([100 * np.mean(model.predict(X[test]) != y[test]) for model in fitted])
+        mean[size] = np.mean(wrong, axis=0)
+    (ours, shifted, plain), (ours_20, shifted_20, plain_20) = mean[7], mean[20]
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"{ours:.1f} % at 7 training samples per class and {ours_20:.1f} % at 20" in readme
+    assert f"with the same shifts {shifted:.1f} and {shifted_20:.1f}, " in readme
+    assert f"without them {plain:.1f} and {plain_20:.1f}." in readme
 
 
 @pytest.mark.slow

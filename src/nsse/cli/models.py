@@ -24,16 +24,16 @@ class Opened:
     preparation: Preparation
 
     @property
-    def measured_on(self) -> str:
-        """What radii are lengths of."""
+    def measured(self) -> str:
+        """Where radii are lengths."""
         from nsse.datasets import EncodedPreparation, ImagePreparation
 
         if isinstance(self.preparation, EncodedPreparation):
-            return f"feature space ({self.preparation}), not on pixels"
+            return f"in feature space ({self.preparation}), not on pixels"
         if not isinstance(self.preparation, ImagePreparation):
-            return "the columns as they are"
+            return "on the columns as they are"
         levels = "levels of red, green and blue" if self.preparation.color else "grey levels"
-        return "images of norm 1" if self.preparation.unit_norm else f"{levels} from 0 to 1"
+        return "on images of norm 1" if self.preparation.unit_norm else f"in {levels} from 0 to 1"
 
 
 def open_model(path: Path) -> Opened:

@@ -78,8 +78,8 @@ def predict(
         if radii is None:
             screen.say(f"No certified radii: {why}")
         else:
-            on = opened.measured_on
-            screen.say(f"A label stays the same under any change below its radius, measured on {on}.")
+            where = opened.measured
+            screen.say(f"A label stays the same under any change below its radius, measured {where}.")
 
 
 def _predictions(opened: Opened, X: Any) -> Columns:
