@@ -356,12 +356,12 @@ class SmoothEmbedding(EmbeddingClassifier):
             ridge = self._solved(near, space, len(some), centers, unlabeled)
             V = self._keep(ridge, near, space.affine, space.unit, rows.is_labeled)
             self._keep_samples(ridge, V, near, source, y)
+            sizes = len(rows), n_centers
+            LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
         self.updates_, self._learned = None, (near.codes, near.weights, near.per_sample)
         if ridge.fitted is None:
             is_sum = ridge.sums is not None and hasattr(self, "partial_fit")
             self._learned = Updates.of(near, ridge.sums) if is_sum else None
-        sizes = len(rows), n_centers
-        LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
         return self
 
     def _solved(self, near: Rows, space: Learned, n_learned: int, chosen: Any, unlabeled: Any) -> Ridge:

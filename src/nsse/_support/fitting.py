@@ -6,16 +6,11 @@ import functools
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, TypeVar
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 LOGGER = logging.getLogger("nsse")
-
-# Whether a fit is one of many that a search makes: it is not worth a line, and its parameters are not
-# those of the search.
-IN_SEARCH: ContextVar[bool] = ContextVar("in_search", default=False)
 
 
 def all_or_nothing(fit: Method) -> Method:
@@ -35,27 +30,14 @@ def all_or_nothing(fit: Method) -> Method:
 
 
 @contextmanager
-def in_search() -> Iterator[None]:
-    """Fit on behalf of a search."""
-    before = IN_SEARCH.set(True)
-    try:
-        yield
-    finally:
-        IN_SEARCH.reset(before)
-
-
-@contextmanager
 def logged(verbose: int) -> Iterator[None]:
-    """Show our log lines during a verbose fit: where the application sends them, or on stderr.
-
-    1 shows what was done (INFO), 2 every step of it (DEBUG).
-    """
+    """Show our log lines during a verbose fit: where the application sends them, or on stderr."""
     if not verbose:
         yield
         return
     handlers = [] if LOGGER.hasHandlers() else [logging.StreamHandler()]
     level = LOGGER.level
-    LOGGER.setLevel(logging.INFO if verbose == 1 else logging.DEBUG)
+    LOGGER.setLevel(logging.INFO)
     for handler in handlers:
         handler.setFormatter(logging.Formatter("[nsse] %(message)s"))
         LOGGER.addHandler(handler)

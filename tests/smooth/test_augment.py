@@ -1,0 +1,70 @@
+"""Augmentation: what is done to rows by its definition, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from nsse import SmoothEmbedding
+from nsse.augment import Copies, Images, Noise, Signals, named_images
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.uniform(0.2, 0.8, size=(12, 20)), np.arange(12) % 2
+
+
+def test_brighter_and_darker_go_a_share_of_the_way_to_the_ends():
+    brightness = Images((4, 5), shift=None, rotate=None, brightness=0.25)
+    brighter, darker = brightness(X)
+    assert brightness.names == ("brighter by 0.25", "darker by 0.25")
+    for row, up, down in zip(X, brighter, darker, strict=True):
+        np.testing.assert_allclose(up, [0.75 * level + 0.25 * max(row) for level in row])
+        np.testing.assert_allclose(down, [0.75 * level + 0.25 * min(row) for level in row])
+
+
+def test_channels_of_signals_move_together():
+    earlier, later = Signals(shift=2, channels=2)(X)
+    for row, to_left, to_right in zip(X, earlier, later, strict=True):
+        pairs = row.reshape(10, 2)
+        np.testing.assert_array_equal(to_left.reshape(10, 2), [*pairs[2:], pairs[-1], pairs[-1]])
+        np.testing.assert_array_equal(to_right.reshape(10, 2), [pairs[0], pairs[0], *pairs[:-2]])
+
+
+def test_equal_parameters_make_equal_augmentations():
+    assert Noise([0.1] * 20) == Noise(np.full(20, 0.1))
+    assert len({Noise(0.1), Noise(0.1), Noise(0.2), Signals()}) == 3
+    assert Noise(0.1) != 0.1
+
+
+WRONG = [
+    (Images((4, 6)), "`shape` must have as many values as a sample has features"),
+    (Images((4,)), "`shape` must be height and width"),
+    (Images((4, 5), shift=4), "`shift` must be None or whole numbers of pixels from 1 to 3"),
+    (Images((4, 5), shift=-1), "`shift` must be None or whole numbers"),
+    (Images((4, 5), rotate=180), "`rotate` must be None or degrees between 0 and 180"),
+    (Images((4, 5), scale=1.0), "`scale` must be None or ratios above 1"),
+    (Images((4, 5), brightness=1), "`brightness` must be None or shares between 0 and 1"),
+    (Images((4, 5), mirror="left"), "`mirror` must be True or False"),
+    (Signals(shift=0.5), "`shift` must be whole numbers from 1 on"),
+    (Signals(shift=20), "`shift` must leave something of signals of 20 values"),
+    (Signals(channels=3), "`shift` must leave something of signals of 20 values in channels of 3"),
+    (Signals(channels=0), "`channels` must be a whole number from 1 on"),
+    (Noise("loud"), "`scale` must be a positive number, or one for each feature"),
+    (Noise([0.1, 0.2]), "`scale` must be one number or one for each of the 20 features"),
+    (Noise(0.1, copies=0), "`copies` must be a whole number from 1 on"),
+    (Copies(X[:3], [X[:3]], ["again"]), "`X` must have rows whose copies are known"),
+    (lambda rows: [rows[:1]], "`augment` must give copies of the shape of the rows"),
+]
+
+
+@pytest.mark.parametrize(("augment", "words"), WRONG)
+def test_what_cannot_be_done_is_refused(augment, words):
+    model = SmoothEmbedding(augment=augment)
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, Y)
+    assert not hasattr(model, "map_")
+
+
+def test_sparse_rows_and_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="`augment` must be None for sparse samples"):
+        SmoothEmbedding(augment=Noise(0.1)).fit(sparse.csr_array(X), Y)
+    with pytest.raises(ValueError, match=r"`names` must be among .*mirror"):
+        named_images(["swirl"], (4, 5))

@@ -1,0 +1,64 @@
+"""What long work shows: a bar where a person is looking, log lines where they are wanted."""
+
+import logging
+import sys
+
+import pytest
+
+from nsse import SmoothEmbedding, SmoothEmbeddingCV
+
+SEARCH = {"grid": {"sigma": [0.5, 1.0]}, "n_voters": 1}
+
+
+def test_a_terminal_shows_a_bar_and_others_nothing(blobs, capsys, monkeypatch):
+    SmoothEmbeddingCV(**SEARCH).fit(blobs.X, blobs.codes)
+    assert capsys.readouterr() == ("", "")
+    pytest.importorskip("rich")
+    SmoothEmbeddingCV(**SEARCH, verbose=1).fit(blobs.X, blobs.codes)
+    told = capsys.readouterr()
+    assert "left:" in told.err
+    assert told.out == ""
+
+
+def test_a_bar_that_is_wanted_needs_rich(blobs, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    with pytest.raises(ImportError, match=r"needs rich.*pip install 'nsse\[cli\]'"):
+        SmoothEmbeddingCV(**SEARCH, verbose=1).fit(blobs.X, blobs.codes)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    SmoothEmbeddingCV(**SEARCH).fit(blobs.X, blobs.codes)  # one that is not is left out
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_a_notebook_draws_the_bar_itself():
+    nbclient = pytest.importorskip("nbclient")
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    cell = "\n".join(
+        [
+            "from sklearn.datasets import load_iris",
+            "from nsse import SmoothEmbeddingCV",
+            f"_ = SmoothEmbeddingCV(**{SEARCH!r}).fit(*load_iris(return_X_y=True))",
+        ]
+    )
+    book = nbclient.NotebookClient(new_notebook(cells=[new_code_cell(cell)]), timeout=300).execute()
+    shown = [output["data"] for output in book.cells[0].outputs if "data" in output]
+    assert any("<progress value=" in one["text/html"] for one in shown)
+
+
+def test_a_verbose_fit_says_what_it_did(blobs, caplog):
+    logger = logging.getLogger("nsse")
+    SmoothEmbedding(verbose=1).fit(blobs.X, blobs.codes)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("SmoothEmbedding: 60 rows, 60 centers")
+    assert logger.level == logging.NOTSET
+    caplog.clear()
+    SmoothEmbedding().fit(blobs.X, blobs.codes)
+    assert caplog.records == []
+
+
+def test_without_a_handler_of_the_application_stderr_shows_it(blobs, capsys, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("nsse"), "hasHandlers", lambda: False)
+    SmoothEmbedding(verbose=1).fit(blobs.X, blobs.codes)
+    assert capsys.readouterr().err.startswith("[nsse] SmoothEmbedding: 60 rows, 60 centers, sigma ")
+    assert logging.getLogger("nsse").handlers == []
