@@ -7,8 +7,13 @@ import numpy as np
 SIDE, FEATURES, CLASSES = 32, 24, 5
 
 
-def write_network(path, *, seed=0, n="n", last=False, opset=17, head=True, outputs=("scores",)):
-    """Two convolutions, means over all places, a linear head; channels first or last."""
+def write_network(
+    path, *, seed=0, n="n", last=False, opset=17, head=True, outputs=("scores",), axes=None
+):
+    """Two convolutions, means over all places, a linear head; channels first or last.
+
+    ``axes`` are those of the mean where it is a ReduceMean, "stored" or "made" by a node.
+    """
     from onnx import TensorProto, checker, helper, numpy_helper, save
 
     rng = np.random.default_rng(seed)
@@ -20,13 +25,18 @@ def write_network(path, *, seed=0, n="n", last=False, opset=17, head=True, outpu
     shapes = {"scores": [n, CLASSES], "map": [n, FEATURES, "h", "w"]}
     shape = [n, SIDE, SIDE, 3] if last else [n, 3, SIDE, SIDE]
     first = [helper.make_node("Transpose", ["x"], ["planes"], perm=[0, 3, 1, 2])] if last else []
+    pool = [helper.make_node("GlobalAveragePool", ["map"], ["pooled"])]
+    places = numpy_helper.from_array(np.array([2, 3]), "axes")
+    if axes is not None:
+        made = [helper.make_node("Constant", [], ["axes"], value=places)] * (axes == "made")
+        pool = [*made, helper.make_node("ReduceMean", ["map", "axes"], ["pooled"])]
     nodes = [
         *first,
         helper.make_node("Conv", ["planes" if last else "x", "w1"], ["a"], strides=[2, 2]),
         helper.make_node("Relu", ["a"], ["b"]),
         helper.make_node("Conv", ["b", "w2"], ["c"], strides=[2, 2]),
         helper.make_node("Relu", ["c"], ["map"]),
-        helper.make_node("GlobalAveragePool", ["map"], ["pooled"]),
+        *pool,
         helper.make_node("Flatten", ["pooled"], ["flat"]),
         *[helper.make_node("MatMul", ["flat", "head"], ["scores"])] * head,
     ]
@@ -36,7 +46,7 @@ def write_network(path, *, seed=0, n="n", last=False, opset=17, head=True, outpu
         "small",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, shapes[name]) for name in outputs],
-        floats,
+        floats + [places] * (axes == "stored"),
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     checker.check_model(model)

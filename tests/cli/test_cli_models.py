@@ -212,6 +212,8 @@ def test_without_certificates_predict_says_why(blobs, tmp_path):
     assert "No certified radii: " in result.stdout
     assert "radius" not in rows_of(tmp_path / "l.csv")[0]
     assert "No certified radii: " in run("evaluate", *arguments).stdout
+    refused = run("predict", *arguments, "--refuse", "0.05", code=2).stderr
+    assert "`MODEL` must hold training samples left out one by one" in refused
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npy"])

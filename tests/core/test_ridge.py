@@ -154,3 +154,13 @@ def test_the_metric_is_in_front(data, new):
     behind = SmoothEmbedding(metric=None).fit(metric.transform(data.X), data.codes)
     expected = behind.decision_function(metric.transform(new))
     np.testing.assert_allclose(inside.decision_function(new), expected, atol=1e-9)
+
+
+def test_of_many_samples_some_are_left_out_alike(data, monkeypatch):
+    """Another route, by the columns of some of them, to what leaving all out gives."""
+    model = SmoothEmbedding(metric=None).fit(data.X, data.codes)
+    monkeypatch.setattr("nsse.ridge.LEFT_OUT_ALL", 20)
+    monkeypatch.setattr("nsse.ridge.LEFT_OUT_SOME", 7)
+    some = SmoothEmbedding(metric=None).fit(data.X, data.codes)
+    chosen = np.linspace(0, len(data.codes) - 1, 7).astype(int)
+    np.testing.assert_allclose(some.leave_one_out_, model.leave_one_out_[chosen], atol=1e-12)

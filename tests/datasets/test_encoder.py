@@ -82,6 +82,8 @@ def test_features_are_those_of_the_literal_route(network, pictures):
         ({"n": 4}, {}, {}),  # takes four pictures at a time, no more and no fewer
         ({"opset": 13}, {"mean": 127, "std": 128}, {"mean": 127 / 255, "std": 128 / 255}),
         ({"opset": 18}, {"mean": 0.5, "std": [0.5, 0.4, 0.3]}, {"mean": 0.5, "std": [0.5, 0.4, 0.3]}),
+        ({"opset": 18, "axes": "stored"}, {}, {}),
+        ({"opset": 18, "axes": "made"}, {}, {}),
         ({}, {"output": "scores"}, {"result": "scores"}),
         ({"head": False, "outputs": ("map",)}, {}, {}),  # a feature map: its mean over all places
     ],
