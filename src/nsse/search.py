@@ -45,7 +45,7 @@ from nsse.kernels import distances_from, median_distance, products, squared_dist
 from nsse.metric import WithinMetric, along_scatter, centred, feature_weights
 from nsse.rows import Rows, Source, checked_weights, class_factors, encoded, stratified
 from nsse.scores import as_decision
-from nsse.smooth import SmoothEmbedding, evenly
+from nsse.smooth import UNIT_SAMPLES, SmoothEmbedding, evenly
 from nsse.splits import BalancedSplits, GroupedSplits
 from nsse.unlabeled import use_of_unlabeled
 from nsse.votes import MajorityVote, MeanVote, Member
@@ -689,8 +689,8 @@ class Axes:
             P = rows * factors
             D2 = np.maximum(D2 - squared_distances(P, P), 0.0)
             E2 = np.maximum(E2 - squared_distances(held * factors, P), 0.0)
-        some = evenly(len(D2))
-        return D2, E2, median_distance(D2 if len(some) == len(D2) else D2[np.ix_(some, some)])
+        part = D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*2 * [evenly(len(D2))])]
+        return D2, E2, median_distance(part)
 
 
 @dataclass(frozen=True)

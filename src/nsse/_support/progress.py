@@ -21,10 +21,11 @@ def progress_bar(total: int, what: str, shown: bool | None) -> Iterator[Callable
     ``shown`` is True, False, or None: where a person is looking. A notebook draws the bar itself; a
     terminal needs rich for it, without which None shows nothing.
     """
-    if shown is False or (shown is None and not watched()):
+    is_notebook = in_notebook()
+    if shown is False or (shown is None and not is_notebook and not sys.stderr.isatty()):
         yield lambda: None
         return
-    if in_notebook():
+    if is_notebook:
         with _notebook_bar(total, what) as advance:
             yield advance
         return
@@ -102,11 +103,6 @@ def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}"
-
-
-def watched() -> bool:
-    """Whether a person is looking at stderr: a terminal, or a notebook."""
-    return sys.stderr.isatty() or in_notebook()
 
 
 def in_notebook() -> bool:
