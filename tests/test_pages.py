@@ -61,3 +61,16 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
         assert done.exit_code == 0, done.output
     written = {"photos", "photos.nsse", "labels.csv", "photos.html", "photos.onnx"}
     assert {path.name for path in tmp_path.iterdir()} >= written
+
+
+NAMED = re.compile(r"\b(?:benchmarks|tests|src|docs|reproduction|nsse)/[\w/]+\.(?:py|md|jsonl|js)\b")
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name
+)
+def test_files_that_a_page_names_are_there(page):
+    named = NAMED.findall(page.read_text(encoding="utf-8"))
+    assert [
+        name for name in named if not any((ROOT / part / name).is_file() for part in ("", "src"))
+    ] == []
