@@ -45,6 +45,7 @@ def test_named_augmentation_is_that_of_python(photos, tmp_path):
     assert "Error" in run("evaluate", path, photos / "test").stdout
 
 
+@pytest.mark.slow
 def test_auto_takes_what_helps_and_says_so(photos, tmp_path):
     path = tmp_path / "m.nsse"
     arguments = ("fit", photos / "train", "--out", path, "--size", "12x12", "--augment", "auto")

@@ -379,7 +379,7 @@ def server(tmp_path: Path):
 
     handler = functools.partial(Handler, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        thread = threading.Thread(target=running.serve_forever)
+        thread = threading.Thread(target=running.serve_forever, args=[0.01])
         thread.start()
         yield folder, f"http://127.0.0.1:{running.server_address[1]}/"
         running.shutdown()

@@ -103,6 +103,7 @@ def test_it_is_the_same_every_time(objects: Dataset) -> None:
     np.testing.assert_array_equal(load_dataset("objects").X, objects.X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit_norm", [False, True])
 def test_it_is_neither_trivial_nor_hopeless(objects: Dataset, unit_norm: bool) -> None:
     X = objects.X / np.linalg.norm(objects.X, axis=1, keepdims=True) if unit_norm else objects.X

@@ -90,6 +90,7 @@ def test_curved_classes_are_read_by_the_nearest_sample():
     np.testing.assert_allclose(search.predict_proba(X).sum(axis=1), 1.0)
 
 
+@pytest.mark.slow
 def test_augmentation_is_chosen_where_it_helps(split):
     X, y, _, _ = split
 

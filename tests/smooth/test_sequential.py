@@ -154,6 +154,7 @@ def test_it_works_with_every_compared_method(method, grid):
     np.testing.assert_array_equal(search.classes_, [0, 1, 2])
 
 
+@pytest.mark.slow
 def test_scoring_n_jobs_and_refit_are_those_of_grid_search():
     grid = {"mu2": [1e-3, 0.1], "sigma": [0.5, 2.0]}
     given = {"scoring": "neg_log_loss", "cv": 3, "start": {"sigma": 1.0}}
