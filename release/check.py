@@ -24,7 +24,7 @@ from uses import BEFORE, CONSUMER, MISTAKEN_CONSUMER, OF_PART, WITHOUT_PARTS
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_BYTES = 1_000_000
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # Nothing of the checkout, no display, no way out for downloads; one BLAS thread.
 CLEAN = {"PYTHONPATH", "NSSE_DATA", "VIRTUAL_ENV", "PYTHONHOME"}
 SET = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg", "COLUMNS": "80"}
