@@ -137,6 +137,11 @@ class Method(EmbeddingClassifier):
     def _learn(self, X: Any, codes: Ints) -> Any:
         """The map, learned."""
 
+    def _expanded(self: Any, lengths: Lengths, coef: Floats) -> GaussianMap:
+        """The sum of kernels of width ``sigma`` at the samples, with these coefficients."""
+        self.coef_, self.length_unit_, self.sigma_ = coef, lengths.unit, self.sigma * lengths.unit
+        return lengths.gaussian_map(self.sigma, coef)
+
     def _embedding(self, X: Any) -> Floats:
         """The map at the training samples."""
         return np.asarray(self.map_(X))

@@ -158,9 +158,7 @@ class ESLLE(Method):
         self.lle_embedding_ = eigenmap.vectors * row_signs(eigenmap.vectors, codes)
         self.eigenvalues_ = eigenmap.eigenvalues
         K = Gaussian(self.sigma)(lengths.D2)
-        self.coef_ = kernel_ridge(K, self.lle_embedding_, self.ridge, "ridge")
-        self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
-        return lengths.gaussian_map(self.sigma, self.coef_)
+        return self._expanded(lengths, kernel_ridge(K, self.lle_embedding_, self.ridge, "ridge"))
 
 
 def class_neighbors(codes: Ints) -> int:

@@ -179,9 +179,7 @@ class IsoKRR(Method):
         self.isomap_embedding_ = Y[:, :d] * row_signs(Y[:, :d], codes)
         self.eigenvalues_ = positive[:d]
         K = Gaussian(self.sigma)(lengths.D2)
-        self.coef_ = kernel_ridge(K, self.isomap_embedding_, self.alpha, "alpha")
-        self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
-        return lengths.gaussian_map(self.sigma, self.coef_)
+        return self._expanded(lengths, kernel_ridge(K, self.isomap_embedding_, self.alpha, "alpha"))
 
 
 def class_dissimilarities(D2: Floats, codes: Ints, beta: float | None, alpha: float) -> Floats:

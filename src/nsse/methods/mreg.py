@@ -158,8 +158,7 @@ class MReg(Method):
         scores = Scores.of_classes(self.classes_, np.eye(n_classes), np.zeros(n_classes))
         self.scores_ = scores.calibrated(values, own, np.ones(len(own)))
         self.n_labeled_ = len(own)
-        self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
-        return lengths.gaussian_map(self.sigma, self.coef_)
+        return self._expanded(lengths, self.coef_)
 
     def _scores(self, embedding: Floats, codes: Ints) -> Scores:
         return self.scores_

@@ -135,8 +135,7 @@ class SemiRBF(Method):
         self.coef_, predicted = np.empty_like(coef), np.empty_like(found)
         self.coef_[order], predicted[order] = coef, found
         self.transduction_ = self.classes_[predicted]
-        self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
-        return lengths.gaussian_map(self.sigma, self.coef_)
+        return self._expanded(lengths, self.coef_)
 
 
 def refined(K: Floats, Y: Floats, codes: Ints, ridge: float, n_rounds: int) -> tuple[Floats, Ints]:

@@ -174,12 +174,10 @@ class SUPLAP(Method):
         W_w, W_b = class_graphs(D2, codes, self.n_neighbors, between, self.beta)
         eigenmap, Y = supervised_eigenmap(W_w, W_b, codes, self.mu, d)
         eigenmap.warn_if_degenerate("Change `n_neighbors_between` or `mu`, or another `n_components`.")
-        K = Gaussian(self.sigma)(D2)
-        self.coef_ = kernel_ridge(K, Y, self.ridge, "ridge")  # Eq. (7)
         self.eigenvalues_ = eigenmap.eigenvalues
         self.objective_ = float(eigenmap.eigenvalues.sum())
-        self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
-        return lengths.gaussian_map(self.sigma, self.coef_)
+        K = Gaussian(self.sigma)(D2)
+        return self._expanded(lengths, kernel_ridge(K, Y, self.ridge, "ridge"))  # Eq. (7)
 
 
 def class_graphs(
