@@ -36,7 +36,7 @@ from nsse.ridge import Ridge
 from nsse.rows import BLOCK_ROWS, Rows, Source, encoded, read_blocks
 from nsse.scores import Scores
 from nsse.unlabeled import use_of_unlabeled
-from nsse.updates import Updates, adds_up, chunk
+from nsse.updates import Updates, adds_up, chunk, not_learned
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -297,7 +297,10 @@ class SmoothEmbedding(EmbeddingClassifier):
         kept, f = self._updates()
         near = chunk(self, X, y, sample_weight, known=self.scores_.classes)
         less, classes = kept.without(near, f, self.scores_.classes)
-        return self._keep_updates(less, f, classes)
+        try:
+            return self._keep_updates(less, f, classes)
+        except np.linalg.LinAlgError:  # sums of no samples
+            raise not_learned("samples of which the model has no sums") from None
 
     @available_if(adds_up)
     def updatable(self) -> Self:
@@ -496,7 +499,9 @@ class SmoothEmbedding(EmbeddingClassifier):
             and check_count("n_components", self.n_components, cure=cure) > most
         ):
             rule = f"not exceed n_classes - 1 = {most}"
-            raise rule_error("n_components", rule, self.n_components, "So many separate class means.")
+            raise rule_error(
+                "n_components", rule, self.n_components, "As many coordinates separate all classes."
+            )
         if np.any(given.weights != 1.0):
             warn_of_weights(given.weights)
 

@@ -107,9 +107,9 @@ class Updates:
         left, least = had - gone.sizes, NOTHING * float(had.sum())
         if left.min() < -least:
             code = int(left.argmin())
-            got = f"weight {gone.sizes[code]:.6g} of class {classes[code]!r}, which has {had[code]:.6g}"
-            cure = "Pass samples as they were learned, with their weights."
-            raise rule_error("X", "hold samples that were learned", got, cure)
+            raise not_learned(
+                f"weight {gone.sizes[code]:.6g} of class {classes[code]!r}, which has {had[code]:.6g}"
+            )
         stays = left > least
         if stays.sum() < 2:
             cure = "An embedding separates classes: forget fewer samples."
@@ -170,6 +170,12 @@ class Updates:
     def _where(self, stays: NDArray[np.bool_]) -> Updates:
         rows = self.rows[np.flatnonzero(stays)]
         return replace(self, rows=rows, codes=self.codes[stays], weights=self.weights[stays])
+
+
+def not_learned(got: str) -> ValueError:
+    """The error for samples that are to be forgotten and are not there."""
+    cure = "Pass samples as they were learned, with their weights."
+    return rule_error("X", "hold samples that were learned", got, cure)
 
 
 def chunk(model: Any, X: Any, y: Any, sample_weight: Any, known: Any = None) -> Rows:

@@ -110,7 +110,7 @@ def test_numbers_of_a_table_are_scaled(iris, tmp_path):
     _, X, y, *_ = iris
     polars.DataFrame({"a": 1000 * X[:, 0], "b": X[:, 2], "kind": y}).write_csv(tmp_path / "t.csv")
     common = ("fit", tmp_path / "t.csv", "--label", "kind", "--out", tmp_path / "m.nsse")
-    assert "Numbers are scaled to mean 0 and spread 1; --as-they-are leaves" in run(*common).stdout
+    assert "Numbers are scaled to mean 0 and variance 1; --as-they-are leaves" in run(*common).stdout
     assert len(nsse.load(tmp_path / "m.nsse").steps) == 2
     assert "scaled" not in run(*common, "--as-they-are").stdout
     assert isinstance(nsse.load(tmp_path / "m.nsse"), SmoothEmbedding)

@@ -173,9 +173,9 @@ def test_from_a_spreadsheet_to_a_report(plants, tmp_path):
         "It is written in Latin-1, with semicolons between columns, with commas for decimal points."
         in said
     )
-    assert "2 missing numbers are filled with the medians of their columns: Höhe (cm) 1," in said
+    assert "Missing numbers, filled with the medians of their columns: Höhe (cm) 1," in said
     assert "Categories, a feature each: Boden: Löß, Sand." in said
-    assert "Numbers are scaled to mean 0 and spread 1; --as-they-are leaves them." in said
+    assert "Numbers are scaled to mean 0 and variance 1; --as-they-are leaves them." in said
     known = read_header(model).metadata
     assert known["categories"] == {"Boden": ["Löß", "Sand"]}
     assert set(known["medians"]) == {"Höhe (cm)", "Lage (m, ü. M.)"}

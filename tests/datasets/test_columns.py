@@ -112,8 +112,8 @@ def test_categories_medians_and_ids_travel_as_plain_data(tmp_path):
     )
     assert inputs.notes == (
         "It is written with semicolons between columns.",
-        "2 missing numbers are filled with the medians of their columns: length 1, width 1.",
-        "1 missing words are none of the known categories: soil 1.",
+        "Missing numbers, filled with the medians of their columns: length 1, width 1.",
+        "Missing words, taken as none of the known categories: soil 1.",
         "Categories, a feature each: soil: clay, sand.",
     )
     read = Preparation.from_dict(json.loads(json.dumps(inputs.preparation.to_dict())))
@@ -124,7 +124,7 @@ def test_categories_medians_and_ids_travel_as_plain_data(tmp_path):
     np.testing.assert_array_equal(again.X, [[0, 1, 2, 1], [1, 0, 100, 20]])
     assert again.names is None
     assert again.notes == (
-        "2 missing numbers are filled with the medians of their columns: length 1, width 1.",
+        "Missing numbers, filled with the medians of their columns: length 1, width 1.",
     )
     assert load_inputs_like(written(tmp_path, MIXED), told).names == inputs.names
 

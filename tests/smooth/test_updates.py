@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -158,6 +158,13 @@ def test_what_cannot_be_learned_is_said_and_leaves_the_model_as_it_was(given, wo
     with pytest.raises(ValueError, match=words):
         model.partial_fit(**given)
     assert vars(model) == before
+
+
+def test_samples_that_no_sum_holds_cannot_be_forgotten():
+    irises, kinds = load_iris(return_X_y=True)
+    model = SmoothEmbedding().fit(irises, kinds)
+    with pytest.raises(ValueError, match="samples of which the model has no sums"):
+        model.forget(irises[:2] + 1, kinds[:2])
 
 
 def test_what_cannot_be_forgotten_is_said_and_leaves_the_model_as_it_was():

@@ -253,7 +253,7 @@ def _standardize(wanted: bool | None, inputs: Inputs, screen: Screen) -> bool:
     from nsse.datasets import TablePreparation
 
     if wanted is None and isinstance(inputs.preparation, TablePreparation):
-        screen.say("Numbers are scaled to mean 0 and spread 1; --as-they-are leaves them.")
+        screen.say("Numbers are scaled to mean 0 and variance 1; --as-they-are leaves them.")
         return True
     return bool(wanted)
 

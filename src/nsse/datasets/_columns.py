@@ -113,13 +113,13 @@ def _about_filled(filled: dict[str, int], categories: dict[str, tuple[str, ...]]
     """What was done about missing numbers, and about missing words."""
     sentences = []
     for of_words, what in (
-        (False, "numbers are filled with the medians of their columns"),
-        (True, "words are none of the known categories"),
+        (False, "numbers, filled with the medians of their columns"),
+        (True, "words, taken as none of the known categories"),
     ):
         own = {name: count for name, count in filled.items() if (name in categories) == of_words}
         if own:
             each = listed([f"{name} {count}" for name, count in own.items()])
-            sentences.append(f"{sum(own.values())} missing {what}: {each}.")
+            sentences.append(f"Missing {what}: {each}.")
     return tuple(sentences)
 
 

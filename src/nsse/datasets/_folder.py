@@ -154,8 +154,9 @@ def _check_depth(folder: Path, classes: list[Path]) -> None:
     for own in sorted(classes, key=lambda path: path.name != "train"):
         inner = _entries_of(own, only_folders=True)
         if inner and not any(path.suffix.lower() in PICTURES for path in own.iterdir()):
+            more = "one more folder" if len(inner) == 1 else f"{len(inner)} more folders"
             raise ValueError(
-                f"{_RULE}. Got {str(folder)!r}, where {own.name!r} holds {len(inner)} more folders. "
+                f"{_RULE}. Got {str(folder)!r}, where {own.name!r} holds {more}. "
                 f"Pass {str(own)!r}, if those are the classes."
             )
 
