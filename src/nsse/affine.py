@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg.blas import dtrmm
+from scipy.linalg.blas import dtrmm, dtrmv
 
 Floats = NDArray[np.float64]
 Kind = TypeVar("Kind")
@@ -57,7 +57,7 @@ def formed_later(*names: str) -> Callable[[type[Kind]], type[Kind]]:
     return decorated
 
 
-@formed_later("down", "up")
+@formed_later("matrix", "down", "up")
 @dataclass(frozen=True)
 class Affine:
     """An affine map of rows, with a proven bound of how much it stretches.
@@ -185,6 +185,8 @@ class Affine:
         """UT; dense rows may be overwritten."""
         if U.shape[0] >= MANY_ROWS and self._triangle is not None:
             return dtrmm(1.0, self._triangle, U.T, trans_a=True, overwrite_b=True).T
+        if U.shape[0] == 1 and self._triangle is not None:
+            return dtrmv(self._triangle, U[0], trans=True)[np.newaxis]
         if self.matrix is not None:
             return U @ self.matrix
         if self.down is None or self.up is None:

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 BLOCK_ROWS = 512  # that look for neighbours at a time
+MOST_PAIRS = 250_000  # of classes that are worked on together
 
 
 def class_members(codes: Ints) -> list[Ints]:
@@ -34,6 +35,17 @@ def class_members(codes: Ints) -> list[Ints]:
     return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []
 
 
+def members_by_size(codes: Ints) -> list[Ints]:
+    """Places of the rows of classes, (n_classes, size) each: small ones with as many rows together."""
+    order, sizes = np.argsort(codes, kind="stable"), np.bincount(codes[codes >= 0])
+    starts, groups = np.cumsum(sizes) - sizes + len(codes) - sizes.sum(), []
+    for size in np.unique(sizes[sizes > 0]):
+        own = order[starts[sizes == size][:, np.newaxis] + np.arange(size)]
+        step = max(1, MOST_PAIRS // size**2)
+        groups += [own[first : first + step] for first in range(0, len(own), step)]
+    return groups
+
+
 def within_class_graph(
     Z: Any, codes: Ints, n_neighbors: int | None, G: Floats | None = None
 ) -> sparse.csr_array:
@@ -41,9 +53,14 @@ def within_class_graph(
 
     ``G`` are the inner products of the rows, where they are known.
     """
-    products = (lambda own: (A := Z[own]) @ A.T) if G is None else lambda own: G[own[:, np.newaxis], own]
-    edges = _class_edges(lambda own: distances_from(products(own), overwrite=True), codes, n_neighbors)
-    return symmetric_graph(*edges, len(codes))
+
+    def distances(own: Ints) -> Floats:
+        if G is not None:
+            return distances_from(G[own[:, :, np.newaxis], own[:, np.newaxis]], overwrite=True)
+        A = Z[own]
+        return distances_from(A @ A.transpose(0, 2, 1), overwrite=True)
+
+    return symmetric_graph(*_class_edges(distances, codes, n_neighbors), len(codes))
 
 
 def gaussian_class_graph(
@@ -54,7 +71,9 @@ def gaussian_class_graph(
     ``D2`` are the squared distances of all rows; β is the mean squared length of the edges where it is
     None.
     """
-    here, there = _class_edges(lambda own: D2[np.ix_(own, own)], codes, n_neighbors)
+    here, there = _class_edges(
+        lambda own: D2[own[:, :, np.newaxis], own[:, np.newaxis]], codes, n_neighbors
+    )
     if beta is None:
         beta = float(D2[here, there].mean()) if len(here) else 0.0
     W = symmetric_graph(here, there, len(codes))
@@ -66,10 +85,15 @@ def gaussian_class_graph(
 def _class_edges(distances: Callable[[Ints], Floats], codes: Ints, k: int | None) -> tuple[Ints, Ints]:
     """Directed edges from every row to the k nearest of its class; ``distances`` gives fresh arrays."""
     starts, ends = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
-    for members in class_members(codes):
-        here, there = nearest_pairs(distances(members), k)
-        starts.append(members[here])
-        ends.append(members[there])
+    for own in members_by_size(codes):
+        n_classes, size = own.shape
+        n_ends = size - 1 if k is None else min(k, size - 1)
+        if n_ends > 0:
+            D2 = distances(own)
+            D2[:, np.arange(size), np.arange(size)] = np.inf
+            chosen = np.argpartition(D2, n_ends - 1, axis=2)[:, :, :n_ends]
+            starts.append(np.repeat(own, n_ends))
+            ends.append(own[np.arange(n_classes)[:, np.newaxis, np.newaxis], chosen].ravel())
     return np.concatenate(starts), np.concatenate(ends)
 
 
@@ -79,30 +103,17 @@ def neighbor_graph(Z: Any, n_neighbors: int) -> sparse.csr_array:
     starts, ends, lengths = [], [], []
     for start in range(0, N, BLOCK_ROWS):
         D2 = squared_distances(Z[start : start + BLOCK_ROWS], Z, squares)
-        here, there = nearest_pairs(D2, n_neighbors, start)
-        starts.append(here + start)
-        ends.append(there)
-        lengths.append(D2[here, there])
+        own, k = np.arange(len(D2)), min(n_neighbors, N - 1)
+        D2[own, own + start] = np.inf
+        there = np.argpartition(D2, k - 1, axis=1)[:, :k] if k else D2[:, :0].astype(np.intp)
+        starts.append(np.repeat(own + start, k))
+        ends.append(there.ravel())
+        lengths.append(np.take_along_axis(D2, there, axis=1).ravel())
     d2 = np.concatenate(lengths)
     mean = float(d2.mean()) if d2.size else 0.0
     weights = np.exp(-2.0 * d2 / (mean if mean > 0 else 1.0))
     W = sparse.csr_array((weights, (np.concatenate(starts), np.concatenate(ends))), shape=(N, N))
     return sparse.csr_array(W.maximum(W.T))
-
-
-def nearest_pairs(D2: Floats, k: int | None, first: int = 0) -> tuple[Ints, Ints]:
-    """Directed edges from every row of ``D2`` to its k nearest columns, itself left out.
-
-    Row i is column ``first`` + i; ``D2`` is overwritten.
-    """
-    n_rows, n_columns = D2.shape
-    own = np.arange(n_rows)
-    k = n_columns - 1 if k is None else min(k, n_columns - 1)
-    if k <= 0:
-        return own[:0], own[:0]
-    D2[own, own + first] = np.inf
-    chosen = np.argpartition(D2, k - 1, axis=1)[:, :k]
-    return np.repeat(own, k), chosen.ravel()
 
 
 def symmetric_graph(rows: Ints, columns: Ints, n_rows: int) -> sparse.csr_array:

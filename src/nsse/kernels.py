@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import squareform
 from sklearn.utils.extmath import row_norms
 
 from nsse._support.errors import rule_error
@@ -128,12 +129,13 @@ def squared_distances(U: Any, V: Any, V_squares: Floats | None = None) -> Floats
 
 
 def distances_from(G: Floats, *, overwrite: bool = False) -> Floats:
-    """‖u_i − u_j‖² of rows that have the inner products ``G``, never below zero."""
-    squares, D2 = G.diagonal().copy(), np.multiply(G, -2.0, out=G if overwrite else None)
-    D2 += squares[:, np.newaxis]
-    D2 += squares
+    """‖u_i − u_j‖² of rows that have the inner products ``G``, of one set or several; not below zero."""
+    squares = G.diagonal(axis1=-2, axis2=-1).copy()
+    D2 = np.multiply(G, -2.0, out=G if overwrite else None)
+    D2 += squares[..., np.newaxis]
+    D2 += squares[..., np.newaxis, :]
     np.maximum(D2, 0.0, out=D2)
-    np.fill_diagonal(D2, 0.0)
+    np.einsum("...ii->...i", D2)[...] = 0.0
     return D2
 
 
@@ -154,7 +156,7 @@ def median_distance(D2: Floats) -> float:
 
     Pairs at distance zero are left out: they say nothing of how far samples lie apart.
     """
-    pairs = D2[np.tri(len(D2), k=-1, dtype=bool)]
+    pairs = squareform(D2, checks=False)
     apart = pairs > SAME_PLACE * pairs.max(initial=0.0)
     distinct = pairs if apart.all() else pairs[apart]
     if distinct.size == 0:

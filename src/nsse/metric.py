@@ -12,6 +12,7 @@ eigendecomposition is needed:
 - fewer rows than features: S_w = B'B with B = F'X/√(2 Σ ω), L = FF', and with BB' + ρI = MM',
   A = I − B'(M' + √ρ I)⁻¹ M⁻¹ B (Andrews 1968, the square root of a Kalman filter): nothing is n × n.
   The graph, BB' and what the rows are apart come from XX' alone: behind A it is XX' − V'V, V = M⁻¹BX'.
+  A waits for new samples; with nearly as many rows it is the one above.
 
 Features are weighted first by how much they have to do with the classes. Of the variance of a feature,
 and of its squared distance from the mean, the share r = 1 − [within/(N − M)] / [total/(N − 1)] lies
@@ -38,8 +39,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count, check_number
-from nsse.affine import Affine, is_sparse
-from nsse.graphs import class_members, within_class_graph
+from nsse.affine import Affine, formed_later, is_sparse
+from nsse.graphs import members_by_size, within_class_graph
 from nsse.kernels import distances_from, squared_distances
 from nsse.rows import Rows, Source
 
@@ -52,7 +53,7 @@ LEAST_WEIGHT = 0.05
 # Deviations from the mean, as a share of it, and variances of their squares, as a share of fourth
 # powers, that are rounding.
 CONSTANT, CONSTANT_SPREAD = 1e-14, 1e-8
-# With up to so many features per row, n × n matrices take less work.
+# With up to so many features per row, n × n matrices take less work for new samples.
 WIDE = 1.4
 # Share of the largest degree that makes a Laplacian, which is singular, factorisable.
 RIDGE = 1e-11
@@ -301,25 +302,38 @@ class Learned:
 
 @dataclass(frozen=True)
 class ClassRoots:
-    """F with FF' = L, the Laplacian of a within-class graph: members and block of every class."""
+    """F with FF' = L, the Laplacian of a within-class graph: members and blocks of classes by size."""
 
     blocks: list[tuple[Ints, NDArray[Any]]]
 
     @classmethod
-    def of(cls, W: Floats, codes: Ints) -> ClassRoots:
-        """Of the weights W of the edges."""
-        blocks = []
-        for members in class_members(codes):
-            L = -W[members[:, np.newaxis], members]
-            degrees = -L.sum(axis=1)
-            L[np.diag_indices(len(L))] = degrees + RIDGE * max(float(degrees.max()), 1e-300)
-            blocks.append((members, np.linalg.cholesky(L)[:, :-1].T))  # the last column is zero
+    def of(cls, W: Any, codes: Ints) -> ClassRoots:
+        """Of the weights W of the edges, a csr_array."""
+        blocks, groups = [], members_by_size(codes)
+        place, first = np.empty((2, len(codes)), dtype=np.intp)
+        ends = np.cumsum([0] + [own.size * own.shape[1] for own in groups])
+        for own, start in zip(groups, ends, strict=False):  # blocks lie one behind the other
+            place[own] = np.arange(own.shape[1])
+            first[own] = start + own.shape[1] * np.arange(own.size).reshape(own.shape)
+        values = np.zeros(ends[-1])
+        values[np.repeat(first, np.diff(W.indptr)) + place[W.indices]] = -W.data
+        for own, part in zip(groups, np.split(values, ends[1:-1]), strict=True):
+            L = part.reshape(*own.shape, -1)
+            sums = -L.sum(axis=2)
+            least = RIDGE * np.maximum(sums.max(axis=1, keepdims=True), 1e-300)
+            np.einsum("cii->ci", L)[...] = sums + least
+            F = np.linalg.cholesky(L)[:, :, :-1].transpose(0, 2, 1)  # the last column is zero
+            blocks.append((own, F))
         return cls(blocks)
 
     def times(self, A: Floats) -> Floats:
         """F'A."""
-        # F'1 = 0: what is taken off changes nothing but rounding.
-        return np.concatenate([F @ (A[members] - A[members[0]]) for members, F in self.blocks])
+        parts = []
+        for members, F in self.blocks:
+            own = A[members]
+            own -= A[members[:, :1]]  # F'1 = 0: changes nothing but rounding
+            parts.append((F @ own).reshape(members.size - len(members), A.shape[1]))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 @dataclass(frozen=True)
@@ -349,6 +363,30 @@ class LowRank:
     def rows(self) -> Floats:
         """The rows behind A."""
         return self.Z - self.V @ self.up
+
+
+@formed_later("S")
+@dataclass(frozen=True)
+class Triangle:
+    """A = √ρ R⁻ᵀ with S_w + ρI = R'R, and the rows Z behind it, formed when first needed."""
+
+    Z: Floats
+    S: Any
+    floor: float
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """A', upper triangular, in the place of S_w, of which the lower half is read."""
+        self.S[np.diag_indices(len(self.S))] += self.floor
+        R = linalg.cholesky(self.S.T, overwrite_a=True, check_finite=False)  # upper
+        A, _ = linalg.lapack.dtrtri(R, overwrite_c=True)
+        A *= math.sqrt(self.floor)
+        return np.asarray(A)
+
+    @cached_property
+    def rows(self) -> Floats:
+        """The rows behind A."""
+        return np.asarray(linalg.blas.dtrmm(1.0, self.matrix, self.Z.T, trans_a=True).T)
 
 
 def learned_metric(metric: Any, rows: Rows) -> tuple[WithinMetric | None, Learned]:
@@ -382,7 +420,7 @@ def centred(X: Any) -> Affine:
         shift, largest = np.zeros(n_features), float(abs(X.data).max(initial=0.0))
     else:
         few = np.linspace(0, X.shape[0] - 1, min(MIDDLE_ROWS, X.shape[0])).astype(np.intp)
-        shift = np.median(np.asarray(X[few], dtype=np.float64), axis=0)
+        shift = np.sort(np.asarray(X[few], dtype=np.float64), axis=0)[len(few) // 2]
         largest = float(np.maximum(X.max(axis=0) - shift, shift - X.min(axis=0)).max())
     unit = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
     return Affine.diagonal(shift, np.full(n_features, unit))
@@ -398,25 +436,30 @@ def contracted(
 ) -> Learned:
     """Rows of a Euclidean metric behind A."""
     Z, (N, n) = plain.rows, plain.rows.shape
-    is_wide = n > WIDE * N
     if n * min(n, N) > LARGEST:
         raise too_large(n, min(n, N))
-    G = Z @ Z.T if is_wide else None
+    G = Z @ Z.T if n > (WIDE * N if symmetric else N) else None
     W = scatter_edges(Z, codes, weight, n_neighbors, G)
     if G is None:
-        S = symmetric_product(Z, laplacian_times(W, Z))
+        S = scatter_matrix(W, Z)
     else:
-        F = ClassRoots.of(W.toarray(), codes)
+        F = ClassRoots.of(W, codes)
         P = F.times(G)
         S = F.times(P.T)
     trace = float(S.trace())
     if not trace > 0.0:
         warnings.warn(NO_SCATTER, UserWarning, stacklevel=6)
         return plain
-    plain = replace(plain, scatter=Scatter(W, shrinkage * trace / n))
-    if G is None:
-        return behind_matrix(plain, S, symmetric)
-    return behind_low_rank(plain, G, F, P, S, symmetric)
+    rho = shrinkage * trace / n
+    plain = replace(plain, scatter=Scatter(W, rho))
+    if G is not None:
+        return behind_low_rank(plain, G, F, P, S, symmetric)
+    if symmetric:
+        values, V = np.linalg.eigh(S)
+        A = (V * np.sqrt(rho / (np.maximum(values, 0.0) + rho))) @ V.T
+        return replace(plain, affine=replace(plain.affine, matrix=A), rows=plain.rows @ A)
+    root = Triangle(Z, S, rho)
+    return replace(plain, affine=replace(plain.affine, matrix=root.matrix), rows=root.rows)
 
 
 def scatter_edges(
@@ -430,31 +473,20 @@ def scatter_edges(
     return W
 
 
-def laplacian_times(W: Any, Z: Floats) -> Floats:
-    """LZ."""
-    return np.asarray(np.asarray(W.sum(axis=1)).ravel()[:, np.newaxis] * Z - W @ Z)
-
-
-def behind_matrix(plain: Learned, S: Floats, symmetric: bool) -> Learned:
-    """Rows behind A = √ρ R⁻ᵀ with S_w + ρI = R'R; the lower half of ``S`` is S_w, and is overwritten."""
-    assert plain.scatter is not None
-    rho = plain.scatter.floor
-    if symmetric:
-        values, V = np.linalg.eigh(S)
-        A = (V * np.sqrt(rho / (np.maximum(values, 0.0) + rho))) @ V.T
-        return replace(plain, affine=replace(plain.affine, matrix=A), rows=plain.rows @ A)
-    S[np.diag_indices(len(S))] += rho
-    R = linalg.cholesky(S.T, overwrite_a=True, check_finite=False)  # upper
-    A, _ = linalg.lapack.dtrtri(R, overwrite_c=True)
-    A *= math.sqrt(rho)
-    rows = linalg.blas.dtrmm(1.0, A, plain.rows.T, trans_a=True, overwrite_b=True).T  # half a product
-    return replace(plain, affine=replace(plain.affine, matrix=A), rows=rows)
+def scatter_matrix(W: Any, Z: Floats) -> Floats:
+    """S_w = Z'LZ, the blocks of its lower half."""
+    n, LZ = Z.shape[1], np.asarray(W.sum(axis=1)).reshape(-1, 1) * Z - W @ Z
+    S = np.zeros((n, n))
+    for start in range(0, n, PANEL):
+        stop = min(start + PANEL, n)
+        np.matmul(Z[:, start:stop].T, LZ[:, :stop], out=S[start:stop, :stop])
+    return S
 
 
 def behind_low_rank(
     plain: Learned, G: Floats, F: ClassRoots, P: Floats, S: Floats, symmetric: bool
 ) -> Learned:
-    """Rows behind A = I − B'(M' + √ρ I)⁻¹ M⁻¹ B with BB' + ρI = MM'; G = ZZ', P = BZ', S = BB'."""
+    """Distances behind A from BB' + ρI = MM', A itself later; G = ZZ', P = BZ', S = BB'."""
     assert plain.scatter is not None
     Z, rho = plain.rows, plain.scatter.floor
     if symmetric:
@@ -467,10 +499,15 @@ def behind_low_rank(
     S[np.diag_indices(len(S))] += rho
     M = linalg.cholesky(S.T, lower=True, overwrite_a=True, check_finite=False)
     V = rows_solved(M, P)
-    root = LowRank(Z, F, M, V, math.sqrt(rho))
-    down, up, rows = (partial(getattr, root, name) for name in ("down", "up", "rows"))
-    affine = replace(plain.affine, down=down, up=up)
-    return replace(plain, affine=affine, rows=rows, gram=G - V @ V.T)
+    root: Any = LowRank(Z, F, M, V, math.sqrt(rho))
+    names = ["rows", "down", "up"]
+    if Z.shape[1] <= WIDE * len(Z):
+        root = Triangle(Z, partial(scatter_matrix, plain.scatter.edges, Z), rho)
+        names = ["rows", "matrix"]
+    later: dict[str, Any] = {name: partial(getattr, root, name) for name in names}
+    rows, affine = later.pop("rows"), replace(plain.affine, **later)
+    G -= V @ V.T
+    return replace(plain, affine=affine, rows=rows, gram=G)
 
 
 def along_scatter(
@@ -483,10 +520,10 @@ def along_scatter(
     N, n = Z.shape
     W = scatter_edges(Z, codes, weight, n_neighbors, G)
     if n <= WIDE * N:
-        values, V = np.linalg.eigh(Z.T @ laplacian_times(W, Z))
+        values, V = np.linalg.eigh(scatter_matrix(W, Z))
         return np.maximum(values, 0.0), Z @ V, X @ V, float(values.sum()) / n
     # S_w = B'B: with BB' = VΛV' its eigenvectors are B'VΛ^(−1/2), and BZ' comes from ZZ' alone.
-    F = ClassRoots.of(W.toarray(), codes)
+    F = ClassRoots.of(W, codes)
     P = F.times(G)
     values, V = np.linalg.eigh(F.times(P.T))
     kept = values > len(values) * np.finfo(np.float64).eps * values.max(initial=0.0)
@@ -495,18 +532,10 @@ def along_scatter(
 
 
 def rows_solved(M: Floats, B: Floats) -> Floats:
-    """(M⁻¹ B)' = B' M⁻ᵀ, for a lower triangular M: our rows are columns to BLAS."""
-    return np.asarray(linalg.blas.dtrsm(1.0, M, B.T, side=True, lower=True, trans_a=True))
-
-
-def symmetric_product(U: Floats, V: Floats) -> Floats:
-    """U'V, known to be symmetric: the blocks of its lower half."""
-    n = U.shape[1]
-    out = np.zeros((n, n))
-    for start in range(0, n, PANEL):
-        stop = min(start + PANEL, n)
-        np.matmul(U[:, start:stop].T, V[:, :stop], out=out[start:stop, :stop])
-    return out
+    """(M⁻¹ B)' = B' M⁻ᵀ, for a lower triangular M: our rows are columns to BLAS. B is overwritten."""
+    return np.asarray(
+        linalg.blas.dtrsm(1.0, M, B.T, side=True, lower=True, trans_a=True, overwrite_b=True)
+    )
 
 
 def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float) -> Floats:
@@ -521,7 +550,8 @@ def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float) ->
     first = E @ powers
     np.square(powers, out=powers)
     second = E @ powers
-    powers *= root
+    if not np.all(root == 1.0):
+        powers *= root
     fourth = np.einsum("ij,ij->j", powers, powers) / N
     variance, sizes = second.sum(axis=0) / N, E.sum(axis=1)[:, np.newaxis]
     # What rounding makes of a constant column is no variance.

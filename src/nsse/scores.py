@@ -151,11 +151,12 @@ def fitted_temperature(values: Floats, codes: Ints, sample_weight: Floats) -> fl
         expected = np.einsum("ij,ij->i", powers, moved) / powers.sum(axis=1)
         return float((sample_weight + shares) @ expected - wanted)
 
-    if slope(LEAST_SHARPNESS) >= 0.0:
-        return 1.0 / LEAST_SHARPNESS
-    high = 1.0
-    while slope(high) < 0.0 and high < MOST_SHARPNESS:
-        high *= 4.0
-    if slope(high) < 0.0:  # values that differ by rounding only
+    low, high, at_high = LEAST_SHARPNESS, 1.0, slope(1.0)
+    if at_high >= 0.0 and slope(low) >= 0.0:
+        return 1.0 / low
+    while at_high < 0.0 and high < MOST_SHARPNESS:
+        low, high = high, 4.0 * high
+        at_high = slope(high)
+    if at_high < 0.0:  # values that differ by rounding only
         return 1.0
-    return 1.0 / float(brentq(slope, LEAST_SHARPNESS, high, rtol=1e-9))
+    return 1.0 / float(brentq(slope, low, high, rtol=1e-9))

@@ -552,7 +552,8 @@ def warn_of_spreads(X: Any) -> None:
         return
     spreads = np.asarray(X.max(axis=0) - X.min(axis=0), dtype=np.float64)
     spreads = spreads[spreads > 0]
-    if len(spreads) > 1 and spreads.max() > USUAL_SPREADS * np.quantile(spreads, 0.25):
+    narrow = len(spreads) // 4
+    if len(spreads) > 1 and spreads.max() > USUAL_SPREADS * np.partition(spreads, narrow)[narrow]:
         warnings.warn(
             f"The features spread by {spreads.min():.3g} to {spreads.max():.3g}: distances hardly see "
             "the narrow ones. Standardise them: make_pipeline(StandardScaler(), SmoothEmbedding()).",
