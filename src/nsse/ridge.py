@@ -152,12 +152,12 @@ class Ridge:
     ) -> Ridge:
         """The model by sums; some of ``near`` are left out. R is a factor of K_ZZ."""
         shares = sums.sizes / sums.sizes.sum()
-        P = in_features(sums.products, R)
+        P, _ = linalg.lapack.dsygst(sums.products, R)  # R⁻ᵀ (K'WK) R⁻¹, its upper half
         P[np.diag_indices(len(P))] += smoothness
-        factor = linalg.cholesky(P, lower=True, overwrite_a=True, check_finite=False)
+        factor = linalg.cholesky(P, overwrite_a=True, check_finite=False)
         right = sums.by_class - np.outer(sums.by_class.sum(axis=1), shares)
         half = linalg.solve_triangular(R, right, trans="T", check_finite=False)
-        B = linalg.cho_solve((factor, True), half, check_finite=False)
+        B = linalg.cho_solve((factor, False), half, check_finite=False)
         C = linalg.solve_triangular(R, B, check_finite=False)
         left = left_out_positions(near)
         some = near.select(left)
@@ -171,19 +171,17 @@ class Ridge:
 
 @dataclass(frozen=True)
 class Sums:
-    """K'WK, K'W times the class indicators, and the weight of every class; blocks of rows add up."""
+    """K'WK, its upper half at least, K'W times the class indicators, and the weight of every class."""
 
     products: Floats
     by_class: Floats
     sizes: Floats
 
     def __add__(self, other: Sums) -> Sums:
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Sums(*(one + two for one, two in pairs))
+        return Sums(*map(np.add, vars(self).values(), vars(other).values()))
 
     def __sub__(self, other: Sums) -> Sums:
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Sums(*(one - two for one, two in pairs))
+        return Sums(*map(np.subtract, vars(self).values(), vars(other).values()))
 
 
 @dataclass(frozen=True)
@@ -194,17 +192,24 @@ class KernelSums:
     centers: Any
     n_classes: int
 
-    def __call__(self, Z: Any, codes: Ints, weights: Floats) -> Sums:
-        """Sums over the labelled of these rows."""
+    def __call__(self, Z: Any, codes: Ints, weights: Floats, total: Sums | None = None) -> Sums:
+        """Sums over the labelled of these rows, added to ``total`` in its place."""
         known = codes >= 0
         if not known.all():
             Z, codes, weights = Z[known], codes[known], weights[known]
+        m = self.centers.shape[0]
+        if total is None:
+            products = np.zeros((m, m), order="F")
+            total = Sums(products, np.zeros((m, self.n_classes)), np.zeros(self.n_classes))
         K = self.kernel.between(Z, self.centers, squared_norms(self.centers))
         E = np.zeros((len(codes), self.n_classes))
         E[np.arange(len(codes)), codes] = weights
-        by_class = K.T @ E
-        K *= np.sqrt(weights)[:, np.newaxis]
-        return Sums(K.T @ K, by_class, E.sum(axis=0))
+        total.by_class[...] += (E.T @ K).T
+        total.sizes[...] += E.sum(axis=0)
+        if np.any(weights != 1.0):
+            K *= np.sqrt(weights)[:, np.newaxis]
+        linalg.blas.dsyrk(1.0, K.T, beta=1.0, c=total.products, overwrite_c=True)
+        return total
 
 
 def left_out_positions(rows: Rows, of_metric: bool = False) -> Ints:
@@ -237,7 +242,10 @@ def left_out_of_metric(
     """s − π of left-out rows by coefficients, C − G⁻¹e_i C_i/(G⁻¹)_ii, metrics without them; gain."""
     unit = np.zeros((len(L), len(left)), order="F")
     unit[left, np.arange(len(left))] = 1.0
-    inverse = linalg.cho_solve((L, True), unit, overwrite_b=True, check_finite=False).T  # rows of G⁻¹
+    half, middle = len(left) // 2, left[len(left) // 2]  # above a 1 there is nothing to solve for
+    unit[:, :half] = linalg.blas.dtrsm(1.0, L, unit[:, :half], lower=True)
+    unit[middle:, half:] = linalg.blas.dtrsm(1.0, L[middle:, middle:], unit[middle:, half:], lower=True)
+    inverse = linalg.blas.dtrsm(1.0, L, unit, lower=True, trans_a=True, overwrite_b=True).T  # of G⁻¹
     if not np.all(root == 1.0):
         K_left = K_left * root.T
     whole, P, G = K_left @ C, K_left @ inverse.T, inverse[:, left]
@@ -269,18 +277,11 @@ def summed_left_out(residuals: Floats, some: Rows, K: Floats, R: Floats, factor:
     """Residuals of the rows ``some`` with their samples left out; K is between them and the centres."""
     root, p = np.sqrt(some.weights)[:, np.newaxis], some.per_sample
     features = linalg.solve_triangular(R, K.T, trans="T", check_finite=False)
-    A = linalg.solve_triangular(factor, features, lower=True, check_finite=False).T * root
+    A = linalg.solve_triangular(factor, features, trans="T", check_finite=False).T * root
     by_sample = A.reshape(-1, p, A.shape[1])
     H = by_sample @ by_sample.transpose(0, 2, 1)
     together = (root * residuals).reshape(-1, p, residuals.shape[1])
     return np.asarray(np.linalg.solve(np.eye(p) - H, together).reshape(residuals.shape) / root)
-
-
-def in_features(products: Floats, R: Floats) -> Floats:
-    """R⁻ᵀ (K'WK) R⁻¹, symmetric."""
-    half = linalg.solve_triangular(R, products, trans="T", check_finite=False)
-    P = linalg.solve_triangular(R, half.T, trans="T", check_finite=False)
-    return np.asarray((P + P.T) / 2)
 
 
 def independent_centers(

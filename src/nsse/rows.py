@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from numbers import Real
 from operator import add
 from typing import Any
@@ -77,8 +77,14 @@ class Source:
             done = stop
 
     def fold(self, function: Callable[..., Any], *by_row: NDArray[Any]) -> Any:
-        """Σ of a function of a block of rows and of its part of arrays with one entry per row."""
-        return reduce(add, (function(X, *(a[part] for a in by_row)) for part, X in self.blocks()))
+        """Σ of a function of a block of rows and of its part of arrays with one entry per row.
+
+        The function is given the sum so far, None at first, and adds to it in place.
+        """
+        total = None
+        for part, X in self.blocks():
+            total = function(X, *(a[part] for a in by_row), total=total)
+        return total
 
     def apply(self, function: RowFunction) -> Any:
         """A function of rows, block by block, its values one below the other."""
@@ -200,8 +206,8 @@ class _Composed:
     function: Callable[..., Any]
     first: RowFunction
 
-    def __call__(self, X: Any, *by_row: NDArray[Any]) -> Any:
-        return self.function(self.first(X), *(a.reshape(-1, *a.shape[2:]) for a in by_row))
+    def __call__(self, X: Any, *by_row: NDArray[Any], **so_far: Any) -> Any:
+        return self.function(self.first(X), *(a.reshape(-1, *a.shape[2:]) for a in by_row), **so_far)
 
 
 @dataclass(frozen=True)
