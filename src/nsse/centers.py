@@ -6,6 +6,7 @@ and read those rows only. All give centres in the units of the samples.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -17,7 +18,7 @@ from sklearn.utils import check_array
 
 from nsse._support.errors import rule_error
 from nsse.affine import is_sparse
-from nsse.kernels import squared_distances
+from nsse.kernels import BLOCK_VALUES, squared_norms
 from nsse.rows import Rows, drawn
 
 __all__ = ["AtRandom", "KMeans", "PerClass"]
@@ -27,8 +28,8 @@ Ints = NDArray[np.intp]
 
 # "auto": all rows up to so many, then so many k-means centres.
 EXACT_UP_TO, FEWER = 5000, 3000
-# Rows per cluster that k-means looks at: all of them would take longer than the fit.
-ROWS_PER_CLUSTER = 10
+# Rows per cluster that k-means looks at: all of many rows would take longer than the fit.
+ROWS_PER_CLUSTER = 20
 # Steps of Lloyd's algorithm: the first ones do nearly all of the work.
 STEPS = 4
 
@@ -71,8 +72,8 @@ class KMeans:
         counts = np.bincount(codes)
         shares = equal_shares(counts, self.n_centers)
         chosen = drawn(codes, np.minimum(counts, ROWS_PER_CLUSTER * shares), rng)
-        X = np.asarray(rows.source.take(places[chosen]), dtype=np.float64)
-        own = codes[chosen]
+        X, own = rows.source.take(places[chosen]), codes[chosen]
+        X = X if X.dtype == np.float32 else np.asarray(X, dtype=np.float64)
         means = [cluster_means(X[own == c], k, rng) for c, k in enumerate(shares) if k]
         return np.concatenate(means)
 
@@ -205,18 +206,23 @@ def equal_shares(counts: Ints, total: int) -> Ints:
 
 
 def cluster_means(X: Floats, n_clusters: int, rng: np.random.Generator) -> Floats:
-    """A few steps of Lloyd's algorithm from random rows; a cluster that runs empty stays put."""
+    """A few steps of Lloyd's algorithm from random rows; a cluster that runs empty stays put.
+
+    In the precision of the rows: it only says which of them lie together.
+    """
     shift = X.mean(axis=0)
     largest = float(np.abs(X - shift).max(initial=0.0))
-    scale = np.ldexp(1.0, -int(np.frexp(largest)[1])) if largest > 0 else 1.0
+    scale = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
     Z = (X - shift) * scale
     means = Z[np.sort(rng.choice(len(Z), n_clusters, replace=False))]
     for _ in range(STEPS if n_clusters < len(Z) else 0):
-        nearest = squared_distances(Z, means).argmin(axis=1)
+        size, half = max(1, BLOCK_VALUES // n_clusters), squared_norms(means) / 2.0
+        parts = (Z[start : start + size] for start in range(0, len(Z), size))
+        nearest = np.concatenate([(part @ means.T - half).argmax(axis=1) for part in parts])
         sizes = np.bincount(nearest, minlength=n_clusters)
         members = sparse.csr_array(
-            (np.ones(len(Z)), (nearest, np.arange(len(Z)))), shape=(n_clusters, len(Z))
+            (np.ones(len(Z), Z.dtype), (nearest, np.arange(len(Z)))), shape=(n_clusters, len(Z))
         )
         full = sizes > 0
         means[full] = (members @ Z)[full] / sizes[full, np.newaxis]
-    return np.asarray(means / scale + shift)
+    return np.asarray(means / scale + shift, dtype=np.float64)
