@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.extmath import row_norms
 
 from nsse.affine import Affine, formed_later, is_sparse
 from nsse.kernels import BLOCK_VALUES, Gaussian, in_row_blocks, products, squared_norms
@@ -67,7 +68,7 @@ class GaussianMap:
     @cached_property
     def center_squares(self) -> Floats:
         """‖z_j‖²."""
-        return squared_norms(self.centers)
+        return np.asarray(row_norms(self.centers, squared=True))
 
     @classmethod
     def at(cls, metric: Affine, centers: Any, kernel: Gaussian, coef: Floats) -> GaussianMap:
