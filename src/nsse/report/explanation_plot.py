@@ -170,7 +170,7 @@ def _draw_image(
     if values is not None:
         grey = values.reshape(shape)
         grey = grey.mean(axis=2) if grey.ndim == 3 else grey
-        axes.imshow(grey, cmap="gray_r", alpha=0.25, interpolation="nearest")
+        axes.imshow(grey, cmap="gray_r", alpha=0.4, interpolation="nearest")
     strength = np.minimum(np.abs(over) / scale, 1.0) ** 0.6
     axes.imshow(
         over, cmap=_colors(), vmin=-scale, vmax=scale, alpha=0.9 * strength, interpolation="nearest"
