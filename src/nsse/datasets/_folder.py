@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.files import written
-from nsse.datasets._images import ImageSet, Reading, Small, is_image, read_images
+from nsse.datasets._images import ImageSet, ReadImages, Reading, Small, is_image, read_images
 
 # One image to learn from and one to be tested on.
 FEWEST_IMAGES, FEWEST_CLASSES = 2, 2
@@ -50,15 +50,23 @@ def read_folder(
     read = read_images(paths, reading, _unusable, skip_broken=skip_broken)
     for code in np.flatnonzero(np.bincount(codes[read.kept], minlength=len(classes)) < fewest_images):
         raise _too_few(classes[code], int(np.sum(codes[read.kept] == code)), fewest_images)
-    return ImageSet(
-        images=read.images,
-        y=codes[read.kept],
-        files=[str(paths[place]) for place in read.kept],
-        source=f"images of folder {written(folder.resolve().name)}, one sub-folder per class",
-        class_names=_class_names(classes),
-        skipped=tuple(str(path) for path in skipped),
-        broken=tuple(str(paths[place]) for place in read.broken),
-    )
+    source = f"images of folder {written(folder.resolve().name)}, one sub-folder per class"
+    return _image_set(read, paths, skipped, codes, source, _class_names(classes))
+
+
+def _image_set(
+    read: ReadImages,
+    paths: list[Path],
+    skipped: list[Path],
+    codes: NDArray[np.int64],
+    source: str,
+    class_names: tuple[str, ...] | None = None,
+) -> ImageSet:
+    """What was read of some files, and what was left out."""
+    files = [str(path) for path in paths]
+    kept, broken = [files[place] for place in read.kept], tuple(files[place] for place in read.broken)
+    others = tuple(map(str, skipped))
+    return ImageSet(read.images, codes[read.kept], kept, source, None, class_names, others, broken)
 
 
 def _class_names(classes: list[Path]) -> tuple[str, ...]:
@@ -80,14 +88,8 @@ def read_pictures(path: Path, reading: Reading, *, skip_broken: bool = False) ->
         raise ValueError(
             f"`path` must be an image or a folder of images. Got {str(path)!r}, without any."
         )
-    return ImageSet(
-        images=read.images,
-        y=np.zeros(len(read.kept), dtype=np.int64),
-        files=[str(paths[place]) for place in read.kept],
-        source=f"images of {written(path.name)}",
-        skipped=tuple(str(path) for path in skipped),
-        broken=tuple(str(paths[place]) for place in read.broken),
-    )
+    nobody = np.zeros(len(paths), dtype=np.int64)
+    return _image_set(read, paths, skipped, nobody, f"images of {written(path.name)}")
 
 
 def _no_picture(path: Path, why: str) -> OSError:

@@ -155,12 +155,18 @@ def list_mit_cbcl(folder: Path) -> Labeled:
 
 
 def _faces_of(folder: Path, subject: str) -> list[Path]:
-    parts = [
-        _first(MIT_CBCL, folder, f"{subject} in {part}", _named(folder / part, subject), needed)
-        for part, needed in MIT_CBCL_IMAGES_PER_SUBJECT.items()
-    ]
-    return [path for part in parts for path in part]
+    found = []
+    for part, needed in MIT_CBCL_IMAGES_PER_SUBJECT.items():
+        own = sorted((folder / part).glob(f"{subject}_*.pgm"))
+        found += _first(MIT_CBCL, folder, f"{subject} in {part}", own, needed)
+    return found
 
 
-def _named(folder: Path, subject: str) -> list[Path]:
-    return sorted(folder.glob(f"{subject}_*.pgm"))
+LAYOUTS = {
+    "coil20": (COIL20, list_coil20),
+    "orl": (ORL, list_orl),
+    "yale": (YALE, list_yale),
+    "fei": (FEI, list_fei),
+    "csie": (CSIE, list_csie),
+    "mit_cbcl": (MIT_CBCL, list_mit_cbcl),
+}

@@ -15,21 +15,7 @@ from numpy.typing import NDArray
 from nsse._support.errors import rule_error
 from nsse.datasets._folder import read_folder
 from nsse.datasets._images import ImageSet, Levels, Size, unit_rows
-from nsse.datasets._layouts import (
-    COIL20,
-    CSIE,
-    FEI,
-    MIT_CBCL,
-    ORL,
-    YALE,
-    list_coil20,
-    list_csie,
-    list_fei,
-    list_mit_cbcl,
-    list_orl,
-    list_yale,
-    read_tree,
-)
+from nsse.datasets._layouts import LAYOUTS, read_tree
 from nsse.datasets._mnist import MNIST, read_mnist
 from nsse.datasets._places import ENVIRONMENT_VARIABLE, DataHome, DatasetNotFoundError
 from nsse.datasets._solids import read_objects
@@ -172,8 +158,8 @@ def load_dataset(
         return load_image_folder(name, size=size, unit_norm=unit_norm)
     known = _known_name(name)
     Levels(size)  # refuses what is no size
-    if download and known in DOWNLOADS:
-        DOWNLOADS[known].fetch(data_home)
+    if download and known in PLACES:
+        PLACES[known].fetch(data_home)
     return _as_dataset(READERS[known](data_home, size), known, unit_norm)
 
 
@@ -266,16 +252,9 @@ Reader = Callable[[DataHome, Size], ImageSet]
 READERS: dict[str, Reader] = {
     "digits": _read_digits,
     "objects": read_objects,
-    "coil20": partial(read_tree, COIL20, list_coil20),
-    "orl": partial(read_tree, ORL, list_orl),
-    "yale": partial(read_tree, YALE, list_yale),
-    "fei": partial(read_tree, FEI, list_fei),
-    "csie": partial(read_tree, CSIE, list_csie),
-    "mit_cbcl": partial(read_tree, MIT_CBCL, list_mit_cbcl),
+    **{name: partial(read_tree, *layout) for name, layout in LAYOUTS.items()},
     "mnist": read_mnist,
 }
-
-DOWNLOADS = {"mnist": MNIST}
 
 
 def _is_path(name: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -292,15 +271,7 @@ def _known_name(name: object) -> str:
     return name
 
 
-PLACES = {
-    "coil20": COIL20,
-    "orl": ORL,
-    "yale": YALE,
-    "fei": FEI,
-    "csie": CSIE,
-    "mit_cbcl": MIT_CBCL,
-    "mnist": MNIST,
-}
+PLACES = {**{name: place for name, (place, _) in LAYOUTS.items()}, "mnist": MNIST}
 WITHOUT_FILES = {
     "digits": "scikit-learn's handwritten digits, 8 x 8",
     "objects": "Twenty solids rendered on a turning table, 64 x 64",
