@@ -2,7 +2,7 @@
 
 import { allOf, brushOf, clipped, cssColor, grouped, readable } from "./basics.js";
 
-const MOST_NAMES = 60; // more hide the points
+const MOST_COVERED = 0.25; // share of the stage: names that take more hide the points
 const LOOKED_AT = 2000; // points that are counted, about
 const TURNS = 16; // directions in which a place is looked for
 const FAR = 26; // pixels from a name to its points beyond which a line joins them
@@ -106,16 +106,17 @@ function drawNames(context, stage, at) {
 
 // Names stand beside their points, not on them, nor on each other: { code, name, anchor, box }.
 function placeNames(stage, at, widthOf) {
-  const { points, view, width } = stage, { polygon } = points.data;
+  const { points, view, width, height } = stage, { polygon } = points.data;
   const isPolygon = view.mode === "all" && !view.isFlat;
   const anchors = !isPolygon ? middlePlaces(points, view)
     : polygon.corners.map(([x, y], k) => [polygon.classes[k], [1.27 * x, 1.27 * y, 0]]);
   const shown = anchors.filter(([code]) => !stage.filter.hiddenClasses.has(code));
-  if (shown.length > MOST_NAMES) return [];
   const seen = shown.map(([code, place]) => {
     const name = clipped(points.className(code), width < 520 ? 11 : 18);
     return { code, name, anchor: at(place).slice(0, 2), size: [Math.max(20, widthOf(name) + 13), 20] };
   });
+  const covered = seen.reduce((sum, { size }) => sum + size[0] * size[1], 0);
+  if (covered > MOST_COVERED * width * height) return [];
   // While the view moves, names keep their distance to the points: they do not jump.
   const crowd = stage.inMotion ? null : crowdOf(stage);
   const middle = [0, 1].map((k) => seen.reduce((sum, { anchor }) => sum + anchor[k], 0) / (seen.length || 1));
