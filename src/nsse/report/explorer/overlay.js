@@ -115,8 +115,7 @@ function placeNames(stage, at, widthOf) {
     const name = clipped(points.className(code), width < 520 ? 11 : 18);
     return { code, name, anchor: at(place).slice(0, 2), size: [Math.max(20, widthOf(name) + 13), 20] };
   });
-  const covered = seen.reduce((sum, { size }) => sum + size[0] * size[1], 0);
-  if (covered > MOST_COVERED * width * height) return [];
+  if (seen.reduce((sum, { size }) => sum + size[0] * size[1], 0) > MOST_COVERED * width * height) return [];
   // While the view moves, names keep their distance to the points: they do not jump.
   const crowd = stage.inMotion ? null : crowdOf(stage);
   const middle = [0, 1].map((k) => seen.reduce((sum, { anchor }) => sum + anchor[k], 0) / (seen.length || 1));

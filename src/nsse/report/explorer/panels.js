@@ -144,9 +144,9 @@ export function buildConfusion(stage) {
   };
   get("confusion").hidden = false;
   get("confusion").classList.toggle("wide", classes.length > SMALL_CLASSES);
-  body.replaceChildren(paragraph("Rows are the classes of the test samples, columns what was predicted. "
-    + "Click a cell to see its samples in the embedding."),
-  (classes.length <= MATRIX_CLASSES ? confusionTable : confusionList)(classes, cells, choose));
+  const [shown, how] = classes.length <= MATRIX_CLASSES ? [confusionTable, "True labels down, predicted across"]
+    : [confusionList, "True label → predicted label, the most frequent pairs first"];
+  body.replaceChildren(paragraph(`${how}. Click to see the samples.`), shown(classes, cells, choose));
 }
 
 function confusionTable(classes, cells, onclick) {
