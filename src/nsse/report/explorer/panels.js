@@ -144,9 +144,9 @@ export function buildConfusion(stage) {
   };
   get("confusion").hidden = false;
   get("confusion").classList.toggle("wide", classes.length > SMALL_CLASSES);
-  const [shown, how] = classes.length <= MATRIX_CLASSES ? [confusionTable, "True labels down, predicted across"]
+  const [list, how] = classes.length <= MATRIX_CLASSES ? [confusionTable, "True label down, predicted across"]
     : [confusionList, "True label → predicted label, the most frequent pairs first"];
-  body.replaceChildren(paragraph(`${how}. Click to see the samples.`), shown(classes, cells, choose));
+  body.replaceChildren(paragraph(`${how}. Click to see the samples.`), list(classes, cells, choose));
 }
 
 function confusionTable(classes, cells, onclick) {
