@@ -132,7 +132,8 @@ def pictures(folder: Path, umap: bool) -> None:
         for digit, color in enumerate(nsse.report.class_colors(10)):
             own = y[new] == digit
             ax.scatter(*places[own].T, s=9, color=color, alpha=0.62, linewidths=0)
-            ax.annotate(str(digit), np.median(old[y[train] == digit], axis=0), weight="bold")
+            middle, beside = np.median(old[y[train] == digit], axis=0), (12, 10)
+            ax.annotate(str(digit), middle, beside, textcoords="offset points", weight="bold")
         ax.scatter(*places[~right].T, s=40, facecolor="none", edgecolor="black", linewidths=0.9)
         ax.set(title=name, xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
