@@ -73,7 +73,9 @@ def test_pictures_go_in_again(folder, tmp_path):
     assert found["error"] < 0.3
     (one,) = told("predict", folder / "m.nsse", folder / "test" / "down" / "0.jpg")["predictions"]
     assert one["label"] == rows[5]["label"]
-    assert "pictures" not in run("info", folder / "m.nsse").stdout
+    shown = run("info", folder / "m.nsse").stdout
+    assert "pictures" not in shown
+    assert "settings=(mean=[" in " ".join(shown.split())
 
 
 def test_the_report_shows_the_pictures_themselves(folder, tmp_path):

@@ -24,7 +24,18 @@ from nsse.cli.screen import running
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, devices, links and pipes of POSIX")
 
-COMMANDS = ("fit", "predict", "transform", "evaluate", "report", "export", "info", "demo", "datasets")
+COMMANDS = [
+    "fit",
+    "update",
+    "predict",
+    "transform",
+    "evaluate",
+    "report",
+    "export",
+    "info",
+    "demo",
+    "datasets",
+]
 
 
 def shell(*arguments, **environment):

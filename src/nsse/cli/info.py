@@ -56,13 +56,21 @@ def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _assigned(fields: dict[str, Any]) -> str:
-    parts = {
-        name: f"[{_first(value)}]" if isinstance(value, list) else value
-        for name, value in fields.items()
-    }
-    return ", ".join(f"{name}={value}" for name, value in parts.items() if value not in (None, "", "[]"))
+    parts = {name: _shown(value) for name, value in fields.items()}
+    return ", ".join(
+        f"{name}={text}" for name, text in parts.items() if text not in ("None", "", "[]", "()")
+    )
+
+
+def _shown(value: Any) -> str:
+    """A value for people: few digits, lists cut short, settings within settings in brackets."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, dict):
+        return f"({_assigned(value)})"
+    return f"[{_first(value)}]" if isinstance(value, list) else str(value)
 
 
 def _first(values: list[Any]) -> str:
     more = f", … ({len(values) - SHOWN} more)" if len(values) > SHOWN else ""
-    return ", ".join(map(str, values[:SHOWN])) + more
+    return ", ".join(map(_shown, values[:SHOWN])) + more
