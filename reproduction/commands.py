@@ -74,6 +74,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Namespace], list[str]], tuple[str, ...]
         ("--families", "--quick", *IN_A_STUDY),
     ),
     "imbalanced": ("the same on imbalanced tables", study.run_imbalanced, IN_A_STUDY),
+    "unlabeled": ("few labels, and samples without", study.run_unlabeled, IN_A_STUDY),
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "--out": {"type": Path, "help": "folder of rows and results (default: that of the project)"},

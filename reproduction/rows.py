@@ -188,3 +188,11 @@ def write_text(path: Path, text: str) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def marked(text: str, mark: str, content: str) -> str:
+    """A page with other content behind a mark of it, ``<!-- mark -->``, up to ``<!-- end -->``."""
+    before, found, rest = text.partition(f"<!-- {mark} -->\n")
+    if not found:
+        raise ValueError(f"`page` must have the mark {mark!r}. Got none. Restore it from a copy.")
+    return f"{before}{found}\n{content}\n\n{rest[rest.index('<!-- end -->') :]}"

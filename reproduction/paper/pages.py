@@ -15,8 +15,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from reproduction.paper.findings import HonestErrors
 from reproduction.paper.printed import METHODS, TABLES
-from reproduction.paper.settings import TITLES
+from reproduction.paper.settings import ALL_METHODS, SMOOTH_COPIED, SMOOTH_CV, SVM_COPIED, TITLES
 from reproduction.paper.tables import TableEntry
 
 TEXTS: dict[str, Any] = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))
@@ -101,6 +102,20 @@ def _grid(
     return PageTable(title, remark, ("method", *(f"{size} per class" for size in sizes)), tuple(rows))
 
 
+def copies_table(errors: HonestErrors, found: Sequence[TableEntry]) -> PageTable:
+    """What copies do in every cell, beside whatever is best there on the same realisations."""
+    shown = {(c.dataset, c.n_train, c.method): c for c in found if c.protocol == "honest"}
+    rows = []
+    for one in errors.comparisons(SMOOTH_COPIED, ALL_METHODS):
+        own = [shown.get((*one.place, m)) for m in (SMOOTH_CV, SMOOTH_COPIED, SVM_COPIED)]
+        told = [f"{c.error:.2f} ± {c.stderr or 0:.2f} ({c.repeats})" if c else "–" for c in own]
+        beside = f"{one.other} {one.others_error:.2f}, ours {one.error:.2f} ({len(one.seeds)})"
+        copies = own[1].parameters.removeprefix("most often copies=").split(",")[0] if own[1] else ""
+        line = [f"{TITLES[one.place[0]]}-{one.place[1]}", *told, copies, beside]
+        rows.append(tuple(TableCell(text) for text in line))
+    return PageTable("", "", tuple(TEXTS["copies_columns"]), tuple(rows))
+
+
 def _sizes(cells: Sequence[TableEntry]) -> list[int]:
     return sorted({cell.n_train for cell in cells})
 
@@ -161,7 +176,7 @@ def markdown_page(introduction: Sequence[str], tables: Sequence[PageTable]) -> s
     """Tables in Markdown; best numbers in bold, what stands beside in brackets."""
     parts = [f"# {TEXTS['title']}", *introduction]
     for table in tables:
-        parts += [f"## {table.title}", table.remark, _markdown_table(table)]
+        parts += [f"## {table.title}", table.remark, markdown_table(table)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -236,7 +251,8 @@ def _html_figure(figure: PageFigure) -> str:
     )
 
 
-def _markdown_table(table: PageTable) -> str:
+def markdown_table(table: PageTable) -> str:
+    """The table alone: the first column to the left, the others to the right."""
     rule = ["---", *["---:"] * (len(table.header) - 1)]
     lines = [list(table.header), rule, *([_markdown_cell(cell) for cell in row] for row in table.rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

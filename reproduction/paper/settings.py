@@ -31,8 +31,9 @@ BOTH = "paper and honest"
 # What the paper does not have (``extended_row``): by protocol `honest` alone, beside its methods.
 HONEST = "honest"
 SMOOTH, SMOOTH_CV, SVM_WITHIN = "SmoothEmbedding", "SmoothEmbeddingCV", "SVM within"
+SMOOTH_COPIED = "SmoothEmbeddingCV + copies"
 UNTUNED, WITHIN, VOTE = "NSSE 0.2 untuned", "NSSE 0.2 within", "NSSE 0.2 vote"
-COPIED, SVM_COPIED, UNLABELLED = "NSSE 0.2 + copies", "SVM + copies (0.2)", "NSSE 0.2 + unlabelled"
+COPIED, SVM_COPIED = "NSSE 0.2 + copies", "SVM + copies (0.2)"
 # Of version 0.2, by their names in the stored rows: no code computes them any more.
 OF_0_2 = {
     "NSSE untuned": UNTUNED,
@@ -40,16 +41,16 @@ OF_0_2 = {
     "NSSE vote": VOTE,
     "NSSE + copies": COPIED,
     "SVM + copies": SVM_COPIED,
-    "NSSE + unlabelled": UNLABELLED,
 }
-EXTENDED = (SMOOTH, SMOOTH_CV, UNTUNED, WITHIN, VOTE, SVM_WITHIN, COPIED, SVM_COPIED, UNLABELLED)
-# Those that know more than the training samples: how images may change, or test samples, unlabelled.
-WITH_COPIES, APART = (COPIED, SVM_COPIED), (UNLABELLED,)
+# Those that know more than the training samples: how images may change.
+WITH_COPIES = (SMOOTH_COPIED, COPIED, SVM_COPIED)
+EXTENDED = (SMOOTH, SMOOTH_CV, UNTUNED, WITHIN, VOTE, SVM_WITHIN, *WITH_COPIES)
 
 ALL_METHODS = (*METHODS, *grids.MODERN, *EXTENDED, *grids.CITED)
 COMPUTED = tuple(name for name in ALL_METHODS if name not in OF_0_2.values())
 # With all realisations of the paper.
-OFTEN = ("NSSE", "SUPLAP", "SVM", "NN", "LDA", "shrinkage LDA", SMOOTH, SMOOTH_CV, SVM_WITHIN)
+OURS = (SMOOTH, SMOOTH_CV, SMOOTH_COPIED)
+OFTEN = ("NSSE", "SUPLAP", "SVM", "NN", "LDA", "shrinkage LDA", *OURS, SVM_WITHIN)
 REALISATIONS, FEWER = 20, 5
 
 TITLES = TABLES | {"digits": "Digits", "objects": "Objects"}
@@ -74,9 +75,11 @@ WEIGHTS_OF_MANY = WEIGHTS | {"mu2": (0.0001, 0.001), "mu3": (0.1, 1.0, 10.0, 100
 MACHINE = {grids.GAMMA: (0.3, 1.0, 3.0), "C": (10.0, 100.0)}
 SHRINKAGES = {"shrinkage": (None, 10.0, 1.0, 0.1)}
 UNIT = ("unit",)
+# Rows that samples and copies may make together, for a set of copies to be tried.
+MOST_ROWS = 2400
 # How 0.2 chose a set of copies: part of the keys of its rows.
 COPIED_SPLITS, COPIED_FRACTION = 8, 0.2
-COPIED_ROWS = {"most_rows": 2400, "rows_of_a_trial": 1500}
+COPIED_ROWS = {"most_rows": MOST_ROWS, "rows_of_a_trial": 1500}
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,9 @@ class Profile:
             tried = scalings if method == SVM_WITHIN else UNIT
             pairs = method in NEED_PAIRS and n_train == 2
             return Recipe(tried, tuple(combinations(own)), (), (), self.other_splits, fraction, pairs)
-        return Recipe(UNIT if method in (SMOOTH, UNTUNED, UNLABELLED) else scalings, (), (), (), 0, 0.0)
+        if method == SMOOTH_COPIED:
+            return Recipe(UNIT, ({"most_rows": MOST_ROWS},), (), (), 0, 0.0)
+        return Recipe(UNIT if method in (SMOOTH, UNTUNED) else scalings, (), (), (), 0, 0.0)
 
     def task(self, dataset: str, method: str, n_train: int, seed: int) -> Task:
         """One row of the run."""

@@ -18,16 +18,16 @@ from nsse import __version__
 from nsse.datasets import DatasetNotFoundError
 from nsse.report import save_figure
 from reproduction.paper import check, figures, findings, pages, tables
-from reproduction.paper.grids import umap_installed
 from reproduction.paper.manifest import manifest, told
 from reproduction.paper.picture import cells_picture
 from reproduction.paper.runtime import run_times
 from reproduction.paper.settings import ALL_METHODS, COMPUTED, FULL, OF_0_2, QUICK, TITLES, Profile
 from reproduction.paper.work import Work, unreadable
-from reproduction.rows import Row, RowFile, renamed, write_text
+from reproduction.rows import Row, RowFile, marked, renamed, write_text
 from reproduction.running import chosen, run_tasks
 
 HERE = Path(__file__).resolve().parents[1]
+AUGMENT = HERE.parent / "docs" / "augment.md"
 PICTURE = Path("figures") / "cells.svg"
 
 
@@ -75,7 +75,7 @@ def profile_and_folder(options: Namespace) -> tuple[Profile, Path]:
 
 def compute(run: Run, options: Namespace) -> list[str]:
     """Compute the rows that are not there yet; the reasons of those that could not be."""
-    methods = options.methods or [m for m in COMPUTED if m != "UMAP" or umap_installed()]
+    methods = options.methods or COMPUTED
     tasks = run.profile.tasks(run.datasets, methods, options.repeats, options.sizes)
     outcome = run_tasks(tasks, Work(run.profile), run.rows, options.jobs)
     print(outcome)
@@ -129,7 +129,15 @@ def publish(run: Run) -> None:
     texts = picture, opening, introduction, sentences, notes
     page = pages.Page(*texts, [*shown, *times], drawn, told(facts))
     write_text(out / "index.html", pages.html_page(page))
+    if out == HERE:
+        write_text(AUGMENT, with_copies(AUGMENT.read_text(encoding="utf-8"), rows, run.profile))
     print("\n".join([*opening, f"Page: {out / 'index.html'}"]))
+
+
+def with_copies(text: str, rows: Sequence[Row], profile: Profile) -> str:
+    """The site's page about augmentation with what copies do in the cells."""
+    errors, found = findings.HonestErrors.of(rows, profile), tables.cells(rows, profile)
+    return marked(text, "copies", pages.markdown_table(pages.copies_table(errors, found)))
 
 
 def _first_picture(out: Path, lines: list[list[Any]]) -> str:
@@ -157,6 +165,10 @@ def check_rows(options: Namespace) -> bool:
     for agrees, line in check.findings(rows, profile, out, wanted, options.rows):
         print(line, flush=True)
         agreed &= agrees
+    text = AUGMENT.read_text(encoding="utf-8") if out == HERE else ""
+    if text and text != with_copies(text, rows, profile):
+        print(f"{AUGMENT.name} DIFFERS from the rows. Run `python -m reproduction page`.")
+        agreed = False
     return agreed
 
 

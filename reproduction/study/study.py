@@ -11,7 +11,7 @@ import random
 import warnings
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,10 +26,11 @@ from threadpoolctl import threadpool_limits
 from nsse.datasets import per_class_split
 from reproduction.rows import Row, RowFile, Task
 from reproduction.running import chosen, run_tasks
-from reproduction.study import imbalanced, methods, page, sets
+from reproduction.study import imbalanced, methods, page, sets, unlabeled
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs"
+UNLABELED = "unlabeled.md"
 # Beyond, a fit takes minutes; test samples beyond are left, at random.
 MOST_TRAINING, MOST_TEST = 1000, 1000
 SIZES, SPLITS = (5, 10, 20, 50), 3
@@ -74,23 +75,43 @@ def run_imbalanced(options: Namespace) -> list[str]:
     return problems
 
 
+def run_unlabeled(options: Namespace) -> list[str]:
+    """Few labels, and many samples without; the tables of a page that has more to say."""
+    return unlabeled.run(options, options.out or HERE, options.page or DOCS / UNLABELED)
+
+
 def check(n_rows: int, out: Path = HERE) -> Iterator[tuple[bool, str]]:
-    """Whether the page is made of the rows, and random rows of every kind of data are computed alike."""
-    rows = RowFile(out / "rows.jsonl").rows()
-    shown = (DOCS / "when_to_use.md").read_text(encoding="utf-8")
-    is_same = shown == page.text_of(rows, page.grouped(rows), out)
-    yield is_same, f"when_to_use.md {'is made of' if is_same else 'DIFFERS from'} the rows of the study."
+    """Whether pages are made of their rows, and random rows of every kind of data are computed alike."""
+    rows, few_labels = (RowFile(out / name).rows() for name in ("rows.jsonl", "unlabeled.jsonl"))
+    texts = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("when_to_use.md", UNLABELED)}
+    made = page.text_of(rows, page.grouped(rows), out), unlabeled.filled(texts[UNLABELED], few_labels)
+    for (name, text), again in zip(texts.items(), made, strict=True):
+        told = "is made of" if text == again else "DIFFERS from"
+        yield text == again, f"{name} {told} the rows of the study."
     where, missing = sets.found(None)
     yield from ((True, f"Left out: {line}") for line in missing)
-    there = [row for row in rows if row.task.dataset in where and row.task.method in methods.available()]
+    study, there = (
+        Study(where, (), (), 0),
+        [row for row in rows if row.task.method in methods.available()],
+    )
     for kind in sorted({sets.kind_of(name) for name in where}):
-        own = [r for r in there if sets.kind_of(r.task.dataset) == kind and r.fit_seconds < SHORT]
-        for row in random.sample(own, min(n_rows, len(own))):
-            again = Study(where, (), (), 0)(row.task)
-            # Another processor or BLAS rounds differently, and a tie may fall the other way.
-            agrees = abs(again.error - row.error) <= max(0.005, 1.5 / row.details["test"])
-            told = f"{100 * row.error:.2f} % stored, {100 * again.error:.2f} % now"
-            yield agrees, f"{row.task}: {'agrees' if agrees else 'DIFFERS'}, {told}."
+        yield from _again(
+            study, [r for r in there if sets.kind_of(r.task.dataset) == kind], where, n_rows
+        )
+    known = [row for row in few_labels if row.task.method in unlabeled.METHODS]
+    yield from _again(unlabeled.measured, known, where, n_rows)
+
+
+def _again(
+    work: Callable[[Task], Row], rows: Sequence[Row], where: Container[str], n_rows: int
+) -> Iterator[tuple[bool, str]]:
+    short = [row for row in rows if row.task.dataset in where and row.fit_seconds < SHORT]
+    for row in random.sample(short, min(n_rows, len(short))):
+        again = work(row.task)
+        # Another processor or BLAS rounds differently, and a tie may fall the other way.
+        agrees = abs(again.error - row.error) <= max(0.005, 1.5 / again.details["test"])
+        told = f"{100 * row.error:.2f} % stored, {100 * again.error:.2f} % now"
+        yield agrees, f"{row.task}: {'agrees' if agrees else 'DIFFERS'}, {told}."
 
 
 def _computed(study: Study, rows: RowFile, n_jobs: int) -> list[str]:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from nsse.datasets import DatasetNotFoundError, per_class_split
+from reproduction.commands import main
 from reproduction.rows import Row, RowFile, Task
-from reproduction.study import drawing, imbalanced, methods, page, sets
+from reproduction.study import drawing, imbalanced, methods, page, sets, unlabeled
 from reproduction.study import study as studies
 from reproduction.study.ranks import Comparison, alike
 from reproduction.study.reading import read
@@ -20,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 HERE = ROOT / "reproduction" / "study"
 METHODS = ("SmoothEmbeddingCV", "SmoothEmbedding", "k-NN", "SVC", "random forest")
 SIZES = (5, 10, 20, 50)
+MARKED = "".join(f"<!-- labels {kind} -->\n\nold\n\n<!-- end -->\n" for kind in unlabeled.KINDS)
 
 
 @pytest.fixture
@@ -309,6 +311,8 @@ def test_the_published_pages_are_made_of_the_rows(tmp_path):
     for name in ("when_to_use.md", "breadth.md"):
         made = (tmp_path / "docs" / name).read_text(encoding="utf-8")
         assert made == (ROOT / "docs" / name).read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "unlabeled.md").read_text(encoding="utf-8")
+    assert text == unlabeled.filled(text, RowFile(HERE / "unlabeled.jsonl").rows())
 
 
 def test_the_readme_says_what_the_page_says():
@@ -330,6 +334,7 @@ def test_a_check_finds_a_row_that_was_edited(rows, tmp_path, monkeypatch):
             file.add(part)
         monkeypatch.setattr(studies, "DOCS", file.path.parent)
         page.publish(file.rows(), file.path.parent / "when_to_use.md", file.path.parent)
+        (file.path.parent / "unlabeled.md").write_text(MARKED, encoding="utf-8")
         found = dict(reversed(finding) for finding in studies.check(1, file.path.parent))
         assert found["when_to_use.md is made of the rows of the study."]
         (told,) = (line for line in found if line.startswith("shrinkage LDA on iris"))
@@ -348,3 +353,50 @@ def test_figures_show_what_the_reading_says(reading):
     assert joined == alike(list(reading.ranks.values()), reading.critical_difference)
     for method in METHODS:
         assert lines_named(ranks, method)[0].get_xdata()[0] == pytest.approx(reading.ranks[method])
+
+
+# Unlabelled samples ---------------------------------------------------------------------------------
+
+
+def few_labels(method, seed=0) -> Task:
+    return Task("digits", method, 10, seed, protocol="unlabelled")
+
+
+def test_a_tenth_is_never_seen_and_the_rest_has_no_label():
+    drawn = unlabeled.Drawn(few_labels("MReg"))
+    assert drawn.n_own == 100
+    assert np.bincount(drawn.truth[:100]).tolist() == [10] * 10
+    np.testing.assert_array_equal(drawn.y[:100], drawn.truth[:100])
+    assert (drawn.y[100:] == unlabeled.NONE).all()
+    assert len(drawn.y_new) == round(0.1 * (1797 - 100))
+    together = np.vstack([drawn.X, drawn.X_new])
+    assert len(np.unique(together, axis=0)) == 1797  # every picture once
+
+
+def test_a_row_of_a_method_of_others_is_the_stored_one():
+    """Stored by version 0.2: the samples and splits are those that its page was made of."""
+    row = unlabeled.measured(few_labels("LabelSpreading"))
+    (stored,) = (r for r in RowFile(HERE / "unlabeled.jsonl").rows() if r.task == row.task)
+    assert row.error == pytest.approx(stored.error, abs=1e-6)
+    assert row.details["new"] == pytest.approx(stored.details["new"], abs=1e-6)
+
+
+def test_a_study_of_unlabelled_samples_goes_on_and_fills_its_page(tmp_path, capsys):
+    page = tmp_path / "page.md"
+    page.write_text(f"Before.\n\n{MARKED}\nAfter.\n", encoding="utf-8")
+    method = "untuned, labelled alone"
+    asked = ["unlabeled", "--out", str(tmp_path), "--page", str(page), "--sets", "digits", "--methods"]
+    assert main([*asked, method, "--splits", "1"]) == 0
+    assert main([*asked, method, "--splits", "2"]) == 0
+    assert "Rows: 1 found, 1 computed, 0 failed." in capsys.readouterr().out
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("Before.")
+    assert text.endswith("After.\n")
+    assert "old" not in text
+    rows = RowFile(tmp_path / "unlabeled.jsonl").rows()
+    mean = 100 * np.mean([row.error for row in rows])
+    assert text.count(f"| {method} |") == 2
+    assert f"| {mean:.1f} ± " in text
+    page.write_text("no mark", encoding="utf-8")
+    assert main([*asked, method, "--page-only"]) == 2
+    assert "`page` must have the mark" in capsys.readouterr().err
