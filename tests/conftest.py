@@ -13,6 +13,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from browser import running_browser
+from nsse.datasets import load_dataset
 
 
 class Labelled(NamedTuple):
@@ -84,6 +85,12 @@ def digits():
     X, y = X[:200], y[:200]
     order = np.argsort(y, kind="stable")
     return Labelled(read_only(X[order] / 16.0), read_only(y[order].astype(np.intp)))
+
+
+@pytest.fixture(scope="session")
+def solids():
+    """The rendered objects in their own size: a second of work."""
+    return load_dataset("objects", size=None)
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ import json
 from typer.testing import CliRunner
 
 from nsse.cli.app import app
+from nsse.datasets import write_images
 
 
 def run(*arguments, code=0, **how):
@@ -26,3 +27,11 @@ def rows_of(path):
     """The rows of a CSV file."""
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def write_views(folder, solids, **parts):
+    """Some views of three solids as PNG files, in a folder for each part."""
+    for part, views in parts.items():
+        samples = [72 * solid + view for solid in (0, 15, 17) for view in views]
+        write_images(solids, samples, folder / part)
+    return folder

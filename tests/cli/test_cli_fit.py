@@ -6,26 +6,23 @@ import json
 
 import numpy as np
 import pytest
-from commands import run, told
+from commands import run, told, write_views
 from sklearn.datasets import load_iris
 
 import nsse
 from nsse import Smooth, SmoothEmbedding, Spread
 from nsse.augment import Images, usual_sets
-from nsse.datasets import load_dataset, load_inputs, write_images
+from nsse.datasets import load_inputs
 
 pytest.importorskip("PIL")
 pytest.importorskip("polars")
 
 
 @pytest.fixture(scope="module")
-def photos(tmp_path_factory):
+def photos(tmp_path_factory, solids):
     """Six views each of three solids, and some more, as PNG files."""
     folder = tmp_path_factory.mktemp("photos")
-    data = load_dataset("objects", size=None)
-    for part, views in (("train", range(0, 36, 6)), ("test", range(3, 40, 12))):
-        write_images(data, [72 * solid + view for solid in (0, 15, 17) for view in views], folder / part)
-    return folder
+    return write_views(folder, solids, train=range(0, 36, 6), test=range(3, 40, 12))
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars
 import pytest
-from commands import rows_of, run, told
+from commands import rows_of, run, told, write_views
 from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 from sklearn.neighbors import NearestNeighbors
@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import nsse
 from nsse import SmoothEmbedding
 from nsse.certificates import novelty, risk_coverage
-from nsse.datasets import load_dataset, load_inputs, write_images
+from nsse.datasets import load_dataset, load_inputs
 from nsse.io import read_header
 
 COLUMNS = ["sepal length", "sepal width", "petal length", "petal width"]
@@ -42,13 +42,10 @@ def fitted(iris):
 
 
 @pytest.fixture(scope="module")
-def photos(tmp_path_factory):
+def photos(tmp_path_factory, solids):
     """Ten views each of three solids, and five more, as PNG files of 64 × 64."""
     folder = tmp_path_factory.mktemp("photos")
-    data = load_dataset("objects", size=None)
-    for part, views in (("train", range(0, 40, 4)), ("test", range(1, 40, 8))):
-        write_images(data, [72 * solid + view for solid in (0, 15, 17) for view in views], folder / part)
-    return folder
+    return write_views(folder, solids, train=range(0, 40, 4), test=range(1, 40, 8))
 
 
 def fit(iris, out, *options):

@@ -57,7 +57,7 @@ def errors(path: Path) -> dict[int, float]:
 ALL = {seed: 1.0 / (seed + 2) for seed in range(N_TASKS)}
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_task_has_its_row_once(path, n_jobs):
     assert run_tasks(tasks(3) + tasks(3), halve, RowFile(path), n_jobs) == Outcome(0, 3)
     assert run_tasks(tasks(), halve, RowFile(path), n_jobs) == Outcome(3, 3)
@@ -106,7 +106,7 @@ def test_a_torn_last_line_is_computed_again_and_other_damage_named(path):
         RowFile(path)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_failure_is_told_others_go_on_and_it_is_tried_again(path, n_jobs):
     outcome = run_tasks(tasks(), halve_even, RowFile(path), n_jobs)
     assert (outcome.computed, [failure.task.seed for failure in outcome.failures]) == (3, [1, 3, 5])
