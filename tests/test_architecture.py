@@ -53,7 +53,7 @@ MAY_IMPORT = {
     "methods": (MODEL - {"rows"}) | {"estimator", "graphs", "published"},
     "splits": set(),
     "sequential": set(),
-    "alternatives": {"rows", "smooth", "unlabeled"},
+    "alternatives": {"centers", "rows", "smooth", "unlabeled"},
     "search": words(
         "affine alternatives estimator kernels metric rows scores smooth splits unlabeled votes"
     ),

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from nsse.centers import EXACT_UP_TO
 from nsse.rows import Source, checked_weights, encoded, stacked
 from nsse.smooth import SmoothEmbedding
 from nsse.unlabeled import Smooth, Spread
@@ -79,6 +80,9 @@ class AugmentTrial(Trial):
 class UnlabeledTrial(Trial):
     """Uses of unlabelled samples: none, smooth with several weights, spread.
 
+    Fewer centres than samples cannot follow the graph that scores are to be smooth on: there labels
+    spread or are not used.
+
     ``X`` are the compared samples, and some without a label behind them.
     """
 
@@ -92,7 +96,11 @@ class UnlabeledTrial(Trial):
         """With some of the samples that have no label."""
         own, samples = model.unlabeled, table.samples
         shared = {"marker": own.marker, "n_neighbors": own.n_neighbors}
-        uses = [*(Smooth(weight, **shared) for weight in UNLABELED_WEIGHTS), Spread(**shared)]
+        is_exact = model.centers is None or (
+            isinstance(model.centers, str) and samples.n_given <= EXACT_UP_TO
+        )
+        smooth = UNLABELED_WEIGHTS if is_exact else UNLABELED_WEIGHTS[:1]
+        uses = [*(Smooth(weight, **shared) for weight in smooth), Spread(**shared)]
         weights = checked_weights(sample_weight, samples.n_given)
         others = np.flatnonzero((encoded(y, own.marker)[1] < 0) & (weights > 0))
         if len(others) > MOST_UNLABELED:

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
+from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric
 from nsse.augment import Images
 from nsse.votes import MajorityVote, MeanVote
 
@@ -171,6 +171,27 @@ def test_unlabeled_samples_are_used_where_they_help(split):
     assert search.best_params_["unlabeled"] != Smooth(0.0)
     alone = SmoothEmbeddingCV(grid=SMALL).fit(X, y)
     assert np.mean(search.transduction_[100:] == y_new[:300]) >= alone.score(X_new[:300], y_new[:300])
+
+
+def test_few_centres_do_not_follow_a_graph(split, monkeypatch):
+    """Where samples are more than centres, labels spread or are not used; no smooth scores are tried."""
+    X, y, X_new, _ = split
+    rows, labels = np.vstack([X, X_new[:100]]), np.r_[y, np.full(100, -1)]
+    tried = []
+
+    def scores(trial, candidate, split):
+        tried.append(candidate)
+        return np.eye(10)[trial.table.samples.codes[trial.table.splits[split][1]]]
+
+    monkeypatch.setattr("nsse.alternatives.UnlabeledTrial.scores", scores)
+    for centers, expected in (("auto", 4), (None, 4), (60, 1)):
+        tried.clear()
+        base = SmoothEmbedding(unlabeled=Smooth(), centers=centers)
+        SmoothEmbeddingCV(base, grid=SMALL).fit(rows, labels)
+        weights = {use.weight for use in tried if isinstance(use, Smooth)}
+        assert len(weights) == expected
+        assert 0.0 in weights
+        assert any(isinstance(use, Spread) for use in tried)
 
 
 def test_three_samples():
