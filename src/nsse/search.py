@@ -212,7 +212,9 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             n_steps = sum(size * len(splits) for size, splits in table.rounds)
             self._worked(table.steps(), n_steps, "Comparing parameters", least=1)
             by_scores, by_nearest = table.chosen(n_voters)
-            found = self._alternatives(by_scores[0], table, X, y, sample_weight)
+            found: dict[str, Any] = {}
+            if self.augment is not None or base.unlabeled is not None:
+                found = self._alternatives(by_scores[0], table, X, y, sample_weight)
             chosen = [model.set_params(**found) for model in (*by_scores, *by_nearest)]
             # Where labels spread, none is held out here: every model knows its own temperature.
             outside = self._held_out(table, chosen, 0 if "unlabeled" in found else CALIBRATION_SPLITS)
@@ -295,14 +297,17 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         names = ("metric", "sigma", "smoothness", "decision", "augment", "unlabeled")
         self.best_params_ = {name: getattr(best, name) for name in names}
         self.cv_results_, self.best_score_ = table.results(best)
-        values, codes = outside.averaged(self.voters_, these), outside.codes
-        self.leave_one_out_, self.leave_one_out_labels_ = values, self.classes_[codes]
+        each, codes = outside.values[these][: len(self.voters_)], outside.codes
         members = [Member(voter.map_, voter.scores_) for voter in self.voters_]
         if best.decision == "nearest":
             self.vote_: Any = MajorityVote(members)
-        elif len(codes):
+            taus = np.array([member.scores.temperature for member in members])
+            each = softmax(each / taus[:, np.newaxis, np.newaxis], axis=2)
+        values = np.asarray(each.mean(axis=0))
+        self.leave_one_out_, self.leave_one_out_labels_ = values, self.classes_[codes]
+        if best.decision == "scores" and len(codes):
             self.vote_ = MeanVote(members).calibrated(values, codes, outside.weights)
-        else:
+        elif best.decision == "scores":
             self.vote_ = MeanVote(members, best.scores_.temperature)
             self.leave_one_out_ = best.leave_one_out_
             self.leave_one_out_labels_ = best.leave_one_out_labels_
@@ -361,12 +366,6 @@ class Samples:
             if len(held) and len(np.unique(self.codes[train])) > 1:
                 found.append((train, held))
         return found
-
-    def rows(self, which: Ints) -> Rows:
-        """Some of the samples as rows to train on; equal ones are one."""
-        known, codes = np.unique(self.codes[which], return_inverse=True)
-        rows = Rows.of(Source.of(self.X[which]), codes, self.weights[which])
-        return replace(rows, classes=self.classes, codes=known[rows.codes].astype(np.intp))
 
 
 @dataclass
@@ -506,7 +505,14 @@ class Table:
         """Compare all points, round by round, a kernel on a split at a time."""
         for size, splits in self.rounds:
             if self.n_done:
-                self.alive = self._best_kernels(size)
+                # The untuned kernel and those with the least loss, a third of them by the nearest sample.
+                losses = self.criterion.losses(self.alive, self.n_done)
+                by_loss = np.argsort((losses.values @ losses.weights).min(axis=1), kind="stable")
+                ratios = self.ratios[self.alive, :, : self.n_done].mean(axis=2).min(axis=1)
+                third = size // 3 if self.asks_for_nearest else 0
+                by_ratio = np.argsort(ratios, kind="stable")[:third]
+                order = [0, *self.alive[by_ratio], *self.alive[by_loss]]
+                self.alive = np.array(list(dict.fromkeys(order))[:size])
             for split in splits:
                 fold = self.fold(split, self.base.augment)
                 for k in self.alive.tolist():
@@ -517,19 +523,14 @@ class Table:
                     yield
                 self.n_done = split + 1
 
-    def _best_kernels(self, size: int) -> Ints:
-        """The untuned kernel and those with the least loss, a third of them by the nearest sample."""
-        losses = self.criterion.losses(self.alive, self.n_done)
-        ratios = self.ratios[self.alive, :, : self.n_done].mean(axis=2).min(axis=1)
-        by_ratio = self.alive[np.argsort(ratios, kind="stable")]
-        by_loss = self.alive[np.argsort((losses.values @ losses.weights).min(axis=1), kind="stable")]
-        third = size // 3 if self.asks_for_nearest else 0
-        return np.array(list(dict.fromkeys([0, *by_ratio[:third], *by_loss]))[:size])
-
     def fold(self, split: int, augment: Any) -> Fold:
-        """A split as rows; only its training samples are augmented."""
-        train, held = self.splits[split]
-        rows, samples = self.samples.rows(train).augmented(augment), self.samples
+        """A split as rows, of equal samples one; only its training samples are augmented."""
+        (train, held), samples = self.splits[split], self.samples
+        known, codes = np.unique(samples.codes[train], return_inverse=True)
+        rows = Rows.of(Source.of(samples.X[train]), codes, samples.weights[train])
+        # All classes, also those that are held out whole.
+        rows = replace(rows, classes=samples.classes, codes=known[rows.codes].astype(np.intp))
+        rows = rows.augmented(augment)
         metric = self.base.metric if isinstance(self.base.metric, WithinMetric) else WithinMetric()
         held_rows = samples.X[held], samples.codes[held], samples.weights[held]
         sizes = np.bincount(rows.codes, rows.weights, len(rows.classes))
@@ -710,14 +711,6 @@ class HeldOut:
         others = (self.values[n:].argmax(axis=2) != self.codes).mean(axis=0)
         losses = Losses(others, self.weights / self.weights.sum(), min(len(others), self.n_samples))
         return bool(losses.bounds(by_scores, times) < 0.0)
-
-    def averaged(self, voters: Sequence[SmoothEmbedding], models: slice) -> Floats:
-        """Mean scores of some of the models, or probabilities where they take the nearest sample."""
-        values = self.values[models][: len(voters)]
-        if voters[0].decision == "nearest":
-            taus = np.array([voter.scores_.temperature for voter in voters])
-            values = softmax(values / taus[:, np.newaxis, np.newaxis], axis=2)
-        return np.asarray(values.mean(axis=0))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,7 @@ __all__ = ["BalancedSplits", "GroupedSplits"]
 Ints = NDArray[np.intp]
 
 
+@dataclass
 class BalancedSplits:
     """Random splits that hold out the same share of every class, and every sample equally often.
 
@@ -45,10 +47,9 @@ class BalancedSplits:
     [2, 2, 2]
     """
 
-    def __init__(self, n_repeats: int, validation_fraction: float, random_state: Any = None) -> None:
-        self.n_repeats = n_repeats
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    n_repeats: int
+    validation_fraction: float
+    random_state: Any = None
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of splits."""
@@ -62,11 +63,13 @@ class BalancedSplits:
         for _ in range(self.n_repeats):
             held_out = np.zeros(len(labels), dtype=bool)
             for deck in decks:
-                n_held_out = min(max(1, round(self.validation_fraction * deck.size)), deck.size - 1)
+                size = len(deck.members)
+                n_held_out = min(max(1, round(self.validation_fraction * size)), size - 1)
                 held_out[deck.deal(n_held_out)] = True
             yield np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
+@dataclass
 class GroupedSplits:
     """Random splits that keep groups of samples together, and classes in their shares as far as may be.
 
@@ -95,10 +98,9 @@ class GroupedSplits:
     [0, 0]
     """
 
-    def __init__(self, n_repeats: int, validation_fraction: float, random_state: Any = None) -> None:
-        self.n_repeats = n_repeats
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
+    n_repeats: int
+    validation_fraction: float
+    random_state: Any = None
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Number of splits."""
@@ -113,20 +115,21 @@ class GroupedSplits:
             yield from islice(folds.split(X, y, groups), self.n_repeats - start)
 
 
+@dataclass
 class _Deck:
     """Samples of a class, dealt without repetition until all have been."""
 
-    def __init__(self, members: Ints, rng: np.random.RandomState) -> None:
-        self._members, self._rng, self.size = members, rng, len(members)
-        self._left: list[int] = []
+    members: Ints
+    rng: np.random.RandomState
+    left: list[int] = field(default_factory=list)
 
     def deal(self, number: int) -> list[int]:
         hand: list[int] = []
         while len(hand) < number:
-            if not self._left:
+            if not self.left:
                 # What is in the hand already goes to the bottom: no sample twice in one hand.
-                shuffled = [int(i) for i in self._rng.permutation(self._members)]
-                self._left = [i for i in shuffled if i not in hand]
-                self._left += [i for i in shuffled if i in hand]
-            hand.append(self._left.pop(0))
+                shuffled = [int(i) for i in self.rng.permutation(self.members)]
+                self.left = [i for i in shuffled if i not in hand]
+                self.left += [i for i in shuffled if i in hand]
+            hand.append(self.left.pop(0))
         return hand

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,9 +50,14 @@ class Vote(ABC):
     members: Sequence[Member]
     temperature: float = 1.0
 
+    takes_nearest: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         if len(self.members) == 0:
             raise rule_error("members", "be one or more", self.members, "Pass (map, scores) of each.")
+        if not (self.takes_nearest or all(scores.has_one_per_class for _, scores in self.members)):
+            cure = "Take a MajorityVote where a member reads the nearest sample."
+            raise rule_error("members", "have one score per class each", "more functions", cure)
         object.__setattr__(self, "members", [Member(*member) for member in self.members])
 
     @property
@@ -89,11 +94,7 @@ class Vote(ABC):
 class MeanVote(Vote):
     """The mean of class scores, s(x) = Σ_v s_v(x)/V."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not all(member.scores.has_one_per_class for member in self.members):
-            cure = "Take a MajorityVote where a member reads the nearest sample."
-            raise rule_error("members", "have one score per class each", "more functions", cure)
+    takes_nearest = False
 
     def values(self, X: Any) -> Floats:
         """Mean scores."""
