@@ -24,18 +24,8 @@ from nsse.cli.screen import running
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, devices, links and pipes of POSIX")
 
-COMMANDS = [
-    "fit",
-    "update",
-    "predict",
-    "transform",
-    "evaluate",
-    "report",
-    "export",
-    "info",
-    "demo",
-    "datasets",
-]
+OF_MODELS = "update", "predict", "transform", "evaluate", "report", "export", "info"
+COMMANDS = ("fit", *OF_MODELS, "demo", "datasets")
 
 
 def shell(*arguments, **environment):
