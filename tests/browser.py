@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import shutil
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -69,10 +70,12 @@ READY = "return Boolean(window.nsse?.ready)"
 
 
 def wait_for(driver, script):
-    """Return when the script says true."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    WebDriverWait(driver, PATIENCE).until(lambda _: driver.execute_script(script))
+    """Return when the script says true; looks are counted, for a clock goes on while all stand still."""
+    for _ in range(20 * PATIENCE):
+        if driver.execute_script(script):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"a page never said {script}")
 
 
 class Page:
