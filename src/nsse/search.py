@@ -505,7 +505,7 @@ class Table:
         """Compare all points, round by round, a kernel on a split at a time."""
         for size, splits in self.rounds:
             if self.n_done:
-                # The untuned kernel and those with the least loss, a third of them by the nearest sample.
+                # The untuned kernel and those of least loss, a third of them by the nearest sample.
                 losses = self.criterion.losses(self.alive, self.n_done)
                 by_loss = np.argsort((losses.values @ losses.weights).min(axis=1), kind="stable")
                 ratios = self.ratios[self.alive, :, : self.n_done].mean(axis=2).min(axis=1)
