@@ -22,8 +22,9 @@ from scipy.linalg.blas import dtrmm, dtrmv
 
 Floats = NDArray[np.float64]
 Kind = TypeVar("Kind")
-# From so many on the triangular product of BLAS is the faster one.
-MANY_ROWS = 32
+# From so many on the triangular product of BLAS is the faster one; in blocks of so many, which products
+# by NumPy follow, the threads of SciPy's BLAS and of NumPy's would wait for each other.
+MANY_ROWS, BLOCK_ROWS = 32, 2048
 
 
 class Later:
@@ -183,7 +184,7 @@ class Affine:
 
     def _linear(self, U: Any) -> Any:
         """UT; dense rows may be overwritten."""
-        if U.shape[0] >= MANY_ROWS and self._triangle is not None:
+        if MANY_ROWS <= U.shape[0] < BLOCK_ROWS and self._triangle is not None:
             return dtrmm(1.0, self._triangle, U.T, trans_a=True, overwrite_b=True).T
         if U.shape[0] == 1 and self._triangle is not None:
             return dtrmv(self._triangle, U[0], trans=True)[np.newaxis]

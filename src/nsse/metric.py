@@ -497,7 +497,7 @@ def behind_low_rank(
         affine = replace(plain.affine, down=down, up=up)
         return replace(plain, affine=affine, rows=Z - (Z @ down) @ up)
     S[np.diag_indices(len(S))] += rho
-    M = linalg.cholesky(S.T, lower=True, overwrite_a=True, check_finite=False)
+    M, _ = linalg.cho_factor(S.T, lower=True, overwrite_a=True, check_finite=False)
     V = rows_solved(M, P)
     root: Any = LowRank(Z, F, M, V, math.sqrt(rho))
     names = ["rows", "down", "up"]

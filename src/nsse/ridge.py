@@ -36,6 +36,7 @@ Ints = NDArray[np.intp]
 LEFT_OUT_ALL, LEFT_OUT_SOME = 2000, 1000
 # Samples that are left out of the metric as well, at most: each takes a row of distances anew.
 LEFT_OUT_OF_METRIC = 200
+FEW = 1000  # rows of a small factor
 # How many times smaller than λ the rounding of the sums must be in the space of the features.
 DIGITS = 100.0
 
@@ -171,7 +172,7 @@ class Ridge:
 
 @dataclass(frozen=True)
 class Sums:
-    """K'WK, its upper half at least, K'W times the class indicators, and the weight of every class."""
+    """K'WK, K'W times the class indicators, and the weight of every class; blocks of rows add up."""
 
     products: Floats
     by_class: Floats
@@ -199,8 +200,7 @@ class KernelSums:
             Z, codes, weights = Z[known], codes[known], weights[known]
         m = self.centers.shape[0]
         if total is None:
-            products = np.zeros((m, m), order="F")
-            total = Sums(products, np.zeros((m, self.n_classes)), np.zeros(self.n_classes))
+            total = Sums(np.zeros((m, m)), np.zeros((m, self.n_classes)), np.zeros(self.n_classes))
         K = self.kernel.between(Z, self.centers, squared_norms(self.centers))
         E = np.zeros((len(codes), self.n_classes))
         E[np.arange(len(codes)), codes] = weights
@@ -208,7 +208,8 @@ class KernelSums:
         total.sizes[...] += E.sum(axis=0)
         if np.any(weights != 1.0):
             K *= np.sqrt(weights)[:, np.newaxis]
-        linalg.blas.dsyrk(1.0, K.T, beta=1.0, c=total.products, overwrite_c=True)
+        # By NumPy, as K: the threads of SciPy's BLAS and of NumPy's would wait for each other.
+        total.products[...] += K.T @ K
         return total
 
 
@@ -242,7 +243,8 @@ def left_out_of_metric(
     """s − π of left-out rows by coefficients, C − G⁻¹e_i C_i/(G⁻¹)_ii, metrics without them; gain."""
     unit = np.zeros((len(L), len(left)), order="F")
     unit[left, np.arange(len(left))] = 1.0
-    half, middle = len(left) // 2, left[len(left) // 2]  # above a 1 there is nothing to solve for
+    # Above a 1 there is nothing to solve for; to cut out a part of a large factor takes longer.
+    half, middle = len(left) // 2, left[len(left) // 2] if len(L) <= FEW else 0
     unit[:, :half] = linalg.blas.dtrsm(1.0, L, unit[:, :half], lower=True)
     unit[middle:, half:] = linalg.blas.dtrsm(1.0, L[middle:, middle:], unit[middle:, half:], lower=True)
     inverse = linalg.blas.dtrsm(1.0, L, unit, lower=True, trans_a=True, overwrite_b=True).T  # of G⁻¹
