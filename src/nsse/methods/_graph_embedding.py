@@ -36,6 +36,7 @@ A and B are positive semidefinite. Eigenvalues below zero are rounding and are s
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -193,9 +194,9 @@ class GraphEmbedding(Method):
         forms = self._forms(lengths, codes)
         return self._solved(self._space(lengths, forms.rank), forms, codes)
 
+    @abstractmethod
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         """B and A."""
-        raise NotImplementedError
 
     def _space(self, lengths: Lengths, rank: int) -> Space:
         """The functions among which the coordinates are."""
