@@ -4,12 +4,14 @@ A kernel is a metric (relevance, shrinkage) and a width σ. Distances for every 
 decomposition of the scatter; scores of held-out samples for every λ from a Cholesky factorisation each.
 Kernels that fall behind are dropped by successive halving. What is compared is the squared error of the
 scores at their best amplitude, min over a of Σ ‖a (s − π) − (e − π)‖²: a handful of labels cannot tell
-points apart, their scores can, and a smooth map, whose scores are small, is not worse for that. A point
-is judged by its difference to the untuned one, sample by sample, plus some standard errors: where the
-data cannot tell, the untuned model stays. The mean of the scores of the best few points and of the
-untuned one decides. Where the nearest training sample in the embedding has clearly more labels right on
-the held-out samples, the majority of the best few nearest-sample rules does; they are ranked by
-(d²/(d² + d'²))², d and d' the distances to the nearest sample of the own class and of the others.
+points apart, their scores can, and a smooth map, whose scores are small, is not worse for that. Many
+labels can: every wrong label adds N/40 to it, N the number of samples. A point is judged by its
+difference to the untuned one, sample by sample, plus a standard error: where the data cannot tell, the
+untuned model stays. The mean of the scores of the best few points decides, with those of the untuned one
+unless it has clearly more labels wrong. Where the nearest training sample in the embedding has clearly
+more labels right on the held-out samples, the majority of the best few nearest-sample rules does; they
+are ranked by (d²/(d² + d'²))², d and d' the distances to the nearest sample of the own class and of the
+others, and by their wrong labels.
 """
 
 from __future__ import annotations
@@ -57,21 +59,23 @@ Kernel = tuple[float, float, float]
 GRID: dict[str, tuple[float, ...]] = {
     "relevance": (0.0, 1.0),
     "shrinkage": (float("inf"), 10.0, 3.0, 0.3, 0.1),
-    "sigma": (0.65, 1.0, 4.0),
+    "sigma": (0.4, 0.65, 1.0, 4.0),
     "smoothness": (0.01, 0.1, 0.3, 1.0, 3.0),
 }
 # Splits of the rounds of successive halving, and the share of kernels that each round compares.
-ROUNDS, SHARES = (2, 3, 5), (1.0, 0.4, 0.2)
+ROUNDS, SHARES = (2, 3, 5), (1.0, 0.3, 0.15)
 FEWEST_KERNELS = 4
 # Share of a class that is held out, and samples from which on fewer splits are enough.
 HELD_OUT, MANY_SAMPLES = 0.25, 1000
 # Samples that a split trains on, at most: a Cholesky factorisation is cubic in their number.
 MOST_TRAINING = 500
+# Samples whose labels say as much as the squared errors of their scores.
+FEW_LABELS = 40
 # Voters beside the untuned point.
-N_VOTERS = 3
-# Standard errors by which a point must be better than the untuned one, and the nearest-sample rule
-# than the scores.
-BETTER, CLEARLY = 1.5, 1.25
+N_VOTERS = 5
+# Standard errors by which a point must be better than the untuned one, the untuned one must have more
+# labels wrong than the others to leave the vote, and the nearest-sample rule fewer than the scores.
+BETTER, LEAVES, CLEARLY = 1.0, 2.0, 1.25
 # Splits on which decision rules are compared and probabilities calibrated; and augmentations compared.
 CALIBRATION_SPLITS, TRIAL_SPLITS = 10, 3
 # Of probabilities while points are compared by a scorer that asks for them.
@@ -99,11 +103,12 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         Splits, as in ``GridSearchCV``. None draws ten that hold out a quarter of every class, or of
         the groups where these are given. Of many training samples of a split 500 are taken.
     scoring : str or callable, default=None
-        What is compared. None is the squared error of the scores at their best amplitude; or any scorer
-        of scikit-learn.
+        What is compared. None is the squared error of the scores at their best amplitude, and how many
+        labels are wrong, which counts the more the more samples there are; or any scorer of
+        scikit-learn.
     n_voters : int, default=None
         Models that decide together beside the untuned one, at most; 1 is the best model alone. None is
-        3, and 1 beyond `max_samples`.
+        5, and 1 beyond `max_samples`.
     max_samples : int, default=2000
         Samples on which parameters are compared, at most; the models are fitted to all.
     random_state : int, RandomState instance or None, default=0
@@ -116,7 +121,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     best_params_ : dict
         Parameters of `best_estimator_`.
     best_score_ : float
-        Mean score of these on held-out samples: minus the squared error, or that of `scoring`.
+        Mean score of these on held-out samples: minus what is compared, or that of `scoring`.
     best_estimator_ : SmoothEmbedding
         The best model alone; its map is the one that `transform` gives.
     cv_results_ : dict of arrays
@@ -204,7 +209,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         samples = Samples.of(base, X, y, sample_weight, groups, most)
         n_voters = N_VOTERS if samples.n_given <= most else 1
         if self.n_voters is not None:
-            cure = "3 is usual, 1 takes the best alone."
+            cure = "5 is usual, 1 takes the best alone."
             n_voters = check_count("n_voters", self.n_voters, cure=cure)
         with threads_for(len(samples.codes)):
             splits = samples.splits(self.cv, self.random_state)
@@ -374,23 +379,27 @@ class SquaredError:
 
     With z = s − π and t = e − π, ‖az − t‖² = a²‖z‖² − 2a z't + ‖t‖²: ``squares``, ``products`` and
     ``targets`` are these, sample after sample, split after split, and a of a point minimises their sum.
+    ``wrong`` labels add ``price`` each.
     """
 
     squares: NDArray[np.float32]
     products: NDArray[np.float32]
+    wrong: NDArray[np.float32]
     targets: NDArray[np.float32]
     weights: Floats
     ends: list[int]
     n_samples: int
+    price: float
 
     @classmethod
     def of(cls, shape: tuple[int, ...], samples: Samples, splits: Sequence[tuple[Ints, Ints]]) -> Self:
         """Nothing recorded yet."""
         ends = np.cumsum([0, *(len(held) for _, held in splits)]).tolist()
-        squares, products = np.zeros((2, *shape, ends[-1]), dtype=np.float32)
+        squares, products, wrong = np.zeros((3, *shape, ends[-1]), dtype=np.float32)
         held = np.concatenate([np.empty(0, dtype=np.intp), *(held for _, held in splits)])
         targets = np.zeros(ends[-1], dtype=np.float32)
-        return cls(squares, products, targets, samples.weights[held], ends, len(samples.codes))
+        weights, n = samples.weights[held], len(samples.codes)
+        return cls(squares, products, wrong, targets, weights, ends, n, n / FEW_LABELS)
 
     def record(self, at: tuple[int, ...], split: int, fold: Fold, S: Floats) -> None:
         """Keep what the scores S of the held-out samples of a split have of error."""
@@ -398,6 +407,7 @@ class SquaredError:
         Z = S - shares
         self.squares[at][here] = np.einsum("ij,ij->i", Z, Z)
         self.products[at][here] = Z[rows, fold.held_codes] - Z @ shares
+        self.wrong[at][here] = S.argmax(axis=1) != fold.held_codes
         self.targets[here] = 1.0 - 2.0 * shares[fold.held_codes] + shares @ shares
 
     def losses(self, which: Any, n_splits: int) -> Losses:
@@ -407,6 +417,7 @@ class SquaredError:
         squares, products = self.squares[which][..., here], self.products[which][..., here]
         a = np.maximum((products @ w) / np.maximum(squares @ w, 1e-30), 0.0)[..., np.newaxis]
         values = a * (a * squares - 2.0 * products) + self.targets[here]
+        values += self.price * self.wrong[which][..., here]
         return Losses(values, w, min(self.n_samples, self.ends[n_splits]))
 
 
@@ -454,7 +465,7 @@ class Table:
     """Points compared on splits; kernels drop out by successive halving.
 
     A point is a kernel and a λ; the first kernel, with the λ at ``own``, is the untuned model.
-    ``ratios`` are mean (d²/(d² + d'²))² of nearest-sample rules, NaN where none was computed.
+    ``ratios`` are mean losses of nearest-sample rules, NaN where none was computed.
     """
 
     kernels: list[Kernel]
@@ -519,7 +530,7 @@ class Table:
                     for place, (S, F) in enumerate(fold.scores(self.kernels[k], self.smoothness)):
                         self.criterion.record((k, place), split, fold, S)
                         if self.asks_for_nearest:
-                            self.ratios[k, place, split] = fold.ratio(S, F)
+                            self.ratios[k, place, split] = fold.ratio(S, F, self.criterion.price)
                     yield
                 self.n_done = split + 1
 
@@ -537,15 +548,21 @@ class Table:
         return Fold(rows, *held_rows, metric.n_neighbors, sizes / sizes.sum(), {})
 
     def chosen(self, n_voters: int) -> tuple[list[SmoothEmbedding], list[SmoothEmbedding]]:
-        """Models that decide by scores, the best first, the untuned one last; and by nearest samples."""
+        """Models that decide by scores, the best first; and by nearest samples.
+
+        The untuned one is the last of those by scores, unless it is behind the others.
+        """
         untuned: SmoothEmbedding = clone(self.base)
         if not self.n_done:
             return [untuned], []
         losses = self.criterion.losses(self.alive, self.n_done)
-        bounds = losses.bounds(losses.values[0, self.own], BETTER)
+        own = losses.values[0, self.own]
+        bounds = losses.bounds(own, BETTER)
         better = [place for place in _distinct(bounds) if bounds[place] < 0.0][:n_voters]
         models = [self._model(place, self.base.decision) for place in better]
-        if n_voters > 1 or not models:
+        together = np.mean([own, *(losses.values[place] for place in better)], axis=0)
+        is_behind = replace(losses, values=together).bounds(own, LEAVES) < 0.0
+        if not models or (n_voters > 1 and not is_behind):
             models.append(untuned)
         if not self.asks_for_nearest:
             return models, []
@@ -617,30 +634,37 @@ class Fold:
         for weight in smoothness:
             G = K.copy()
             G[diagonal] += weight
-            factor = linalg.cholesky(G, lower=True, overwrite_a=True, check_finite=False)
-            C = linalg.cho_solve((factor, True), T, check_finite=False)
+            _, C, problem = linalg.lapack.sposv(G.T, T, overwrite_a=True)  # in place
+            if problem:
+                raise np.linalg.LinAlgError(
+                    f"K + {weight:g} I has no Cholesky factor in single precision."
+                )
             yield there @ C + shares, targets - weight * C / root[:, np.newaxis] + shares
 
-    def ratio(self, S: Floats, F: Floats) -> float:
-        """Mean of (d²/(d² + d'²))² of scores S, d to the nearest of the rows' F of the own class."""
-        D2 = squared_distances(S, F)
-        is_own = self.held_codes[:, np.newaxis] == self.train.codes
-        own = np.where(is_own, D2, np.inf).min(axis=1)
-        other = np.where(is_own, np.inf, D2).min(axis=1)
+    def nearest(self, S: Floats, F: Floats) -> Floats:
+        """−‖s − f‖² of scores S to the nearest row F of every class, −inf where there is none."""
+        order = np.argsort(self.train.codes, kind="stable")
+        known, starts = np.unique(self.train.codes[order], return_index=True)
+        F = F[order].astype(np.float32)
+        P = F @ S.T.astype(np.float32) * 2.0 - squared_norms(F)[:, np.newaxis]
+        found = np.full((S.shape[1], len(S)), -np.inf)
+        found[known] = np.minimum(np.maximum.reduceat(P, starts) - squared_norms(S), 0.0)
+        return found.T
+
+    def ratio(self, S: Floats, F: Floats, price: float) -> float:
+        """Mean of (d²/(d² + d'²))², d to the nearest row F of the own class, and of wrong labels."""
+        D2, rows = -self.nearest(S, F), np.arange(len(S))
+        own = D2[rows, self.held_codes]
+        D2[rows, self.held_codes] = np.inf
+        other = D2.min(axis=1)
         share = 1.0 - other / np.maximum(own + other, 1e-300)  # 1 where no row is of the own class
-        return float(np.average(share**2, weights=self.held_weights))
+        return float(np.average(share**2 + price * (own > other), weights=self.held_weights))
 
     def values(self, model: SmoothEmbedding) -> Floats:
         """Values of the classes for held-out samples by a model, as its decision rule has them."""
         kernel = kernel_of(model, self.held)
         S, F = next(self.scores(kernel, np.array([float(model.smoothness)])))
-        if model.decision == "scores":
-            return S
-        order = np.argsort(self.train.codes, kind="stable")
-        known, starts = np.unique(self.train.codes[order], return_index=True)
-        nearest = np.full(S.shape, -np.inf)
-        nearest[:, known] = -np.minimum.reduceat(squared_distances(S, F[order]), starts, axis=1)
-        return nearest
+        return S if model.decision == "scores" else self.nearest(S, F)
 
 
 @dataclass(frozen=True)
