@@ -24,10 +24,10 @@ from scipy.special import logsumexp
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from nsse import SmoothEmbedding
+from nsse import SmoothEmbedding, search
 from nsse.datasets import per_class_split
 from nsse.kernels import squared_distances
-from nsse.search import BETTER, CLEARLY, HELD_OUT, Samples, SquaredError, Table
+from nsse.search import HELD_OUT, N_VOTERS, Samples, SquaredError, Table
 from nsse.splits import BalancedSplits
 from reproduction.study import sets
 
@@ -35,11 +35,12 @@ ROWS = Path(__file__).parent / "results" / "criteria.jsonl"
 PAGE = Path(__file__).parents[1] / "docs" / "model_selection.md"
 BEGIN, END = "<!-- made by benchmarks/criteria.py -->", "<!-- end -->"
 # Samples per class, of all at most, and of the test; pictures with many classes as the paper has them.
-SIZES, MOST_TRAINING, MOST_TEST, N_SPLITS = (5, 10, 20), 260, 300, 10
-PICTURES = (("coil20", 7), ("orl", 3), ("coil20", 10), ("orl", 5))
+SIZES, MOST_TRAINING, MOST_TEST, N_SPLITS = (5, 10, 20, 50), 500, 300, 10
+PICTURES = (("yale", 6), ("yale", 10), ("coil20", 7), ("orl", 3), ("coil20", 10), ("orl", 5))
 TEMPERATURES = np.geomspace(0.02, 1.0, 10)
-CHOSEN = "squared error at the best amplitude"
-GROUPS = ("tables, 5 and 10", "tables, 20", "wide", "many classes")
+SMOOTH, CHOSEN = "squared error at the best amplitude", "the same and N/40 for a wrong label"
+GROUPS = {"up to 40 samples": 40, "up to 80": 80, "up to 140": 140, "more": 10**6}
+PAPER = "the paper's pictures"
 
 
 def cells(seeds: list[int]) -> Iterator[tuple[str, int, int]]:
@@ -48,7 +49,8 @@ def cells(seeds: list[int]) -> Iterator[tuple[str, int, int]]:
     for seed in seeds:
         yield from ((name, size, seed) for name, size in PICTURES if name in there)
         for size in SIZES:
-            yield from ((n, size, seed) for n in there if sets.half_of(n) == "choose" and n != "orl")
+            half = (name for name in there if sets.half_of(name) == "choose")
+            yield from ((name, size, seed) for name in half if name not in sets.IMAGES)
 
 
 def row(name: str, size: int, seed: int) -> dict[str, Any] | None:
@@ -76,14 +78,15 @@ def row(name: str, size: int, seed: int) -> dict[str, Any] | None:
         for place in range(len(held)):
             error.record((place,), split, fold, held[place, here])
     untuned = table.own
-    losses = criteria(held, codes) | {CHOSEN: error.losses(slice(None), N_SPLITS).values}
+    whole_loss = error.losses(slice(None), N_SPLITS).values
+    smooth = whole_loss - error.price * error.wrong
+    losses = criteria(held, codes) | {SMOOTH: smooth, CHOSEN: whole_loss}
     scores, nearest, _ = parts[-1]
     told = samples.codes[whole[1]]
     labels = rules(losses, untuned, held, codes, near, ratios, scores, nearest, len(train))
     wrong = {rule: int(np.sum(own != told)) for rule, own in labels.items()}
-    group = GROUPS[0] if size <= 10 else GROUPS[1]
-    if len(classes) >= 20 or sets.kind_of(name) in sets.WIDE.values():
-        group = GROUPS[3] if len(classes) >= 20 else GROUPS[2]
+    group = next(group for group, most in GROUPS.items() if len(train) <= most)
+    group = PAPER if name in sets.IMAGES else group
     return {"cell": [name, size, seed], "group": group, "test": len(test), "wrong": wrong}
 
 
@@ -104,19 +107,15 @@ def points(table: Table, split: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 def criteria(S: np.ndarray, codes: np.ndarray) -> dict[str, np.ndarray]:
     """Losses of held-out samples at all points, by name."""
-    rows = np.arange(len(codes))
-    own, others = S[:, rows, codes], S.copy()
-    others[:, rows, codes] = -np.inf
+    own = S[:, np.arange(len(codes)), codes]
     by_temperature = np.array([logsumexp(S / t, axis=2) - own / t for t in TEMPERATURES])
     best = by_temperature.mean(axis=2).argmin(axis=0)
     wrong = (S.argmax(axis=2) != codes).astype(float)
     squared = (S**2).sum(axis=2) - 2.0 * own + 1.0
     return {
         "squared error": squared,
-        "smooth margin": np.logaddexp(0.0, (others.max(axis=2) - own) / 0.1),
         "log-loss at the best temperature": by_temperature[best, np.arange(len(S))],
         "wrong labels": wrong + 1e-3 * squared,
-        "squared error and wrong labels": squared + wrong,
     }
 
 
@@ -136,26 +135,26 @@ def rules(
     found = {"untuned": scores[untuned].argmax(axis=1)}
     for name, loss in losses.items():
         order = np.argsort(loss.mean(axis=1), kind="stable")
-        for k in (1, 5, 10, 30):
+        for k in (1, 5, 30):
             found[f"{name}: best {k}, mean"] = scores[order[:k]].mean(axis=0).argmax(axis=1)
         found[f"{name}: best 5, majority"] = majority(scores[order[:5]].argmax(axis=2))
-        found[f"{name}: best 3 and untuned, mean"] = (
-            scores[[*order[:3], untuned]].mean(axis=0).argmax(axis=1)
-        )
         gain = loss - loss[untuned]
-        bounds = gain.mean(axis=1) + BETTER * gain.std(axis=1) / root
-        better = [p for p in np.argsort(bounds, kind="stable")[:3] if bounds[p] < 0.0]
-        voters = [*better, untuned]
-        found[f"{name}: 3 clearly better and untuned, mean"] = scores[voters].mean(axis=0).argmax(axis=1)
-        if name == CHOSEN:
-            by_scores = held[voters].mean(axis=0).argmax(axis=1) != codes
-            rules_3 = np.argsort(ratios.mean(axis=1), kind="stable")[:3]
-            change = (near[rules_3] != codes).mean(axis=0) - by_scores
-            takes = change.mean() + CLEARLY * change.std() / root < 0.0
-            usual = found[f"{name}: 3 clearly better and untuned, mean"]
-            found[f"{name}: the same, or the nearest sample"] = (
-                majority(nearest[rules_3]) if takes else usual
-            )
+        bounds = gain.mean(axis=1) + search.BETTER * gain.std(axis=1) / root
+        better = [p for p in np.argsort(bounds, kind="stable")[:N_VOTERS] if bounds[p] < 0.0]
+        with_untuned = [*better, untuned]
+        found[f"{name}: best 5 and untuned, mean"] = scores[with_untuned].mean(axis=0).argmax(axis=1)
+        together = gain[with_untuned].mean(axis=0)
+        is_behind = together.mean() + search.LEAVES * together.std() / root < 0.0
+        voters = better if is_behind else with_untuned
+        labels = scores[voters].mean(axis=0).argmax(axis=1)
+        found[f"{name}: the same, untuned may leave"] = labels
+        by_scores = held[voters].mean(axis=0).argmax(axis=1) != codes
+        price = n_samples / search.FEW_LABELS if name == CHOSEN else 0.0
+        ranked = np.argsort((ratios + price * (near != codes)).mean(axis=1), kind="stable")[:N_VOTERS]
+        change = (near[ranked] != codes).mean(axis=0) - by_scores
+        takes = change.mean() + search.CLEARLY * change.std() / root < 0.0
+        labels = majority(nearest[ranked]) if takes else labels
+        found[f"{name}: the same, or the nearest sample"] = labels
     return found
 
 
@@ -169,8 +168,9 @@ def majority(labels: np.ndarray) -> np.ndarray:
 
 def table_of(rows: list[dict[str, Any]]) -> str:
     """Errors beside the untuned model, geometric means over sets; the share of cells that are worse."""
-    lines = ["| chosen by | " + " | ".join([*GROUPS, "all", "worse"]) + " |"]
-    lines.append("|---|" + "---:|" * (len(GROUPS) + 2))
+    groups = [*GROUPS, "all", PAPER]
+    lines = ["| chosen by | " + " | ".join([*groups, "worse"]) + " |"]
+    lines.append("|---|" + "---:|" * (len(groups) + 1))
     for rule in list(rows[0]["wrong"])[1:]:
         by_set: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
         by_cell: dict[tuple[str, int], list[float]] = defaultdict(list)
@@ -178,9 +178,9 @@ def table_of(rows: list[dict[str, Any]]) -> str:
             name, size, _ = one["cell"]
             new, old = one["wrong"][rule], one["wrong"]["untuned"]
             by_cell[name, size].append((new - old) / one["test"])
-            for group in (one["group"], "all"):
+            for group in {one["group"], PAPER if name in sets.IMAGES else "all"}:
                 by_set[group][name].append(np.log((new + 0.5) / (old + 0.5)))
-        means = [np.mean([np.mean(v) for v in by_set[g].values()] or [np.nan]) for g in (*GROUPS, "all")]
+        means = [np.mean([np.mean(v) for v in by_set[g].values()] or [np.nan]) for g in groups]
         several = [np.array(v) for v in by_cell.values() if len(v) > 1]
         worse = np.mean([v.mean() > v.std(ddof=1) / len(v) ** 0.5 + 1e-12 for v in several] or [0.0])
         shown = [f"{100 * np.expm1(mean):+.1f} %" for mean in means]

@@ -124,10 +124,10 @@ def test_no_problem_ends_above_the_grid(run):
 def test_criteria_of_a_search_are_compared(script):
     bench = script("criteria")
     row = bench.row("iris", 5, 100)
-    assert row["group"] == "tables, 5 and 10"
+    assert row["group"] == "up to 40 samples"
     assert max(row["wrong"].values()) < row["test"] / 3
     last = bench.table_of([row, row]).splitlines()[-1]
-    assert last.startswith("| squared error at the best amplitude: the same, or the nearest sample |")
+    assert last.startswith("| the same and N/40 for a wrong label: the same, or the nearest sample |")
 
 
 def test_the_table_of_the_untuned_model(script):
