@@ -55,20 +55,25 @@ class Gaussian:
         in_parallel(fill, range(0, len(D2), PANEL), D2.size)
         return D2
 
-    def between(self, U: Any, V: Any, V_squares: Floats | None = None) -> Floats:
+    def between(self, U: Any, V: Any, V_squares: Floats | None = None, out: Any = None) -> Floats:
         """The kernel matrix of rows ``U`` and ``V``, dense or sparse."""
         if U is V or V_squares is None or is_sparse(U) or is_sparse(V):
             return self(squared_distances(U, V, V_squares))
+        K = np.empty((len(U), len(V))) if out is None else out
+        if len(U) > PANEL:
+            parts = [slice(start, start + PANEL) for start in range(0, len(U), PANEL)]
+            in_parallel(lambda i: self.between(U[i], V, V_squares, K[i]), parts, K.size)
+            return K
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.from_products(U, V, np.einsum("ij,ij->i", U, U), V_squares)
+            return self.from_products(U, V, np.einsum("ij,ij->i", U, U), V_squares, K)
 
-    def from_products(self, U: Floats, V: Floats, u2: Floats, v2: Floats) -> Floats:
+    def from_products(self, U: Floats, V: Floats, u2: Floats, v2: Floats, out: Any = None) -> Floats:
         """exp((2u'v − ‖u‖² − ‖v‖²)/σ²) of rows with these squared norms, in panels that stay in cache.
 
         Columns that are zero in V may be left out of both: they count in ‖u‖² alone.
         """
         factor = 1.0 / self.sigma**2
-        K = (U * (2.0 * factor)) @ V.T
+        K = np.matmul(U * (2.0 * factor), V.T, out=out)
         u, v = -factor * u2[:, np.newaxis], -factor * v2
         size = max(1, PANEL_VALUES // K.shape[1])
         for start in range(0, len(K), size):

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from nsse._support.threads import in_parallel
 from nsse.affine import Affine, formed_later, is_sparse
-from nsse.kernels import BLOCK_VALUES, Gaussian, in_row_blocks, products, squared_norms
+from nsse.kernels import BLOCK_VALUES, PANEL, Gaussian, in_row_blocks, products, squared_norms
 
 Floats = NDArray[np.float64]
 
@@ -88,11 +89,16 @@ class GaussianMap:
 
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
-        size = max(64, BLOCK_VALUES // len(self.coef))
+        size = max(64, min(PANEL, BLOCK_VALUES // len(self.coef)))
         if X.shape[0] <= size:
             return self.kernel_rows(X) @ self.coef
-        parts = (X[start : start + size] for start in range(0, X.shape[0], size))
-        return np.concatenate([self.kernel_rows(part) @ self.coef for part in parts])
+        F = np.empty((X.shape[0], self.n_components))
+
+        def fill(start: int) -> None:
+            F[start : start + size] = self.kernel_rows(X[start : start + size]) @ self.coef
+
+        in_parallel(fill, range(0, len(F), size), len(F) * len(self.coef))
+        return F
 
     def kernel_rows(self, X: Any) -> Floats:
         """k(A x_i, z_j) of all rows and centres."""
