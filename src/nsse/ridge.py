@@ -307,8 +307,8 @@ def independent_centers(
     K = kernel.between(centers, centers)
     eps = float(np.finfo(np.float64).eps)
     least = max(len(K) * eps, DIGITS * eps * n_rows * len(K) ** 0.5 / smoothness)
-    _, pivots, rank, _ = linalg.lapack.dpstrf(K.copy(), tol=min(least, 0.5))
+    _, pivots, rank, _ = linalg.lapack.dpstrf(K.T, tol=min(least, 0.5))
     if rank < len(K):
         kept = np.sort(pivots[:rank] - 1)
         centers, K = centers[kept], K[np.ix_(kept, kept)]
-    return centers, linalg.cholesky(K, overwrite_a=True, check_finite=False)
+    return centers, linalg.cholesky(K.T, overwrite_a=True, check_finite=False)  # in place
