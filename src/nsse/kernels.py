@@ -191,10 +191,14 @@ def _around_the_middle(values: Floats) -> tuple[Floats, int]:
 
 def in_row_blocks(function: Callable[[Any], Floats], X: Any, width: int, n_columns: int) -> Floats:
     """A function of rows, of as many at a time as ``width`` values each leave room for."""
-    size = max(64, BLOCK_VALUES // max(width, 1))
+    size = max(64, min(PANEL, BLOCK_VALUES // max(width, 1)))
     if X.shape[0] <= size:
         return function(X)
     out = np.empty((X.shape[0], n_columns))
-    for start in range(0, X.shape[0], size):
+    out[:1] = function(X[:1])  # what is formed later is formed here, once
+
+    def fill(start: int) -> None:
         out[start : start + size] = function(X[start : start + size])
+
+    in_parallel(fill, range(0, len(out), size), len(out) * width)
     return out

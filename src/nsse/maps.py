@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
-from nsse._support.threads import in_parallel
 from nsse.affine import Affine, formed_later, is_sparse
-from nsse.kernels import BLOCK_VALUES, PANEL, Gaussian, in_row_blocks, products, squared_norms
+from nsse.kernels import BLOCK_VALUES, Gaussian, in_row_blocks, products, squared_norms
 
 Floats = NDArray[np.float64]
 
@@ -89,16 +88,9 @@ class GaussianMap:
 
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
-        size = max(64, min(PANEL, BLOCK_VALUES // len(self.coef)))
-        if X.shape[0] <= size:
+        if X.shape[0] * len(self.coef) <= BLOCK_VALUES:
             return self.kernel_rows(X) @ self.coef
-        F = np.empty((X.shape[0], self.n_components))
-
-        def fill(start: int) -> None:
-            F[start : start + size] = self.kernel_rows(X[start : start + size]) @ self.coef
-
-        in_parallel(fill, range(0, len(F), size), len(F) * len(self.coef))
-        return F
+        return in_row_blocks(lambda Z: self.kernel_rows(Z) @ self.coef, X, *self.coef.shape)
 
     def kernel_rows(self, X: Any) -> Floats:
         """k(A x_i, z_j) of all rows and centres."""
