@@ -70,11 +70,12 @@ class Gaussian:
     def from_products(self, U: Floats, V: Floats, u2: Floats, v2: Floats, out: Any = None) -> Floats:
         """exp((2u'v − ‖u‖² − ‖v‖²)/σ²) of rows with these squared norms, in panels that stay in cache.
 
-        Columns that are zero in V may be left out of both: they count in ‖u‖² alone.
+        Columns that are zero in V may be left out of both: they count in ‖u‖² alone. In the precision
+        of V.
         """
         factor = 1.0 / self.sigma**2
-        K = np.matmul(U * (2.0 * factor), V.T, out=out)
-        u, v = -factor * u2[:, np.newaxis], -factor * v2
+        K = np.matmul(np.multiply(U, 2.0 * factor, dtype=V.dtype), V.T, out=out)
+        u, v = ((-factor * squares).astype(V.dtype) for squares in (u2[:, np.newaxis], v2))
         size = max(1, PANEL_VALUES // K.shape[1])
         for start in range(0, len(K), size):
             part = K[start : start + size]
@@ -83,8 +84,8 @@ class Gaussian:
             np.minimum(part, 0.0, out=part)
             np.exp(part, out=part)
         # New rows may lie anywhere: where ‖u‖² overflows, every distance does.
-        if not np.isfinite(u2).all():
-            K[~np.isfinite(u2)] = 0.0
+        if not np.isfinite(u).all():
+            K[~np.isfinite(u[:, 0])] = 0.0
         return K
 
     def log_derivative(self, K: Floats, D2: Floats) -> Floats:

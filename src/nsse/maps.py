@@ -68,7 +68,7 @@ class GaussianMap:
     @cached_property
     def center_squares(self) -> Floats:
         """‖z_j‖²."""
-        return np.asarray(row_norms(self.centers, squared=True))
+        return np.asarray(row_norms(self.centers.astype(np.float64, copy=False), squared=True))
 
     @classmethod
     def at(cls, metric: Affine, centers: Any, kernel: Gaussian, coef: Floats) -> GaussianMap:
