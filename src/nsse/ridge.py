@@ -205,8 +205,7 @@ class KernelSums:
             total = Sums(np.zeros((m, m)), np.zeros((m, self.n_classes)), np.zeros(self.n_classes))
         K = self.kernel.between(Z, self.centers, squared_norms(self.centers))
         root = np.sqrt(weights)[:, np.newaxis]
-        E = np.zeros((len(codes), self.n_classes))
-        E[np.arange(len(codes)), codes] = root[:, 0]
+        E = root * np.eye(self.n_classes)[codes]
         if np.any(weights != 1.0):
             K *= root
         size = max(PANEL, -(-m // PANELS))
