@@ -31,6 +31,7 @@ PANEL_VALUES = 32_768  # values worked through at a time, 256 kB
 SAME_PLACE = 1e-14
 # Values of a block of kernel rows, 32 MB, beyond which rows are cut.
 BLOCK_VALUES = 4_000_000
+FEW_ROWS = 64  # which are never cut
 # So many pairs and more are looked at around their middle only.
 MANY_PAIRS, SOME_PAIRS, AROUND = 100_000, 4096, (0.46, 0.54)
 
@@ -192,7 +193,7 @@ def _around_the_middle(values: Floats) -> tuple[Floats, int]:
 
 def in_row_blocks(function: Callable[[Any], Floats], X: Any, width: int, n_columns: int) -> Floats:
     """A function of rows, of as many at a time as ``width`` values each leave room for."""
-    size = max(64, min(PANEL, BLOCK_VALUES // max(width, 1)))
+    size = max(FEW_ROWS, min(PANEL, BLOCK_VALUES // max(width, 1)))
     if X.shape[0] <= size:
         return function(X)
     out = np.empty((X.shape[0], n_columns))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from nsse.affine import Affine, formed_later, is_sparse
-from nsse.kernels import BLOCK_VALUES, Gaussian, in_row_blocks, products, squared_norms
+from nsse.kernels import FEW_ROWS, Gaussian, in_row_blocks, products, squared_norms
 
 Floats = NDArray[np.float64]
 
@@ -88,9 +88,10 @@ class GaussianMap:
 
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
-        if X.shape[0] * len(self.coef) <= BLOCK_VALUES:
+        if X.shape[0] <= FEW_ROWS:
             return self.kernel_rows(X) @ self.coef
-        return in_row_blocks(lambda Z: self.kernel_rows(Z) @ self.coef, X, *self.coef.shape)
+        width = max(X.shape[1], len(self.coef))
+        return in_row_blocks(lambda Z: self.kernel_rows(Z) @ self.coef, X, width, self.n_components)
 
     def kernel_rows(self, X: Any) -> Floats:
         """k(A x_i, z_j) of all rows and centres."""

@@ -99,7 +99,7 @@ class SmoothEmbedding(EmbeddingClassifier):
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        f at the training samples.
+        f at the training samples; computed in single precision for more than 5000 of that precision.
     coef_ : ndarray of shape (n_centers, n_classes - 1)
         Coefficients of the kernel functions, one column for every coordinate.
     centers_ : ndarray or sparse matrix of shape (n_centers, n_features)
