@@ -8,10 +8,14 @@ import threading
 import time
 import warnings
 
+import numpy as np
 import pytest
 import threadpoolctl
+from scipy.spatial.distance import cdist
 
 from nsse._support.threads import WORTH_A_THREAD, in_parallel, one_blas_thread
+from nsse.kernels import Gaussian
+from nsse.ridge import KernelSums
 
 LARGE = WORTH_A_THREAD
 PATIENCE = 60.0  # seconds until a thread that does not come is missed, on a machine with other work
@@ -247,6 +251,15 @@ def test_no_tasks_are_no_work():
 # The bits
 
 
-def with_threads(n_threads, compute):
-    with threadpoolctl.threadpool_limits(n_threads, user_api="blas"):
-        return compute()
+def test_sums_of_products_have_the_same_bits(two_threads):
+    rng = np.random.default_rng(0)
+    Z, codes, weights = rng.normal(size=(1300, 6)), rng.integers(3, size=1300), rng.random(1300)
+    of_block = KernelSums(Gaussian(2.0), Z[:1100], 3)  # three panels, the last one narrow
+    several = of_block(Z, codes, weights)
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):
+        one = of_block(Z, codes, weights)
+    np.testing.assert_array_equal(several.products, one.products)
+    np.testing.assert_array_equal(several.by_class, one.by_class)
+    K = np.exp(-cdist(Z, Z[:1100], "sqeuclidean") / 4.0)
+    np.testing.assert_allclose(np.tril(one.products), np.tril(K.T * weights @ K), atol=1e-9)
+    np.testing.assert_allclose(one.by_class, K.T * weights @ np.eye(3)[codes], atol=1e-10)

@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from nsse._support.errors import rule_error
+from nsse._support.threads import in_parallel
 from nsse.affine import is_sparse
 from nsse.kernels import BLOCK_VALUES, squared_norms
 from nsse.rows import Rows, drawn
@@ -74,8 +75,16 @@ class KMeans:
         chosen = drawn(codes, np.minimum(counts, ROWS_PER_CLUSTER * shares), rng)
         X, own = rows.source.take(places[chosen]), codes[chosen]
         X = X if X.dtype == np.float32 else np.asarray(X, dtype=np.float64)
-        means = [cluster_means(X[own == c], k, rng) for c, k in enumerate(shares) if k]
-        return np.concatenate(means)
+        sizes = np.bincount(own)
+        means: dict[int, Any] = {
+            c: np.sort(rng.choice(sizes[c], k, replace=False)) for c, k in enumerate(shares) if k
+        }
+
+        def move(c: int) -> None:
+            means[c] = cluster_means(X[own == c], means[c])
+
+        in_parallel(move, means, X.size)
+        return np.concatenate(list(means.values()))
 
 
 @dataclass(frozen=True)
@@ -205,16 +214,17 @@ def equal_shares(counts: Ints, total: int) -> Ints:
     return shares
 
 
-def cluster_means(X: Floats, n_clusters: int, rng: np.random.Generator) -> Floats:
-    """A few steps of Lloyd's algorithm from random rows; a cluster that runs empty stays put.
+def cluster_means(X: Floats, first: Ints) -> Floats:
+    """A few steps of Lloyd's algorithm from some of the rows; a cluster that runs empty stays put.
 
     In the precision of the rows: it only says which of them lie together.
     """
     shift = X.mean(axis=0)
-    largest = float(np.abs(X - shift).max(initial=0.0))
+    Z = X - shift
+    largest = float(max(Z.max(), -Z.min()))
     scale = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
-    Z = (X - shift) * scale
-    means = Z[np.sort(rng.choice(len(Z), n_clusters, replace=False))]
+    Z *= scale
+    means, n_clusters = Z[first], len(first)
     for _ in range(STEPS if n_clusters < len(Z) else 0):
         size, half = max(1, BLOCK_VALUES // n_clusters), squared_norms(means) / 2.0
         parts = (Z[start : start + size] for start in range(0, len(Z), size))

@@ -31,6 +31,7 @@ PANEL_VALUES = 32_768  # values worked through at a time, 256 kB
 SAME_PLACE = 1e-14
 # Values of a block of kernel rows, 32 MB, beyond which rows are cut.
 BLOCK_VALUES = 4_000_000
+FEW_ROWS = 64  # which are never cut
 # So many pairs and more are looked at around their middle only.
 MANY_PAIRS, SOME_PAIRS, AROUND = 100_000, 4096, (0.46, 0.54)
 
@@ -55,21 +56,27 @@ class Gaussian:
         in_parallel(fill, range(0, len(D2), PANEL), D2.size)
         return D2
 
-    def between(self, U: Any, V: Any, V_squares: Floats | None = None) -> Floats:
+    def between(self, U: Any, V: Any, V_squares: Floats | None = None, out: Any = None) -> Floats:
         """The kernel matrix of rows ``U`` and ``V``, dense or sparse."""
         if U is V or V_squares is None or is_sparse(U) or is_sparse(V):
             return self(squared_distances(U, V, V_squares))
+        K = np.empty((len(U), len(V))) if out is None else out
+        if len(U) > PANEL:
+            parts = [slice(start, start + PANEL) for start in range(0, len(U), PANEL)]
+            in_parallel(lambda i: self.between(U[i], V, V_squares, K[i]), parts, K.size)
+            return K
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.from_products(U, V, np.einsum("ij,ij->i", U, U), V_squares)
+            return self.from_products(U, V, np.einsum("ij,ij->i", U, U), V_squares, K)
 
-    def from_products(self, U: Floats, V: Floats, u2: Floats, v2: Floats) -> Floats:
+    def from_products(self, U: Floats, V: Floats, u2: Floats, v2: Floats, out: Any = None) -> Floats:
         """exp((2u'v − ‖u‖² − ‖v‖²)/σ²) of rows with these squared norms, in panels that stay in cache.
 
-        Columns that are zero in V may be left out of both: they count in ‖u‖² alone.
+        Columns that are zero in V may be left out of both: they count in ‖u‖² alone. In the precision
+        of V.
         """
         factor = 1.0 / self.sigma**2
-        K = (U * (2.0 * factor)) @ V.T
-        u, v = -factor * u2[:, np.newaxis], -factor * v2
+        K = np.matmul(np.multiply(U, 2.0 * factor, dtype=V.dtype), V.T, out=out)
+        u, v = ((-factor * squares).astype(V.dtype) for squares in (u2[:, np.newaxis], v2))
         size = max(1, PANEL_VALUES // K.shape[1])
         for start in range(0, len(K), size):
             part = K[start : start + size]
@@ -78,8 +85,8 @@ class Gaussian:
             np.minimum(part, 0.0, out=part)
             np.exp(part, out=part)
         # New rows may lie anywhere: where ‖u‖² overflows, every distance does.
-        if not np.isfinite(u2).all():
-            K[~np.isfinite(u2)] = 0.0
+        if not np.isfinite(u).all():
+            K[~np.isfinite(u[:, 0])] = 0.0
         return K
 
     def log_derivative(self, K: Floats, D2: Floats) -> Floats:
@@ -186,10 +193,14 @@ def _around_the_middle(values: Floats) -> tuple[Floats, int]:
 
 def in_row_blocks(function: Callable[[Any], Floats], X: Any, width: int, n_columns: int) -> Floats:
     """A function of rows, of as many at a time as ``width`` values each leave room for."""
-    size = max(64, BLOCK_VALUES // max(width, 1))
+    size = max(FEW_ROWS, min(PANEL, BLOCK_VALUES // max(width, 1)))
     if X.shape[0] <= size:
         return function(X)
     out = np.empty((X.shape[0], n_columns))
-    for start in range(0, X.shape[0], size):
+    out[:1] = function(X[:1])  # what is formed later is formed here, once
+
+    def fill(start: int) -> None:
         out[start : start + size] = function(X[start : start + size])
+
+    in_parallel(fill, range(0, len(out), size), len(out) * width)
     return out

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
 from nsse.affine import Affine, formed_later, is_sparse
-from nsse.kernels import BLOCK_VALUES, Gaussian, in_row_blocks, products, squared_norms
+from nsse.kernels import FEW_ROWS, Gaussian, in_row_blocks, products, squared_norms
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class GaussianMap:
     @cached_property
     def center_squares(self) -> Floats:
         """‖z_j‖²."""
-        return np.asarray(row_norms(self.centers, squared=True))
+        return np.asarray(row_norms(self.centers.astype(np.float64, copy=False), squared=True))
 
     @classmethod
     def at(cls, metric: Affine, centers: Any, kernel: Gaussian, coef: Floats) -> GaussianMap:
@@ -88,11 +88,10 @@ class GaussianMap:
 
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
-        size = max(64, BLOCK_VALUES // len(self.coef))
-        if X.shape[0] <= size:
+        if X.shape[0] <= FEW_ROWS:
             return self.kernel_rows(X) @ self.coef
-        parts = (X[start : start + size] for start in range(0, X.shape[0], size))
-        return np.concatenate([self.kernel_rows(part) @ self.coef for part in parts])
+        width = max(X.shape[1], len(self.coef))
+        return in_row_blocks(lambda Z: self.kernel_rows(Z) @ self.coef, X, width, self.n_components)
 
     def kernel_rows(self, X: Any) -> Floats:
         """k(A x_i, z_j) of all rows and centres."""

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from nsse.kernels import Gaussian, squared_norms
+from nsse._support.threads import in_parallel
+from nsse.kernels import PANEL, Gaussian, squared_norms
 from nsse.rows import Rows
 
 Floats = NDArray[np.float64]
@@ -37,6 +38,7 @@ LEFT_OUT_ALL, LEFT_OUT_SOME = 2000, 1000
 # Samples that are left out of the metric as well, at most: each takes a row of distances anew.
 LEFT_OUT_OF_METRIC = 200
 FEW = 1000  # rows of a small factor
+PANELS = 4  # of the lower half of K'WK, 7, 5, 3 and 1 of 16 parts: two threads have the same to do
 # How many times smaller than λ the rounding of the sums must be in the space of the features.
 DIGITS = 100.0
 
@@ -153,7 +155,7 @@ class Ridge:
     ) -> Ridge:
         """The model by sums; some of ``near`` are left out. R is a factor of K_ZZ."""
         shares = sums.sizes / sums.sizes.sum()
-        P, _ = linalg.lapack.dsygst(sums.products, R)  # R⁻ᵀ (K'WK) R⁻¹, its upper half
+        P, _ = linalg.lapack.dsygst(sums.products.T, R)  # R⁻ᵀ (K'WK) R⁻¹, its upper half
         P[np.diag_indices(len(P))] += smoothness
         factor = linalg.cholesky(P, overwrite_a=True, check_finite=False)
         right = sums.by_class - np.outer(sums.by_class.sum(axis=1), shares)
@@ -172,7 +174,7 @@ class Ridge:
 
 @dataclass(frozen=True)
 class Sums:
-    """K'WK, K'W times the class indicators, and the weight of every class; blocks of rows add up."""
+    """K'WK, its lower half, K'W times the class indicators, weights of classes; blocks add up."""
 
     products: Floats
     by_class: Floats
@@ -202,14 +204,20 @@ class KernelSums:
         if total is None:
             total = Sums(np.zeros((m, m)), np.zeros((m, self.n_classes)), np.zeros(self.n_classes))
         K = self.kernel.between(Z, self.centers, squared_norms(self.centers))
-        E = np.zeros((len(codes), self.n_classes))
-        E[np.arange(len(codes)), codes] = weights
-        total.by_class[...] += (E.T @ K).T
-        total.sizes[...] += E.sum(axis=0)
+        root = np.sqrt(weights)[:, np.newaxis]
+        E = root * np.eye(self.n_classes)[codes]
         if np.any(weights != 1.0):
-            K *= np.sqrt(weights)[:, np.newaxis]
-        # By NumPy, as K: the threads of SciPy's BLAS and of NumPy's would wait for each other.
-        total.products[...] += K.T @ K
+            K *= root
+        size = max(PANEL, -(-m // PANELS))
+
+        def add(start: int) -> None:
+            own, part = slice(start, start + size), K[:, start : start + size].T
+            total.by_class[own] += part @ E
+            total.products[own, own] += part @ part.T  # BLAS makes half of it
+            total.products[own, :start] += part @ K[:, :start]
+
+        in_parallel(add, range(0, m, size)[::-1], K.size)
+        total.sizes[...] += np.bincount(codes, weights, self.n_classes)
         return total
 
 
@@ -298,8 +306,8 @@ def independent_centers(
     K = kernel.between(centers, centers)
     eps = float(np.finfo(np.float64).eps)
     least = max(len(K) * eps, DIGITS * eps * n_rows * len(K) ** 0.5 / smoothness)
-    _, pivots, rank, _ = linalg.lapack.dpstrf(K.copy(), tol=min(least, 0.5))
+    _, pivots, rank, _ = linalg.lapack.dpstrf(K.T, tol=min(least, 0.5))
     if rank < len(K):
         kept = np.sort(pivots[:rank] - 1)
         centers, K = centers[kept], K[np.ix_(kept, kept)]
-    return centers, linalg.cholesky(K, overwrite_a=True, check_finite=False)
+    return centers, linalg.cholesky(K.T, overwrite_a=True, check_finite=False)  # in place

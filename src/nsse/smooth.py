@@ -99,7 +99,7 @@ class SmoothEmbedding(EmbeddingClassifier):
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        f at the training samples.
+        f at the training samples; computed in single precision for more than 5000 of that precision.
     coef_ : ndarray of shape (n_centers, n_classes - 1)
         Coefficients of the kernel functions, one column for every coordinate.
     centers_ : ndarray or sparse matrix of shape (n_centers, n_features)
@@ -423,12 +423,15 @@ class SmoothEmbedding(EmbeddingClassifier):
 
     def _keep_samples(self, ridge: Ridge, V: Floats, near: Rows, source: Any, y: Any) -> None:
         """Keep the embedding and the labels of the samples as they were given."""
+        dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
         if ridge.fitted is None or np.any(near.given < 0):
-            F = source.apply(self.map_)
+            # Many samples of single precision are embedded in single precision.
+            precision = dtype if len(near) > EXACT_UP_TO else np.float64
+            centers = self.map_.centers.astype(precision, copy=False)
+            F = source.apply(replace(self.map_, centers=centers))
         else:
             F = ridge.fitted[near.given * near.per_sample] @ V
         d = len(self.classes_) - 1 if self.n_components is None else int(self.n_components)
-        dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
         self.embedding_ = F[:, :d].astype(dtype, copy=False)
         self.labels_ = np.asarray(y.compute() if is_dask(y) else y)
         classes, codes = near.labels

@@ -217,6 +217,10 @@ def test_single_precision_is_kept(split, model):
     F = single.transform(X_new.astype(np.float32))
     assert F.dtype == single.embedding_.dtype == np.float32
     np.testing.assert_allclose(F, model.transform(X_new), atol=1e-5)
+    many = np.random.default_rng(0).normal(size=(5200, 4)).astype(np.float32)
+    many[7] = 1e38  # whose square single precision does not have
+    single = SmoothEmbedding(centers=AtRandom(50), metric=None).fit(many, many[:, 0] > 0)
+    np.testing.assert_allclose(single.embedding_, single.transform(many), atol=1e-5)
 
 
 def test_data_frames_and_names(split):

@@ -70,7 +70,7 @@ def threads_for(n_rows: int) -> AbstractContextManager[Any]:
     return one_blas_thread() if n_rows < FEW_ROWS else nullcontext()
 
 
-def in_parallel(work: Callable[[Task], None], tasks: Iterable[Task], n_values: int) -> None:
+def in_parallel(work: Callable[[Task], Any], tasks: Iterable[Task], n_values: int) -> None:
     """Call ``work`` on every task, on as many threads as the user allows BLAS to have.
 
     ``n_values`` is the size of the result: small ones are not worth a second thread. The first
