@@ -43,7 +43,7 @@ from nsse._support.threads import threads_for
 from nsse.affine import is_sparse
 from nsse.alternatives import AugmentTrial, Trial, UnlabeledTrial
 from nsse.estimator import FLOATS, EmbeddingClassifier
-from nsse.kernels import distances_from, median_distance, products, squared_distances, squared_norms
+from nsse.kernels import distances_from, median_distance, products, squared_norms
 from nsse.metric import WithinMetric, along_scatter, centred, feature_weights
 from nsse.rows import Rows, Source, checked_weights, class_factors, encoded, stratified
 from nsse.scores import as_decision
@@ -627,9 +627,8 @@ class Fold:
         T = root[:, np.newaxis] * targets
         # In single precision: λ is large beside the rounding of K.
         root, T = root.astype(np.float32), T.astype(np.float32)
-        K, there = (np.exp((D * scale).astype(np.float32)) for D in (D2, E2))
-        K *= root * root[:, np.newaxis]
-        there *= root
+        K = np.exp((D2 * scale).astype(np.float32)) * (root * root[:, np.newaxis])
+        there = np.exp((E2 * scale).astype(np.float32)) * root
         diagonal = np.diag_indices(len(K))
         for weight in smoothness:
             G = K.copy()
@@ -673,8 +672,8 @@ class Axes:
 
     ``inner`` and ``across`` are inner products of rows, and of held-out samples with them.
 
-    With u_k along the eigenvectors of S_w and its eigenvalues v_k,
-    ‖A(u − u')‖² = ‖u − u'‖² − Σ_k v_k/(v_k + ρ) (u_k − u'_k)²: one decomposition for all ρ.
+    With x_k along the eigenvectors of S_w and its eigenvalues v_k,
+    (Ax)'(Az) = x'z − Σ_k v_k/(v_k + ρ) x_k z_k: one decomposition for all ρ.
     """
 
     rows: Any
@@ -706,14 +705,15 @@ class Axes:
 
     def distances(self, shrinkage: float) -> tuple[Floats, Floats, float]:
         """Squared distances of rows, of held-out samples to them, and the median distance of rows."""
-        E2 = squared_norms(self.held)[:, np.newaxis] + self.inner.diagonal() - 2.0 * self.across
-        D2, E2 = distances_from(self.inner), np.maximum(E2, 0.0)
+        inner, across, norms = self.inner, self.across, squared_norms(self.held)
         if np.isfinite(shrinkage) and self.scatter[3] > 0.0:
             values, rows, held, mean = self.scatter
-            factors = np.sqrt(values / (values + shrinkage * mean))
+            factors = values / (values + shrinkage * mean)
             P = rows * factors
-            D2 = np.maximum(D2 - squared_distances(P, P), 0.0)
-            E2 = np.maximum(E2 - squared_distances(held * factors, P), 0.0)
+            inner, across = inner - P @ rows.T, across - held @ P.T
+            norms = norms - np.square(held) @ factors
+        E2 = np.maximum(norms[:, np.newaxis] + inner.diagonal() - 2.0 * across, 0.0)
+        D2 = distances_from(inner)
         part = D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*2 * [evenly(len(D2))])]
         return D2, E2, median_distance(part)
 
