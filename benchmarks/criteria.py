@@ -144,7 +144,7 @@ def rules(
         with_untuned = [*better, untuned]
         found[f"{name}: best 5 and untuned, mean"] = scores[with_untuned].mean(axis=0).argmax(axis=1)
         together = gain[with_untuned].mean(axis=0)
-        is_behind = together.mean() + search.LEAVES * together.std() / root < 0.0
+        is_behind = together.mean() + search.BEHIND * together.std() / root < 0.0
         voters = better if is_behind else with_untuned
         labels = scores[voters].mean(axis=0).argmax(axis=1)
         found[f"{name}: the same, untuned may leave"] = labels
@@ -152,7 +152,7 @@ def rules(
         price = n_samples / search.FEW_LABELS if name == CHOSEN else 0.0
         ranked = np.argsort((ratios + price * (near != codes)).mean(axis=1), kind="stable")[:N_VOTERS]
         change = (near[ranked] != codes).mean(axis=0) - by_scores
-        takes = change.mean() + search.CLEARLY * change.std() / root < 0.0
+        takes = change.mean() + search.BETTER * change.std() / root < 0.0
         labels = majority(nearest[ranked]) if takes else labels
         found[f"{name}: the same, or the nearest sample"] = labels
     return found

@@ -73,9 +73,9 @@ MOST_TRAINING = 500
 FEW_LABELS = 40
 # Voters beside the untuned point.
 N_VOTERS = 5
-# Standard errors by which a point must be better than the untuned one, the untuned one must have more
-# labels wrong than the others to leave the vote, and the nearest-sample rule fewer than the scores.
-BETTER, LEAVES, CLEARLY = 1.0, 2.0, 1.25
+# Standard errors by which a point must be better than the untuned one, and nearest samples than scores;
+# by which augmentation and unlabelled samples must; and by which the untuned one is behind its vote.
+BETTER, CLEARLY, BEHIND = 1.0, 1.25, 2.0
 # Splits on which decision rules are compared and probabilities calibrated; and augmentations compared.
 CALIBRATION_SPLITS, TRIAL_SPLITS = 10, 3
 # Of probabilities while points are compared by a scorer that asks for them.
@@ -224,7 +224,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             # Where labels spread, none is held out here: every model knows its own temperature.
             outside = self._held_out(table, chosen, 0 if "unlabeled" in found else CALIBRATION_SPLITS)
         n = len(by_scores)
-        these = slice(n, None) if outside.is_better(n, CLEARLY) else slice(0, n)
+        these = slice(n, None) if outside.is_better(n, BETTER) else slice(0, n)
         self.voters_ = self._fitted(chosen[these], X, y, sample_weight)
         self._keep(table, outside, these)
         if "unlabeled" in found:
@@ -561,7 +561,7 @@ class Table:
         better = [place for place in _distinct(bounds) if bounds[place] < 0.0][:n_voters]
         models = [self._model(place, self.base.decision) for place in better]
         together = np.mean([own, *(losses.values[place] for place in better)], axis=0)
-        is_behind = replace(losses, values=together).bounds(own, LEAVES) < 0.0
+        is_behind = replace(losses, values=together).bounds(own, BEHIND) < 0.0
         if not models or (n_voters > 1 and not is_behind):
             models.append(untuned)
         if not self.asks_for_nearest:
