@@ -183,8 +183,7 @@ class ShiftedGraph:
 
     def centred(self, A: Floats) -> Floats:
         """Rows less the mean of their class."""
-        means = self.class_means(A)[self.codes]
-        return np.subtract(A, means, out=means)
+        return np.asarray(A - self.class_means(A)[self.codes])
 
     @cached_property
     def _joins(self) -> sparse.csr_array:

@@ -90,9 +90,9 @@ class GaussianMap:
         """f at the rows of ``X``, dense or sparse, in float64."""
         size = max(64, BLOCK_VALUES // len(self.coef))
         if X.shape[0] <= size:
-            return self.kernel_rows(X) @ self.coef
+            return (self.coef.T @ self.kernel_rows(X).T).T  # few columns: sooner from this side
         parts = (X[start : start + size] for start in range(0, X.shape[0], size))
-        return np.concatenate([self.kernel_rows(part) @ self.coef for part in parts])
+        return np.concatenate([(self.coef.T @ self.kernel_rows(part).T).T for part in parts])
 
     def kernel_rows(self, X: Any) -> Floats:
         """k(A x_i, z_j) of all rows and centres."""

@@ -40,9 +40,8 @@ Floats = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 # How far the leading eigenspace may be off, in radians: for all digits of g, and for five, in a scan.
-RESIDUAL, ROUGHLY = 1e-7, 3e-3
-# Beyond such a residual no step of the power method is trusted.
-LARGEST_RESIDUAL = 0.1
+# And the residual beyond which no step of the power method is trusted.
+RESIDUAL, ROUGHLY, LARGEST_RESIDUAL = 1e-7, 3e-3, 0.1
 # Vectors beyond those wanted: they carry the convergence of the last wanted one.
 GUARD = 4
 # Blocks of a Krylov space, at most and at least; with fewer than so many rows per column of the least,

@@ -267,8 +267,8 @@ class Search:
         u, v = (point.excess - floor(point.sigma) for point in (a, b))
         if min(u, v) <= 0.0 or not a.tilt < 0.0 < b.tilt:
             return None
-        s, e = (h * ((p.tilt + 2.0) * p.excess / rest - 2.0) for p, rest in ((a, u), (b, v)))
-        rise = math.log(v / u)
+        slopes = (h * ((p.tilt + 2.0) * p.excess / rest - 2.0) for p, rest in ((a, u), (b, v)))
+        rise, (s, e) = math.log(v / u), slopes
 
         def log_g(t: float) -> float:
             cubic = t * (s + t * (3.0 * rise - 2.0 * s - e + t * (s + e - 2.0 * rise)))
