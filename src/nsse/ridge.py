@@ -268,10 +268,10 @@ def gain_of_one(P: Floats, G: Floats, c: Floats, codes: Ints, whole: Floats, out
     i, j = np.nonzero((codes[:, np.newaxis] == codes) & ~np.eye(len(codes), dtype=bool))
     g, k = G[i, j], P[i, j]
     less = (d[j] * p[i] - g * k) * c[i] + (d[i] * k - g * p[i]) * c[j]
-    less = np.bincount(i, less / (d[i] * d[j] - g**2), len(codes))
+    lost = np.bincount(i, less / (d[i] * d[j] - g**2), len(codes))
     several = others > 0
     one = float(outside[several].sum())
-    two = float((whole - less / np.maximum(others, 1))[several].sum())
+    two = float((whole - lost / np.maximum(others, 1))[several].sum())
     return float(np.clip(2.0 - two / one, 1.0, 2.0)) if one > 0.0 else 1.0
 
 
