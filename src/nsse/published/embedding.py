@@ -52,9 +52,9 @@ COLUMNS = 128
 # Share of a coordinate that may be rounding.
 LARGEST_NOISE = 1e-2
 # cond(P) up to which Cholesky needs no check, and beyond which it leaves less than about four digits;
-# how far, in radians, the coordinates that it gives may be from the true ones; and the share of the
-# residual asked for that is enough whatever the gap.
-HARMLESS, LARGEST_CONDITION, LARGEST_ANGLE, NEGLIGIBLE = 1e9, 1e13, 1e-4, 1e-2
+# how far, in radians, the coordinates that it gives may be from the true ones; and the residual that is
+# small whatever the gap.
+HARMLESS, LARGEST_CONDITION, LARGEST_ANGLE, NEGLIGIBLE = 1e9, 1e13, 1e-4, 1e-9
 # "kernel": with fewer rows P takes no longer. The stiffest K; times how much K will not do at half the σ
 # either; most steps; the largest cond(K); √ of what is left to gain of an eigenvalue.
 LEAST_ROWS, STIFFEST, HOPELESS, MOST_STEPS = 400, 60.0, 1e3, 8
@@ -276,9 +276,9 @@ class _Pencil:
         """How far the span of the coordinates may be from the true one, as their residuals tell.
 
         The residual of the symmetric problem is R⁻ᵀ(K(S − λ)y + μ2 c), computed without P. Its part
-        outside of the span, over the gap to the following eigenvalue, bounds the angle. A residual far
-        below the one asked for is enough, whatever the gap: without one the coordinates are not
-        determined.
+        outside of the span, over the gap to the following eigenvalue, bounds the angle. A negligible
+        residual, or in a scan the one asked for, is enough whatever the gap: without one the coordinates
+        are not determined.
         """
         mu2, Y, values = self.weights.mu2, found.Y, found.eigenvalues
         moved = self._carried(self.S(Y) - Y * values) + mu2 * found.coef
@@ -291,7 +291,8 @@ class _Pencil:
         gaps = 1.0 - values * (y**2).sum() / (
             np.trace(self.S.quadratic(y)) + mu2 * (c**2).sum() + EPS**2
         )
-        small = relative <= NEGLIGIBLE * self.residual * math.sqrt(self.d)
+        enough = NEGLIGIBLE if self.residual <= RESIDUAL else self.residual
+        small = relative <= enough * math.sqrt(self.d)
         return float(np.max(np.where(small, 0.0, relative / np.maximum(gaps, EPS))))
 
     def _factor_of_kernel(self) -> _Factor | None:
