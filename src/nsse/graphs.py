@@ -185,20 +185,21 @@ class ShiftedGraph:
         """Rows less the mean of their class."""
         return np.asarray(A - self.class_means(A)[self.codes])
 
-    def _joined(self, centred: Floats) -> Floats:
-        """(L_w + μ1 diag(n_c)) of rows that are centred by class."""
-        out: Floats = self.L @ centred
-        out += (self.mu1 * self.sizes[self.codes, np.newaxis]) * centred
-        return out
+    @cached_property
+    def _joins(self) -> sparse.csr_array:
+        """L_w + μ1 diag(n_c): what S is of rows that are centred by class, but for their sum."""
+        return sparse.csr_array(self.L + sparse.diags_array(self.mu1 * self.sizes[self.codes]))
 
     def __call__(self, A: Floats) -> Floats:
         """S A."""
-        return self._joined(self.centred(A)) + self.mu1 * A.sum(axis=0)
+        out: Floats = self._joins @ self.centred(A)
+        out += self.mu1 * A.sum(axis=0)
+        return out
 
     def quadratic(self, Y: Floats) -> Floats:
         """Y'SY."""
         centred, total = self.centred(Y), Y.sum(axis=0)
-        found = centred.T @ self._joined(centred) + self.mu1 * np.outer(total, total)
+        found = centred.T @ (self._joins @ centred) + self.mu1 * np.outer(total, total)
         return np.asarray((found + found.T) / 2)
 
     def within(self, Y: Floats) -> float:

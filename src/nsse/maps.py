@@ -89,9 +89,13 @@ class GaussianMap:
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
         if X.shape[0] <= FEW_ROWS:
-            return self.kernel_rows(X) @ self.coef
+            return self.at_rows(X)
         width = max(X.shape[1], len(self.coef))
-        return in_row_blocks(lambda Z: self.kernel_rows(Z) @ self.coef, X, width, self.n_components)
+        return in_row_blocks(self.at_rows, X, width, self.n_components)
+
+    def at_rows(self, X: Any) -> Floats:
+        """f at all rows at once."""
+        return (self.coef.T @ self.kernel_rows(X).T).T  # few columns: sooner from this side
 
     def kernel_rows(self, X: Any) -> Floats:
         """k(A x_i, z_j) of all rows and centres."""

@@ -297,6 +297,8 @@ class Learned:
         if self.gram is not None:
             return distances_from(self.gram if places is None else self.gram[np.ix_(places, places)])
         Z = self.rows if places is None else self.rows[places]
+        if not is_sparse(Z):  # what is the same everywhere, as edges of pictures, tells nothing apart
+            Z = Z[:, Z.max(axis=0) > Z.min(axis=0)]
         return squared_distances(Z, Z) if is_sparse(Z) else distances_from(Z @ Z.T, overwrite=True)
 
 
@@ -545,14 +547,12 @@ def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float) ->
         return np.ones(X.shape[1])
     E = np.zeros((n_classes, len(codes)))
     E[codes, np.arange(len(codes))] = weight
-    mean, root = weight @ X / N, np.sqrt(weight)[:, np.newaxis]
+    mean = weight @ X / N
     powers = X - mean
     first = E @ powers
     np.square(powers, out=powers)
     second = E @ powers
-    if not np.all(root == 1.0):
-        powers *= root
-    fourth = np.einsum("ij,ij->j", powers, powers) / N
+    fourth = weight @ np.square(powers, out=powers) / N
     variance, sizes = second.sum(axis=0) / N, E.sum(axis=1)[:, np.newaxis]
     # What rounding makes of a constant column is no variance.
     shares = _between_share(first, variance, sizes, (CONSTANT * mean) ** 2)

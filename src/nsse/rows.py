@@ -32,7 +32,7 @@ RowFunction = Callable[[Any], Any]
 
 BLOCK_ROWS = 2048
 # Features that tell nearly all rows apart, and what the classes are mixed in by.
-FEW_FEATURES, ODD = 16, np.uint64(0x9E3779B97F4A7C15)
+FEW_FEATURES, ODD = 48, np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)

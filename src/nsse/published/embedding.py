@@ -7,7 +7,7 @@ same problem reads
 
 and in U = RC it is the largest eigenpairs θ of R⁻ᵀK²R⁻¹, λ = 1/θ. After M − 1 of them there is a gap of
 about 10⁶, and S vanishes on the centred class indicators: a block Krylov space from there converges in
-two or three blocks. Where there is no gap (d ≥ M), or no room for blocks, all eigenpairs are computed.
+one to three blocks. Where there is no gap (d ≥ M), or no room for blocks, all eigenpairs are computed.
 
 P has the square of the condition number of K. Three factorisations, recorded as the one that was used:
 
@@ -39,8 +39,9 @@ from nsse.published.objective import Problem
 Floats = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
-# Residual of the eigenpairs, relative to each eigenvalue, and of those of a scan: g to about six digits.
-RESIDUAL, ROUGHLY = 1e-9, 1e-3
+# How far the leading eigenspace may be off, in radians: for all digits of g, and for five, in a scan.
+# And the residual beyond which no step of the power method is trusted.
+RESIDUAL, ROUGHLY, LARGEST_RESIDUAL = 1e-7, 3e-3, 0.1
 # Vectors beyond those wanted: they carry the convergence of the last wanted one.
 GUARD = 4
 # Blocks of a Krylov space, at most and at least; with fewer than so many rows per column of the least,
@@ -51,8 +52,9 @@ COLUMNS = 128
 # Share of a coordinate that may be rounding.
 LARGEST_NOISE = 1e-2
 # cond(P) up to which Cholesky needs no check, and beyond which it leaves less than about four digits;
-# how far, in radians, the coordinates that it gives may be from the true ones.
-HARMLESS, LARGEST_CONDITION, LARGEST_ANGLE = 1e9, 1e13, 1e-4
+# how far, in radians, the coordinates that it gives may be from the true ones; and the residual that is
+# small whatever the gap.
+HARMLESS, LARGEST_CONDITION, LARGEST_ANGLE, NEGLIGIBLE = 1e9, 1e13, 1e-4, 1e-9
 # "kernel": with fewer rows P takes no longer. The stiffest K; times how much K will not do at half the σ
 # either; most steps; the largest cond(K); √ of what is left to gain of an eigenvalue.
 LEAST_ROWS, STIFFEST, HOPELESS, MOST_STEPS = 400, 60.0, 1e3, 8
@@ -133,24 +135,24 @@ def embed(
 
 @dataclass(frozen=True)
 class _Factor:
-    """Upper triangular R with R'R = P, or K."""
+    """Upper triangular R with R'R = P, or K, as its transpose, stored by columns."""
 
-    R: NDArray[Any]
+    L: NDArray[Any]
     method: str
     norm: float
 
     @cached_property
     def condition(self) -> float:
         """Estimate of the condition number of R'R."""
-        return 1.0 / max(float(lapack.dpocon(self.R, self.norm, uplo="U")[0]), EPS**2)
+        return 1.0 / max(float(lapack.dpocon(self.L, self.norm, uplo="L")[0]), EPS**2)
 
     def solve(self, A: Floats) -> Floats:
         """R⁻¹A."""
-        return np.asarray(dtrsm(1.0, self.R, A))
+        return np.asarray(dtrsm(1.0, self.L, A, lower=1, trans_a=1))
 
     def solve_transposed(self, A: Floats) -> Floats:
         """R⁻ᵀA."""
-        return np.asarray(dtrsm(1.0, self.R, A, trans_a=1))
+        return np.asarray(dtrsm(1.0, self.L, A, lower=1))
 
     def solve_both(self, A: Floats) -> Floats:
         """(R'R)⁻¹A."""
@@ -185,8 +187,8 @@ class _Pencil:
 
         def fill(start: int) -> None:
             columns = slice(start, start + COLUMNS)
-            # On and below the diagonal: the other half is its mirror image, and never read.
-            np.matmul(K[start:], S(K[:, columns]), out=P[start:, columns])
+            # On and above the diagonal: the other half is its mirror image, and never read.
+            np.matmul(S(K[:, columns]).T, K[:, start:], out=P[columns, start:])
 
         in_parallel(fill, range(0, len(P), COLUMNS), P.size)
         P[np.diag_indices(len(P))] += self.weights.mu2
@@ -198,8 +200,8 @@ class _Pencil:
         N = len(self.K)
         stacked = np.vstack([self.S.root_times(self.K), math.sqrt(self.weights.mu2) * np.eye(N)])
         (R,) = qr(stacked, mode="r", overwrite_a=True, check_finite=False)
-        R = np.asfortranarray(R[:N])
-        return _Factor(R, "qr", float((R**2).sum()))
+        R = np.ascontiguousarray(R[:N])
+        return _Factor(R.T, "qr", float((R**2).sum()))
 
     def _leading(self, factor: _Factor) -> tuple[Floats, _Factor, bool]:
         """C = R⁻¹U of the leading eigenpairs and some more; the factor; whether C is rough."""
@@ -208,7 +210,7 @@ class _Pencil:
             indicators = self.S.indicators.toarray()[:, :-1]
             n_guard = max(self.d - indicators.shape[1], 0) + GUARD
             start = np.hstack([indicators, np.random.default_rng(0).standard_normal((N, n_guard))])
-        is_rough = self.residual >= ROUGHLY
+        is_rough = self.residual > RESIDUAL
         if (ROWS_PER_ROUGH_COLUMN if is_rough else ROWS_PER_COLUMN) * start.shape[1] <= N:
             C = self._block_krylov(factor, start)
             if C is not None:
@@ -223,28 +225,36 @@ class _Pencil:
         return factor.solve(U), factor, False
 
     def _block_krylov(self, factor: _Factor, start: Floats) -> Floats | None:
-        """The same from the blocks (R⁻ᵀK²R⁻¹)^j R⁻ᵀK start; None where they do not converge."""
-        K, (N, width) = self.K, start.shape
+        """The same from the blocks M^j R⁻ᵀK start, M = R⁻ᵀK²R⁻¹; None where they do not converge.
+
+        The last product MU is a step of the power method for all vectors found: what they have outside
+        of the leading eigenspace gets smaller by the gap, which the residuals need not be.
+        """
+        d, (N, width) = self.d, start.shape
         most = min(MOST_BLOCKS, N // (2 * width))
-        U, C, Y, V = (np.empty((N, most * width), order="F") for _ in range(4))
-        fresh = factor.solve_transposed(K @ start)
+        U, Y, V = (np.empty((N, most * width), order="F") for _ in range(3))
+        fresh = factor.solve_transposed(self._carried(start))
         for done in range(0, most * width, width):
             block, upto = slice(done, done + width), slice(0, done + width)
             U[:, block] = _orthonormal(fresh, U[:, :done])
-            C[:, block] = factor.solve(U[:, block])
-            Y[:, block] = K @ C[:, block]
-            V[:, block] = fresh = factor.solve_transposed(K @ Y[:, block])
-            theta, Q = eigh(Y[:, upto].T @ Y[:, upto], check_finite=False, driver="evd")
+            Y[:, block] = self._carried(factor.solve(U[:, block]))
+            V[:, block] = fresh = factor.solve_transposed(self._carried(Y[:, block]))
+            theta, Q = np.linalg.eigh(Y[:, upto].T @ Y[:, upto])
             theta, Q = theta[: -width - 1 : -1], Q[:, : -width - 1 : -1]
-            wanted, values = Q[:, : self.d], theta[: self.d]
-            residual = V[:, upto] @ wanted - (U[:, upto] @ wanted) * values
-            if np.all(np.linalg.norm(residual, axis=0) <= self.residual * values):
-                return C[:, upto] @ Q
+            stepped, values = V[:, upto] @ Q, theta[:d]
+            residual = stepped[:, :d] - (U[:, upto] @ Q[:, :d]) * values
+            enough = np.minimum(self.residual * values / theta[d], LARGEST_RESIDUAL)
+            if np.all(np.linalg.norm(residual, axis=0) <= enough * values):
+                return factor.solve(stepped)
         return None
+
+    def _carried(self, A: Floats) -> Floats:
+        """KA; K is symmetric, and BLAS has it sooner from this side."""
+        return np.asarray((A.T @ self.K).T)
 
     def _finished(self, C: Floats, factor: _Factor, is_rough: bool) -> Embedding:
         """The embedding in the span of KC: Rayleigh and Ritz have the last word on λ and Y'Y = I."""
-        K, S, weights, basis = self.K, self.S, self.weights, self.K @ C
+        K, S, weights, basis = self.K, self.S, self.weights, self._carried(C)
         C, Y = C[:, : self.d], basis[:, : self.d]
         # y = Kc carries an error of about ε‖K‖‖c‖. Where K has no d independent columns, the last
         # coordinates need coefficients so large that they consist of nothing else.
@@ -266,14 +276,14 @@ class _Pencil:
         """How far the span of the coordinates may be from the true one, as their residuals tell.
 
         The residual of the symmetric problem is R⁻ᵀ(K(S − λ)y + μ2 c), computed without P. Its part
-        outside of the span, over the gap to the following eigenvalue, bounds the angle. A residual as
-        small as the one asked for is enough, whatever the gap: without one the coordinates are not
-        determined.
+        outside of the span, over the gap to the following eigenvalue, bounds the angle. A negligible
+        residual, or in a scan the one asked for, is enough whatever the gap: without one the coordinates
+        are not determined.
         """
         mu2, Y, values = self.weights.mu2, found.Y, found.eigenvalues
-        moved = self.K @ (self.S(Y) - Y * values) + mu2 * found.coef
+        moved = self._carried(self.S(Y) - Y * values) + mu2 * found.coef
         moved = factor.solve_transposed(moved)
-        U = _orthonormal(dtrmm(1.0, factor.R, found.coef), np.empty((len(C), 0)))
+        U = _orthonormal(dtrmm(1.0, factor.L, found.coef, lower=1, trans_a=1), np.empty((len(C), 0)))
         for _ in range(2):  # the part inside may be many times the one outside
             moved = moved - U @ (U.T @ moved)
         relative = np.linalg.norm(moved, axis=0) / np.sqrt(np.maximum(values, EPS**2))
@@ -281,7 +291,8 @@ class _Pencil:
         gaps = 1.0 - values * (y**2).sum() / (
             np.trace(self.S.quadratic(y)) + mu2 * (c**2).sum() + EPS**2
         )
-        small = relative <= self.residual * math.sqrt(self.d)
+        enough = NEGLIGIBLE if self.residual <= RESIDUAL else self.residual
+        small = relative <= enough * math.sqrt(self.d)
         return float(np.max(np.where(small, 0.0, relative / np.maximum(gaps, EPS))))
 
     def _factor_of_kernel(self) -> _Factor | None:
@@ -324,10 +335,10 @@ class _Pencil:
 
 
 def _cholesky_in_place(A: Floats, method: str, norm: float) -> _Factor | None:
-    """The factor of a matrix of which the lower half is given, in its place; None if it has none."""
-    # A lower half stored by rows is the upper half stored by columns that LAPACK takes as it is.
-    R, failed = lapack.dpotrf(A.T, lower=0, clean=0, overwrite_a=1)
-    return None if failed else _Factor(R, method, norm)
+    """The factor of a matrix of which the upper half is given, in its place; None if it has none."""
+    # An upper half stored by rows is the lower half stored by columns that LAPACK takes as it is.
+    L, failed = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+    return None if failed else _Factor(L, method, norm)
 
 
 def _orthonormal(A: Floats, against: Floats) -> Floats:

@@ -31,6 +31,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.optimize import fminbound
 
 from nsse.published.embedding import RESIDUAL, ROUGHLY, Embedding, RankError, embed
 from nsse.published.objective import Problem
@@ -245,7 +246,8 @@ class Search:
             if lower is best:
                 x, gain = self._newton(best)
                 if not a.x < x < b.x or abs(self._nearest(best).x - best.x) > NEARER * width:
-                    x, gain = bottom, best.value - depth
+                    x, depth = self._bottom(a, b) or (bottom, depth)
+                    gain = best.value - depth
                 if gain > self.tol:
                     return self._patient(x, upper, middle)
             elif width > FINEST and depth - margin < best.value:
@@ -255,6 +257,25 @@ class Search:
         tangents = min(a.value + min(a.tilt, 0.0) * width, b.value - max(b.tilt, 0.0) * width)
         doubtful = width > self.widest or (tangents < best.value and not is_balanced(a, b))
         return middle if doubtful else None
+
+    def _bottom(self, a: Any, b: Any) -> tuple[float, float] | None:
+        """Where g is least between a falling and a rising point, and log g there.
+
+        μ3/σ² is known: the cubic is that of log Σλ, which is straighter than log g.
+        """
+        floor, h = self.problem.weights.scale_term, b.x - a.x
+        u, v = (point.excess - floor(point.sigma) for point in (a, b))
+        if min(u, v) <= 0.0 or not a.tilt < 0.0 < b.tilt:
+            return None
+        slopes = (h * ((p.tilt + 2.0) * p.excess / rest - 2.0) for p, rest in ((a, u), (b, v)))
+        rise, (s, e) = math.log(v / u), slopes
+
+        def log_g(t: float) -> float:
+            cubic = t * (s + t * (3.0 * rise - 2.0 * s - e + t * (s + e - 2.0 * rise)))
+            return math.log(u * math.exp(cubic) + floor(a.sigma * math.exp(t * h)))
+
+        t = float(fminbound(log_g, 0.0, 1.0, xtol=1e-8))
+        return a.x + t * h, log_g(t)
 
     def _patient(self, bottom: float, upper: Any, middle: float) -> float:
         """The bottom; the middle where one point has been the upper end of too many cells."""
