@@ -2,7 +2,9 @@
 
 Each is compared on a few splits with none at all, by the squared errors of the scores of held-out
 samples, and taken where it is clearly better. A `Trial` has candidates, the first of which is none, and
-gives the scores of a candidate on a split.
+gives the scores of a candidate on a split. Of uses of unlabelled samples the last one, labels that
+spread, stays unless another is clearly better: it is the one whose scores are labels, and squared errors
+of labels are large beside those of scores with as many mistakes.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,14 +20,17 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nsse.centers import EXACT_UP_TO
-from nsse.rows import Source, checked_weights, encoded, stacked
+from nsse.rows import Rows, Source, checked_weights, encoded, stacked
 from nsse.smooth import SmoothEmbedding
-from nsse.unlabeled import Smooth, Spread
+from nsse.unlabeled import Neighbors, Smooth, Spread, in_the_middle
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
 
 # Weights of the smoothness of unlabelled samples, and how many of these, at most, help to choose one.
 UNLABELED_WEIGHTS, MOST_UNLABELED = (0.0, 1.0, 10.0, 100.0), 1500
+# Unlabelled samples in the graph that serves all splits, at most: its time is quadratic in them.
+MOST_IN_GRAPH = 100_000
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,7 @@ class Trial(ABC):
 
     parameter: ClassVar[str]
     what: ClassVar[str]
+    usual: ClassVar[int] = 0
     candidates: Sequence[Any]
     model: SmoothEmbedding
     table: Any
@@ -49,13 +56,19 @@ class Trial(ABC):
                 yield
 
     def best(self, error: Any, n_steps: int, times: float) -> Any:
-        """The best candidate after so many steps; none unless it is better by some standard errors."""
+        """The best candidate after so many steps.
+
+        None unless another is better by some standard errors; if the usual one is, it, unless another
+        is better than that one by as many.
+        """
         n_splits = n_steps // len(self.candidates)
         if n_splits == 0:
             return self.candidates[0]
         losses = error.losses(slice(None), n_splits)
         has_none = self.candidates[0] is None or self.parameter == "unlabeled"
         bounds = losses.bounds(losses.values[0], times if has_none else 0.0)
+        if bounds[self.usual] < 0.0:
+            bounds = losses.bounds(losses.values[self.usual], times)
         return self.candidates[int(bounds.argmin())]
 
 
@@ -81,13 +94,17 @@ class UnlabeledTrial(Trial):
     """Uses of unlabelled samples: none, smooth with several weights, spread.
 
     Fewer centres than samples cannot follow the graph that scores are to be smooth on: there labels
-    spread or are not used.
+    spread or are not used. And a graph of a part of many samples is worse than that of all of them, so
+    that there labels spread along the Euclidean graph of all, too: it knows no label, and serves every
+    split.
 
-    ``X`` are the compared samples, and some without a label behind them.
+    ``X`` are the compared samples, and behind them those without a label; ``weights`` are of the first
+    ones, which models are fitted to.
     """
 
     parameter = "unlabeled"
     what = "Comparing uses of unlabelled samples"
+    usual = -1
     X: Any
     weights: Floats
 
@@ -102,20 +119,38 @@ class UnlabeledTrial(Trial):
         smooth = UNLABELED_WEIGHTS if is_exact else UNLABELED_WEIGHTS[:1]
         uses = [*(Smooth(weight, **shared) for weight in smooth), Spread(**shared)]
         weights = checked_weights(sample_weight, samples.n_given)
-        others = np.flatnonzero((encoded(y, own.marker)[1] < 0) & (weights > 0))
+        others, more = np.flatnonzero((encoded(y, own.marker)[1] < 0) & (weights > 0)), []
         if len(others) > MOST_UNLABELED:
-            others = np.sort(np.random.default_rng(0).permutation(others)[:MOST_UNLABELED])
-        rows = stacked([samples.X, Source.of(X).take(others)])
+            drawn = np.random.default_rng(0).permutation(others)
+            others = np.sort(drawn[:MOST_UNLABELED])
+            if not is_exact:
+                more = [Source.of(X).take(np.sort(drawn[MOST_UNLABELED:MOST_IN_GRAPH]))]
+                uses.append(Spread(**shared, metric="euclidean"))
+        rows = stacked([samples.X, Source.of(X).take(others), *more])
         return cls(uses, model, table, rows, np.concatenate([samples.weights, weights[others]]))
 
-    def scores(self, candidate: Any, split: int) -> Floats:
-        """By the model that has the labels of the training samples alone."""
-        (train, held), samples = self.table.splits[split], self.table.samples
+    @cached_property
+    def whole(self) -> tuple[Ints, Neighbors]:
+        """Places of the compared samples in the Euclidean graph of all rows, and this graph."""
         known = np.full(self.X.shape[0], -1)
+        known[: len(self.table.samples.codes)] = self.table.samples.codes
+        rows = Rows.of(Source.of(self.X), known, None, None, -1)
+        return rows.given, self.candidates[-1].along(in_the_middle(rows.held()))
+
+    def scores(self, candidate: Any, split: int) -> Floats:
+        """By the model that has the labels of the training samples alone, or by their labels spread."""
+        (train, held), samples = self.table.splits[split], self.table.samples
+        if getattr(candidate, "metric", "model") == "euclidean":
+            places, along = self.whole
+            classes, codes = np.unique(samples.codes[train], return_inverse=True)
+            found = along(places[train], codes, len(classes))[places[held]]
+            return np.asarray(np.eye(len(samples.classes))[classes[found]])
+        X = self.X[: len(self.weights)]
+        known = np.full(len(self.weights), -1)
         known[train] = samples.codes[train]
         own = clone(candidate).set_params(marker=-1)
         settings = {"unlabeled": own, "augment": None, "class_weight": None, "centers": None}
-        fitted = clone(self.model).set_params(**settings).fit(self.X, known, self.weights)
+        fitted = clone(self.model).set_params(**settings).fit(X, known, self.weights)
         S = np.zeros((len(held), len(samples.classes)))
-        S[:, fitted.classes_] = fitted.scores_.values(fitted.map_(self.X[held]))
+        S[:, fitted.classes_] = fitted.scores_.values(fitted.map_(X[held]))
         return S
