@@ -25,7 +25,6 @@ from nsse.smooth import SmoothEmbedding
 from nsse.unlabeled import Neighbors, Smooth, Spread, in_the_middle
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 # Weights of the smoothness of unlabelled samples, and how many of these, at most, help to choose one.
 UNLABELED_WEIGHTS, MOST_UNLABELED = (0.0, 1.0, 10.0, 100.0), 1500
@@ -113,9 +112,8 @@ class UnlabeledTrial(Trial):
         """With some of the samples that have no label."""
         own, samples = model.unlabeled, table.samples
         shared = {"marker": own.marker, "n_neighbors": own.n_neighbors}
-        is_exact = model.centers is None or (
-            isinstance(model.centers, str) and samples.n_given <= EXACT_UP_TO
-        )
+        is_small = isinstance(model.centers, str) and samples.n_given <= EXACT_UP_TO
+        is_exact = model.centers is None or is_small
         smooth = UNLABELED_WEIGHTS if is_exact else UNLABELED_WEIGHTS[:1]
         uses = [*(Smooth(weight, **shared) for weight in smooth), Spread(**shared)]
         weights = checked_weights(sample_weight, samples.n_given)
@@ -130,10 +128,10 @@ class UnlabeledTrial(Trial):
         return cls(uses, model, table, rows, np.concatenate([samples.weights, weights[others]]))
 
     @cached_property
-    def whole(self) -> tuple[Ints, Neighbors]:
+    def whole(self) -> tuple[NDArray[np.intp], Neighbors]:
         """Places of the compared samples in the Euclidean graph of all rows, and this graph."""
-        known = np.full(self.X.shape[0], -1)
-        known[: len(self.table.samples.codes)] = self.table.samples.codes
+        codes = self.table.samples.codes
+        known = np.pad(codes, (0, self.X.shape[0] - len(codes)), constant_values=-1)
         rows = Rows.of(Source.of(self.X), known, None, None, -1)
         return rows.given, self.candidates[-1].along(in_the_middle(rows.held()))
 
@@ -143,10 +141,9 @@ class UnlabeledTrial(Trial):
         if getattr(candidate, "metric", "model") == "euclidean":
             places, along = self.whole
             classes, codes = np.unique(samples.codes[train], return_inverse=True)
-            found = along(places[train], codes, len(classes))[places[held]]
-            return np.asarray(np.eye(len(samples.classes))[classes[found]])
-        X = self.X[: len(self.weights)]
-        known = np.full(len(self.weights), -1)
+            found = classes[along(places[train], codes, len(classes))[places[held]]]
+            return np.eye(len(samples.classes))[found]
+        X, known = self.X[: len(self.weights)], np.full(len(self.weights), -1)
         known[train] = samples.codes[train]
         own = clone(candidate).set_params(marker=-1)
         settings = {"unlabeled": own, "augment": None, "class_weight": None, "centers": None}

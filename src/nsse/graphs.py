@@ -100,8 +100,7 @@ def _class_edges(distances: Callable[[Ints], Floats], codes: Ints, k: int | None
 
 def neighbor_graph(Z: Any, n_neighbors: int) -> sparse.csr_array:
     """Joins rows to their ``n_neighbors`` nearest among all, with weights exp(−2 d²/mean d²)."""
-    N, squares = Z.shape[0], squared_norms(Z)
-    k = min(n_neighbors, N - 1)
+    N, squares, k = Z.shape[0], squared_norms(Z), min(n_neighbors, Z.shape[0] - 1)
     ends, d2 = np.empty((N, k), dtype=np.intp), np.empty((N, k))
 
     def search(start: int) -> None:

@@ -359,11 +359,10 @@ class SmoothEmbedding(EmbeddingClassifier):
             if centers is not None and near.is_labeled.sum() > rows.is_labeled.sum():
                 # Labels that spread say of which classes the other samples are.
                 centers = chosen_centers(self.centers, replace(rows, codes=near.codes), rng)
-                n_centers = len(rows) if centers is None else centers.shape[0]
             ridge = self._solved(near, space, len(some), centers, unlabeled)
             V = self._keep(ridge, near, space.affine, space.unit, rows.is_labeled)
             self._keep_samples(ridge, V, near, source, y)
-            sizes = len(rows), n_centers
+            sizes = len(rows), len(ridge.coef)
             LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
         self.updates_, self._learned = None, (near.codes, near.weights, near.per_sample)
         if ridge.fitted is None:

@@ -154,10 +154,9 @@ class Spread(BaseEstimator):
             return near
         places = np.flatnonzero(near.is_labeled)
         known = places, near.codes[places], len(near.classes)
-        if check_choice("metric", self.metric, ("model", "euclidean")) == "model":
-            return replace(near, codes=self.along(near.held())(*known))
-        before = near.source.base.take(np.arange(len(near)))
-        return replace(near, codes=self.along(in_the_middle(before))(*known))
+        is_own = check_choice("metric", self.metric, ("model", "euclidean")) == "model"
+        Z = near.held() if is_own else in_the_middle(near.source.base.take(np.arange(len(near))))
+        return replace(near, codes=self.along(Z)(*known))
 
     def along(self, Z: Any) -> Neighbors:
         """The graph of some rows, along which labels spread whichever of these have one."""
