@@ -2,15 +2,15 @@
 
 Each is compared on a few splits with none at all, by the squared errors of the scores of held-out
 samples, and taken where it is clearly better. A `Trial` has candidates, the first of which is none, and
-gives the scores of a candidate on a split. Of uses of unlabelled samples the last one, labels that
-spread, stays unless another is clearly better: it is the one whose scores are labels, and squared errors
-of labels are large beside those of scores with as many mistakes.
+gives the scores of a candidate on a split. Labels that spread, the last use of unlabelled samples, are
+taken where they are clearly better than none, unless another use is clearly better than they are:
+squared errors of scores that are all 0 or 1 are large beside those of graded ones with as many mistakes.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -22,7 +22,7 @@ from sklearn.base import clone
 from nsse.centers import EXACT_UP_TO
 from nsse.rows import Rows, Source, checked_weights, encoded, stacked
 from nsse.smooth import SmoothEmbedding
-from nsse.unlabeled import Neighbors, Smooth, Spread, in_the_middle
+from nsse.unlabeled import Smooth, Spread, in_the_middle
 
 Floats = NDArray[np.float64]
 
@@ -128,7 +128,7 @@ class UnlabeledTrial(Trial):
         return cls(uses, model, table, rows, np.concatenate([samples.weights, weights[others]]))
 
     @cached_property
-    def whole(self) -> tuple[NDArray[np.intp], Neighbors]:
+    def whole(self) -> tuple[NDArray[np.intp], Callable[..., Any]]:
         """Places of the compared samples in the Euclidean graph of all rows, and this graph."""
         codes = self.table.samples.codes
         known = np.pad(codes, (0, self.X.shape[0] - len(codes)), constant_values=-1)

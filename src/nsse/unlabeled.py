@@ -15,7 +15,9 @@ learned from few labels is worse than none where there are rows enough for a den
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -153,38 +155,19 @@ class Spread(BaseEstimator):
         if near.is_labeled.all():
             return near
         places = np.flatnonzero(near.is_labeled)
-        known = places, near.codes[places], len(near.classes)
         is_own = check_choice("metric", self.metric, ("model", "euclidean")) == "model"
         Z = near.held() if is_own else in_the_middle(near.source.base.take(np.arange(len(near))))
-        return replace(near, codes=self.along(Z)(*known))
+        return replace(near, codes=self.along(Z)(places, near.codes[places], len(near.classes)))
 
-    def along(self, Z: Any) -> Neighbors:
-        """The graph of some rows, along which labels spread whichever of these have one."""
+    def along(self, Z: Any) -> Callable[[Ints, Ints, int], Ints]:
+        """`spread_labels` along the graph of some rows, whichever of these have a label."""
         kappa = check_number("weight", self.weight, positive=True, cure="1.0 is a good start.")
         k = check_count("n_neighbors", self.n_neighbors, cure="3 is a good start.")
-        return Neighbors(Z, neighbor_graph(Z, k), kappa)
+        return partial(spread_labels, Z, neighbor_graph(Z, k), kappa)
 
     def sums(self, near: Rows, of_block: KernelSums) -> Sums:
         """Sums over all blocks of rows, all of which have a label by now."""
         return Labeled().sums(near, of_block)
-
-
-@dataclass(frozen=True)
-class Neighbors:
-    """Rows, the graph of their neighbours, and κ: what labels spread along, whichever rows have one."""
-
-    Z: Any
-    W: Any
-    kappa: float
-
-    def __call__(self, places: Ints, codes: Ints, n_classes: int) -> Ints:
-        """The class of every row: its own at ``places``, or the one that reached it."""
-        scores = spread_scores(self.W, places, codes, n_classes, self.kappa)
-        found = np.asarray(scores.argmax(axis=1), dtype=np.intp)
-        found[places] = codes
-        reached = np.isfinite(scores[:, 0])
-        found[~reached] = found[nearest_reached(self.Z, reached)]
-        return found
 
 
 def use_of_unlabeled(unlabeled: Any) -> Any:
@@ -206,6 +189,16 @@ def mean_degree_laplacian(W: Any) -> sparse.csr_array:
     """L divided by the mean degree: its weight means the same for every graph."""
     mean = float(degrees(W).mean())
     return sparse.csr_array(laplacian(W) / (mean if mean > 0 else 1.0))
+
+
+def spread_labels(Z: Any, W: Any, kappa: float, places: Ints, codes: Ints, n_classes: int) -> Ints:
+    """The class of every row: its own at ``places``, or the one that reached it."""
+    scores = spread_scores(W, places, codes, n_classes, kappa)
+    found = np.asarray(scores.argmax(axis=1), dtype=np.intp)
+    found[places] = codes
+    reached = np.isfinite(scores[:, 0])
+    found[~reached] = found[nearest_reached(Z, reached)]
+    return found
 
 
 def spread_scores(W: Any, places: Ints, codes: Ints, n_classes: int, kappa: float) -> Floats:
