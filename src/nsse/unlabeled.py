@@ -10,7 +10,7 @@ nearest ones, its Laplacian divided by the mean degree: one more matrix in the s
 many rows and few centres, which cannot follow the graph. Where labels are few, F is nearly constant
 away from them (Nadler, Srebro & Zhou 2009), so columns are compared in units of their own deviation.
 The graph is one of distances in the metric of the model, or of Euclidean ones: a metric that was
-learned from few labels is worse than none where there are rows enough for a dense graph.
+learned from few labels can be worse than none where there are rows enough for a dense graph.
 """
 
 from __future__ import annotations
