@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "ridge": {"kernels", "rows"},
     "maps": {"affine", "kernels"},
     "scores": set(),
-    "unlabeled": {"graphs", "kernels", "ridge", "rows"},
+    "unlabeled": {"graphs", "kernels", "metric", "ridge", "rows"},
     "augment": set(),
     "votes": {"maps", "scores"},
     "pipelines": {"affine", "maps"},

@@ -356,10 +356,13 @@ class SmoothEmbedding(EmbeddingClassifier):
             warn_of_spreads(some.held())
             self.metric_, space = learned_metric(self.metric, some)
             near = unlabeled.labels(rows.through(space.affine))
+            if centers is not None and near.is_labeled.sum() > rows.is_labeled.sum():
+                # Labels that spread say of which classes the other samples are.
+                centers = chosen_centers(self.centers, replace(rows, codes=near.codes), rng)
             ridge = self._solved(near, space, len(some), centers, unlabeled)
             V = self._keep(ridge, near, space.affine, space.unit, rows.is_labeled)
             self._keep_samples(ridge, V, near, source, y)
-            sizes = len(rows), n_centers
+            sizes = len(rows), len(ridge.coef)
             LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
         self.updates_, self._learned = None, (near.codes, near.weights, near.per_sample)
         if ridge.fitted is None:

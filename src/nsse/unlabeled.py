@@ -9,11 +9,15 @@ nearest ones, its Laplacian divided by the mean degree: one more matrix in the s
 (Zhu, Ghahramani & Lafferty 2003; Zhou et al. 2004), and lets the regression learn from all of them: for
 many rows and few centres, which cannot follow the graph. Where labels are few, F is nearly constant
 away from them (Nadler, Srebro & Zhou 2009), so columns are compared in units of their own deviation.
+The graph is one of distances in the metric of the model, or of Euclidean ones: a metric that was
+learned from few labels can be worse than none where there are rows enough for a dense graph.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,9 +27,10 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
 from nsse._support.errors import rule_error
-from nsse._support.parameters import check_count, check_number
+from nsse._support.parameters import check_choice, check_count, check_number
 from nsse.graphs import BLOCK_ROWS, degrees, laplacian, neighbor_graph
 from nsse.kernels import squared_distances, squared_norms
+from nsse.metric import centred
 from nsse.ridge import KernelSums, Sums
 from nsse.rows import Rows
 
@@ -116,6 +121,9 @@ class Spread(BaseEstimator):
         The label of samples without one; missing labels (None, NaN) are always meant.
     n_neighbors : int, default=3
         Nearest samples that every sample is joined to.
+    metric : {"model", "euclidean"}, default="model"
+        What nearest means. "euclidean" is for very many samples and few labels, from which a metric
+        that is good for a graph cannot be learned.
 
     See Also
     --------
@@ -134,25 +142,28 @@ class Spread(BaseEstimator):
 
     is_exact = True
 
-    def __init__(self, weight: float = 1.0, *, marker: Any = -1, n_neighbors: int = 3) -> None:
+    def __init__(
+        self, weight: float = 1.0, *, marker: Any = -1, n_neighbors: int = 3, metric: str = "model"
+    ) -> None:
         self.weight = weight
         self.marker = marker
         self.n_neighbors = n_neighbors
+        self.metric = metric
 
     def labels(self, near: Rows) -> Rows:
         """All rows with a label: their own, or the one that reached them."""
         if near.is_labeled.all():
             return near
+        places = np.flatnonzero(near.is_labeled)
+        is_own = check_choice("metric", self.metric, ("model", "euclidean")) == "model"
+        Z = near.held() if is_own else in_the_middle(near.source.base.take(np.arange(len(near))))
+        return replace(near, codes=self.along(Z)(places, near.codes[places], len(near.classes)))
+
+    def along(self, Z: Any) -> Callable[[Ints, Ints, int], Ints]:
+        """`spread_labels` along the graph of some rows, whichever of these have a label."""
         kappa = check_number("weight", self.weight, positive=True, cure="1.0 is a good start.")
         k = check_count("n_neighbors", self.n_neighbors, cure="3 is a good start.")
-        Z, places = near.held(), np.flatnonzero(near.is_labeled)
-        W = neighbor_graph(Z, k)
-        scores = spread_scores(W, places, near.codes[places], len(near.classes), kappa)
-        codes = np.asarray(scores.argmax(axis=1), dtype=np.intp)
-        codes[places] = near.codes[places]
-        reached = np.isfinite(scores[:, 0])
-        codes[~reached] = codes[nearest_reached(Z, reached)]
-        return replace(near, codes=codes)
+        return partial(spread_labels, Z, neighbor_graph(Z, k), kappa)
 
     def sums(self, near: Rows, of_block: KernelSums) -> Sums:
         """Sums over all blocks of rows, all of which have a label by now."""
@@ -169,10 +180,25 @@ def use_of_unlabeled(unlabeled: Any) -> Any:
     return unlabeled
 
 
+def in_the_middle(X: Any) -> Any:
+    """Rows less their middle, in their own precision: distances keep their digits."""
+    return centred(X)(X).astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
+
+
 def mean_degree_laplacian(W: Any) -> sparse.csr_array:
     """L divided by the mean degree: its weight means the same for every graph."""
     mean = float(degrees(W).mean())
     return sparse.csr_array(laplacian(W) / (mean if mean > 0 else 1.0))
+
+
+def spread_labels(Z: Any, W: Any, kappa: float, places: Ints, codes: Ints, n_classes: int) -> Ints:
+    """The class of every row: its own at ``places``, or the one that reached it."""
+    scores = spread_scores(W, places, codes, n_classes, kappa)
+    found = np.asarray(scores.argmax(axis=1), dtype=np.intp)
+    found[places] = codes
+    reached = np.isfinite(scores[:, 0])
+    found[~reached] = found[nearest_reached(Z, reached)]
+    return found
 
 
 def spread_scores(W: Any, places: Ints, codes: Ints, n_classes: int, kappa: float) -> Floats:

@@ -164,12 +164,15 @@ def test_groups_are_routed_as_metadata(split):
 
 
 @pytest.mark.slow
-def test_unlabeled_samples_are_used_where_they_help(split):
+@pytest.mark.parametrize(("centers", "most"), [(None, 1500), (200, 50)])
+def test_unlabeled_samples_are_used_where_they_help(split, monkeypatch, centers, most):
+    """Also where a graph of a part of them does not show what that of all does."""
     X, y, X_new, y_new = split
     rows, labels = np.vstack([X, X_new[:300]]), np.r_[y, np.full(300, -1)]
-    model = SmoothEmbedding(unlabeled=Smooth())
+    monkeypatch.setattr("nsse.alternatives.MOST_UNLABELED", most)
+    model = SmoothEmbedding(unlabeled=Smooth(), centers=centers)
     search = SmoothEmbeddingCV(model, grid=SMALL).fit(rows, labels)
-    assert search.best_params_["unlabeled"] != Smooth(0.0)
+    assert search.best_params_["unlabeled"].metric == ("model" if centers is None else "euclidean")
     alone = SmoothEmbeddingCV(grid=SMALL).fit(X, y)
     assert np.mean(search.transduction_[100:] == y_new[:300]) >= alone.score(X_new[:300], y_new[:300])
 

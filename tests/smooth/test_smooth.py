@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize_scalar
+from scipy.spatial.distance import cdist
 from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -269,6 +270,26 @@ def test_bad_parameters_are_named_and_nothing_is_left(split, parameter, value):
     with pytest.raises(ValueError, match=parameter):
         model.fit(*split[:2])
     assert not hasattr(model, "map_")
+
+
+@pytest.mark.parametrize("metric", ["model", "euclidean"])
+def test_labels_spread_by_their_definition(split, metric):
+    truth, is_known = split[1], np.arange(300) < 60
+    X, y = split[0] + np.random.default_rng(0).normal(size=(300, 64)), np.where(is_known, truth, -1)
+    spread = Spread(0.5, n_neighbors=6, metric=metric)
+    model = SmoothEmbedding(unlabeled=spread, smoothness=1e-6).fit(X, y)  # goes through its labels
+    D2 = cdist(*2 * [model.metric_.transform(X) if metric == "model" else X], "sqeuclidean")
+    np.fill_diagonal(D2, np.inf)
+    near = np.argsort(np.argsort(D2)) < 6
+    W = np.where(near | near.T, np.exp(-2 * D2 / D2[near].mean()), 0.0)
+    L = (np.diag(W.sum(axis=0)) - W) / W.sum(axis=0).mean()
+    T = (np.eye(10)[truth] - np.bincount(truth[:60]) / 60) * is_known[:, np.newaxis]
+    F = np.linalg.solve(np.diag(is_known + 1e-4) + 0.5 * L, T)
+    labels = ((F - F.mean(axis=0)) / F.std(axis=0)).argmax(axis=1)
+    np.testing.assert_array_equal(model.transduction_, np.where(is_known, truth, labels))
+    assert len(model.set_params(centers=100).fit(X, y).centers_) == 100  # not only where labels are
+    with pytest.raises(ValueError, match="metric"):
+        SmoothEmbedding(unlabeled=Spread(metric="within")).fit(X, y)
 
 
 def test_a_failed_fit_changes_nothing(split):
