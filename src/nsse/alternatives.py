@@ -39,6 +39,7 @@ class Trial(ABC):
     parameter: ClassVar[str]
     what: ClassVar[str]
     usual: ClassVar[int] = 0
+    price: ClassVar[float] = 1.0
     candidates: Sequence[Any]
     model: SmoothEmbedding
     table: Any
@@ -104,6 +105,7 @@ class UnlabeledTrial(Trial):
     parameter = "unlabeled"
     what = "Comparing uses of unlabelled samples"
     usual = -1
+    price = 0.0  # where labels spread, scores are labels: squared errors count the wrong ones already
     X: Any
     weights: Floats
 

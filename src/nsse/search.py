@@ -264,6 +264,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         for trial in trials:
             splits = table.splits[:TRIAL_SPLITS]
             error = SquaredError.of((len(trial.candidates),), table.samples, splits)
+            error.price *= trial.price
             steps = trial.steps(error, [table.fold(split, None) for split in range(len(splits))])
             done = self._worked(steps, len(trial.candidates) * len(splits), trial.what)
             found[trial.parameter] = trial.best(error, len(done), CLEARLY)
