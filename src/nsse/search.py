@@ -501,6 +501,8 @@ class Table:
         shape = len(kernels), len(smoothness)
         if scoring is None:
             criterion: Any = SquaredError.of(shape, samples, splits)
+            # Labels are few where unlabelled samples are to help, and metrics are those of a graph.
+            criterion.price *= base.unlabeled is None
         else:
             criterion = Scored.of(get_scorer(scoring), shape, len(splits))
         own = int(np.searchsorted(smoothness, float(base.smoothness)))
