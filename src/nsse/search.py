@@ -589,9 +589,7 @@ class Table:
         losses = self.criterion.losses(self.alive, self.n_done)
         mean, bounds = losses.values @ losses.weights, losses.bounds(losses.values[0, self.own], BETTER)
         spread = np.square(losses.values - mean[..., np.newaxis]) @ losses.weights
-        order = list(
-            zip(*np.unravel_index(np.argsort(mean, None, kind="stable"), mean.shape), strict=True)
-        )
+        order = [divmod(k, mean.shape[1]) for k in np.argsort(mean, None, kind="stable").tolist()]
         points = [(*self.kernels[self.alive[k]], float(self.smoothness[i])) for k, i in order]
         found: dict[str, Any] = {
             "params": [dict(zip(GRID, point, strict=True)) for point in points],
@@ -806,8 +804,6 @@ def kernel_of(model: SmoothEmbedding, X: Any) -> Kernel:
 def _distinct(values: Floats, digits: int = 7) -> list[tuple[int, int]]:
     """Places of points, the least value first, one of those that the samples cannot tell apart."""
     found: dict[float, tuple[int, int]] = {}
-    for k, i in zip(
-        *np.unravel_index(np.argsort(values, None, kind="stable"), values.shape), strict=True
-    ):
-        found.setdefault(round(float(values[k, i]), digits), (int(k), int(i)))
+    for place in np.argsort(values, None, kind="stable").tolist():
+        found.setdefault(round(float(values.flat[place]), digits), divmod(place, values.shape[1]))
     return list(found.values())
