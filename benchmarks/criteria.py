@@ -25,9 +25,10 @@ from scipy.special import logsumexp
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from nsse import SmoothEmbedding, search
+from nsse.criteria import FEW_LABELS, SquaredError
 from nsse.datasets import per_class_split
 from nsse.kernels import squared_distances
-from nsse.search import HELD_OUT, N_VOTERS, Samples, SquaredError, Table
+from nsse.search import HELD_OUT, N_VOTERS, Samples, Table
 from nsse.splits import BalancedSplits
 from reproduction.study import sets
 
@@ -149,7 +150,7 @@ def rules(
         labels = scores[voters].mean(axis=0).argmax(axis=1)
         found[f"{name}: the same, untuned may leave"] = labels
         by_scores = held[voters].mean(axis=0).argmax(axis=1) != codes
-        price = n_samples / search.FEW_LABELS if name == CHOSEN else 0.0
+        price = n_samples / FEW_LABELS if name == CHOSEN else 0.0
         ranked = np.argsort((ratios + price * (near != codes)).mean(axis=1), kind="stable")[:N_VOTERS]
         change = (near[ranked] != codes).mean(axis=0) - by_scores
         takes = change.mean() + search.BETTER * change.std() / root < 0.0

@@ -54,8 +54,9 @@ MAY_IMPORT = {
     "splits": set(),
     "sequential": set(),
     "alternatives": {"centers", "rows", "smooth", "unlabeled"},
+    "criteria": {"scores", "smooth"},
     "search": words(
-        "affine alternatives estimator kernels metric rows scores smooth splits unlabeled votes"
+        "affine alternatives criteria estimator kernels metric rows smooth splits unlabeled votes"
     ),
     # Maps and scores, not estimators: these have radii as a method.
     "certificates": {"affine", "kernels", "maps", "pipelines", "scores", "votes"},

@@ -16,7 +16,8 @@ eigendecomposition is needed:
 
 Features are weighted first by how much they have to do with the classes. Of the variance of a feature,
 and of its squared distance from the mean, the share r = 1 − [within/(N − M)] / [total/(N − 1)] lies
-between classes: the adjusted η² of an analysis of variance. With r_j the larger of the two, not below 0,
+between classes: the adjusted η² of an analysis of variance. With r_j the larger of the two (the first
+alone without ``spreads``), not below 0,
 
     weight_j = max(√(r_j / max r), 1/20)^relevance.
 """
@@ -137,6 +138,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         How much the metric holds to the Euclidean one; ``inf`` is the Euclidean one.
     relevance : float, default=1.0
         How much features are shortened that tell little of the classes; 0 weighs all alike.
+    spreads : bool, default=True
+        Whether features tell of the classes, too, whose spread differs between them, not their mean.
     n_neighbors : int or None, default=5
         Nearest samples of the same class that are joined; None joins all samples of a class.
 
@@ -180,10 +183,16 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     affine_: Affine
 
     def __init__(
-        self, shrinkage: float = 3.0, *, relevance: float = 1.0, n_neighbors: int | None = 5
+        self,
+        shrinkage: float = 3.0,
+        *,
+        relevance: float = 1.0,
+        spreads: bool = True,
+        n_neighbors: int | None = 5,
     ) -> None:
         self.shrinkage = shrinkage
         self.relevance = relevance
+        self.spreads = spreads
         self.n_neighbors = n_neighbors
 
     @all_or_nothing
@@ -223,7 +232,7 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._check_parameters()
         euclidean = centred(X)
         Z = euclidean(X)
-        self.weights_ = feature_weights(Z, codes, weight, float(self.relevance))
+        self.weights_ = feature_weights(Z, codes, weight, float(self.relevance), self.spreads)
         Z *= self.weights_
         unit = float(euclidean.scale[0])
         learned = Learned(Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_), Z, unit)
@@ -264,6 +273,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             cure = "3.0 is a good start; inf is the Euclidean metric."
             raise rule_error("shrinkage", "be a positive number or inf", shrinkage, cure)
         check_number("relevance", self.relevance, cure="0 weighs all features alike.")
+        if not isinstance(self.spreads, bool | np.bool_):
+            raise rule_error("spreads", "be True or False", self.spreads, "True is usual.")
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors, cure="None joins all samples of a class.")
 
@@ -540,26 +551,26 @@ def rows_solved(M: Floats, B: Floats) -> Floats:
     )
 
 
-def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float) -> Floats:
+def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float, spreads: bool) -> Floats:
     """What every feature is multiplied by, of rows of order one; 1 each where nothing can be said."""
     n_classes, N = int(codes.max()) + 1, float(weight.sum())
     if relevance == 0.0 or n_classes < 2 or n_classes >= N:
         return np.ones(X.shape[1])
     E = np.zeros((n_classes, len(codes)))
     E[codes, np.arange(len(codes))] = weight
-    mean = weight @ X / N
+    mean, sizes = weight @ X / N, E.sum(axis=1)[:, np.newaxis]
     powers = X - mean
     first = E @ powers
     np.square(powers, out=powers)
     second = E @ powers
-    fourth = weight @ np.square(powers, out=powers) / N
-    variance, sizes = second.sum(axis=0) / N, E.sum(axis=1)[:, np.newaxis]
+    variance = second.sum(axis=0) / N
     # What rounding makes of a constant column is no variance.
-    shares = _between_share(first, variance, sizes, (CONSTANT * mean) ** 2)
-    spread = _between_share(
-        second - sizes * variance, fourth - variance**2, sizes, CONSTANT_SPREAD * fourth
-    )
-    shares = np.maximum(np.maximum(shares, spread), 0.0)
+    shares = np.maximum(_between_share(first, variance, sizes, (CONSTANT * mean) ** 2), 0.0)
+    if spreads:
+        fourth = weight @ np.square(powers, out=powers) / N
+        least = CONSTANT_SPREAD * fourth
+        second -= sizes * variance
+        shares = np.maximum(shares, _between_share(second, fourth - variance**2, sizes, least))
     most = float(shares.max(initial=0.0))
     if most <= 0.0:
         return np.ones(X.shape[1])

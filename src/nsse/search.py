@@ -42,11 +42,11 @@ from nsse._support.progress import progress_bar
 from nsse._support.threads import threads_for
 from nsse.affine import is_sparse
 from nsse.alternatives import AugmentTrial, Trial, UnlabeledTrial
+from nsse.criteria import Losses, Scored, SquaredError
 from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import distances_from, median_distance, products, squared_norms
 from nsse.metric import WithinMetric, along_scatter, centred, feature_weights
 from nsse.rows import Rows, Source, checked_weights, class_factors, encoded, stratified
-from nsse.scores import as_decision
 from nsse.smooth import UNIT_SAMPLES, SmoothEmbedding, evenly
 from nsse.splits import BalancedSplits, GroupedSplits
 from nsse.unlabeled import use_of_unlabeled
@@ -54,13 +54,14 @@ from nsse.votes import MajorityVote, MeanVote, Member
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-Kernel = tuple[float, float, float]
+Kernel = tuple[float, bool, float, float]
 
 GRID: dict[str, tuple[float, ...]] = {
     "relevance": (0.0, 1.0),
+    "spreads": (False,),
     "shrinkage": (float("inf"), 10.0, 3.0, 0.3, 0.1),
     "sigma": (0.4, 0.65, 1.0, 4.0),
-    "smoothness": (0.01, 0.1, 0.3, 1.0, 3.0),
+    "smoothness": (0.01, 0.1, 1.0, 3.0),
 }
 # Splits of the rounds of successive halving, and the share of kernels that each round compares.
 ROUNDS, SHARES = (2, 3, 5), (1.0, 0.3, 0.15)
@@ -69,8 +70,8 @@ FEWEST_KERNELS = 4
 HELD_OUT, MANY_SAMPLES = 0.25, 1000
 # Samples that a split trains on, at most: a Cholesky factorisation is cubic in their number.
 MOST_TRAINING = 500
-# Samples whose labels say as much as the squared errors of their scores.
-FEW_LABELS = 40
+# Rows that a split trains on where samples are augmented, at most.
+MOST_ROWS = 1500
 # Voters beside the untuned point.
 N_VOTERS = 5
 # Standard errors by which a point must be better than the untuned one, and nearest samples than scores;
@@ -78,8 +79,6 @@ N_VOTERS = 5
 BETTER, CLEARLY, BEHIND = 1.0, 1.25, 2.0
 # Splits on which decision rules are compared and probabilities calibrated; and augmentations compared.
 CALIBRATION_SPLITS, TRIAL_SPLITS = 10, 3
-# Of probabilities while points are compared by a scorer that asks for them.
-USUAL_TEMPERATURE = 0.1
 
 
 class SmoothEmbeddingCV(EmbeddingClassifier):
@@ -96,9 +95,11 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         ``SmoothEmbedding()``. With ``metric=None`` no metric is tried. With ``unlabeled=Smooth()`` or
         ``Spread()`` its weight is chosen too.
     grid : dict, default=None
-        Values of "relevance", "shrinkage", "sigma" and "smoothness" to try instead of the usual ones.
+        Values of "relevance", "spreads", "shrinkage", "sigma" and "smoothness" to try instead of the
+        usual ones.
     augment : sequence, default=None
-        Augmentations to choose among, None among them: ``[None, Images((28, 28))]``.
+        Augmentations to choose among, None among them: ``[None, Images((28, 28))]``. With the one that
+        is taken parameters are compared again.
     cv : int, splitter or iterable, default=None
         Splits, as in ``GridSearchCV``. None draws ten that hold out a quarter of every class, or of
         the groups where these are given. Of many training samples of a split 500 are taken.
@@ -213,14 +214,18 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             n_voters = check_count("n_voters", self.n_voters, cure=cure)
         with threads_for(len(samples.codes)):
             splits = samples.splits(self.cv, self.random_state)
-            table = Table.of(base, self.grid, samples, splits, self.scoring)
-            n_steps = sum(size * len(splits) for size, splits in table.rounds)
-            self._worked(table.steps(), n_steps, "Comparing parameters", least=1)
-            by_scores, by_nearest = table.chosen(n_voters)
+            table = self._compared(base, samples, splits)
             found: dict[str, Any] = {}
             if self.augment is not None or base.unlabeled is not None:
-                found = self._alternatives(by_scores[0], table, X, y, sample_weight)
-            chosen = [model.set_params(**found) for model in (*by_scores, *by_nearest)]
+                best = table.chosen(n_voters)[0][0]
+                found = self._alternatives(best, table, X, y, sample_weight)
+                base.set_params(**found)
+            if found.get("augment") is not None:
+                # Other parameters are best with augmented samples than without.
+                again = self._compared(base, samples, splits[: max(1, len(splits) // 2)], least=0)
+                table = again if again.n_done else table
+            by_scores, by_nearest = table.chosen(n_voters)
+            chosen = [*by_scores, *by_nearest]
             # Where labels spread, none is held out here: every model knows its own temperature.
             outside = self._held_out(table, chosen, 0 if "unlabeled" in found else CALIBRATION_SPLITS)
         n = len(by_scores)
@@ -233,6 +238,15 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             labels[hidden] = self.vote_.predict(Source.of(X).take(hidden))
             self.transduction_ = labels
         return self
+
+    def _compared(
+        self, base: SmoothEmbedding, samples: Samples, splits: list[tuple[Ints, Ints]], least: int = 1
+    ) -> Table:
+        """Points compared on splits."""
+        table = Table.of(base, self.grid, samples, splits, self.scoring)
+        n_steps = sum(size * len(splits) for size, splits in table.rounds)
+        self._worked(table.steps(), n_steps, "Comparing parameters", least)
+        return table
 
     def _worked(self, steps: Iterator[Any], total: int, what: str, least: int = 0) -> list[Any]:
         """Results of steps, under a bar; interrupted, those that there are if they are enough."""
@@ -273,7 +287,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     def _held_out(self, table: Table, models: Sequence[SmoothEmbedding], most: int) -> HeldOut:
         """Values of the models for held-out samples of so many splits."""
         splits = range(min(len(table.splits), most))
-        folds = (table.fold(split, models[0].augment) for split in splits)
+        folds = (table.fold(split, models[0].augment, MOST_ROWS) for split in splits)
         steps = ([fold.values(model) for model in models] for fold in folds)
         done = self._worked(steps, len(splits), "Comparing decision rules")
         samples, held = table.samples, [held for _, held in table.splits[: len(done)]]
@@ -375,93 +389,6 @@ class Samples:
 
 
 @dataclass
-class SquaredError:
-    """Squared errors of held-out samples at the best amplitude of the scores, of points on splits.
-
-    With z = s − π and t = e − π, ‖az − t‖² = a²‖z‖² − 2a z't + ‖t‖²: ``squares``, ``products`` and
-    ``targets`` are these, sample after sample, split after split, and a of a point minimises their sum.
-    ``wrong`` labels add ``price`` each.
-    """
-
-    squares: NDArray[np.float32]
-    products: NDArray[np.float32]
-    wrong: NDArray[np.float32]
-    targets: NDArray[np.float32]
-    weights: Floats
-    ends: list[int]
-    n_samples: int
-    price: float
-
-    @classmethod
-    def of(cls, shape: tuple[int, ...], samples: Samples, splits: Sequence[tuple[Ints, Ints]]) -> Self:
-        """Nothing recorded yet."""
-        ends = np.cumsum([0, *(len(held) for _, held in splits)]).tolist()
-        squares, products, wrong = np.zeros((3, *shape, ends[-1]), dtype=np.float32)
-        held = np.concatenate([np.empty(0, dtype=np.intp), *(held for _, held in splits)])
-        targets = np.zeros(ends[-1], dtype=np.float32)
-        weights, n = samples.weights[held], len(samples.codes)
-        return cls(squares, products, wrong, targets, weights, ends, n, n / FEW_LABELS)
-
-    def record(self, at: tuple[int, ...], split: int, fold: Fold, S: Floats) -> None:
-        """Keep what the scores S of the held-out samples of a split have of error."""
-        here, rows, shares = slice(*self.ends[split : split + 2]), np.arange(len(S)), fold.shares
-        Z = S - shares
-        self.squares[at][here] = np.einsum("ij,ij->i", Z, Z)
-        self.products[at][here] = Z[rows, fold.held_codes] - Z @ shares
-        self.wrong[at][here] = S.argmax(axis=1) != fold.held_codes
-        self.targets[here] = 1.0 - 2.0 * shares[fold.held_codes] + shares @ shares
-
-    def losses(self, which: Any, n_splits: int) -> Losses:
-        """Of some points on the first splits."""
-        here = slice(0, self.ends[n_splits])
-        w = self.weights[here] / self.weights[here].sum()
-        squares, products = self.squares[which][..., here], self.products[which][..., here]
-        a = np.maximum((products @ w) / np.maximum(squares @ w, 1e-30), 0.0)[..., np.newaxis]
-        values = a * (a * squares - 2.0 * products) + self.targets[here]
-        values += self.price * self.wrong[which][..., here]
-        return Losses(values, w, min(self.n_samples, self.ends[n_splits]))
-
-
-@dataclass
-class Scored:
-    """What a scorer of scikit-learn gives, of points on splits."""
-
-    scorer: Any
-    values: Floats
-
-    @classmethod
-    def of(cls, scorer: Any, shape: tuple[int, ...], n_splits: int) -> Scored:
-        """Nothing recorded yet."""
-        return cls(scorer, np.zeros((*shape, n_splits)))
-
-    def record(self, at: tuple[int, ...], split: int, fold: Fold, S: Floats) -> None:
-        """Keep minus the score of the scores S of the held-out samples of a split."""
-        classes = fold.train.classes
-        self.values[at][split] = -self.scorer(Told(classes, S), fold.held, classes[fold.held_codes])
-
-    def losses(self, which: Any, n_splits: int) -> Losses:
-        """Of some points on the first splits."""
-        values = self.values[which][..., :n_splits]
-        return Losses(values, np.full(n_splits, 1.0 / n_splits), n_splits)
-
-
-@dataclass(frozen=True)
-class Losses:
-    """Losses of points, one for every held-out sample or split; ``number`` are independent."""
-
-    values: NDArray[Any]
-    weights: Floats
-    number: int
-
-    def bounds(self, other: NDArray[Any], times: float) -> Floats:
-        """Mean difference to other losses, sample by sample, plus so many standard errors."""
-        difference = self.values - other
-        mean = difference @ self.weights
-        spread = np.square(difference - mean[..., np.newaxis]) @ self.weights
-        return np.asarray(mean + times * np.sqrt(spread / max(self.number, 1)))
-
-
-@dataclass
 class Table:
     """Points compared on splits; kernels drop out by successive halving.
 
@@ -493,19 +420,18 @@ class Table:
     ) -> Table:
         """Nothing compared yet."""
         points, untuned = checked_grid(grid, base, samples.X), kernel_of(base, samples.X)
-        kernels = list(product(points["relevance"], points["shrinkage"], points["sigma"]))
+        kernels: Any = list(product(*(points[name] for name in list(GRID)[:-1])))
         # Of equals the first is taken, hence one with the metric of the untuned model.
-        kernels.sort(key=lambda kernel: kernel[:2] != untuned[:2])
+        kernels.sort(key=lambda kernel: kernel[:-1] != untuned[:-1])
         kernels = [untuned, *(kernel for kernel in kernels if kernel != untuned)]
         smoothness = np.unique([*points["smoothness"], float(base.smoothness)])
-        shape = len(kernels), len(smoothness)
+        shape, own = (len(kernels), len(smoothness)), int(np.searchsorted(smoothness, base.smoothness))
         if scoring is None:
             criterion: Any = SquaredError.of(shape, samples, splits)
             # Labels are few where unlabelled samples are to help, and metrics are those of a graph.
             criterion.price *= base.unlabeled is None
         else:
             criterion = Scored.of(get_scorer(scoring), shape, len(splits))
-        own = int(np.searchsorted(smoothness, float(base.smoothness)))
         ratios, n = np.full((*shape, len(splits)), np.nan), len(kernels)
         ends = [*np.minimum(np.cumsum((0, *ROUNDS[:-1])), len(splits)).tolist(), len(splits)]
         sizes = [min(n, max(FEWEST_KERNELS, round(n * share))) for share in SHARES]
@@ -528,7 +454,7 @@ class Table:
                 order = [0, *self.alive[by_ratio], *self.alive[by_loss]]
                 self.alive = np.array(list(dict.fromkeys(order))[:size])
             for split in splits:
-                fold = self.fold(split, self.base.augment)
+                fold = self.fold(split, self.base.augment, MOST_ROWS)
                 for k in self.alive.tolist():
                     for place, (S, F) in enumerate(fold.scores(self.kernels[k], self.smoothness)):
                         self.criterion.record((k, place), split, fold, S)
@@ -537,7 +463,7 @@ class Table:
                     yield
                 self.n_done = split + 1
 
-    def fold(self, split: int, augment: Any) -> Fold:
+    def fold(self, split: int, augment: Any, most_rows: int | None = None) -> Fold:
         """A split as rows, of equal samples one; only its training samples are augmented."""
         (train, held), samples = self.splits[split], self.samples
         known, codes = np.unique(samples.codes[train], return_inverse=True)
@@ -545,6 +471,8 @@ class Table:
         # All classes, also those that are held out whole.
         rows = replace(rows, classes=samples.classes, codes=known[rows.codes].astype(np.intp))
         rows = rows.augmented(augment)
+        if most_rows is not None:
+            rows = rows.sample(most_rows // rows.per_sample, np.random.default_rng(split))
         metric = self.base.metric if isinstance(self.base.metric, WithinMetric) else WithinMetric()
         held_rows = samples.X[held], samples.codes[held], samples.weights[held]
         sizes = np.bincount(rows.codes, rows.weights, len(rows.classes))
@@ -573,11 +501,11 @@ class Table:
         return models, [self._model(place, "nearest") for place in _distinct(ratios)[:n_voters]]
 
     def _model(self, place: tuple[int, int], decision: str) -> SmoothEmbedding:
-        relevance, shrinkage, sigma = self.kernels[self.alive[place[0]]]
+        relevance, spreads, shrinkage, sigma = self.kernels[self.alive[place[0]]]
         own, metric = self.base.metric, None
         if relevance > 0.0 or np.isfinite(shrinkage):
             metric = clone(own) if isinstance(own, WithinMetric) else WithinMetric()
-            metric.set_params(shrinkage=shrinkage, relevance=relevance)
+            metric.set_params(shrinkage=shrinkage, relevance=relevance, spreads=bool(spreads))
         model: SmoothEmbedding = clone(self.base)
         values = {"sigma": sigma, "smoothness": float(self.smoothness[place[1]])}
         return model.set_params(metric=metric, decision=decision, **values)
@@ -617,19 +545,18 @@ class Fold:
 
     def scores(self, kernel: Kernel, smoothness: Floats) -> Iterator[tuple[Floats, Floats]]:
         """Class scores of held-out samples and of training rows for every λ."""
-        relevance, shrinkage, sigma = kernel
-        if relevance not in self.known:
-            self.known[relevance] = Axes.of(self, relevance)
-        if (relevance, shrinkage) not in self.known:
-            self.known[relevance, shrinkage] = self.known[relevance].distances(shrinkage)
-        D2, E2, unit = self.known[relevance, shrinkage]
-        root, scale, shares = np.sqrt(self.train.weights), -1.0 / (sigma * unit) ** 2, self.shares
-        targets = self.train.indicators() - shares
-        T = root[:, np.newaxis] * targets
+        relevance, spreads, shrinkage, sigma = kernel
+        if kernel[:2] not in self.known:
+            self.known[kernel[:2]] = Axes.of(self, relevance, spreads)
+        if kernel[:3] not in self.known:
+            self.known[kernel[:3]] = self.known[kernel[:2]].distances(shrinkage)
+        D2, E2 = self.known[kernel[:3]]
         # In single precision: λ is large beside the rounding of K.
-        root, T = root.astype(np.float32), T.astype(np.float32)
-        K = np.exp((D2 * scale).astype(np.float32)) * (root * root[:, np.newaxis])
-        there = np.exp((E2 * scale).astype(np.float32)) * root
+        root, scale = np.sqrt(self.train.weights).astype(np.float32), np.float32(-1.0 / sigma**2)
+        shares, targets = self.shares, self.train.indicators() - self.shares
+        T = root[:, np.newaxis] * targets.astype(np.float32)
+        K = np.exp(D2 * scale) * (root * root[:, np.newaxis])
+        there = np.exp(E2 * scale) * root
         diagonal = np.diag_indices(len(K))
         for weight in smoothness:
             G = K.copy()
@@ -686,14 +613,14 @@ class Axes:
     n_neighbors: int | None
 
     @classmethod
-    def of(cls, fold: Fold, relevance: float) -> Axes:
+    def of(cls, fold: Fold, relevance: float, spreads: bool) -> Axes:
         """Of a split."""
         X, weights = fold.train.held(), fold.train.weights
         codes = np.unique(fold.train.codes, return_inverse=True)[1]
         affine, k = centred(X), fold.n_neighbors
         rows, held = affine(X), affine(fold.held)
         if relevance > 0.0:
-            by_feature = feature_weights(rows, codes, weights, relevance)
+            by_feature = feature_weights(rows, codes, weights, relevance, spreads)
             rows, held = rows * by_feature, held * by_feature
         k = None if k is None else k * fold.train.per_sample
         return cls(rows, held, products(rows, rows), products(held, rows), codes, weights, k)
@@ -704,8 +631,8 @@ class Axes:
         edges = self.codes, self.weights, self.n_neighbors
         return along_scatter(self.rows, self.held, self.inner, self.across, *edges)
 
-    def distances(self, shrinkage: float) -> tuple[Floats, Floats, float]:
-        """Squared distances of rows, of held-out samples to them, and the median distance of rows."""
+    def distances(self, shrinkage: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Squared distances of rows, and of held-out samples to them, by that in their middle."""
         inner, across, norms = self.inner, self.across, squared_norms(self.held)
         if np.isfinite(shrinkage) and self.scatter[3] > 0.0:
             values, rows, held, mean = self.scatter
@@ -716,7 +643,8 @@ class Axes:
         E2 = np.maximum(norms[:, np.newaxis] + inner.diagonal() - 2.0 * across, 0.0)
         D2 = distances_from(inner)
         part = D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*2 * [evenly(len(D2))])]
-        return D2, E2, median_distance(part)
+        scale = median_distance(part) ** -2
+        return (D2 * scale).astype(np.float32), (E2 * scale).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -736,35 +664,6 @@ class HeldOut:
         others = (self.values[n:].argmax(axis=2) != self.codes).mean(axis=0)
         losses = Losses(others, self.weights / self.weights.sum(), min(len(others), self.n_samples))
         return bool(losses.bounds(by_scores, times) < 0.0)
-
-
-@dataclass(frozen=True)
-class Told:
-    """Scores of held-out samples as a scorer of scikit-learn asks for them."""
-
-    classes_: NDArray[Any]
-    values: Floats
-
-    _estimator_type = "classifier"
-
-    def __sklearn_tags__(self) -> Any:
-        return SmoothEmbedding().__sklearn_tags__()
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Nothing is learned."""
-        return self
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Labels."""
-        return np.asarray(self.classes_[self.values.argmax(axis=1)])
-
-    def decision_function(self, X: Any) -> Floats:
-        """Scores."""
-        return as_decision(self.values)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probabilities at a usual temperature: the best one belongs to the model that is fitted."""
-        return np.asarray(softmax(self.values / USUAL_TEMPERATURE, axis=1))
 
 
 def checked_grid(
@@ -794,11 +693,12 @@ def checked_groups(groups: Any, n_samples: int) -> NDArray[Any]:
 
 
 def kernel_of(model: SmoothEmbedding, X: Any) -> Kernel:
-    """Relevance, shrinkage and width of a model for such samples."""
+    """Relevance and by what, shrinkage and width of a model for such samples."""
     metric = WithinMetric() if isinstance(model.metric, str) and not is_sparse(X) else model.metric
     if not isinstance(metric, WithinMetric):
-        return 0.0, float("inf"), float(model.sigma)
-    return float(metric.relevance), float(metric.shrinkage), float(model.sigma)
+        return 0.0, False, float("inf"), float(model.sigma)
+    shrinkage, sigma = float(metric.shrinkage), float(model.sigma)
+    return float(metric.relevance), bool(metric.spreads), shrinkage, sigma
 
 
 def _distinct(values: Floats, digits: int = 7) -> list[tuple[int, int]]:

@@ -64,10 +64,12 @@ def test_relevance_is_the_adjusted_share_between_classes(blobs):
             np.array([literal_share(x, blobs.codes, weight) for x in A.T]) for A in (X, squares)
         )
     assert second[-3] > first[-3]
-    shares = np.maximum(np.maximum(first, second), 0)
-    shares[-1] = 0.0  # a constant column
-    expected = np.maximum(np.sqrt(shares / max(shares)), 0.05) ** 0.6
-    np.testing.assert_allclose(feature_weights(X, blobs.codes, weight, 0.6), expected, rtol=1e-9)
+    for spreads, shares in ((True, np.maximum(first, second)), (False, first)):
+        shares = np.maximum(shares, 0)
+        shares[-1] = 0.0  # a constant column
+        expected = np.maximum(np.sqrt(shares / max(shares)), 0.05) ** 0.6
+        found = feature_weights(X, blobs.codes, weight, 0.6, spreads)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n_features", [5, 200])

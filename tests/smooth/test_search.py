@@ -44,7 +44,8 @@ def test_scores_are_those_of_refitting(split):
     for point, score in zip(
         search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
     ):
-        metric = WithinMetric(point["shrinkage"], relevance=point["relevance"])
+        names = ("shrinkage", "relevance", "spreads")
+        metric = WithinMetric(**{name: point[name] for name in names})
         parts = []
         for train, held in cv.split(X, y):
             model = SmoothEmbedding(metric=metric, sigma=point["sigma"], smoothness=point["smoothness"])
@@ -60,7 +61,7 @@ def test_scores_are_those_of_refitting(split):
 @pytest.mark.slow
 def test_the_best_few_and_the_untuned_model_decide_together(split):
     X_new, y_new = split[2:]
-    X, y = X_new[200:350], y_new[200:350]
+    X, y = X_new[300:450], y_new[300:450]
     search = SmoothEmbeddingCV(n_voters=3).fit(X, y)
     assert isinstance(search.vote_, MeanVote)
     assert len(search.voters_) == 4
@@ -256,7 +257,16 @@ def test_interrupted_while_points_are_compared(split, call):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("call", "what"), [(2, "augmentations"), (5, "augmentations"), (8, "decision")])
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (2, "augmentations"),
+        (5, "augmentations"),
+        (8, "parameters"),
+        (12, "parameters"),
+        (26, "decision"),
+    ],
+)
 def test_interrupted_while_augmentations_are_compared(split, call, what):
     X, y, X_new, y_new = split
     # Two calls a split: one tells how many rows there will be.
