@@ -214,7 +214,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             n_voters = check_count("n_voters", self.n_voters, cure=cure)
         with threads_for(len(samples.codes)):
             splits = samples.splits(self.cv, self.random_state)
-            table = self._compared(base, samples, splits)
+            table = Table.of(base, self.grid, samples, splits, self.scoring)
+            self._worked(table.steps(), table.n_steps, "Comparing parameters", least=1)
             found: dict[str, Any] = {}
             if self.augment is not None or base.unlabeled is not None:
                 best = table.chosen(n_voters)[0][0]
@@ -222,7 +223,9 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
                 base.set_params(**found)
             if found.get("augment") is not None:
                 # Other parameters are best with augmented samples than without.
-                again = self._compared(base, samples, splits[: max(1, len(splits) // 2)], least=0)
+                half = splits[: max(1, len(splits) // 2)]
+                again = Table.of(base, self.grid, samples, half, self.scoring)
+                self._worked(again.steps(), again.n_steps, "Comparing parameters again")
                 table = again if again.n_done else table
             by_scores, by_nearest = table.chosen(n_voters)
             chosen = [*by_scores, *by_nearest]
@@ -238,15 +241,6 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             labels[hidden] = self.vote_.predict(Source.of(X).take(hidden))
             self.transduction_ = labels
         return self
-
-    def _compared(
-        self, base: SmoothEmbedding, samples: Samples, splits: list[tuple[Ints, Ints]], least: int = 1
-    ) -> Table:
-        """Points compared on splits."""
-        table = Table.of(base, self.grid, samples, splits, self.scoring)
-        n_steps = sum(size * len(splits) for size, splits in table.rounds)
-        self._worked(table.steps(), n_steps, "Comparing parameters", least)
-        return table
 
     def _worked(self, steps: Iterator[Any], total: int, what: str, least: int = 0) -> list[Any]:
         """Results of steps, under a bar; interrupted, those that there are if they are enough."""
@@ -405,6 +399,7 @@ class Table:
     criterion: Any
     ratios: Floats
     rounds: list[tuple[int, range]]
+    n_steps: int
     asks_for_nearest: bool
     alive: Ints
     n_done: int = 0
@@ -438,7 +433,8 @@ class Table:
         rounds = list(zip(sizes, map(range, ends[:-1], ends[1:]), strict=True))
         # A scorer is given scores: no nearest-sample rules.
         both = scoring is None and base.decision == "scores"
-        parts = base, samples, splits, criterion, ratios, rounds, both, np.arange(n)
+        n_steps = sum(size * len(part) for size, part in rounds)
+        parts = base, samples, splits, criterion, ratios, rounds, n_steps, both, np.arange(n)
         return cls(kernels, smoothness, own, *parts)
 
     def steps(self) -> Iterator[None]:
@@ -471,7 +467,7 @@ class Table:
         # All classes, also those that are held out whole.
         rows = replace(rows, classes=samples.classes, codes=known[rows.codes].astype(np.intp))
         rows = rows.augmented(augment)
-        if most_rows is not None:
+        if most_rows is not None and len(rows) > most_rows:
             rows = rows.sample(most_rows // rows.per_sample, np.random.default_rng(split))
         metric = self.base.metric if isinstance(self.base.metric, WithinMetric) else WithinMetric()
         held_rows = samples.X[held], samples.codes[held], samples.weights[held]

@@ -262,8 +262,8 @@ def test_interrupted_while_points_are_compared(split, call):
     [
         (2, "augmentations"),
         (5, "augmentations"),
-        (8, "parameters"),
-        (12, "parameters"),
+        (8, "parameters again"),
+        (12, "parameters again"),
         (26, "decision"),
     ],
 )
