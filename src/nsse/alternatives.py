@@ -78,6 +78,7 @@ class AugmentTrial(Trial):
 
     parameter = "augment"
     what = "Comparing augmentations"
+    price = 0.25  # few labels are wrong with augmented samples, and these tell less
 
     @classmethod
     def of(cls, candidates: Sequence[Any], model: SmoothEmbedding, table: Any) -> Self:
