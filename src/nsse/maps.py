@@ -135,10 +135,6 @@ class GaussianMap:
         """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
         return self.kernel.reach(change) / self.metric.norm
 
-    def rotated(self, V: Floats) -> GaussianMap:
-        """The map x ↦ f(x) V."""
-        return GaussianMap(self.metric, self.centers, self.kernel, self.coef @ V, V.T @ self.gram @ V)
-
 
 @dataclass(frozen=True)
 class LinearMap:

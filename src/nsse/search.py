@@ -102,7 +102,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         is taken parameters are compared again.
     cv : int, splitter or iterable, default=None
         Splits, as in ``GridSearchCV``. None draws ten that hold out a quarter of every class, or of
-        the groups where these are given. Of many training samples of a split 500 are taken.
+        the groups where these are given. Of many training samples of a split 500 are taken, of
+        augmented ones those that make 1500 rows.
     scoring : str or callable, default=None
         What is compared. None is the squared error of the scores at their best amplitude, and how many
         labels are wrong, which counts the more the more samples there are; or any scorer of
