@@ -133,6 +133,7 @@ def rules(
 ) -> dict[str, np.ndarray]:
     """Test labels by every rule."""
     root = np.sqrt(min(n_samples, len(codes)))
+    times = search.BETTER_OF_FEW if n_samples <= search.FEW_SAMPLES else search.BETTER
     found = {"untuned": scores[untuned].argmax(axis=1)}
     for name, loss in losses.items():
         order = np.argsort(loss.mean(axis=1), kind="stable")
@@ -140,7 +141,7 @@ def rules(
             found[f"{name}: best {k}, mean"] = scores[order[:k]].mean(axis=0).argmax(axis=1)
         found[f"{name}: best 5, majority"] = majority(scores[order[:5]].argmax(axis=2))
         gain = loss - loss[untuned]
-        bounds = gain.mean(axis=1) + search.BETTER * gain.std(axis=1) / root
+        bounds = gain.mean(axis=1) + times * gain.std(axis=1) / root
         better = [p for p in np.argsort(bounds, kind="stable")[:N_VOTERS] if bounds[p] < 0.0]
         with_untuned = [*better, untuned]
         found[f"{name}: best 5 and untuned, mean"] = scores[with_untuned].mean(axis=0).argmax(axis=1)
@@ -153,7 +154,7 @@ def rules(
         price = n_samples / FEW_LABELS if name == CHOSEN else 0.0
         ranked = np.argsort((ratios + price * (near != codes)).mean(axis=1), kind="stable")[:N_VOTERS]
         change = (near[ranked] != codes).mean(axis=0) - by_scores
-        takes = change.mean() + search.BETTER * change.std() / root < 0.0
+        takes = change.mean() + times * change.std() / root < 0.0
         labels = majority(nearest[ranked]) if takes else labels
         found[f"{name}: the same, or the nearest sample"] = labels
     return found

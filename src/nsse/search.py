@@ -6,12 +6,12 @@ Kernels that fall behind are dropped by successive halving. What is compared is 
 scores at their best amplitude, min over a of Σ ‖a (s − π) − (e − π)‖²: a handful of labels cannot tell
 points apart, their scores can, and a smooth map, whose scores are small, is not worse for that. Many
 labels can: every wrong label adds N/40 to it, N the number of samples. A point is judged by its
-difference to the untuned one, sample by sample, plus a standard error: where the data cannot tell, the
-untuned model stays. The mean of the scores of the best few points decides, with those of the untuned one
-unless it has clearly more labels wrong. Where the nearest training sample in the embedding has clearly
-more labels right on the held-out samples, the majority of the best few nearest-sample rules does; they
-are ranked by (d²/(d² + d'²))², d and d' the distances to the nearest sample of the own class and of the
-others, and by their wrong labels.
+difference to the untuned one, sample by sample, plus a standard error, of few samples half as much
+again: where the data cannot tell, the untuned model stays. The mean of the scores of the best few
+points decides, with those of the untuned one unless it has clearly more labels wrong. Where the nearest
+training sample in the embedding has clearly more labels right on the held-out samples, the majority of
+the best few nearest-sample rules does; they are ranked by (d²/(d² + d'²))², d and d' the distances to
+the nearest sample of the own class and of the others, and by their wrong labels.
 """
 
 from __future__ import annotations
@@ -77,6 +77,8 @@ N_VOTERS = 5
 # Standard errors by which a point must be better than the untuned one, and nearest samples than scores;
 # by which augmentation and unlabelled samples must; and by which the untuned one is behind its vote.
 BETTER, CLEARLY, BEHIND = 1.0, 1.25, 2.0
+# Of so few samples the standard error is uncertain itself: by how many a point must be better there.
+FEW_SAMPLES, BETTER_OF_FEW = 20, 1.5
 # Splits on which decision rules are compared and probabilities calibrated; and augmentations compared.
 CALIBRATION_SPLITS, TRIAL_SPLITS = 10, 3
 
@@ -233,7 +235,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             # Where labels spread, none is held out here: every model knows its own temperature.
             outside = self._held_out(table, chosen, 0 if "unlabeled" in found else CALIBRATION_SPLITS)
         n = len(by_scores)
-        these = slice(n, None) if outside.is_better(n, BETTER) else slice(0, n)
+        these = slice(n, None) if outside.is_better(n, samples.better) else slice(0, n)
         self.voters_ = self._fitted(chosen[these], X, y, sample_weight)
         self._keep(table, outside, these)
         if "unlabeled" in found:
@@ -330,7 +332,10 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
 
 @dataclass(frozen=True)
 class Samples:
-    """The labelled samples on which parameters are compared, in memory; ``places`` are theirs in X."""
+    """The labelled samples on which parameters are compared, in memory; ``places`` are theirs in X.
+
+    ``better`` is the number of standard errors by which a point must be better than the untuned one.
+    """
 
     X: Any
     classes: NDArray[Any]
@@ -339,6 +344,7 @@ class Samples:
     places: Ints
     groups: NDArray[Any] | None
     n_given: int
+    better: float
 
     @classmethod
     def of(
@@ -358,7 +364,9 @@ class Samples:
             some = stratified(codes, most, np.random.default_rng(0))
             places, codes, weights = places[some], codes[some], weights[some]
         own = None if groups is None else checked_groups(groups, len(rows.given))[places]
-        return cls(source.take(places), rows.classes, codes, weights, places, own, len(rows.given))
+        better = BETTER_OF_FEW if len(codes) <= FEW_SAMPLES else BETTER
+        X = source.take(places)
+        return cls(X, rows.classes, codes, weights, places, own, len(rows.given), better)
 
     def splits(self, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
         """Splits of these samples, of one class none; given as indices they are those of all samples."""
@@ -485,7 +493,7 @@ class Table:
             return [untuned], []
         losses = self.criterion.losses(self.alive, self.n_done)
         own = losses.values[0, self.own]
-        bounds = losses.bounds(own, BETTER)
+        bounds = losses.bounds(own, self.samples.better)
         better = [place for place in _distinct(bounds) if bounds[place] < 0.0][:n_voters]
         models = [self._model(place, self.base.decision) for place in better]
         together = np.mean([own, *(losses.values[place] for place in better)], axis=0)
@@ -512,7 +520,8 @@ class Table:
         if not self.n_done:
             return {}, float("nan")
         losses = self.criterion.losses(self.alive, self.n_done)
-        mean, bounds = losses.values @ losses.weights, losses.bounds(losses.values[0, self.own], BETTER)
+        mean, own = losses.values @ losses.weights, losses.values[0, self.own]
+        bounds = losses.bounds(own, self.samples.better)
         spread = np.square(losses.values - mean[..., np.newaxis]) @ losses.weights
         order = [divmod(k, mean.shape[1]) for k in np.argsort(mean, None, kind="stable").tolist()]
         points = [(*self.kernels[self.alive[k]], float(self.smoothness[i])) for k, i in order]
@@ -524,8 +533,8 @@ class Table:
             "n_splits": np.full(len(order), self.n_done),
             "rank_test_score": np.arange(1, len(order) + 1),
         }
-        own = (*kernel_of(best, self.samples.X), float(best.smoothness))
-        return found, float(found["mean_test_score"][points.index(own)])
+        point = (*kernel_of(best, self.samples.X), float(best.smoothness))
+        return found, float(found["mean_test_score"][points.index(point)])
 
 
 @dataclass(frozen=True)

@@ -35,27 +35,40 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-def test_scores_are_those_of_refitting(split):
-    """The loss of every point, squared error and wrong labels, is that of a model fitted to the part."""
+@pytest.mark.parametrize(("n_samples", "n_classes", "times"), [(100, 10, 1.0), (18, 2, 1.5)])
+def test_scores_are_those_of_refitting(split, n_samples, n_classes, times):
+    """Loss and gain of every point are those of models fitted to the parts."""
     X, y, _, _ = split
+    X, y = X[y < n_classes][:n_samples], y[y < n_classes][:n_samples]
     cv = StratifiedKFold(3)
     search = SmoothEmbeddingCV(grid=SMALL, cv=cv).fit(X, y)
-    assert len(search.cv_results_["params"]) == 8
-    for point, score in zip(
-        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
-    ):
-        names = ("shrinkage", "relevance", "spreads")
-        metric = WithinMetric(**{name: point[name] for name in names})
+    results = search.cv_results_
+    assert len(results["params"]) == 8  # of four kernels, the untuned one among them
+
+    def losses(point):
+        metric = WithinMetric(**{name: point[name] for name in ("shrinkage", "relevance", "spreads")})
         parts = []
         for train, held in cv.split(X, y):
             model = SmoothEmbedding(metric=metric, sigma=point["sigma"], smoothness=point["smoothness"])
-            S = model.fit(X[train], y[train]).decision_function(X[held])
-            shares = np.bincount(y[train], minlength=10) / len(train)
-            parts.append((S - shares, np.eye(10)[y[held]] - shares, S.argmax(axis=1) != y[held]))
+            model.fit(X[train], y[train])
+            S = model.scores_.values(model.map_(X[held]))
+            shares = np.bincount(y[train], minlength=n_classes) / len(train)
+            parts.append((S - shares, np.eye(n_classes)[y[held]] - shares, S.argmax(axis=1) != y[held]))
         Z, T, wrong = (np.concatenate(part) for part in zip(*parts, strict=True))
         a = np.sum(Z * T) / np.sum(Z * Z)
-        loss = np.sum((a * Z - T) ** 2) / len(Z) + len(X) / 40 * wrong.mean()
-        assert score == pytest.approx(-loss, abs=1e-6)
+        return np.sum((a * Z - T) ** 2, axis=1) + len(X) / 40 * wrong
+
+    untuned = losses(
+        {"shrinkage": 3.0, "relevance": 1.0, "spreads": True, "sigma": 0.65, "smoothness": 0.1}
+    )
+    for point, score, gain in zip(
+        results["params"], results["mean_test_score"], results["gain"], strict=True
+    ):
+        loss = losses(point)
+        assert score == pytest.approx(-loss.mean(), abs=1e-6)
+        change = loss - untuned
+        bound = change.mean() + times * change.std() / np.sqrt(len(X))
+        assert gain == pytest.approx(-bound, abs=2e-6)
 
 
 @pytest.mark.slow
