@@ -121,6 +121,31 @@ def test_augmentation_is_chosen_where_it_helps(split):
     )
 
 
+@pytest.mark.slow
+def test_parameters_are_compared_again_with_augmented_samples(split, monkeypatch):
+    """On half of the splits, by models that learn from copies of their training samples."""
+    X, y, X_new, y_new = split
+    cv, augment = StratifiedKFold(4), Images((8, 8), rotate=None)
+    search = SmoothEmbeddingCV(grid=SMALL, cv=cv, augment=[augment]).fit(X, y)
+    assert set(search.cv_results_["n_splits"]) == {2}
+    point = search.best_params_
+    settings = {name: point[name] for name in ("metric", "sigma", "smoothness")}
+    parts = []
+    for train, held in list(cv.split(X, y))[:2]:
+        model = SmoothEmbedding(augment=augment, **settings).fit(X[train], y[train])
+        Z = model.decision_function(X[held]) - np.bincount(y[train]) / len(train)
+        T = np.eye(10)[y[held]] - np.bincount(y[train]) / len(train)
+        parts.append((Z, T, model.predict(X[held]) != y[held]))
+    Z, T, wrong = (np.concatenate(part) for part in zip(*parts, strict=True))
+    a = np.sum(Z * T) / np.sum(Z * Z)
+    loss = np.sum((a * Z - T) ** 2) / len(Z) + len(X) / 40 * wrong.mean()
+    assert search.best_score_ == pytest.approx(-loss, abs=1e-5)
+    monkeypatch.setattr("nsse.search.MOST_ROWS", 150)  # two or three of every class, and their copies
+    fewer = SmoothEmbeddingCV(grid=SMALL, cv=cv, augment=[augment]).fit(X, y)
+    assert fewer.best_score_ < search.best_score_
+    assert fewer.score(X_new, y_new) > 0.9
+
+
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "roc_auc_ovr", "balanced_accuracy"])
 def test_scorers_of_scikit_learn(split, scoring):
     X, y, _, _ = split
