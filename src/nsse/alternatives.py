@@ -1,8 +1,9 @@
 """What a search tries beside the parameters of a kernel: augmentations, and uses of unlabelled samples.
 
 Each is compared on a few splits with none at all, by the squared errors of the scores of held-out
-samples, and taken where it is clearly better. A `Trial` has candidates, the first of which is none, and
-gives the scores of a candidate on a split. Labels that spread, the last use of unlabelled samples, are
+samples, and taken where it is clearly better; the best augmentation where it is not clearly worse, since
+a search with it follows. A `Trial` has candidates, the first of which is none, and gives the scores of a
+candidate on a split. Labels that spread, the last use of unlabelled samples, are
 taken where they are clearly better than none, unless another use is clearly better than they are:
 squared errors of scores that are all 0 or 1 are large beside those of graded ones with as many mistakes.
 """
@@ -65,8 +66,7 @@ class Trial(ABC):
         if n_splits == 0:
             return self.candidates[0]
         losses = error.losses(slice(None), n_splits)
-        has_none = self.candidates[0] is None or self.parameter == "unlabeled"
-        bounds = losses.bounds(losses.values[0], times if has_none else 0.0)
+        bounds = losses.bounds(losses.values[0], times)
         if bounds[self.usual] < 0.0:
             bounds = losses.bounds(losses.values[self.usual], times)
         return self.candidates[int(bounds.argmin())]
@@ -88,6 +88,19 @@ class AugmentTrial(Trial):
     def scores(self, candidate: Any, split: int) -> Floats:
         """By the model with augmented training samples."""
         return np.asarray(self.table.fold(split, candidate).values(self.model))
+
+    def best(self, error: Any, n_steps: int, times: float) -> Any:
+        """The best augmentation after so many steps; none where it is worse than none by so many errors.
+
+        Parameters are compared again with it: what is best without augmentation is not best with it.
+        """
+        n_splits, has_none = n_steps // len(self.candidates), self.candidates[0] is None
+        if n_splits == 0 or len(self.candidates) == has_none:
+            return self.candidates[0]
+        losses = error.losses(slice(None), n_splits)
+        place = has_none + int(losses.bounds(losses.values[0], times)[has_none:].argmin())
+        is_worse = has_none and losses.bounds(losses.values[0], -times)[place] > 0.0
+        return None if is_worse else self.candidates[place]
 
 
 @dataclass(frozen=True)

@@ -229,7 +229,11 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
                 half = splits[: max(1, len(splits) // 2)]
                 again = Table.of(base, self.grid, samples, half, self.scoring)
                 self._worked(again.steps(), again.n_steps, "Comparing parameters again")
-                table = again if again.n_done else table
+                has_none = any(augment is None for augment in self.augment or ())
+                if again.n_done and (not has_none or again.is_better(table)):
+                    table = again
+                elif has_none:
+                    base.set_params(augment=None)
             by_scores, by_nearest = table.chosen(n_voters)
             chosen = [*by_scores, *by_nearest]
             # Where labels spread, none is held out here: every model knows its own temperature.
@@ -482,6 +486,13 @@ class Table:
         held_rows = samples.X[held], samples.codes[held], samples.weights[held]
         sizes = np.bincount(rows.codes, rows.weights, len(rows.classes))
         return Fold(rows, *held_rows, metric.n_neighbors, sizes / sizes.sum(), {})
+
+    def is_better(self, other: Table) -> bool:
+        """Whether the best point is better than that of another table on the splits of this one."""
+        tables = [table.criterion.losses(table.alive, self.n_done) for table in (self, other)]
+        flat = [losses.values.reshape(-1, len(losses.weights)) for losses in tables]
+        own, its = (values[(values @ tables[0].weights).argmin()] for values in flat)
+        return bool(replace(tables[0], values=own).bounds(its, self.samples.better) < 0.0)
 
     def chosen(self, n_voters: int) -> tuple[list[SmoothEmbedding], list[SmoothEmbedding]]:
         """Models that decide by scores, the best first; and by nearest samples.
