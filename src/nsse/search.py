@@ -39,7 +39,7 @@ from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count
 from nsse._support.progress import progress_bar
-from nsse._support.threads import threads_for
+from nsse._support.threads import one_blas_thread
 from nsse.affine import is_sparse
 from nsse.alternatives import AugmentTrial, Trial, UnlabeledTrial
 from nsse.criteria import Losses, Scored, SquaredError
@@ -215,7 +215,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         if self.n_voters is not None:
             cure = "5 is usual, 1 takes the best alone."
             n_voters = check_count("n_voters", self.n_voters, cure=cure)
-        with threads_for(len(samples.codes)):
+        with one_blas_thread():  # splits have few rows, on which several threads fight
             splits = samples.splits(self.cv, self.random_state)
             table = Table.of(base, self.grid, samples, splits, self.scoring)
             self._worked(table.steps(), table.n_steps, "Comparing parameters", least=1)
