@@ -32,11 +32,11 @@ def rank_figure(readings: Mapping[str, Reading]) -> Figure:
             axes.plot([reading.ranks[method]], [y], "o", color=COLORS.get(method, MUTED), gid=method)
         for number, stretch in enumerate(alike(list(reading.ranks.values()), difference)):
             axes.plot(stretch, [-1 - 0.6 * number] * 2, color=INK, linewidth=2.6, gid="alike")
-        axes.plot([1, 1 + difference], [-4.2, -4.2], color=MUTED, linewidth=1.4, gid="difference")
-        axes.text(1.2 + difference, -4, f"critical: {difference:.2f}", fontsize=7.5, color=MUTED)
+        axes.plot([1, 1 + difference], [-4.9, -4.9], color=MUTED, linewidth=1.4, gid="difference")
+        axes.text(1.2 + difference, -4.7, f"critical: {difference:.2f}", fontsize=7.5, color=MUTED)
         names = [f"{method} {reading.ranks[method]:.2f}" for method in ordered]
         axes.set_yticks(range(len(ordered)), names, fontsize=8)
-        axes.set(xlim=(1, len(ordered)), ylim=(len(ordered) - 0.5, -5))
+        axes.set(xlim=(1, len(ordered)), ylim=(len(ordered) - 0.5, -5.6))
         axes.set_title(f"{name}, {len(reading.names)} sets", loc="left", weight="bold", color=INK)
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines[["left", "bottom"]].set_color(FAINT)
