@@ -114,11 +114,19 @@ def test_augmentation_is_chosen_where_it_helps(split):
     def rotten(X):
         return [X[:, ::-1] * 3.0]
 
+    def useless(X):
+        return [X + 1e-6]
+
     search = SmoothEmbeddingCV(grid=SMALL, augment=[None, Images((8, 8), rotate=None), rotten]).fit(X, y)
     assert isinstance(search.best_params_["augment"], Images)
-    assert (
-        SmoothEmbeddingCV(grid=SMALL, augment=[None, rotten]).fit(X, y).best_params_["augment"] is None
-    )
+    # One that is clearly worse is not searched with; one that tells nothing is, and loses.
+    # (A copy of every sample halves the smoothness: half of it is in the grid.)
+    grid = SMALL | {"smoothness": [0.005, 0.01, 0.05, 0.1]}
+    for augment in (rotten, useless):
+        search = SmoothEmbeddingCV(grid=grid, augment=[None, augment]).fit(X, y)
+        assert search.best_params_["augment"] is None
+        assert set(search.cv_results_["n_splits"]) == {10}
+        assert all(voter.augment is None for voter in search.voters_)
 
 
 @pytest.mark.slow
