@@ -100,8 +100,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         Values of "relevance", "spreads", "shrinkage", "sigma" and "smoothness" to try instead of the
         usual ones.
     augment : sequence, default=None
-        Augmentations to choose among, None among them: ``[None, Images((28, 28))]``. With the one that
-        is taken parameters are compared again.
+        Augmentations to choose among, None among them: ``[None, Images((28, 28))]``. Parameters are
+        compared again with the best one, which is taken where it is better then.
     cv : int, splitter or iterable, default=None
         Splits, as in ``GridSearchCV``. None draws ten that hold out a quarter of every class, or of
         the groups where these are given. Of many training samples of a split 500 are taken, of
@@ -428,7 +428,9 @@ class Table:
     ) -> Table:
         """Nothing compared yet."""
         points, untuned = checked_grid(grid, base, samples.X), kernel_of(base, samples.X)
-        kernels: Any = list(product(*(points[name] for name in list(GRID)[:-1])))
+        # Without relevance no feature is weighted, by spreads or not: one kernel.
+        every = product(*(points[name] for name in list(GRID)[:-1]))
+        kernels: Any = list(dict.fromkeys((r, bool(r and s), *rest) for r, s, *rest in every))
         # Of equals the first is taken, hence one with the metric of the untuned model.
         kernels.sort(key=lambda kernel: kernel[:-1] != untuned[:-1])
         kernels = [untuned, *(kernel for kernel in kernels if kernel != untuned)]
@@ -715,7 +717,7 @@ def kernel_of(model: SmoothEmbedding, X: Any) -> Kernel:
     if not isinstance(metric, WithinMetric):
         return 0.0, False, float("inf"), float(model.sigma)
     shrinkage, sigma = float(metric.shrinkage), float(model.sigma)
-    return float(metric.relevance), bool(metric.spreads), shrinkage, sigma
+    return float(metric.relevance), bool(metric.relevance and metric.spreads), shrinkage, sigma
 
 
 def _distinct(values: Floats, digits: int = 7) -> list[tuple[int, int]]:

@@ -154,6 +154,17 @@ def test_parameters_are_compared_again_with_augmented_samples(split, monkeypatch
     assert fewer.score(X_new, y_new) > 0.9
 
 
+def test_spreads_are_nothing_where_no_feature_is_weighted(split):
+    """The Euclidean kernel has one name: it was sought under another, and not found."""
+    X, y, _, _ = split
+    grid = {"relevance": [0.0], "spreads": [True, False], "shrinkage": [np.inf], "sigma": [1.0, 2.0]}
+    search = SmoothEmbeddingCV(SmoothEmbedding(sigma=0.05), grid=grid, n_voters=1).fit(X, y)
+    assert search.best_params_["metric"] is None
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+    kernels = {tuple(point.values())[:-1] for point in search.cv_results_["params"]}
+    assert len(kernels) == 3
+
+
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "roc_auc_ovr", "balanced_accuracy"])
 def test_scorers_of_scikit_learn(split, scoring):
     X, y, _, _ = split
