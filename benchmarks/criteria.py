@@ -146,11 +146,14 @@ def rules(
         with_untuned = [*better, untuned]
         found[f"{name}: best 5 and untuned, mean"] = scores[with_untuned].mean(axis=0).argmax(axis=1)
         together = gain[with_untuned].mean(axis=0)
-        is_behind = together.mean() + search.BEHIND * together.std() / root < 0.0
+        is_behind = together.mean() + (times + 1.0) * together.std() / root < 0.0
         voters = better if is_behind else with_untuned
         labels = scores[voters].mean(axis=0).argmax(axis=1)
         found[f"{name}: the same, untuned may leave"] = labels
         by_scores = held[voters].mean(axis=0).argmax(axis=1) != codes
+        by_untuned = held[untuned].argmax(axis=1) != codes
+        if times > search.BETTER and by_scores.mean() >= by_untuned.mean():
+            labels, by_scores = found["untuned"], by_untuned
         price = n_samples / FEW_LABELS if name == CHOSEN else 0.0
         ranked = np.argsort((ratios + price * (near != codes)).mean(axis=1), kind="stable")[:N_VOTERS]
         change = (near[ranked] != codes).mean(axis=0) - by_scores

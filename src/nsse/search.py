@@ -6,12 +6,13 @@ Kernels that fall behind are dropped by successive halving. What is compared is 
 scores at their best amplitude, min over a of Σ ‖a (s − π) − (e − π)‖²: a handful of labels cannot tell
 points apart, their scores can, and a smooth map, whose scores are small, is not worse for that. Many
 labels can: every wrong label adds N/40 to it, N the number of samples. A point is judged by its
-difference to the untuned one, sample by sample, plus a standard error, of few samples half as much
-again: where the data cannot tell, the untuned model stays. The mean of the scores of the best few
-points decides, with those of the untuned one unless it has clearly more labels wrong. Where the nearest
-training sample in the embedding has clearly more labels right on the held-out samples, the majority of
-the best few nearest-sample rules does; they are ranked by (d²/(d² + d'²))², d and d' the distances to
-the nearest sample of the own class and of the others, and by their wrong labels.
+difference to the untuned one, sample by sample, plus a standard error, of few samples two: where the
+data cannot tell, the untuned model stays. The mean of the scores of the best few points decides, with
+those of the untuned one unless it is clearly behind; of few samples only if fewer held-out labels are
+wrong than by the untuned one alone. Where the nearest training sample in the embedding has clearly more
+labels right on the held-out samples, the majority of the best few nearest-sample rules does; they are
+ranked by (d²/(d² + d'²))², d and d' the distances to the nearest sample of the own class and of the
+others, and by their wrong labels.
 """
 
 from __future__ import annotations
@@ -75,10 +76,10 @@ MOST_ROWS = 1500
 # Voters beside the untuned point.
 N_VOTERS = 5
 # Standard errors by which a point must be better than the untuned one, and nearest samples than scores;
-# by which augmentation and unlabelled samples must; and by which the untuned one is behind its vote.
-BETTER, CLEARLY, BEHIND = 1.0, 1.25, 2.0
-# Of so few samples the standard error is uncertain itself: by how many a point must be better there.
-FEW_SAMPLES, BETTER_OF_FEW = 20, 1.5
+# and by which augmentation and unlabelled samples must.
+BETTER, CLEARLY = 1.0, 1.25
+# Of few samples the best of many points is often best by chance: by how many it must be better there.
+FEW_SAMPLES, BETTER_OF_FEW = 80, 2.0
 # Splits on which decision rules are compared and probabilities calibrated; and augmentations compared.
 CALIBRATION_SPLITS, TRIAL_SPLITS = 10, 3
 
@@ -219,30 +220,14 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             splits = samples.splits(self.cv, self.random_state)
             table = Table.of(base, self.grid, samples, splits, self.scoring)
             self._worked(table.steps(), table.n_steps, "Comparing parameters", least=1)
-            found: dict[str, Any] = {}
             if self.augment is not None or base.unlabeled is not None:
-                best = table.chosen(n_voters)[0][0]
-                found = self._alternatives(best, table, X, y, sample_weight)
-                base.set_params(**found)
-            if found.get("augment") is not None:
-                # Other parameters are best with augmented samples than without.
-                half = splits[: max(1, len(splits) // 2)]
-                again = Table.of(base, self.grid, samples, half, self.scoring)
-                self._worked(again.steps(), again.n_steps, "Comparing parameters again")
-                has_none = any(augment is None for augment in self.augment or ())
-                if again.n_done and (not has_none or again.is_better(table)):
-                    table = again
-                elif has_none:
-                    base.set_params(augment=None)
-            by_scores, by_nearest = table.chosen(n_voters)
-            chosen = [*by_scores, *by_nearest]
-            # Where labels spread, none is held out here: every model knows its own temperature.
-            outside = self._held_out(table, chosen, 0 if "unlabeled" in found else CALIBRATION_SPLITS)
-        n = len(by_scores)
-        these = slice(n, None) if outside.is_better(n, samples.better) else slice(0, n)
-        self.voters_ = self._fitted(chosen[these], X, y, sample_weight)
-        self._keep(table, outside, these)
-        if "unlabeled" in found:
+                table = self._with_alternatives(table, n_voters, X, y, sample_weight)
+            decisions = table.decisions(n_voters)
+            outside = self._held_out(table, decisions)
+        decision = outside.best(samples.better)
+        self.voters_ = self._fitted(decisions[decision], X, y, sample_weight)
+        self._keep(table, outside, decision)
+        if table.uses_unlabeled:
             hidden = np.flatnonzero(encoded(y, base.unlabeled.marker)[1] < 0)
             labels = self.best_estimator_.transduction_.copy()
             labels[hidden] = self.vote_.predict(Source.of(X).take(hidden))
@@ -266,36 +251,51 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             warnings.warn(message, UserWarning, stacklevel=4)
         return done
 
-    def _alternatives(
-        self, model: SmoothEmbedding, table: Table, X: Any, y: Any, sample_weight: Any
-    ) -> dict[str, Any]:
-        """Augmentation and use of unlabelled samples, each clearly better than none, or none."""
+    def _with_alternatives(
+        self, table: Table, n_voters: int, X: Any, y: Any, sample_weight: Any
+    ) -> Table:
+        """The table with the augmentation and the use of unlabelled samples that are clearly better."""
+        model, base = table.decisions(n_voters)["scores"][0], table.base
         trials: list[Trial] = []
         if self.augment is not None:
             trials.append(AugmentTrial.of(self.augment, model, table))
-        if model.unlabeled is not None and len(table.samples.codes) < table.samples.n_given:
+        if table.uses_unlabeled:
             trials.append(UnlabeledTrial.of(model, table, X, y, sample_weight))
-        found: dict[str, Any] = {}
         for trial in trials:
             splits = table.splits[:TRIAL_SPLITS]
             error = SquaredError.of((len(trial.candidates),), table.samples, splits)
             error.price *= trial.price
             steps = trial.steps(error, [table.fold(split, None) for split in range(len(splits))])
             done = self._worked(steps, len(trial.candidates) * len(splits), trial.what)
-            found[trial.parameter] = trial.best(error, len(done), CLEARLY)
-        return found
+            base.set_params(**{trial.parameter: trial.best(error, len(done), CLEARLY)})
+        if self.augment is None or base.augment is None:
+            return table
+        # Other parameters are best with augmented samples than without.
+        half = table.splits[: max(1, len(table.splits) // 2)]
+        again = Table.of(base, self.grid, table.samples, half, self.scoring)
+        self._worked(again.steps(), again.n_steps, "Comparing parameters again")
+        has_none = any(augment is None for augment in self.augment)
+        if again.n_done and (not has_none or again.is_better(table)):
+            return again
+        if has_none:
+            base.set_params(augment=None)
+        return table
 
-    def _held_out(self, table: Table, models: Sequence[SmoothEmbedding], most: int) -> HeldOut:
-        """Values of the models for held-out samples of so many splits."""
-        splits = range(min(len(table.splits), most))
-        folds = (table.fold(split, models[0].augment, MOST_ROWS) for split in splits)
+    def _held_out(self, table: Table, decisions: Mapping[str, list[SmoothEmbedding]]) -> HeldOut:
+        """Values of the models of all decisions for held-out samples."""
+        # Where labels spread, none is held out here: every model knows its own temperature.
+        n_splits = 0 if table.uses_unlabeled else min(len(table.splits), CALIBRATION_SPLITS)
+        models = [model for some in decisions.values() for model in some]
+        folds = (table.fold(split, models[0].augment, MOST_ROWS) for split in range(n_splits))
         steps = ([fold.values(model) for model in models] for fold in folds)
-        done = self._worked(steps, len(splits), "Comparing decision rules")
+        done = self._worked(steps, n_splits, "Comparing decision rules")
         samples, held = table.samples, [held for _, held in table.splits[: len(done)]]
         which = np.concatenate([np.empty(0, dtype=np.intp), *held])
         none = np.empty((len(models), 0, len(samples.classes)))
         values = np.concatenate([none, *map(np.stack, done)], axis=1)
-        return HeldOut(values, samples.codes[which], samples.weights[which], len(samples.codes))
+        parts = np.split(values, np.cumsum([len(some) for some in decisions.values()])[:-1])
+        by_name = dict(zip(decisions, parts, strict=True))
+        return HeldOut(by_name, samples.codes[which], samples.weights[which], len(samples.codes))
 
     def _fitted(
         self, models: Sequence[SmoothEmbedding], X: Any, y: Any, sample_weight: Any
@@ -309,7 +309,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             warnings.warn("Interrupted: fewer models decide.", UserWarning, stacklevel=4)
         return fitted or [models[0].fit(X, y, sample_weight)]
 
-    def _keep(self, table: Table, outside: HeldOut, these: slice) -> None:
+    def _keep(self, table: Table, outside: HeldOut, decision: str) -> None:
         """Set the fitted attributes."""
         best = self.voters_[0]
         self.best_estimator_ = best
@@ -318,7 +318,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         names = ("metric", "sigma", "smoothness", "decision", "augment", "unlabeled")
         self.best_params_ = {name: getattr(best, name) for name in names}
         self.cv_results_, self.best_score_ = table.results(best)
-        each, codes = outside.values[these][: len(self.voters_)], outside.codes
+        each, codes = outside.values[decision][: len(self.voters_)], outside.codes
         members = [Member(voter.map_, voter.scores_) for voter in self.voters_]
         if best.decision == "nearest":
             self.vote_: Any = MajorityVote(members)
@@ -414,6 +414,7 @@ class Table:
     rounds: list[tuple[int, range]]
     n_steps: int
     asks_for_nearest: bool
+    uses_unlabeled: bool
     alive: Ints
     n_done: int = 0
 
@@ -449,7 +450,8 @@ class Table:
         # A scorer is given scores: no nearest-sample rules.
         both = scoring is None and base.decision == "scores"
         n_steps = sum(size * len(part) for size, part in rounds)
-        parts = base, samples, splits, criterion, ratios, rounds, n_steps, both, np.arange(n)
+        helped = base.unlabeled is not None and len(samples.codes) < samples.n_given
+        parts = base, samples, splits, criterion, ratios, rounds, n_steps, both, helped, np.arange(n)
         return cls(kernels, smoothness, own, *parts)
 
     def steps(self) -> Iterator[None]:
@@ -496,27 +498,31 @@ class Table:
         own, its = (values[(values @ tables[0].weights).argmin()] for values in flat)
         return bool(replace(tables[0], values=own).bounds(its, self.samples.better) < 0.0)
 
-    def chosen(self, n_voters: int) -> tuple[list[SmoothEmbedding], list[SmoothEmbedding]]:
-        """Models that decide by scores, the best first; and by nearest samples.
+    def decisions(self, n_voters: int) -> dict[str, list[SmoothEmbedding]]:
+        """Models that may decide together, the best first: by scores, and what these compete with.
 
-        The untuned one is the last of those by scores, unless it is behind the others.
+        Of few samples they compete with the untuned model alone, and with nearest samples. The untuned
+        model is the last of those by scores, unless it is behind the others.
         """
         untuned: SmoothEmbedding = clone(self.base)
         if not self.n_done:
-            return [untuned], []
-        losses = self.criterion.losses(self.alive, self.n_done)
+            return {"scores": [untuned]}
+        losses, times = self.criterion.losses(self.alive, self.n_done), self.samples.better
         own = losses.values[0, self.own]
-        bounds = losses.bounds(own, self.samples.better)
+        bounds = losses.bounds(own, times)
         better = [place for place in _distinct(bounds) if bounds[place] < 0.0][:n_voters]
         models = [self._model(place, self.base.decision) for place in better]
         together = np.mean([own, *(losses.values[place] for place in better)], axis=0)
-        is_behind = replace(losses, values=together).bounds(own, BEHIND) < 0.0
+        is_behind = replace(losses, values=together).bounds(own, times + 1.0) < 0.0
         if not models or (n_voters > 1 and not is_behind):
             models.append(untuned)
-        if not self.asks_for_nearest:
-            return models, []
-        ratios = self.ratios[self.alive, :, : self.n_done].mean(axis=2)
-        return models, [self._model(place, "nearest") for place in _distinct(ratios)[:n_voters]]
+        found = {"scores": models}
+        if better and times > BETTER and isinstance(self.criterion, SquaredError):
+            found["untuned"] = [untuned]
+        if self.asks_for_nearest:
+            ratios = self.ratios[self.alive, :, : self.n_done].mean(axis=2)
+            found["nearest"] = [self._model(p, "nearest") for p in _distinct(ratios)[:n_voters]]
+        return found
 
     def _model(self, place: tuple[int, int], decision: str) -> SmoothEmbedding:
         relevance, spreads, shrinkage, sigma = self.kernels[self.alive[place[0]]]
@@ -668,21 +674,35 @@ class Axes:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Values of the classes for held-out samples by several models, one array for each."""
+    """Values of the classes for held-out samples, by decision and model."""
 
-    values: Floats
+    values: Mapping[str, Floats]
     codes: Ints
     weights: Floats
     n_samples: int
 
-    def is_better(self, n: int, times: float) -> bool:
-        """Whether models from the n-th on have fewer wrong labels than the mean of the first n."""
-        if len(self.values) == n or not len(self.codes):
-            return False
-        by_scores = self.values[:n].mean(axis=0).argmax(axis=1) != self.codes
-        others = (self.values[n:].argmax(axis=2) != self.codes).mean(axis=0)
-        losses = Losses(others, self.weights / self.weights.sum(), min(len(others), self.n_samples))
-        return bool(losses.bounds(by_scores, times) < 0.0)
+    def best(self, times: float) -> str:
+        """The decision: scores, where they have fewer wrong labels than the untuned model.
+
+        Nearest samples, where they have fewer than that by so many standard errors.
+        """
+        if not len(self.codes):
+            return "scores"
+        shares, number = self.weights / self.weights.sum(), min(len(self.codes), self.n_samples)
+        labels = {
+            name: each.argmax(axis=2)
+            if name == "nearest"
+            else each.mean(axis=0, keepdims=True).argmax(axis=2)
+            for name, each in self.values.items()
+        }
+        wrong = {name: (own != self.codes).mean(axis=0) for name, own in labels.items()}
+        found = "scores"
+        if "untuned" in wrong and not (wrong["scores"] - wrong["untuned"]) @ shares < 0.0:
+            found = "untuned"
+        if "nearest" in wrong:
+            nearest = Losses(wrong["nearest"], shares, number)
+            found = "nearest" if nearest.bounds(wrong[found], times) < 0.0 else found
+        return found
 
 
 def checked_grid(
