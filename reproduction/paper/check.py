@@ -41,7 +41,7 @@ def findings(
         yield _file(out / "figures" / "cells.csv", PICTURE_HEADER, marks)
     n_old = sum(row.task.method not in COMPUTED for row in rows)
     if n_old:
-        yield True, f"{n_old} rows of version 0.2 are kept as they are: no code computes them any more."
+        yield True, f"{n_old} rows of version 0.2 are kept as they are: only that version computes them."
     rows = [row for row in rows if row.task.method in COMPUTED]
     for dataset in sorted({row.task.dataset for row in rows} & wanted[0]):
         own = [row for row in rows if row.task.dataset == dataset and row.task.method in wanted[1]]

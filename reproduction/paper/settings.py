@@ -34,7 +34,7 @@ SMOOTH, SMOOTH_CV, SVM_WITHIN = "SmoothEmbedding", "SmoothEmbeddingCV", "SVM wit
 SMOOTH_COPIED = "SmoothEmbeddingCV + copies"
 UNTUNED, WITHIN, VOTE = "NSSE 0.2 untuned", "NSSE 0.2 within", "NSSE 0.2 vote"
 COPIED, SVM_COPIED = "NSSE 0.2 + copies", "SVM + copies (0.2)"
-# Of version 0.2, by their names in the stored rows: no code computes them any more.
+# Of version 0.2, by their names in the stored rows: only that version computes them.
 OF_0_2 = {
     "NSSE untuned": UNTUNED,
     "NSSE within": WITHIN,

@@ -6,7 +6,7 @@ Kernels that fall behind are dropped by successive halving. What is compared is 
 scores at their best amplitude, min over a of Σ ‖a (s − π) − (e − π)‖²: a handful of labels cannot tell
 points apart, their scores can, and a smooth map, whose scores are small, is not worse for that. Many
 labels can: every wrong label adds N/40 to it, N the number of samples. A point is judged by its
-difference to the untuned one, sample by sample, plus a standard error, of few samples two: where the
+difference to the untuned one, sample by sample, plus a standard error, of few samples 2.5: where the
 data cannot tell, the untuned model stays. The mean of the scores of the best few points decides, with
 those of the untuned one unless it is clearly behind; of few samples only if fewer held-out labels are
 wrong than by the untuned one alone. Where the nearest training sample in the embedding has clearly more
@@ -79,7 +79,7 @@ N_VOTERS = 5
 # and by which augmentation and unlabelled samples must.
 BETTER, CLEARLY = 1.0, 1.25
 # Of few samples the best of many points is often best by chance: by how many it must be better there.
-FEW_SAMPLES, BETTER_OF_FEW = 80, 2.0
+FEW_SAMPLES, BETTER_OF_FEW = 80, 2.5
 # Splits on which decision rules are compared and probabilities calibrated; and augmentations compared.
 CALIBRATION_SPLITS, TRIAL_SPLITS = 10, 3
 

@@ -156,7 +156,7 @@ def test_published_rows_are_identical_when_computed_again(capsys):
     assert main(["check", "--datasets", "orl", "--methods", *quick, "--rows", "2"]) == 0
     out = capsys.readouterr().out
     assert out.count(": identical (") == 4
-    assert "758 rows of version 0.2 are kept as they are: no code computes them any more." in out
+    assert "1069 rows of version 0.2 are kept as they are: only that version computes them." in out
 
 
 # What goes wrong ------------------------------------------------------------------------------------
