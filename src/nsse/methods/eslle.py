@@ -14,6 +14,7 @@ the samples change nothing.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ def check_neighbors(name: str, value: Any) -> None:
         check_optional_count(name, value)
 
 
+@dataclass(eq=False, repr=False)
 class ESLLE(Method):
     """Enhanced supervised locally linear embedding, with a map for new samples.
 
@@ -129,24 +131,14 @@ class ESLLE(Method):
 
     _checks = checks(overlap=check_overlap, n_neighbors=check_neighbors)
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        n_neighbors: int | str | None = "auto",
-        beta: float | None = None,
-        overlap: float = 0.0,
-        sigma: float = 2.0,
-        ridge: float = 1e-3,
-        length_unit: str | float = "median",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.overlap = overlap
-        self.sigma = sigma
-        self.ridge = ridge
-        self.length_unit = length_unit
+    n_components: int | None = None
+    _: KW_ONLY
+    n_neighbors: int | str | None = "auto"
+    beta: float | None = None
+    overlap: float = 0.0
+    sigma: float = 2.0
+    ridge: float = 1e-3
+    length_unit: str | float = "median"
 
     def _learn(self, X: Any, codes: Ints) -> GaussianMap:
         d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))

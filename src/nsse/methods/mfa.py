@@ -9,6 +9,7 @@ apart.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ from nsse.methods._method import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class MFA(LinearMethod):
     """Marginal Fisher analysis, of classes or of their subclasses.
 
@@ -127,22 +129,13 @@ class MFA(LinearMethod):
         n_pairs=check_optional_count, n_subclasses=partial(check_count, cure="1 is one per class.")
     )
 
-    def __init__(
-        self,
-        n_components: int | str | None = "auto",
-        *,
-        n_neighbors: int | None = 5,
-        n_pairs: int | None = 200,
-        n_subclasses: int = 1,
-        pca: str | int | float | None = None,
-        reg: str | float | None = "auto",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.n_pairs = n_pairs
-        self.n_subclasses = n_subclasses
-        self.pca = pca
-        self.reg = reg
+    n_components: int | str | None = "auto"
+    _: KW_ONLY
+    n_neighbors: int | None = 5
+    n_pairs: int | None = 200
+    n_subclasses: int = 1
+    pca: str | int | float | None = None
+    reg: str | float | None = "auto"
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         D2, N = lengths.D2, len(codes)

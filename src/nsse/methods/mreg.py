@@ -16,6 +16,7 @@ other terms kept. From there comes the temperature of the probabilities.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -34,6 +35,7 @@ from nsse.scores import Scores
 LEAST_SHARE = 1e-12
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MReg(Method):
     """Manifold regularisation in a reproducing kernel Hilbert space: Laplacian least squares.
 
@@ -125,26 +127,14 @@ class MReg(Method):
         normalized=check_flag,
     )
 
-    def __init__(
-        self,
-        *,
-        gamma_A: float = 1e-6,
-        gamma_I: float = 1.0,
-        sigma: float = 1.0,
-        n_neighbors: int | None = 5,
-        beta: float | None = None,
-        normalized: bool = True,
-        length_unit: str | float = "median",
-        unlabeled: Any = None,
-    ) -> None:
-        self.gamma_A = gamma_A
-        self.gamma_I = gamma_I
-        self.sigma = sigma
-        self.n_neighbors = n_neighbors
-        self.beta = beta
-        self.normalized = normalized
-        self.length_unit = length_unit
-        self.unlabeled = unlabeled
+    gamma_A: float = 1e-6
+    gamma_I: float = 1.0
+    sigma: float = 1.0
+    n_neighbors: int | None = 5
+    beta: float | None = None
+    normalized: bool = True
+    length_unit: str | float = "median"
+    unlabeled: Any = None
 
     def _learn(self, X: Any, codes: Ints) -> GaussianMap:
         lengths, labeled = Lengths.of(X, self.length_unit), codes >= 0

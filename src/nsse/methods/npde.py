@@ -10,11 +10,14 @@ only, and classes apart by Fisher's criterion.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from nsse.methods._graph_embedding import Forms, LinearMethod, between_form, check_whole, graph_checks
 from nsse.methods._method import Ints, Lengths
 from nsse.methods._reconstruction import class_residual_form, class_residual_matrix, residual_rank
 
 
+@dataclass(eq=False, repr=False)
 class NPDE(LinearMethod):
     """Neighbourhood preserving discriminant embedding.
 
@@ -96,18 +99,11 @@ class NPDE(LinearMethod):
 
     _checks = graph_checks(n_components=check_whole)
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        n_neighbors: int | None = 3,
-        pca: str | int | float | None = None,
-        reg: str | float | None = "auto",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.pca = pca
-        self.reg = reg
+    n_components: int | None = None
+    _: KW_ONLY
+    n_neighbors: int | None = 3
+    pca: str | int | float | None = None
+    reg: str | float | None = "auto"
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         R = class_residual_matrix(lengths.D2, codes, self.n_neighbors)
