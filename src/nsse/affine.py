@@ -16,11 +16,11 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.blas import dtrmm, dtrmv
 
-Floats = NDArray[np.float64]
+from nsse._support.types import Floats
+
 Kind = TypeVar("Kind")
 # From so many on the triangular product of BLAS is the faster one; in blocks of so many, which products
 # by NumPy follow, the threads of SciPy's BLAS and of NumPy's would wait for each other.

@@ -18,14 +18,13 @@ from sklearn.utils import check_array
 
 from nsse._support.errors import rule_error
 from nsse._support.threads import in_parallel
+from nsse._support.types import Floats, Ints
 from nsse.affine import is_sparse
 from nsse.kernels import BLOCK_VALUES, squared_norms
 from nsse.rows import Rows, drawn
 
 __all__ = ["AtRandom", "KMeans", "PerClass"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 # "auto": all rows up to so many, then so many k-means centres.
 EXACT_UP_TO, FEWER = 5000, 3000

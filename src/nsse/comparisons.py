@@ -17,9 +17,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_count
+from nsse._support.types import Bools, Floats
 from nsse.pipelines import opened
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class Comparison:
 
     label: NDArray[Any]
     other_label: NDArray[Any]
-    changed: NDArray[np.bool_]
+    changed: Bools
     moved: Floats
     kept_neighbors: Floats
     changes: dict[tuple[Any, Any], int]

@@ -21,9 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.arrays import is_dask, is_foreign, lazily
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from nsse._support.types import Floats, Ints
 
 FLOATS = [np.float64, np.float32]
 # Class means within this share of the largest count as large: two equal ones of opposite sign, as those
@@ -289,7 +287,7 @@ def signs_of(class_means: Floats) -> Floats:
     return np.where(class_means[first, np.arange(class_means.shape[1])] < 0, -1.0, 1.0)
 
 
-def row_signs(Y: Floats, codes: NDArray[np.intp]) -> Floats:
+def row_signs(Y: Floats, codes: Ints) -> Floats:
     """+1 or −1 for every column of coordinates of rows: `signs_of` their class means.
 
     Where all class means vanish, the sum of the largest entries is positive. The order of rows is

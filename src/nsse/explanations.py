@@ -24,13 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error, rule_message
+from nsse._support.types import Floats, Ints
 from nsse.affine import Affine, is_sparse
 from nsse.maps import GaussianMap, LinearMap
 from nsse.pipelines import affine_of_step, opened
 from nsse.votes import Member, vote_of
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 # Witnesses of a prediction that are listed, and centres at which relevance is looked at, at most.
 WITNESSES, LOOKED_AT = 8, 2000

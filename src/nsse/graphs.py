@@ -16,14 +16,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from nsse._support.threads import in_parallel
+from nsse._support.types import Floats, Ints
 from nsse.kernels import distances_from, squared_distances, squared_norms
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 BLOCK_ROWS = 512  # that look for neighbours at a time
 MOST_PAIRS = 250_000  # of classes that are worked on together

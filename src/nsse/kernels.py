@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
 from sklearn.utils.extmath import row_norms
 
 from nsse._support.errors import rule_error
 from nsse._support.threads import WORTH_A_THREAD, in_parallel
+from nsse._support.types import Floats
 from nsse.affine import is_sparse
-
-Floats = NDArray[np.float64]
 
 PANEL = 512  # rows worked through at a time
 PANEL_VALUES = 32_768  # values worked through at a time, 256 kB

@@ -14,13 +14,11 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.extmath import row_norms
 
+from nsse._support.types import Floats
 from nsse.affine import Affine, formed_later, is_sparse
 from nsse.kernels import FEW_ROWS, Gaussian, in_row_blocks, products, squared_norms
-
-Floats = NDArray[np.float64]
 
 
 class Map(Protocol):

@@ -11,16 +11,14 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_error
+from nsse._support.types import Bools
 from nsse.affine import Affine, is_sparse
 from nsse.maps import LinearMap
-
-Floats = NDArray[np.float64]
 
 FLOATS = [np.float64, np.float32]
 
@@ -255,7 +253,7 @@ def _scaled(shift: Any, scale: Any) -> Affine:
     return Affine.diagonal(np.asarray(shift, dtype=np.float64), np.asarray(scale, dtype=np.float64))
 
 
-def _selected(kept: NDArray[np.bool_]) -> Affine:
+def _selected(kept: Bools) -> Affine:
     n = len(kept)
     return Affine.identity(n) if kept.all() else Affine.linear(np.zeros(n), np.eye(n)[:, kept])
 

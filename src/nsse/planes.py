@@ -20,14 +20,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
+from nsse._support.types import Floats, Ints
 from nsse.pipelines import opened
 from nsse.scores import fitted_temperature, left_out_nearest
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 # Classes up to which there is room, and γ of these.
 FEW_CLASSES, SOFTENED = 10, 0.6

@@ -24,10 +24,9 @@ from sklearn.utils.validation import column_or_1d
 
 from nsse._support.arrays import is_dask
 from nsse._support.errors import listed, rule_error, rule_message
+from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import is_sparse
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 RowFunction = Callable[[Any], Any]
 
 BLOCK_ROWS = 2048
@@ -274,7 +273,7 @@ class Rows:
         return len(self.codes)
 
     @property
-    def is_labeled(self) -> NDArray[np.bool_]:
+    def is_labeled(self) -> Bools:
         """Which rows have a label."""
         return self.codes >= 0
 
@@ -425,7 +424,7 @@ def present_classes(classes: NDArray[Any], codes: Ints, weights: Floats) -> tupl
     return classes[weight > 0], np.append(place, -1)[codes].astype(np.intp)
 
 
-def missing_labels(y: NDArray[Any], marker: Any) -> NDArray[np.bool_]:
+def missing_labels(y: NDArray[Any], marker: Any) -> Bools:
     """Which labels are None, NaN, pandas' NA, or the marker where one is given."""
     if y.dtype.kind == "f":
         missing = np.isnan(y)
@@ -489,7 +488,7 @@ def _given_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> Fl
     return np.array([float(class_weight.get(label, 1.0)) for label in known])
 
 
-def distinct_rows(source: Any, codes: Ints, counts: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+def distinct_rows(source: Any, codes: Ints, counts: Bools) -> tuple[Ints, Ints]:
     """The first of every group of equal rows of a class, ascending, and the group of every row.
 
     Rows that do not count are in group −1. Rows are compared by a digest of 64 bits of a few features

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import log_softmax, softmax
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+from nsse._support.types import Floats, Ints
 
 # 1/τ of values that tell nothing, or the wrong class; and beyond which they differ by rounding only.
 LEAST_SHARPNESS, MOST_SHARPNESS = 0.01, 1e12

@@ -8,13 +8,12 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils import check_random_state
 
-__all__ = ["BalancedSplits", "GroupedSplits"]
+from nsse._support.types import Ints
 
-Ints = NDArray[np.intp]
+__all__ = ["BalancedSplits", "GroupedSplits"]
 
 
 @dataclass

@@ -21,21 +21,18 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_choice, check_count, check_number
+from nsse._support.types import Bools, Floats, Ints
 from nsse.graphs import BLOCK_ROWS, degrees, laplacian, neighbor_graph
 from nsse.kernels import squared_distances, squared_norms
 from nsse.metric import centred
 from nsse.ridge import KernelSums, Sums
 from nsse.rows import Rows
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 # ε, which settles what no label does: small beside the 1 of a label.
 PRICE = 1e-4
@@ -217,7 +214,7 @@ def spread_scores(W: Any, places: Ints, codes: Ints, n_classes: int, kappa: floa
     return np.asarray(F)
 
 
-def nearest_reached(Z: Any, reached: NDArray[np.bool_]) -> Ints:
+def nearest_reached(Z: Any, reached: Bools) -> Ints:
     """For every row that no label reached, the nearest one that was."""
     known, lost = np.flatnonzero(reached), np.flatnonzero(~reached)
     near, squares = Z[known], squared_norms(Z[known])

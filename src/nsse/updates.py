@@ -16,19 +16,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.utils.validation import validate_data
 
 from nsse._support.arrays import is_dask
 from nsse._support.errors import listed, rule_error, rule_message
+from nsse._support.types import Bools, Floats, Ints
 from nsse.kernels import squared_distances
 from nsse.maps import GaussianMap
 from nsse.ridge import LEFT_OUT_ALL, KernelSums, Ridge, Sums, independent_centers
 from nsse.rows import Rows, Source, encoded, stacked
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 # Rows that are expected to come, at least, when the centres are looked at for rounding.
 EXPECTED = 100_000
@@ -167,7 +164,7 @@ class Updates:
             stays[found[:1]] = False
         return self._where(stays)
 
-    def _where(self, stays: NDArray[np.bool_]) -> Updates:
+    def _where(self, stays: Bools) -> Updates:
         rows = self.rows[np.flatnonzero(stays)]
         return replace(self, rows=rows, codes=self.codes[stays], weights=self.weights[stays])
 

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
 from nsse._support.errors import rule_error
+from nsse._support.types import Floats, Ints
 from nsse.maps import Map
 from nsse.scores import Scores, as_decision, fitted_temperature
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class Member(NamedTuple):

@@ -1,1 +1,1 @@
-"""What all modules share: errors, threads, files, the machine's memory."""
+"""What all modules share: errors, types, threads, files, the machine's memory."""

@@ -31,15 +31,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_number
+from nsse._support.types import Bools, Floats, Ints
 from nsse.certificates.radii import behind_metric, certified_vote, checked_samples
 from nsse.certificates.rounding import EPS, Front, MapBounds
 from nsse.maps import GaussianMap
 from nsse.pipelines import opened
 from nsse.votes import MajorityVote
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 
 
 def conformity(model: Any, X: Any) -> Floats:

@@ -19,10 +19,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from nsse._support.parameters import check_count
+from nsse._support.types import Bools, Floats, Ints
 from nsse.certificates.radii import certified_radius
 from nsse.kernels import squared_distances
-
-Floats = NDArray[np.float64]
 
 BINS = 10
 
@@ -48,7 +47,7 @@ class Calibration:
     upper: Floats
     median: Floats
     error: Floats
-    count: NDArray[np.intp]
+    count: Ints
     ranking: float
 
 
@@ -196,7 +195,7 @@ def separation(
     return np.where(np.isinf(own), -1.0, _quotient(other - own, np.maximum(own, other)))
 
 
-def calibration(radius: Floats, wrong: NDArray[np.bool_]) -> Calibration:
+def calibration(radius: Floats, wrong: Bools) -> Calibration:
     """Error in bins of equal size by rising radius."""
     order = np.argsort(radius, kind="stable")
     bins = np.array_split(order, min(BINS, len(order)))
@@ -206,7 +205,7 @@ def calibration(radius: Floats, wrong: NDArray[np.bool_]) -> Calibration:
     return Calibration(lower, upper, median, error, count, _ranking(radius, wrong))
 
 
-def _ranking(radius: Floats, wrong: NDArray[np.bool_]) -> float:
+def _ranking(radius: Floats, wrong: Bools) -> float:
     """The Mann–Whitney statistic, as a probability."""
     if wrong.all() or not wrong.any():
         return float("nan")

@@ -16,18 +16,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.errors import rule_message
 from nsse._support.parameters import check_count
+from nsse._support.types import Floats
 from nsse.affine import Affine, is_sparse
 from nsse.certificates.radii import checked_samples
 from nsse.certificates.rounding import MapBounds
 from nsse.maps import GaussianMap, LinearMap
-
-Floats = NDArray[np.float64]
 
 STARTS = 3  # steepest points from which to climb
 LOOKED_AT = 300  # centres at most where steep places are looked for

@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_message
+from nsse._support.types import Floats, Ints
 from nsse.affine import is_sparse
 from nsse.certificates.rounding import EPS, PRODUCT_ROUNDING, Front, MapBounds
 from nsse.kernels import in_row_blocks, squared_distances
@@ -36,9 +36,6 @@ from nsse.maps import GaussianMap, LinearMap
 from nsse.pipelines import opened
 from nsse.scores import Scores
 from nsse.votes import MeanVote, Member, Vote, vote_of
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 # Own functions that are tried, rivals whose slope is looked at, and halvings of an interval.
 OWN, WORST, HALVINGS = 4, 256, 50

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from nsse._support.types import Bools, Floats
+
 # Edges of the probabilities that are counted together: most labels are nearly certain.
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)
 Bin = tuple[float, float, int, float, float]
@@ -20,9 +21,7 @@ def log_loss(P: Floats, codes: NDArray[Any]) -> float:
         return float(-np.log(P[np.arange(len(codes)), codes]).mean())
 
 
-def reliability_curve(
-    probability: Floats, right: NDArray[np.bool_], edges: Sequence[float]
-) -> list[Bin]:
+def reliability_curve(probability: Floats, right: Bools, edges: Sequence[float]) -> list[Bin]:
     """Of labels with a probability from one edge up to the next: number, mean, and share that is right.
 
     Bins without a label are left out; the last holds its upper edge.

@@ -14,16 +14,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
+from nsse._support.types import Floats
 from nsse.affine import Affine, is_sparse, spectral_norm
 from nsse.maps import GaussianMap, LinearMap
 from nsse.pipelines import affine_of_step
 from nsse.scores import Scores
-
-Floats = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 # Beyond so many features the norm of a product is bounded by the product of norms.

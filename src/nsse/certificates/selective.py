@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_choice, check_number
+from nsse._support.types import Bools, Floats
 from nsse.certificates.radii import certified_radius
-
-Floats = NDArray[np.float64]
 
 CONFIDENCES = ("radius", "probability")
 
@@ -58,7 +57,7 @@ class Selection(NamedTuple):
     """
 
     labels: NDArray[Any]
-    accepted: NDArray[np.bool_]
+    accepted: Bools
     confidence: Floats
 
 
@@ -319,7 +318,7 @@ def risk_coverage(model: Any, X: Any, y: Any, *, by: str = "radius") -> RiskCove
     return risk_coverage_curve(confidences, np.asarray(model.predict(X)) != y)
 
 
-def risk_coverage_curve(confidences: Floats, wrong: NDArray[np.bool_]) -> RiskCoverage:
+def risk_coverage_curve(confidences: Floats, wrong: Bools) -> RiskCoverage:
     """The curve from confidences and mistakes."""
     order = np.argsort(-confidences, kind="stable")
     falling, mistakes = confidences[order], np.cumsum(wrong[order])

@@ -26,13 +26,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
+from nsse._support.types import Floats, Ints
 from nsse.affine import is_sparse
 from nsse.certificates.generalization import nearest_own_and_other
 from nsse.certificates.lipschitz import lipschitz_constant
 from nsse.certificates.radii import certified_vote, checked_samples
 from nsse.kernels import squared_distances
-
-Floats = NDArray[np.float64]
 
 Q_GRID = 256  # values of Q tried for every class
 DELTA_GRID = 64
@@ -92,7 +91,7 @@ class Theorem1:
     largest_delta: float
     n_components: int
     classes: NDArray[Any]
-    class_sizes: NDArray[np.intp]
+    class_sizes: Ints
     eta_estimate: Floats
     Q: Floats
     bound_estimate: Floats
@@ -188,7 +187,7 @@ class _Terms:
     """What the terms are made of, as functions of δ."""
 
     classes: NDArray[Any]
-    sizes: NDArray[np.intp]
+    sizes: Ints
     gamma: float
     L: float
     d: int

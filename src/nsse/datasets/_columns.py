@@ -10,16 +10,15 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import listed, rule_error
+from nsse._support.types import Bools, Floats
 from nsse.datasets._preparation import Pairs, TablePreparation
 from nsse.datasets._tables import Table, import_polars
-
-Floats: TypeAlias = NDArray[np.float64]
 
 # How people write that there is nothing, in lower case.
 NOTHING = ("", "-", "?", "n/a", "na", "nan", "none", "null")
@@ -128,9 +127,7 @@ def labels_of(table: Table, name: str) -> NDArray[Any]:
     return some_labels_of(table, name, None)[1]
 
 
-def some_labels_of(
-    table: Table, name: str, unlabeled: str | None
-) -> tuple[NDArray[np.bool_], NDArray[Any]]:
+def some_labels_of(table: Table, name: str, unlabeled: str | None) -> tuple[Bools, NDArray[Any]]:
     """Which rows have an entry in the place of a label that says they have none, and the others' labels.
 
     None: no entry says so, and an empty one is refused.
@@ -293,7 +290,7 @@ def _categories(table: Table, name: str, *, asked: bool) -> tuple[str, ...]:
     return known
 
 
-def _one_hot(table: Table, name: str, known: tuple[str, ...]) -> tuple[Floats, NDArray[np.bool_]]:
+def _one_hot(table: Table, name: str, known: tuple[str, ...]) -> tuple[Floats, Bools]:
     """A column for every category, 1 where the entry is that; and where there is no entry."""
     place = {category: code for code, category in enumerate(known)}
     found = _entries(table, name).to_list()

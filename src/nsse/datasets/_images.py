@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from nsse._support.errors import optional, rule_error
 from nsse._support.progress import progress_bar
+from nsse._support.types import Floats, Ints
 from nsse.datasets._store import keep, key_of, recalled
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Floats: TypeAlias = NDArray[np.float64]
 Size: TypeAlias = tuple[int, int] | None
 Result = TypeVar("Result")
 Unusable: TypeAlias = Callable[[Path, str], OSError]
@@ -72,7 +72,7 @@ class ReadImages(NamedTuple):
     """Images, the places of their files in the list that was to be read, and those of the others."""
 
     images: NDArray[Any]
-    kept: NDArray[np.intp]
+    kept: Ints
     broken: list[int]
 
 

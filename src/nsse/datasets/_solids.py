@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nsse._support.types import Floats
 from nsse.datasets._images import ImageSet, Size, area_average
 from nsse.datasets._places import DataHome
-
-Floats: TypeAlias = NDArray[np.float64]
 
 ELEVATION = np.deg2rad(25.0)  # of the camera above the table
 # Towards the light, in the axes of the camera: right, up, towards the camera.

@@ -17,16 +17,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from nsse._support.errors import rule_error
+from nsse._support.types import Floats
 from nsse._support.warnings import DegenerateEmbeddingWarning
 from nsse.estimator import row_signs
 from nsse.graphs import degrees
 from nsse.methods._method import check_n_components
-
-Floats = NDArray[np.float64]
 
 # A gap, relative to the matrix, that is rounding.
 SMALLEST_GAP = 1e-10

@@ -22,16 +22,13 @@ from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_choice, check_count, check_number
 from nsse._support.threads import one_blas_thread
+from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import Affine
 from nsse.estimator import EmbeddingClassifier
 from nsse.kernels import Gaussian, median_distance, squared_distances
 from nsse.maps import GaussianMap
 from nsse.metric import centred
 from nsse.scores import Scores, nearest_scores
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 # Lengths beyond these sizes have squares that over- or underflow.
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -222,12 +219,12 @@ def kernel_ridge(K: Floats, Y: Floats, ridge: float, name: str) -> Floats:
         raise rule_error(name, rule, ridge, cure) from None
 
 
-def others(n_samples: int) -> Mask:
+def others(n_samples: int) -> Bools:
     """Which columns are another sample than the row."""
     return ~np.eye(n_samples, dtype=bool)
 
 
-def nearest_columns(D2: Floats, allowed: Mask, k: int | None) -> Mask:
+def nearest_columns(D2: Floats, allowed: Bools, k: int | None) -> Bools:
     """Directed edges from every row to its k nearest of the allowed columns; all where k is None."""
     if k is None or k >= allowed.sum(axis=1).max():
         return allowed
@@ -237,13 +234,13 @@ def nearest_columns(D2: Floats, allowed: Mask, k: int | None) -> Mask:
     return chosen & allowed
 
 
-def mean_squared_length(D2: Floats, *edges: Mask) -> float:
+def mean_squared_length(D2: Floats, *edges: Bools) -> float:
     """Mean over directed edges; 1 where they join equal samples only: exp(−0/β) is 1 for every β."""
     total = sum(float(D2[chosen].sum()) for chosen in edges)
     return total / sum(int(chosen.sum()) for chosen in edges) if total > 0 else 1.0
 
 
-def gaussian_graph(D2: Floats, edges: Mask, beta: float) -> sparse.csr_array:
+def gaussian_graph(D2: Floats, edges: Bools, beta: float) -> sparse.csr_array:
     """W_ij = exp(−‖x_i − x_j‖²/β) where there is an edge either way, 0 elsewhere."""
     return sparse.csr_array(np.where(edges | edges.T, np.exp(D2 / -beta), 0.0))
 

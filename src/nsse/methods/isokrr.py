@@ -31,10 +31,10 @@ from nsse.estimator import row_signs
 from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
 from nsse.methods._method import (
+    Bools,
     Floats,
     Ints,
     Lengths,
-    Mask,
     Method,
     check_n_components,
     checks,
@@ -205,7 +205,7 @@ def geodesic_distances(D: Floats, n_neighbors: int | None) -> tuple[Floats, int]
     return np.minimum(lengths, lengths.T), int(n_pieces)
 
 
-def shortest_links(D: Floats, piece: Ints) -> Mask:
+def shortest_links(D: Floats, piece: Ints) -> Bools:
     """The shortest edge between every two pieces, in both directions."""
     links = np.zeros(D.shape, dtype=bool)
     members = [np.flatnonzero(piece == number) for number in range(int(piece.max()) + 1)]

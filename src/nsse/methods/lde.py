@@ -12,10 +12,10 @@ import numpy as np
 
 from nsse.methods._graph_embedding import Forms, LinearMethod, class_graph_form, graph_form
 from nsse.methods._method import (
+    Bools,
     Floats,
     Ints,
     Lengths,
-    Mask,
     gaussian_graph,
     graph_rank,
     mean_squared_length,
@@ -142,7 +142,7 @@ class LDE(LinearMethod):
 
 def discriminant_edges(
     D2: Floats, codes: Ints, n_within: int | None, n_between: int | None
-) -> tuple[Mask, Mask]:
+) -> tuple[Bools, Bools]:
     """Edges from every sample to its nearest of the same class, and to its nearest of others."""
     same = codes[:, np.newaxis] == codes
     within = nearest_columns(D2, same & others(len(D2)), n_within)

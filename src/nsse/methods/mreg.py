@@ -28,7 +28,7 @@ from nsse._support.parameters import check_number
 from nsse.graphs import laplacian
 from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
-from nsse.methods._method import Floats, Ints, Lengths, Mask, Method, check_flag, checks, neighbor_graph
+from nsse.methods._method import Bools, Floats, Ints, Lengths, Method, check_flag, checks, neighbor_graph
 from nsse.scores import Scores
 
 # Least share of a prediction that does not come from the sample's own label.
@@ -155,7 +155,7 @@ class MReg(Method):
 
 
 def lap_rls(
-    K: Floats, L: Any, targets: Floats, labeled: Mask, gamma_A: float, gamma_I: float
+    K: Floats, L: Any, targets: Floats, labeled: Bools, gamma_A: float, gamma_I: float
 ) -> tuple[Floats, Floats]:
     """Coefficients α, and f at the labelled samples, each without its own label.
 

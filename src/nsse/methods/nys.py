@@ -34,10 +34,10 @@ from nsse.methods._eigenmaps import (
     unsupervised_signs,
 )
 from nsse.methods._method import (
+    Bools,
     Floats,
     Ints,
     Lengths,
-    Mask,
     Method,
     check_optional_or_auto,
     checks,
@@ -224,7 +224,7 @@ class NYS(Method):
         wanted = None if is_auto(self.n_components) else self.n_components
         return [check_eigenmap_components(wanted, n_samples, n_classes)]
 
-    def _sigmas(self, D2: Floats, kept: Mask) -> list[float]:
+    def _sigmas(self, D2: Floats, kept: Bools) -> list[float]:
         """The kernel scale, or those to choose from."""
         if self.sigma is None or (is_auto(self.sigma) and self.n_neighbors is not None):
             # Root mean square distance of different samples; 1 where they are duplicates only.
@@ -269,7 +269,7 @@ def squared_radii(D2: Floats, k: int) -> Floats:
     return np.asarray(np.partition(D2, k, axis=1)[:, k])
 
 
-def within_reach(D2: Floats, radii2: Floats, k: int) -> Mask:
+def within_reach(D2: Floats, radii2: Floats, k: int) -> Bools:
     """Whether row and column are neighbours: no further apart than the larger of their radii.
 
     ``radii2`` belongs to the columns, those of the rows are found from ``D2``.

@@ -31,10 +31,10 @@ from nsse.methods._graph_embedding import (
     graph_form,
 )
 from nsse.methods._method import (
+    Bools,
     Floats,
     Ints,
     Lengths,
-    Mask,
     gaussian_graph,
     graph_rank,
     mean_squared_length,
@@ -200,7 +200,7 @@ class SOLDE(LinearMethod):
         return V / unit
 
 
-def similar_width(D2: Floats, within: Mask, between: Mask, alpha: float) -> float:
+def similar_width(D2: Floats, within: Bools, between: Bools, alpha: float) -> float:
     """The mean squared length of the edges, or what keeps S above 1 − α on all edges within classes."""
     width, longest = mean_squared_length(D2, within, between), float(D2[within].max(initial=0.0))
     return max(width, longest / -np.log(1.0 - alpha)) if alpha < 1 else width

@@ -24,10 +24,10 @@ from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
 from nsse.methods._eigenmaps import Eigenmap, smallest_eigenpairs
 from nsse.methods._method import (
+    Bools,
     Floats,
     Ints,
     Lengths,
-    Mask,
     Method,
     check_n_components,
     checks,
@@ -188,7 +188,7 @@ def class_graphs(
     return W_w, _joined(D2, ~same, between, adaptive).astype(np.float64)
 
 
-def _joined(D2: Floats, allowed: Mask, neighbors: Neighbors, adaptive: Mask) -> Mask:
+def _joined(D2: Floats, allowed: Bools, neighbors: Neighbors, adaptive: Bools) -> Bools:
     if isinstance(neighbors, str):
         allowed, neighbors = allowed & adaptive, None
     edges = nearest_columns(D2, allowed, neighbors)

@@ -34,9 +34,8 @@ from scipy.linalg.blas import dsyrk, dtrmm, dtrsm
 
 from nsse._support.errors import rule_message
 from nsse._support.threads import in_parallel, one_blas_thread
+from nsse._support.types import Floats
 from nsse.published.objective import Problem
-
-Floats = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 # How far the leading eigenspace may be off, in radians: for all digits of g, and for five, in a scan.

@@ -18,6 +18,7 @@ from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.machine import require_memory
 from nsse._support.parameters import check_choice, check_count, check_number, check_range
+from nsse._support.types import Floats, Ints
 from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.affine import Affine, is_sparse
 from nsse.estimator import EmbeddingClassifier, signs_of
@@ -31,9 +32,6 @@ from nsse.published.scale import Found, minimise
 from nsse.published.trace import Recorder, Step, Stopped, Trace
 from nsse.rows import encoded
 from nsse.scores import Scores, nearest_scores
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 # μ3 = 5 μ2 d where the user gives none: keeps the balance of the two smoothness terms.
 MU3_PER_MU2 = 5.0

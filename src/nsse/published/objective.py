@@ -17,14 +17,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsse._support.threads import in_parallel
+from nsse._support.types import Floats, Ints
 from nsse.graphs import ShiftedGraph, gaussian_class_graph, laplacian
 from nsse.kernels import PANEL, Gaussian
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,15 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_choice
+from nsse._support.types import Floats
 from nsse.explanations import Explanation, explain
 from nsse.report.certificate_plots import quiet_axes
 from nsse.report.page import new_figure, place_axes, strip_axes, write
 from nsse.report.palette import INK, MUTED_INK, PAPER, class_colors
 from nsse.report.shown import Plot, check_axes
-
-Floats = NDArray[np.float64]
 
 _BLUE, _, _RED = class_colors(3)
 KINDS = ("auto", "image", "curve", "bars")

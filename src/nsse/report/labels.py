@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
+from nsse._support.types import Floats
 from nsse.report.palette import FAINT, INK, PAPER, class_colors, ink_on
-from nsse.report.polygon import Points, PolygonView
+from nsse.report.polygon import PolygonView
 
 # Marks of the first ten classes, of the next ten, and so on: colours of different tens are alike.
 SHAPES, HUES_PER_SHAPE = "os^DvP", 10
@@ -57,7 +58,7 @@ def _set_limits(axes: Any, half_height: float, half_width: float) -> float:
     return float(height / (2 * half))
 
 
-def _badges(view: PolygonView, names: list[str], points: float) -> tuple[Points, Points]:
+def _badges(view: PolygonView, names: list[str], points: float) -> tuple[Floats, Floats]:
     """Middles of badges in radii of the polygon, and their sizes in inches."""
     bands = np.array([[-1.0, 0.9], [1.0, -0.9]])  # of two classes, above and below what is seen of them
     places = bands if view.is_line else _BADGE * view.corners
@@ -65,14 +66,14 @@ def _badges(view: PolygonView, names: list[str], points: float) -> tuple[Points,
     return places, sizes + 0.8 * points / _POINTS_PER_INCH
 
 
-def _cover(places: Points, sizes: Points) -> bool:
+def _cover(places: Floats, sizes: Floats) -> bool:
     """Whether two boxes cover each other."""
     apart = np.abs(places[:, np.newaxis] - places)
     room = (sizes[:, np.newaxis] + sizes) / 2
     return bool(np.triu((apart < room).all(axis=2), k=1).any())
 
 
-def _draw_badges(axes: Any, view: PolygonView, places: Points, size: float) -> None:
+def _draw_badges(axes: Any, view: PolygonView, places: Floats, size: float) -> None:
     are_short = max(len(str(name)) for name in view.classes) <= 3
     shape = "circle,pad=0.3" if are_short else "round,pad=0.3,rounding_size=0.6"
     points = 4 + 8 * size
@@ -104,7 +105,7 @@ def _draw_column(axes: Any, view: PolygonView, own: NDArray[np.intp], side: int,
         axes.text(side * _COLUMN, height, name, **style, gid="class-name")
 
 
-def spread(heights: Points, gap: float, most: float) -> Points:
+def spread(heights: Floats, gap: float, most: float) -> Floats:
     """Descending heights, moved as little as keeps them apart by ``gap`` and within ± ``most``."""
     steps = gap * np.arange(len(heights))
     moved = isotonic_regression(heights + steps, increasing=False) - steps

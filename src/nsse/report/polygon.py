@@ -8,15 +8,15 @@ points are dense.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nsse._support.types import Floats, Ints
+
 # Of the heights of a line: bins in which points are counted, and how high the band of a class is.
 BINS, BAND = 48, 0.8
-
-Points: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +60,13 @@ class PolygonView:
     name: str
     n_components: int
     classes: NDArray[Any]
-    corners: Points
+    corners: Floats
     sharpness: float
-    train: Points
-    train_codes: NDArray[np.intp]
-    test: Points
-    test_codes: NDArray[np.intp]
-    predicted_codes: NDArray[np.intp] | None
+    train: Floats
+    train_codes: Ints
+    test: Floats
+    test_codes: Ints
+    predicted_codes: Ints | None
 
     @property
     def is_line(self) -> bool:
@@ -74,20 +74,20 @@ class PolygonView:
         return len(self.classes) == 2
 
     @property
-    def wrong(self) -> NDArray[np.intp]:
+    def wrong(self) -> Ints:
         """Indices of the test samples whose prediction is not their label."""
         if self.predicted_codes is None:
             return np.empty(0, dtype=np.intp)
         return np.flatnonzero(self.predicted_codes != self.test_codes)
 
 
-def spread_heights(x: Points, codes: NDArray[np.intp]) -> tuple[Points, Points]:
+def spread_heights(x: Floats, codes: Ints) -> tuple[Floats, Floats]:
     """Heights that keep the points of a line apart: a band for each class, wide where they are dense.
 
     Also the middle of every band.
     """
     heights, n_classes = np.empty(len(x)), int(codes.max()) + 1
-    middles: Points = BAND * ((n_classes - 1) / 2 - np.arange(n_classes, dtype=np.float64))
+    middles: Floats = BAND * ((n_classes - 1) / 2 - np.arange(n_classes, dtype=np.float64))
     edges = np.linspace(x.min(), x.max() + np.finfo(float).eps, BINS + 1)
     bins = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, BINS - 1)
     for code in range(n_classes):
@@ -101,7 +101,7 @@ def spread_heights(x: Points, codes: NDArray[np.intp]) -> tuple[Points, Points]:
     return heights, middles
 
 
-def _halvings(n: int) -> Points:
+def _halvings(n: int) -> Floats:
     """The sequence of van der Corput, 1/2, 1/4, 3/4, …: it fills a line evenly at every length."""
     numbers, values, half = np.arange(1, n + 1), np.zeros(n), 0.5
     while numbers.any():

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error
 from nsse.affine import Affine, is_sparse
@@ -25,8 +24,6 @@ from nsse.report.explorer.models import Findings
 from nsse.report.explorer.pictures import are_levels
 from nsse.scores import Scores
 from nsse.votes import MeanVote, Vote, vote_of
-
-Floats = NDArray[np.float64]
 
 # Bytes of the map that `live="auto"` puts into a page.
 LIVE_BYTES = 12_000_000

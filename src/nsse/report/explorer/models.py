@@ -18,6 +18,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.errors import rule_error, rule_message
+from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import Affine, is_sparse
 from nsse.certificates import ConformalClassifier, certified_radius
 from nsse.certificates.radii import certified_vote
@@ -28,10 +29,6 @@ from nsse.maps import GaussianMap
 from nsse.pipelines import affine_of_step, opened
 from nsse.planes import Plane
 from nsse.votes import Vote, vote_of
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 
 # Centres at which the map is evaluated to see whether they are the training samples.
 COMPARED = 32
@@ -85,8 +82,8 @@ class Points:
     """Embedded samples. ``codes`` are places in the list of classes; -1 where a label is not known."""
 
     embedding: Floats
-    codes: Codes
-    predicted: Codes
+    codes: Ints
+    predicted: Ints
     inputs: Any  # as the user has them: floats, dense or sparse, or objects; None where not known
     names: tuple[str, ...] | None = None
     # Probability of the label that a training sample without one was given, -1 if unknown; else 0.
@@ -138,7 +135,7 @@ class Findings:
     sets: Bools | None = None
     threshold: float = -np.inf
     calibration: Calibration = Calibration()
-    nearest: tuple[Codes, Codes, tuple[str, ...]] | None = None
+    nearest: tuple[Ints, Ints, tuple[str, ...]] | None = None
     n_otherwise: int = 0  # samples that the drawn map alone labels otherwise than the vote
 
     @property
@@ -322,7 +319,7 @@ def _in_user_units(f: GaussianMap, front: Affine | None, per_sample: int) -> Any
     return rows if is_sparse(rows) or np.isfinite(rows).all() else None
 
 
-def _certainty(core: Any, hidden: Bools, own: Codes, per_sample: int) -> Floats:
+def _certainty(core: Any, hidden: Bools, own: Ints, per_sample: int) -> Floats:
     certainty = np.where(hidden, -1.0, 0.0)
     if per_sample:
         rows = np.flatnonzero(hidden)
@@ -336,9 +333,7 @@ def _behind_metric(f: GaussianMap) -> GaussianMap:
     return replace(f, metric=Affine.identity(f.metric.n_outputs))
 
 
-def _nearest(
-    core: Any, per_sample: int, embedding: Floats
-) -> tuple[Codes, Codes, tuple[str, ...]] | None:
+def _nearest(core: Any, per_sample: int, embedding: Floats) -> tuple[Ints, Ints, tuple[str, ...]] | None:
     """By the distance in the embedding, of all training samples and their augmented copies."""
     if per_sample < 2 or not len(embedding):
         return None

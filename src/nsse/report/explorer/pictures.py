@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error
+from nsse._support.types import Floats
 from nsse.affine import is_sparse
 from nsse.datasets import (
     EncodedPreparation,
@@ -21,8 +22,6 @@ from nsse.datasets import (
 )
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings, Samples
-
-Floats = NDArray[np.float64]
 
 KINDS = ("images", "encoded", "table", "array")
 # Bytes of all pictures before they are deflated: beyond, pictures are averaged to a smaller size.
