@@ -14,7 +14,6 @@ KDA()
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,23 +22,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
-
-from nsse.methods.eslle import ESLLE
-from nsse.methods.isokrr import IsoKRR
-from nsse.methods.kda import KDA
-from nsse.methods.lde import LDE
-from nsse.methods.lfda import LFDA
-from nsse.methods.lpp import LPP
-from nsse.methods.mfa import MFA
-from nsse.methods.mreg import MReg
-from nsse.methods.npde import NPDE
-from nsse.methods.npe import NPE
-from nsse.methods.nppe import NPPE
-from nsse.methods.nys import NYS
-from nsse.methods.semi_rbf import SemiRBF
-from nsse.methods.solde import SOLDE
-from nsse.methods.spe import SPE
-from nsse.methods.suplap import SUPLAP
 
 
 @dataclass(frozen=True)
@@ -78,59 +60,54 @@ class Entry:
     reference: str
 
 
-def _nsse() -> Any:
+def _estimators() -> dict[str, Any]:
+    """Every method by its name, new and unfitted."""
+    from nsse import methods  # at use: the room imports this file
     from nsse.published import NSSE  # at use: it is no part of this room
 
-    return NSSE()
-
-
-def _nearest() -> Any:
-    return KNeighborsClassifier(n_neighbors=1)
-
-
-def _lda() -> Any:
+    own = {name: getattr(methods, name)() for name in methods.__all__ if name != "catalogue"}
     # As in the paper, LDA embeds and the nearest neighbour classifies. The principal components leave
     # out directions in which samples do not vary: LDA cannot tell them from perfect ones.
-    return make_pipeline(PCA(0.95, svd_solver="full"), LinearDiscriminantAnalysis(), _nearest())
+    embedded = PCA(0.95, svd_solver="full"), LinearDiscriminantAnalysis()
+    return own | {
+        "NSSE": NSSE(),
+        "SVM": SVC(C=10.0),
+        "NN": KNeighborsClassifier(n_neighbors=1),
+        "LDA": make_pipeline(*embedded, KNeighborsClassifier(n_neighbors=1)),
+        "SLPP": methods.LPP(supervised=True),
+        "SMFA": methods.MFA(n_subclasses=2),
+    }
 
 
-Made = Callable[[], Any]
 LINEAR, GAUSSIAN, EXTENDED = "linear map", "sum of Gaussians", "Gaussian RBF of the embedding"
 TWO_SCATTERS = "N²n + Nr² + r³"
 # The columns of the paper's tables, in its order.
-COLUMNS: dict[str, tuple[Made, str, str, str, str, str]] = {
-    "NSSE": (_nsse, "kernel", GAUSSIAN, "yes", "N²n + N³ for every σ", "Örnek & Vural 2019"),
-    "SUPLAP": (SUPLAP, "free", EXTENDED, "yes", "N²n + N³", "Raducanu & Dornaika 2012"),
-    "SVM": (lambda: SVC(C=10.0), "none", "–", "yes", "N²n", "scikit-learn"),
-    "NN": (_nearest, "none", "–", "yes", "–", "scikit-learn"),
-    "LFDA": (LFDA, "linear", LINEAR, "yes", "N²n/M + Nr² + r³", "Sugiyama 2007"),
-    "LDA": (_lda, "linear", LINEAR, "yes", "Nr² + r³", "scikit-learn"),
-    "LDE": (LDE, "linear", LINEAR, "yes", TWO_SCATTERS, "Chen, Chang & Liu 2005"),
-    "NYS": (NYS, "free", "Nyström formula", "no", "N²n + N³", "Bengio et al. 2004"),
-    "SPE": (SPE, "free", "sparse code, N² each", "no", "N²n + N³", "Dornaika & Raducanu 2013"),
-    "IsoKRR": (IsoKRR, "free", EXTENDED, "yes", "N²n + N³", "Orsenigo & Vercellis 2012"),
-    "MReg": (MReg, "kernel", GAUSSIAN, "partly", "N²n + N³", "Belkin, Niyogi & Sindhwani 2006"),
+COLUMNS: dict[str, tuple[str, str, str, str, str]] = {
+    "NSSE": ("kernel", GAUSSIAN, "yes", "N²n + N³ for every σ", "Örnek & Vural 2019"),
+    "SUPLAP": ("free", EXTENDED, "yes", "N²n + N³", "Raducanu & Dornaika 2012"),
+    "SVM": ("none", "–", "yes", "N²n", "scikit-learn"),
+    "NN": ("none", "–", "yes", "–", "scikit-learn"),
+    "LFDA": ("linear", LINEAR, "yes", "N²n/M + Nr² + r³", "Sugiyama 2007"),
+    "LDA": ("linear", LINEAR, "yes", "Nr² + r³", "scikit-learn"),
+    "LDE": ("linear", LINEAR, "yes", TWO_SCATTERS, "Chen, Chang & Liu 2005"),
+    "NYS": ("free", "Nyström formula", "no", "N²n + N³", "Bengio et al. 2004"),
+    "SPE": ("free", "sparse code, N² each", "no", "N²n + N³", "Dornaika & Raducanu 2013"),
+    "IsoKRR": ("free", EXTENDED, "yes", "N²n + N³", "Orsenigo & Vercellis 2012"),
+    "MReg": ("kernel", GAUSSIAN, "partly", "N²n + N³", "Belkin, Niyogi & Sindhwani 2006"),
 }
 # What the paper builds on or cites besides.
-CITED: dict[str, tuple[Made, str, str, str, str, str]] = {
-    "KDA": (KDA, "kernel", GAUSSIAN, "yes", "N²n + N³", "Baudat & Anouar 2000"),
-    "LPP": (LPP, "linear", LINEAR, "no", TWO_SCATTERS, "He & Niyogi 2004"),
-    "SLPP": (lambda: LPP(supervised=True), "linear", LINEAR, "yes", TWO_SCATTERS, "He & Niyogi 2004"),
-    "NPE": (NPE, "linear", LINEAR, "no", f"{TWO_SCATTERS} + Nk³", "He, Cai, Yan & Zhang 2005"),
-    "NPDE": (NPDE, "linear", LINEAR, "yes", f"{TWO_SCATTERS} + Nk³", "Pang, Teoh & Abas 2009"),
-    "NPPE": (NPPE, "polynomial", "polynomial", "no", "N²n + N³ + Nk³", "Qiao, Zhang, Wang & Zhang 2013"),
-    "ESLLE": (ESLLE, "free", EXTENDED, "yes", "N²n + N³ + Nk³", "Zhang 2009"),
-    "MFA": (MFA, "linear", LINEAR, "yes", TWO_SCATTERS, "Yan et al. 2007"),
-    "SMFA": (
-        lambda: MFA(n_subclasses=2),
-        "linear",
-        LINEAR,
-        "yes",
-        TWO_SCATTERS,
-        "Maronidis, Tefas & Pitas 2015",
-    ),
-    "SOLDE": (SOLDE, "linear", LINEAR, "yes", f"{TWO_SCATTERS} + dr²", "Gao, Ma, Zhang, Gao & Liu 2013"),
-    "SemiRBF": (SemiRBF, "free", EXTENDED, "partly", "N²n + N³", "Vural & Guillemot 2016"),
+CITED: dict[str, tuple[str, str, str, str, str]] = {
+    "KDA": ("kernel", GAUSSIAN, "yes", "N²n + N³", "Baudat & Anouar 2000"),
+    "LPP": ("linear", LINEAR, "no", TWO_SCATTERS, "He & Niyogi 2004"),
+    "SLPP": ("linear", LINEAR, "yes", TWO_SCATTERS, "He & Niyogi 2004"),
+    "NPE": ("linear", LINEAR, "no", f"{TWO_SCATTERS} + Nk³", "He, Cai, Yan & Zhang 2005"),
+    "NPDE": ("linear", LINEAR, "yes", f"{TWO_SCATTERS} + Nk³", "Pang, Teoh & Abas 2009"),
+    "NPPE": ("polynomial", "polynomial", "no", "N²n + N³ + Nk³", "Qiao, Zhang, Wang & Zhang 2013"),
+    "ESLLE": ("free", EXTENDED, "yes", "N²n + N³ + Nk³", "Zhang 2009"),
+    "MFA": ("linear", LINEAR, "yes", TWO_SCATTERS, "Yan et al. 2007"),
+    "SMFA": ("linear", LINEAR, "yes", TWO_SCATTERS, "Maronidis, Tefas & Pitas 2015"),
+    "SOLDE": ("linear", LINEAR, "yes", f"{TWO_SCATTERS} + dr²", "Gao, Ma, Zhang, Gao & Liu 2013"),
+    "SemiRBF": ("free", EXTENDED, "partly", "N²n + N³", "Vural & Guillemot 2016"),
 }
 
 
@@ -155,7 +132,8 @@ def catalogue() -> dict[str, Entry]:
     >>> entry.estimator, entry.functions, entry.new_samples
     (LFDA(), 'linear', 'linear map')
     """
+    made = _estimators()
     return {
-        name: Entry(name, name in COLUMNS, made(), *facts)
-        for name, (made, *facts) in (COLUMNS | CITED).items()
+        name: Entry(name, name in COLUMNS, made[name], *facts)
+        for name, facts in (COLUMNS | CITED).items()
     }
