@@ -39,14 +39,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
 
 from nsse._support.errors import rule_error
-from nsse._support.parameters import check_number
+from nsse._support.parameters import check_count, check_number
 from nsse.affine import Affine
 from nsse.estimator import row_signs
 from nsse.graphs import laplacian
@@ -59,9 +60,9 @@ from nsse.methods._method import (
     Ints,
     Lengths,
     Method,
-    check_optional_count,
     checks,
     is_auto,
+    unless,
 )
 from nsse.scores import left_out_nearest
 
@@ -96,23 +97,26 @@ class Forms:
     rank: int
 
 
-class Space(Protocol):
-    """Functions of samples: those along the principal axes of the samples."""
+class Space:
+    """Functions of samples: those along the principal axes of the samples.
 
-    @property
-    def scores(self) -> Floats:
-        """The functions at the training samples, of shape (n_samples, n_axes), centred."""
+    ``scores`` are the functions at the training samples, of shape (n_samples, n_axes), centred.
+    """
+
+    scores: Floats
 
     @property
     def unit(self) -> float:
-        """What the samples were multiplied by."""
+        """What the samples were multiplied by; kernels and powers have no unit."""
+        return 1.0
 
+    @abstractmethod
     def map(self, V: Floats) -> Any:
         """The map whose coordinates are the combinations ``V`` of the functions."""
 
 
 @dataclass(frozen=True)
-class LinearSpace:
+class LinearSpace(Space):
     """Linear functions: samples are mean + scores @ axes + what was left out."""
 
     metric: Affine
@@ -150,26 +154,15 @@ def check_pca(name: str, value: Any) -> None:
         raise rule_error(name, rule, value, "None takes all axes along which the samples vary.")
 
 
-def check_reg(name: str, value: Any) -> None:
-    """None, "auto", or a number that is not negative."""
-    if value is not None and not is_auto(value):
-        check_number(name, value, cure='Leave it "auto" to add a ridge where samples are few.')
-
-
-def check_whole(name: str, value: Any) -> None:
-    """None, or a whole number from 1 up."""
-    check_optional_count(name, value, "None takes all there are.")
-
-
-def check_components(name: str, value: Any) -> None:
-    """None, "auto", or a whole number from 1 up."""
-    if not is_auto(value):
-        check_whole(name, value)
+check_ridge = partial(check_number, cure='Leave it "auto" to add a ridge where samples are few.')
+check_dimension = partial(check_count, cure="None takes all there are.")
+check_whole = unless(check_dimension)
 
 
 def graph_checks(**own: Check) -> Mapping[str, Check]:
     """`checks` of what all graph embeddings have, and of a method's own parameters."""
-    return checks(**{"n_components": check_components, "pca": check_pca, "reg": check_reg} | own)
+    shared = {"n_components": unless(check_dimension, "auto"), "reg": unless(check_ridge, "auto")}
+    return checks(**{"pca": check_pca, **shared, **own})
 
 
 class GraphEmbedding(Method):
@@ -244,8 +237,11 @@ class GraphEmbedding(Method):
         return leading_directions(B, A, d)
 
     def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
-        """The columns of the map, of directions with v'Av = 1 for samples multiplied by ``unit``."""
-        return V
+        """The columns of the map, of directions with v'Av = 1 for samples multiplied by ``unit``.
+
+        Methods that ignore labels have the constraint v'Bv = 1; classes are told apart best by v'Av = 1.
+        """
+        return of_unit_penalty(V, values) if self._ignores_labels else V
 
 
 class LinearMethod(GraphEmbedding):

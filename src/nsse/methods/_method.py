@@ -34,16 +34,21 @@ from nsse.scores import Scores, nearest_scores
 SMALLEST, LARGEST = 1e-100, 1e100
 
 
-def check_optional_count(name: str, value: Any, cure: str = "None joins all pairs.") -> None:
-    """None, or a whole number from 1 up."""
-    if value is not None:
-        check_count(name, value, cure=cure)
+Check = Callable[[str, Any], Any]
 
 
-def check_optional(name: str, value: Any) -> None:
-    """None, or a positive number."""
-    if value is not None:
-        check_number(name, value, positive=True, cure="Leave it None to find it from the data.")
+def unless(check: Check, *words: str) -> Check:
+    """The check, of values that are neither None nor one of these words."""
+
+    def checked(name: str, value: Any) -> None:
+        if value is not None and not (isinstance(value, str) and value in words):
+            check(name, value)
+
+    return checked
+
+
+check_edges = partial(check_count, cure="None joins all pairs.")
+check_width = partial(check_number, positive=True, cure="Leave it None to find it from the data.")
 
 
 def check_length_unit(name: str, value: Any) -> None:
@@ -65,18 +70,11 @@ def check_flag(name: str, value: Any) -> None:
         raise rule_error(name, "be True or False", value, "Choose one of them.")
 
 
-def check_optional_or_auto(name: str, value: Any) -> None:
-    """None, "auto", or a positive number."""
-    if not is_auto(value):
-        check_optional(name, value)
-
-
-Check = Callable[[str, Any], Any]
 # How parameters are checked that several methods have; what needs the data is checked with them.
 CHECKS: Mapping[str, Check] = {
-    "n_neighbors": check_optional_count,
-    "n_neighbors_between": check_optional_count,
-    "beta": check_optional,
+    "n_neighbors": unless(check_edges),
+    "n_neighbors_between": unless(check_edges),
+    "beta": unless(check_width),
     "sigma": partial(check_number, positive=True, cure="1.0 is the unit of length."),
     "ridge": partial(check_number, cure="1e-10 is small enough to interpolate."),
     "length_unit": check_length_unit,
@@ -138,6 +136,11 @@ class Method(EmbeddingClassifier):
         """The sum of kernels of width ``sigma`` at the samples, with these coefficients."""
         self.coef_, self.length_unit_, self.sigma_ = coef, lengths.unit, self.sigma * lengths.unit
         return lengths.gaussian_map(self.sigma, coef)
+
+    def _regressed(self: Any, lengths: Lengths, Y: Floats, ridge: str = "ridge") -> GaussianMap:
+        """The same by regression onto an embedding of the samples; ``ridge`` names its parameter."""
+        K = Gaussian(self.sigma)(lengths.D2)
+        return self._expanded(lengths, kernel_ridge(K, Y, getattr(self, ridge), ridge))
 
     def _embedding(self, X: Any) -> Floats:
         """The map at the training samples."""

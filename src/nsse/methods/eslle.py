@@ -21,31 +21,15 @@ import numpy as np
 from scipy import linalg
 
 from nsse.estimator import row_signs
-from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
 from nsse.methods._eigenmaps import Eigenmap, check_eigenmap_components, smallest_eigenpairs
-from nsse.methods._method import (
-    Floats,
-    Ints,
-    Lengths,
-    Method,
-    check_optional_count,
-    checks,
-    is_auto,
-    kernel_ridge,
-)
+from nsse.methods._method import Floats, Ints, Lengths, Method, check_edges, checks, unless
 from nsse.methods._reconstruction import residual_matrix, residual_rank
 from nsse.methods.isokrr import check_overlap, class_dissimilarities
 
 # Eigenvalues of R'R, relative to its size, that are zero up to rounding.
 ZERO = 1e-13
 FEW_NEIGHBORS = 5
-
-
-def check_neighbors(name: str, value: Any) -> None:
-    """None, "auto", or a whole number from 1 up."""
-    if not is_auto(value):
-        check_optional_count(name, value)
 
 
 @dataclass(eq=False, repr=False)
@@ -129,7 +113,7 @@ class ESLLE(Method):
     (150, 2)
     """
 
-    _checks = checks(overlap=check_overlap, n_neighbors=check_neighbors)
+    _checks = checks(overlap=check_overlap, n_neighbors=unless(check_edges, "auto"))
 
     n_components: int | None = None
     _: KW_ONLY
@@ -149,8 +133,7 @@ class ESLLE(Method):
         eigenmap = reconstruction_eigenmap(R, lengths.D2, d)
         self.lle_embedding_ = eigenmap.vectors * row_signs(eigenmap.vectors, codes)
         self.eigenvalues_ = eigenmap.eigenvalues
-        K = Gaussian(self.sigma)(lengths.D2)
-        return self._expanded(lengths, kernel_ridge(K, self.lle_embedding_, self.ridge, "ridge"))
+        return self._regressed(lengths, self.lle_embedding_)
 
 
 def class_neighbors(codes: Ints) -> int:

@@ -28,7 +28,6 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
 from nsse.estimator import row_signs
-from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
 from nsse.methods._method import (
     Bools,
@@ -38,7 +37,6 @@ from nsse.methods._method import (
     Method,
     check_n_components,
     checks,
-    kernel_ridge,
     nearest_columns,
     others,
 )
@@ -170,8 +168,7 @@ class IsoKRR(Method):
             raise rule_error("n_components", rule, d, cure)
         self.isomap_embedding_ = Y[:, :d] * row_signs(Y[:, :d], codes)
         self.eigenvalues_ = positive[:d]
-        K = Gaussian(self.sigma)(lengths.D2)
-        return self._expanded(lengths, kernel_ridge(K, self.isomap_embedding_, self.alpha, "alpha"))
+        return self._regressed(lengths, self.isomap_embedding_, "alpha")
 
 
 def class_dissimilarities(D2: Floats, codes: Ints, beta: float | None, alpha: float) -> Floats:

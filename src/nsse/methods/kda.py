@@ -21,6 +21,7 @@ from nsse.methods._graph_embedding import (
     Forms,
     GraphEmbedding,
     LinearSpace,
+    Space,
     between_form,
     check_whole,
     graph_checks,
@@ -36,7 +37,7 @@ SMALLEST_EIGENVALUE = 1e-12
 
 
 @dataclass(frozen=True)
-class KernelSpace:
+class KernelSpace(Space):
     """Functions Σ_i c_i k(x_i, ·), along the principal axes of the kernel."""
 
     lengths: Lengths
@@ -57,11 +58,6 @@ class KernelSpace:
         roots = np.sqrt(gamma[gamma > SMALLEST_EIGENVALUE * gamma[0]])
         r = n_axes(roots, keep, within_rank)
         return cls(lengths, sigma, U[:, :r] / roots[:r], U[:, :r] * roots[:r])
-
-    @property
-    def unit(self) -> float:
-        """Of kernels: they have none."""
-        return 1.0
 
     def map(self, V: Floats) -> GaussianMap:
         """The functions with these coordinates, up to a constant."""

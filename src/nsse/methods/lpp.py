@@ -22,10 +22,9 @@ from nsse.methods._graph_embedding import (
     class_graph_form,
     graph_checks,
     graph_form,
-    of_unit_penalty,
     symmetric,
 )
-from nsse.methods._method import Floats, Ints, Lengths, check_flag, graph_rank, neighbor_graph
+from nsse.methods._method import Ints, Lengths, check_flag, graph_rank, neighbor_graph
 
 
 @dataclass(eq=False, repr=False)
@@ -151,10 +150,6 @@ class LPP(LinearMethod):
     @property
     def _ignores_labels(self) -> bool:
         return not self.supervised
-
-    def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
-        # The constraint is that of the degrees, v'X'DXv = 1; classes are told apart best by v'X'LXv = 1.
-        return V if self.supervised else of_unit_penalty(V, values)
 
 
 def class_averages(codes: Ints) -> Any:

@@ -24,10 +24,11 @@ from nsse.methods._method import (
     Floats,
     Ints,
     Lengths,
-    check_optional_count,
+    check_edges,
     graph_rank,
     nearest_columns,
     others,
+    unless,
 )
 
 
@@ -126,7 +127,7 @@ class MFA(LinearMethod):
 
     _is_wide = True
     _checks = graph_checks(
-        n_pairs=check_optional_count, n_subclasses=partial(check_count, cure="1 is one per class.")
+        n_pairs=unless(check_edges), n_subclasses=partial(check_count, cure="1 is one per class.")
     )
 
     n_components: int | str | None = "auto"

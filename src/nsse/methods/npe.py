@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from nsse.methods._graph_embedding import Forms, LinearMethod, of_unit_penalty, total_form
-from nsse.methods._method import Floats, Ints, Lengths
+from nsse.methods._graph_embedding import Forms, LinearMethod, total_form
+from nsse.methods._method import Ints, Lengths
 from nsse.methods._reconstruction import residual_form, residual_matrix, residual_rank
 
 
@@ -110,7 +110,3 @@ class NPE(LinearMethod):
     @property
     def _ignores_labels(self) -> bool:
         return True
-
-    def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
-        # The constraint is that of the scatter of all samples: v'X'Xv = 1.
-        return of_unit_penalty(V, values)

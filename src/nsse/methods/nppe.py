@@ -24,8 +24,8 @@ from nsse.kernels import in_row_blocks
 from nsse.methods._graph_embedding import (
     Forms,
     GraphEmbedding,
+    Space,
     graph_checks,
-    of_unit_penalty,
     principal_axes,
     total_form,
 )
@@ -71,7 +71,7 @@ class PolynomialMap:
 
 
 @dataclass(frozen=True)
-class PolynomialSpace:
+class PolynomialSpace(Space):
     """Polynomials without mixed terms, along the principal axes of the powers."""
 
     metric: Affine
@@ -79,11 +79,6 @@ class PolynomialSpace:
     mean: Floats
     axes: Floats
     scores: Floats
-
-    @property
-    def unit(self) -> float:
-        """Of powers: they have none."""
-        return 1.0
 
     def map(self, V: Floats) -> PolynomialMap:
         """The polynomials with these coordinates."""
@@ -193,10 +188,6 @@ class NPPE(GraphEmbedding):
     @property
     def _ignores_labels(self) -> bool:
         return True
-
-    def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
-        # The constraint is that of the scatter of all samples: Y'Y = I.
-        return of_unit_penalty(V, values)
 
 
 def powers(Z: Floats, sizes: Floats) -> Floats:

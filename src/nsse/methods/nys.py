@@ -39,9 +39,10 @@ from nsse.methods._method import (
     Ints,
     Lengths,
     Method,
-    check_optional_or_auto,
+    check_width,
     checks,
     is_auto,
+    unless,
 )
 
 # Eigenvalues of K̃/N below this are rounding, and no number to divide by.
@@ -183,7 +184,7 @@ class NYS(Method):
     (150, 2)
     """
 
-    _checks = checks(sigma=check_optional_or_auto)
+    _checks = checks(sigma=unless(check_width, "auto"))
 
     n_components: int | str | None = "auto"
     _: KW_ONLY

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from nsse._support.parameters import check_choice, check_count, check_number
+from nsse._support.parameters import check_count, check_number
 from nsse.estimator import row_signs
-from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
 from nsse.methods._eigenmaps import Eigenmap, smallest_eigenpairs
 from nsse.methods._method import (
@@ -31,21 +30,18 @@ from nsse.methods._method import (
     Method,
     check_n_components,
     checks,
-    kernel_ridge,
     mean_squared_length,
     nearest_columns,
     others,
+    unless,
 )
 
 Neighbors = int | str | None
 
 
-def check_neighbors(name: str, value: Any) -> None:
-    """A number of neighbours, "adaptive", or None."""
-    if isinstance(value, str):
-        check_choice(name, value, ("adaptive",))
-    elif value is not None:
-        check_count(name, value, cure='"adaptive" chooses from the data, None takes all.')
+check_neighbors = unless(
+    partial(check_count, cure='"adaptive" chooses from the data, None takes all.'), "adaptive"
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -167,8 +163,7 @@ class SUPLAP(Method):
         eigenmap.warn_if_degenerate("Change `n_neighbors_between` or `mu`, or another `n_components`.")
         self.eigenvalues_ = eigenmap.eigenvalues
         self.objective_ = float(eigenmap.eigenvalues.sum())
-        K = Gaussian(self.sigma)(D2)
-        return self._expanded(lengths, kernel_ridge(K, Y, self.ridge, "ridge"))  # Eq. (7)
+        return self._regressed(lengths, Y)  # Eq. (7)
 
 
 def class_graphs(
