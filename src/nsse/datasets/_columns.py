@@ -122,24 +122,19 @@ def _about_filled(filled: dict[str, int], categories: dict[str, tuple[str, ...]]
     return tuple(sentences)
 
 
-def labels_of(table: Table, name: str) -> NDArray[Any]:
-    """Whole numbers where all labels are such, text otherwise: a file and its half give the same."""
-    return some_labels_of(table, name, None)[1]
+def labels_of(table: Table, name: str, unlabeled: str | None) -> tuple[NDArray[Any], Bools]:
+    """Labels of the rows that have one, and which rows have an entry that says they have none.
 
-
-def some_labels_of(table: Table, name: str, unlabeled: str | None) -> tuple[Bools, NDArray[Any]]:
-    """Which rows have an entry in the place of a label that says they have none, and the others' labels.
-
-    None: no entry says so, and an empty one is refused.
+    Labels are whole numbers where all of them are, text otherwise: a file and its half give the same.
     """
-    texts = [text or "" for text in _texts(table, name).to_list()]
+    texts = names_of(table, name)
     hidden = np.array([unlabeled is not None and text == unlabeled.strip() for text in texts])
     missing = [row for row, text in enumerate(texts) if not text and not hidden[row]]
     if missing:
         raise _missing(table.path, name, missing)
     kept = [text for text, is_hidden in zip(texts, hidden, strict=True) if not is_hidden]
     whole = all(_WHOLE.fullmatch(text) for text in kept)
-    return hidden, np.array([int(text) for text in kept] if whole else kept)
+    return np.array([int(text) for text in kept] if whole else kept), hidden
 
 
 def names_of(table: Table, name: str) -> list[str]:

@@ -177,11 +177,7 @@ def read_each(
     """What a reading makes of every image, by its place in the list."""
     keys = {} if reading.how is None else _keys(paths, reading.how)
     known = recalled(list(keys.values()))
-    found = {
-        place: np.load(BytesIO(known[key]), allow_pickle=False)
-        for place, key in keys.items()
-        if key in known
-    }
+    found = {place: known[key] for place, key in keys.items() if key in known}
     missing = [place for place in range(len(paths)) if place not in found]
     if not missing:
         return found
@@ -200,7 +196,7 @@ def read_each(
                 advance()
             done = dict(zip(pictures, reading.finished(list(pictures.values())), strict=True))
             if keys:
-                keep({keys[place]: _saved(array) for place, array in done.items()})
+                keep({keys[place]: array for place, array in done.items()})
             found |= done
     return found
 
@@ -208,12 +204,6 @@ def read_each(
 def _keys(paths: Sequence[Path], how: str) -> dict[int, bytes]:
     """Of every file that there is; what is wrong with the others shows when they are opened."""
     return {place: key_of(how, path.read_bytes()) for place, path in enumerate(paths) if path.is_file()}
-
-
-def _saved(array: NDArray[Any]) -> bytes:
-    file = BytesIO()
-    np.save(file, array, allow_pickle=False)
-    return file.getvalue()
 
 
 def read_levels(path: Path, unusable: Unusable = unreadable, *, color: bool = False) -> Floats:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,6 @@ from nsse.datasets._columns import (
     learned,
     names_of,
     prepared,
-    some_labels_of,
 )
 from nsse.datasets._folder import PICTURES, has_folders, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Levels, Reading, Size, Thumbnails, read_each, unit_rows
@@ -38,7 +36,7 @@ from nsse.datasets._preparation import (
 )
 from nsse.datasets._store import key_of, recalled
 from nsse.datasets._tables import PARQUET, TEXT, Table, read_table
-from nsse.datasets._unlabeled import check_found, marked, with_marks
+from nsse.datasets._unlabeled import marked, with_marks
 
 if TYPE_CHECKING:
     from nsse.datasets._encoder import Encoder
@@ -191,16 +189,19 @@ def load_inputs(
     source, kind = _source(path)
     if kind is ImagePreparation:
         _check_no_label(label)
-        network = _network(encoder) if isinstance(encoder, str | os.PathLike) else encoder
-        reading: Reading = Levels(size, color) if network is None else network.reading()
+        if isinstance(encoder, str | os.PathLike):
+            from nsse.datasets._encoder import Encoder  # an estimator: others do not wait for it
+
+            encoder = Encoder(encoder)
+        reading: Reading = Levels(size, color) if encoder is None else encoder.reading()
         found = read_folder(source, reading, skip_broken=skip_broken)
-        pictures = _images(source, found, unit_norm, network)
-        return pictures if unlabeled is None else _checked(marked(pictures, unlabeled), source)
+        inputs = _images(source, found, unit_norm, encoder)
+        return _checked(inputs if unlabeled is None else marked(inputs, unlabeled), source)
     _check_no_encoder(encoder, kind)
     if kind is ArrayPreparation:
         X, y = read_arrays(source, label)
-        arrays = Inputs(X, y, None, ArrayPreparation(X.shape[1]))
-        return _checked(arrays if unlabeled is None else marked(arrays, unlabeled), source)
+        inputs = Inputs(X, y, None, ArrayPreparation(X.shape[1]))
+        return _checked(inputs if unlabeled is None else marked(inputs, unlabeled), source)
     table = read_table(source)
     check_label(table, label)
     known = TablePreparation((), label, tuple(ignore), id)
@@ -209,9 +210,7 @@ def load_inputs(
     found_out = learned(
         table, known, impute=impute is not None, category=tuple(category), feature=tuple(feature)
     )
-    rows = _rows(table, found_out, labeled=unlabeled is None)
-    if unlabeled is not None:
-        rows = _partly_labeled(table, rows, label, unlabeled)
+    rows = _rows(table, found_out, labeled=True, unlabeled=unlabeled)
     return _checked(replace(rows, notes=rows.notes + _about_columns(known, found_out)), source)
 
 
@@ -309,25 +308,20 @@ def load_inputs_like(
     return replace(found, preparation=known)
 
 
-def _rows(table: Table, known: TablePreparation, *, labeled: bool | None) -> Inputs:
+def _rows(
+    table: Table, known: TablePreparation, *, labeled: bool | None, unlabeled: str | None = None
+) -> Inputs:
     """The rows of a table prepared as is known; labels if they must, may or need not be there."""
     if labeled:
         check_label(table, known.label)
     check_same(table, known)
     X, filled = prepared(table, known)
-    has_labels = labeled is not False and known.label in table.names
-    y = labels_of(table, str(known.label)) if has_labels else None
     names = names_of(table, str(known.id)) if known.id in table.names else None
-    return Inputs(X, y, names, known, (table.note,) * bool(table.note) + filled)
-
-
-def _partly_labeled(table: Table, rows: Inputs, label: str | None, unlabeled: str) -> Inputs:
-    """With the labels of those rows that have one."""
-    hidden, labels = some_labels_of(table, str(label), unlabeled)
-    check_found(unlabeled, int(hidden.sum()), len(hidden))
-    y = np.empty(len(hidden), dtype=labels.dtype)
-    y[~hidden] = labels
-    return with_marks(replace(rows, y=y), hidden)
+    rows = Inputs(X, None, names, known, (table.note,) * bool(table.note) + filled)
+    if labeled is False or known.label not in table.names:
+        return rows
+    labels, hidden = labels_of(table, str(known.label), unlabeled)
+    return replace(rows, y=labels) if unlabeled is None else with_marks(rows, unlabeled, labels, hidden)
 
 
 def _about_columns(given: TablePreparation, known: TablePreparation) -> tuple[str, ...]:
@@ -359,12 +353,6 @@ def _check_no_label(label: str | None) -> None:
     if label is not None:
         cure = "Leave it out: images have their labels from their sub-folders."
         raise rule_error("label", "be left out for images", label, cure)
-
-
-def _network(path: str | os.PathLike[str]) -> Encoder:
-    from nsse.datasets._encoder import Encoder  # an estimator: others do not wait for scikit-learn
-
-    return Encoder(path)
 
 
 def _check_no_encoder(encoder: Any, kind: type[Preparation]) -> None:
@@ -448,8 +436,7 @@ def thumbnails(preparation: Preparation, files: Sequence[Path] = ()) -> list[byt
     text = preparation.pictures
     keys = [bytes.fromhex(text[first : first + 64]) for first in range(0, len(text), 64)]
     known = recalled(keys)
-    arrays = [np.load(BytesIO(known[key]), allow_pickle=False) if key in known else None for key in keys]
-    return [None if array is None else array.tobytes() for array in arrays]
+    return [known[key].tobytes() if key in known else None for key in keys]
 
 
 def _within(home: Path, files: Iterable[str]) -> list[str]:

@@ -12,8 +12,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
 
 ENVIRONMENT_VARIABLE = "NSSE_CACHE"
 FILE = "computed.sqlite"
@@ -49,11 +54,11 @@ def key_of(how: str, content: bytes) -> bytes:
     return sha256(sha256(how.encode()).digest() + content).digest()
 
 
-def recalled(keys: Sequence[bytes]) -> dict[bytes, bytes]:
-    """What is known, by its key."""
+def recalled(keys: Sequence[bytes]) -> dict[bytes, NDArray[Any]]:
+    """Arrays that are known, by their keys."""
     if not (cache_home() / FILE).is_file():
         return {}
-    found: dict[bytes, bytes] = {}
+    found: dict[bytes, NDArray[Any]] = {}
     try:
         with closing(sqlite3.connect(cache_home() / FILE)) as store:
             for first in range(0, len(keys), _MOST):
@@ -62,7 +67,9 @@ def recalled(keys: Sequence[bytes]) -> dict[bytes, bytes]:
                 rows = store.execute(f"SELECT * FROM computed WHERE key IN ({marks})", some)
                 # SQLite does not see a bit that has changed: such a value is computed again.
                 found |= {
-                    key: value[4:] for key, value in rows if value[:4] == crc32(value[4:]).to_bytes(4)
+                    key: np.load(BytesIO(value[4:]), allow_pickle=False)
+                    for key, value in rows
+                    if value[:4] == crc32(value[4:]).to_bytes(4)
                 }
     except sqlite3.Error as error:
         _warn("hold what this library wrote", error, "It is made anew.")
@@ -70,17 +77,23 @@ def recalled(keys: Sequence[bytes]) -> dict[bytes, bytes]:
     return found
 
 
-def keep(values: Mapping[bytes, bytes]) -> None:
-    """Keep values for the next time; where that is impossible, say so."""
+def keep(arrays: Mapping[bytes, NDArray[Any]]) -> None:
+    """Keep arrays for the next time; where that is impossible, say so."""
     try:
         cache_home().mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(cache_home() / FILE, timeout=60)) as store, store:
             store.execute(_TABLE)
-            rows = [(key, crc32(value).to_bytes(4) + value) for key, value in values.items()]
+            rows = [(key, _packed(array)) for key, array in arrays.items()]
             store.executemany("INSERT OR REPLACE INTO computed VALUES (?, ?)", rows)
     except (OSError, sqlite3.Error) as error:
         cure = f"It will be computed again next time: set {ENVIRONMENT_VARIABLE} to another folder."
         _warn("name a folder that can be written", error, cure)
+
+
+def _packed(array: NDArray[Any]) -> bytes:
+    file = BytesIO()
+    np.save(file, array, allow_pickle=False)
+    return crc32(file.getvalue()).to_bytes(4) + file.getvalue()
 
 
 def _warn(rule: str, error: Exception, cure: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error
+from nsse._support.types import Bools
 
 if TYPE_CHECKING:
     from nsse.datasets._inputs import Inputs
@@ -28,22 +29,16 @@ def marked(inputs: Inputs, name: str) -> Inputs:
     """Inputs whose rows of one label, as it is written, are taken for rows without any."""
     assert inputs.y is not None
     hidden = inputs.y.astype(str) == name
-    check_found(name, int(hidden.sum()), len(hidden))
-    return with_marks(inputs, hidden)
+    return with_marks(inputs, name, inputs.y[~hidden], hidden)
 
 
-def check_found(name: str, n_found: int, n_rows: int) -> None:
-    """Refuse a mark that no row has, or all of them."""
-    if n_found == 0 or n_found == n_rows:
-        got = f"{name!r}, which {'no row' if n_found == 0 else 'every row'} has"
+def with_marks(inputs: Inputs, name: str, labels: NDArray[Any], hidden: Bools) -> Inputs:
+    """The same with these labels, and the mark in rows that have ``name`` in their place."""
+    if hidden.all() or not hidden.any():
+        got = f"{name!r}, which {'every row' if hidden.all() else 'no row'} has"
         cure = 'Write it as the labels are written; "" is an empty entry.'
         raise rule_error("unlabeled", "be the entry of some rows in the place of a label", got, cure)
 
-
-def with_marks(inputs: Inputs, hidden: NDArray[np.bool_]) -> Inputs:
-    """The same with the mark in the place of some labels."""
-    assert inputs.y is not None
-    labels = inputs.y[~hidden]
     marker = marker_for(labels)
     y = np.empty(len(hidden), dtype=np.result_type(labels, np.asarray(marker)))
     y[hidden], y[~hidden] = marker, labels
