@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsse._support.errors import rule_error
 from nsse.cli.options import read_size
-from nsse.cli.screen import DATA, typed
+from nsse.cli.screen import DATA, Screen, typed
 
 if TYPE_CHECKING:
-    from nsse.cli.screen import Screen
     from nsse.datasets import Inputs
 
 

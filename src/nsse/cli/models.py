@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsse._support.errors import rule_error
-from nsse.cli.screen import DATA, MODEL, typed
+from nsse.cli.screen import DATA, MODEL, Screen, typed
 
 if TYPE_CHECKING:
-    from nsse.cli.screen import Screen
     from nsse.datasets import Inputs, Preparation
 
 
