@@ -30,15 +30,8 @@ def progress_bar(total: int, what: str, shown: bool | None) -> Iterator[Callable
             yield advance
         return
     try:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+        import rich.console
+        import rich.progress as parts
     except ImportError as error:
         if shown:
             message = "A progress bar needs rich. Install it: pip install 'nsse[cli]'"
@@ -46,15 +39,16 @@ def progress_bar(total: int, what: str, shown: bool | None) -> Iterator[Callable
         yield lambda: None
         return
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
+        parts.TextColumn("{task.description}"),
+        parts.BarColumn(),
+        parts.MofNCompleteColumn(),
+        parts.TimeElapsedColumn(),
+        parts.TextColumn("left:"),
+        parts.TimeRemainingColumn(),
     )
+    stderr = rich.console.Console(stderr=True)
     # The estimate looks back an hour, for one step may take minutes.
-    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=3600.0) as bar:
+    with parts.Progress(*columns, console=stderr, speed_estimate_period=3600.0) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
 
