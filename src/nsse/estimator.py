@@ -7,6 +7,7 @@ an arbitrary sign; those of our estimators never do: `signs_of` is the one rule.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,6 @@ class EmbeddingClassifier(
         """
         if not hasattr(self, "classes_"):
             check_is_fitted(self)
-        if not isinstance(X, np.ndarray) and is_dask(X):
-            return lazily(self.predict, X, None, self.classes_.dtype)
         return self._decided("predict", X)
 
     def decision_function(self, X: Any) -> Any:
@@ -89,9 +88,6 @@ class EmbeddingClassifier(
             In the order of `classes_`; of two classes the second's score less the first's.
         """
         check_is_fitted(self)
-        if is_dask(X):
-            width = None if len(self.classes_) == 2 else len(self.classes_)
-            return lazily(self.decision_function, X, width, np.dtype(np.float64))
         return self._decided("decision", X)
 
     def predict_proba(self, X: Any) -> Any:
@@ -108,8 +104,6 @@ class EmbeddingClassifier(
             In the order of `classes_`.
         """
         check_is_fitted(self)
-        if is_dask(X):
-            return lazily(self.predict_proba, X, len(self.classes_), np.dtype(np.float64))
         return self._decided("probabilities", X)
 
     def predict_log_proba(self, X: Any) -> Any:
@@ -126,8 +120,6 @@ class EmbeddingClassifier(
             In the order of `classes_`.
         """
         check_is_fitted(self)
-        if is_dask(X):
-            return lazily(self.predict_log_proba, X, len(self.classes_), np.dtype(np.float64))
         return self._decided("log_probabilities", X)
 
     def certified_radius(self, X: Any) -> Floats:
@@ -251,8 +243,12 @@ class EmbeddingClassifier(
         check_classification_targets(y)
         return X, y
 
-    def _decided(self, what: str, X: Any) -> NDArray[Any]:
+    def _decided(self, what: str, X: Any) -> Any:
         """What the scores say at samples: "predict", "decision", "probabilities", ..."""
+        if not isinstance(X, np.ndarray) and is_dask(X):
+            n, dtype = len(self.classes_), self.classes_.dtype if what == "predict" else np.dtype(float)
+            width = None if what == "predict" or (what == "decision" and n == 2) else n
+            return lazily(partial(self._decided, what), X, width, dtype)
         in_numpy = isinstance(X, np.ndarray) and isinstance(self.embedding_, np.ndarray)
         if not in_numpy and (is_foreign(X) or is_foreign(self.embedding_)):
             from nsse.devices import asked
