@@ -187,15 +187,11 @@ def affine_of_step(step: Any, *, with_gaps: bool = False) -> Affine:
 
 
 def _standard(step: Any) -> Affine:
-    n = step.n_features_in_
-    shift = step.mean_ if step.with_mean else np.zeros(n)  # without, a mean is kept that is not used
-    return _scaled(shift, 1.0 / step.scale_ if step.with_std else np.ones(n))
+    return _scaled(step, step.mean_ if step.with_mean else None)  # a mean is kept that is not used
 
 
 def _robust(step: Any) -> Affine:
-    n = step.n_features_in_
-    shift = step.center_ if step.with_centering else np.zeros(n)
-    return _scaled(shift, 1.0 / step.scale_ if step.with_scaling else np.ones(n))
+    return _scaled(step, step.center_)
 
 
 def _min_max(step: Any) -> Affine | None:
@@ -209,7 +205,7 @@ def _min_max(step: Any) -> Affine | None:
 def _max_abs(step: Any) -> Affine | None:
     if getattr(step, "clip", False):
         return None
-    return _scaled(np.zeros(len(step.scale_)), 1.0 / step.scale_)
+    return _scaled(step, None)
 
 
 def _pca(step: Any) -> Affine:
@@ -249,7 +245,10 @@ def _within_metric(step: Any) -> Affine:
     return affine
 
 
-def _scaled(shift: Any, scale: Any) -> Affine:
+def _scaled(step: Any, shift: Any) -> Affine:
+    """Of a scaler that divides by `scale_`, if it does, after a shift, if any."""
+    shift = np.zeros(step.n_features_in_) if shift is None else shift
+    scale = np.ones(step.n_features_in_) if step.scale_ is None else 1.0 / step.scale_
     return Affine.diagonal(np.asarray(shift, dtype=np.float64), np.asarray(scale, dtype=np.float64))
 
 
