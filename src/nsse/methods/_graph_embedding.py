@@ -48,22 +48,12 @@ from scipy import linalg
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_count, check_number
+from nsse._support.types import Floats, Ints
 from nsse.affine import Affine
 from nsse.estimator import row_signs
 from nsse.graphs import laplacian
 from nsse.maps import LinearMap
-from nsse.methods._method import (
-    LARGEST,
-    SMALLEST,
-    Check,
-    Floats,
-    Ints,
-    Lengths,
-    Method,
-    checks,
-    is_auto,
-    unless,
-)
+from nsse.methods._method import LARGEST, SMALLEST, Check, Lengths, Method, checks, is_auto, unless
 from nsse.scores import left_out_nearest
 
 # A is singular if a direction has less than this share of the largest ratio of A to the total scatter. A

@@ -17,9 +17,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from nsse._support.types import Floats, Ints
 from nsse.graphs import class_members
 from nsse.methods._graph_embedding import Form, symmetric, within_classes
-from nsse.methods._method import Floats, Ints, nearest_columns, others
+from nsse.methods._method import nearest_columns, others
 
 LOCAL_RIDGE = 1e-3
 

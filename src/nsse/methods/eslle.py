@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from nsse._support.types import Floats, Ints
 from nsse.estimator import row_signs
 from nsse.maps import GaussianMap
 from nsse.methods._eigenmaps import Eigenmap, check_eigenmap_components, smallest_eigenpairs
-from nsse.methods._method import Floats, Ints, Lengths, Method, check_edges, checks, unless
+from nsse.methods._method import Lengths, Method, check_edges, checks, unless
 from nsse.methods._reconstruction import residual_matrix, residual_rank
 from nsse.methods.isokrr import check_overlap, class_dissimilarities
 

@@ -27,19 +27,10 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
+from nsse._support.types import Bools, Floats, Ints
 from nsse.estimator import row_signs
 from nsse.maps import GaussianMap
-from nsse.methods._method import (
-    Bools,
-    Floats,
-    Ints,
-    Lengths,
-    Method,
-    check_n_components,
-    checks,
-    nearest_columns,
-    others,
-)
+from nsse.methods._method import Lengths, Method, check_n_components, checks, nearest_columns, others
 
 # Largest d²/β: squares of sums of e^150 are still far from overflow.
 LARGEST_EXPONENT = 300.0

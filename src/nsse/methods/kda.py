@@ -15,6 +15,7 @@ import numpy as np
 from scipy import linalg
 
 from nsse._support.parameters import check_choice
+from nsse._support.types import Floats, Ints
 from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
 from nsse.methods._graph_embedding import (
@@ -29,7 +30,7 @@ from nsse.methods._graph_embedding import (
     no_intrinsic_scatter,
     within_form,
 )
-from nsse.methods._method import Floats, Ints, Lengths
+from nsse.methods._method import Lengths
 
 KERNELS = ("gaussian", "linear")
 # Eigenvalues of K below this share of the largest are rounding.

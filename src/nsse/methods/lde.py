@@ -10,11 +10,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
+from nsse._support.types import Bools, Floats, Ints
 from nsse.methods._graph_embedding import Forms, LinearMethod, class_graph_form, graph_form
 from nsse.methods._method import (
-    Bools,
-    Floats,
-    Ints,
     Lengths,
     gaussian_graph,
     graph_rank,

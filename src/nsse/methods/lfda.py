@@ -30,6 +30,7 @@ import numpy as np
 from scipy import linalg
 
 from nsse._support.parameters import check_choice, check_count
+from nsse._support.types import Floats, Ints
 from nsse.graphs import class_members
 from nsse.kernels import SAME_PLACE, squared_distances, squared_norms
 from nsse.maps import LinearMap
@@ -43,7 +44,7 @@ from nsse.methods._graph_embedding import (
     graph_checks,
     symmetric,
 )
-from nsse.methods._method import Floats, Ints, graph_rank
+from nsse.methods._method import graph_rank
 from nsse.metric import centred
 
 METRICS = ("weighted", "orthonormalized", "plain")

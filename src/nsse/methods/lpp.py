@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from nsse._support.types import Ints
 from nsse.graphs import degrees
 from nsse.methods._graph_embedding import (
     Forms,
@@ -24,7 +25,7 @@ from nsse.methods._graph_embedding import (
     graph_form,
     symmetric,
 )
-from nsse.methods._method import Ints, Lengths, check_flag, graph_rank, neighbor_graph
+from nsse.methods._method import Lengths, check_flag, graph_rank, neighbor_graph
 
 
 @dataclass(eq=False, repr=False)

@@ -18,18 +18,10 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from nsse._support.parameters import check_count
+from nsse._support.types import Floats, Ints
 from nsse.graphs import class_members, symmetric_graph
 from nsse.methods._graph_embedding import Forms, LinearMethod, class_graph_form, graph_checks, graph_form
-from nsse.methods._method import (
-    Floats,
-    Ints,
-    Lengths,
-    check_edges,
-    graph_rank,
-    nearest_columns,
-    others,
-    unless,
-)
+from nsse.methods._method import Lengths, check_edges, graph_rank, nearest_columns, others, unless
 
 
 @dataclass(eq=False, repr=False)

@@ -25,10 +25,11 @@ from scipy import sparse
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
+from nsse._support.types import Bools, Floats, Ints
 from nsse.graphs import laplacian
 from nsse.kernels import Gaussian
 from nsse.maps import GaussianMap
-from nsse.methods._method import Bools, Floats, Ints, Lengths, Method, check_flag, checks, neighbor_graph
+from nsse.methods._method import Lengths, Method, check_flag, checks, neighbor_graph
 from nsse.scores import Scores
 
 # Least share of a prediction that does not come from the sample's own label.

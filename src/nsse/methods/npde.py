@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
+from nsse._support.types import Ints
 from nsse.methods._graph_embedding import Forms, LinearMethod, between_form, check_whole, graph_checks
-from nsse.methods._method import Ints, Lengths
+from nsse.methods._method import Lengths
 from nsse.methods._reconstruction import class_residual_form, class_residual_matrix, residual_rank
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
+from nsse._support.types import Ints
 from nsse.methods._graph_embedding import Forms, LinearMethod, total_form
-from nsse.methods._method import Ints, Lengths
+from nsse.methods._method import Lengths
 from nsse.methods._reconstruction import residual_form, residual_matrix, residual_rank
 
 

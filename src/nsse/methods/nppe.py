@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.parameters import check_count
+from nsse._support.types import Floats, Ints
 from nsse.affine import Affine
 from nsse.kernels import in_row_blocks
 from nsse.methods._graph_embedding import (
@@ -29,7 +30,7 @@ from nsse.methods._graph_embedding import (
     principal_axes,
     total_form,
 )
-from nsse.methods._method import Floats, Ints, Lengths
+from nsse.methods._method import Lengths
 from nsse.methods._reconstruction import residual_form, residual_matrix, residual_rank
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from nsse._support.errors import rule_error
+from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import Affine
 from nsse.graphs import degrees
 from nsse.kernels import Gaussian, in_row_blocks, squared_distances
@@ -33,17 +34,7 @@ from nsse.methods._eigenmaps import (
     normalized_eigenmap,
     unsupervised_signs,
 )
-from nsse.methods._method import (
-    Bools,
-    Floats,
-    Ints,
-    Lengths,
-    Method,
-    check_width,
-    checks,
-    is_auto,
-    unless,
-)
+from nsse.methods._method import Lengths, Method, check_width, checks, is_auto, unless
 
 # Eigenvalues of K̃/N below this are rounding, and no number to divide by.
 SMALLEST_EIGENVALUE = 1e-10

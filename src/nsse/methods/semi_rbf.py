@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from nsse._support.parameters import check_count, check_number
+from nsse._support.types import Floats, Ints
 from nsse.kernels import Gaussian, squared_distances
 from nsse.maps import GaussianMap
-from nsse.methods._method import Floats, Ints, Lengths, Method, check_n_components, checks, kernel_ridge
+from nsse.methods._method import Lengths, Method, check_n_components, checks, kernel_ridge
 from nsse.methods.suplap import check_neighbors, class_graphs, supervised_eigenmap
 
 

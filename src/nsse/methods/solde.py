@@ -22,6 +22,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
+from nsse._support.types import Bools, Floats, Ints
 from nsse.methods._graph_embedding import (
     Form,
     Forms,
@@ -30,15 +31,7 @@ from nsse.methods._graph_embedding import (
     graph_checks,
     graph_form,
 )
-from nsse.methods._method import (
-    Bools,
-    Floats,
-    Ints,
-    Lengths,
-    gaussian_graph,
-    graph_rank,
-    mean_squared_length,
-)
+from nsse.methods._method import Lengths, gaussian_graph, graph_rank, mean_squared_length
 from nsse.methods.lde import discriminant_edges
 
 # Axes from which on Lanczos iterations find one eigenvector faster than LAPACK.

@@ -29,6 +29,7 @@ from sklearn.preprocessing import normalize
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
 from nsse._support.threads import one_blas_thread
+from nsse._support.types import Floats, Ints
 from nsse.affine import Affine
 from nsse.graphs import degrees
 from nsse.kernels import products, squared_distances
@@ -38,7 +39,7 @@ from nsse.methods._eigenmaps import (
     normalized_eigenmap,
     unsupervised_signs,
 )
-from nsse.methods._method import Floats, Ints, Lengths, Method, neighbor_graph
+from nsse.methods._method import Lengths, Method, neighbor_graph
 
 # |cos| of the angle between two samples from which on they are multiples of each other.
 PARALLEL = 1.0 - 1e-12

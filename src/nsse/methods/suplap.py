@@ -19,13 +19,11 @@ from typing import Any
 import numpy as np
 
 from nsse._support.parameters import check_count, check_number
+from nsse._support.types import Bools, Floats, Ints
 from nsse.estimator import row_signs
 from nsse.maps import GaussianMap
 from nsse.methods._eigenmaps import Eigenmap, smallest_eigenpairs
 from nsse.methods._method import (
-    Bools,
-    Floats,
-    Ints,
     Lengths,
     Method,
     check_n_components,

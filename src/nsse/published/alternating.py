@@ -17,8 +17,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from nsse._support.threads import one_blas_thread
+from nsse._support.types import Floats
 from nsse.published.embedding import EPS, Embedding, embed
-from nsse.published.objective import Floats, Problem
+from nsse.published.objective import Problem
 from nsse.published.scale import Bounds, Found
 from nsse.published.trace import Recorder
 
