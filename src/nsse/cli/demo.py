@@ -24,7 +24,8 @@ OURS = "SmoothEmbedding, shifts"
 OTHERS = "SVM", "SVM, shifts", "LDA, shrinkage", "1-NN"
 FILES = "embedding.png", "embedding.csv", "errors.csv"
 
-Errors = dict[tuple[str, int], list[float]]
+# Mean and standard error, in percent, by method and size; a single split has no standard error.
+Errors = dict[tuple[str, int], tuple[float, float | None]]
 
 
 def demo(
@@ -50,7 +51,7 @@ def demo(
             train, test = per_class_split(y, SHOWN_SIZE, SHOWN_SEED)
             model = SmoothEmbedding().fit(X[train], y[train])
             model.plot(X[test], y[test]).save(out / "embedding.png")
-        table = error_columns(errors)
+        table = error_columns(errors, splits)
         write_columns(out / "embedding.csv", _samples(model, X, y, train))
         write_columns(out / "errors.csv", table)
         wrong = int((model.predict(X[test]) != y[test]).sum())
@@ -85,11 +86,11 @@ def methods(X: Any, y: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _compared(X: Any, y: Any, splits: int) -> Errors:
-    """Test errors of every method and size, one for each split."""
+    """Test errors of every method and size."""
     from nsse._support.progress import progress_bar
     from nsse.datasets import per_class_split
 
-    errors: Errors = {}
+    errors: dict[tuple[str, int], list[float]] = {}
     with progress_bar(splits * len(SIZES), "Comparing methods", None) as advance:
         for seed in range(splits):
             for size in SIZES:
@@ -98,7 +99,7 @@ def _compared(X: Any, y: Any, splits: int) -> Errors:
                     wrong = float((model.predict(X[test]) != y[test]).mean())
                     errors.setdefault((name, size), []).append(wrong)
                 advance()
-    return errors
+    return {key: _mean(values) for key, values in errors.items()}
 
 
 def _samples(model: Any, X: Any, y: Any, train: Any) -> dict[str, list[Any]]:
@@ -113,15 +114,15 @@ def _samples(model: Any, X: Any, y: Any, train: Any) -> dict[str, list[Any]]:
     }
 
 
-def error_columns(errors: Errors) -> dict[str, list[Any]]:
+def error_columns(errors: Errors, splits: int) -> dict[str, list[Any]]:
     """One row per method and size; the standard error is empty for a single split."""
-    means = [_mean(values) for values in errors.values()]
+    means = errors.values()
     return {
         "method": [method for method, _ in errors],
         "n_per_class": [size for _, size in errors],
         "error_percent": [round(mean, 4) for mean, _ in means],
         "standard_error_percent": ["" if error is None else round(error, 4) for _, error in means],
-        "splits": [len(values) for values in errors.values()],
+        "splits": [splits] * len(errors),
     }
 
 
@@ -138,10 +139,9 @@ def screen_table(errors: Errors) -> Table:
     from rich.text import Text
 
     table = plain_table("training samples per class", *map(str, SIZES), right=[*map(str, SIZES)])
-    means = {key: _mean(values) for key, values in errors.items()}
-    least = {size: min(means[key] for key in means if key[1] == size) for size in SIZES}
+    least = {size: min(errors[key] for key in errors if key[1] == size) for size in SIZES}
     for method in dict.fromkeys(name for name, _ in errors):
-        row = [(means[method, size], means[method, size] == least[size]) for size in SIZES]
+        row = [(errors[method, size], errors[method, size] == least[size]) for size in SIZES]
         table.add_row(method, *(Text(_cell(*own), style="bold" * best) for own, best in row))
     return table
 
@@ -154,7 +154,6 @@ def finding(errors: Errors) -> str:
     """State our mean errors and the lowest of the others, whoever is ahead."""
     parts = []
     for size in SIZES:
-        best = min(OTHERS, key=lambda name: _mean(errors[name, size])[0])
-        ours, other = (_mean(errors[name, size])[0] for name in (OURS, best))
-        parts.append(f"{ours:.1f} % at {size} per class ({best}: {other:.1f} %)")
+        other, best = min((errors[name, size][0], name) for name in OTHERS)
+        parts.append(f"{errors[OURS, size][0]:.1f} % at {size} per class ({best}: {other:.1f} %)")
     return f"untuned SmoothEmbedding with shifted digits has an error of {', '.join(parts)}."

@@ -136,8 +136,6 @@ def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
 
     from nsse.certificates.reliability import EDGES, log_loss, reliability_curve
 
-    if not hasattr(opened.model, "predict_proba"):
-        return
     P = opened.model.predict_proba(inputs.X)
     codes = np.searchsorted(opened.last.classes_, np.asarray(inputs.y))
     curve = reliability_curve(P.max(axis=1), P.argmax(axis=1) == codes, EDGES)

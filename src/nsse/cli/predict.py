@@ -90,8 +90,7 @@ def _predictions(opened: Opened, X: Any) -> Columns:
 
     model, last = opened.model, opened.last
     columns: Columns = {"label": model.predict(X).tolist()}
-    if hasattr(model, "predict_proba"):
-        columns["probability"] = model.predict_proba(X).max(axis=1).tolist()
+    columns["probability"] = model.predict_proba(X).max(axis=1).tolist()
     if len(getattr(last, "leave_one_out_", ())):
         columns["p_value"] = novelty(model, X).tolist()
     columns["distance"] = pairwise_distances_argmin_min(model.transform(X), last.embedding_)[1].tolist()
