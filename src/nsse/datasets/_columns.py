@@ -54,7 +54,7 @@ def learned(
     left_out = {known.label, known.id, *known.ignored}
     columns = [name for name in table.names if name not in left_out]
     for parameter, named in (("category", category), ("feature", feature)):
-        check_named(table, parameter, [name for name in named if name not in columns], columns)
+        check_named(table, parameter, named, columns)
     if not columns:
         cure = f"It has {listed(table.names)}."
         raise rule_error("path", "name a table with columns beside the labels", str(table.path), cure)
@@ -149,8 +149,9 @@ def check_label(table: Table, label: str | None) -> None:
         raise rule_error("label", rule, label, f"It has {listed(table.names)}.")
 
 
-def check_named(table: Table, parameter: str, unknown: Sequence[str], present: Sequence[str]) -> None:
+def check_named(table: Table, parameter: str, named: Collection[str], present: Sequence[str]) -> None:
     """Refuse columns that are not there."""
+    unknown = [name for name in named if name not in present]
     if unknown:
         rule, got = f"name columns of {table.path}", ", ".join(unknown)
         raise rule_error(parameter, rule, got, f"It has {listed(present)}.")
@@ -252,8 +253,7 @@ def _numbers(table: Table, name: str, date_form: str | None = None) -> Floats:
             )
             raise _text(table.path, name, f"{got}, no date as the model knows them")
         seconds = moments.cast(polars.Datetime("ms")).dt.timestamp("ms")
-        days: Floats = (seconds.cast(polars.Float64) / 86_400_000).to_numpy().astype(np.float64)
-        return days
+        return (seconds.cast(polars.Float64) / 86_400_000).to_numpy().astype(np.float64)
     if not (column.dtype.is_numeric() or column.dtype in (polars.Boolean, polars.String, polars.Null)):
         raise _text(table.path, name, f"of type {column.dtype}")
     if column.dtype == polars.String:

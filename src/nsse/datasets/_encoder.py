@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from nsse._support.errors import optional, rule_error, rule_message
-from nsse.datasets._images import Reading, eight_bits, import_pillow, read_images
+from nsse.datasets._images import Reading, checked_size, eight_bits, import_pillow, read_images
 from nsse.datasets._network import FEATURES, IMAGE, SIDE, feature_graph, merged
 from nsse.datasets._preparation import EncodedPreparation
 
@@ -201,7 +201,7 @@ class Encoder(TransformerMixin, BaseEstimator):
                 rule = f"be one of {', '.join(map(str, choices))}"
                 raise rule_error(name, rule, known[name], "Leave it out for the default.")
         known |= zip(("mean", "std"), _levels(known["mean"], known["std"]), strict=True)
-        known["size"] = _checked_size(known["size"])
+        known["size"] = checked_size(known["size"])
         return known
 
     def _settings(self) -> dict[str, Any]:
@@ -371,17 +371,6 @@ def _levels(mean: Any, std: Any) -> list[list[float]]:
         raise rule_error("std", "be positive numbers, one or three", std, "128 goes with a mean of 127.")
     scale = 255.0 if np.max(both) > 1.0 else 1.0
     return [(part / scale).tolist() for part in both]
-
-
-def _checked_size(size: Any) -> list[int] | None:
-    if size is None:
-        return None
-    sides = [int(side) for side in size]
-    if len(sides) != 2 or min(sides) < 1:
-        raise rule_error(
-            "size", "be None or a pair (height, width)", size, "Leave it out for 224 x 224."
-        )
-    return sides
 
 
 def _in_memory(X: Any) -> Iterator[Any]:

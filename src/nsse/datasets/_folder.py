@@ -42,7 +42,9 @@ def read_folder(
         )
     images, skipped = [], []
     for folder_of_class in classes:
-        found, others = _images_of(folder_of_class, fewest_images)
+        found, others = _told_apart(_entries_of(folder_of_class))
+        if len(found) < fewest_images:
+            raise _too_few(folder_of_class, len(found), fewest_images)
         images.append(found)
         skipped += others
     paths = [path for of_class in images for path in of_class]
@@ -167,13 +169,6 @@ def _entries_of(folder: Path, *, only_folders: bool = False) -> list[Path]:
     """What a folder shows, by name; not what is hidden, nor what macOS adds to an archive."""
     shown = [path for path in folder.iterdir() if not path.name.startswith((".", "__MACOSX"))]
     return sorted(path for path in shown if path.is_dir() or not only_folders)
-
-
-def _images_of(folder: Path, fewest: int) -> tuple[list[Path], list[Path]]:
-    images, others = _told_apart(_entries_of(folder))
-    if len(images) < fewest:
-        raise _too_few(folder, len(images), fewest)
-    return images, others
 
 
 def _too_few(folder: Path, n_images: int, fewest: int) -> ValueError:

@@ -97,18 +97,23 @@ class Reading:
         return pictures
 
 
+def checked_size(size: Any) -> Size:
+    """Height and width, or None."""
+    is_pair = isinstance(size, tuple | list) and len(size) == 2
+    if size is not None and not (is_pair and all(isinstance(n, Integral) and int(n) > 0 for n in size)):
+        rule = "be None or a pair of positive whole numbers (height, width)"
+        raise rule_error("size", rule, size, "Pass for example `size=(25, 25)`.")
+    return None if size is None else (int(size[0]), int(size[1]))
+
+
 class Levels(Reading):
     """Levels in [0, 1], grey, or red, green and blue on a third axis; averaged to a size, if any."""
 
     def __init__(self, size: Size, color: bool = False) -> None:
-        is_pair = isinstance(size, tuple | list) and len(size) == 2
-        if size is not None and not (is_pair and all(isinstance(n, Integral) and n > 0 for n in size)):
-            rule = "be None or a pair of positive whole numbers (height, width)"
-            raise rule_error("size", rule, size, "Pass for example `size=(25, 25)`.")
-        self.size, self.color = size, color
+        self.size, self.color = checked_size(size), color
         # The number is raised whenever reading or averaging gives other levels than before. Images in
         # their own size are not kept: they would take more room than their files.
-        self.how = None if size is None else f"levels 3 {tuple(size)} {color} {self.draft}"
+        self.how = None if size is None else f"levels 3 {self.size} {color} {self.draft}"
 
     def picture(self, image: Image) -> Floats:
         """The levels of an image."""
@@ -330,8 +335,7 @@ def _overlaps(n_in: int, n_out: int) -> Floats:
     cell = n_in * np.arange(n_out)[:, np.newaxis]
     pixel = n_out * np.arange(n_in)
     overlap = np.minimum(cell + n_in, pixel + n_out) - np.maximum(cell, pixel)
-    shares: Floats = np.maximum(overlap, 0) / n_in
-    return shares
+    return np.maximum(overlap, 0) / n_in
 
 
 def unit_rows(X: Floats, files: Sequence[str], cure: str) -> Floats:

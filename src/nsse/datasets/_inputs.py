@@ -13,16 +13,8 @@ from numpy.typing import NDArray
 
 from nsse._support.errors import listed, rule_error, rule_message
 from nsse._support.files import written
+from nsse.datasets import _columns as columns
 from nsse.datasets._arrays import read_arrays
-from nsse.datasets._columns import (
-    check_label,
-    check_named,
-    check_same,
-    labels_of,
-    learned,
-    names_of,
-    prepared,
-)
 from nsse.datasets._folder import PICTURES, has_folders, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Levels, Reading, Size, Thumbnails, read_each, unit_rows
 from nsse.datasets._preparation import (
@@ -203,11 +195,11 @@ def load_inputs(
         inputs = Inputs(X, y, None, ArrayPreparation(X.shape[1]))
         return _checked(inputs if unlabeled is None else marked(inputs, unlabeled), source)
     table = read_table(source)
-    check_label(table, label)
+    columns.check_label(table, label)
     known = TablePreparation((), label, tuple(ignore), id)
     for parameter, named in (("ignore", known.ignored), ("id", () if id is None else (id,))):
-        check_named(table, parameter, [name for name in named if name not in table.names], table.names)
-    found_out = learned(
+        columns.check_named(table, parameter, named, table.names)
+    found_out = columns.learned(
         table, known, impute=impute is not None, category=tuple(category), feature=tuple(feature)
     )
     rows = _rows(table, found_out, labeled=True, unlabeled=unlabeled)
@@ -296,8 +288,8 @@ def load_inputs_like(
     if takes_tables:
         table = read_table(source)
         left_out = {label, id, *ignore}
-        columns = tuple(name for name in table.names if name not in left_out)
-        plain = TablePreparation(columns, label, tuple(ignore), id)
+        kept = tuple(name for name in table.names if name not in left_out)
+        plain = TablePreparation(kept, label, tuple(ignore), id)
         found = _rows(table, plain, labeled=labeled)
     else:
         X, y = read_arrays(source, label, labeled=labeled)
@@ -313,14 +305,14 @@ def _rows(
 ) -> Inputs:
     """The rows of a table prepared as is known; labels if they must, may or need not be there."""
     if labeled:
-        check_label(table, known.label)
-    check_same(table, known)
-    X, filled = prepared(table, known)
-    names = names_of(table, str(known.id)) if known.id in table.names else None
+        columns.check_label(table, known.label)
+    columns.check_same(table, known)
+    X, filled = columns.prepared(table, known)
+    names = columns.names_of(table, str(known.id)) if known.id in table.names else None
     rows = Inputs(X, None, names, known, (table.note,) * bool(table.note) + filled)
     if labeled is False or known.label not in table.names:
         return rows
-    labels, hidden = labels_of(table, str(known.label), unlabeled)
+    labels, hidden = columns.labels_of(table, str(known.label), unlabeled)
     return replace(rows, y=labels) if unlabeled is None else with_marks(rows, unlabeled, labels, hidden)
 
 
