@@ -8,6 +8,7 @@ in one line.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -240,11 +241,6 @@ def _imputer(step: Any) -> Affine | None:
     return _selected(~np.isnan(step.statistics_) | step.keep_empty_features)
 
 
-def _within_metric(step: Any) -> Affine:
-    affine: Affine = step.affine_
-    return affine
-
-
 def _scaled(step: Any, shift: Any) -> Affine:
     """Of a scaler that divides by `scale_`, if it does, after a shift, if any."""
     shift = np.zeros(step.n_features_in_) if shift is None else shift
@@ -275,6 +271,6 @@ _KNOWN: dict[str, Callable[[Any], Affine | None]] = {
     "NeighborhoodComponentsAnalysis": _projection,
     "LinearDiscriminantAnalysis": _discriminant,
     "FunctionTransformer": _function,
-    "WithinMetric": _within_metric,
-    "AffineStep": _within_metric,
+    "WithinMetric": attrgetter("affine_"),
+    "AffineStep": attrgetter("affine_"),
 }

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from operator import add
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class Source:
     def __len__(self) -> int:
         return len(self.places)
 
-    def select(self, positions: Ints) -> Source:
+    def select(self, positions: Ints) -> Self:
         """Some of the rows in use, by ascending position."""
         return replace(self, places=self.places[positions])
 
@@ -129,7 +129,7 @@ class DaskSource(Source):
 
     def take(self, positions: Ints) -> Any:
         """Some of the rows in use, by ascending position, in memory."""
-        return self.select(positions).apply(_same)
+        return stacked(_computed([X for _, X in self.select(positions)._tasks()]))
 
     def fold(self, function: Callable[..., Any], *by_row: NDArray[Any]) -> Any:
         """Σ of a function of the rows of every chunk, two by two."""
@@ -570,10 +570,6 @@ def _is_nan(label: Any) -> bool:
         return bool(label != label)
     except TypeError:
         return True
-
-
-def _same(X: Any) -> Any:
-    return X
 
 
 def _taken(X: Any, which: Ints) -> Any:

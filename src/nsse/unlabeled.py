@@ -52,8 +52,7 @@ class Labeled:
 
     def sums(self, near: Rows, of_block: KernelSums) -> Sums:
         """Sums over all blocks of labelled rows."""
-        total: Sums = near.source.fold(of_block, near.codes, near.weights)
-        return total
+        return near.source.fold(of_block, near.codes, near.weights)
 
 
 class Smooth(BaseEstimator):

@@ -217,8 +217,7 @@ def adds_up(model: Any) -> bool:
 def _sums(near: Rows, f: GaussianMap, classes: Any) -> Sums:
     """Sums of a chunk, classes in the order of ``classes``."""
     codes = np.searchsorted(classes, near.classes)[near.codes].astype(np.intp)
-    sums: Sums = near.source.fold(KernelSums(f.kernel, f.centers, len(classes)), codes, near.weights)
-    return sums
+    return near.source.fold(KernelSums(f.kernel, f.centers, len(classes)), codes, near.weights)
 
 
 def _held(Z: Any, classes: Any, codes: Ints, weights: Floats, per_sample: int) -> Rows:
