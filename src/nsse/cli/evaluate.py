@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsse._support.errors import rule_error
+from nsse.cli.models import Opened, radii_of, read
 from nsse.cli.options import Data, Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, SkipBroken
 from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from nsse.cli.models import Opened
     from nsse.datasets import Inputs
 
 REFUSED = (0.1, 0.2)  # shares of the predictions
@@ -41,8 +41,6 @@ def evaluate(
     """Compare the labels of a model with the true ones: error, confusions, probabilities, refusals."""
     with running(as_json) as screen:
         from sklearn.metrics import confusion_matrix
-
-        from nsse.cli.models import read
 
         how = {"label": label, "id": id, "encoder": encoder, "skip_broken": skip_broken}
         opened, inputs = read(model, data, ignore, screen, labeled=True, **how)
@@ -155,7 +153,6 @@ def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
 def _tell_coverage(screen: Screen, opened: Opened, inputs: Inputs, wrong: Any) -> None:
     """The error where the least certain predictions are refused."""
     from nsse.certificates.selective import risk_coverage_curve
-    from nsse.cli.models import radii_of
 
     radii, why = radii_of(opened.model, inputs.X)
     if radii is None:

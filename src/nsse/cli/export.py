@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from nsse._support.errors import optional, rule_error
 from nsse.cli.files import bytes_of, check_out, replacing, size_of
+from nsse.cli.models import Opened, open_model
 from nsse.cli.options import Json, KnownEncoder, Model
 from nsse.cli.screen import MODEL, running, typed
-
-if TYPE_CHECKING:
-    from nsse.cli.models import Opened
 
 # Probabilities of a graph with its encoder, beside those of Python.
 LARGEST_LOSS = 1e-4
@@ -33,7 +31,6 @@ def export(
     """Write a model as an ONNX graph, which runs without Python; its encoder, if any, is inside."""
     with running(as_json) as screen:
         check_out(onnx, (".onnx",), read=[model], option="--onnx")
-        from nsse.cli.models import open_model
         from nsse.datasets import EncodedPreparation
 
         opened = open_model(model)

@@ -11,11 +11,11 @@ import typer
 from nsse._support.errors import rule_error
 from nsse._support.files import replacing
 from nsse.cli.files import check_out, table_rows, write_columns
+from nsse.cli.models import Opened, radii_of, read
 from nsse.cli.options import Ignore, Json, KnownEncoder, KnownId, Model, NewData, SkipBroken
 from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
-    from nsse.cli.models import Opened
     from nsse.datasets import Inputs
 
 SHOWN = 20  # rows on the screen
@@ -56,7 +56,6 @@ def predict(
             check_out(out, (".csv", ".parquet"), read=[model, data])
         if refuse is not None and not 0 < refuse < 1:
             raise rule_error("--refuse", "be above 0 and below 1", refuse, "0.05 is usual.")
-        from nsse.cli.models import radii_of, read
 
         opened, inputs = read(
             model, data, ignore, screen, id=id, encoder=encoder, skip_broken=skip_broken
@@ -124,8 +123,6 @@ def transform(
     with running(as_json) as screen:
         check_out(out, (".csv", ".parquet", ".npy"), read=[model, data])
         import numpy as np
-
-        from nsse.cli.models import read
 
         opened, inputs = read(
             model, data, ignore, screen, id=id, encoder=encoder, skip_broken=skip_broken

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nsse.cli.files import bytes_of, check_out, size_of
+from nsse.cli.models import read
 from nsse.cli.options import Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, NewData, SkipBroken
 from nsse.cli.screen import PAGE, running, typed
 
@@ -26,7 +27,6 @@ def report(
 ) -> None:
     """Write one HTML page with the embedding, the samples of DATA over it, and the map itself."""
     with running(as_json) as screen:
-        from nsse.cli.models import read
         from nsse.datasets import thumbnails
         from nsse.report import Samples, write_report
 

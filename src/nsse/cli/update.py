@@ -9,6 +9,7 @@ import typer
 
 from nsse._support.errors import rule_error
 from nsse.cli.files import bytes_of, check_out, size_of
+from nsse.cli.models import read
 from nsse.cli.options import Data, Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, SkipBroken
 from nsse.cli.screen import DATA, running, typed
 
@@ -35,7 +36,6 @@ def update(
         target = model if out is None else out
         if out is not None:
             check_out(out, read=[data])
-        from nsse.cli.models import read
         from nsse.io import read_header, save
 
         how = {"label": label, "id": id, "encoder": encoder, "skip_broken": skip_broken}

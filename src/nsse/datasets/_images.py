@@ -180,7 +180,10 @@ def read_each(
     skip_broken: bool = False,
 ) -> dict[int, NDArray[Any]]:
     """What a reading makes of every image, by its place in the list."""
-    keys = {} if reading.how is None else _keys(paths, reading.how)
+    keys = {}
+    if reading.how is not None:  # what is wrong with files that are not there shows when they are opened
+        there = [(place, path) for place, path in enumerate(paths) if path.is_file()]
+        keys = {place: key_of(reading.how, path.read_bytes()) for place, path in there}
     known = recalled(list(keys.values()))
     found = {place: known[key] for place, key in keys.items() if key in known}
     missing = [place for place in range(len(paths)) if place not in found]
@@ -204,11 +207,6 @@ def read_each(
                 keep({keys[place]: array for place, array in done.items()})
             found |= done
     return found
-
-
-def _keys(paths: Sequence[Path], how: str) -> dict[int, bytes]:
-    """Of every file that there is; what is wrong with the others shows when they are opened."""
-    return {place: key_of(how, path.read_bytes()) for place, path in enumerate(paths) if path.is_file()}
 
 
 def read_levels(path: Path, unusable: Unusable = unreadable, *, color: bool = False) -> Floats:
