@@ -93,12 +93,8 @@ def title_of(view: PolygonView, kind: str, noun: str = "samples") -> str:
     """What the view finds, in one line."""
     if view.predicted_codes is None or not len(view.test):
         return f"{view.name} embedding of {len(view.train) + len(view.test)} {noun}"
-    count = view.wrong.size or "none"
-    return f"{view.name} mislabels {count} of {len(view.test)} {kind} {noun} ({_percent(view)})"
-
-
-def _percent(view: PolygonView) -> str:
-    return f"{100 * view.wrong.size / len(view.test):.1f} %"
+    count, percent = view.wrong.size or "none", 100 * view.wrong.size / len(view.test)
+    return f"{view.name} mislabels {count} of {len(view.test)} {kind} {noun} ({percent:.1f} %)"
 
 
 def _dimensions(view: PolygonView) -> str:

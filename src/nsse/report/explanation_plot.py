@@ -83,7 +83,8 @@ def explanation(
     if not 1 <= n_samples <= most:
         cure = "Pass some of them: X[:4]."
         raise rule_error("X", f"hold 1 to {most} samples", f"{n_samples} samples", cure)
-    kind = _kind(kind, shape, n_features)
+    if kind == "auto":
+        kind = "image" if shape is not None else "bars" if n_features <= FEW_FEATURES else "curve"
     if kind == "image" and (shape is None or math.prod(shape) != n_features):
         cure = "Give the height and width of the images."
         raise rule_error("shape", f"have {n_features} pixels", shape, cure)
@@ -103,14 +104,6 @@ def explanation(
     if ax is None:
         _say(figure, found)
     return Plot(figure, _frame(found, labels), ax is None)
-
-
-def _kind(kind: str, shape: Any, n_features: int) -> str:
-    if kind != "auto":
-        return kind
-    if shape is not None:
-        return "image"
-    return "bars" if n_features <= FEW_FEATURES else "curve"
 
 
 def _names(names: Any, X: Any, n_features: int, space: str) -> list[str]:
@@ -152,16 +145,12 @@ def _places(kind: str, n_samples: int, ax: Any) -> tuple[Any, list[Any]]:
     ]
 
 
-def _colors() -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("for and against", [_RED, PAPER, _BLUE])
-
-
 def _draw_image(
     axes: Any, values: Floats | None, contribution: Floats, shape: tuple[int, ...], scale: float
 ) -> None:
     """Contributions over the picture in light grey."""
+    from matplotlib.colors import LinearSegmentedColormap
+
     over = contribution.reshape(shape)
     over = over.sum(axis=2) if over.ndim == 3 else over
     strip_axes(axes)
@@ -170,9 +159,9 @@ def _draw_image(
         grey = grey.mean(axis=2) if grey.ndim == 3 else grey
         axes.imshow(grey, cmap="gray_r", alpha=0.4, interpolation="nearest")
     strength = np.minimum(np.abs(over) / scale, 1.0) ** 0.6
-    axes.imshow(
-        over, cmap=_colors(), vmin=-scale, vmax=scale, alpha=0.9 * strength, interpolation="nearest"
-    )
+    colors = LinearSegmentedColormap.from_list("for and against", [_RED, PAPER, _BLUE])
+    style = {"cmap": colors, "alpha": 0.9 * strength, "interpolation": "nearest"}
+    axes.imshow(over, vmin=-scale, vmax=scale, **style)
 
 
 def _draw_curve(axes: Any, values: Floats | None, contribution: Floats, scale: float) -> None:
