@@ -118,8 +118,7 @@ class LinearSpace(Space):
     def of(cls, metric: Affine, Z: Floats, keep: Any, within_rank: int) -> LinearSpace:
         """As many axes as the parameter `pca` says; ``within_rank`` is the rank that A can have."""
         check_size(metric)
-        mean, axes, scores = principal_axes(Z, keep, within_rank)
-        return cls(metric, mean, axes, scores)
+        return cls(metric, *principal_axes(Z, keep, within_rank))
 
     @property
     def unit(self) -> float:
@@ -223,8 +222,11 @@ class GraphEmbedding(Method):
         return None
 
     def _directions(self, B: Floats, A: Floats, d: int) -> tuple[Floats, Floats]:
-        """λ, descending, and directions V with V'AV = I."""
-        return leading_directions(B, A, d)
+        """The d largest λ of B v = λ A v, descending, and directions V with V'AV = I."""
+        # LAPACK's routine for all eigenvectors is faster than the one for many.
+        some = (len(A) - d, len(A) - 1) if d < MANY * len(A) else None
+        values, V = linalg.eigh(B, A, subset_by_index=some, check_finite=False)
+        return np.maximum(values[::-1][:d], 0.0), V[:, ::-1][:, :d]
 
     def _columns(self, V: Floats, values: Floats, unit: float) -> Floats:
         """The columns of the map, of directions with v'Av = 1 for samples multiplied by ``unit``.
@@ -249,9 +251,8 @@ def graph_form(W: Any) -> Form:
     return lambda Z: symmetric(Z.T @ (L @ Z))
 
 
-def class_graph_form(W: Any, codes: Ints) -> Form:
-    """The same for a graph inside classes: it does not see their means, which so cost no digits."""
-    form = graph_form(W)
+def inside_classes(form: Form, codes: Ints) -> Form:
+    """A form that joins samples of one class only: means of classes, unseen by it, cost no digits."""
     return lambda Z: form(within_classes(Z, codes))
 
 
@@ -268,11 +269,6 @@ def between_form(codes: Ints) -> Form:
         return symmetric((means.T * np.bincount(codes)) @ means)
 
     return form
-
-
-def within_form(codes: Ints) -> Form:
-    """Z ↦ the scatter of the samples around the means of their classes."""
-    return lambda Z: total_form(within_classes(Z, codes))
 
 
 def symmetric(S: Any) -> Floats:
@@ -312,14 +308,6 @@ def of_unit_penalty(V: Floats, values: Floats) -> Floats:
     roots = np.sqrt(values)
     exists = roots > np.finfo(np.float64).eps * roots[0]
     return np.divide(V, roots, out=np.zeros_like(V), where=exists)
-
-
-def leading_directions(B: Floats, A: Floats, d: int) -> tuple[Floats, Floats]:
-    """The d largest eigenvalues of B v = λ A v, descending, and their vectors with v'Av = 1."""
-    # LAPACK's routine for all eigenvectors is faster than the one for many.
-    some = (len(A) - d, len(A) - 1) if d < MANY * len(A) else None
-    values, V = linalg.eigh(B, A, subset_by_index=some, check_finite=False)
-    return np.maximum(values[::-1][:d], 0.0), V[:, ::-1][:, :d]
 
 
 def ridge_of(A: Floats, Z: Floats, reg: float | None) -> float:

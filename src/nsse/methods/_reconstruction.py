@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 from nsse._support.types import Floats, Ints
 from nsse.graphs import class_members
-from nsse.methods._graph_embedding import Form, symmetric, within_classes
+from nsse.methods._graph_embedding import Form, total_form
 from nsse.methods._method import nearest_columns, others
 
 LOCAL_RIDGE = 1e-3
@@ -45,19 +45,8 @@ def class_residual_matrix(D2: Floats, codes: Ints, n_neighbors: int | None) -> s
 
 
 def residual_form(R: Any) -> Form:
-    """Z ↦ Z'R'RZ, the squared residuals."""
-
-    def form(Z: Floats) -> Floats:
-        residuals = R @ Z
-        return symmetric(residuals.T @ residuals)
-
-    return form
-
-
-def class_residual_form(R: Any, codes: Ints) -> Form:
-    """The same for neighbours of the same class: weights of sum one do not see the means of classes."""
-    form = residual_form(R)
-    return lambda Z: form(within_classes(Z, codes))
+    """Z ↦ Z'R'RZ, the squared residuals: weights of sum one do not see means."""
+    return lambda Z: total_form(R @ Z)
 
 
 def residual_rank(R: Any) -> int:

@@ -26,9 +26,10 @@ from nsse.methods._graph_embedding import (
     between_form,
     check_whole,
     graph_checks,
+    inside_classes,
     n_axes,
     no_intrinsic_scatter,
-    within_form,
+    total_form,
 )
 from nsse.methods._method import Lengths
 
@@ -158,7 +159,8 @@ class KDA(GraphEmbedding):
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit
-        return Forms(between_form(codes), within_form(codes), len(codes) - len(self.classes_))
+        within = inside_classes(total_form, codes)
+        return Forms(between_form(codes), within, len(codes) - len(self.classes_))
 
     def _space(self, lengths: Lengths, rank: int) -> KernelSpace | LinearSpace:
         if self.kernel == "linear":

@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from nsse._support.types import Bools, Floats, Ints
-from nsse.methods._graph_embedding import Forms, LinearMethod, class_graph_form, graph_form
+from nsse.methods._graph_embedding import Forms, LinearMethod, graph_form, inside_classes
 from nsse.methods._method import (
     Lengths,
     gaussian_graph,
@@ -135,7 +135,7 @@ class LDE(LinearMethod):
         width = self.beta or mean_squared_length(D2, within, between)
         self.length_unit_, self.beta_ = lengths.unit, width * lengths.unit * lengths.unit
         W, W_between = (gaussian_graph(D2, edges, width) for edges in (within, between))
-        return Forms(graph_form(W_between), class_graph_form(W, codes), graph_rank(W))
+        return Forms(graph_form(W_between), inside_classes(graph_form(W), codes), graph_rank(W))
 
 
 def discriminant_edges(

@@ -20,9 +20,9 @@ from nsse.graphs import degrees
 from nsse.methods._graph_embedding import (
     Forms,
     LinearMethod,
-    class_graph_form,
     graph_checks,
     graph_form,
+    inside_classes,
     symmetric,
 )
 from nsse.methods._method import Lengths, check_flag, graph_rank, neighbor_graph
@@ -145,7 +145,7 @@ class LPP(LinearMethod):
             self.beta_ = width * lengths.unit * lengths.unit
         self.length_unit_ = lengths.unit
         D = degrees(W)[:, np.newaxis]
-        intrinsic = class_graph_form(W, codes) if self.supervised else graph_form(W)
+        intrinsic = inside_classes(graph_form(W), codes) if self.supervised else graph_form(W)
         return Forms(lambda Z: symmetric(Z.T @ (D * Z)), intrinsic, graph_rank(W))
 
     @property

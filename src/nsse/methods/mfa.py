@@ -20,7 +20,7 @@ from scipy.spatial.distance import squareform
 from nsse._support.parameters import check_count
 from nsse._support.types import Floats, Ints
 from nsse.graphs import class_members, symmetric_graph
-from nsse.methods._graph_embedding import Forms, LinearMethod, class_graph_form, graph_checks, graph_form
+from nsse.methods._graph_embedding import Forms, LinearMethod, graph_checks, graph_form, inside_classes
 from nsse.methods._method import Lengths, check_edges, graph_rank, nearest_columns, others, unless
 
 
@@ -137,7 +137,7 @@ class MFA(LinearMethod):
         here, there = np.nonzero(nearest_columns(D2, own, self.n_neighbors))
         W = symmetric_graph(here, there, N)
         W_between = symmetric_graph(*marginal_pairs(D2, codes, self.subclasses_, self.n_pairs), N)
-        return Forms(graph_form(W_between), class_graph_form(W, codes), graph_rank(W))
+        return Forms(graph_form(W_between), inside_classes(graph_form(W), codes), graph_rank(W))
 
 
 def subclasses(D2: Floats, codes: Ints, n_subclasses: int) -> Ints:

@@ -13,9 +13,16 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from nsse._support.types import Ints
-from nsse.methods._graph_embedding import Forms, LinearMethod, between_form, check_whole, graph_checks
+from nsse.methods._graph_embedding import (
+    Forms,
+    LinearMethod,
+    between_form,
+    check_whole,
+    graph_checks,
+    inside_classes,
+)
 from nsse.methods._method import Lengths
-from nsse.methods._reconstruction import class_residual_form, class_residual_matrix, residual_rank
+from nsse.methods._reconstruction import class_residual_matrix, residual_form, residual_rank
 
 
 @dataclass(eq=False, repr=False)
@@ -108,7 +115,7 @@ class NPDE(LinearMethod):
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         R = class_residual_matrix(lengths.D2, codes, self.n_neighbors)
-        return Forms(between_form(codes), class_residual_form(R, codes), residual_rank(R))
+        return Forms(between_form(codes), inside_classes(residual_form(R), codes), residual_rank(R))
 
     def _most_components(self) -> int:
         return len(self.classes_) - 1

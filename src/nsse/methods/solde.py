@@ -27,9 +27,9 @@ from nsse.methods._graph_embedding import (
     Form,
     Forms,
     LinearMethod,
-    class_graph_form,
     graph_checks,
     graph_form,
+    inside_classes,
 )
 from nsse.methods._method import Lengths, gaussian_graph, graph_rank, mean_squared_length
 from nsse.methods.lde import discriminant_edges
@@ -164,7 +164,7 @@ class SOLDE(LinearMethod):
         self.length_unit_, self.beta_ = lengths.unit, width * lengths.unit * lengths.unit
         rank, A = graph_rank(S), S.copy()
         A.data = A.data - (1.0 - self.alpha)  # α S − (1 − α)(1 − S)
-        return Forms(graph_form(F), self._outweighing(class_graph_form(A, codes)), rank)
+        return Forms(graph_form(F), self._outweighing(inside_classes(graph_form(A), codes)), rank)
 
     def _outweighing(self, form: Form) -> Form:
         """The form, refused where diversity outweighs similarity in sum."""
