@@ -74,8 +74,7 @@ def joined(labeled: Inputs, others: Inputs) -> Inputs:
     array([ 0,  1, -1, -1, -1])
     """
     assert labeled.y is not None
-    labels = labeled.y if labeled.unlabeled is None else labeled.y[labeled.y != labeled.unlabeled]
-    marker = marker_for(labels) if labeled.unlabeled is None else labeled.unlabeled
+    marker = marker_for(labeled.y) if labeled.unlabeled is None else labeled.unlabeled
     more = np.full(len(others.X), marker)
     names = None
     if labeled.names is not None and others.names is not None:

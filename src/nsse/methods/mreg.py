@@ -142,14 +142,13 @@ class MReg(Method):
         W, _ = neighbor_graph(lengths.D2, self.n_neighbors, self.beta)
         L = normalized_laplacian(W) if self.normalized else laplacian(W)
         K = Gaussian(self.sigma)(lengths.D2)
-        own = codes[labeled]
-        T = np.eye(len(self.classes_))[own]
-        self.coef_, values = lap_rls(K, L, T, labeled, self.gamma_A, self.gamma_I)
-        n_classes = len(self.classes_)
+        own, n_classes = codes[labeled], len(self.classes_)
+        T = np.eye(n_classes)[own]
+        coef, values = lap_rls(K, L, T, labeled, self.gamma_A, self.gamma_I)
         scores = Scores.of_classes(self.classes_, np.eye(n_classes), np.zeros(n_classes))
         self.scores_ = scores.calibrated(values, own, np.ones(len(own)))
         self.n_labeled_ = len(own)
-        return self._expanded(lengths, self.coef_)
+        return self._expanded(lengths, coef)
 
     def _scores(self, embedding: Floats, codes: Ints) -> Scores:
         return self.scores_

@@ -124,10 +124,9 @@ class SemiRBF(Method):
         order = np.concatenate([own, rest])
         K = Gaussian(self.sigma)(lengths.D2[np.ix_(order, order)])
         coef, found = refined(K, Y, codes[own], self.ridge, self.n_rounds)
-        self.coef_, predicted = np.empty_like(coef), np.empty_like(found)
-        self.coef_[order], predicted[order] = coef, found
-        self.transduction_ = self.classes_[predicted]
-        return self._expanded(lengths, self.coef_)
+        back = np.argsort(order)
+        self.transduction_ = self.classes_[found[back]]
+        return self._expanded(lengths, coef[back])
 
 
 def refined(K: Floats, Y: Floats, codes: Ints, ridge: float, n_rounds: int) -> tuple[Floats, Ints]:
