@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -61,7 +61,6 @@ class Selection(NamedTuple):
     confidence: Floats
 
 
-@dataclass(eq=False, repr=False)
 class SelectivePredictor(BaseEstimator):
     """Predicts with a reject option: only where the label is certain enough.
 
@@ -108,12 +107,20 @@ class SelectivePredictor(BaseEstimator):
     True
     """
 
-    model: Any
-    _: KW_ONLY
-    by: str = "radius"
-    threshold: float | None = None
-    coverage: float | None = None
-    rejected: Any = None
+    def __init__(
+        self,
+        model: Any,
+        *,
+        by: str = "radius",
+        threshold: float | None = None,
+        coverage: float | None = None,
+        rejected: Any = None,
+    ) -> None:
+        self.model = model
+        self.by = by
+        self.threshold = threshold
+        self.coverage = coverage
+        self.rejected = rejected
 
     @all_or_nothing
     def fit(self, X: Any = None, y: Any = None) -> Self:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -50,7 +49,6 @@ CORNERS = {"upper left": (0, 0), "upper right": (1, 0), "lower left": (0, 1), "l
 VERSION = 1  # raised whenever the same settings give other numbers
 
 
-@dataclass(eq=False, repr=False)
 class Encoder(TransformerMixin, BaseEstimator):
     """Features of pictures by a pretrained image network, an ONNX file.
 
@@ -104,18 +102,32 @@ class Encoder(TransformerMixin, BaseEstimator):
     >>> # model.fit(["cat/1.jpg", "dog/1.jpg", ...], ["cat", "dog", ...])
     """
 
-    model: str | os.PathLike[str]
-    _: KW_ONLY
-    output: str | None = None
-    size: tuple[int, int] | None = None
-    mean: Any = None
-    std: Any = None
-    channels: str | None = None
-    resize: str | None = None
-    norm: str | None = None
-    augment: Sequence[str] = ()
-    batch_size: int = 8
-    n_jobs: int | None = None
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        *,
+        output: str | None = None,
+        size: tuple[int, int] | None = None,
+        mean: Any = None,
+        std: Any = None,
+        channels: str | None = None,
+        resize: str | None = None,
+        norm: str | None = None,
+        augment: Sequence[str] = (),
+        batch_size: int = 8,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.model = model
+        self.output = output
+        self.size = size
+        self.mean = mean
+        self.std = std
+        self.channels = channels
+        self.resize = resize
+        self.norm = norm
+        self.augment = augment
+        self.batch_size = batch_size
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any = None, y: Any = None) -> Encoder:
         """Check the parameters and the network; nothing is learned.

@@ -14,7 +14,6 @@ the samples change nothing.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,6 @@ ZERO = 1e-13
 FEW_NEIGHBORS = 5
 
 
-@dataclass(eq=False, repr=False)
 class ESLLE(Method):
     """Enhanced supervised locally linear embedding, with a map for new samples.
 
@@ -116,14 +114,24 @@ class ESLLE(Method):
 
     _checks = checks(overlap=check_overlap, n_neighbors=unless(check_edges, "auto"))
 
-    n_components: int | None = None
-    _: KW_ONLY
-    n_neighbors: int | str | None = "auto"
-    beta: float | None = None
-    overlap: float = 0.0
-    sigma: float = 2.0
-    ridge: float = 1e-3
-    length_unit: str | float = "median"
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_neighbors: int | str | None = "auto",
+        beta: float | None = None,
+        overlap: float = 0.0,
+        sigma: float = 2.0,
+        ridge: float = 1e-3,
+        length_unit: str | float = "median",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.overlap = overlap
+        self.sigma = sigma
+        self.ridge = ridge
+        self.length_unit = length_unit
 
     def _learn(self, X: Any, codes: Ints) -> GaussianMap:
         d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))

@@ -16,7 +16,6 @@ lengths would be imaginary. They take no coordinates, and their share of Σ|λ| 
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -43,7 +42,6 @@ def check_overlap(name: str, value: Any) -> None:
         raise rule_error(name, "be a number from 0 to 1", value, cure)
 
 
-@dataclass(eq=False, repr=False)
 class IsoKRR(Method):
     """Supervised Isomap, extended to new samples by Gaussian kernel ridge regression.
 
@@ -138,14 +136,24 @@ class IsoKRR(Method):
         alpha=partial(check_number, positive=True, cure="Take 1e-8 to interpolate."),
     )
 
-    n_components: int | None = None
-    _: KW_ONLY
-    n_neighbors: int | None = None
-    beta: float | None = 10.0
-    overlap: float = 0.0
-    alpha: float = 1e-3
-    sigma: float = 1.0
-    length_unit: str | float = "median"
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_neighbors: int | None = None,
+        beta: float | None = 10.0,
+        overlap: float = 0.0,
+        alpha: float = 1e-3,
+        sigma: float = 1.0,
+        length_unit: str | float = "median",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.overlap = overlap
+        self.alpha = alpha
+        self.sigma = sigma
+        self.length_unit = length_unit
 
     def _learn(self, X: Any, codes: Ints) -> GaussianMap:
         d = check_n_components(self.n_components, len(codes), len(self.classes_))

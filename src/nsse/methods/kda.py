@@ -7,7 +7,7 @@ ridge ρ‖v‖² is ρ times its squared norm in the space of the kernel.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -67,7 +67,6 @@ class KernelSpace(Space):
         return self.lengths.gaussian_map(self.sigma, coef - coef.mean(axis=0))
 
 
-@dataclass(eq=False, repr=False)
 class KDA(GraphEmbedding):
     """Kernel discriminant analysis.
 
@@ -149,13 +148,22 @@ class KDA(GraphEmbedding):
 
     _checks = graph_checks(n_components=check_whole, kernel=partial(check_choice, choices=KERNELS))
 
-    n_components: int | None = None
-    _: KW_ONLY
-    kernel: str = "gaussian"
-    sigma: float = 2.0
-    length_unit: str | float = "median"
-    pca: str | int | float | None = None
-    reg: str | float | None = 0.03
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: str = "gaussian",
+        sigma: float = 2.0,
+        length_unit: str | float = "median",
+        pca: str | int | float | None = None,
+        reg: str | float | None = 0.03,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.sigma = sigma
+        self.length_unit = length_unit
+        self.pca = pca
+        self.reg = reg
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         self.length_unit_, self.sigma_ = lengths.unit, self.sigma * lengths.unit

@@ -6,8 +6,6 @@ other; both carry the weights exp(−‖x_i − x_j‖²/β) with one β.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-
 import numpy as np
 
 from nsse._support.types import Bools, Floats, Ints
@@ -22,7 +20,6 @@ from nsse.methods._method import (
 )
 
 
-@dataclass(eq=False, repr=False)
 class LDE(LinearMethod):
     """Local discriminant embedding.
 
@@ -120,14 +117,24 @@ class LDE(LinearMethod):
     (150, 2)
     """
 
-    n_components: int | str | None = "auto"
-    _: KW_ONLY
-    n_neighbors: int | None = 5
-    n_neighbors_between: int | None = 20
-    beta: float | None = None
-    length_unit: str | float = "median"
-    pca: str | int | float | None = None
-    reg: str | float | None = "auto"
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        n_neighbors: int | None = 5,
+        n_neighbors_between: int | None = 20,
+        beta: float | None = None,
+        length_unit: str | float = "median",
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.n_neighbors_between = n_neighbors_between
+        self.beta = beta
+        self.length_unit = length_unit
+        self.pca = pca
+        self.reg = reg
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         D2 = lengths.D2

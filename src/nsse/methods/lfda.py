@@ -22,7 +22,6 @@ m_c the class means from the mean of all: positive semidefinite terms only, noth
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -50,7 +49,6 @@ from nsse.metric import centred
 METRICS = ("weighted", "orthonormalized", "plain")
 
 
-@dataclass(eq=False, repr=False)
 class LFDA(LinearMethod):
     """Local Fisher discriminant analysis.
 
@@ -145,13 +143,22 @@ class LFDA(LinearMethod):
         metric=partial(check_choice, choices=METRICS),
     )
 
-    n_components: int | None = None
-    _: KW_ONLY
-    n_neighbors: int = 7
-    affinity: str = "local_scaling"
-    metric: str = "weighted"
-    pca: str | int | float | None = None
-    reg: str | float | None = "auto"
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_neighbors: int = 7,
+        affinity: str = "local_scaling",
+        metric: str = "weighted",
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.affinity = affinity
+        self.metric = metric
+        self.pca = pca
+        self.reg = reg
 
     def _learn(self, X: Any, codes: Ints) -> LinearMap:
         X = dense_rows(X)

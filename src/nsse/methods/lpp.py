@@ -9,7 +9,6 @@ classes and X'DX the total one, and the map is that of LDA.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from nsse.methods._graph_embedding import (
 from nsse.methods._method import Lengths, check_flag, graph_rank, neighbor_graph
 
 
-@dataclass(eq=False, repr=False)
 class LPP(LinearMethod):
     """Locality preserving projections.
 
@@ -127,14 +125,24 @@ class LPP(LinearMethod):
     _is_wide = True
     _checks = graph_checks(supervised=check_flag)
 
-    n_components: int | str | None = "auto"
-    _: KW_ONLY
-    supervised: bool = False
-    n_neighbors: int | None = 5
-    beta: float | None = None
-    length_unit: str | float = "median"
-    pca: str | int | float | None = None
-    reg: str | float | None = "auto"
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        supervised: bool = False,
+        n_neighbors: int | None = 5,
+        beta: float | None = None,
+        length_unit: str | float = "median",
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.supervised = supervised
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.length_unit = length_unit
+        self.pca = pca
+        self.reg = reg
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         if self.supervised and self.n_neighbors is None:

@@ -9,7 +9,6 @@ apart.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -24,7 +23,6 @@ from nsse.methods._graph_embedding import Forms, LinearMethod, graph_checks, gra
 from nsse.methods._method import Lengths, check_edges, graph_rank, nearest_columns, others, unless
 
 
-@dataclass(eq=False, repr=False)
 class MFA(LinearMethod):
     """Marginal Fisher analysis, of classes or of their subclasses.
 
@@ -122,13 +120,22 @@ class MFA(LinearMethod):
         n_pairs=unless(check_edges), n_subclasses=partial(check_count, cure="1 is one per class.")
     )
 
-    n_components: int | str | None = "auto"
-    _: KW_ONLY
-    n_neighbors: int | None = 5
-    n_pairs: int | None = 200
-    n_subclasses: int = 1
-    pca: str | int | float | None = None
-    reg: str | float | None = "auto"
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        n_neighbors: int | None = 5,
+        n_pairs: int | None = 200,
+        n_subclasses: int = 1,
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.n_pairs = n_pairs
+        self.n_subclasses = n_subclasses
+        self.pca = pca
+        self.reg = reg
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         D2, N = lengths.D2, len(codes)

@@ -16,7 +16,6 @@ other terms kept. From there comes the temperature of the probabilities.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -36,7 +35,6 @@ from nsse.scores import Scores
 LEAST_SHARE = 1e-12
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class MReg(Method):
     """Manifold regularisation in a reproducing kernel Hilbert space: Laplacian least squares.
 
@@ -128,14 +126,26 @@ class MReg(Method):
         normalized=check_flag,
     )
 
-    gamma_A: float = 1e-6
-    gamma_I: float = 1.0
-    sigma: float = 1.0
-    n_neighbors: int | None = 5
-    beta: float | None = None
-    normalized: bool = True
-    length_unit: str | float = "median"
-    unlabeled: Any = None
+    def __init__(
+        self,
+        *,
+        gamma_A: float = 1e-6,
+        gamma_I: float = 1.0,
+        sigma: float = 1.0,
+        n_neighbors: int | None = 5,
+        beta: float | None = None,
+        normalized: bool = True,
+        length_unit: str | float = "median",
+        unlabeled: Any = None,
+    ) -> None:
+        self.gamma_A = gamma_A
+        self.gamma_I = gamma_I
+        self.sigma = sigma
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.normalized = normalized
+        self.length_unit = length_unit
+        self.unlabeled = unlabeled
 
     def _learn(self, X: Any, codes: Ints) -> GaussianMap:
         lengths, labeled = Lengths.of(X, self.length_unit), codes >= 0

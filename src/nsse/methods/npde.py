@@ -10,8 +10,6 @@ only, and classes apart by Fisher's criterion.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-
 from nsse._support.types import Ints
 from nsse.methods._graph_embedding import (
     Forms,
@@ -25,7 +23,6 @@ from nsse.methods._method import Lengths
 from nsse.methods._reconstruction import class_residual_matrix, residual_form, residual_rank
 
 
-@dataclass(eq=False, repr=False)
 class NPDE(LinearMethod):
     """Neighbourhood preserving discriminant embedding.
 
@@ -107,11 +104,18 @@ class NPDE(LinearMethod):
 
     _checks = graph_checks(n_components=check_whole)
 
-    n_components: int | None = None
-    _: KW_ONLY
-    n_neighbors: int | None = 3
-    pca: str | int | float | None = None
-    reg: str | float | None = "auto"
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_neighbors: int | None = 3,
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.pca = pca
+        self.reg = reg
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         R = class_residual_matrix(lengths.D2, codes, self.n_neighbors)

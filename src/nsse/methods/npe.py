@@ -8,15 +8,12 @@ when its neighbours reconstruct it.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-
 from nsse._support.types import Ints
 from nsse.methods._graph_embedding import Forms, LinearMethod, total_form
 from nsse.methods._method import Lengths
 from nsse.methods._reconstruction import residual_form, residual_matrix, residual_rank
 
 
-@dataclass(eq=False, repr=False)
 class NPE(LinearMethod):
     """Neighbourhood preserving embedding.
 
@@ -98,11 +95,18 @@ class NPE(LinearMethod):
 
     _is_wide = True
 
-    n_components: int | str | None = "auto"
-    _: KW_ONLY
-    n_neighbors: int | None = 5
-    pca: str | int | float | None = None
-    reg: str | float | None = "auto"
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        n_neighbors: int | None = 5,
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.pca = pca
+        self.reg = reg
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         R = residual_matrix(lengths.D2, self.n_neighbors)

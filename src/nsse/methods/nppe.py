@@ -11,7 +11,7 @@ so that a ridge weighs all powers alike. Constants drop out: f is centred at the
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -86,7 +86,6 @@ class PolynomialSpace(Space):
         return PolynomialMap(self.metric, self.sizes, self.mean, self.axes.T @ V)
 
 
-@dataclass(eq=False, repr=False)
 class NPPE(GraphEmbedding):
     """Neighbourhood preserving polynomial embedding.
 
@@ -168,12 +167,20 @@ class NPPE(GraphEmbedding):
     _is_wide = True
     _checks = graph_checks(degree=partial(check_count, cure="1 is linear, 2 the usual one."))
 
-    n_components: int | str | None = "auto"
-    _: KW_ONLY
-    degree: int = 2
-    n_neighbors: int | None = 5
-    pca: str | int | float | None = None
-    reg: str | float | None = "auto"
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        degree: int = 2,
+        n_neighbors: int | None = 5,
+        pca: str | int | float | None = None,
+        reg: str | float | None = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.degree = degree
+        self.n_neighbors = n_neighbors
+        self.pca = pca
+        self.reg = reg
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         R = residual_matrix(lengths.D2, self.n_neighbors)

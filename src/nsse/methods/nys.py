@@ -18,7 +18,7 @@ is taken. Departs from Bengio et al. (2004), who leave both to the user.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,6 @@ class NystromMap:
         return nystrom_values(self.kernel(D2), self.coef)
 
 
-@dataclass(eq=False, repr=False)
 class NYS(Method):
     """Laplacian eigenmaps with the Nyström extension.
 
@@ -177,11 +176,18 @@ class NYS(Method):
 
     _checks = checks(sigma=unless(check_width, "auto"))
 
-    n_components: int | str | None = "auto"
-    _: KW_ONLY
-    sigma: float | str | None = "auto"
-    n_neighbors: int | None = None
-    length_unit: str | float = "median"
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        sigma: float | str | None = "auto",
+        n_neighbors: int | None = None,
+        length_unit: str | float = "median",
+    ) -> None:
+        self.n_components = n_components
+        self.sigma = sigma
+        self.n_neighbors = n_neighbors
+        self.length_unit = length_unit
 
     def _learn(self, X: Any, codes: Ints) -> NystromMap:
         dimensions = self._dimensions(len(codes))

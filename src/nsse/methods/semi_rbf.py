@@ -8,7 +8,6 @@ until all samples take part.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -22,7 +21,6 @@ from nsse.methods._method import Lengths, Method, check_n_components, checks, ke
 from nsse.methods.suplap import check_neighbors, class_graphs, supervised_eigenmap
 
 
-@dataclass(eq=False, repr=False)
 class SemiRBF(Method):
     """Semi-supervised out-of-sample interpolation of a supervised embedding.
 
@@ -104,15 +102,26 @@ class SemiRBF(Method):
         n_rounds=partial(check_count, cure="10 is a fair number."),
     )
 
-    n_components: int | None = None
-    _: KW_ONLY
-    mu: float = 0.001
-    n_neighbors: int | str | None = None
-    sigma: float = 1.0
-    ridge: float = 1e-3
-    n_rounds: int = 10
-    length_unit: str | float = "median"
-    unlabeled: Any = None
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        mu: float = 0.001,
+        n_neighbors: int | str | None = None,
+        sigma: float = 1.0,
+        ridge: float = 1e-3,
+        n_rounds: int = 10,
+        length_unit: str | float = "median",
+        unlabeled: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.mu = mu
+        self.n_neighbors = n_neighbors
+        self.sigma = sigma
+        self.ridge = ridge
+        self.n_rounds = n_rounds
+        self.length_unit = length_unit
+        self.unlabeled = unlabeled
 
     def _learn(self, X: Any, codes: Ints) -> GaussianMap:
         own, rest = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)

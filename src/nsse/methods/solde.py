@@ -13,7 +13,6 @@ Rv that is the leading eigenvector of R⁻ᵀBR⁻¹ among u orthogonal to all R
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,6 @@ def check_similarity(name: str, value: Any) -> None:
         raise rule_error(name, "be a number from 0.5 to 1", value, cure)
 
 
-@dataclass(eq=False, repr=False)
 class SOLDE(LinearMethod):
     """Stable orthogonal local discriminant embedding.
 
@@ -145,15 +143,26 @@ class SOLDE(LinearMethod):
 
     _checks = graph_checks(alpha=check_similarity)
 
-    n_components: int | str | None = "auto"
-    _: KW_ONLY
-    alpha: float = 0.9
-    n_neighbors: int | None = 5
-    n_neighbors_between: int | None = 20
-    beta: float | None = None
-    length_unit: str | float = "median"
-    pca: str | int | float | None = None
-    reg: str | float | None = 0.3
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        alpha: float = 0.9,
+        n_neighbors: int | None = 5,
+        n_neighbors_between: int | None = 20,
+        beta: float | None = None,
+        length_unit: str | float = "median",
+        pca: str | int | float | None = None,
+        reg: str | float | None = 0.3,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.n_neighbors = n_neighbors
+        self.n_neighbors_between = n_neighbors_between
+        self.beta = beta
+        self.length_unit = length_unit
+        self.pca = pca
+        self.reg = reg
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
         within, between = discriminant_edges(

@@ -16,7 +16,7 @@ an equal share. LARS gives the code to the last digits, so that no order of the 
 from __future__ import annotations
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -111,7 +111,6 @@ class SparseCodingMap:
             )
 
 
-@dataclass(eq=False, repr=False)
 class SPE(Method):
     """Laplacian eigenmaps with the sparse-coding extension.
 
@@ -193,12 +192,20 @@ class SPE(Method):
     (150, 2)
     """
 
-    n_components: int | None = None
-    _: KW_ONLY
-    alpha: float = 0.95
-    n_neighbors: int | None = None
-    beta: float | None = None
-    length_unit: str | float = "median"
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        alpha: float = 0.95,
+        n_neighbors: int | None = None,
+        beta: float | None = None,
+        length_unit: str | float = "median",
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.length_unit = length_unit
 
     def _learn(self, X: Any, codes: Ints) -> SparseCodingMap:
         d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))

@@ -12,7 +12,6 @@ so that dense regions get many and outliers few, without a number to choose.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -42,7 +41,6 @@ check_neighbors = unless(
 )
 
 
-@dataclass(eq=False, repr=False)
 class SUPLAP(Method):
     """Supervised Laplacian eigenmaps with an RBF interpolator.
 
@@ -142,15 +140,26 @@ class SUPLAP(Method):
         n_neighbors_between=check_neighbors,
     )
 
-    n_components: int | None = None
-    _: KW_ONLY
-    mu: float = 0.001
-    n_neighbors: int | str | None = None
-    n_neighbors_between: int | str | None = "adaptive"
-    beta: float | None = None
-    sigma: float = 1.0
-    ridge: float = 1e-10
-    length_unit: str | float = "median"
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        mu: float = 0.001,
+        n_neighbors: int | str | None = None,
+        n_neighbors_between: int | str | None = "adaptive",
+        beta: float | None = None,
+        sigma: float = 1.0,
+        ridge: float = 1e-10,
+        length_unit: str | float = "median",
+    ) -> None:
+        self.n_components = n_components
+        self.mu = mu
+        self.n_neighbors = n_neighbors
+        self.n_neighbors_between = n_neighbors_between
+        self.beta = beta
+        self.sigma = sigma
+        self.ridge = ridge
+        self.length_unit = length_unit
 
     def _learn(self, X: Any, codes: Ints) -> GaussianMap:
         d = check_n_components(self.n_components, len(codes), len(self.classes_))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -60,7 +60,6 @@ class Condition:
     condition_number: float
 
 
-@dataclass(eq=False, repr=False)
 class NSSE(EmbeddingClassifier):
     """Nonlinear Supervised Smooth Embedding, as its paper has it.
 
@@ -192,21 +191,38 @@ class NSSE(EmbeddingClassifier):
     True
     """
 
-    n_components: int | None = None
-    _: KW_ONLY
-    mu1: float = 1.0
-    mu2: float = 0.01
-    mu3: float | None = None
-    n_neighbors: int | None = 5
-    beta: float | None = None
-    sigma: float | None = None
-    sigma_range: tuple[float, float] = (0.1, 10.0)
-    length_unit: str | float = "median"
-    solver: str = "joint"
-    classifier: str = "nearest"
-    max_iter: int = 50
-    tol: float = 1e-8
-    callback: Callable[[Step], Any] | None = None
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        mu1: float = 1.0,
+        mu2: float = 0.01,
+        mu3: float | None = None,
+        n_neighbors: int | None = 5,
+        beta: float | None = None,
+        sigma: float | None = None,
+        sigma_range: tuple[float, float] = (0.1, 10.0),
+        length_unit: str | float = "median",
+        solver: str = "joint",
+        classifier: str = "nearest",
+        max_iter: int = 50,
+        tol: float = 1e-8,
+        callback: Callable[[Step], Any] | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.mu1 = mu1
+        self.mu2 = mu2
+        self.mu3 = mu3
+        self.n_neighbors = n_neighbors
+        self.beta = beta
+        self.sigma = sigma
+        self.sigma_range = sigma_range
+        self.length_unit = length_unit
+        self.solver = solver
+        self.classifier = classifier
+        self.max_iter = max_iter
+        self.tol = tol
+        self.callback = callback
 
     @all_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
