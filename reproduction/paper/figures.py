@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from reproduction.paper.candidates import WHOLE
 from reproduction.paper.grid_row import best, validated
 from reproduction.paper.grids import DEFAULTS_0_1
 from reproduction.paper.printed import DIMENSION_FIGURES
-from reproduction.paper.settings import ALL_METHODS, IMAGE_SIZE, N_CLASSES, Profile, Recipe
+from reproduction.paper.settings import ALL_METHODS, IMAGE_SIZE, N_CLASSES, Profile
 from reproduction.paper.tables import paper_errors
 from reproduction.paper.work import samples
 from reproduction.rows import Row
@@ -62,7 +63,7 @@ def convergence(dataset: str) -> Frame:
             steps: list[Any] = []
             model.set_params(callback=steps.append).fit(data.X[train], data.y[train])
             for number, step in enumerate(steps, start=1):
-                model.set_params(callback=_EndAt(number)).fit(data.X[train], data.y[train])
+                model.set_params(callback=partial(_is_at, step)).fit(data.X[train], data.y[train])
                 error = 100.0 * (1.0 - model.score(data.X[test], data.y[test]))
                 line = {"start": start, "step": number, "iteration": step.iteration + 1}
                 line |= {name: getattr(step, name) for name in ("stage", "objective", "excess", "sigma")}
@@ -82,15 +83,9 @@ class StartedNSSE(NSSE):
             return Found(stop.best, converged=True, at_bound=False)
 
 
-class _EndAt:
-    """A callback that ends a search after so many steps."""
-
-    def __init__(self, number: int) -> None:
-        self._left = number
-
-    def __call__(self, step: Any) -> bool:
-        self._left -= 1
-        return self._left == 0
+def _is_at(last: Any, step: Any) -> bool:
+    """A callback that ends a search at a step which it has."""
+    return bool((step.iteration, step.stage) == (last.iteration, last.stage))
 
 
 def error_against_dimension(rows: Iterable[Row], profile: Profile, dataset: str) -> Frame:
@@ -126,31 +121,18 @@ def plane_embeddings(profile: Profile, dataset: str) -> Frame:
     frame: Frame = []
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # degenerate embeddings are part of a grid
-        for method, fitted in (("NSSE", _plane_nsse), ("SUPLAP", _plane_suplap)):
-            model = fitted(profile.recipe(dataset, method, PLANE_TRAIN), X[train], y[train])
+        for method, estimator in (("NSSE", NSSE), ("SUPLAP", SUPLAP)):
+            recipe = replace(profile.recipe(dataset, method, PLANE_TRAIN), shares=(0.0,), multiples=())
+            scored = validated(method, recipe, {"unit": X[train]}, y[train], 0, Counter())
+            in_plane = {tried: one for tried, one in scored.items() if tried.d == 2}
+            point = DEFAULTS_0_1.get(method, {}) | dict(best(method, in_plane).parameters)
+            model = estimator(n_components=2, **point).fit(X[train], y[train])
             error = 100.0 * (1.0 - model.score(X[test], y[test]))
             for part, indices in (("train", train), ("test", test)):
                 for label, (y1, y2) in zip(y[indices], model.transform(X[indices]), strict=True):
                     line = {"method": method, "set": part, "label": int(label)}
                     frame.append(line | {"y1": float(y1), "y2": float(y2), "error": error})
     return frame
-
-
-def _plane_nsse(recipe: Recipe, X: Any, y: Any) -> Any:
-    chosen = best(validated("NSSE", recipe, {"unit": X}, y, 0, Counter(), dims=[2]))
-    return NSSE(n_components=2, **chosen.parameters).fit(X, y)
-
-
-def _plane_suplap(recipe: Recipe, X: Any, y: Any) -> Any:
-    def mistakes(parameters: dict[str, Any]) -> int:
-        splits = replace(recipe, needs_pairs=False).splits(y, 0)
-        fits = ((made(parameters).fit(X[train], y[train]), valid) for train, valid in splits)
-        return sum(int(np.sum(model.predict(X[valid]) != y[valid])) for model, valid in fits)
-
-    def made(parameters: dict[str, Any]) -> SUPLAP:
-        return SUPLAP(2, **DEFAULTS_0_1["SUPLAP"] | parameters)
-
-    return made(min(recipe.parameters, key=mistakes)).fit(X, y)
 
 
 def convergence_figure(frame: Frame) -> Figure:

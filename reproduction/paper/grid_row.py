@@ -7,10 +7,9 @@ scale, which interpolated embeddings between shared scales: single test samples 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
@@ -25,21 +24,15 @@ from reproduction.paper.settings import Recipe
 UNFIT = (ValueError, np.linalg.LinAlgError, ArithmeticError)
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(NamedTuple):
     """A candidate on the inner splits: mean error, wrong labels in all, mean σ in units of length."""
 
-    tried: Tried
     error: float
     wrong: int
     sigma: float
 
-    @property
-    def place(self) -> tuple[float, float, float, int]:
-        """Of NSSE the largest is best: smallest error, then the smoother map: σ, μ2, smaller d."""
-        # Sums of the same counts in another order differ by rounding: those are ties.
-        mu2, d = float(self.tried.parameters["mu2"]), int(self.tried.d or 0)
-        return -round(self.error, 12), self.sigma, mu2, -d
+
+NEVER = Scored(np.inf, 0, 0.0)
 
 
 def grid_row(own: Realisation) -> dict[str, Any]:
@@ -59,11 +52,11 @@ def grid_row(own: Realisation) -> dict[str, Any]:
     if len(mistakes) > 1:
         scored = validated(method, own.recipe, own.X, own.y, own.task.seed, failures)
     if method == "NSSE":
-        chosen = best(scored)
+        chosen = best(method, scored)
         more: dict[str, Any] = {"validation": packed({t: one.wrong for t, one in scored.items()})}
     else:
-        # Of equals the first of the grid; one that a smaller training set cannot have is left out.
-        chosen = min(mistakes, key=lambda tried: scored[tried].error if tried in scored else np.inf)
+        # One that a smaller training set cannot have is left out.
+        chosen = best(method, {tried: scored.get(tried, NEVER) for tried in mistakes})
         more = {"failures": dict(failures)}
     unsaid = {} if chosen in scored or len(mistakes) == 1 else {"validated": False}
     return {
@@ -76,53 +69,49 @@ def grid_row(own: Realisation) -> dict[str, Any]:
 
 
 def validated(
-    method: str,
-    recipe: Recipe,
-    data: Mapping[str, Any],
-    y: Any,
-    seed: int,
-    failures: Counter[str],
-    dims: Sequence[int] = (),
+    method: str, recipe: Recipe, data: Mapping[str, Any], y: Any, seed: int, failures: Counter[str]
 ) -> dict[Tried, Scored]:
     """Every candidate that could be fitted on every split of the training samples."""
     found: dict[Tried, list[tuple[float, int, float]]] = {}
     splits = list(recipe.splits(y, seed))
     for scaling, X in data.items():
         for train, valid in splits:
-            given = (X[train], y[train]), X[valid], failures, dims
+            given = (X[train], y[train]), X[valid], failures
             for tried, labels, sigma in fits(method, recipe, scaling, *given):
                 wrong = int(np.sum(labels != y[valid]))
                 found.setdefault(tried, []).append((wrong / len(valid), wrong, sigma))
     whole = {tried: np.array(own).T for tried, own in found.items() if len(own) == len(splits)}
     return {
-        tried: Scored(tried, float(errors.mean()), int(wrong.sum()), float(sigmas.mean()))
+        tried: Scored(float(errors.mean()), int(wrong.sum()), float(sigmas.mean()))
         for tried, (errors, wrong, sigmas) in whole.items()
     }
 
 
-def best(scored: Mapping[Tried, Scored]) -> Tried:
-    """Of NSSE the best point on the inner splits; of equals the smoother one, then the first."""
+def best(method: str, scored: Mapping[Tried, Scored]) -> Tried:
+    """The lowest error on the inner splits; of equals of NSSE the smoother map, then the first."""
     if not scored:
         raise ValueError("No point of the grid could be fitted on every split.")
-    return max(scored.values(), key=lambda one: one.place).tried
+    if method != "NSSE":
+        return min(scored, key=lambda tried: scored[tried].error)
+
+    def place(tried: Tried) -> tuple[float, float, float, int]:
+        # Sums of the same counts in another order differ by rounding: those are ties.
+        error, mu2 = round(scored[tried].error, 12), float(tried.parameters["mu2"])
+        return -error, scored[tried].sigma, mu2, -int(tried.d or 0)
+
+    return max(scored, key=place)
 
 
 Fits = Iterator[tuple[Tried, Any, float]]
 
 
 def fits(
-    method: str,
-    recipe: Recipe,
-    scaling: str,
-    train: tuple[Any, Any],
-    X_new: Any,
-    failures: Counter[str],
-    dims: Sequence[int] = (),
+    method: str, recipe: Recipe, scaling: str, train: tuple[Any, Any], X_new: Any, failures: Counter[str]
 ) -> Fits:
     """Candidates with the labels of new samples, and σ of NSSE; those that cannot be fitted, counted."""
     n_classes = len(np.unique(train[1]))
     shared = method != "NSSE"  # one fit serves all d
-    for d in (None,) if shared else dims or recipe.dimensions(n_classes):
+    for d in (None,) if shared else recipe.dimensions(n_classes):
         for parameters in recipe.parameters:
             try:
                 if shared:
