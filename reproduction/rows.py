@@ -6,12 +6,14 @@ every machine. It decides whether a row is there already.
 
 from __future__ import annotations
 
+import csv
 import fcntl
+import io
 import json
 import math
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
@@ -188,6 +190,15 @@ def write_text(path: Path, text: str) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def csv_text(frame: Sequence[Mapping[str, Any]]) -> str:
+    """Lines of columns by name as a table of comma-separated values, the names first."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(frame[0]) if frame else (), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(frame)
+    return text.getvalue()
 
 
 def marked(text: str, mark: str, content: str) -> str:

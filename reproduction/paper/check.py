@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from reproduction.paper.candidates import Tried, unpacked
-from reproduction.paper.findings import PICTURE_HEADER, HonestErrors, picture_lines
+from reproduction.paper.findings import HonestErrors, picture_frame
 from reproduction.paper.settings import COMPUTED, EXTENDED, MANY, N_CLASSES, Profile
-from reproduction.paper.tables import TABLE_HEADER, cells, table_lines
+from reproduction.paper.tables import cells, table_frame
 from reproduction.paper.work import Work
-from reproduction.rows import Row, Task
+from reproduction.rows import Row, Task, csv_text
 
 # Another processor or BLAS rounds differently, and a tie may fall the other way: shares of test samples.
 TOLERANCE = 0.005
@@ -35,10 +33,10 @@ def findings(
 
     ``wanted`` are the data sets and the methods whose rows are looked at.
     """
-    yield _file(out / "tables.csv", TABLE_HEADER, table_lines(cells(rows, profile)))
-    marks = picture_lines(HonestErrors.of(rows, profile))
+    yield _file(out / "tables.csv", csv_text(table_frame(cells(rows, profile))))
+    marks = picture_frame(HonestErrors.of(rows, profile))
     if marks:
-        yield _file(out / "figures" / "cells.csv", PICTURE_HEADER, marks)
+        yield _file(out / "figures" / "cells.csv", csv_text(marks))
     n_old = sum(row.task.method not in COMPUTED for row in rows)
     if n_old:
         yield True, f"{n_old} rows of version 0.2 are kept as they are: only that version computes them."
@@ -58,17 +56,15 @@ def _is_quick(row: Row, is_extended: bool) -> bool:
     return few and row.fit_seconds < SHORT[is_extended]
 
 
-def _file(path: Path, header: list[str], lines: list[list[Any]]) -> Finding:
+def _file(path: Path, text: str) -> Finding:
     """What is on disk is made of the rows: no cell was edited."""
     if not path.exists():
         return False, f"{path.name} is MISSING. Run `python -m reproduction tables`."
-    with path.open(newline="", encoding="utf-8") as stream:
-        stored = list(csv.reader(stream))
-    made = [header, *([str(value) for value in line] for line in lines)]
+    stored, made = path.read_text(encoding="utf-8").splitlines(), text.splitlines()
     if stored == made:
         return True, f"{path.name}: {len(made) - 1} lines, all made of the rows."
-    wrong = [",".join(line) for line in stored if line not in made]
-    missing = [",".join(line) for line in made if line not in stored]
+    wrong = [line for line in stored if line not in made]
+    missing = [line for line in made if line not in stored]
     return False, f"{path.name} DIFFERS from its rows: has {wrong[:3]}, lacks {missing[:3]}."
 
 

@@ -29,7 +29,7 @@ from reproduction.paper.settings import (
     WITHIN,
     Profile,
 )
-from reproduction.paper.tables import TableEntry
+from reproduction.paper.tables import TableEntry, mean_and_error, summary
 from reproduction.rows import Row
 
 Place: TypeAlias = tuple[str, int]  # data set, training samples per class
@@ -38,7 +38,6 @@ OF_THE_PAPER = METHODS[1:]
 NOT_BEFORE = (SMOOTH, SMOOTH_CV, *CITED)
 WITHOUT_COPIES = tuple(n for n in ALL_METHODS if n not in (*WITH_COPIES, *NOT_BEFORE))
 OTHERS = tuple(name for name in WITHOUT_COPIES if name not in ("NSSE", UNTUNED, WITHIN, VOTE))
-PICTURE_HEADER = ["dataset", "n_train", "series", "method", "error", "stderr", "repeats"]
 
 
 def about_the_paper(found: Sequence[TableEntry]) -> list[str]:
@@ -259,28 +258,26 @@ def places(cells: Sequence[Place]) -> str:
     return "; ".join(f"{TITLES[dataset]} at {', '.join(own)}" for dataset, own in sizes.items())
 
 
-def picture_lines(errors: HonestErrors) -> list[list[Any]]:
-    """What the first picture shows: a line for each mark, under `PICTURE_HEADER`.
+def picture_frame(errors: HonestErrors) -> list[dict[str, Any]]:
+    """What the first picture shows: a line for each mark.
 
     The best other method is the one that our search beats by least, or that beats it by most, on the
     realisations that both have; its mark is of these. Other marks are of all that there are.
     """
-    lines: list[list[Any]] = []
+    frame: list[dict[str, Any]] = []
     for place, methods in errors.by_place.items():
+        marks: list[tuple[str, str, dict[str, Any]]] = []
         printed = printed_error(*place, "NSSE")
         if printed is not None:
-            lines.append([*place, "printed", "NSSE", f"{printed:.2f}", "", ""])
+            marks.append(("printed", "NSSE", {"error": f"{printed:.2f}", "stderr": "", "repeats": ""}))
         best = errors.compared(place, SMOOTH_CV if SMOOTH_CV in methods else VOTE, OTHERS)
         if best is not None:
             own = [methods[best.other][seed] for seed in best.seeds]
-            lines.append([*place, "best other", best.other, *_summary(own)])
+            marks.append(("best other", best.other, summary(*mean_and_error(own), len(own))))
         for method in (SMOOTH_CV, VOTE, SMOOTH_COPIED, SVM_COPIED):
             if method in methods:
-                lines.append([*place, method, method, *_summary(list(methods[method].values()))])
-    return lines
-
-
-def _summary(errors: list[float]) -> tuple[str, str, str]:
-    n = len(errors)
-    spread = f"{np.std(errors, ddof=1) / np.sqrt(n):.4f}" if n > 1 else ""
-    return f"{np.mean(errors):.4f}", spread, str(n)
+                own = list(methods[method].values())
+                marks.append((method, method, summary(*mean_and_error(own), len(own))))
+        where = {"dataset": place[0], "n_train": place[1]}
+        frame += [where | {"series": name, "method": who} | columns for name, who, columns in marks]
+    return frame

@@ -5,11 +5,9 @@ Every step says what it did. What is shown is always made anew of all rows that 
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from reproduction.paper.picture import cells_picture
 from reproduction.paper.runtime import run_times
 from reproduction.paper.settings import ALL_METHODS, COMPUTED, FULL, OF_0_2, QUICK, TITLES, Profile
 from reproduction.paper.work import Work, unreadable
-from reproduction.rows import Row, RowFile, marked, renamed, write_text
+from reproduction.rows import Row, RowFile, csv_text, marked, renamed, write_text
 from reproduction.running import chosen, run_tasks
 
 HERE = Path(__file__).resolve().parents[1]
@@ -87,7 +85,7 @@ def measure_times(run: Run) -> None:
     lines: list[dict[str, Any]] = []
     for line in run_times(run.datasets):
         lines.append(line)
-        write_csv(run.out / "runtime.csv", list(line), [list(own.values()) for own in lines])
+        write_text(run.out / "runtime.csv", csv_text(lines))
         print("Run time:", *line.values())
 
 
@@ -110,12 +108,12 @@ def publish(run: Run) -> None:
     """Everything that is made of the rows, anew."""
     out, rows = run.out, run.stored
     found = tables.cells(rows, run.profile)
-    write_csv(out / "tables.csv", tables.TABLE_HEADER, tables.table_lines(found))
-    write_csv(out / "choices.csv", tables.CHOICE_HEADER, tables.choice_lines(found))
+    write_text(out / "tables.csv", csv_text(tables.table_frame(found)))
+    write_text(out / "choices.csv", csv_text(tables.choice_frame(found)))
     facts = manifest(run.profile, rows, __version__)
     write_text(out / "manifest.json", json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
     errors = findings.HonestErrors.of(rows, run.profile)
-    picture = _first_picture(out, findings.picture_lines(errors))
+    picture = _first_picture(out, findings.picture_frame(errors))
     opening = findings.opening(errors, found)
     sentences = [*findings.about_now(errors), *findings.about_the_paper(found)]
     shown = pages.error_tables(found)
@@ -140,13 +138,12 @@ def with_copies(text: str, rows: Sequence[Row], profile: Profile) -> str:
     return marked(text, "copies", pages.markdown_table(pages.copies_table(errors, found)))
 
 
-def _first_picture(out: Path, lines: list[list[Any]]) -> str:
+def _first_picture(out: Path, marks: figures.Frame) -> str:
     """What the page opens with, on disk too; nothing where no cell has a mark."""
-    if not lines:
+    if not marks:
         return ""
-    header = findings.PICTURE_HEADER
-    write_csv(out / PICTURE.with_suffix(".csv"), header, lines)
-    picture = cells_picture([dict(zip(header, line, strict=True)) for line in lines], TITLES)
+    write_text(out / PICTURE.with_suffix(".csv"), csv_text(marks))
+    picture = cells_picture(marks, TITLES)
     write_text(out / PICTURE, picture + "\n")
     return picture
 
@@ -179,16 +176,7 @@ def _first(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
 def _save(out: Path, name: str, frame: figures.Frame, figure: Any) -> None:
     """A frame on disk first, then a picture."""
     path = out / "figures" / name
-    write_csv(path.with_suffix(".csv"), list(frame[0]), [list(line.values()) for line in frame])
+    write_text(path.with_suffix(".csv"), csv_text(frame))
     for kind in ("svg", "png"):
         save_figure(figure, path.with_suffix(f".{kind}"), kind)
     print(f"Figure: {path}.svg")
-
-
-def write_csv(path: Path, header: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
-    """A table with a line of column names, whole or not at all."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(lines)
-    write_text(path, text.getvalue())

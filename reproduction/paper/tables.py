@@ -24,9 +24,8 @@ from reproduction.paper.printed import printed_error
 from reproduction.paper.settings import ALL_METHODS, BOTH, TITLES, Profile
 from reproduction.rows import Row
 
-TABLE_HEADER = ["protocol", "dataset", "n_train", "method", "error", "stderr", "repeats", "printed"]
 Place = tuple[str, int, str]  # data set, training samples per class, method
-CHOICE_HEADER = ["protocol", "dataset", "n_train", "method", "scaling", "d", "parameters"]
+PLACE = ("protocol", "dataset", "n_train", "method")
 
 
 @dataclass(frozen=True)
@@ -66,20 +65,32 @@ def cells(rows: Iterable[Row], profile: Profile) -> list[TableEntry]:
     ]
 
 
-def table_lines(found: Sequence[TableEntry]) -> list[list[Any]]:
+def table_frame(found: Sequence[TableEntry]) -> list[dict[str, Any]]:
     """Lines of ``tables.csv``."""
-    lines = []
-    for c in found:
-        stderr = "" if c.stderr is None else f"{c.stderr:.4f}"
-        printed = "" if c.printed is None else f"{c.printed:.2f}"
-        place = [c.protocol, c.dataset, c.n_train, c.method]
-        lines.append([*place, f"{c.error:.4f}", stderr, c.repeats, printed])
-    return lines
+    return [
+        {name: getattr(c, name) for name in PLACE}
+        | summary(c.error, c.stderr, c.repeats)
+        | {"printed": "" if c.printed is None else f"{c.printed:.2f}"}
+        for c in found
+    ]
 
 
-def choice_lines(found: Sequence[TableEntry]) -> list[list[Any]]:
+def choice_frame(found: Sequence[TableEntry]) -> list[dict[str, Any]]:
     """Lines of ``choices.csv``: what the errors belong to."""
-    return [[c.protocol, c.dataset, c.n_train, c.method, c.scaling, c.d, c.parameters] for c in found]
+    names = (*PLACE, "scaling", "d", "parameters")
+    return [{name: getattr(c, name) for name in names} for c in found]
+
+
+def summary(error: float, stderr: float | None, repeats: int) -> dict[str, Any]:
+    """Columns of a mean: one of a single realisation has no standard error."""
+    spread = "" if stderr is None else f"{stderr:.4f}"
+    return {"error": f"{error:.4f}", "stderr": spread, "repeats": repeats}
+
+
+def mean_and_error(errors: Sequence[float]) -> tuple[float, float | None]:
+    """Mean and standard error; None for a single realisation."""
+    stderr = float(np.std(errors, ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else None
+    return float(np.mean(errors)), stderr
 
 
 def paper_errors(rows: Sequence[Row]) -> dict[Tried, list[float]]:
@@ -137,7 +148,5 @@ def _median(ds: list[int | str | None]) -> str:
 def _cell(
     protocol: str, place: Place, errors: list[float], scaling: str, d: str, parameters: str
 ) -> TableEntry:
-    n, mean = len(errors), float(np.mean(errors))
-    stderr = float(np.std(errors, ddof=1) / np.sqrt(n)) if n > 1 else None
-    printed = printed_error(*place)
-    return TableEntry(protocol, *place, mean, stderr, n, printed, scaling, d, parameters)
+    (mean, stderr), printed = mean_and_error(errors), printed_error(*place)
+    return TableEntry(protocol, *place, mean, stderr, len(errors), printed, scaling, d, parameters)

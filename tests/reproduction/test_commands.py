@@ -17,7 +17,6 @@ from nsse.datasets import per_class_split
 from reproduction.commands import main
 from reproduction.paper import check
 from reproduction.paper.settings import FULL
-from reproduction.paper.tables import TABLE_HEADER
 from reproduction.rows import RowFile
 
 pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
@@ -46,8 +45,7 @@ def copy(done, tmp_path) -> Path:
 
 
 def test_tables_have_both_protocols_and_errors_of_a_recomputation(done):
-    header, *lines = lines_of(done / "tables.csv")
-    assert header == TABLE_HEADER
+    lines = lines_of(done / "tables.csv")[1:]
     assert [(line[0], line[3]) for line in lines] == [
         *(("paper", method) for method in METHODS[:3]),
         *(("honest", method) for method in METHODS),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import warnings
@@ -36,9 +35,9 @@ from reproduction.paper.settings import (
     Profile,
     Recipe,
 )
-from reproduction.paper.tables import cells, choice_lines, paper_errors, table_lines
+from reproduction.paper.tables import cells, choice_frame, paper_errors, table_frame
 from reproduction.paper.work import Work, samples
-from reproduction.rows import Row, RowFile, renamed
+from reproduction.rows import Row, RowFile, csv_text, renamed
 
 HERE = Path(__file__).parents[2] / "reproduction"
 IMAGE = (25, 25)
@@ -107,21 +106,18 @@ def test_every_stored_row_is_of_these_settings(stored):
     assert [str(row.task) for row in stored if not FULL.owns(row.task)] == []
 
 
-def lines_of(path):
-    with path.open(newline="", encoding="utf-8") as stream:
-        return list(csv.reader(stream))[1:]
-
-
 @pytest.mark.slow
 def test_what_is_published_is_made_of_the_rows(stored):
     found = cells(stored, FULL)
     errors = findings.HonestErrors.of(stored, FULL)
-    for name, lines in (
-        ("tables.csv", table_lines(found)),
-        ("choices.csv", choice_lines(found)),
-        ("figures/cells.csv", findings.picture_lines(errors)),
-    ):
-        assert lines_of(HERE / name) == [[str(value) for value in line] for line in lines], name
+    frames = {
+        f"figures/dimension-{dataset}": figures.error_against_dimension(stored, FULL, dataset)
+        for dataset in ("coil20", "orl", "yale")
+    }
+    frames |= {"tables": table_frame(found), "choices": choice_frame(found)}
+    frames |= {"figures/cells": findings.picture_frame(errors)}
+    for name, frame in frames.items():
+        assert (HERE / f"{name}.csv").read_text(encoding="utf-8") == csv_text(frame), name
     tables = (HERE / "tables.md").read_text(encoding="utf-8")
     page = (HERE / "index.html").read_text(encoding="utf-8")
     assert pages.markdown_page([], pages.error_tables(found)).partition("\n\n")[2] in tables
@@ -130,10 +126,6 @@ def test_what_is_published_is_made_of_the_rows(stored):
     assert " ".join(findings.opening(errors, found)) in tables
     for sentence in sentences:
         assert pages.escape(sentence) in page
-    for dataset in ("coil20", "orl", "yale"):
-        frame = figures.error_against_dimension(stored, FULL, dataset)
-        lines = [[str(value) for value in line.values()] for line in frame]
-        assert lines_of(HERE / "figures" / f"dimension-{dataset}.csv") == lines
 
 
 # Settings -------------------------------------------------------------------------------------------
@@ -297,9 +289,9 @@ def test_protocols_by_hand():
     assert paper.stderr == pytest.approx(2 / np.sqrt(3))
     assert honest.error == pytest.approx((14 + 20 + 10) / 3)
     assert (honest.scaling, honest.d) == ("raw × 2, unit × 1", "median 9")
-    assert table_lines([paper])[0] == ["paper", "orl", 2, "NSSE", "12.0000", "1.1547", 3, "14.11"]
+    assert csv_text(table_frame([paper])).endswith("\npaper,orl,2,NSSE,12.0000,1.1547,3,14.11\n")
     single, _ = cells(rows[:1], FULL)
-    assert (single.repeats, single.stderr, table_lines([single])[0][5]) == (1, None, "")
+    assert (single.repeats, single.stderr, table_frame([single])[0]["stderr"]) == (1, None, "")
 
 
 def test_weights_of_the_paper_protocol_are_those_of_cross_validation():
@@ -353,8 +345,7 @@ def test_methods_are_compared_on_the_realisations_that_both_have():
         == "NSSE 0.2 vote, protocol honest: has a lower error than the paper's methods in 1 of 1 cells."
     )
     assert told[1].endswith("in 0 of 1 cells; not: ORL 2: RBF SVM 12.00 against 13.00.")
-    header, lines = findings.PICTURE_HEADER, findings.picture_lines(errors)
-    marks = [dict(zip(header, line, strict=True)) for line in lines]
+    marks = findings.picture_frame(errors)
     assert [(m["series"], m["error"]) for m in marks] == [
         ("printed", "14.11"),
         ("best other", "12.0000"),
@@ -373,7 +364,7 @@ def test_cited_methods_stand_apart():
     cited = [made("orl", 2, m, 0, {tried: 1}, tried) for m in CITED]
     before, after = (findings.HonestErrors.of(own, FULL) for own in (rows, [*rows, *cited]))
     assert findings.about_now(after) == findings.about_now(before)
-    assert findings.picture_lines(after) == findings.picture_lines(before)
+    assert findings.picture_frame(after) == findings.picture_frame(before)
     found = cells([*rows, *cited], FULL)
     assert {(cell.protocol, cell.method in CITED) for cell in found} == {
         ("paper", False),
