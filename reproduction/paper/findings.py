@@ -6,8 +6,9 @@ different numbers of realisations; two of them are compared on those that both h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,8 +43,16 @@ OTHERS = tuple(name for name in WITHOUT_COPIES if name not in ("NSSE", UNTUNED, 
 
 def about_the_paper(found: Sequence[TableEntry]) -> list[str]:
     """Sentences about the paper's column, each a count over the cells that are there."""
-    kinds = (_beside_printed, _beside_printed_others, _rank, _dimensions, _price_of_honesty)
-    return [sentence for kind in kinds for sentence in kind(found)]
+    printed = "our NSSE has no higher error than any other method as printed"
+    smallest = "NSSE has the smallest error of the paper's methods"
+    return [
+        *_beside_printed(found),
+        *_beside_others(found, "paper", printed, _best_printed),
+        *_beside_others(found, "paper", smallest, _best_other),
+        *_beside_others(found, "honest", smallest, _best_other),
+        *_dimensions(found),
+        *_price_of_honesty(found),
+    ]
 
 
 def _of(found: Sequence[TableEntry], protocol: str, dataset: str = "") -> list[TableEntry]:
@@ -68,49 +77,36 @@ def _beside_printed(found: Sequence[TableEntry]) -> list[str]:
     return [f"{what} in {n - len(worse)} of {n} cells{behind}."] if compared else []
 
 
-def _beside_printed_others(found: Sequence[TableEntry]) -> list[str]:
-    """Our NSSE beside the other methods as printed, which were tuned by the paper, not by us."""
-    sentences = []
-    for dataset in (name for name in _datasets(found) if name in PRINTED):
-        own = _of(found, "paper", dataset)
-        rows = [PRINTED[dataset][cell.n_train] for cell in own]
-        best = [min((row[method], method) for method in OF_THE_PAPER) for row in rows]
-        what = "our NSSE has no higher error than any other method as printed"
+Best: TypeAlias = Callable[[Sequence[TableEntry], TableEntry], tuple[float, str] | None]
+
+
+def _beside_others(found: Sequence[TableEntry], protocol: str, what: str, best: Best) -> Iterator[str]:
+    """In how many cells of a data set NSSE has no higher error than the best other, and where not."""
+    for dataset in _datasets(found):
+        pairs = [(cell, best(found, cell)) for cell in _of(found, protocol, dataset)]
+        own = [(cell, *other) for cell, other in pairs if other]
+        behind = [
+            f"{cell.n_train} per class: {method} {error:.2f} against {cell.error:.2f}"
+            for cell, error, method in own
+            if cell.error > error
+        ]
+        where = f" ({', '.join(behind)})." if behind else "."
+        counts = f"in {len(own) - len(behind)} of {len(own)} cells{where}"
         if own:
-            sentences.append(f"{TITLES[dataset]}, protocol paper: {what} {_in_cells(own, best)}")
-    return sentences
+            yield f"{TITLES[dataset]}, protocol {protocol}: {what} {counts}"
 
 
-def _in_cells(own: Sequence[TableEntry], best: Sequence[tuple[float, str]]) -> str:
-    """In how many cells NSSE has no higher error than the best of the others, and where not."""
-    behind = [
-        f"{cell.n_train} per class: {method} {error:.2f} against {cell.error:.2f}"
-        for cell, (error, method) in zip(own, best, strict=True)
-        if cell.error > error
-    ]
-    return f"in {len(own) - len(behind)} of {len(own)} cells" + (
-        f" ({', '.join(behind)})." if behind else "."
-    )
-
-
-def _rank(found: Sequence[TableEntry]) -> list[str]:
-    sentences = []
-    for protocol in ("paper", "honest"):
-        for dataset in _datasets(found):
-            best = {cell: _best_other(found, cell) for cell in _of(found, protocol, dataset)}
-            own = {cell: other for cell, other in best.items() if other}
-            what = f"protocol {protocol}: NSSE has the smallest error of the paper's methods"
-            if own:
-                sentences.append(f"{TITLES[dataset]}, {what} {_in_cells(list(own), list(own.values()))}")
-    return sentences
+def _best_printed(found: Sequence[TableEntry], own: TableEntry) -> tuple[float, str] | None:
+    """As printed, which the paper tuned, not we."""
+    printed = PRINTED.get(own.dataset, {}).get(own.n_train, {})
+    return min(((printed[method], method) for method in OF_THE_PAPER if printed), default=None)
 
 
 def _best_other(found: Sequence[TableEntry], own: TableEntry) -> tuple[float, str] | None:
     place = own.protocol, own.dataset, own.n_train
     same = [cell for cell in found if (cell.protocol, cell.dataset, cell.n_train) == place]
     others = [cell for cell in same if cell.method in OF_THE_PAPER]
-    best = min(others, key=lambda cell: cell.error, default=None)
-    return None if best is None else (best.error, best.method)
+    return min(((cell.error, cell.method) for cell in others), key=itemgetter(0), default=None)
 
 
 def _dimensions(found: Sequence[TableEntry]) -> list[str]:
