@@ -144,9 +144,6 @@ class RowFile:
     def __contains__(self, task: Task) -> bool:
         return task in self._rows
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     @contextmanager
     def claimed(self) -> Iterator[None]:
         """Keep other runs out of the block; at its end the rows are in the order of their keys.
@@ -199,6 +196,12 @@ def csv_text(frame: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(frame)
     return text.getvalue()
+
+
+def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown: the first column to the left, the others to the right."""
+    rule = ["---", *["---:"] * (len(head) - 1)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, rule, *lines])
 
 
 def marked(text: str, mark: str, content: str) -> str:

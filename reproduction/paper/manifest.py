@@ -6,7 +6,8 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,12 @@ def manifest(profile: Profile, rows: Sequence[Row], version: str) -> dict[str, A
     }
 
 
-def told(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """The same as names and texts."""
-    texts = {n: _pairs(value) if isinstance(value, dict) else value for n, value in facts.items()}
-    return [
-        (n, "; ".join(value) if isinstance(value, list) else str(value)) for n, value in texts.items()
-    ]
+def told(facts: dict[str, Any]) -> Iterator[str]:
+    """The same as terms and descriptions of HTML."""
+    for name, value in facts.items():
+        text = _pairs(value) if isinstance(value, dict) else value
+        text = "; ".join(text) if isinstance(text, list) else str(text)
+        yield f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>"
 
 
 def _pairs(items: Mapping[str, Any]) -> str:

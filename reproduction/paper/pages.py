@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -19,6 +19,7 @@ from reproduction.paper.findings import HonestErrors
 from reproduction.paper.printed import METHODS, TABLES
 from reproduction.paper.settings import ALL_METHODS, SMOOTH_COPIED, SMOOTH_CV, SVM_COPIED, TITLES
 from reproduction.paper.tables import TableEntry
+from reproduction.rows import markdown
 
 TEXTS: dict[str, Any] = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))
 PROTOCOLS: dict[str, str] = TEXTS["protocols"]
@@ -42,15 +43,6 @@ class PageTable:
     header: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
     folded: bool = False
-
-
-@dataclass(frozen=True)
-class PageFigure:
-    """A picture as SVG, and what it shows."""
-
-    title: str
-    caption: str
-    svg: bytes
 
 
 def error_tables(found: Sequence[TableEntry]) -> list[PageTable]:
@@ -151,14 +143,15 @@ def run_time_tables(path: Path) -> list[PageTable]:
     return [PageTable("Run times (Table 7)", remark, tuple(columns.values()), rows)]
 
 
-def figures_in(folder: Path) -> list[PageFigure]:
+def html_figures(folder: Path) -> Iterator[str]:
     """The pictures of a folder with their captions."""
-    found = []
-    for kind, (title, caption) in TEXTS["figures"].items():
+    for kind, (what, caption) in TEXTS["figures"].items():
         for path in sorted(folder.glob(f"{kind}-*.svg")):
-            dataset = TITLES.get(path.stem.removeprefix(f"{kind}-"), path.stem)
-            found.append(PageFigure(f"{title}: {dataset}", caption, path.read_bytes()))
-    return found
+            title = escape(f"{what}: {TITLES.get(path.stem.removeprefix(f'{kind}-'), path.stem)}")
+            data = base64.b64encode(path.read_bytes()).decode("ascii")
+            image = f"<img alt='{title}' src='data:image/svg+xml;base64,{data}'>"
+            told = f"<figcaption>{escape(caption)}</figcaption>"
+            yield f"<figure><h3>{title}</h3>{image}{told}</figure>"
 
 
 def introduction() -> list[str]:
@@ -180,49 +173,28 @@ def markdown_page(introduction: Sequence[str], tables: Sequence[PageTable]) -> s
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-@dataclass(frozen=True)
-class Page:
-    """What the page holds: a picture as an ``svg`` element, sentences, paragraphs, tables, facts."""
-
-    picture: str
-    opening: Sequence[str]
-    introduction: Sequence[str]
-    findings: Sequence[str]
-    notes: Sequence[str]
-    tables: Sequence[PageTable]
-    figures: Sequence[PageFigure]
-    facts: Sequence[tuple[str, str]]
-
-
-def html_page(page: Page) -> str:
-    """One self-contained page; all text is escaped, the picture is taken as it is."""
+def html_page(picture: str, **parts: Iterable[str]) -> str:
+    """One self-contained page of parts that are HTML, each of several elements."""
     folder = Path(__file__).parent
-    first = f"<figure class='first'>{page.picture}</figure>" if page.picture else ""
     return Template((folder / "page.html").read_text(encoding="utf-8")).substitute(
         title=escape(TEXTS["title"]),
         style=(folder / "page.css").read_text(encoding="utf-8").strip("\n") + "\n",
-        picture=first,
-        opening=_joined(page.opening, "<p class='opening'>{}</p>"),
-        introduction=_joined(page.introduction, "<p>{}</p>"),
-        findings=_joined(page.findings, "<li>{}</li>"),
-        notes="\n".join(_note(text) for text in page.notes),
-        tables="\n".join(_html_table(table) for table in page.tables),
-        figures="\n".join(_html_figure(figure) for figure in page.figures),
-        facts="\n".join(f"<dt>{escape(n)}</dt><dd>{escape(value)}</dd>" for n, value in page.facts),
+        picture=f"<figure class='first'>{picture}</figure>" if picture else "",
+        **{name: "\n".join(elements) for name, elements in parts.items()},
     )
 
 
-def _joined(texts: Sequence[str], tag: str) -> str:
-    return "\n".join(tag.format(escape(text)) for text in texts)
+def elements(tag: str, texts: Iterable[str]) -> list[str]:
+    """Texts as elements, such as those of ``<p>{}</p>``; what begins like a heading is one."""
+    heading, mark = "<h3>{}</h3>", "## "
+    return [
+        (heading if text.startswith(mark) else tag).format(escape(text.removeprefix(mark)))
+        for text in texts
+    ]
 
 
-def _note(text: str) -> str:
-    if text.startswith("## "):
-        return f"<h3>{escape(text[3:])}</h3>"
-    return f"<p>{escape(text)}</p>"
-
-
-def _html_table(table: PageTable) -> str:
+def html_table(table: PageTable) -> str:
+    """With its title and remark; a folded one in ``details``."""
     head = "".join(f"<th>{escape(name)}</th>" for name in table.header)
     body = "\n".join(
         f"<tr>{''.join(_html_cell(c, i) for i, c in enumerate(r))}</tr>" for r in table.rows
@@ -242,20 +214,9 @@ def _html_cell(cell: TableCell, column: int) -> str:
     return f"<{tag}>{text}{aside}</{tag}>"
 
 
-def _html_figure(figure: PageFigure) -> str:
-    data = base64.b64encode(figure.svg).decode("ascii")
-    return (
-        f"<figure><h3>{escape(figure.title)}</h3>"
-        f"<img alt='{escape(figure.title)}' src='data:image/svg+xml;base64,{data}'>"
-        f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
-    )
-
-
 def markdown_table(table: PageTable) -> str:
-    """The table alone: the first column to the left, the others to the right."""
-    rule = ["---", *["---:"] * (len(table.header) - 1)]
-    lines = [list(table.header), rule, *([_markdown_cell(cell) for cell in row] for row in table.rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    """The table alone."""
+    return markdown(table.header, [[_markdown_cell(cell) for cell in row] for row in table.rows])
 
 
 def _markdown_cell(cell: TableCell) -> str:

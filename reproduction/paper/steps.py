@@ -122,11 +122,17 @@ def publish(run: Run) -> None:
     introduction = pages.introduction()
     text = [*first, " ".join(opening), listed, *introduction]
     write_text(out / "tables.md", pages.markdown_page(text, shown))
-    notes, times = pages.paragraphs(out / "notes.md"), pages.run_time_tables(out / "runtime.csv")
-    drawn = pages.figures_in(out / "figures")
-    texts = picture, opening, introduction, sentences, notes
-    page = pages.Page(*texts, [*shown, *times], drawn, told(facts))
-    write_text(out / "index.html", pages.html_page(page))
+    page = pages.html_page(
+        picture,
+        opening=pages.elements("<p class='opening'>{}</p>", opening),
+        introduction=pages.elements("<p>{}</p>", introduction),
+        findings=pages.elements("<li>{}</li>", sentences),
+        notes=pages.elements("<p>{}</p>", pages.paragraphs(out / "notes.md")),
+        tables=map(pages.html_table, [*shown, *pages.run_time_tables(out / "runtime.csv")]),
+        figures=pages.html_figures(out / "figures"),
+        facts=told(facts),
+    )
+    write_text(out / "index.html", page)
     if out == HERE:
         write_text(AUGMENT, with_copies(AUGMENT.read_text(encoding="utf-8"), rows, run.profile))
     print("\n".join([*opening, f"Page: {out / 'index.html'}"]))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
-from reproduction.rows import Row, write_text
+from reproduction.rows import Row, markdown, write_text
 from reproduction.study import drawing
 from reproduction.study.methods import OURS, RANKED, REFERENCES, VARIANTS
 from reproduction.study.ranks import Comparison, friedman_p
@@ -95,7 +95,7 @@ def text_of(rows: Sequence[Row], groups: Mapping[str, Reading], out: Path) -> st
         n_cases=len(cases),
         sizes=_listed(sorted({case.size for case in cases})),
         splits="; ".join(f"{name}: {splits_of(reading)}" for name, reading in groups.items()),
-        minute=table(HEAD, list(lines.values())),
+        minute=markdown(HEAD, list(lines.values())),
         words=_words({kind: line[2].strip("*") for kind, line in lines.items()}),
         tie=TIE,
         rows=(source / "rows.jsonl").as_posix(),
@@ -175,7 +175,7 @@ def _reference_table(rows: Sequence[Row]) -> str:
                 told = [method, kind, HALVES[half], str(len(part.names)), *errors]
                 lines.append([*told, ratios[0], counts, ratios[1], seconds])
     head = ["", "data", "half", "sets", f"`{TUNED}()` %", "its error %", "ratio", "won, tied, lost"]
-    return table([*head, f"ratio of `{PLAIN}()`", "its seconds"], lines) if lines else NOTHING
+    return markdown([*head, f"ratio of `{PLAIN}()`", "its seconds"], lines) if lines else NOTHING
 
 
 def of_kinds(rows: Sequence[Row], kinds: Container[str], methods: Sequence[str]) -> dict[str, Reading]:
@@ -193,7 +193,7 @@ def few_table(rows: Sequence[Row]) -> str:
             ratios = [str(part.ratio(ours, other)) for other, ours in pairs]
             lines.append([_listed(kinds), half, str(len(part.names)), *ratios])
     head = ["5 per class", "half", "sets", *(f"{ours} / {other}" for other, ours in pairs)]
-    return table(head, lines) if lines else NOTHING
+    return markdown(head, lines) if lines else NOTHING
 
 
 def untuned_table(rows: Sequence[Row]) -> str:
@@ -205,7 +205,7 @@ def untuned_table(rows: Sequence[Row]) -> str:
             told = [str(part.ratio(*OURS)), _counts(_beside(part, PLAIN)), worse, splits_of(part)]
             lines.append([name, half, str(len(part.names)), *told])
     head = ["", "half", "sets", "error beside untuned", "won, tied, lost"]
-    return table([*head, "worse by a standard error", "sets at sizes, splits"], lines)
+    return markdown([*head, "worse by a standard error", "sets at sizes, splits"], lines)
 
 
 def _scaling_table(rows: Sequence[Row]) -> str:
@@ -218,7 +218,7 @@ def _scaling_table(rows: Sequence[Row]) -> str:
             ratios = [str(part.ratio(method, PLAIN)) if part.cases else "" for part in halves]
             if any(ratios):
                 lines.append([told, kind, *ratios])
-    return table(["columns", "data", *HALVES.values()], lines) if lines else NOTHING
+    return markdown(["columns", "data", *HALVES.values()], lines) if lines else NOTHING
 
 
 def _parts(
@@ -252,7 +252,7 @@ def rank_table(reading: Reading) -> str:
         "*Friedman's p*": [_p(friedman_p(part.set_errors)) for part in parts.values()],
     }
     lines += [[name, *own, "", ""] for name, own in below.items()]
-    return table(["samples per class", *parts, "mean error %", "seconds"], lines)
+    return markdown(["samples per class", *parts, "mean error %", "seconds"], lines)
 
 
 def _comparison_table(reading: Reading) -> str:
@@ -266,7 +266,7 @@ def _comparison_table(reading: Reading) -> str:
             told += [ratio, _counts(one), _p(one.adjusted)] if one else [""] * 3
         lines.append([_name(method), *told])
     head = [part for own in OURS for part in (f"`{own}()`: ratio", "won, tied, lost", "p")]
-    return table(["beside", *head], lines)
+    return markdown(["beside", *head], lines)
 
 
 def _every_set(readings: Iterable[Reading]) -> str:
@@ -282,7 +282,7 @@ def _every_set(readings: Iterable[Reading]) -> str:
             line = [name, HALVES[half_of(name)], *told, reading.methods[best], f"{lost:+.1f}"]
             lines.append((lost, line))
     head = ["set", "half", "features", "classes", *(f"`{m}()`" for m in OURS), "best other", ""]
-    return table([*head, "lost by"], [line for _, line in sorted(lines, key=lambda pair: -pair[0])])
+    return markdown([*head, "lost by"], [line for _, line in sorted(lines, key=lambda pair: -pair[0])])
 
 
 def splits_of(reading: Reading) -> str:
@@ -302,9 +302,3 @@ def _p(value: float) -> str:
 def _listed(words: Sequence[object]) -> str:
     *first, last = map(str, words)
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A table of Markdown: the first column to the left, the others to the right."""
-    rule = ["---", *["---:"] * (len(head) - 1)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, rule, *lines])

@@ -24,9 +24,8 @@ from sklearn.semi_supervised import LabelSpreading
 from nsse import MReg, SemiRBF, Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread
 from nsse.datasets import load_dataset, per_class_split
 from nsse.splits import BalancedSplits
-from reproduction.rows import Row, RowFile, Task, marked, write_text
+from reproduction.rows import Row, RowFile, Task, markdown, marked, write_text
 from reproduction.running import chosen, run_tasks
-from reproduction.study.page import table
 
 CASES = {
     ("coil20", 3): "COIL-20-3",
@@ -170,7 +169,7 @@ def error_table(rows: Sequence[Row], kind: str) -> str:
         found.setdefault((row.task.method, row.task.dataset, row.task.n_train), []).append(100 * error)
     there = dict.fromkeys([*METHODS, *(method for method, *_ in found)])
     lines = [[m, *(_told(found.get((m, *case), [])) for case in CASES)] for m in there]
-    return table(["method", *CASES.values()], lines)
+    return markdown(["method", *CASES.values()], lines)
 
 
 def _told(errors: Sequence[float]) -> str:
