@@ -28,7 +28,7 @@ BUNDLED = ("breast_cancer", "iris", "wine")
 COPIES = ("iris", "optdigits", "wdbc", "wine")
 IMAGES = ("coil20", "orl", "yale")
 PICTURES = ("digits", *IMAGES, "mnist")
-MNIST_PART = 6000
+MOST_PICTURES = 6000  # the first of MNIST; all of the others
 # How the files of a family of wide data begin, few samples with many features, and what they are.
 WIDE = {"genes": "genes", "spectra": "spectra", "series": "series", "embedded": "embeddings"}
 PLACES = {
@@ -132,13 +132,7 @@ def read_bundled(name: str) -> Samples:
 def read_images(name: str) -> Samples:
     """Pictures as the paper takes them, 25 × 25 and divided by their norms; digits as they are."""
     data = load_dataset(name, unit_norm=name != "digits")
-    return data.X, data.y
-
-
-def read_mnist(name: str) -> Samples:
-    """The first pictures of MNIST."""
-    data = load_dataset("mnist", unit_norm=True)
-    return data.X[:MNIST_PART].copy(), data.y[:MNIST_PART]
+    return data.X[:MOST_PICTURES].copy(), data.y[:MOST_PICTURES]
 
 
 def read_wide(name: str) -> Samples:
@@ -161,8 +155,7 @@ FAMILIES = {
     "bundled": Family(lambda: BUNDLED, read_bundled),
     "digits": Family(lambda: ("digits",), read_images),
     "keel": Family(keel_names, read_keel),
-    **{name: Family(partial(_readable, (name,), name), read_images) for name in IMAGES},
-    "mnist": Family(partial(_readable, ("mnist",), "mnist"), read_mnist),
+    **{name: Family(partial(_readable, (name,), name), read_images) for name in (*IMAGES, "mnist")},
     **{kind: Family(partial(_wide_names, prefix), read_wide) for prefix, kind in WIDE.items()},
     "imbalanced": Family(partial(keel_names, "imbalanced"), partial(read_keel, group="imbalanced")),
 }
