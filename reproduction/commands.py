@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -48,17 +49,17 @@ def _paper(options: Namespace) -> list[str]:
 
 
 def _check(options: Namespace) -> list[str]:
-    agrees = [steps.check_rows(options)]
-    if not (options.quick or options.out or options.datasets or options.methods):
-        for agreed, line in study.check(options.rows):
-            print(line, flush=True)
-            agrees.append(agreed)
+    is_whole = not (options.quick or options.out or options.datasets or options.methods)
+    agrees = []
+    for agreed, line in chain(steps.check_rows(options), study.check(options.rows) if is_whole else ()):
+        print(line, flush=True)
+        agrees.append(agreed)
     return [] if all(agrees) else ["what is stored and what is computed now do not agree"]
 
 
 IN_A_RUN = ("--datasets", "--sizes", "--repeats", "--jobs", "--methods", "--quick")
 IN_A_CHECK = ("--datasets", "--methods", "--rows", "--quick")
-IN_A_STUDY = ("--sets", "--methods", "--sizes", "--splits", "--jobs", "--page", "--page-only")
+IN_A_STUDY = ("--sets", "--methods", "--sizes", "--splits", "--jobs", "--page-only")
 # Command -> what it does, how, and its options.
 COMMANDS: dict[str, tuple[str, Callable[[Namespace], list[str]], tuple[str, ...]]] = {
     "tables": ("Tables 1 to 6: our errors beside the printed ones", _paper, IN_A_RUN),
@@ -68,11 +69,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Namespace], list[str]], tuple[str, ...]
     "page": ("tables and page of the rows that are there", _paper, ("--quick",)),
     "check": ("tables and the study against their rows; random rows again", _check, IN_A_CHECK),
     "cells": ("our estimators in the cells of the paper", cells.run, ("--method", *IN_A_RUN[:-2])),
-    "study": (
-        "our estimators beside what people use",
-        study.run,
-        ("--families", "--quick", *IN_A_STUDY),
-    ),
+    "study": ("our estimators beside what people use", study.run, ("--quick", *IN_A_STUDY)),
     "imbalanced": ("the same on imbalanced tables", study.run_imbalanced, IN_A_STUDY),
     "unlabeled": ("few labels, and samples without", study.run_unlabeled, IN_A_STUDY),
 }
@@ -81,14 +78,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--datasets": {"nargs": "+", "help": "(default: those that are found)"},
     "--methods": {"nargs": "+", "metavar": "METHOD", "help": "(default: all)"},
     "--method": {"choices": cells.METHODS, "default": cells.METHODS[0]},
-    "--families": {"nargs": "+", "help": "families of sets (default: those that are found)"},
     "--sets": {"nargs": "+", "help": "only these"},
     "--sizes": {"type": int, "nargs": "+", "help": "training samples per class (default: all)"},
     "--repeats": {"type": int, "help": "realisations (default: 20, of the slower methods 5)"},
     "--splits": {"type": int, "help": "random splits"},
     "--rows": {"type": int, "default": 1, "help": "of every data set and kind"},
     "--jobs": {"type": int, "default": 1, "help": "worker processes"},
-    "--page": {"type": Path, "help": "the page to write (default: that of the site)"},
     "--page-only": {"action": "store_true", "help": "compute nothing"},
     "--quick": {"action": "store_true", "help": "a taste of it that needs no data"},
 }

@@ -80,6 +80,15 @@ def run_tasks(
     return Outcome(len(tasks) - len(waiting), computed, tuple(failures))
 
 
+def reported(
+    tasks: Iterable[Task], work: Callable[[Task], Row], rows: RowFile, n_jobs: int = 1
+) -> list[str]:
+    """Run tasks, and say so; the reasons of those that gave no row."""
+    outcome = run_tasks(tasks, work, rows, n_jobs)
+    print(outcome)
+    return outcome.reasons
+
+
 def _watched(results: Iterable[Row | Failure], total: int) -> Iterable[Row | Failure]:
     """The same with a bar and the time left on stderr, where that is a terminal."""
     if not sys.stderr.isatty():

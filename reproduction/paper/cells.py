@@ -14,10 +14,10 @@ import numpy as np
 
 from reproduction.paper.printed import METHODS as OF_THE_PAPER
 from reproduction.paper.settings import FULL, OF_0_2, SMOOTH, SMOOTH_CV
-from reproduction.paper.tables import TableEntry, cells
+from reproduction.paper.tables import TableEntry, cells, mean_and_error
 from reproduction.paper.work import Work
 from reproduction.rows import Row, RowFile, renamed
-from reproduction.running import run_tasks
+from reproduction.running import reported
 
 HERE = Path(__file__).resolve().parents[1]
 SETS = ("yale", "orl", "coil20")
@@ -30,13 +30,12 @@ def run(options: Namespace) -> list[str]:
     """Compute what is missing, print the cells."""
     rows = RowFile((options.out or HERE) / "rows.jsonl")
     tasks = FULL.tasks(options.datasets or SETS, [options.method], options.repeats, options.sizes)
-    outcome = run_tasks(tasks, Work(FULL), rows, options.jobs)
-    print(outcome)
+    problems = reported(tasks, Work(FULL), rows, options.jobs)
     stored = renamed(RowFile(HERE / "rows.jsonl").rows(), OF_0_2)
     honest = [entry for entry in cells(stored, FULL) if entry.protocol == "honest"]
     own = [row for row in rows.rows() if row.task.method in METHODS and FULL.owns(row.task)]
     print("\n".join(lines([*renamed(RowFile(HERE / "cells.jsonl").rows(), OLD), *own], honest)))
-    return outcome.reasons
+    return problems
 
 
 def lines(rows: Sequence[Row], honest: Sequence[TableEntry]) -> list[str]:
@@ -47,12 +46,12 @@ def lines(rows: Sequence[Row], honest: Sequence[TableEntry]) -> list[str]:
         errors.setdefault(place, []).append(100 * row.error)
     told = []
     for (name, size, method), own in sorted(errors.items()):
-        spread = np.std(own, ddof=1) / np.sqrt(len(own)) if len(own) > 1 else np.nan
+        average, spread = mean_and_error(own)
         others = [
             e for e in honest if (e.dataset, e.n_train) == (name, size) and e.method in OF_THE_PAPER
         ]
         best = min((e for e in others if e.method != "NSSE"), key=lambda e: e.error)
-        ahead = "ahead" if np.mean(own) < best.error else "behind"
-        mean = f"{np.mean(own):6.2f} ± {spread:.2f} ({len(own)})"
+        ahead = "ahead" if average < best.error else "behind"
+        mean = f"{average:6.2f} ± {spread or np.nan:.2f} ({len(own)})"
         told.append(f"{name:7s} {size:3d} {method:17s} {mean}  {best.method} {best.error:.2f}: {ahead}")
     return told

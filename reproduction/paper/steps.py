@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from reproduction.paper.runtime import run_times
 from reproduction.paper.settings import ALL_METHODS, COMPUTED, FULL, OF_0_2, QUICK, TITLES, Profile
 from reproduction.paper.work import Work, unreadable
 from reproduction.rows import Row, RowFile, csv_text, marked, renamed, write_text
-from reproduction.running import chosen, run_tasks
+from reproduction.running import chosen, reported
 
 HERE = Path(__file__).resolve().parents[1]
 AUGMENT = HERE.parent / "docs" / "augment.md"
@@ -75,9 +75,7 @@ def compute(run: Run, options: Namespace) -> list[str]:
     """Compute the rows that are not there yet; the reasons of those that could not be."""
     methods = options.methods or COMPUTED
     tasks = run.profile.tasks(run.datasets, methods, options.repeats, options.sizes)
-    outcome = run_tasks(tasks, Work(run.profile), run.rows, options.jobs)
-    print(outcome)
-    return outcome.reasons
+    return reported(tasks, Work(run.profile), run.rows, options.jobs)
 
 
 def measure_times(run: Run) -> None:
@@ -91,17 +89,17 @@ def measure_times(run: Run) -> None:
 
 def draw(run: Run) -> None:
     """Everything that can be drawn of the data sets asked for and the rows that are there."""
-    rows = run.stored
-    for dataset in _first(figures.CONVERGENCE_SETS, run.datasets):
-        frame = figures.convergence(dataset)
-        _save(run.out, f"convergence-{dataset}", frame, figures.convergence_figure(frame))
-    for dataset in run.datasets:
+    rows, there = run.stored, run.datasets
+    for dataset in [name for name in figures.CONVERGENCE_SETS if name in there][:1]:
+        _save(
+            run.out, f"convergence-{dataset}", figures.convergence(dataset), figures.convergence_figure
+        )
+    for dataset in there:
         frame = figures.error_against_dimension(rows, run.profile, dataset)
-        if frame:
-            _save(run.out, f"dimension-{dataset}", frame, figures.dimension_figure(frame))
-    for dataset in _first(figures.PLANE_SETS, run.datasets):
+        _save(run.out, f"dimension-{dataset}", frame, figures.dimension_figure)
+    for dataset in [name for name in figures.PLANE_SETS if name in there][:1]:
         frame = figures.plane_embeddings(run.profile, dataset)
-        _save(run.out, f"embedding-{dataset}", frame, figures.embeddings_figure(frame))
+        _save(run.out, f"embedding-{dataset}", frame, figures.embeddings_figure)
 
 
 def publish(run: Run) -> None:
@@ -154,8 +152,8 @@ def _first_picture(out: Path, marks: figures.Frame) -> str:
     return picture
 
 
-def check_rows(options: Namespace) -> bool:
-    """Whether tables and rows agree with what is computed now; says so line by line."""
+def check_rows(options: Namespace) -> Iterator[check.Finding]:
+    """Whether tables and rows agree with what is computed now, line by line."""
     profile, out = profile_and_folder(options)
     wanted = set(options.datasets or TITLES), set(options.methods or ALL_METHODS)
     rows = [row for row in Run(profile, out, [], []).stored if profile.owns(row.task)]
@@ -164,25 +162,18 @@ def check_rows(options: Namespace) -> bool:
             f"`--out` must hold rows of these settings. Got {str(out)!r} without any. "
             "Run `python -m reproduction tables` first."
         )
-    agreed = True
-    for agrees, line in check.findings(rows, profile, out, wanted, options.rows):
-        print(line, flush=True)
-        agreed &= agrees
+    yield from check.findings(rows, profile, out, wanted, options.rows)
     text = AUGMENT.read_text(encoding="utf-8") if out == HERE else ""
     if text and text != with_copies(text, rows, profile):
-        print(f"{AUGMENT.name} DIFFERS from the rows. Run `python -m reproduction page`.")
-        agreed = False
-    return agreed
+        yield False, f"{AUGMENT.name} DIFFERS from the rows. Run `python -m reproduction page`."
 
 
-def _first(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
-    return [name for name in wanted if name in there][:1]
-
-
-def _save(out: Path, name: str, frame: figures.Frame, figure: Any) -> None:
-    """A frame on disk first, then a picture."""
+def _save(out: Path, name: str, frame: figures.Frame, drawn: Callable[[figures.Frame], Any]) -> None:
+    """A frame on disk first, then a picture; nothing of an empty one."""
     path = out / "figures" / name
-    write_text(path.with_suffix(".csv"), csv_text(frame))
-    for kind in ("svg", "png"):
-        save_figure(figure, path.with_suffix(f".{kind}"), kind)
-    print(f"Figure: {path}.svg")
+    if frame:
+        write_text(path.with_suffix(".csv"), csv_text(frame))
+        figure = drawn(frame)
+        for kind in ("svg", "png"):
+            save_figure(figure, path.with_suffix(f".{kind}"), kind)
+        print(f"Figure: {path}.svg")

@@ -81,7 +81,7 @@ def ranked(rows: Sequence[Row], groups: Mapping[str, Reading]) -> dict[str, Read
 
 def of_half(reading: Reading, half: str) -> Reading:
     """The cases of one half of the sets."""
-    return reading.of_sets([name for name in reading.names if half_of(name) == half])
+    return reading.where(lambda case: half_of(case.name) == half)
 
 
 def text_of(rows: Sequence[Row], groups: Mapping[str, Reading], out: Path) -> str:

@@ -57,10 +57,6 @@ class Reading:
         """The cases of some sizes."""
         return self.where(lambda case: case.size in sizes)
 
-    def of_sets(self, names: Container[str]) -> Reading:
-        """The cases of some sets."""
-        return self.where(lambda case: case.name in names)
-
     @cached_property
     def sizes(self) -> list[int]:
         """Training samples per class, ascending."""

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from nsse.datasets import per_class_split
 from reproduction.rows import Row, RowFile, Task
-from reproduction.running import chosen, run_tasks
+from reproduction.running import chosen, reported
 from reproduction.study import imbalanced, methods, page, sets, unlabeled
 
 HERE = Path(__file__).resolve().parent
@@ -48,16 +48,16 @@ def run(options: Namespace) -> list[str]:
     rows, problems = RowFile(out / "rows.jsonl"), []
     if not options.page_only:
         wanted = options.sets or (QUICK_SETS if quick else ())
-        where, missing = sets.found(options.families, wanted)
+        where, missing = sets.found(None, wanted)
         for line in missing:
             print(f"Left out: {line}")
         compared = chosen("--methods", options.methods, methods.QUICK if quick else methods.available())
         where = {name: where[name] for name in chosen("--sets", wanted, where)}
         sizes = options.sizes or (QUICK_SIZES if quick else SIZES)
-        problems = _computed(Study(where, compared, sizes, options.splits or SPLITS), rows, options.jobs)
+        study = Study(where, compared, sizes, options.splits or SPLITS)
+        problems = reported(study.tasks(), study, rows, options.jobs)
     current = [row for row in rows.rows() if row.task.parameters == RECIPE]
-    default = out / "when_to_use.md" if quick or options.out else DOCS / "when_to_use.md"
-    page.publish(current, options.page or default, out)
+    page.publish(current, (out if quick or options.out else DOCS) / "when_to_use.md", out)
     return problems
 
 
@@ -70,14 +70,14 @@ def run_imbalanced(options: Namespace) -> list[str]:
         where = dict.fromkeys(chosen("--sets", options.sets, there), "imbalanced")
         compared = chosen("--methods", options.methods, methods.IMBALANCED)
         study = Study(where, compared, options.sizes or (20,), options.splits or 1)
-        problems = _computed(study, rows, options.jobs)
-    imbalanced.publish(rows.rows(), options.page or (out if options.out else DOCS) / "breadth.md")
+        problems = reported(study.tasks(), study, rows, options.jobs)
+    imbalanced.publish(rows.rows(), (options.out or DOCS) / "breadth.md")
     return problems
 
 
 def run_unlabeled(options: Namespace) -> list[str]:
     """Few labels, and many samples without; the tables of a page that has more to say."""
-    return unlabeled.run(options, options.out or HERE, options.page or DOCS / UNLABELED)
+    return unlabeled.run(options, options.out or HERE, (options.out or DOCS) / UNLABELED)
 
 
 def check(n_rows: int, out: Path = HERE) -> Iterator[tuple[bool, str]]:
@@ -90,14 +90,10 @@ def check(n_rows: int, out: Path = HERE) -> Iterator[tuple[bool, str]]:
         yield text == again, f"{name} {told} the rows of the study."
     where, missing = sets.found(None)
     yield from ((True, f"Left out: {line}") for line in missing)
-    study, there = (
-        Study(where, (), (), 0),
-        [row for row in rows if row.task.method in methods.available()],
-    )
+    there = [row for row in rows if row.task.method in methods.available()]
     for kind in sorted({sets.kind_of(name) for name in where}):
-        yield from _again(
-            study, [r for r in there if sets.kind_of(r.task.dataset) == kind], where, n_rows
-        )
+        own = [row for row in there if sets.kind_of(row.task.dataset) == kind]
+        yield from _again(Study(where, (), (), 0), own, where, n_rows)
     known = [row for row in few_labels if row.task.method in unlabeled.METHODS]
     yield from _again(unlabeled.measured, known, where, n_rows)
 
@@ -112,12 +108,6 @@ def _again(
         agrees = abs(again.error - row.error) <= max(0.005, 1.5 / again.details["test"])
         told = f"{100 * row.error:.2f} % stored, {100 * again.error:.2f} % now"
         yield agrees, f"{row.task}: {'agrees' if agrees else 'DIFFERS'}, {told}."
-
-
-def _computed(study: Study, rows: RowFile, n_jobs: int) -> list[str]:
-    outcome = run_tasks(study.tasks(), study, rows, n_jobs)
-    print(outcome)
-    return outcome.reasons
 
 
 @dataclass(frozen=True)

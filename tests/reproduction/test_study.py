@@ -254,7 +254,9 @@ def test_a_ratio_is_a_geometric_mean_over_sets_with_its_interval():
     assert [ratio.low, ratio.high] == pytest.approx(
         np.exp([logs.mean() - half, logs.mean() + half]), rel=1e-4
     )
-    assert str(found.of_sets(["a"]).ratio("x", "y")) == "0.51"  # one set has no interval
+    assert (
+        str(found.where(lambda case: case.name == "a").ratio("x", "y")) == "0.51"
+    )  # one set has no interval
     assert found.lowest() == "x"
     assert found.lowest(but=["x"]) == "y"
 
@@ -382,10 +384,10 @@ def test_a_row_of_a_method_of_others_is_the_stored_one():
 
 
 def test_a_study_of_unlabelled_samples_goes_on_and_fills_its_page(tmp_path, capsys):
-    page = tmp_path / "page.md"
+    page = tmp_path / "unlabeled.md"
     page.write_text(f"Before.\n\n{MARKED}\nAfter.\n", encoding="utf-8")
     method = "untuned, labelled alone"
-    asked = ["unlabeled", "--out", str(tmp_path), "--page", str(page), "--sets", "digits", "--methods"]
+    asked = ["unlabeled", "--out", str(tmp_path), "--sets", "digits", "--methods"]
     assert main([*asked, method, "--splits", "1"]) == 0
     assert main([*asked, method, "--splits", "2"]) == 0
     assert "Rows: 1 found, 1 computed, 0 failed." in capsys.readouterr().out
