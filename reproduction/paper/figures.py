@@ -27,7 +27,7 @@ from nsse.published.trace import Recorder, Stopped
 from nsse.report import class_colors
 from reproduction.paper.candidates import WHOLE
 from reproduction.paper.grid_row import best, validated
-from reproduction.paper.grids import DEFAULTS_0_1
+from reproduction.paper.grids import FIXED
 from reproduction.paper.printed import DIMENSION_FIGURES
 from reproduction.paper.settings import ALL_METHODS, IMAGE_SIZE, N_CLASSES, Profile
 from reproduction.paper.tables import paper_errors
@@ -125,7 +125,7 @@ def plane_embeddings(profile: Profile, dataset: str) -> Frame:
             recipe = replace(profile.recipe(dataset, method, PLANE_TRAIN), shares=(0.0,), multiples=())
             scored = validated(method, recipe, {"unit": X[train]}, y[train], 0, Counter())
             in_plane = {tried: one for tried, one in scored.items() if tried.d == 2}
-            point = DEFAULTS_0_1.get(method, {}) | dict(best(method, in_plane).parameters)
+            point = FIXED.get(method, {}) | dict(best(method, in_plane).parameters)
             model = estimator(n_components=2, **point).fit(X[train], y[train])
             error = 100.0 * (1.0 - model.score(X[test], y[test]))
             for part, indices in (("train", train), ("test", test)):

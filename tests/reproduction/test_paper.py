@@ -19,7 +19,7 @@ from nsse.datasets import per_class_split
 from reproduction.paper import extended_row, figures, findings, pages, work
 from reproduction.paper.candidates import Tried, packed, unpacked
 from reproduction.paper.extended_row import tuned_machine
-from reproduction.paper.grids import CITED, DEFAULTS_0_1, GAMMA, GRIDS, candidate, parameters_of
+from reproduction.paper.grids import CITED, FIXED, GAMMA, GRIDS, candidate, parameters_of
 from reproduction.paper.picture import cells_picture
 from reproduction.paper.printed import METHODS, PRINTED, RUN_TIMES
 from reproduction.paper.runtime import N_SIGMAS, run_time
@@ -156,9 +156,8 @@ def test_every_method_can_be_fitted_with_the_defaults_of_its_rows(method, digits
     train, test = per_class_split(y, 6, 0)
     parameters = next(parameters_of(method, coarse=True))
     model = candidate(method, parameters, X[train], 10)
-    for name, value in DEFAULTS_0_1.get(method, {}).items():
-        if name not in parameters and name != "n_components":
-            assert model.get_params()[name] == value
+    for name, value in FIXED[method].items():
+        assert model.get_params()[name] == value
     if GRIDS[method]["largest"] == "all":  # of which rows cut several: the last ones are noise
         model.set_params(n_components=9)
     assert np.mean(model.fit(X[train], y[train]).predict(X[test]) == y[test]) > 0.5
@@ -209,7 +208,7 @@ def test_other_rows_have_the_mistakes_of_separate_fits():
     assert {c.d for c in errors} == {4, 9, 20, "all"}
     for c, count in errors.items():
         if c.d == 9:  # below, equal eigenvalues leave the basis to chance
-            model = SUPLAP(c.d, **DEFAULTS_0_1["SUPLAP"] | c.parameters).fit(X, y)
+            model = SUPLAP(c.d, **FIXED["SUPLAP"] | c.parameters).fit(X, y)
             near = KNeighborsClassifier(1).fit(model.embedding_, y)
             assert count == np.sum(near.predict(model.transform(X_test)) != y_test)
     (error,) = (n for c, n in errors.items() if c.chosen == row.chosen)
