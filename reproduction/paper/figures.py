@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -29,8 +29,8 @@ from reproduction.paper.candidates import WHOLE
 from reproduction.paper.grid_row import best, validated
 from reproduction.paper.grids import FIXED
 from reproduction.paper.printed import DIMENSION_FIGURES
-from reproduction.paper.settings import ALL_METHODS, IMAGE_SIZE, N_CLASSES, Profile
-from reproduction.paper.tables import paper_errors
+from reproduction.paper.settings import IMAGE_SIZE, N_CLASSES, Profile
+from reproduction.paper.tables import grouped, paper_errors
 from reproduction.paper.work import samples
 from reproduction.rows import Row
 
@@ -91,13 +91,12 @@ def _is_at(last: Any, step: Any) -> bool:
 def error_against_dimension(rows: Iterable[Row], profile: Profile, dataset: str) -> Frame:
     """One line per method and d: the smallest mean test error over parameters, in per cent."""
     n_train = DIMENSION_FIGURES.get(dataset, max(profile.sizes[dataset]))
-    mine = [r for r in rows if (r.task.dataset, r.task.n_train) == (dataset, n_train)]
-    mine = [row for row in mine if profile.owns(row.task)]
+    shown = [r for r in rows if (r.task.dataset, r.task.n_train) == (dataset, n_train)]
+    shown = [row for row in shown if row.task.method in sum(DIMENSION_GROUPS, ())]
     frame: Frame = []
-    for method in (name for name in ALL_METHODS if name in sum(DIMENSION_GROUPS, ())):
-        group = [row for row in mine if row.task.method == method]
+    for (*_, method), group in grouped(shown, profile).items():
         least: dict[int, float] = {}
-        for candidate, errors in (paper_errors(group) if group else {}).items():
+        for candidate, errors in paper_errors(group).items():
             # LDA has as many dimensions as there are.
             d = N_CLASSES[dataset] - 1 if (candidate.d, method) == (WHOLE, "LDA") else candidate.d
             if isinstance(d, int):
@@ -154,11 +153,11 @@ def convergence_figure(frame: Frame) -> Figure:
     return figure
 
 
-def dimension_figure(frame: Frame, groups: Sequence[Sequence[str]] = DIMENSION_GROUPS) -> Figure:
+def dimension_figure(frame: Frame) -> Figure:
     """One panel per group of methods: mean test error against d."""
     figure = Figure(figsize=(10.5, 3.6), facecolor="white")
-    for place, group in enumerate(groups):
-        axes = _panel(figure, (1, len(groups), place + 1), ", ".join(group))
+    for place, group in enumerate(DIMENSION_GROUPS):
+        axes = _panel(figure, (1, len(DIMENSION_GROUPS), place + 1), ", ".join(group))
         there = {m: [line for line in frame if line["method"] == m] for m in group}
         for number, (method, own) in enumerate((m, own) for m, own in there.items() if own):
             color, style = class_colors(4)[number], STYLES[number]

@@ -30,7 +30,7 @@ from reproduction.paper.settings import (
     WITHIN,
     Profile,
 )
-from reproduction.paper.tables import TableEntry, mean_and_error, summary
+from reproduction.paper.tables import TableEntry, grouped, mean_and_error, summary
 from reproduction.rows import Row
 
 Place: TypeAlias = tuple[str, int]  # data set, training samples per class
@@ -158,12 +158,10 @@ class HonestErrors:
     def of(cls, rows: Iterable[Row], profile: Profile) -> HonestErrors:
         """Of the rows of a profile; cells in the order of the paper."""
         found: dict[Place, dict[str, dict[int, float]]] = {}
-        for row in rows:
-            if profile.owns(row.task):
-                methods = found.setdefault((row.task.dataset, row.task.n_train), {})
-                methods.setdefault(row.task.method, {})[row.task.seed] = 100.0 * row.error
-        order = sorted(found, key=lambda place: (list(TITLES).index(place[0]), place[1]))
-        return cls({place: found[place] for place in order})
+        for (dataset, n_train, method), own in grouped(rows, profile).items():
+            errors = {row.task.seed: 100.0 * row.error for row in own}
+            found.setdefault((dataset, n_train), {})[method] = errors
+        return cls(found)
 
     def compared(self, place: Place, method: str, others: Sequence[str]) -> Comparison | None:
         """With the other method that leaves the smallest lead, or the largest arrear."""

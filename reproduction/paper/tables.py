@@ -50,18 +50,23 @@ class TableEntry:
         return self.printed is not None and self.error <= self.printed + (self.stderr or 0.0)
 
 
-def cells(rows: Iterable[Row], profile: Profile) -> list[TableEntry]:
-    """All cells of a profile, both protocols, in the order of the paper; other rows are left out."""
+def grouped(rows: Iterable[Row], profile: Profile) -> dict[Place, list[Row]]:
+    """Rows of a profile by place, in the order of the paper."""
     groups: dict[Place, list[Row]] = {}
     for row in rows:
         if profile.owns(row.task):
             groups.setdefault((row.task.dataset, row.task.n_train, row.task.method), []).append(row)
-    for group in groups.values():
-        group.sort(key=lambda row: row.task.seed)
     order = sorted(groups, key=lambda k: (list(TITLES).index(k[0]), k[1], ALL_METHODS.index(k[2])))
+    return {place: groups[place] for place in order}
+
+
+def cells(rows: Iterable[Row], profile: Profile) -> list[TableEntry]:
+    """All cells of a profile, both protocols, in the order of the paper; other rows are left out."""
+    by_seed = sorted(rows, key=lambda row: row.task.seed)
+    groups = grouped(by_seed, profile)
     return [
-        *(_paper_cell(key, groups[key]) for key in order if groups[key][0].task.protocol == BOTH),
-        *(_honest_cell(key, groups[key]) for key in order),
+        *(_paper_cell(place, own) for place, own in groups.items() if own[0].task.protocol == BOTH),
+        *(_honest_cell(place, own) for place, own in groups.items()),
     ]
 
 
