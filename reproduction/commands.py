@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from reproduction.paper import cells, steps
+from reproduction.paper import steps
 from reproduction.study import study
 
 
@@ -33,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _paper(options: Namespace) -> list[str]:
-    if options.name == "page":
-        steps.publish(steps.Run(*steps.profile_and_folder(options), [], []))
+    if options.name in ("page", "cells"):
+        (steps.publish if options.name == "page" else steps.tell_cells)(steps.requested(options))
         return []
     run = steps.planned(options)
     problems = list(run.problems)
@@ -68,7 +68,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Namespace], list[str]], tuple[str, ...]
     "all": ("tables, run times and figures on one page", _paper, IN_A_RUN),
     "page": ("tables and page of the rows that are there", _paper, ("--quick",)),
     "check": ("tables and the study against their rows; random rows again", _check, IN_A_CHECK),
-    "cells": ("our estimators in the cells of the paper", cells.run, ("--method", *IN_A_RUN[:-2])),
+    "cells": ("our estimators in the cells of the paper", _paper, ("--quick",)),
     "study": ("our estimators beside what people use", study.run, ("--quick", *IN_A_STUDY)),
     "imbalanced": ("the same on imbalanced tables", study.run_imbalanced, IN_A_STUDY),
     "unlabeled": ("few labels, and samples without", study.run_unlabeled, IN_A_STUDY),
@@ -77,7 +77,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--out": {"type": Path, "help": "folder of rows and results (default: that of the project)"},
     "--datasets": {"nargs": "+", "help": "(default: those that are found)"},
     "--methods": {"nargs": "+", "metavar": "METHOD", "help": "(default: all)"},
-    "--method": {"choices": cells.METHODS, "default": cells.METHODS[0]},
     "--sets": {"nargs": "+", "help": "only these"},
     "--sizes": {"type": int, "nargs": "+", "help": "training samples per class (default: all)"},
     "--repeats": {"type": int, "help": "realisations (default: 20, of the slower methods 5)"},

@@ -46,7 +46,7 @@ class Outcome:
 def run_tasks(
     tasks: Iterable[Task], work: Callable[[Task], Row], rows: RowFile, n_jobs: int = 1
 ) -> Outcome:
-    """Compute the rows that the file lacks, each written as it finishes.
+    """Compute the rows that the file lacks, each written as it finishes; say how many they were.
 
     Work runs with BLAS on one thread, so that a row does not depend on the number of workers. An
     exception is a failure of that task alone. Ctrl-C ends the run; what was computed is kept.
@@ -77,16 +77,9 @@ def run_tasks(
                 f"A worker process was killed, perhaps for want of memory. {told} {cure}"
             ) from error
     failures.sort(key=lambda failure: tasks.index(failure.task))
-    return Outcome(len(tasks) - len(waiting), computed, tuple(failures))
-
-
-def reported(
-    tasks: Iterable[Task], work: Callable[[Task], Row], rows: RowFile, n_jobs: int = 1
-) -> list[str]:
-    """Run tasks, and say so; the reasons of those that gave no row."""
-    outcome = run_tasks(tasks, work, rows, n_jobs)
+    outcome = Outcome(len(tasks) - len(waiting), computed, tuple(failures))
     print(outcome)
-    return outcome.reasons
+    return outcome
 
 
 def _watched(results: Iterable[Row | Failure], total: int) -> Iterable[Row | Failure]:

@@ -6,6 +6,5 @@
   ``check``: whether they and their rows hold;
 - ``pages``, ``picture``, ``manifest``: what is published of them; ``steps``: one after the other;
 - ``runtime``: Table 7, beside Algorithm 1 as it is printed (``benchmarks/literal.py``);
-- ``figures``: convergence, error against d, embeddings in the plane: frames, then pictures;
-- ``cells``: our estimators in the cells of the tables.
+- ``figures``: convergence, error against d, embeddings in the plane: frames, then pictures.
 """

@@ -12,7 +12,7 @@ from reproduction.paper.candidates import Tried, unpacked
 from reproduction.paper.findings import HonestErrors, picture_frame
 from reproduction.paper.settings import COMPUTED, EXTENDED, MANY, N_CLASSES, Profile
 from reproduction.paper.tables import cells, table_frame
-from reproduction.paper.work import Work
+from reproduction.paper.work import measured
 from reproduction.rows import Row, Task, csv_text
 
 # Another processor or BLAS rounds differently, and a tie may fall the other way: shares of test samples.
@@ -77,26 +77,23 @@ def _is_determined(task: Task, tried: Tried) -> bool:
 def _row(row: Row, profile: Profile) -> Finding:
     """Compute it anew; the choice made and every error must be the same."""
     with threadpool_limits(1):
-        again = Work(profile)(row.task)
+        again = measured(profile, row.task)
     before, after = (unpacked(r.details["candidates"]) for r in (row, again))
     if set(before) != set(after):
         return False, f"{row.task}: DIFFERS, other candidates could be fitted."
-    if any(not _is_determined(row.task, tried) for tried in before):
-        before = {tried: count for tried, count in before.items() if _is_determined(row.task, tried)}
-        largest = max(abs(before[tried] - after[tried]) for tried in before)
-        kind = "DIFFERS" if largest else "identical where eigenvalues determine the embedding"
-        return not largest, f"{row.task}: {kind} ({len(before)} candidates)."
-    largest = max(abs(before[c] - after[c]) for c in before)
+    moved = [abs(before[c] - after[c]) for c in before if _is_determined(row.task, c)]
+    if len(moved) < len(before):
+        kind = "DIFFERS" if any(moved) else "identical where eigenvalues determine the embedding"
+        return not any(moved), f"{row.task}: {kind} ({len(moved)} candidates)."
     told = f"error {100 * row.error:.2f} stored, {100 * again.error:.2f} now, {len(before)} candidates"
     same = row.error == again.error and row.chosen == again.chosen
-    if largest == 0 and same:
+    if same and not any(moved):
         return True, f"{row.task}: identical ({told})."
-    told += f", {sum(before[c] != after[c] for c in before)} of them by up to {largest} test samples"
-    n_test = row.details["n_test"]
+    told += f", {sum(map(bool, moved))} of them by up to {max(moved)} test samples"
     if row.task.method == "NSSE":
-        beyond = sum(abs(before[c] - after[c]) > BORDER for c in before)
-        agrees = same and beyond <= BEYOND * len(before)
+        agrees = same and sum(count > BORDER for count in moved) <= BEYOND * len(moved)
     else:
-        agrees = max(abs(row.error - again.error), largest / n_test) <= TOLERANCE
+        shares = abs(row.error - again.error), max(moved) / row.details["n_test"]
+        agrees = max(shares) <= TOLERANCE
     kind = "same choice and error, candidates within rounding" if same else "agrees within rounding"
     return agrees, f"{row.task}: {kind if agrees else 'DIFFERS'} ({told})."

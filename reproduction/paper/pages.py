@@ -154,15 +154,14 @@ def html_figures(folder: Path) -> Iterator[str]:
             yield f"<figure><h3>{title}</h3>{image}{told}</figure>"
 
 
-def introduction() -> list[str]:
-    """What the protocols are, in paragraphs."""
-    return paragraphs(Path(__file__).with_name("introduction.md"))
-
-
 def paragraphs(path: Path) -> list[str]:
     """Paragraphs of a file, each in one line; none where there is no such file."""
     found = path.read_text(encoding="utf-8").split("\n\n") if path.exists() else []
     return [" ".join(text.split()) for text in found if text.strip()]
+
+
+# What the protocols are.
+INTRODUCTION = paragraphs(Path(__file__).with_name("introduction.md"))
 
 
 def markdown_page(introduction: Sequence[str], tables: Sequence[PageTable]) -> str:

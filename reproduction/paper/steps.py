@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,20 @@ from reproduction.paper import check, figures, findings, pages, tables
 from reproduction.paper.manifest import manifest, told
 from reproduction.paper.picture import cells_picture
 from reproduction.paper.runtime import run_times
-from reproduction.paper.settings import ALL_METHODS, COMPUTED, FULL, OF_0_2, QUICK, TITLES, Profile
-from reproduction.paper.work import Work, unreadable
+from reproduction.paper.settings import (
+    ALL_METHODS,
+    COMPUTED,
+    FULL,
+    OF_0_2,
+    QUICK,
+    SMOOTH,
+    SMOOTH_CV,
+    TITLES,
+    Profile,
+)
+from reproduction.paper.work import measured, unreadable
 from reproduction.rows import Row, RowFile, csv_text, marked, renamed, write_text
-from reproduction.running import chosen, reported
+from reproduction.running import chosen, run_tasks
 
 HERE = Path(__file__).resolve().parents[1]
 AUGMENT = HERE.parent / "docs" / "augment.md"
@@ -35,8 +46,8 @@ class Run:
 
     profile: Profile
     out: Path
-    datasets: list[str]
-    problems: list[str]
+    datasets: Sequence[str] = ()
+    problems: Sequence[str] = ()
 
     @property
     def rows(self) -> RowFile:
@@ -49,11 +60,16 @@ class Run:
         return renamed(self.rows.rows(), OF_0_2)
 
 
+def requested(options: Namespace) -> Run:
+    """Quick results have a folder of their own: they do not replace the real ones unless told to."""
+    default = Path("reproduction-quick") if options.quick else HERE
+    return Run(QUICK if options.quick else FULL, options.out or default)
+
+
 def planned(options: Namespace) -> Run:
     """The run that options ask for; one data set that was named and cannot be read is a problem."""
-    profile, out = profile_and_folder(options)
-    names = options.datasets or list(profile.sizes)
-    chosen("--datasets", names, profile.sizes)
+    run = requested(options)
+    names = chosen("--datasets", options.datasets, run.profile.sizes)
     chosen("--methods", getattr(options, "methods", None), COMPUTED)
     wrong = unreadable(names)
     absent = [] if options.datasets else [n for n in wrong if isinstance(wrong[n], DatasetNotFoundError)]
@@ -62,20 +78,14 @@ def planned(options: Namespace) -> Run:
     if absent:
         print(f"Not found and left out: {', '.join(absent)}.")
     problems = [f"{name}: {error}" for name, error in wrong.items() if name not in absent]
-    return Run(profile, out, [name for name in names if name not in wrong], problems)
-
-
-def profile_and_folder(options: Namespace) -> tuple[Profile, Path]:
-    """Quick results have a folder of their own: they do not replace the real ones unless told to."""
-    default = Path("reproduction-quick") if options.quick else HERE
-    return (QUICK if options.quick else FULL), options.out or default
+    return replace(run, datasets=[name for name in names if name not in wrong], problems=problems)
 
 
 def compute(run: Run, options: Namespace) -> list[str]:
     """Compute the rows that are not there yet; the reasons of those that could not be."""
     methods = options.methods or COMPUTED
     tasks = run.profile.tasks(run.datasets, methods, options.repeats, options.sizes)
-    return reported(tasks, Work(run.profile), run.rows, options.jobs)
+    return run_tasks(tasks, partial(measured, run.profile), run.rows, options.jobs).reasons
 
 
 def measure_times(run: Run) -> None:
@@ -117,13 +127,12 @@ def publish(run: Run) -> None:
     shown = pages.error_tables(found)
     first = [f"![{pages.TEXTS['picture']}]({PICTURE})"] if picture else []
     listed = "\n".join(f"- {sentence}" for sentence in sentences)
-    introduction = pages.introduction()
-    text = [*first, " ".join(opening), listed, *introduction]
+    text = [*first, " ".join(opening), listed, *pages.INTRODUCTION]
     write_text(out / "tables.md", pages.markdown_page(text, shown))
     page = pages.html_page(
         picture,
         opening=pages.elements("<p class='opening'>{}</p>", opening),
-        introduction=pages.elements("<p>{}</p>", introduction),
+        introduction=pages.elements("<p>{}</p>", pages.INTRODUCTION),
         findings=pages.elements("<li>{}</li>", sentences),
         notes=pages.elements("<p>{}</p>", pages.paragraphs(out / "notes.md")),
         tables=map(pages.html_table, [*shown, *pages.run_time_tables(out / "runtime.csv")]),
@@ -134,6 +143,15 @@ def publish(run: Run) -> None:
     if out == HERE:
         write_text(AUGMENT, with_copies(AUGMENT.read_text(encoding="utf-8"), rows, run.profile))
     print("\n".join([*opening, f"Page: {out / 'index.html'}"]))
+
+
+def tell_cells(run: Run) -> None:
+    """Our estimators in the cells of the paper, each beside the best other method of its tables."""
+    errors = findings.HonestErrors.of(run.stored, run.profile)
+    for ours in (SMOOTH_CV, SMOOTH):
+        for one in errors.comparisons(ours, findings.OF_THE_PAPER):
+            told = f"{one}, {len(one.seeds)} realisations: {'ahead' if one.won else 'behind'}"
+            print(f"{ours} on {told}")
 
 
 def with_copies(text: str, rows: Sequence[Row], profile: Profile) -> str:
@@ -154,9 +172,10 @@ def _first_picture(out: Path, marks: figures.Frame) -> str:
 
 def check_rows(options: Namespace) -> Iterator[check.Finding]:
     """Whether tables and rows agree with what is computed now, line by line."""
-    profile, out = profile_and_folder(options)
+    run = requested(options)
+    profile, out = run.profile, run.out
     wanted = set(options.datasets or TITLES), set(options.methods or ALL_METHODS)
-    rows = [row for row in Run(profile, out, [], []).stored if profile.owns(row.task)]
+    rows = [row for row in run.stored if profile.owns(row.task)]
     if not rows:
         raise ValueError(
             f"`--out` must hold rows of these settings. Got {str(out)!r} without any. "

@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from nsse.datasets import Dataset, load_dataset, per_class_split
@@ -22,28 +21,22 @@ from reproduction.paper.settings import EXTENDED, IMAGE_SIZE, Profile
 from reproduction.rows import Row, Task
 
 
-@dataclass(frozen=True)
-class Work:
-    """``Work(profile)(task)`` gives the row of a task; to be handed to `run_tasks`."""
-
-    profile: Profile
-
-    def __call__(self, task: Task) -> Row:
-        """Load, split, choose, fit and count mistakes."""
-        recipe = self.profile.recipe(task.dataset, task.method, task.n_train)
-        sets = {name: samples(task.dataset, name, recipe.image_size) for name in recipe.scalings}
-        first = next(iter(sets.values()))
-        train, test = per_class_split(first.y, task.n_train, task.seed)
-        X, X_test = ({name: data.X[part] for name, data in sets.items()} for part in (train, test))
-        shape = first.image_shape or ()
-        own = Realisation(task, recipe, X, first.y[train], X_test, first.y[test], shape)
-        with warnings.catch_warnings(record=True) as caught:
-            # Unreachable tolerances and degenerate embeddings are part of a grid: counted, not shown.
-            warnings.simplefilter("always")
-            row = (extended_row if task.method in EXTENDED else grid_row)(own)
-        counts = Counter(warning.category.__name__ for warning in caught)
-        row["details"] |= {"n_test": len(test), "warnings": dict(counts)}
-        return Row(task, **row)
+def measured(profile: Profile, task: Task) -> Row:
+    """The row of a task: load, split, choose, fit and count mistakes."""
+    recipe = profile.recipe(task.dataset, task.method, task.n_train)
+    sets = {name: samples(task.dataset, name, recipe.image_size) for name in recipe.scalings}
+    first = next(iter(sets.values()))
+    train, test = per_class_split(first.y, task.n_train, task.seed)
+    X, X_test = ({name: data.X[part] for name, data in sets.items()} for part in (train, test))
+    shape = first.image_shape or ()
+    own = Realisation(task, recipe, X, first.y[train], X_test, first.y[test], shape)
+    with warnings.catch_warnings(record=True) as caught:
+        # Unreachable tolerances and degenerate embeddings are part of a grid: counted, not shown.
+        warnings.simplefilter("always")
+        row = (extended_row if task.method in EXTENDED else grid_row)(own)
+    counts = Counter(warning.category.__name__ for warning in caught)
+    row["details"] |= {"n_test": len(test), "warnings": dict(counts)}
+    return Row(task, **row)
 
 
 @lru_cache(maxsize=4)

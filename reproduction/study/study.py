@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from nsse.datasets import per_class_split
 from reproduction.rows import Row, RowFile, Task
-from reproduction.running import chosen, reported
+from reproduction.running import chosen, run_tasks
 from reproduction.study import imbalanced, methods, page, sets, unlabeled
 
 HERE = Path(__file__).resolve().parent
@@ -55,7 +55,7 @@ def run(options: Namespace) -> list[str]:
         where = {name: where[name] for name in chosen("--sets", wanted, where)}
         sizes = options.sizes or (QUICK_SIZES if quick else SIZES)
         study = Study(where, compared, sizes, options.splits or SPLITS)
-        problems = reported(study.tasks(), study, rows, options.jobs)
+        problems = run_tasks(study.tasks(), study, rows, options.jobs).reasons
     current = [row for row in rows.rows() if row.task.parameters == RECIPE]
     page.publish(current, (out if quick or options.out else DOCS) / "when_to_use.md", out)
     return problems
@@ -70,7 +70,7 @@ def run_imbalanced(options: Namespace) -> list[str]:
         where = dict.fromkeys(chosen("--sets", options.sets, there), "imbalanced")
         compared = chosen("--methods", options.methods, methods.IMBALANCED)
         study = Study(where, compared, options.sizes or (20,), options.splits or 1)
-        problems = reported(study.tasks(), study, rows, options.jobs)
+        problems = run_tasks(study.tasks(), study, rows, options.jobs).reasons
     imbalanced.publish(rows.rows(), (options.out or DOCS) / "breadth.md")
     return problems
 

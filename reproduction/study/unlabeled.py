@@ -25,7 +25,7 @@ from nsse import MReg, SemiRBF, Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spre
 from nsse.datasets import load_dataset, per_class_split
 from nsse.splits import BalancedSplits
 from reproduction.rows import Row, RowFile, Task, markdown, marked, write_text
-from reproduction.running import chosen, reported
+from reproduction.running import chosen, run_tasks
 
 CASES = {
     ("coil20", 3): "COIL-20-3",
@@ -146,7 +146,7 @@ def run(options: Namespace, out: Path, page: Path) -> list[str]:
             for method in chosen("--methods", options.methods, METHODS)
             if name in names and (seed < OF_MNIST or name != "mnist")
         ]
-        problems = reported(tasks, measured, rows, options.jobs)
+        problems = run_tasks(tasks, measured, rows, options.jobs).reasons
     write_text(page, filled(page.read_text(encoding="utf-8"), rows.rows()))
     print(*(f"Labels {kind}:\n{error_table(rows.rows(), kind)}" for kind in KINDS), sep="\n\n")
     return problems

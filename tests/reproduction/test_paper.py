@@ -36,7 +36,7 @@ from reproduction.paper.settings import (
     Recipe,
 )
 from reproduction.paper.tables import cells, choice_frame, paper_errors, table_frame
-from reproduction.paper.work import Work, samples
+from reproduction.paper.work import measured, samples
 from reproduction.rows import Row, RowFile, csv_text, renamed
 
 HERE = Path(__file__).parents[2] / "reproduction"
@@ -61,7 +61,7 @@ def digits_parts(n_train=4, seed=0):
 
 
 def row_of(method, seed=0):
-    return Work(TINY)(TINY.task("digits", method, 4, seed))
+    return measured(TINY, TINY.task("digits", method, 4, seed))
 
 
 def made(dataset, n_train, method, seed, mistakes, chosen, validation=None):
