@@ -134,7 +134,6 @@ class Profile:
     name: str
     sizes: dict[str, tuple[int, ...]]  # data set -> training samples per class
     weights: grids.Values = field(default_factory=lambda: dict(WEIGHTS))
-    weights_of_many: grids.Values = field(default_factory=lambda: dict(WEIGHTS_OF_MANY))
     shares: tuple[float, ...] = SHARES
     multiples: tuple[float, ...] = grids.MULTIPLES
     nsse_splits: tuple[int, int] = (5, 3)  # for few and for many samples per class
@@ -151,7 +150,7 @@ class Profile:
         fraction = 0.15 if few else 0.5
         scalings = SCALINGS.get(dataset, UNIT) if method not in grids.CITED else UNIT
         if method == "NSSE":
-            points = tuple(combinations(self.weights_of_many if many else self.weights))
+            points = tuple(combinations(WEIGHTS_OF_MANY if many else self.weights))
             splits = self.nsse_splits[0 if few else 1]
             return Recipe(scalings, points, self.shares, (), splits, fraction, version=2)
         if method in EXTENDED:

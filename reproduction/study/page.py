@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
+from nsse._support.errors import rule_error
 from reproduction.rows import Row, markdown, write_text
 from reproduction.study import drawing
 from reproduction.study.methods import OURS, RANKED, REFERENCES, VARIANTS
@@ -48,9 +49,7 @@ def publish(rows: Sequence[Row], page: Path, out: Path) -> None:
     reported = {name: of_half(reading, "report") for name, reading in ranked(rows, groups).items()}
     shown = {name: reading for name, reading in reported.items() if reading.cases} or groups
     drawing.save(drawing.rank_figure(shown), page.parent / "images" / "study_ranks.png")
-    for name, reading in shown.items():
-        print(f"{name}, {len(reading.names)} sets:\n{rank_table(reading)}\n")
-    print(f"{untuned_table(rows)}\n\n{few_table(rows)}\n\nPage: {page}")
+    print(f"Page: {page}")
 
 
 def grouped(rows: Sequence[Row]) -> dict[str, Reading]:
@@ -65,11 +64,9 @@ def grouped(rows: Sequence[Row]) -> dict[str, Reading]:
         if reading.cases and set(methods) > set(OURS):
             groups[name] = reading
     if not groups:
-        raise ValueError(
-            "`--out` must hold rows of our methods and others. "
-            f"Got {sorted({row.task.method for row in rows})}. "
-            f"Give --methods {OURS[0]}, {OURS[1]} and two others at least, or none for all."
-        )
+        got = sorted({row.task.method for row in rows})
+        cure = f"Give --methods {OURS[0]}, {OURS[1]} and two others at least, or none for all."
+        raise rule_error("--out", "hold rows of our methods and others", got, cure)
     return groups
 
 
@@ -100,8 +97,8 @@ def text_of(rows: Sequence[Row], groups: Mapping[str, Reading], out: Path) -> st
         tie=TIE,
         rows=(source / "rows.jsonl").as_posix(),
         references=_reference_table(rows),
-        asked=few_table(rows),
-        untuned=untuned_table(rows),
+        asked=_few_table(rows),
+        untuned=_untuned_table(rows),
         scaling=_scaling_table(rows),
         ranks="\n\n".join(_parts(ranked(rows, groups), rank_table)),
         comparisons="\n\n".join(_parts(groups, _comparison_table, ["report"])),
@@ -184,7 +181,7 @@ def of_kinds(rows: Sequence[Row], kinds: Container[str], methods: Sequence[str])
     return {HALVES[half]: part for half in HALVES if (part := of_half(reading, half)).cases}
 
 
-def few_table(rows: Sequence[Row]) -> str:
+def _few_table(rows: Sequence[Row]) -> str:
     """Genes and spectra with five of a class, beside the two that people tune there."""
     lines, pairs = [], list(product(KNOWN, OURS))
     for kinds in (("genes",), ("spectra",), ("genes", "spectra")):
@@ -196,7 +193,7 @@ def few_table(rows: Sequence[Row]) -> str:
     return markdown(head, lines) if lines else NOTHING
 
 
-def untuned_table(rows: Sequence[Row]) -> str:
+def _untuned_table(rows: Sequence[Row]) -> str:
     """What the search gains beside the estimator without one."""
     lines = []
     for name, kinds in {**GROUPS, "all": sum(GROUPS.values(), ())}.items():
