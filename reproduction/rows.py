@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from nsse import __version__
+from nsse._support.errors import rule_error
+from nsse._support.files import replacing
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib")
 
@@ -70,9 +72,7 @@ class Row:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.error <= 1.0:
-            raise ValueError(
-                f"`error` must be a share from 0 to 1. Got {self.error!r}. Look at {self.task}."
-            )
+            raise rule_error("error", "be a share from 0 to 1", self.error, f"Look at {self.task}.")
         for name in ("chosen", "details", "versions"):
             object.__setattr__(self, name, plain(getattr(self, name)))
 
@@ -181,12 +181,8 @@ def renamed(rows: Iterable[Row], names: Mapping[str, str]) -> list[Row]:
 def write_text(path: Path, text: str) -> None:
     """Write a file that is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def csv_text(frame: Sequence[Mapping[str, Any]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from nsse._support.errors import rule_error
+from nsse._support.progress import progress_bar
 from reproduction.rows import Row, RowFile, Task
 
 
@@ -36,11 +38,10 @@ class Outcome:
     @property
     def reasons(self) -> list[str]:
         """One line per reason of a failure, with the number of rows that it cost."""
-        groups: dict[str, list[Task]] = {}
-        for failure in self.failures:
-            groups.setdefault(failure.reason, []).append(failure.task)
-        more = {reason: f" (and {len(tasks) - 1} rows more)" for reason, tasks in groups.items()}
-        return [f"{t[0]}: {reason}{more[reason] if t[1:] else ''}" for reason, t in groups.items()]
+        counts = Counter(failure.reason for failure in self.failures)
+        first = {failure.reason: failure.task for failure in reversed(self.failures)}
+        more = {reason: f" (and {n - 1} rows more)" if n > 1 else "" for reason, n in counts.items()}
+        return [f"{first[reason]}: {reason}{told}" for reason, told in more.items()]
 
 
 def run_tasks(
@@ -61,8 +62,12 @@ def run_tasks(
         handed_out = (delayed(_attempt)(work, task) for task in waiting)
         try:
             # A worker may die while the first tasks are handed out, which is done by this call.
-            with closing(parallel(handed_out)) as results:
-                for result in _watched(results, len(waiting)):
+            with (
+                closing(parallel(handed_out)) as results,
+                progress_bar(len(waiting), "rows", None) as advance,
+            ):
+                for result in results:
+                    advance()
                     if isinstance(result, Failure):
                         failures.append(result)
                     else:
@@ -82,16 +87,6 @@ def run_tasks(
     return outcome
 
 
-def _watched(results: Iterable[Row | Failure], total: int) -> Iterable[Row | Failure]:
-    """The same with a bar and the time left on stderr, where that is a terminal."""
-    if not sys.stderr.isatty():
-        return results
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(results, "rows", total=total, console=Console(stderr=True))
-
-
 def _attempt(work: Callable[[Task], Row], task: Task) -> Row | Failure:
     try:
         with threadpool_limits(1):
@@ -105,7 +100,5 @@ def chosen(option: str, given: Sequence[str] | None, known: Iterable[str]) -> li
     there = list(known)
     for name in given or ():
         if name not in there:
-            raise ValueError(
-                f"`{option}` must name what there is. Got {name!r}. There are {', '.join(there)}."
-            )
+            raise rule_error(option, "name what there is", name, f"There are {', '.join(there)}.")
     return list(given or there)

@@ -192,13 +192,19 @@ def embeddings_figure(frame: Frame) -> Figure:
     return figure
 
 
-def _panel(figure: Figure, place: tuple[int, int, int], title: str) -> Any:
-    axes = figure.add_subplot(*place)
-    axes.set_title(title, loc="left", color=INK)
+def framed(axes: Any) -> None:
+    """Two faint spines, lines across, grey numbers."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(FAINT)
-    axes.tick_params(colors=MUTED, labelsize=9)
+    axes.tick_params(colors=MUTED)
     axes.grid(axis="y", color=FAINT, linewidth=0.6)
+
+
+def _panel(figure: Figure, place: tuple[int, int, int], title: str) -> Any:
+    axes = figure.add_subplot(*place)
+    framed(axes)
+    axes.set_title(title, loc="left", color=INK)
+    axes.tick_params(labelsize=9)
     axes.set_axisbelow(True)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return axes

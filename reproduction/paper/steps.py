@@ -14,23 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from nsse import __version__
+from nsse._support.errors import rule_error
 from nsse.datasets import DatasetNotFoundError
 from nsse.report import save_figure
 from reproduction.paper import check, figures, findings, pages, tables
 from reproduction.paper.manifest import manifest, told
 from reproduction.paper.picture import cells_picture
 from reproduction.paper.runtime import run_times
-from reproduction.paper.settings import (
-    ALL_METHODS,
-    COMPUTED,
-    FULL,
-    OF_0_2,
-    QUICK,
-    SMOOTH,
-    SMOOTH_CV,
-    TITLES,
-    Profile,
-)
+from reproduction.paper.settings import ALL_METHODS, COMPUTED, FULL, OF_0_2, OURS, QUICK, TITLES, Profile
 from reproduction.paper.work import measured, unreadable
 from reproduction.rows import Row, RowFile, csv_text, marked, renamed, write_text
 from reproduction.running import chosen, run_tasks
@@ -148,7 +139,7 @@ def publish(run: Run) -> None:
 def tell_cells(run: Run) -> None:
     """Our estimators in the cells of the paper, each beside the best other method of its tables."""
     errors = findings.HonestErrors.of(run.stored, run.profile)
-    for ours in (SMOOTH_CV, SMOOTH):
+    for ours in OURS:
         for one in errors.comparisons(ours, findings.OF_THE_PAPER):
             told = f"{one}, {len(one.seeds)} realisations: {'ahead' if one.won else 'behind'}"
             print(f"{ours} on {told}")
@@ -177,10 +168,8 @@ def check_rows(options: Namespace) -> Iterator[check.Finding]:
     wanted = set(options.datasets or TITLES), set(options.methods or ALL_METHODS)
     rows = [row for row in run.stored if profile.owns(row.task)]
     if not rows:
-        raise ValueError(
-            f"`--out` must hold rows of these settings. Got {str(out)!r} without any. "
-            "Run `python -m reproduction tables` first."
-        )
+        cure = "Run `python -m reproduction tables` first."
+        raise rule_error("--out", "hold rows of these settings", str(out), cure)
     yield from check.findings(rows, profile, out, wanted, options.rows)
     text = AUGMENT.read_text(encoding="utf-8") if out == HERE else ""
     if text and text != with_copies(text, rows, profile):

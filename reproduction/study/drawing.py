@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from nsse.report import class_colors
+from reproduction.paper.figures import INK, MUTED, framed
 from reproduction.study.methods import OURS
 from reproduction.study.ranks import alike
 from reproduction.study.reading import Reading
 
-INK, MUTED, FAINT = "#22262b", "#6b737d", "#d5d9de"
 HUES = class_colors(10)
 # Our methods, and what stands out among the others; the rest is grey.
 NAMED = (*OURS, "SVC", "random forest", "logistic regression")
@@ -37,11 +37,9 @@ def rank_figure(readings: Mapping[str, Reading]) -> Figure:
         names = [f"{method} {reading.ranks[method]:.2f}" for method in ordered]
         axes.set_yticks(range(len(ordered)), names, fontsize=8)
         axes.set(xlim=(1, len(ordered)), ylim=(len(ordered) - 0.5, -5.6))
+        framed(axes)
         axes.set_title(f"{name}, {len(reading.names)} sets", loc="left", weight="bold", color=INK)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.spines[["left", "bottom"]].set_color(FAINT)
-        axes.grid(axis="y", color=FAINT, linewidth=0.6)
-        axes.tick_params(colors=MUTED, labelsize=8.5, length=0)
+        axes.tick_params(labelsize=8.5, length=0)
         for tick, method in zip(axes.get_yticklabels(), ordered, strict=True):
             tick.set_color(COLORS.get(method, MUTED))
             tick.set_weight("bold" if method in OURS else "normal")

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets
 
+from nsse._support.errors import rule_error
 from nsse.datasets import DatasetNotFoundError, load_dataset
 
 Samples: TypeAlias = tuple[NDArray[np.float64], NDArray[Any]]
@@ -102,9 +103,8 @@ def read_keel(name: str, group: str = "balanced") -> Samples:
     with path.open(encoding="utf-8", newline="") as file:
         lines = [[entry.strip() for entry in line] for line in csv.reader(file) if line]
     if len({len(line) for line in lines}) != 1:
-        raise ValueError(
-            f"`{path.name}` must have as many entries in every row. Got a torn file. Take it again."
-        )
+        rule = "have as many entries in every row"
+        raise rule_error(path.name, rule, sorted({len(line) for line in lines}), "Take it again.")
     *columns, labels = zip(*lines, strict=True)
     return np.hstack([_numbers(column) for column in columns]), codes_of(labels)
 
