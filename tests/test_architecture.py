@@ -141,6 +141,11 @@ def offences(room: str, imported: set[str]) -> set[str]:
     return imported - allowed(room)
 
 
+def rooms_imported_by(path: Path) -> set[str]:
+    package = ("nsse", *path.relative_to(PACKAGE).parent.parts)
+    return imported_rooms(path.read_text(encoding="utf-8"), package)
+
+
 def names_at_module_level(tree: ast.Module) -> Iterator[str]:
     """Names imported when the module is, that is not inside a function or for types only."""
     waiting: list[ast.AST] = list(tree.body)
@@ -162,12 +167,6 @@ def relative(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
 
-def prints(tree: ast.AST) -> list[int]:
-    """Lines in which something is printed."""
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    return [call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"]
-
-
 def only_offenders(found: dict[str, list]) -> dict[str, list]:
     """Of what was found in every file, what is something: a failure shows all of it at once."""
     return {name: offences for name, offences in found.items() if offences}
@@ -185,19 +184,14 @@ def test_every_file_is_in_a_room_of_the_map():
 
 
 def test_imports_point_to_the_left():
-    found = {}
-    for path in FILES:
-        package = ("nsse", *path.relative_to(PACKAGE).parent.parts)
-        imported = imported_rooms(path.read_text(encoding="utf-8"), package)
-        found[relative(path)] = sorted(offences(room_of(path), imported))
+    found = {relative(path): sorted(offences(room_of(path), rooms_imported_by(path))) for path in FILES}
     assert not only_offenders(found), "these files must not import these rooms"
 
 
 def test_the_table_allows_no_more_than_is_used():
     used = {room: set() for room in MAY_IMPORT}
     for path in FILES:
-        package = ("nsse", *path.relative_to(PACKAGE).parent.parts)
-        used[room_of(path)] |= imported_rooms(path.read_text(encoding="utf-8"), package)
+        used[room_of(path)] |= rooms_imported_by(path)
     unused = {room: sorted(others - used[room]) for room, others in MAY_IMPORT.items()}
     assert not only_offenders(unused), "these import none of these: take them from the table"
 
@@ -274,16 +268,6 @@ def test_optional_packages_are_imported_where_they_are_used():
     assert not only_offenders(found), "these files import optional packages before they are used"
 
 
-def test_every_file_says_what_it_is():
-    silent = [relative(path) for path, tree in trees() if not ast.get_docstring(tree)]
-    assert not silent, "a source file begins with a docstring"
-
-
-def test_only_the_command_line_prints():
-    found = {relative(path): prints(tree) for path, tree in trees() if room_of(path) != "cli"}
-    assert not only_offenders(found), "these files print in these lines"
-
-
 def test_there_is_no_utils():
     names = {path.stem for path in [*FILES, *(p for p in PACKAGE.rglob("*") if p.is_dir())]}
     assert not names & {"utils", "_utils", "util", "helpers", "common", "misc"}
@@ -325,11 +309,6 @@ def test_the_check_of_module_level_sees_what_it_should():
         "if TYPE_CHECKING:\n    import plotly\n"
     )
     assert set(names_at_module_level(parsed(source))) == {"numpy", "pandas.io", "rich.text"}
-
-
-def test_the_check_of_prints_sees_what_it_should():
-    source = "def f():\n    print(1)\nreport.print(2)\nprint\nif x:\n    print()\n"
-    assert prints(parsed(source)) == [2, 6]
 
 
 def run(program: str) -> str:
