@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import codecs
+import datetime
 import json
 
 import numpy as np
 import pytest
+from table_files import written
 
 from nsse.datasets import Preparation, check_preparation, load_inputs, load_inputs_like
 
 polars = pytest.importorskip("polars", reason="tables need Polars: pip install 'nsse[tables]'")
 
 PLAIN = "length,width,kind\n1.5,2,short\n-3,4.25,long\n5e-1,6,short\n"
-
-
-def written(folder, content, name="table.csv"):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 def test_semicolons_and_commas_in_numbers_are_seen_and_told(tmp_path):
@@ -306,9 +302,6 @@ def test_dates_of_either_order_are_asked_about(tmp_path):
 
 
 def test_dates_of_a_parquet_file(tmp_path):
-    import datetime
-
-    polars = pytest.importorskip("polars")
     days = [datetime.date(1970, 1, day) for day in (1, 2, 3, 4)]
     path = tmp_path / "t.parquet"
     polars.DataFrame({"a": days, "kind": list("xyxy")}).write_parquet(path)

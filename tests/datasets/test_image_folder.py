@@ -100,13 +100,6 @@ def test_folder_without_classes(zoo: Path) -> None:
         load_image_folder(zoo / "cat")
 
 
-def test_class_with_too_few_images(zoo: Path) -> None:
-    for number in (0, 1):
-        (zoo / "bee" / f"{number}.png").unlink()
-    with pytest.raises(ValueError, match=rf"{RULE}, at least 2 in each\. Got '.*bee' with 1\. Add"):
-        load_image_folder(zoo)
-
-
 def test_a_folder_around_the_classes_is_named_with_the_cure(zoo: Path) -> None:
     inner = zoo.parent / "all" / "train"
     inner.parent.mkdir()
@@ -121,17 +114,6 @@ def test_what_a_mac_adds_to_an_archive_is_no_class(zoo: Path) -> None:
     (zoo / "__MACOSX" / "cat").mkdir(parents=True)
     (zoo / "__MACOSX" / "cat" / "._0.png").write_bytes(b"resource fork")
     np.testing.assert_array_equal(load_image_folder(zoo, size=(4, 3)).X, plain.X)
-
-
-def test_truncated_and_foreign_files_are_named(zoo: Path) -> None:
-    path = zoo / "ape" / "2.png"
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(OSError, match=rf"{RULE}\. Got '.*ape.2\.png' \(.+\)\. Replace or remove it, or"):
-        load_image_folder(zoo)
-    path.write_bytes(b"not an image")
-    with pytest.raises(OSError, match=r"Got '.*2\.png' \(cannot identify image file"):
-        load_image_folder(zoo)
 
 
 def test_files_that_are_no_images_are_left_out_and_counted(zoo: Path) -> None:
@@ -151,7 +133,8 @@ def test_broken_images_are_left_out_on_request(zoo: Path) -> None:
     plain = load_image_folder(zoo, size=(4, 3))
     path = zoo / "ape" / "2.png"
     path.write_bytes(path.read_bytes()[:60])
-    with pytest.raises(OSError, match=r"ape.2\.png.*leave broken images out with `skip_broken`\.$"):
+    rule = rf"{RULE}\. Got '.*ape.2\.png' \(.+\)\. Replace or remove it, or leave broken images out"
+    with pytest.raises(OSError, match=rf"{rule} with `skip_broken`\.$"):
         load_image_folder(zoo, size=(4, 3))
     kept = [0, 1, 3, 4, 5, 6, 7, 8]
     for _ in range(2):  # the broken one is tried again
@@ -162,7 +145,7 @@ def test_broken_images_are_left_out_on_request(zoo: Path) -> None:
     with pytest.raises(OSError, match=r"ape.2\.png"):  # the cache does not hide it
         load_image_folder(zoo, size=(4, 3))
     (zoo / "ape" / "1.png").write_bytes(b"junk")
-    with pytest.raises(ValueError, match=r"at least 2 in each\. Got '.*ape' with 1"):
+    with pytest.raises(ValueError, match=rf"{RULE}, at least 2 in each\. Got '.*ape' with 1\. Add"):
         load_image_folder(zoo, size=(4, 3), skip_broken=True)
 
 
@@ -251,11 +234,6 @@ def test_folder_inside_a_class_is_named(zoo: Path) -> None:
     (zoo / "cat" / "more").mkdir()
     with pytest.raises(OSError, match=r"Got '.*more' \(not a file\)\. Replace or remove"):
         load_image_folder(zoo)
-
-
-def test_different_sizes_need_a_size(zoo: Path) -> None:
-    with pytest.raises(ValueError, match=r"`size` must be a pair \(height, width\) where images differ"):
-        load_image_folder(zoo, size=None)
 
 
 def test_data_home_has_no_meaning_for_a_path(zoo: Path) -> None:
@@ -389,6 +367,7 @@ def server(tmp_path: Path):
 @pytest.fixture
 def small_mnist(server, monkeypatch: pytest.MonkeyPatch) -> Path:
     """MNIST of 2 + 1 images on the server, its checksums in place of the official ones."""
+    pytest.importorskip("pooch", reason="downloading needs pooch")
     folder, address = server
     monkeypatch.setattr(mnist_module, "PARTS", {"train": 2, "t10k": 1})
     sha256 = {}
@@ -409,7 +388,6 @@ def small_mnist(server, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_download_is_fetched_once_and_found_again(
     small_mnist: Path, cache: Path, tmp_path: Path
 ) -> None:
-    pytest.importorskip("pooch", reason="downloading needs pooch")
     assert load_dataset("mnist", download=True).X.shape == (3, 784)
     assert (cache / "data" / "mnist" / "train-images-idx3-ubyte.gz").is_file()
     for path in small_mnist.iterdir():
@@ -421,13 +399,11 @@ def test_download_is_fetched_once_and_found_again(
 
 
 def test_download_goes_to_data_home(small_mnist: Path, tmp_path: Path) -> None:
-    pytest.importorskip("pooch", reason="downloading needs pooch")
     load_dataset("mnist", data_home=tmp_path / "home", download=True)
     assert len(list((tmp_path / "home" / "mnist").iterdir())) == 4
 
 
 def test_download_with_another_checksum_is_not_kept(small_mnist: Path, tmp_path: Path) -> None:
-    pytest.importorskip("pooch", reason="downloading needs pooch")
     (small_mnist / "train-images-idx3-ubyte.gz").write_bytes(b"tampered")
     with pytest.raises(
         OSError, match=r"`download` must reach .*train-images-idx3-ubyte\.gz, whose SHA-256"
@@ -442,7 +418,7 @@ def test_download_without_pooch_names_the_extra(small_mnist: Path, monkeypatch) 
         load_dataset("mnist", download=True)
 
 
-def test_missing_mnist_offers_the_download_and_missing_orl_the_page(tmp_path: Path) -> None:
+def test_missing_mnist_offers_the_download_and_missing_orl_none(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"or pass `download=True`\.$"):
         load_dataset("mnist", data_home=tmp_path)
     with pytest.raises(FileNotFoundError, match=r"from https://cam-orl\.co\.uk.*set NSSE_DATA to it\.$"):

@@ -9,6 +9,7 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
+from table_files import written
 
 from nsse.datasets import (
     Dataset,
@@ -24,12 +25,6 @@ from nsse.datasets import (
 polars = pytest.importorskip("polars", reason="tables need Polars: pip install 'nsse[tables]'")
 
 GOOD = "a,b,kind\n1,2,x\n3,4.5,x\n-5e-1, 6 ,y\n"
-
-
-def written(folder, content, name="table.csv"):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 def test_a_table_gives_numbers_labels_and_its_preparation(tmp_path):
@@ -311,11 +306,6 @@ def test_an_original_size_is_kept_in_the_preparation(folder):
         for k in (1, 2):
             (folder / name / f"{k}.png").write_bytes((folder / name / "0.png").read_bytes())
     assert load_inputs(folder, size=None).preparation["size"] == [8, 8]
-
-
-def test_images_have_no_column_of_labels(folder):
-    with pytest.raises(ValueError, match="`label` must be left out for images"):
-        load_inputs(folder, "kind")
 
 
 def test_what_is_no_image_is_named(folder):
