@@ -76,8 +76,10 @@ def test_plots_show_themselves(model, data, tmp_path):
         drawn.save(tmp_path / "drawn.png")
         assert (tmp_path / "drawn.png").stat().st_size > 5000
     plt.close("all")
-    confused = nsse.plot.confusion(model, X, y).frame
-    assert confused["count"].sum() == len(y)
+    assert nsse.plot.confusion(model, X, y).frame["count"].sum() == len(y)
+    assert nsse.plot.reliability(model, X, y).frame["n"].sum() == len(y)
+    shown = nsse.plot.embedding(model, X, y).frame
+    np.testing.assert_array_equal(shown["y1"][160:], model.transform(X)[:, 0])
     plt.close("all")
 
 
@@ -89,8 +91,9 @@ def test_the_report_shows_the_raw_columns(model, data, tmp_path):
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     rows = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))["rows"]
     assert rows["columns"] == list(X.columns)
-    assert any("green" in words for words in rows["words"])
-    write_report(tmp_path / "r.png", model, Samples(X, y))
+    assert [row[2] for row in rows["words"]] == X["color"].fillna("").tolist()
+    assert [not row[0] for row in rows["words"]] == X["size"].isna().tolist()
+    assert write_report(tmp_path / "r.png", model, Samples(X, y)).bytes > 10_000
 
 
 @pytest.mark.slow
@@ -112,10 +115,11 @@ def test_sets_refusal_and_selection(model, data):
         lambda model, X, path: certified_radius(model, X),
         lambda model, X, path: SelectivePredictor(model, coverage=0.8).fit(X),
         lambda model, X, path: nsse.plot.radii(model, X),
+        lambda model, X, path: nsse.plot.risk_coverage(model, X, np.repeat(FRUIT[:2], 40)),
         lambda model, X, path: nsse.to_onnx(model),
         lambda model, X, path: nsse.save(model, path),
     ],
-    ids=["radius", "selected by radius", "radii", "onnx", "file"],
+    ids=["radius", "selected by radius", "radii", "risk", "onnx", "file"],
 )
 def test_what_needs_affine_steps_says_so_in_one_line(ask, model, data, tmp_path):
     with pytest.raises((TypeError, ValueError), match=r"affine steps.*ColumnTransformer") as caught:
@@ -139,10 +143,3 @@ def test_a_search_is_kept_as_its_best_estimator(data, tmp_path):
     loaded = nsse.load(tmp_path / "m.nsse")
     assert loaded[-1].sigma == search.best_params_["smoothembedding__sigma"]
     np.testing.assert_array_equal(loaded.predict(new), search.predict(new))
-
-
-def test_names_of_columns_with_quotes(tmp_path):
-    (tmp_path / "t.csv").write_text('"c""3","a,b",label\n1.5,2,x\n2.5,3,y\n1.5,2,x\n')
-    read = nsse.datasets.load_inputs(tmp_path / "t.csv", label="label")
-    assert list(read.preparation.columns) == ['c"3', "a,b"]
-    np.testing.assert_array_equal(read.X, [[1.5, 2.0], [2.5, 3.0], [1.5, 2.0]])

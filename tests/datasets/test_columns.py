@@ -35,8 +35,8 @@ def test_semicolons_and_commas_in_numbers_are_seen_and_told(tmp_path):
 
 
 def test_a_name_in_quotation_marks_may_hold_separators(tmp_path):
-    commas = written(tmp_path, '"a;b;c",d,kind\n1,2,x\n3,4,x\n5,6,y\n')
-    assert load_inputs(commas, "kind").preparation["columns"] == ["a;b;c", "d"]
+    commas = written(tmp_path, '"a;b;c","d""3","e,f",kind\n1,2,3,x\n3,4,5,x\n5,6,7,y\n')
+    assert load_inputs(commas, "kind").preparation["columns"] == ["a;b;c", 'd"3', "e,f"]
     semicolons = written(tmp_path, "size (cm, wet);b;kind\n1;2;x\n3;4;x\n5;6;y\n")
     assert load_inputs(semicolons, "kind").preparation["columns"] == ["size (cm, wet)", "b"]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-import re
 import subprocess
 import sys
 
@@ -13,12 +11,8 @@ import pandas as pd
 import pytest
 from matplotlib import image
 from matplotlib.figure import Figure
-from sklearn.compose import make_column_transformer
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import nsse
 from nsse import LFDA, NSSE, NYS, SmoothEmbedding
@@ -44,22 +38,6 @@ def fitted(digits):
 @pytest.fixture(scope="module")
 def unseen(digits):
     return digits.X[1::2], digits.codes[1::2]
-
-
-@pytest.fixture(scope="module")
-def table():
-    """A data frame with words, numbers and gaps, its labels, and a pipeline fitted to a part of it."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": rng.normal(size=120), "age": rng.normal(size=120)})
-    frame.loc[::9, "age"] = np.nan
-    frame["town"] = rng.choice(["Rome", "Oslo", "Bern"], 120)
-    labels = np.where(frame["size"] + (frame["town"] == "Rome") > 0.3, "yes", "no")
-    numbers = make_pipeline(SimpleImputer(), StandardScaler())
-    columns = make_column_transformer(
-        (numbers, ["size", "age"]), (OneHotEncoder(sparse_output=False), ["town"])
-    )
-    model = make_pipeline(columns, SmoothEmbedding()).fit(frame[:80], labels[:80])
-    return model, frame[80:], labels[80:]
 
 
 def test_embedding_frame_holds_every_sample(fitted, unseen, digits):
@@ -192,25 +170,6 @@ def test_pyplot_finds_figures_in_a_script_and_frames_are_dicts_without_pandas():
     subprocess.run([sys.executable, "-W", "ignore", "-c", SCRIPT], check=True)
 
 
-def test_a_data_frame_through_a_column_transformer_is_drawn(table, tmp_path):
-    model, frame, labels = table
-    drawn = nsse.plot.embedding(model, frame, labels).frame
-    np.testing.assert_array_equal(drawn["y1"][80:], model.transform(frame)[:, 0])
-    counts = nsse.plot.confusion(model, frame, labels).frame
-    assert counts["count"].sum() == len(frame)
-    assert nsse.plot.reliability(model, frame, labels).frame["n"].sum() == len(frame)
-    write_report(tmp_path / "r.html", model, Samples(frame, labels))
-    page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    rows = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])["rows"]
-    assert rows["columns"] == ["size", "age", "town"]
-    assert [row[2] for row in rows["words"]] == frame["town"].tolist()
-    assert [not row[1] for row in rows["words"]] == frame["age"].isna().tolist()
-    needed = r"must have certified radii.*affine steps before the model.*ColumnTransformer is not one"
-    for draw in (nsse.plot.radii, nsse.plot.risk_coverage):
-        with pytest.raises(TypeError, match=needed):
-            draw(model, frame, labels)
-
-
 @pytest.mark.slow
 def test_what_cannot_be_drawn_is_refused(fitted, unseen, digits):
     X, y = unseen
@@ -242,7 +201,6 @@ def test_the_static_twin_is_one_figure(tmp_path, fitted, unseen, suffix, magic):
 
 
 @pytest.mark.slow
-def test_the_static_twin_without_labels_or_certificates(tmp_path, unseen, table):
+def test_the_static_twin_without_labels_or_certificates(tmp_path, unseen):
     model = NYS().fit(*unseen)
     assert write_report(tmp_path / "r.png", model, Samples(unseen[0])).bytes > 10_000
-    assert write_report(tmp_path / "t.png", table[0], Samples(*table[1:])).bytes > 10_000
