@@ -63,24 +63,6 @@ def test_auto_takes_what_helps_and_says_so(photos, tmp_path):
     assert line.startswith("Chose no augmentation" if chosen is None else "Chose augmentation by ")
 
 
-@pytest.mark.parametrize("augment", ["wink", "auto,shift", ""])
-def test_what_is_no_transformation_is_refused(photos, tmp_path, augment):
-    result = run("fit", photos / "train", "--out", tmp_path / "m", "--augment", augment, code=2)
-    assert (
-        "`--augment` must be auto, or some of shift, rotate, scale, mirror, brightness" in result.stderr
-    )
-    assert not list(tmp_path.iterdir())
-
-
-def test_augmentation_is_for_images(tmp_path):
-    table = tmp_path / "t.csv"
-    table.write_text("a,b,kind\n1,2,x\n3,5,y\n2,2,x\n3,4,y\n")
-    arguments = ("fit", table, "--label", "kind", "--out", tmp_path / "m.nsse")
-    result = run(*arguments, "--augment", "shift", code=2)
-    assert "`--augment` must be left out for a table. Got 'shift'." in result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
-
-
 def write_table(path, X, labels):
     rows = [",".join([*map(str, row), label]) for row, label in zip(X, labels, strict=True)]
     path.write_text("\n".join(["a,b,c,d,kind", *rows]) + "\n", encoding="utf-8")

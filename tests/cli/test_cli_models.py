@@ -228,7 +228,7 @@ def test_transform_writes_the_embedding(ending, iris, fitted, tmp_path):
     np.testing.assert_allclose(frame.select("y1", "y2").to_numpy(), expected, rtol=1e-12)
 
 
-def test_evaluate_counts_mistakes(iris, fitted):
+def test_evaluate_counts_mistakes_and_measures_probabilities(iris, fitted):
     folder, _, _, X_new, y_new = iris
     model = nsse.load(fitted[0])
     predicted = model.predict(X_new)
@@ -246,17 +246,12 @@ def test_evaluate_counts_mistakes(iris, fitted):
     shown = run("evaluate", fitted[0], folder / "test.csv").stdout
     assert shown.startswith(f"Error {100 * result['error']:.1f} %: {result['n_wrong']} of 75 samples")
     assert "% without 10 %, " in shown
-
-
-def test_evaluate_tells_how_good_probabilities_are(iris, fitted):
-    folder, X, y, X_new, y_new = iris
-    result = told("evaluate", fitted[0], folder / "test.csv")
-    model = SmoothEmbedding().fit(X, y)
+    # How good probabilities are.
     assert result["log_loss"] == pytest.approx(log_loss(y_new, model.predict_proba(X_new)), rel=1e-9)
     parts = result["reliability"]
     assert sum(part["n_samples"] for part in parts) == len(y_new)
     right = sum(part["n_samples"] * part["right"] for part in parts)
-    assert right == pytest.approx((model.predict(X_new) == y_new).sum())
+    assert right == pytest.approx((predicted == y_new).sum())
     assert all(part["from"] <= part["probability"] <= part["to"] for part in parts)
 
 
@@ -332,33 +327,17 @@ def test_images_go_all_the_way(photos, tmp_path):
         assert value == same
 
 
-def test_arrays_go_all_the_way(blobs, tmp_path):
-    X = blobs.X.astype(np.float32)
-    np.savez(tmp_path / "d.npz", X=X, y=blobs.codes)
-    run("fit", tmp_path / "d.npz", "--out", tmp_path / "m.nsse")
-    model = SmoothEmbedding().fit(X, blobs.codes)
-    result = told("predict", tmp_path / "m.nsse", tmp_path / "d.npz")["predictions"]
-    assert [row["label"] for row in result] == model.predict(X).tolist()
-    assert told("evaluate", tmp_path / "m.nsse", tmp_path / "d.npz")["n_samples"] == len(X)
-
-
-def test_models_saved_in_python_are_read_by_what_they_tell_themselves(iris, tmp_path):
+@pytest.mark.parametrize("model", [SmoothEmbedding(), nsse.NSSE()], ids=["names", "metadata"])
+def test_models_saved_in_python_are_read_by_what_they_tell_themselves(model, iris, tmp_path):
     pandas = pytest.importorskip("pandas", reason="feature names come from a data frame")
     folder, X, y, X_new, y_new = iris
-    path = tmp_path / "m.nsse"
-    nsse.save(SmoothEmbedding().fit(pandas.DataFrame(X, columns=COLUMNS), y), path)
-    result = told("evaluate", path, folder / "test.csv", "--label", "species")
-    assert result["error"] == pytest.approx(np.mean(SmoothEmbedding().fit(X, y).predict(X_new) != y_new))
-
-
-def test_the_method_of_the_paper_is_taken_too(iris, tmp_path):
-    folder, X, y, X_new, y_new = iris
-    model = nsse.NSSE().fit(X, y)
-    nsse.save(
-        model, tmp_path / "m.nsse", metadata=load_inputs(folder / "train.csv", "species").preparation
-    )
-    result = told("evaluate", tmp_path / "m.nsse", folder / "test.csv")
-    assert result["error"] == pytest.approx(np.mean(model.predict(X_new) != y_new))
+    has_names = isinstance(model, SmoothEmbedding)
+    model.fit(pandas.DataFrame(X, columns=COLUMNS) if has_names else X, y)
+    known = None if has_names else load_inputs(folder / "train.csv", "species").preparation
+    nsse.save(model, tmp_path / "m.nsse", metadata=known)
+    result = told("evaluate", tmp_path / "m.nsse", folder / "test.csv", "--label", "species")
+    new = pandas.DataFrame(X_new, columns=COLUMNS) if has_names else X_new
+    assert result["error"] == pytest.approx(np.mean(model.predict(new) != y_new))
 
 
 def test_info_reads_the_header_alone(fitted, monkeypatch):
@@ -385,14 +364,6 @@ def test_export_writes_a_graph_that_agrees(iris, fitted, tmp_path):
     model = nsse.load(fitted[0])
     np.testing.assert_allclose(embedding, model.transform(X_new), atol=1e-9)
     assert label.tolist() == model.predict(X_new).tolist()
-
-
-@pytest.mark.slow
-def test_report_writes_a_page(photos, tmp_path):
-    run("fit", photos / "train", "--out", tmp_path / "m.nsse")
-    result = told("report", tmp_path / "m.nsse", photos / "test", "--out", tmp_path / "page.html")
-    assert (result["n_train"], result["n_shown"]) == (30, 15)
-    assert result["bytes"] == (tmp_path / "page.html").stat().st_size
 
 
 @pytest.mark.slow

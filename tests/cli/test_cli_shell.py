@@ -89,12 +89,8 @@ def test_debug_shows_the_traceback_and_the_line(tmp_path):
     assert "Traceback (most recent call last)" in debugged.stderr
     assert debugged.stderr.splitlines()[-1] == plain.stderr.strip()
     assert "Traceback" in run(*arguments, code=2, env={"NSSE_DEBUG": "1"}).stderr
-
-
-def test_one_call_with_debug_leaves_the_next_without(tmp_path):
-    arguments = ("info", tmp_path / "nowhere.nsse")
     assert "Traceback" in run("--debug", *arguments, code=2).stderr
-    assert "Traceback" not in run(*arguments, code=2).stderr
+    assert "Traceback" not in run(*arguments, code=2).stderr  # one call leaves the next without
 
 
 def test_warnings_are_lines_of_ours(tmp_path):
@@ -196,29 +192,18 @@ def test_completion_can_be_shown_for_every_shell(which):
 )
 def test_nobody_waits_for_scikit_learn_who_does_not_need_it(arguments, code, data):
     nsse.save(nsse.SmoothEmbedding().fit(np.eye(4), [0, 0, 1, 1]), data.with_name("model.nsse"))
+    more = {"numpy", "PIL", "onnx", "matplotlib", "nsse.report"} if arguments == ["--help"] else set()
+    heavy = {"sklearn", "scipy", "polars"} | more
     program = (
         "import sys\nfrom nsse.cli import main\n"
         f"sys.argv = {['nsse', *arguments]!r}\n"
         "try:\n    main()\nexcept SystemExit as end:\n    status = end.code\n"
-        "print('\\n', status, sorted({'sklearn', 'scipy', 'polars'} & set(sys.modules)))"
+        f"print('\\n', status, sorted({heavy!r} & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=data.parent, capture_output=True, text=True, check=False
     )
     assert done.stdout.splitlines()[-1].strip() == f"{code} []", done.stderr
-
-
-def test_help_of_the_module_needs_nothing_heavy():
-    script = (
-        "import runpy, sys\nsys.argv = ['nsse', '--help']\n"
-        "try:\n    runpy.run_module('nsse', run_name='__main__')\n"
-        "except SystemExit as end:\n    assert not end.code, end.code\n"
-        "heavy = {'numpy', 'sklearn', 'polars', 'PIL', 'onnx', 'matplotlib', 'nsse.report'}\n"
-        "sys.exit(' '.join(heavy & set(sys.modules)) or 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "Usage: nsse" in done.stdout
 
 
 @pytest.mark.parametrize("part", ["typer", "rich"])
