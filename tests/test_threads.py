@@ -94,15 +94,6 @@ def test_limit_is_lifted_after_an_exception(two_threads):
     assert blas_threads() == {2}
 
 
-def test_limit_is_lifted_after_an_exception_in_a_task(two_threads):
-    def fail(task):
-        raise KeyError(task)
-
-    with pytest.raises(KeyError):
-        in_parallel(fail, range(4), LARGE)
-    assert blas_threads() == {2}
-
-
 def together(*targets):
     workers = [threading.Thread(target=target) for target in targets]
     for worker in workers:
@@ -174,32 +165,29 @@ def test_many_threads_at_once_leave_the_limit_as_they_found_it(two_threads):
 def test_every_task_is_done_once(two_threads, n_values):
     done = []
     in_parallel(done.append, iter(range(50)), n_values)
+    in_parallel(pytest.fail, [], n_values)
     assert sorted(done) == list(range(50))
 
 
 def test_large_results_use_as_many_threads_as_blas_was_given(two_threads):
+    here = {threading.current_thread().name}
     assert len(set(names_of_workers(LARGE, meet=2))) == 2
-    with threadpoolctl.threadpool_limits(1, user_api="blas"):
-        assert set(names_of_workers(LARGE)) == {threading.current_thread().name}
-
-
-def test_large_results_use_threads_inside_the_limit_too(two_threads):
-    with one_blas_thread():
+    with one_blas_thread():  # ours is no limit of the user's
         assert len(set(names_of_workers(LARGE, meet=2))) == 2
-
-
-def test_small_results_are_not_worth_a_second_thread(two_threads):
-    assert set(names_of_workers(LARGE - 1)) == {threading.current_thread().name}
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):
+        assert set(names_of_workers(LARGE)) == here
+    assert set(names_of_workers(LARGE - 1)) == here  # not worth a second thread
 
 
 @pytest.mark.parametrize("n_values", [1, LARGE])
-def test_the_exception_of_a_task_is_raised(two_threads, n_values):
+def test_the_exception_of_a_task_is_raised_and_the_limit_lifted(two_threads, n_values):
     def work(task):
         if task == 2:
             raise RuntimeError(f"task {task} failed")
 
     with pytest.raises(RuntimeError, match="task 2 failed"):
         in_parallel(work, range(4), n_values)
+    assert blas_threads() == {2}
 
 
 def test_calls_inside_calls_end(two_threads):
@@ -242,10 +230,6 @@ def test_a_forked_process_has_threads_of_its_own(two_threads):
     child.join()
     assert not hangs
     assert child.exitcode == 0
-
-
-def test_no_tasks_are_no_work():
-    in_parallel(pytest.fail, [], LARGE)
 
 
 # The bits
