@@ -139,3 +139,19 @@ def browser():
     """The driver of a real browser without network; without one, tests fail in CI and skip elsewhere."""
     with running_browser() as driver:
         yield driver
+
+
+@pytest.fixture(scope="module")
+def mixed(make_blobs):
+    """Classes of one and two samples among larger ones, in any order."""
+    X, codes = make_blobs((14, 1, 2, 15))
+    order = np.random.default_rng(0).permutation(len(X))
+    return X[order], codes[order]
+
+
+@pytest.fixture
+def cache(tmp_path_factory, monkeypatch):
+    """A folder of the test's own for what is kept from one call to the next."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("NSSE_CACHE", str(folder))
+    return folder

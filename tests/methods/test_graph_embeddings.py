@@ -12,14 +12,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from nsse.methods import KDA, LDE, LPP, MFA, NPE, NPPE, SOLDE
 
 
-@pytest.fixture(scope="module")
-def mixed(make_blobs):
-    """Classes of one and two samples among larger ones, in any order."""
-    X, codes = make_blobs((14, 1, 2, 15))
-    order = np.random.default_rng(0).permutation(len(X))
-    return X[order], codes[order]
-
-
 def assert_directions(model, penalty, intrinsic, normalized_by=None):
     """Eigenvalues and columns are those of the pencil, columns of unit length by a form."""
     values, V = eigh(penalty, intrinsic)

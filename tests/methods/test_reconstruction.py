@@ -11,14 +11,6 @@ from sklearn.manifold import locally_linear_embedding
 from nsse.methods import ESLLE, NPDE, NPE, NPPE
 
 
-@pytest.fixture(scope="module")
-def mixed(make_blobs):
-    """Classes of one and two samples among larger ones, in any order."""
-    X, codes = make_blobs((14, 1, 2, 15))
-    order = np.random.default_rng(0).permutation(len(X))
-    return X[order], codes[order]
-
-
 def nearest(X, k, codes=None):
     """The k nearest of every sample, of all or of its class."""
     codes = np.zeros(len(X)) if codes is None else codes
