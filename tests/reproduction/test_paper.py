@@ -13,7 +13,6 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from benchmarks.literal import literal_nsse
 from nsse import NSSE, SUPLAP, SequentialSearchCV, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.datasets import per_class_split
 from reproduction.paper import extended_row, figures, findings, pages, work
@@ -22,7 +21,7 @@ from reproduction.paper.extended_row import tuned_machine
 from reproduction.paper.grids import CITED, FIXED, GAMMA, GRIDS, candidate, parameters_of
 from reproduction.paper.picture import cells_picture
 from reproduction.paper.printed import METHODS, PRINTED, RUN_TIMES
-from reproduction.paper.runtime import N_SIGMAS, run_time
+from reproduction.paper.runtime import run_time
 from reproduction.paper.settings import (
     ALL_METHODS,
     FULL,
@@ -383,15 +382,6 @@ def test_run_time_measures_the_same_problem():
     assert line["n_samples"] == "50"
     # The joint search never ends above Algorithm 1.
     assert float(line["excess"]) <= float(line["literal_excess"]) * (1 + 1e-6)
-
-
-def test_literal_algorithm_reaches_the_objective_of_alternating_nsse(digits):
-    X, y = digits.X[::4], digits.codes[::4]
-    model = NSSE(3, mu3=0.5, solver="alternating").fit(X, y)
-    shared = {name: getattr(model, name) for name in ("mu1", "mu2", "mu3", "n_neighbors")}
-    search = {name: getattr(model, name) for name in ("sigma_range", "tol", "max_iter")}
-    found = literal_nsse(X, y, 3, **shared, **search, n_sigmas=N_SIGMAS)
-    assert found.objective == pytest.approx(model.objective_, rel=1e-4)
 
 
 @pytest.mark.slow
