@@ -47,6 +47,7 @@ def test_groups_of_the_second_kind_and_those_above_them(machine, top, where):
         f"{top}{where}/memory.stat": "anon 1\ninactive_file 1000000000\n",
     }
     assert machine(files) == 4 * GB
+    assert machine(files | {f"{top}{where}/memory.max": "1000\n"}) == 0  # beyond its limit
 
 
 @pytest.mark.parametrize("where", ["", "/docker/0a1b"])
@@ -61,15 +62,6 @@ def test_groups_of_the_first_kind(machine, where):
     }
     assert machine(files) == 1_600_000_000
     assert machine(files | {f"{folder}/memory.limit_in_bytes": "9223372036854771712\n"}) == FREE
-
-
-def test_a_group_beyond_its_limit_has_nothing_left(machine):
-    files = {
-        "proc/self/cgroup": "0::/\n",
-        "sys/fs/cgroup/memory.max": "1000\n",
-        "sys/fs/cgroup/memory.current": "2000\n",
-    }
-    assert machine(files) == 0
 
 
 def test_what_cannot_be_read_is_not_known(machine, tmp_path):

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import nsse
 from nsse._support.files import shown, written
 from nsse.cli.app import app
-from nsse.datasets import load_image_folder, load_inputs
+from nsse.datasets import load_image_folder
 
 RED = "\x1b[31mred\x1b[0m"
 NAMES = [RED, "bell\a", "c1\x9b31m", "turned\u202e"]
@@ -134,6 +134,7 @@ def test_names_that_are_no_utf8_go_all_the_way(photos, tmp_path):
     told = run("fit", photos, "--out", model, "--size", "6x6").stdout
     assert "m\\xf6del.nsse" in told
     assert nsse.load(model).classes_.tolist() == ["caf\\xe9", "tea", "th\\xe9"]
+    assert load_image_folder(photos, size=(6, 6)).class_names == ("caf\\xe9", "tea", "th\\xe9")
     for ending in ("csv", "parquet"):
         run("predict", model, photos, "--out", tmp_path / f"out.{ending}")
     with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
@@ -149,12 +150,6 @@ def test_names_that_are_no_utf8_go_all_the_way(photos, tmp_path):
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "m\\xf6del: " in page
     assert "caf\\\\xe9" in page  # within JSON
-
-
-@latin
-def test_both_readers_give_the_same_names(photos):
-    assert load_image_folder(photos, size=(6, 6)).class_names == ("caf\\xe9", "tea", "th\\xe9")
-    assert set(load_inputs(photos, size=(6, 6)).y.tolist()) == {"caf\\xe9", "tea", "th\\xe9"}
 
 
 @latin

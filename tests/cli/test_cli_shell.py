@@ -160,7 +160,6 @@ def test_a_search_that_goes_on_after_control_c_writes_its_model_and_ends_with_13
     ("words", "expected"),
     [
         ("nsse ev", {"evaluate"}),
-        ("nsse re", {"report"}),
         ("nsse export --dt", {"--dtype"}),
         ("nsse export --dtype fl", {"float32", "float64"}),
     ],
@@ -170,13 +169,6 @@ def test_the_shell_completes(words, expected):
         _NSSE_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1)
     )
     assert set(done.stdout.split()) == expected
-
-
-@pytest.mark.parametrize("which", ["bash", "zsh", "fish"])
-def test_completion_can_be_shown_for_every_shell(which):
-    done = shell("--show-completion", which, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
-    assert done.returncode == 0
-    assert "_NSSE_COMPLETE" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -223,12 +223,6 @@ def test_ids_of_rows_may_be_named_later(tmp_path):
     assert load_inputs_like(new, {"kind": "array", "n_features": 1}, id="who").names == ["ann", "bob"]
 
 
-def test_a_model_of_arrays_takes_numbers_only(tmp_path):
-    path = written(tmp_path, "a\nred\nred\n")
-    with pytest.raises(ValueError, match="column a: 'red' in row 1"):
-        load_inputs_like(path, {"kind": "array", "n_features": 1})
-
-
 def test_parquet_has_types_of_its_own(tmp_path):
     frame = polars.DataFrame(
         {

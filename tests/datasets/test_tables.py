@@ -207,6 +207,8 @@ def test_a_table_does_for_a_model_of_arrays(tmp_path):
     assert load_inputs_like(path, {"kind": "array", "n_features": 2}).X.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(ValueError, match=r"have 3 features.*table\.csv with 2"):
         load_inputs_like(path, {"kind": "array", "n_features": 3})
+    with pytest.raises(ValueError, match="column a: 'red' in row 1"):
+        load_inputs_like(written(tmp_path, "a\nred\n"), {"kind": "array", "n_features": 1})
 
 
 @pytest.mark.parametrize(

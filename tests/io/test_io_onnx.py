@@ -105,11 +105,10 @@ def test_votes(kind, rule):
 
 @pytest.mark.parametrize(
     "labels",
-    [NAMES, NAMES.astype(object), Y == 1, Y.astype(np.int8), Y / 4],
+    [NAMES, NAMES.astype(object), Y == 1, Y.astype(np.int8), Y.astype(float)],
     ids=["text", "objects", "booleans", "integers", "floats"],
 )
 def test_labels_of_every_type(labels):
-    labels = labels if labels.dtype.kind != "f" else labels * 4
     model = SmoothEmbedding().fit(X, labels)
     assert run(model, X, np.float32)["label"].tolist() == model.predict(X).tolist()
 

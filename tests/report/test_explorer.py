@@ -266,8 +266,9 @@ def test_a_refusal_says_why_and_leaves_the_old_file(tmp_path, fitted, samples, c
 
 def test_models_that_do_not_embed_are_refused(tmp_path, digits, samples):
     for model in (LogisticRegression(max_iter=500), PCA(2)):
-        with pytest.raises(TypeError, match=r"`model` must embed and predict"):
-            write_report(tmp_path / "r.html", model.fit(digits.X, digits.codes), samples)
+        for name in ("r.html", "r.png"):
+            with pytest.raises(TypeError, match=r"`model` must embed and predict"):
+                write_report(tmp_path / name, model.fit(digits.X, digits.codes), samples)
 
 
 def test_the_nearest_copy_of_a_training_sample_is_told(tmp_path, digits, fitted, samples):
