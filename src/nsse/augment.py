@@ -1,9 +1,9 @@
 """What may be done to a sample without changing its class: augmented copies of rows.
 
-- `Images`: pictures that are shifted, turned, zoomed, mirrored, brighter or darker. A transformation of
-  the plane takes every pixel of a copy from a place in the picture: a shift and a mirror from a pixel, a
-  turn and a zoom from between four of them, whose values are interpolated. What would come from outside
-  comes from the nearest pixel of the edge.
+- `Images`: pictures that are shifted, turned, zoomed, mirrored, brighter or darker, lit from a side. A
+  transformation of the plane takes every pixel of a copy from a place in the picture: a shift and a
+  mirror from a pixel, a turn and a zoom from between four of them, whose values are interpolated. What
+  would come from outside comes from the nearest pixel of the edge.
 - `Signals`: series that may begin a little earlier or later.
 - `Noise`: numbers that are known up to noise.
 - `Copies`: made beforehand, where making them takes a network.
@@ -37,26 +37,31 @@ Shape = tuple[int, int, int]
 Transformation = Callable[[Rows], Rows]
 Named = tuple[str, Callable[[], Transformation]]
 
-SCALE_CURE = "1.1 enlarges by a tenth."
+SCALE_CURE, LIGHT_CURE = "1.1 enlarges by a tenth.", "1 is a good start."
 SHIFTS = (("left", 0, -1), ("right", 0, 1), ("up", -1, 0), ("down", 1, 0))
-# What each does where nothing else is said: pixels, degrees, a ratio, a share of brightness.
+# What each does where nothing else is said: pixels, degrees, a ratio, a share of brightness, a strength.
 AMOUNTS: dict[str, dict[str, Any]] = {
     "shift": {"shift": 1},
     "rotate": {"rotate": 6.0},
     "scale": {"scale": 1.1},
     "mirror": {"mirror": True},
     "brightness": {"brightness": 0.1},
+    "light": {"light": 1.0},
 }
 NONE: dict[str, Any] = {"shift": None, "rotate": None}
-# With a mirror and without, for it is right or wrong; with shifts and without, for some are centred.
-SETS = (
-    (),
-    ("mirror",),
-    ("shift",),
-    ("rotate", "mirror"),
-    ("shift", "rotate"),
-    ("shift", "rotate", "scale"),
-    ("shift", "rotate", "mirror"),
+# With a mirror and without, for it is right or wrong; with shifts and without, for some are centred;
+# light alone, which changes faces more than their place does.
+SETS: tuple[dict[str, Any], ...] = (
+    {},
+    {"mirror": True},
+    {"shift": 1},
+    {"light": 1.0},
+    {"light": 1.0, "mirror": True},
+    {"rotate": 6.0, "mirror": True},
+    {"rotate": (6.0, 12.0), "mirror": True},
+    {"shift": 1, "rotate": 6.0},
+    {"shift": 1, "rotate": 6.0, "scale": 1.1},
+    {"shift": 1, "rotate": 6.0, "mirror": True},
 )
 
 
@@ -122,7 +127,7 @@ def check_width(X: Any, n_features: int, what: str) -> None:
 
 
 class Images(Augmentation):
-    """Augmentation of pictures: shifted, rotated, scaled, mirrored, brighter or darker rows of pixels.
+    """Augmentation of pictures: shifted, rotated, scaled, mirrored, lit in other ways; rows of pixels.
 
     Parameters
     ----------
@@ -141,6 +146,10 @@ class Images(Augmentation):
     brightness : float, tuple of float or None, default=None
         Share, below 1, of the way to its own brightest and to its own darkest pixel that every pixel
         goes: 2 copies for each number.
+    light : float, tuple of float or None, default=None
+        How far the light moves to the left and to the right: pixels at that edge are multiplied by
+        e^light, in the middle by 1, at the other edge by e^−light, and the picture by what keeps its
+        norm: 2 copies for each number. For pixels whose 0 is black.
 
     See Also
     --------
@@ -150,9 +159,9 @@ class Images(Augmentation):
 
     Notes
     -----
-    The values of a copy lie between the least and the largest value of its picture. Shifts and mirrors
-    keep the type of the numbers; whole numbers that are interpolated become float32, or float64 where
-    that does not hold them.
+    The values of a copy lie between the least and the largest value of its picture, but for `light`.
+    Shifts and mirrors keep the type of the numbers; whole numbers that are interpolated become float32,
+    or float64 where that does not hold them.
 
     Examples
     --------
@@ -169,6 +178,7 @@ class Images(Augmentation):
         scale: Any = None,
         mirror: bool = False,
         brightness: Any = None,
+        light: Any = None,
     ) -> None:
         self.shape = shape
         self.shift = shift
@@ -176,6 +186,7 @@ class Images(Augmentation):
         self.scale = scale
         self.mirror = mirror
         self.brightness = brightness
+        self.light = light
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -213,6 +224,10 @@ class Images(Augmentation):
         for share in self._checked_shares():
             found.append((f"brighter by {share:g}", partial(Towards, share, True)))
             found.append((f"darker by {share:g}", partial(Towards, share, False)))
+        for strength in amounts("light", self.light, 0.0, "be None or positive numbers", LIGHT_CURE):
+            for way, sign in (("left", -1.0), ("right", 1.0)):
+                lit = partial(Lit.across, shape, sign * strength)
+                found.append((f"lit from the {way} by {strength:g}", lit))
         return found
 
     def _checked_shape(self) -> Shape:
@@ -335,6 +350,28 @@ class Towards:
         end = (X.max if self.brightest else X.min)(axis=1, keepdims=True)
         moved = X + X.dtype.type(self.share) * (end - X)
         return np.minimum(moved, end) if self.brightest else np.maximum(moved, end)
+
+
+@dataclass(frozen=True, eq=False)
+class Lit:
+    """Light from a side: every pixel is multiplied by a factor, the picture by what keeps its norm."""
+
+    factors: Floats
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def across(cls, shape: Shape, strength: float) -> Lit:
+        """Factors e^(strength · u), u from −1 at the left edge to 1 at the right one."""
+        height, width, colors = shape
+        factors = np.exp(strength * np.linspace(-1.0, 1.0, width))
+        return cls(np.tile(np.repeat(factors, colors), height))
+
+    def __call__(self, X: Rows) -> Rows:
+        """Of rows of pixels; a picture without any light stays as it is."""
+        X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
+        lit = X * self.factors.astype(X.dtype)
+        norms = np.linalg.norm(lit, axis=1, keepdims=True)
+        return lit * (np.linalg.norm(X, axis=1, keepdims=True) / np.where(norms > 0, norms, 1.0))
 
 
 def _between(X: Rows, first: Ints, second: Ints, share: Rows) -> Rows:
@@ -543,8 +580,8 @@ def named_images(names: Sequence[str], shape: Any) -> Images | None:
 
     Parameters
     ----------
-    names : sequence of {"shift", "rotate", "scale", "mirror", "brightness"}
-        By one pixel, 6 degrees, a tenth, left and right, a tenth.
+    names : sequence of {"shift", "rotate", "scale", "mirror", "brightness", "light"}
+        By one pixel, 6 degrees, a tenth, left and right, a tenth, a light of 1.
     shape : tuple
         As in `Images`.
 
@@ -588,7 +625,7 @@ def usual_sets(shape: Any) -> list[Images | None]:
     >>> usual_sets((8, 8))[0] is None
     True
     """
-    return [named_images(names, shape) for names in SETS]
+    return [Images(shape, **NONE | own) if own else None for own in SETS]
 
 
 def names_of(augment: Any) -> list[str]:

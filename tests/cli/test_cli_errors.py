@@ -16,7 +16,7 @@ from nsse.cli.screen import running, typed
 
 # Options that are looked at when data are read.
 LEARNED = ("--n-components", "--sigma", "--smoothness")
-AUGMENT = "`--augment` must be auto, or some of shift, rotate, scale, mirror, brightness"
+AUGMENT = "`--augment` must be auto, or some of shift, rotate, scale, mirror, brightness, light"
 GOOD = "a,b,kind\n1,2,x\n3,4,x\n5,6,y\n7,9,y\n"
 
 

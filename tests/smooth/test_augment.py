@@ -20,6 +20,22 @@ def test_brighter_and_darker_go_a_share_of_the_way_to_the_ends():
         np.testing.assert_allclose(down, [0.75 * level + 0.25 * min(row) for level in row])
 
 
+def test_light_from_a_side_keeps_the_norm():
+    light = Images((4, 5, 1), shift=None, rotate=None, light=0.5)
+    assert light.names == ("lit from the left by 0.5", "lit from the right by 0.5")
+    for row, left, right in zip(X, *light(X), strict=True):
+        lit = np.array([value * np.exp(0.5 * (i % 5 - 2) / 2) for i, value in enumerate(row)])
+        np.testing.assert_allclose(right, lit * np.sqrt(np.sum(row**2) / np.sum(lit**2)))
+        mirrored = right.reshape(4, 5)[:, ::-1]
+        np.testing.assert_allclose(
+            light(row.reshape(4, 5)[:, ::-1].reshape(1, 20))[0].reshape(4, 5), mirrored
+        )
+        assert np.linalg.norm(left) == pytest.approx(np.linalg.norm(row))
+    colors = Images((2, 5, 2), shift=None, rotate=None, light=0.5)(np.ones((1, 20)))[1]
+    np.testing.assert_allclose(*np.moveaxis(colors.reshape(2, 5, 2), 2, 0))
+    np.testing.assert_array_equal(light(np.zeros((1, 20), dtype=np.uint8))[0], np.zeros((1, 20)))
+
+
 def test_channels_of_signals_move_together():
     earlier, later = Signals(shift=2, channels=2)(X)
     for row, to_left, to_right in zip(X, earlier, later, strict=True):
@@ -42,6 +58,7 @@ WRONG = [
     (Images((4, 5), rotate=180), "`rotate` must be None or degrees between 0 and 180"),
     (Images((4, 5), scale=1.0), "`scale` must be None or ratios above 1"),
     (Images((4, 5), brightness=1), "`brightness` must be None or shares between 0 and 1"),
+    (Images((4, 5), light=0.0), "`light` must be None or positive numbers"),
     (Images((4, 5), mirror="left"), "`mirror` must be True or False"),
     (Signals(shift=0.5), "`shift` must be whole numbers from 1 on"),
     (Signals(shift=20), "`shift` must leave something of signals of 20 values"),

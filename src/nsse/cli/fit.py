@@ -39,8 +39,8 @@ _METRIC = "Distances: Euclidean (none), or short along differences within classe
 _SHRINKAGE = "How close --metric within stays to the Euclidean one; --tune chooses."
 _CENTERS = "Centres of the map: a number, auto, or all for every sample. (default: auto)"
 _AUGMENT = (
-    "Learn from transformed images as well: some of shift, rotate, scale, mirror, brightness, with "
-    "commas (with --encoder mirror, crop); or auto: what helps on images left out, if anything."
+    "Learn from transformed images as well: some of shift, rotate, scale, mirror, brightness, light, "
+    "with commas (with --encoder mirror, crop); or auto: what helps on images left out, if anything."
 )
 _UPDATABLE = "Keep in the file what `nsse update` needs to learn from more samples later."
 _UNLABELED = "More samples of the kind of DATA, without labels: the map is learned from them too."
