@@ -1,11 +1,12 @@
 """What a search tries beside the parameters of a kernel: augmentations, and uses of unlabelled samples.
 
 Each is compared on a few splits with none at all, by the squared errors of the scores of held-out
-samples, and taken where it is clearly better; the best augmentation where it is not clearly worse, since
-a search with it follows. A `Trial` has candidates, the first of which is none, and gives the scores of a
-candidate on a split. Labels that spread, the last use of unlabelled samples, are
-taken where they are clearly better than none, unless another use is clearly better than they are:
-squared errors of scores that are all 0 or 1 are large beside those of graded ones with as many mistakes.
+samples, and taken where it is clearly better. The best augmentation goes on where it is not clearly
+worse: a search with it follows, and its best model is compared with the best one without. A `Trial` has
+candidates, the first of which is none, and gives the scores of a candidate on a split. Labels that
+spread, the last use of unlabelled samples, are taken where they are clearly better than none, unless
+another use is clearly better than they are: squared errors of scores that are all 0 or 1 are large
+beside those of graded ones with as many mistakes.
 """
 
 from __future__ import annotations
@@ -35,14 +36,12 @@ MOST_IN_GRAPH = 100_000
 
 @dataclass(frozen=True)
 class Trial(ABC):
-    """Values of a parameter, compared on a few splits of a table."""
+    """Candidates, compared on a few splits of a table."""
 
-    parameter: ClassVar[str]
     what: ClassVar[str]
     usual: ClassVar[int] = 0
     price: ClassVar[float] = 1.0
     candidates: Sequence[Any]
-    model: SmoothEmbedding
     table: Any
 
     @abstractmethod
@@ -74,33 +73,39 @@ class Trial(ABC):
 
 @dataclass(frozen=True)
 class AugmentTrial(Trial):
-    """Augmentations of the training samples."""
+    """Models with and without augmented training samples, the first without if one of them is."""
 
-    parameter = "augment"
     what = "Comparing augmentations"
+
+    def scores(self, candidate: SmoothEmbedding, split: int) -> Floats:
+        """By the model with augmented training samples, all of them."""
+        return np.asarray(self.table.fold(split, candidate.augment).values(candidate))
+
+
+@dataclass(frozen=True)
+class FirstAugmentTrial(AugmentTrial):
+    """One model with several augmentations; parameters are compared again with the best of them."""
+
     price = 0.25  # few labels are wrong with augmented samples, and these tell less
 
     @classmethod
-    def of(cls, candidates: Sequence[Any], model: SmoothEmbedding, table: Any) -> Self:
-        """Of these, None first if it is among them."""
-        return cls(sorted(candidates, key=lambda augment: augment is not None), model, table)
-
-    def scores(self, candidate: Any, split: int) -> Floats:
-        """By the model with augmented training samples."""
-        return np.asarray(self.table.fold(split, candidate).values(self.model))
+    def of(cls, augmentations: Sequence[Any], model: SmoothEmbedding, table: Any) -> Self:
+        """Of these augmentations."""
+        ordered = sorted(augmentations, key=lambda augment: augment is not None)
+        return cls([clone(model).set_params(augment=augment) for augment in ordered], table)
 
     def best(self, error: Any, n_steps: int, times: float) -> Any:
         """The best augmentation after so many steps; none where it is worse than none by so many errors.
 
-        Parameters are compared again with it: what is best without augmentation is not best with it.
+        What is best without augmentation is not best with it.
         """
-        n_splits, has_none = n_steps // len(self.candidates), self.candidates[0] is None
+        n_splits, has_none = n_steps // len(self.candidates), self.candidates[0].augment is None
         if n_splits == 0 or len(self.candidates) == has_none:
             return self.candidates[0]
         losses = error.losses(slice(None), n_splits)
         place = has_none + int(losses.bounds(losses.values[0], times)[has_none:].argmin())
         is_worse = has_none and losses.bounds(losses.values[0], -times)[place] > 0.0
-        return None if is_worse else self.candidates[place]
+        return self.candidates[0 if is_worse else place]
 
 
 @dataclass(frozen=True)
@@ -116,10 +121,10 @@ class UnlabeledTrial(Trial):
     ones, which models are fitted to.
     """
 
-    parameter = "unlabeled"
     what = "Comparing uses of unlabelled samples"
     usual = -1
     price = 0.0  # where labels spread, scores are labels: squared errors count the wrong ones already
+    model: SmoothEmbedding
     X: Any
     weights: Floats
 
@@ -141,7 +146,7 @@ class UnlabeledTrial(Trial):
                 more = [Source.of(X).take(np.sort(drawn[MOST_UNLABELED:MOST_IN_GRAPH]))]
                 uses.append(Spread(**shared, metric="euclidean"))
         rows = stacked([samples.X, Source.of(X).take(others), *more])
-        return cls(uses, model, table, rows, np.concatenate([samples.weights, weights[others]]))
+        return cls(uses, table, model, rows, np.concatenate([samples.weights, weights[others]]))
 
     @cached_property
     def whole(self) -> tuple[NDArray[np.intp], Callable[..., Any]]:

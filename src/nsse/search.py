@@ -42,7 +42,7 @@ from nsse._support.parameters import check_count
 from nsse._support.progress import progress_bar
 from nsse._support.threads import one_blas_thread
 from nsse.affine import is_sparse
-from nsse.alternatives import AugmentTrial, Trial, UnlabeledTrial
+from nsse.alternatives import AugmentTrial, FirstAugmentTrial, Trial, UnlabeledTrial
 from nsse.criteria import Losses, Scored, SquaredError
 from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import distances_from, median_distance, products, squared_norms
@@ -58,21 +58,25 @@ Ints = NDArray[np.intp]
 Kernel = tuple[float, bool, float, float]
 
 GRID: dict[str, tuple[float, ...]] = {
-    "relevance": (0.0, 1.0),
+    "relevance": (0.0, 1.0, 2.0),
     "spreads": (False,),
     "shrinkage": (float("inf"), 10.0, 3.0, 0.3, 0.1),
-    "sigma": (0.4, 0.65, 1.0, 4.0),
+    "sigma": (0.5, 1.0, 4.0),
     "smoothness": (0.01, 0.1, 1.0, 3.0),
 }
 # Splits of the rounds of successive halving, and the share of kernels that each round compares.
-ROUNDS, SHARES = (2, 3, 5), (1.0, 0.3, 0.15)
+ROUNDS, SHARES = (2, 3, 5), (1.0, 0.25, 0.125)
 FEWEST_KERNELS = 4
 # Share of a class that is held out, and samples from which on fewer splits are enough.
 HELD_OUT, MANY_SAMPLES = 0.25, 1000
 # Samples that a split trains on, at most: a Cholesky factorisation is cubic in their number.
 MOST_TRAINING = 500
-# Rows that a split trains on where samples are augmented, at most.
+# Rows that a split trains on where samples are augmented, at most; and what is tried there: augmented
+# samples keep a map smooth, λ may be less and no wide kernel is needed.
 MOST_ROWS = 1500
+AUGMENTED: dict[str, Sequence[float]] = {"sigma": (0.5, 1.0), "smoothness": (0.001, 0.01, 0.1)}
+# Least λ, for every row, beside which single precision is precise enough.
+ROUNDING = 4e-7
 # Voters beside the untuned point.
 N_VOTERS = 5
 # Standard errors by which a point must be better than the untuned one, and nearest samples than scores;
@@ -256,30 +260,39 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     ) -> Table:
         """The table with the augmentation and the use of unlabelled samples that are clearly better."""
         model, base = table.decisions(n_voters)["scores"][0], table.base
-        trials: list[Trial] = []
-        if self.augment is not None:
-            trials.append(AugmentTrial.of(self.augment, model, table))
         if table.uses_unlabeled:
-            trials.append(UnlabeledTrial.of(model, table, X, y, sample_weight))
-        for trial in trials:
-            splits = table.splits[:TRIAL_SPLITS]
-            error = SquaredError.of((len(trial.candidates),), table.samples, splits)
-            error.price *= trial.price
-            steps = trial.steps(error, [table.fold(split, None) for split in range(len(splits))])
-            done = self._worked(steps, len(trial.candidates) * len(splits), trial.what)
-            base.set_params(**{trial.parameter: trial.best(error, len(done), CLEARLY)})
-        if self.augment is None or base.augment is None:
+            trial = UnlabeledTrial.of(model, table, X, y, sample_weight)
+            base.set_params(unlabeled=self._best_of(trial, TRIAL_SPLITS, CLEARLY))
+        if self.augment is None:
+            return table
+        first = FirstAugmentTrial.of(self.augment, model, table)
+        base.set_params(augment=self._best_of(first, TRIAL_SPLITS, CLEARLY).augment)
+        if base.augment is None:
             return table
         # Other parameters are best with augmented samples than without.
-        half = table.splits[: max(1, len(table.splits) // 2)]
-        again = Table.of(base, self.grid, table.samples, half, self.scoring)
+        n_splits = max(1, len(table.splits) // 2)
+        grid = AUGMENTED | dict(self.grid or {})
+        again = Table.of(base, grid, table.samples, table.splits[:n_splits], self.scoring)
         self._worked(again.steps(), again.n_steps, "Comparing parameters again")
-        has_none = any(augment is None for augment in self.augment)
-        if again.n_done and (not has_none or again.is_better(table)):
+        own = first.candidates[0].augment
+        if again.n_done and own is not None:
             return again
-        if has_none:
-            base.set_params(augment=None)
+        if again.n_done:
+            without = table.best(again.n_done).set_params(augment=None)
+            pair = AugmentTrial([without, again.best(again.n_done)], table)
+            if self._best_of(pair, n_splits, table.samples.better) is not without:
+                return again
+        base.set_params(augment=own)
         return table
+
+    def _best_of(self, trial: Trial, n_splits: int, times: float) -> Any:
+        """The candidate that is better than the first on some splits, by so many standard errors."""
+        splits = trial.table.splits[:n_splits]
+        error = SquaredError.of((len(trial.candidates),), trial.table.samples, splits)
+        error.price *= trial.price
+        steps = trial.steps(error, [trial.table.fold(split, None) for split in range(len(splits))])
+        done = self._worked(steps, len(trial.candidates) * len(splits), trial.what)
+        return trial.best(error, len(done), times)
 
     def _held_out(self, table: Table, decisions: Mapping[str, list[SmoothEmbedding]]) -> HeldOut:
         """Values of the models of all decisions for held-out samples."""
@@ -491,12 +504,11 @@ class Table:
         sizes = np.bincount(rows.codes, rows.weights, len(rows.classes))
         return Fold(rows, *held_rows, metric.n_neighbors, sizes / sizes.sum(), {})
 
-    def is_better(self, other: Table) -> bool:
-        """Whether the best point is better than that of another table on the splits of this one."""
-        tables = [table.criterion.losses(table.alive, self.n_done) for table in (self, other)]
-        flat = [losses.values.reshape(-1, len(losses.weights)) for losses in tables]
-        own, its = (values[(values @ tables[0].weights).argmin()] for values in flat)
-        return bool(replace(tables[0], values=own).bounds(its, self.samples.better) < 0.0)
+    def best(self, n_splits: int) -> SmoothEmbedding:
+        """The model with the least loss on the first splits."""
+        losses = self.criterion.losses(self.alive, n_splits)
+        place = divmod(int((losses.values @ losses.weights).argmin()), len(self.smoothness))
+        return self._model(place, self.base.decision)
 
     def decisions(self, n_voters: int) -> dict[str, list[SmoothEmbedding]]:
         """Models that may decide together, the best first: by scores, and what these compete with.
@@ -576,7 +588,6 @@ class Fold:
         if kernel[:3] not in self.known:
             self.known[kernel[:3]] = self.known[kernel[:2]].distances(shrinkage)
         D2, E2 = self.known[kernel[:3]]
-        # In single precision: λ is large beside the rounding of K.
         root, scale = np.sqrt(self.train.weights).astype(np.float32), np.float32(-1.0 / sigma**2)
         shares, targets = self.shares, self.train.indicators() - self.shares
         T = root[:, np.newaxis] * targets.astype(np.float32)
@@ -584,13 +595,13 @@ class Fold:
         there = np.exp(E2 * scale) * root
         diagonal = np.diag_indices(len(K))
         for weight in smoothness:
-            G = K.copy()
+            # In single precision where λ is large beside the rounding of K.
+            G = K.astype(np.float32 if weight > ROUNDING * len(K) else np.float64)
             G[diagonal] += weight
-            _, C, problem = linalg.lapack.sposv(G.T, T, overwrite_a=True)  # in place
+            posv = linalg.lapack.sposv if G.dtype == np.float32 else linalg.lapack.dposv
+            _, C, problem = posv(G.T, T, overwrite_a=True)  # in place
             if problem:
-                raise np.linalg.LinAlgError(
-                    f"K + {weight:g} I has no Cholesky factor in single precision."
-                )
+                raise np.linalg.LinAlgError(f"K + {weight:g} I has no Cholesky factor in {G.dtype}.")
             yield there @ C + shares, targets - weight * C / root[:, np.newaxis] + shares
 
     def nearest(self, S: Floats, F: Floats) -> Floats:
