@@ -33,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _paper(options: Namespace) -> list[str]:
-    if options.name in ("page", "cells"):
-        (steps.publish if options.name == "page" else steps.tell_cells)(steps.requested(options))
+    if options.name == "page":
+        steps.publish(steps.requested(options))
         return []
     run = steps.planned(options)
     problems = list(run.problems)
@@ -68,7 +68,6 @@ COMMANDS: dict[str, tuple[str, Callable[[Namespace], list[str]], tuple[str, ...]
     "all": ("tables, run times and figures on one page", _paper, IN_A_RUN),
     "page": ("tables and page of the rows that are there", _paper, ("--quick",)),
     "check": ("tables and the study against their rows; random rows again", _check, IN_A_CHECK),
-    "cells": ("our estimators in the cells of the paper", _paper, ("--quick",)),
     "study": ("our estimators beside what people use", study.run, ("--quick", *IN_A_STUDY)),
     "imbalanced": ("the same on imbalanced tables", study.run_imbalanced, IN_A_STUDY),
     "unlabeled": ("few labels, and samples without", study.run_unlabeled, IN_A_STUDY),

@@ -21,7 +21,7 @@ from reproduction.paper import check, figures, findings, pages, tables
 from reproduction.paper.manifest import manifest, told
 from reproduction.paper.picture import cells_picture
 from reproduction.paper.runtime import run_times
-from reproduction.paper.settings import ALL_METHODS, COMPUTED, FULL, OF_0_2, OURS, QUICK, TITLES, Profile
+from reproduction.paper.settings import ALL_METHODS, COMPUTED, FULL, OF_0_2, QUICK, TITLES, Profile
 from reproduction.paper.work import measured, unreadable
 from reproduction.rows import Row, RowFile, csv_text, marked, renamed, write_text
 from reproduction.running import chosen, run_tasks
@@ -134,15 +134,6 @@ def publish(run: Run) -> None:
     if out == HERE:
         write_text(AUGMENT, with_copies(AUGMENT.read_text(encoding="utf-8"), rows, run.profile))
     print("\n".join([*opening, f"Page: {out / 'index.html'}"]))
-
-
-def tell_cells(run: Run) -> None:
-    """Our estimators in the cells of the paper, each beside the best other method of its tables."""
-    errors = findings.HonestErrors.of(run.stored, run.profile)
-    for ours in OURS:
-        for one in errors.comparisons(ours, findings.OF_THE_PAPER):
-            told = f"{one}, {len(one.seeds)} realisations: {'ahead' if one.won else 'behind'}"
-            print(f"{ours} on {told}")
 
 
 def with_copies(text: str, rows: Sequence[Row], profile: Profile) -> str:

@@ -343,8 +343,8 @@ def test_interrupted_while_points_are_compared(split, call):
         (5, "augmentations"),
         (8, "parameters again"),
         (12, "parameters again"),
-        (20, "augmentations"),
-        (30, "decision"),
+        (24, "augmentations"),
+        (34, "decision"),
     ],
 )
 def test_interrupted_while_augmentations_are_compared(split, call, what):
