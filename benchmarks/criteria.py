@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, stdtrit
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -133,7 +133,8 @@ def rules(
 ) -> dict[str, np.ndarray]:
     """Test labels by every rule."""
     root = np.sqrt(min(n_samples, len(codes)))
-    times = search.BETTER_OF_FEW if n_samples <= search.FEW_SAMPLES else search.BETTER
+    few = float(stdtrit(n_samples - 1, 1.0 - search.LEVEL_OF_FEW))
+    times = few if n_samples <= search.FEW_SAMPLES else search.BETTER
     found = {"untuned": scores[untuned].argmax(axis=1)}
     for name, loss in losses.items():
         order = np.argsort(loss.mean(axis=1), kind="stable")

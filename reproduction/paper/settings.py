@@ -170,7 +170,7 @@ class Profile:
             pairs = method in NEED_PAIRS and n_train == 2
             return Recipe(tried, tuple(combinations(own)), (), (), self.other_splits, fraction, pairs)
         if method == SMOOTH_COPIED:
-            return Recipe(UNIT, ({"most_rows": MOST_ROWS},), (), (), 0, 0.0)
+            return Recipe(scalings, ({"most_rows": MOST_ROWS},), (), (), 0, 0.0)
         return Recipe(UNIT if method in (SMOOTH, UNTUNED) else scalings, (), (), (), 0, 0.0)
 
     def task(self, dataset: str, method: str, n_train: int, seed: int) -> Task:

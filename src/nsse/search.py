@@ -6,7 +6,7 @@ Kernels that fall behind are dropped by successive halving. What is compared is 
 scores at their best amplitude, min over a of Σ ‖a (s − π) − (e − π)‖²: a handful of labels cannot tell
 points apart, their scores can, and a smooth map, whose scores are small, is not worse for that. Many
 labels can: every wrong label adds N/40 to it, N the number of samples. A point is judged by its
-difference to the untuned one, sample by sample, plus a standard error, of few samples 2.5: where the
+difference to the untuned one, sample by sample, plus a standard error, of few samples three: where the
 data cannot tell, the untuned model stays. The mean of the scores of the best few points decides, with
 those of the untuned one unless it is clearly behind; of few samples only if fewer held-out labels are
 wrong than by the untuned one alone. Where the nearest training sample in the embedding has clearly more
@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.special import softmax
+from scipy.special import softmax, stdtrit
 from sklearn.base import clone
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
@@ -82,8 +82,8 @@ N_VOTERS = 5
 # Standard errors by which a point must be better than the untuned one, and nearest samples than scores;
 # and by which augmentation and unlabelled samples must.
 BETTER, CLEARLY = 1.0, 1.25
-# Of few samples the best of many points is often best by chance: by how many it must be better there.
-FEW_SAMPLES, BETTER_OF_FEW = 80, 2.5
+# Of few samples the best of many points is often best by chance: as many as Student's t has at a level.
+FEW_SAMPLES, LEVEL_OF_FEW = 80, 0.005
 # Splits on which decision rules are compared and probabilities calibrated; and augmentations compared.
 CALIBRATION_SPLITS, TRIAL_SPLITS = 10, 3
 
@@ -381,8 +381,9 @@ class Samples:
             some = stratified(codes, most, np.random.default_rng(0))
             places, codes, weights = places[some], codes[some], weights[some]
         own = None if groups is None else checked_groups(groups, len(rows.given))[places]
-        better = BETTER_OF_FEW if len(codes) <= FEW_SAMPLES else BETTER
         X = source.take(places)
+        few = float(stdtrit(len(codes) - 1, 1.0 - LEVEL_OF_FEW))
+        better = few if len(codes) <= FEW_SAMPLES else BETTER
         return cls(X, rows.classes, codes, weights, places, own, len(rows.given), better)
 
     def splits(self, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
