@@ -71,9 +71,9 @@ FEWEST_KERNELS = 4
 HELD_OUT, MANY_SAMPLES = 0.25, 1000
 # Samples that a split trains on, at most: a Cholesky factorisation is cubic in their number.
 MOST_TRAINING = 500
-# Rows that a split trains on where samples are augmented, at most; and what is tried there: augmented
-# samples keep a map smooth, λ may be less and no wide kernel is needed.
-MOST_ROWS = 1500
+# Rows that a split trains on where samples are augmented, and their values, at most; and what is tried
+# there: augmented samples keep a map smooth, λ may be less and no wide kernel is needed.
+MOST_ROWS, MOST_VALUES = 1500, 1_500_000
 AUGMENTED: dict[str, Sequence[float]] = {"sigma": (0.5, 1.0), "smoothness": (0.001, 0.01, 0.1)}
 # Least λ, for every row, beside which single precision is precise enough.
 ROUNDING = 4e-7
@@ -498,8 +498,9 @@ class Table:
         # All classes, also those that are held out whole.
         rows = replace(rows, classes=samples.classes, codes=known[rows.codes].astype(np.intp))
         rows = rows.augmented(augment)
-        if most_rows is not None and len(rows) > most_rows:
-            rows = rows.sample(most_rows // rows.per_sample, np.random.default_rng(split))
+        if most_rows is not None:
+            most = min(most_rows, max(MOST_TRAINING, MOST_VALUES // samples.X.shape[1]))
+            rows = rows.sample(most // rows.per_sample, np.random.default_rng(split))
         metric = self.base.metric if isinstance(self.base.metric, WithinMetric) else WithinMetric()
         held_rows = samples.X[held], samples.codes[held], samples.weights[held]
         sizes = np.bincount(rows.codes, rows.weights, len(rows.classes))
