@@ -195,7 +195,7 @@ def test_batch_in_which_a_sample_comes(known, new, model):
     one = known(model)
     whole = one.transform(new)
     alone = np.vstack([one.transform(new[[i]]) for i in range(len(new))])
-    assert_close(alone, whole, 1e-12)
+    assert_close(alone, whole, 1e-11)  # sums of large terms of either sign, in another order
 
 
 @every_model
