@@ -170,6 +170,12 @@ def test_parameters_are_compared_again_with_augmented_samples(split, monkeypatch
     # With and without augmentation are compared on all samples, not on so few with all without it.
     either = SmoothEmbeddingCV(grid=SMALL, cv=cv, augment=[None, augment]).fit(X, y)
     assert either.best_params_["augment"] == augment
+    # As few are taken of rows with many values.
+    monkeypatch.undo()
+    monkeypatch.setattr("nsse.search.MOST_TRAINING", 150)
+    monkeypatch.setattr("nsse.search.MOST_VALUES", 150 * X.shape[1])
+    wide = SmoothEmbeddingCV(grid=SMALL, cv=cv, augment=[augment]).fit(X, y)
+    assert wide.best_score_ == fewer.best_score_
 
 
 def test_less_smoothness_than_single_precision_can_tell(split):
