@@ -322,7 +322,7 @@ def test_methods_are_compared_on_the_realisations_that_both_have():
     table = {
         "NN": [14, 16, 90],
         "RBF SVM": [11, 13],
-        "NSSE 0.2 vote": [12, 14],
+        SMOOTH_CV: [12, 14],
         "SmoothEmbeddingCV + copies": [10],
     }
     rows = [
@@ -331,23 +331,19 @@ def test_methods_are_compared_on_the_realisations_that_both_have():
         for seed, error in enumerate(own)
     ]
     errors = findings.HonestErrors.of(rows, FULL)
-    beside = errors.compared(("orl", 2), "NSSE 0.2 vote", ["NN"])
+    beside = errors.compared(("orl", 2), SMOOTH_CV, ["NN"])
     assert (beside.error, beside.others_error, beside.seeds, beside.won) == (13.0, 15.0, (0, 1), True)
-    copied = errors.compared(
-        ("orl", 2), "SmoothEmbeddingCV + copies", ["NSSE 0.2 vote", "NN", "RBF SVM"]
-    )
+    copied = errors.compared(("orl", 2), "SmoothEmbeddingCV + copies", [SMOOTH_CV, "NN", "RBF SVM"])
     assert (copied.other, copied.others_error, copied.seeds) == ("RBF SVM", 11.0, (0,))
     told = findings.about_now(errors)
-    assert (
-        told[0]
-        == "NSSE 0.2 vote, protocol honest: has a lower error than the paper's methods in 1 of 1 cells."
-    )
+    whom = "has a lower error than the paper's methods in 1 of 1 cells."
+    assert told[0] == f"{SMOOTH_CV}, protocol honest: {whom}"
     assert told[1].endswith("in 0 of 1 cells; not: ORL 2: RBF SVM 12.00 against 13.00.")
     marks = findings.picture_frame(errors)
     assert [(m["series"], m["error"]) for m in marks] == [
         ("printed", "14.11"),
         ("best other", "12.0000"),
-        ("NSSE 0.2 vote", "13.0000"),
+        (SMOOTH_CV, "13.0000"),
         ("SmoothEmbeddingCV + copies", "10.0000"),
     ]
     picture = cells_picture([m | {"method": "<b>"} for m in marks], TITLES)
