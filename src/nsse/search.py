@@ -274,19 +274,21 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         grid = AUGMENTED | dict(self.grid or {})
         again = Table.of(base, grid, table.samples, table.splits[:n_splits], self.scoring)
         self._worked(again.steps(), again.n_steps, "Comparing parameters again")
-        own = first.candidates[0].augment
-        if again.n_done and own is not None:
+        usual = first.candidates[0].augment
+        if not again.n_done:
+            base.set_params(augment=usual)
+            return table
+        if usual is not None:
             return again
-        if again.n_done:
-            without = table.best(again.n_done).set_params(augment=None)
-            pair = AugmentTrial([without, again.best(again.n_done)], table)
-            if self._best_of(pair, n_splits, table.samples.better) is not without:
-                return again
-        base.set_params(augment=own)
+        without = table.best(again.n_done).set_params(augment=None)
+        pair = AugmentTrial([without, again.best(again.n_done)], table)
+        if self._best_of(pair, n_splits, table.samples.better) is not without:
+            return again
+        base.set_params(augment=None)
         return table
 
     def _best_of(self, trial: Trial, n_splits: int, times: float) -> Any:
-        """The candidate that is better than the first on some splits, by so many standard errors."""
+        """The best candidate of a trial on the first splits, by its rule and so many standard errors."""
         splits = trial.table.splits[:n_splits]
         error = SquaredError.of((len(trial.candidates),), trial.table.samples, splits)
         error.price *= trial.price
