@@ -5,7 +5,8 @@
   should change: an attack that never succeeds proves nothing;
 - coverage: how often sets from left-out training samples, and from folds, hold the label, beside
   split-conformal sets of a model of half of the samples;
-- novelty: area under the curve of p-values, classes left out against known ones, and known ones refused.
+- typicality: area under the curve of p-values, classes left out against known ones, and known
+  ones refused.
 
     NSSE_DATA=<folder> python benchmarks/certificates.py            # or: make certificates
     python benchmarks/certificates.py --only digits --points 50     # fails where a label changes inside
@@ -31,7 +32,7 @@ from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import nsse
 from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric, methods
-from nsse.certificates import ConformalClassifier, certified_radius, novelty
+from nsse.certificates import ConformalClassifier, certified_radius, typicality
 from nsse.datasets import load_dataset
 from nsse.votes import MajorityVote, MeanVote
 
@@ -211,7 +212,7 @@ def unseen(name: str, n_splits: int) -> dict[str, Any]:
         known = np.flatnonzero(~is_new)
         train, test = (known[part] for part in split(codes[known], UNSEEN[name], seed))
         model = SmoothEmbedding().fit(X[train], codes[train])
-        old, new = novelty(model, X[test]), novelty(model, X[is_new])
+        old, new = typicality(model, X[test]), typicality(model, X[is_new])
         areas.append(roc_auc_score(np.repeat([0, 1], [len(old), len(new)]), -np.r_[old, new]))
         refused.append((old <= 0.05).mean())
     return {
@@ -229,13 +230,13 @@ def main(argv: Sequence[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--only", nargs="*", default=[""], help="titles of attacks that begin so")
     parser.add_argument("--out", type=Path, default=RESULTS / "certificates.json")
     options = parser.parse_args(argv)
-    record: dict[str, Any] = {"attacks": [], "coverage": [], "novelty": []}
+    record: dict[str, Any] = {"attacks": [], "coverage": [], "typicality": []}
     for title in (t for t in ATTACKED if t.startswith(tuple(options.only))):
         record["attacks"].append(_shown(attacked(title, options.points)))
     if options.splits > 1:
         for name in COVERED:
             record["coverage"] += [_shown(row) for row in covered(name, options.splits)]
-        record["novelty"] = [_shown(unseen(name, options.splits)) for name in UNSEEN]
+        record["typicality"] = [_shown(unseen(name, options.splits)) for name in UNSEEN]
     totals = {key: sum(row[key] for row in record["attacks"]) for key in ("points", "attacks", "broken")}
     record["totals"] = totals
     _shown(totals)

@@ -56,13 +56,13 @@ print(f"{refused:.0%} refused; {careful.score(X_test, y_test):.1%} of the others
 nsse.plot.risk_coverage(model, X_test, y_test)
 
 # %%
-# A model that has never seen an eight or a nine. Far from all classes every score is small: ``novelty``
-# is a p-value, from the scores of training samples that were left out one by one.
+# A model that has never seen an eight or a nine. Far from all classes every score is small.
+# ``typicality`` is a p-value, from the scores of training samples that were left out one by one.
 
 seen = np.isin(digits.y, range(8))
 few = train[seen[train]]
 eight = SmoothEmbedding().fit(digits.X[few], digits.y[few])
-known, new = (eight.novelty(X_test[seen[test] == which]) for which in (True, False))
+known, new = (eight.typicality(X_test[seen[test] == which]) for which in (True, False))
 refused = [np.mean(p <= 0.05) for p in (known, new)]
 print(f"refused at 5 %: {refused[0]:.0%} of the known digits, {refused[1]:.0%} of the new ones")
 

@@ -54,7 +54,7 @@ for name, one in {
 
 scores = model.decision_function(X[test])
 alike = np.array([scores[y[test] == intent].mean(axis=0) for intent in range(16)])
-known, new = model.novelty(X[test]), model.novelty(strangers)
+known, new = model.typicality(X[test]), model.typicality(strangers)
 area = roc_auc_score(np.r_[np.zeros(len(known)), np.ones(len(new))], -np.r_[known, new])
 print(f"sentences of no intent against the others: area under the curve {area:.2f};")
 refused = [np.mean(p <= 0.05) for p in (known, new)]
@@ -70,6 +70,6 @@ figure.colorbar(image, ax=left, shrink=0.8, extend="max")
 bins = np.linspace(0, 1, 26)
 for values, name in ((known, "known intents"), (new, "no known intent")):
     right.hist(values, bins=bins, density=True, alpha=0.6, label=name)
-right.set(title="novelty", xlabel="p-value", ylabel="density")
+right.set(title="typicality", xlabel="p-value", ylabel="density")
 right.legend()
 plt.show()

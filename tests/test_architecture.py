@@ -249,7 +249,7 @@ def test_only_oracles_import_internals():
     ("source", "found"),
     [
         ("import nsse\nfrom nsse import NSSE\nimport nsse.plot", set()),
-        ("from nsse.certificates import novelty\nfrom nsse.cli.app import app", set()),
+        ("from nsse.certificates import typicality\nfrom nsse.cli.app import app", set()),
         ("from nsse.certificates import rounding", {"nsse.certificates.rounding"}),
         ("def f():\n    from nsse.ridge import Ridge", {"nsse.ridge.Ridge"}),
     ],

@@ -20,8 +20,8 @@ from nsse.certificates import (
     SelectivePredictor,
     certified_radius,
     lipschitz_bounds,
-    novelty,
     risk_coverage,
+    typicality,
 )
 from nsse.report import Samples, write_report
 
@@ -103,7 +103,7 @@ def test_sets_refusal_and_selection(model, data):
     assert sets[np.arange(len(y)), np.searchsorted(FRUIT, y)].mean() > 0.8
     folds = ConformalClassifier(model, alpha=0.1, cv=4).fit(data[0], data[1]).predict_set(X)
     assert folds[np.arange(len(y)), np.searchsorted(FRUIT, y)].mean() > 0.8
-    assert novelty(model, X).shape == y.shape
+    assert typicality(model, X).shape == y.shape
     careful = SelectivePredictor(model, by="probability", coverage=0.7, rejected="?").fit(X)
     assert np.mean(careful.predict(X) == "?") == pytest.approx(0.3, abs=0.02)
     assert risk_coverage(model, X, y, by="probability").error < 0.2

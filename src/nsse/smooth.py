@@ -452,7 +452,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         """Centres of the kernel functions, in the units of X."""
         return self.map_.metric.inverse(self.map_.centers)
 
-    def novelty(self, X: Any) -> Floats:
+    def typicality(self, X: Any) -> Floats:
         """p-values of "this sample is of a known class": small for samples of new classes.
 
         Parameters
@@ -464,11 +464,11 @@ class SmoothEmbedding(EmbeddingClassifier):
         -------
         ndarray of shape (n_samples,)
             The share of training samples, left out one by one, whose largest score is no larger: a
-            p-value of "x is of a known class". See `nsse.certificates.novelty` for what is guaranteed.
+            p-value of "x is of a known class". `nsse.certificates.typicality` states what is guaranteed.
         """
-        from nsse.certificates import novelty  # at use: a fit does not wait for it
+        from nsse.certificates import typicality  # at use: a fit does not wait for it
 
-        return novelty(self, X)
+        return typicality(self, X)
 
     def estimate_memory(self, n_samples: int, n_features: int) -> int:
         """Estimate the bytes that `fit` needs beside the samples.

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from nsse import SmoothEmbedding
-from nsse.certificates import ConformalClassifier, SelectivePredictor, novelty, risk_coverage
+from nsse.certificates import ConformalClassifier, SelectivePredictor, risk_coverage, typicality
 from nsse.certificates.conformal import conformity
 from nsse.certificates.reliability import log_loss, reliability_curve
 from nsse.certificates.selective import risk_coverage_curve
@@ -110,7 +110,7 @@ def test_class_by_class_every_class_is_covered():
 def test_nothing_conforms_to_samples_far_away(model, split):
     sets = ConformalClassifier(model, alpha=0.05).fit()
     assert not sets.predict_set(np.full((1, 64), 9.0)).any()
-    assert novelty(model, np.full((1, 64), 9.0)) == pytest.approx(1 / 201)
+    assert typicality(model, np.full((1, 64), 9.0)) == pytest.approx(1 / 201)
     np.testing.assert_array_equal(sets.predict(split[2]), model.predict(split[2]))
 
 
@@ -120,7 +120,7 @@ def test_p_values_of_known_samples_are_uniform(decision):
     refused = {0.05: [], 0.2: [], 0.5: []}
     for seed in range(12):
         X, y, X_new, _ = digits(seed)
-        p = SmoothEmbedding(decision=decision).fit(X, y).novelty(X_new)
+        p = SmoothEmbedding(decision=decision).fit(X, y).typicality(X_new)
         for alpha, shares in refused.items():
             shares.append((p <= alpha).mean())
     for alpha, shares in refused.items():
@@ -135,7 +135,7 @@ def test_few_samples_of_every_class_refuse_as_many_as_they_say():
     for seed in range(20):
         order = np.random.default_rng(seed).permutation(len(y))
         train = np.concatenate([order[y[order] == c][:4] for c in range(10)])
-        p = SmoothEmbedding().fit(X[train], y[train]).novelty(np.delete(X, train, axis=0))
+        p = SmoothEmbedding().fit(X[train], y[train]).typicality(np.delete(X, train, axis=0))
         for alpha, shares in refused.items():
             shares.append((p <= alpha).mean())
     for alpha, shares in refused.items():
@@ -146,7 +146,7 @@ def test_samples_of_classes_never_seen_have_small_p_values():
     X, y, X_new, y_new = digits(3, 400)
     known = y < 8
     fitted = make_pipeline(StandardScaler(with_std=False), SmoothEmbedding()).fit(X[known], y[known])
-    p = novelty(fitted, X_new)
+    p = typicality(fitted, X_new)
     assert np.median(p[y_new >= 8]) < 0.05 < 0.3 < np.median(p[y_new < 8])
 
 

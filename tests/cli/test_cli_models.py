@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import nsse
 from nsse import SmoothEmbedding
-from nsse.certificates import novelty, risk_coverage
+from nsse.certificates import risk_coverage, typicality
 from nsse.datasets import load_dataset, load_inputs
 from nsse.io import read_header
 
@@ -152,7 +152,7 @@ def test_predict_writes_labels_and_measures_of_trust(ending, iris, fitted, tmp_p
     assert frame["label"].to_list() == model.predict(X_new).tolist()
     np.testing.assert_allclose(frame["distance"], brute, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(frame["probability"], model.predict_proba(X_new).max(axis=1), rtol=1e-9)
-    np.testing.assert_allclose(frame["p_value"], novelty(model, X_new), rtol=1e-12)
+    np.testing.assert_allclose(frame["p_value"], typicality(model, X_new), rtol=1e-12)
     np.testing.assert_allclose(frame["radius"], model.certified_radius(X_new), rtol=1e-12)
     assert f"Wrote {out}: 75 rows." in result.stdout
 

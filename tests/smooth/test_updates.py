@@ -237,7 +237,7 @@ def test_a_file_keeps_the_sums_if_asked(centers, tmp_path):
 def test_what_hangs_on_a_model_works_after_an_update():
     model = in_chunks(SmoothEmbedding(centers=40), X[:600], Y[:600], 3)
     assert model.certified_radius(NEW[:5]).min() > 0
-    assert 0 <= model.novelty(NEW[:5]).min() <= 1
+    assert 0 <= model.typicality(NEW[:5]).min() <= 1
     assert model.plane(NEW).shape == (297, 2)
     assert model.explain(NEW[:2]).gradient.shape == (2, 64)
     pytest.importorskip("matplotlib")

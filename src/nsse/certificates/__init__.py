@@ -13,7 +13,7 @@ A decision is known as affine functions of f with classes (`nsse.scores`), a map
 (`nsse.maps`). The mathematics is in ``docs/certificates.md``.
 """
 
-from nsse.certificates.conformal import ConformalClassifier, novelty
+from nsse.certificates.conformal import ConformalClassifier, typicality
 from nsse.certificates.generalization import GeneralizationReport, generalization_report
 from nsse.certificates.lipschitz import LipschitzBounds, lipschitz_bounds
 from nsse.certificates.radii import certified_radius
@@ -31,7 +31,7 @@ __all__ = [
     "certified_radius",
     "generalization_report",
     "lipschitz_bounds",
-    "novelty",
     "risk_coverage",
     "theorem_1",
+    "typicality",
 ]

@@ -69,7 +69,7 @@ def left_out(model: Any) -> tuple[Floats, Ints]:
     return scores, np.searchsorted(last.classes_, last.leave_one_out_labels_).astype(np.intp)
 
 
-def novelty(model: Any, X: Any) -> Floats:
+def typicality(model: Any, X: Any) -> Floats:
     """p-values of "this sample is of a known class": small for samples of new classes.
 
     Parameters
@@ -96,12 +96,12 @@ def novelty(model: Any, X: Any) -> Floats:
     --------
     >>> from sklearn.datasets import load_digits
     >>> from nsse import SmoothEmbedding
-    >>> from nsse.certificates import novelty
+    >>> from nsse.certificates import typicality
     >>> X, y = load_digits(return_X_y=True)
     >>> known = y < 8
     >>> model = SmoothEmbedding().fit(X[known][::3], y[known][::3])
-    >>> p = novelty(model, X[known][1::3])
-    >>> bool((p < 0.05).mean() < 0.1 and (novelty(model, X[~known]) < 0.05).mean() > 0.5)
+    >>> p = typicality(model, X[known][1::3])
+    >>> bool((p < 0.05).mean() < 0.1 and (typicality(model, X[~known]) < 0.05).mean() > 0.5)
     True
     """
     scores, last = left_out(model)[0], opened(model)[1]
@@ -144,7 +144,7 @@ class ConformalClassifier(BaseEstimator):
     See Also
     --------
     SelectivePredictor : One label, or none where little is certain.
-    novelty : How well samples belong to any known class.
+    typicality : How well samples belong to any known class.
 
     Examples
     --------

@@ -85,13 +85,13 @@ def _predictions(opened: Opened, X: Any) -> Columns:
     """Label, probability, p-value and distance, as far as the model has them."""
     from sklearn.metrics import pairwise_distances_argmin_min
 
-    from nsse.certificates import novelty
+    from nsse.certificates import typicality
 
     model, last = opened.model, opened.last
     columns: Columns = {"label": model.predict(X).tolist()}
     columns["probability"] = model.predict_proba(X).max(axis=1).tolist()
     if len(getattr(last, "leave_one_out_", ())):
-        columns["p_value"] = novelty(model, X).tolist()
+        columns["p_value"] = typicality(model, X).tolist()
     columns["distance"] = pairwise_distances_argmin_min(model.transform(X), last.embedding_)[1].tolist()
     return columns
 
