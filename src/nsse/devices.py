@@ -115,7 +115,7 @@ class RemoteMap:
         if not isinstance(f, GaussianMap | LinearMap):
             cure = "SmoothEmbedding, NSSE and most methods have one."
             raise TypeError(rule_message("model", "have a Gaussian or linear map", f, cure))
-        first = f.affine if isinstance(f, LinearMap) else f.metric
+        first = (f.affine if isinstance(f, LinearMap) else f.metric).joined()
         parts = {name: getattr(first, name) for name in AFFINE}
         affine = {name: home.array(part) for name, part in parts.items() if part is not None}
         if isinstance(f, LinearMap):

@@ -306,10 +306,10 @@ def _mean_sample(member: Member, front: Affine | None = None) -> Floats:
     f: Any = member.map
     if isinstance(f, GaussianMap):
         middle = np.asarray(f.centers.mean(axis=0), dtype=np.float64).reshape(1, -1)
-        mean = f.metric.inverse(middle)
+        mean = _dense(f.metric.inverse(middle))
     else:
         mean = f.affine.shift[np.newaxis]
-    return np.asarray(mean if front is None else front.inverse(mean))
+    return mean if front is None else _dense(front.inverse(mean))
 
 
 def _dense(X: Any) -> Floats:

@@ -174,7 +174,7 @@ def test_metadata_and_facts(tmp_path):
     metadata = {"kind": "images", "size": [2, 2], "unit_norm": True, "β": None}
     nsse.save(fitted("standardised"), tmp_path / "model.nsse", metadata=metadata)
     header = read_header(tmp_path / "model.nsse")
-    assert (header.format, header.model, header.nsse) == (3, "Pipeline", nsse.__version__)
+    assert (header.format, header.model, header.nsse) == (4, "Pipeline", nsse.__version__)
     assert header.metadata == metadata
     assert header.facts["steps"] == ["StandardScaler", "SmoothEmbedding"]
     assert header.facts["classes"] == ["setosa", "versicolor", "virginica"]

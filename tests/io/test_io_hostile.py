@@ -131,8 +131,8 @@ def test_arrays_that_do_not_fit_are_refused(place, change, opened, refused):
         (("map_", "kernel", "sigma"), {"float": "nan"}),
         (("map_", "kernel", "sigma"), "wide"),
         (("scores_", "temperature"), 0.0),
-        (("map_", "metric", "norm"), -0.5),
-        (("map_", "metric", "norm"), {"float": "inf"}),
+        (("map_", "metric", "norm"), 1e-9),
+        (("map_", "metric", "tail"), {"array": "0"}),
         (("map_", "metric", "down"), {"array": "0"}),
         (("map_", "kernel"), None),
         (("map_",), None),
@@ -261,13 +261,13 @@ def test_a_model_larger_than_memory_is_refused(opened, tmp_path, monkeypatch):
 
 def test_other_formats_are_refused_in_one_sentence(opened, refused, tmp_path):
     header, arrays = opened()
-    assert "upgrade nsse" in refused({**header, "format": 4, "nsse": "9.0"}, arrays)
-    old = {"format": 2, "model": "NSSE", "nsse": "0.2.0", "sklearn": "1.9.1", "numpy": "2.4.6"}
+    assert "Upgrade nsse" in refused({**header, "format": 5, "nsse": "9.0"}, arrays)
+    old = {"format": 3, "model": "NSSE", "nsse": "0.3.0", "sklearn": "1.9.1", "numpy": "2.4.6"}
     write(tmp_path / "old.nsse", {"schema.json": b"{}", "nsse.json": json.dumps(old)})
     told = refusal(tmp_path / "old.nsse")
-    assert "format 2, written by nsse 0.2.0" in told
-    assert "fit the model again" in told
-    with pytest.raises(ValueError, match="format 2"):
+    assert "of format 3, written by nsse 0.3.0" in told
+    assert told.endswith("Fit the model again and save it with this version.")
+    with pytest.raises(ValueError, match="format 3"):
         read_header(tmp_path / "old.nsse")
 
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from nsse._support.errors import rule_message
 from nsse._support.parameters import check_count
 from nsse._support.types import Floats
-from nsse.affine import Affine, is_sparse
+from nsse.affine import Affine, dense_array, is_sparse
 from nsse.certificates.radii import checked_samples
 from nsse.certificates.rounding import MapBounds
 from nsse.maps import GaussianMap, LinearMap
@@ -133,7 +133,7 @@ def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> Lipsc
         row_sum=stretch * row_sum_bound(f),
         rkhs=stretch * rkhs_bound(f),
         empirical=float(found[top]),
-        steepest=np.asarray(f.metric.inverse(candidates[top : top + 1]))[0],
+        steepest=dense_array(f.metric.inverse(candidates[top : top + 1]))[0],
     )
 
 

@@ -18,13 +18,13 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from nsse._support.types import Floats
-from nsse.affine import Affine, is_sparse, spectral_norm
+from nsse.affine import Affine, frobenius_norm, is_sparse
 from nsse.maps import GaussianMap, LinearMap
 from nsse.pipelines import affine_of_step
 from nsse.scores import Scores
 
 EPS = float(np.finfo(np.float64).eps)
-# Beyond so many features the norm of a product is bounded by the product of norms.
+# Beyond so many features the norm of a product of steps is bounded by the product of their norms.
 DECOMPOSED = 512
 # Norms of metrics and of products of steps are right up to rounding, which is far less than this.
 PRODUCT_ROUNDING = 1e-8
@@ -95,7 +95,7 @@ class Front:
         if self.whole is None:
             return 1.0
         is_small = min(self.whole.n_features, self.whole.n_outputs) <= DECOMPOSED
-        norm = min(self.stretch, spectral_norm(self.whole.dense())) if is_small else self.stretch
+        norm = min(self.stretch, self.whole.norm) if is_small else self.stretch
         return norm * (1.0 + PRODUCT_ROUNDING)
 
 
@@ -170,8 +170,10 @@ def relative_error(affine: Affine, eps: float) -> float:
     """What every |x||T| may be wrong by, in proportion; nothing where columns pass as they are."""
     n = affine.n_features
     is_plain = not (affine.shift.any() or affine.offset.any()) and bool((affine.scale == 1.0).all())
+    if affine.matrix is not None and affine.tail is not None:
+        return 2.0 * (n + len(affine.tail) + 16) * eps
     if affine.matrix is not None:
-        T = affine.matrix
+        T: Any = affine.matrix
         ones = is_plain and np.isin(T, (0.0, 1.0)).all() and (T.sum(axis=0) == 1.0).all()
         return 0.0 if ones else 2.0 * (n + 8) * eps
     if affine.up is not None:
@@ -182,7 +184,8 @@ def relative_error(affine: Affine, eps: float) -> float:
 def absolute_norm(affine: Affine) -> float:
     """At least the norm of |T|, which rounding errors go through."""
     if affine.matrix is not None:
-        return float(np.linalg.norm(affine.matrix))
+        tail = 1.0 if affine.tail is None else frobenius_norm(affine.tail)
+        return frobenius_norm(affine.matrix) * tail
     if affine.down is None or affine.up is None:
         return 1.0
     return 1.0 + float(np.linalg.norm(affine.down) * np.linalg.norm(affine.up))

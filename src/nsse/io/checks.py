@@ -18,7 +18,7 @@ from nsse.affine import is_sparse
 _MAP = "map:GaussianMap|LinearMap|NystromMap|PolynomialMap|SparseCodingMap scores:Scores"
 _KERNEL = "metric:Affine kernel:Gaussian coef:fmd centers:fmp"
 RULES = {
-    "Affine": "shift:fn scale:fn offset:fp matrix:fnp? down:fnr? up:frn?",
+    "Affine": "shift:fn scale:fn offset:fp matrix:fnm? down:fnr? up:frn? tail:fmp?",
     "AffineStep": "affine:Affine",
     "ConformalClassifier": "alpha:+",
     "Gaussian": "sigma:+",
@@ -52,10 +52,7 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
     if "p" in sides and "metric" in fields:
         _require(fields["metric"].n_outputs == sides["p"], "a metric of other outputs")
     if name == "Affine":
-        kinds = [fields[key] is not None for key in ("matrix", "down", "up")]
-        is_one = kinds in ([False, False, False], [True, False, False], [False, True, True])
-        _require(is_one and (kinds[0] or sides["n"] == sides["p"]), "an affine map of two kinds")
-        _require(isinstance(fields["norm"], float) and 0.0 <= fields["norm"] < math.inf, "no norm")
+        _check_affine(fields, sides)
     elif name == "GaussianMap":
         G = fields["gram"]
         is_symmetric = np.abs(G - G.T).max() <= ROUNDING * np.abs(G).max()
@@ -75,6 +72,17 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
         (_, step), (_, last) = fields["steps"]
         _require(type(step).__name__ == "AffineStep", "a pipeline of other steps")
         _require(step.affine_.n_outputs == last.n_features_in_, "a pipeline that does not fit")
+
+
+def _check_affine(fields: dict[str, Any], sides: dict[str, Any]) -> None:
+    """Check that an affine map has one form, and that only the left one of two factors is sparse."""
+    given = tuple(key for key in ("matrix", "tail", "down", "up") if fields.get(key) is not None)
+    is_form = given in ((), ("matrix",), ("matrix", "tail"), ("down", "up"))
+    _require(is_form, "an affine map of two kinds")
+    width = sides["m"] if given == ("matrix",) else sides["n"]
+    _require("tail" in given or width == sides["p"], "an affine map of other outputs")
+    dense = {key for key in fields if key != "matrix" or "tail" not in given}
+    _require(not any(is_sparse(fields[key]) for key in dense), "an affine map with sparse parts")
 
 
 def check_state(state: dict[str, Any]) -> None:

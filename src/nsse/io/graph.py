@@ -157,6 +157,7 @@ class _Graph:
 
     def affine(self, X: str, affine: Affine) -> str:
         """((x − shift) · scale) T + offset."""
+        affine = affine.joined()
         U = self("Mul", self("Sub", X, self.constant(affine.shift)), self.constant(affine.scale))
         if affine.matrix is not None:
             U = self("MatMul", U, self.constant(affine.matrix))

@@ -8,6 +8,7 @@ and what rounding can do is in the numbers that the page gets (`nsse.certificate
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from nsse.votes import MeanVote, Vote, vote_of
 
 # Bytes of the map that `live="auto"` puts into a page.
 LIVE_BYTES = 12_000_000
+# The parts of an affine map that a page gets: its matrix is dense, as `Affine.joined` returns it.
 AFFINE = ("shift", "scale", "offset", "matrix", "down", "up")
 
 
@@ -81,8 +83,18 @@ def _drawn(findings: Findings, vote: Vote) -> int | None:
 
 def _bytes_of(vote: Vote) -> int:
     own = [scores.weights.size + getattr(f, "coef", scores.weights).size for f, scores in vote.members]
-    spaces = [np.prod(part.shape) for f in _spaces(vote)[0] for part in _arrays(f)]
-    return 8 * int(sum(own) + sum(spaces))
+    spaces = [_n_values(f) for f in _spaces(vote)[0]]
+    return 8 * (sum(own) + sum(spaces))
+
+
+def _n_values(f: Any) -> int:
+    """Numbers that a page gets to measure distances; no dense matrix is formed to count them."""
+    affine, arrays = _affine_of(f), _arrays(f)
+    n_joined = 0
+    if affine.tail is not None:
+        arrays = [part for part in arrays if part is not affine.matrix and part is not affine.tail]
+        n_joined = affine.n_features * affine.n_outputs
+    return n_joined + sum(math.prod(part.shape) for part in arrays)
 
 
 def _spaces(vote: Vote) -> tuple[list[Any], list[int]]:
@@ -97,16 +109,23 @@ def _spaces(vote: Vote) -> tuple[list[Any], list[int]]:
 
 def _measure_alike(f: Any, other: Any) -> bool:
     first, second = _arrays(f), _arrays(other)
-    if len(first) != len(second) or is_sparse(first[-1]):
-        return f is other
-    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    return len(first) == len(second) and all(map(_is_same, first, second))
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or (not is_sparse(a) and not is_sparse(b) and np.array_equal(a, b))
 
 
 def _arrays(f: Any) -> list[Any]:
     """What decides the distances of a sample to the centres."""
-    affine = f.metric if isinstance(f, GaussianMap) else f.affine
-    parts = [getattr(affine, name) for name in AFFINE]
+    affine = _affine_of(f)
+    parts = [getattr(affine, name) for name in (*AFFINE, "tail")]
     return [part for part in (*parts, getattr(f, "centers", None)) if part is not None]
+
+
+def _affine_of(f: Any) -> Affine:
+    """The metric of a Gaussian map; all of a linear one."""
+    return f.metric if isinstance(f, GaussianMap) else f.affine
 
 
 def _entry(findings: Findings, vote: Vote, preparation: Preparation) -> dict[str, Any]:
@@ -139,8 +158,8 @@ def _what_the_page_takes(findings: Findings, preparation: Preparation) -> dict[s
 def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
     """From a sample to distances, and by how much moves of the sample grow on the way."""
     is_linear = isinstance(f, LinearMap)
-    last = f.affine if is_linear else f.metric
-    whole = last if front is None else last.after(front)
+    last = _affine_of(f)
+    whole = (last if front is None else last.after(front)).joined()
     # A linear map's own stretch is in its scores; what is left are the steps in front.
     way = front if is_linear else whole
     norm = 1.0 if way is None else Front(None, way, way.norm, 0.0, np.zeros(1)).norm
