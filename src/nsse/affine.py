@@ -190,8 +190,7 @@ class Affine:
         """Rows that are mapped to ``Y``, or as near to it as the map allows.
 
         Of several such rows, the one whose scaled difference to the shift is shortest is returned: it
-        lies in the range of T. The result is sparse if ``Y`` or the matrix of the map is sparse, and
-        nothing is shifted.
+        lies in the range of T. The result is sparse if ``Y`` or the matrix of the map is sparse.
         """
         if is_sparse(Y):
             if self.keeps_sparse:
@@ -206,8 +205,22 @@ class Affine:
             U = U + np.linalg.solve(inner.T, (U @ self.down).T).T @ self.up
         if is_sparse(U):
             U = sparse.csr_array(U @ sparse.diags_array(1.0 / self.scale))
-            return U.toarray() + self.shift if self.shift.any() else U
+            return moved_by(U, self.shift) if self.shift.any() else U
         return U / self.scale + self.shift
+
+    def squares_outside(self, X: Any) -> Floats:
+        """Return what is left of ‖(x − shift) · scale‖² without the component in the range of T."""
+        inside = self(X) - self.offset
+        if is_sparse(X):
+            scaled: Any = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(self.scale)
+            moved = self.shift * self.scale
+            norms = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
+            squares = norms - 2.0 * (scaled @ moved) + moved @ moved
+        else:
+            U = (np.asarray(X, dtype=np.float64) - self.shift) * self.scale
+            squares = np.einsum("ij,ij->i", U, U)
+        squares = squares - np.einsum("ij,ij->i", inside @ self._inverse_products, inside)
+        return np.asarray(np.maximum(squares, 0.0))
 
     def dense(self) -> Floats:
         """The linear part, a matrix of shape (n_features, n_outputs)."""
@@ -327,6 +340,14 @@ class Affine:
 def is_sparse(X: Any) -> bool:
     """Whether rows are a SciPy sparse matrix."""
     return bool(sparse.issparse(X))
+
+
+def moved_by(X: Any, shift: Floats) -> sparse.csr_array:
+    """Add a vector to sparse rows, and leave out what is rounding then."""
+    moved = sparse.csr_array(X + sparse.csr_array(np.broadcast_to(shift, X.shape)))
+    moved.data[np.abs(moved.data) <= LEAST_WEIGHT * np.abs(shift).max()] = 0.0
+    moved.eliminate_zeros()
+    return moved
 
 
 def dense_array(X: Any) -> Floats:

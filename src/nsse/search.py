@@ -45,10 +45,14 @@ from nsse.affine import is_sparse
 from nsse.alternatives import AugmentTrial, FirstAugmentTrial, Trial, UnlabeledTrial
 from nsse.criteria import Losses, Scored, SquaredError
 from nsse.estimator import FLOATS, EmbeddingClassifier
+from nsse.hull import squared_heights
 from nsse.kernels import distances_from, median_distance, products, squared_norms
+from nsse.labels import checked_weights, class_factors, encoded
 from nsse.metric import WithinMetric, along_scatter, centred, feature_weights
-from nsse.rows import Rows, Source, checked_weights, class_factors, encoded, stratified
-from nsse.smooth import UNIT_SAMPLES, SmoothEmbedding, evenly
+from nsse.model import UNIT_SAMPLES, evenly
+from nsse.rows import Rows, stratified
+from nsse.smooth import SmoothEmbedding
+from nsse.sources import Source
 from nsse.splits import BalancedSplits, GroupedSplits
 from nsse.unlabeled import use_of_unlabeled
 from nsse.votes import MajorityVote, MeanVote, Member
@@ -666,6 +670,16 @@ class Axes:
         return cls(rows, held, products(rows, rows), products(held, rows), codes, weights, k)
 
     @cached_property
+    def heights(self) -> Floats:
+        """Return squared distances of held-out samples from the hull of the rows.
+
+        They are the same in all metrics, which shorten directions in the hull alone.
+        """
+        if len(self.inner) > self.rows.shape[1]:
+            return np.zeros(len(self.across))
+        return squared_heights(self.inner, self.across, squared_norms(self.held))
+
+    @cached_property
     def scatter(self) -> tuple[Floats, Floats, Floats, float]:
         """Eigenvalues of S_w, rows and held-out samples along its eigenvectors, and tr(S_w)/n."""
         edges = self.codes, self.weights, self.n_neighbors
@@ -673,7 +687,7 @@ class Axes:
 
     def distances(self, shrinkage: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Squared distances of rows, and of held-out samples to them, by that in their middle."""
-        inner, across, norms = self.inner, self.across, squared_norms(self.held)
+        inner, across, norms = self.inner, self.across, squared_norms(self.held) - self.heights
         if np.isfinite(shrinkage) and self.scatter[3] > 0.0:
             values, rows, held, mean = self.scatter
             factors = values / (values + shrinkage * mean)

@@ -1,7 +1,8 @@
 """What the parts of a model obey before it is handed out: sides that fit each other, finite numbers.
 
 Of every class the rules say what its attributes are: an object of a class, a positive number (+), or an
-array (f: float64, g: floats of either precision, l: float64 or −∞, i: places, o: anything) with a letter
+array (f: float64, g: floats of either precision, l: float64 or −∞, x: float64 or NaN, b: truth values,
+i: places, o: anything) with a letter
 for each side: the same letter is the same length in all arrays of an object. "?" may be None, or be
 missing. Compiled code and certificates trust these numbers, so a file is not trusted with them.
 """
@@ -30,16 +31,25 @@ RULES = {
     "PolynomialMap": "metric:Affine sizes:fq mean:fm coef:fmd",
     "Scores": "weights:fkd offsets:fk codes:ik classes:oc temperature:+",
     "Sums": "products:fmm by_class:fmc sizes:fc",
-    "Updates": "sums:Sums rows:fkp codes:ik weights:fk",
+    "Kept": "rows:fkp codes:ik weights:fk counts:fk is_later:bk values:xkc heights:xk",
+    "Updates": "sums:Sums kept:Kept",
     "SparseCodingMap": "metric:Affine atoms:fan gram:faa values:fad samples:fsp embedding:fsd alpha:+",
 }
 FITTED = (
     "affine_:Affine? metric_:WithinMetric? scatter_:Scatter? vote_:MajorityVote|MeanVote? sigma_:+? "
     "length_unit_:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? labels_:oN? "
     "transduction_:oN? leave_one_out_:lLc? leave_one_out_labels_:oL? leave_one_out_gain_:+? "
+    "leave_one_out_counts_:fL? leave_one_out_heights_:fL? "
     "updates_:Updates?"
 )
-TYPES = {"f": "float64", "l": "float64", "g": "float32 float64", "i": np.dtype(np.intp).name}
+TYPES = {
+    "f": "float64",
+    "l": "float64",
+    "x": "float64",
+    "b": "bool",
+    "g": "float32 float64",
+    "i": np.dtype(np.intp).name,
+}
 # Of these a fitted estimator has one.
 NEEDED = {"affine_", "map_", "vote_", "folds_", "threshold_"}
 # Largest difference of a symmetric matrix from its transpose, beside its largest entry.

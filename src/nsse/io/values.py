@@ -43,7 +43,7 @@ _HOMES = {
     "nsse.search": "SmoothEmbeddingCV",
     "nsse.smooth": "SmoothEmbedding",
     "nsse.unlabeled": "Smooth Spread",
-    "nsse.updates": "Sums Updates",
+    "nsse.updates": "Kept Sums Updates",
     "nsse.votes": "MajorityVote MeanVote Scores",
 }
 HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

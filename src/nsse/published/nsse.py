@@ -23,6 +23,7 @@ from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.affine import Affine, is_sparse
 from nsse.estimator import EmbeddingClassifier, signs_of
 from nsse.kernels import SAME_PLACE, Gaussian, median_distance, squared_distances
+from nsse.labels import encoded
 from nsse.maps import GaussianMap
 from nsse.metric import centred
 from nsse.published.alternating import alternate
@@ -30,7 +31,6 @@ from nsse.published.embedding import GUARD, embed
 from nsse.published.objective import Problem, Weights
 from nsse.published.scale import Found, minimise
 from nsse.published.trace import Recorder, Step, Stopped, Trace
-from nsse.rows import encoded
 from nsse.scores import Scores, nearest_scores
 
 # μ3 = 5 μ2 d where the user gives none: keeps the balance of the two smoothness terms.
