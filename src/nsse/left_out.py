@@ -163,9 +163,9 @@ def of_sums(rows: Rows, ridge: Ridge, left: Ints) -> LeftOut:
     factors, p, some = ridge.factors, rows.per_sample, rows.select(left)
     assert isinstance(factors, SumFactors)
     K = ridge.kernel.between(some.held(), ridge.centers)
-    T = some.indicators() - ridge.shares
+    T: Any = some.indicators() - ridge.shares
     features = linalg.solve_triangular(factors.R, K.T, trans="T", check_finite=False)
-    A = linalg.solve_triangular(factors.F, features, trans="T", check_finite=False).T
+    A: Any = linalg.solve_triangular(factors.F, features, trans="T", check_finite=False).T
     root = np.sqrt(some.removed)[:, np.newaxis]
     by_sample = (A * root).reshape(-1, p, A.shape[1])
     H = by_sample @ by_sample.transpose(0, 2, 1)
@@ -201,10 +201,10 @@ def by_folds(rows: Rows, learn: Callable[[Rows], Fitted], absent: float) -> Left
     columns: list[Any] = list(zip(*found, strict=True))
     heights = columns.pop()
     order = np.argsort(np.concatenate(columns[0]), kind="stable")
-    rows, codes, values, weights, counts = (np.concatenate(part)[order] for part in columns)
     is_projected = all(part is not None for part in heights)
-    heights = np.concatenate(heights)[order] if is_projected else None
-    return LeftOut(rows, codes, values, weights, counts, heights)
+    parts: list[Any] = [np.concatenate(part)[order] for part in columns]
+    parts.append(np.concatenate(heights)[order] if is_projected else None)
+    return LeftOut(*parts)
 
 
 def fold_shares(rows: Rows) -> list[Floats]:

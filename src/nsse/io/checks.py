@@ -104,8 +104,8 @@ def check_state(state: dict[str, Any]) -> None:
     is_fitted = any(key.endswith("_") for key in state)
     _require(not is_fitted or not NEEDED.isdisjoint(state), "a fitted model without its map")
     _require("affine_" not in state or state["affine_"].n_features == n, "affine_ of other features")
-    for fitted, own, codes in state.get("folds_", ()):
-        _check({"own": own, "codes": codes}, "own:ls codes:is")
+    for fitted, own, codes, counts in state.get("folds_", ()):
+        _check({"own": own, "codes": codes, "counts": counts}, "own:ls codes:is counts:fs")
         known = (state["model"] if fitted is None else fitted).classes_
         _require(np.array_equal(known, classes), "a fold of other classes")
     members = list(state["vote_"].members) if "vote_" in state else []

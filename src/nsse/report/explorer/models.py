@@ -361,7 +361,8 @@ def _label_sets(core: Any, Z: Any) -> tuple[Bools | None, float]:
     if not len(getattr(core, "leave_one_out_", ())):
         return None, -np.inf
     conformal = ConformalClassifier(core, alpha=ALPHA).fit()
-    own = np.sort(conformal.folds_[0][1])
+    _, own, _, counts = conformal.folds_[0]
+    own = np.sort(np.repeat(own, np.rint(counts).astype(np.intp)))
     rank = int(np.floor(ALPHA * (len(own) + 1) + 1e-9))
     return conformal.predict_set(Z), float(own[rank - 1]) if rank else -np.inf
 
