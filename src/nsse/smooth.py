@@ -391,7 +391,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         V *= signs_of(ridge.class_means @ V)
         left, kernel, shares = ridge.left_out, ridge.kernel, ridge.sizes / ridge.sizes.sum()
         self.classes_ = near.classes
-        self.map_ = GaussianMap(affine, ridge.centers, kernel, ridge.coef @ V, V.T @ ridge.gram @ V)
+        self.map_ = GaussianMap(affine, ridge.centers, kernel, ridge.coef @ V)
         self.sigma_ = kernel.sigma / unit
         self.length_unit_ = self.sigma_ / float(self.sigma)
         self.scores_ = Scores(near.classes, V, shares, np.arange(len(V)))
