@@ -9,7 +9,7 @@ C'K_ZZ C, or T'T; `reach` inverts the function, in the units of the samples.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ from sklearn.utils.extmath import row_norms
 
 from nsse._support.types import Floats
 from nsse.affine import Affine, formed_later, is_sparse
-from nsse.kernels import FEW_ROWS, Gaussian, in_row_blocks, products, squared_norms
+from nsse.kernels import FEW_ROWS, Gaussian, in_row_blocks, products
 
 
 class Map(Protocol):
@@ -27,6 +27,10 @@ class Map(Protocol):
     @property
     def gram(self) -> Floats:
         """Gram matrix of the coordinates."""
+
+    @property
+    def n_components(self) -> int:
+        """Number of coordinates."""
 
     def __call__(self, X: Any) -> Floats:
         """f at the rows of ``X``."""
@@ -53,31 +57,33 @@ class GaussianMap:
         Its σ is in the metric's units.
     coef : ndarray of shape (n_centers, d)
         C.
-    gram : ndarray of shape (d, d)
-        C'K_ZZ C.
     """
 
     metric: Affine
     centers: Any
     kernel: Gaussian
     coef: Floats
-    gram: Floats
 
     @cached_property
     def center_squares(self) -> Floats:
         """‖z_j‖²."""
         return np.asarray(row_norms(self.centers.astype(np.float64, copy=False), squared=True))
 
-    @classmethod
-    def at(cls, metric: Affine, centers: Any, kernel: Gaussian, coef: Floats) -> GaussianMap:
-        """The map with its Gram matrix computed from the centres."""
-        squares = squared_norms(centers)
+    @cached_property
+    def gram(self) -> Floats:
+        """Q = C'K_ZZ C, computed when a certificate first needs it.
 
-        def half(Z: Any) -> Floats:
-            return kernel.between(Z, centers, squares) @ coef
+        No file contains it, because a smaller one would give larger radii. Rounding may leave an
+        eigenvalue slightly below zero, and certificates allow for it.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            half = in_row_blocks(self._at_centers, self.centers, *self.coef.shape)
+            gram = self.coef.T @ half
+        return np.asarray((gram + gram.T) / 2)
 
-        gram = coef.T @ in_row_blocks(half, centers, len(coef), coef.shape[1])
-        return cls(metric, centers, kernel, coef, (gram + gram.T) / 2)
+    def _at_centers(self, Z: Any) -> Floats:
+        """f at rows that are already in the metric."""
+        return self.kernel.between(Z, self.centers, self.center_squares) @ self.coef
 
     @property
     def n_components(self) -> int:
@@ -139,11 +145,12 @@ class LinearMap:
     """f(x) = (x − shift) T + offset."""
 
     affine: Affine
-    gram: Floats = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def gram(self) -> Floats:
+        """Q = T'T."""
         T = self.affine.dense()
-        object.__setattr__(self, "gram", products(T.T, T.T))
+        return products(T.T, T.T)
 
     @property
     def n_components(self) -> int:

@@ -199,7 +199,7 @@ def read(near: Rows, space: Space, ridge: Ridge, left: LeftOut | None, decision:
     """Return the coordinates and the decision of a solved regression."""
     V = ridge.coordinates()
     V *= signs_of(ridge.class_means @ V)
-    f = GaussianMap(space.affine, ridge.centers, ridge.kernel, ridge.coef @ V, V.T @ ridge.gram @ V)
+    f = GaussianMap(space.affine, ridge.centers, ridge.kernel, ridge.coef @ V)
     scores, neighbors = Scores(near.classes, V, ridge.shares, np.arange(len(V))), None
     if decision == "nearest":
         neighbors = neighbors_of(near, f, ridge, V)

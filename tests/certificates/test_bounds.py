@@ -46,7 +46,7 @@ def test_bounds_of_one_kernel_are_known(model):
     """f = c exp(−r²/σ²) is steepest at r = σ/√2, with the slope √(2/e)/σ · |c|."""
     one = SmoothEmbedding().fit([[0.0], [0.1], [2.0], [2.1]], [0, 0, 1, 1])
     metric = Affine.diagonal(np.zeros(1), np.array([0.5]))
-    one.map_ = GaussianMap.at(metric, np.array([[4.0]]), Gaussian(2.0), np.array([[3.0]]))
+    one.map_ = GaussianMap(metric, np.array([[4.0]]), Gaussian(2.0), np.array([[3.0]]))
     found = lipschitz_bounds(one, [[6.0]])
     slope = 0.5 * 3.0 * np.sqrt(2 / np.e) / 2.0
     assert found.empirical == pytest.approx(slope, rel=1e-9)
@@ -79,7 +79,7 @@ def test_truth_lies_between_the_bounds(parameters, blobs):
 
 def test_the_climb_follows_the_gradient(model):
     f, h = model.map_, 1e-6
-    behind = GaussianMap(Affine.identity(5), f.centers, f.kernel, f.coef, f.gram)
+    behind = GaussianMap(Affine.identity(5), f.centers, f.kernel, f.coef)
     u, steps = f.centers[3] + 0.1, h * np.eye(5)
     _, slope = _negative_half_square(u, behind)
     values = [_negative_half_square(u + s, behind)[0] for s in (*steps, *-steps)]

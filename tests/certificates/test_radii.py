@@ -147,7 +147,7 @@ def literal_lead(f, scores, x, i, j, r):
     a, b = scores.weights[i] - scores.weights[j], scores.offsets[i] - scores.offsets[j]
     sigma, norm = f.kernel.sigma, f.metric.norm
     B2, m, slope = a @ Q @ a, a @ F, J.T @ a
-    behind = GaussianMap(Affine.identity(6), f.centers, f.kernel, f.coef, f.gram)
+    behind = GaussianMap(Affine.identity(6), f.centers, f.kernel, f.coef)
     g = behind.jacobian(f.metric(x[np.newaxis]))[0].T @ a
     t = (norm * r / sigma) ** 2
     k = np.exp(-t)
@@ -218,7 +218,7 @@ def test_jacobian_is_the_limit_of_differences(name, data, new):
 
 
 def test_a_label_that_nothing_can_change_has_an_infinite_radius():
-    f = GaussianMap.at(Affine.identity(1), np.zeros((1, 1)), Gaussian(1.0), np.array([[0.1]]))
+    f = GaussianMap(Affine.identity(1), np.zeros((1, 1)), Gaussian(1.0), np.array([[0.1]]))
     scores = Scores.of_classes(np.array([0, 1]), np.array([[0.0], [1.0]]), np.array([0.0, 1.0]))
     model = SmoothEmbedding().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     model.map_, model.scores_ = f, scores
@@ -231,7 +231,7 @@ def test_ill_conditioned_maps_keep_their_labels(data, new):
     """Coefficients that cancel: little is certain, and that little holds."""
     rng = np.random.default_rng(0)
     coef = 1e8 * rng.standard_normal((12, 1))
-    f = GaussianMap.at(
+    f = GaussianMap(
         Affine.identity(6), data.X[:1] + 1e-6 * rng.standard_normal((12, 6)), Gaussian(5.0), coef
     )
     model = SmoothEmbedding().fit(data.X, data.codes % 2)

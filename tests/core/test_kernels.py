@@ -83,7 +83,7 @@ def test_jacobians_are_finite_differences(kind):
     if kind == "linear":
         f = LinearMap(affine)
     else:
-        f = GaussianMap.at(affine, rng.normal(size=(6, 3)), Gaussian(2.0), rng.normal(size=(6, 2)))
+        f = GaussianMap(affine, rng.normal(size=(6, 3)), Gaussian(2.0), rng.normal(size=(6, 2)))
     X, h = rng.normal(size=(3, 4)), 1e-6
     J = f.jacobian(X)
     for j in range(4):

@@ -121,7 +121,7 @@ def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> Lipsc
         raise TypeError(rule_message("model", "have a Gaussian map", type(f).__name__, cure))
     every = -(-f.centers.shape[0] // LOOKED_AT)
     U = f.centers[::every] if X is None else f.metric(checked_samples(model, X))
-    behind = GaussianMap(Affine.identity(U.shape[1]), f.centers, f.kernel, f.coef, f.gram)
+    behind = GaussianMap(Affine.identity(U.shape[1]), f.centers, f.kernel, f.coef)
     norms = steepness(behind, f.metric, U)
     starts = U[np.argsort(-norms, kind="stable")[:STARTS]]
     starts = starts.toarray() if is_sparse(starts) else starts
@@ -156,7 +156,7 @@ def rkhs_bound(f: GaussianMap) -> float:
 def lipschitz_constant(f: Any) -> float:
     """The smallest constant proved of a map, in the units of the samples."""
     if isinstance(f, LinearMap):
-        return float(np.sqrt(np.linalg.eigvalsh(f.gram)[-1]))
+        return f.affine.norm
     return f.metric.norm * min(rkhs_bound(f), row_sum_bound(f))
 
 

@@ -93,7 +93,7 @@ def certified_radius(model: Any, X: Any) -> Floats:
     front = Front.through(before, X)
     front = replace(front, Z=checked_samples(last, front.Z))
     # Samples are taken by blocks: slopes of all functions are held for each.
-    n_samples, held = front.Z.shape[0], sum(2 * len(member.map.gram) ** 2 for member in vote.members)
+    n_samples, held = front.Z.shape[0], sum(2 * member.map.n_components**2 for member in vote.members)
     size = max(64, 4 * BLOCK_VALUES // held)
     parts = [slice(start, start + size) for start in range(0, n_samples, size)]
     return np.concatenate([vote_radius(vote, front.select(part)) for part in parts])

@@ -208,7 +208,7 @@ class Lengths:
 
     def gaussian_map(self, sigma: float, coef: Floats) -> GaussianMap:
         """f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), σ in units of length."""
-        return GaussianMap.at(self.metric, self.Z, Gaussian(float(sigma)), coef)
+        return GaussianMap(self.metric, self.Z, Gaussian(float(sigma)), coef)
 
 
 def kernel_ridge(K: Floats, Y: Floats, ridge: float, name: str) -> Floats:

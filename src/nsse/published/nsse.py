@@ -317,9 +317,7 @@ class NSSE(EmbeddingClassifier):
         self.embedding_, self.coef_ = best.Y * signs, best.coef * signs
         self.centers_, self.length_unit_ = X.copy(), recorder.unit
         self.sigma_ = best.sigma * recorder.unit
-        gram = self.coef_.T @ self.embedding_  # C'KC
-        kernel, centers = Gaussian(best.sigma), metric(X)
-        self.map_ = GaussianMap(metric, centers, kernel, self.coef_, (gram + gram.T) / 2)
+        self.map_ = GaussianMap(metric, metric(X), Gaussian(best.sigma), self.coef_)
         self.eigenvalues_ = best.eigenvalues - problem.shift
         self.objective_ = best.excess - problem.shift * len(best.eigenvalues)
         self.trace_, self.n_iter_ = Trace(tuple(recorder.steps)), recorder.steps[-1].iteration + 1

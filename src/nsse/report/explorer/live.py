@@ -178,7 +178,7 @@ def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
 
 
 def _member_entry(f: Any, scores: Scores, Z: Any) -> dict[str, Any]:
-    kernel, F = getattr(f, "kernel", None), np.zeros((1, f.gram.shape[0]))
+    kernel, F = getattr(f, "kernel", None), np.zeros((1, f.n_components))
     if kernel is None:  # rounding of a linear map depends on the samples: those shown are looked at
         Z = np.zeros((1, f.affine.n_features)) if Z is None else Z
         F = f(Z)
