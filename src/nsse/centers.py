@@ -30,6 +30,8 @@ __all__ = ["AtRandom", "KMeans", "PerClass"]
 EXACT_UP_TO, FEWER = 5000, 3000
 # Rows per cluster that k-means looks at: all of many rows would take longer than the fit.
 ROWS_PER_CLUSTER = 20
+# Rows whose median is the middle, and by how many times their spread a mean may differ from it.
+MIDDLE_ROWS, FAR = 15, 100.0
 # Steps of Lloyd's algorithm: the first ones do nearly all of the work.
 STEPS = 4
 
@@ -218,7 +220,7 @@ def cluster_means(X: Floats, first: Ints) -> Floats:
 
     In the precision of the rows: it only says which of them lie together.
     """
-    shift = X.mean(axis=0)
+    shift = middle(X)
     Z = X - shift
     largest = float(max(Z.max(), -Z.min()))
     scale = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
@@ -235,3 +237,17 @@ def cluster_means(X: Floats, first: Ints) -> Floats:
         full = sizes > 0
         means[full] = (members @ Z)[full] / sizes[full, np.newaxis]
     return np.asarray(means / scale + shift, dtype=np.float64)
+
+
+def middle(X: NDArray[Any]) -> NDArray[Any]:
+    """Return the mean of the rows, or the median of a few of them if far rows have moved the mean away.
+
+    Rows in single precision would be the same behind a mean that lies far from all of them.
+    """
+    mean = X.mean(axis=0)
+    some = np.linspace(0, len(X) - 1, min(MIDDLE_ROWS, len(X))).astype(np.intp)
+    few = np.sort(X[some], axis=0)
+    quarter = len(few) // 4
+    usual = float((few[-1 - quarter] - few[quarter]).max())
+    median = few[len(few) // 2]
+    return median if 0.0 < FAR * usual < np.abs(mean - median).max() else mean

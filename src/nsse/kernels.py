@@ -20,13 +20,17 @@ from sklearn.utils.extmath import row_norms
 
 from nsse._support.errors import rule_error
 from nsse._support.threads import WORTH_A_THREAD, in_parallel
-from nsse._support.types import Floats
+from nsse._support.types import Floats, Ints
 from nsse.affine import is_sparse
 
 PANEL = 512  # rows worked through at a time
 PANEL_VALUES = 32_768  # values worked through at a time, 256 kB
-# Squared distances below this share of the largest are rounding: the rows are the same.
+# Squared distances below this share of how far their rows lie out are rounding: the rows are the same.
 SAME_PLACE = 1e-14
+# Share of the rows that are the bulk. With fewer the median distance would be one to the far rows.
+BULK = 2 / 3
+# So many rows are compared with all others to find a central one.
+SOME_ROWS = 64
 # Values of a block of kernel rows, 32 MB, beyond which rows are cut.
 BLOCK_VALUES = 4_000_000
 FEW_ROWS = 64  # which are never cut
@@ -157,13 +161,12 @@ def squared_norms(U: Any) -> Floats:
 
 
 def median_distance(D2: Floats) -> float:
-    """Median distance over the pairs of distinct rows: our unit of length. ``D2`` is of all pairs.
+    """Return the median distance over the pairs of distinct rows, which is our unit of length.
 
-    Pairs at distance zero are left out: they say nothing of how far samples lie apart.
+    ``D2`` holds the squared distances of all pairs. Pairs at distance zero are left out, because they
+    do not tell how far samples lie apart.
     """
-    pairs = squareform(D2, checks=False)
-    apart = pairs > SAME_PLACE * pairs.max(initial=0.0)
-    distinct = pairs if apart.all() else pairs[apart]
+    distinct, lost = _distinct_pairs(D2)
     if distinct.size == 0:
         raise rule_error(
             "X",
@@ -171,13 +174,59 @@ def median_distance(D2: Floats) -> float:
             "samples that are all equal",
             "Check the features: no distance, hence no kernel, can be built from these.",
         )
-    middle, below, is_odd = len(distinct) // 2, 0, len(distinct) % 2
-    if len(distinct) >= MANY_PAIRS:
-        distinct, below = _around_the_middle(distinct)
-    parted = np.partition(distinct, middle - below)
+    unit = math.sqrt(_median(distinct))
+    if lost > unit**2:
+        rule = "contain no samples so far from the others that rounding makes them equal"
+        got = f"samples {math.sqrt(lost / SAME_PLACE) / unit:.1e} times the median distance away"
+        cure = "Leave these samples out, or check whether a number such as 999999999 marks gaps."
+        raise rule_error("X", rule, got, cure)
+    return unit
+
+
+def _distinct_pairs(D2: Floats) -> tuple[Floats, float]:
+    """Return the squared distances of pairs in different places, and the largest limit of the others.
+
+    The rounding error of a squared distance is a share of how far its own two rows lie from the bulk of
+    the rows. Pairs are compared with that and not with the largest distance, because a single row that
+    lies far out would otherwise make all other pairs count as equal.
+    """
+    pairs = squareform(D2, checks=False)
+    apart = pairs > SAME_PLACE * pairs.max(initial=0.0)
+    if apart.all():
+        return pairs, 0.0
+    close = np.flatnonzero(~apart)
+    far, place = _from_the_center(D2), int(BULK * (len(D2) - 1))
+    far = np.maximum(far, np.partition(far, place)[place])
+    first, second = _rows_of_pairs(close, len(D2))
+    limits = SAME_PLACE * np.maximum(far[first], far[second])
+    apart[close] = pairs[close] > limits
+    return pairs[apart], float(limits[~apart[close]].max(initial=0.0))
+
+
+def _from_the_center(D2: Floats) -> Floats:
+    """Return the squared distances to the row with the smallest sum of distances to some rows."""
+    some = np.linspace(0, len(D2) - 1, min(SOME_ROWS, len(D2))).astype(np.intp)
+    center = np.sqrt(D2[:, some]).sum(axis=1).argmin()
+    return np.asarray(D2[center])
+
+
+def _rows_of_pairs(places: Ints, n_rows: int) -> tuple[Ints, Ints]:
+    """Return both rows of the pairs at these ascending places of a condensed distance matrix."""
+    ends = np.cumsum(np.arange(n_rows - 1, 0, -1))
+    counts = np.diff(np.searchsorted(places, ends), prepend=0)
+    first = np.repeat(np.arange(n_rows - 1), counts)
+    return first, places - ends[first] + n_rows
+
+
+def _median(values: Floats) -> float:
+    """Return the median."""
+    middle, below, is_odd = len(values) // 2, 0, len(values) % 2
+    if len(values) >= MANY_PAIRS:
+        values, below = _around_the_middle(values)
+    parted = np.partition(values, middle - below)
     upper = float(parted[middle - below])
     lower = upper if is_odd else float(parted[: middle - below].max())
-    return math.sqrt((lower + upper) / 2.0)
+    return (lower + upper) / 2.0
 
 
 def _around_the_middle(values: Floats) -> tuple[Floats, int]:

@@ -62,6 +62,10 @@ WIDE = 1.4
 RIDGE = 1e-11
 # Rows whose median is the middle of all.
 MIDDLE_ROWS = 15
+# So many values of sparse rows tell which size is usual.
+SOME_VALUES = 1000
+# Usual values must be a larger share of the largest value, or fourth powers of them underflow.
+LEAST_USUAL = 1e-50
 # Values that are worked on at a time where rows leave a metric.
 MOST_VALUES = 250_000
 # Values of the largest matrix of a metric, 2 GiB.
@@ -555,10 +559,18 @@ def centred(X: Any) -> Affine:
     shift: Any
     if is_sparse(X):
         shift, largest = np.zeros(n_features), float(abs(X.data).max(initial=0.0))
+        some = abs(X.data[:: 1 + len(X.data) // SOME_VALUES])
+        usual = float(np.median(some[some > 0])) if some.any() else 0.0
     else:
         few = np.linspace(0, X.shape[0] - 1, min(MIDDLE_ROWS, X.shape[0])).astype(np.intp)
-        shift = np.sort(np.asarray(X[few], dtype=np.float64), axis=0)[len(few) // 2]
+        ordered, quarter = np.sort(np.asarray(X[few], dtype=np.float64), axis=0), len(few) // 4
+        shift = ordered[len(few) // 2]
+        usual = float((ordered[-1 - quarter] - ordered[quarter]).max())
         largest = float(np.maximum(X.max(axis=0) - shift, shift - X.min(axis=0)).max())
+    if 0.0 < usual < LEAST_USUAL * largest:
+        rule = f"have no value more than {1 / LEAST_USUAL:.0e} times as large as the usual ones"
+        cure = "Leave the samples with the largest values out, or mark the values as missing."
+        raise rule_error("X", rule, f"values up to {largest:.1e}", cure)
     unit = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
     return Affine.diagonal(shift, np.full(n_features, unit))
 

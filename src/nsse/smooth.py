@@ -47,6 +47,8 @@ USUAL_WEIGHTS = (0.1, 10.0)
 LEAST_TOTAL, LARGEST_MEAN = 0.1, 1e8
 # Columns whose spreads differ by more than this are probably in different units.
 USUAL_SPREADS = 1000.0
+# Widths of kernels whose squares, and one over these, single precision has.
+LEAST_SINGLE = 1e-15
 MEMORY_CURE = "Pass a number of `centers`, such as 3000."
 
 
@@ -398,7 +400,9 @@ class SmoothEmbedding(EmbeddingClassifier):
         dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
         if ridge.fitted is None or np.any(near.given < 0):
             # Many samples of single precision are embedded in single precision.
-            precision = dtype if len(near) > EXACT_UP_TO else np.float64
+            # A kernel that is narrow because far rows set the scale would underflow there.
+            is_safe = len(near) > EXACT_UP_TO and self.map_.kernel.sigma > LEAST_SINGLE
+            precision = dtype if is_safe else np.float64
             centers = self.map_.centers.astype(precision, copy=False)
             F = source.apply(replace(self.map_, centers=centers))
         else:

@@ -36,6 +36,23 @@ def test_pairs_in_one_place_do_not_count():
     assert median_distance(squared_distances(X, X)) == 2.0
 
 
+@pytest.mark.parametrize("far", [1e6, 1e8, 999999999.0, 1e15])
+def test_a_far_row_does_not_change_which_other_pairs_count(far):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[1] = X[0]
+    X[2] = far
+    pairs = pdist(X)
+    expected = np.median(pairs[pairs > 0] ** 2) ** 0.5
+    assert median_distance(squared_distances(X, X)) == pytest.approx(expected)
+
+
+def test_far_rows_that_rounding_makes_equal_are_refused():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[:15, 0] = 1e9
+    with pytest.raises(ValueError, match=r"rounding makes them equal\. Got .* marks gaps"):
+        median_distance(squared_distances(X, X))
+
+
 def test_the_kernel_and_its_slope():
     r, h = np.linspace(0.01, 4, 200), 1e-5
     kernel = Gaussian(1.3)

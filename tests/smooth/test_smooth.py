@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -109,6 +109,50 @@ def test_units_change_nothing(split, model, scale):
         other.decision_function(X_new * scale), model.decision_function(X_new), atol=1e-9
     )
     assert other.sigma_ == pytest.approx(model.sigma_ * scale)
+
+
+FAR_ROW = {
+    "exact": {},
+    "euclidean": {"metric": None},
+    "centers": {"centers": 30},
+    "sparse": {"metric": None},
+    "float32": {},
+    "float32, centers": {"centers": 30, "metric": None},
+}
+
+
+@pytest.mark.filterwarnings("ignore:The features spread by:UserWarning")
+@pytest.mark.parametrize("far", [1e6, 1e8, 999999999.0, 1e10, 1e15])
+@pytest.mark.parametrize("kind", FAR_ROW)
+def test_a_far_row_leaves_the_other_samples_their_labels(kind, far):
+    X, y = load_iris(return_X_y=True)
+    X_far, y_far = np.vstack([X, np.full((1, 4), far)]), np.append(y, 0)
+    if kind.startswith("float32"):
+        X, X_far = X.astype(np.float32), X_far.astype(np.float32)
+    if kind == "sparse":
+        X, X_far = sparse.csr_array(X), sparse.csr_array(X_far)
+    plain = SmoothEmbedding(**FAR_ROW[kind]).fit(X, y)
+    model = SmoothEmbedding(**FAR_ROW[kind]).fit(X_far, y_far)
+    assert model.score(X, y) > 0.95
+    assert model.length_unit_ == pytest.approx(plain.length_unit_, rel=0.1)
+
+
+def test_clusters_of_rows_in_single_precision_stay_where_the_rows_are():
+    X, y = load_iris(return_X_y=True)
+    X_far = np.vstack([X, np.full((1, 4), 1e10)]).astype(np.float32)
+    centers = SmoothEmbedding(centers=30, metric=None).fit(X_far, np.append(y, 1)).centers_
+    assert len(centers) == 30
+    assert np.sum(cdist(centers, X).min(axis=1) > 1.0) == 1  # the far row itself
+
+
+@pytest.mark.filterwarnings("ignore:The features spread by:UserWarning")
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_values_beyond_all_others_are_refused(kind):
+    X, y = load_iris(return_X_y=True)
+    X[7, 2] = np.finfo(np.float64).max
+    X = sparse.csr_array(X) if kind == "sparse" else X
+    with pytest.raises(ValueError, match=r"`X` must have no value more than 1e\+50 times as large"):
+        SmoothEmbedding().fit(X, y)
 
 
 def test_order_names_and_rotations_change_nothing(blobs):
@@ -219,9 +263,10 @@ def test_single_precision_is_kept(split, model):
     assert F.dtype == single.embedding_.dtype == np.float32
     np.testing.assert_allclose(F, model.transform(X_new), atol=1e-5)
     many = np.random.default_rng(0).normal(size=(5200, 4)).astype(np.float32)
-    many[7] = 1e38  # whose square single precision does not have
-    single = SmoothEmbedding(centers=AtRandom(50), metric=None).fit(many, many[:, 0] > 0)
-    np.testing.assert_allclose(single.embedding_, single.transform(many), atol=1e-5)
+    for far in (1e8, 1e13, 1e38):  # single precision has no square of the last one
+        many[7] = far
+        single = SmoothEmbedding(centers=AtRandom(50), metric=None).fit(many, many[:, 0] > 0)
+        np.testing.assert_allclose(single.embedding_, single.transform(many), atol=1e-5)
 
 
 def test_data_frames_and_names(split):
