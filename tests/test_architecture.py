@@ -54,7 +54,7 @@ MAY_IMPORT = {
     "explanations": {"affine", "maps", "pipelines", "votes"},
     "devices": {"affine", "maps", "scores", "votes"},
     "comparisons": {"pipelines"},
-    "estimator": set(),
+    "estimator": {"labels"},
     "smooth": words(
         "affine centers estimator labels left_out maps model rows sources unlabeled updates"
     ),

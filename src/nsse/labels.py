@@ -28,7 +28,7 @@ def encoded(y: Any, marker: Any = None) -> tuple[NDArray[Any], Ints]:
         raise rule_error("y", "have a label for every sample", f"{missing.sum()} missing labels", cure)
     known = y[~missing]
     if known.dtype == object:
-        known = _of_one_type(known)
+        known = of_one_type(known)
     if len(known) == 0:
         cure = "An embedding separates classes: give some labels."
         raise rule_error("y", "have labels", "none at all", cure)
@@ -41,7 +41,7 @@ def encoded(y: Any, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     return classes, codes
 
 
-def _of_one_type(known: NDArray[Any]) -> NDArray[Any]:
+def of_one_type(known: NDArray[Any]) -> NDArray[Any]:
     """Return labels of Python objects as an array in which different labels stay different."""
     found = np.array(known.tolist())
     are_words = {isinstance(label, str | bytes) for label in known}

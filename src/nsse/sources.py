@@ -267,9 +267,10 @@ def checksum(X: Any) -> bytes:
 
 
 def _same_labels(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    if len(first) != len(second):
+        return False
     # A missing label differs from itself.
-    same = (first == second) | ((first != first) & (second != second))
-    return len(first) == len(second) and bool(np.all(same))
+    return bool(np.all((first == second) | ((first != first) & (second != second))))
 
 
 def _changed(found: str, n_pass: int) -> ValueError:
