@@ -115,8 +115,10 @@ class Hull:
         inside = self._coordinates(L, lengths, others)
         weights = linalg.solve_triangular(L.T, inside, check_finite=False)
         of_origin = 1.0 - (weights / lengths[:, np.newaxis]).sum(axis=0, keepdims=True)
-        # Compare lengths, because rows far away have small weights.
-        weights /= np.maximum(np.sqrt(np.square(inside).sum(axis=0)), 1e-300)
+        # Compare lengths, because rows far away have small weights. What is left of a row that is equal
+        # to the origin is rounding.
+        distances = from_origin(self.gram, self.origin)[1][others]
+        weights = np.where(distances > 0.0, weights / np.where(distances > 0.0, distances, 1.0), 0.0)
         return vertices[np.any(np.abs(np.concatenate([weights, of_origin])) > NO_WEIGHT, axis=1)]
 
     def _coordinates(self, L: Floats, lengths: Floats, rows: Ints) -> Floats:

@@ -18,6 +18,14 @@ def rows_in_special_position(n_rows, n_features):
     return Z
 
 
+def twice_the_shortest(n_rows, n_features):
+    """Rows of −1 and 1 of which the one with the smallest norm is there twice."""
+    Z = np.sign(RNG.normal(size=(n_rows, n_features)))
+    Z[3] *= 0.9
+    Z[8] = Z[3]
+    return Z
+
+
 def nearest_in_hull(x, Z):
     """The point of the affine hull of the rows Z that is nearest to x."""
     D = (Z[1:] - Z[0]).T
@@ -27,6 +35,7 @@ def nearest_in_hull(x, Z):
 CASES = {
     "general": RNG.normal(size=(10, 30)),
     "special": rows_in_special_position(20, 40),
+    "the origin twice": twice_the_shortest(12, 40),
     "as many as features": RNG.normal(size=(12, 12)),
     "more than features": RNG.normal(size=(30, 25)),
     "one far away": np.concatenate([RNG.normal(size=(9, 30)), np.full((1, 30), 1e5)]),
