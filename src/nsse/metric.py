@@ -435,7 +435,7 @@ def centred(X: Any) -> Affine:
         few = np.linspace(0, X.shape[0] - 1, min(MIDDLE_ROWS, X.shape[0])).astype(np.intp)
         shift = np.sort(np.asarray(X[few], dtype=np.float64), axis=0)[len(few) // 2]
         largest = float(np.maximum(X.max(axis=0) - shift, shift - X.min(axis=0)).max())
-    unit = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
+    unit = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000)) if largest > 0 else 1.0
     return Affine.diagonal(shift, np.full(n_features, unit))
 
 
