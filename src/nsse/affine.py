@@ -28,11 +28,16 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.linalg.blas import dtrmm, dtrmv
 
+from nsse._support.errors import rule_error
 from nsse._support.types import Floats
 
 Kind = TypeVar("Kind")
 Matrix = Floats | sparse.csr_array
 EPS = float(np.finfo(np.float64).eps)
+# A larger scale leaves no room for the sums of products.
+LARGEST_SCALE = 1e300
+# Between these sizes, squares and sums of many squares are ordinary numbers.
+SAFE = 2.0**-400, 2.0**400
 # From so many on the triangular product of BLAS is the faster one; in blocks of so many, which products
 # by NumPy follow, the threads of SciPy's BLAS and of NumPy's would wait for each other.
 MANY_ROWS, BLOCK_ROWS = 32, 2048
@@ -242,6 +247,14 @@ class Affine:
         vars(changed).pop("norm", None)
         return changed
 
+    def in_units_of(self, length: float) -> Affine:
+        """The same map in a unit of length, such as the median distance of samples behind the map."""
+        largest = largest_value(self.scale)
+        if largest / length >= LARGEST_SCALE:
+            rule = f"have a median distance between samples above {1.0 / LARGEST_SCALE:.0e}"
+            raise rule_error("X", rule, length / largest, "Rescale X.")
+        return self.multiplied(1.0 / length)
+
     @cached_property
     def _triangle(self) -> Floats | None:
         """T as BLAS takes it, where it is upper triangular: half of every product is saved."""
@@ -356,9 +369,11 @@ def dense_array(X: Any) -> Floats:
 
 
 def frobenius_norm(matrix: Matrix) -> float:
-    """The root of the sum of all squares."""
+    """The root of the sum of all squares, which may be too small or too large for floats."""
     values: Any = matrix.data if is_sparse(matrix) else matrix
-    return float(np.linalg.norm(values))
+    largest = largest_value(values)
+    is_usual = largest == 0.0 or SAFE[0] < largest < SAFE[1] or not math.isfinite(largest)
+    return float(np.linalg.norm(values) if is_usual else largest * np.linalg.norm(values / largest))
 
 
 def largest_value(matrix: Any) -> float:

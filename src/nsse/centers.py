@@ -223,7 +223,7 @@ def cluster_means(X: Floats, first: Ints) -> Floats:
     shift = middle(X)
     Z = X - shift
     largest = float(max(Z.max(), -Z.min()))
-    scale = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
+    scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000)) if largest > 0 else 1.0
     Z *= scale
     means, n_clusters = Z[first], len(first)
     for _ in range(STEPS if n_clusters < len(Z) else 0):

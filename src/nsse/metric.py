@@ -571,7 +571,7 @@ def centred(X: Any) -> Affine:
         rule = f"have no value more than {1 / LEAST_USUAL:.0e} times as large as the usual ones"
         cure = "Leave the samples with the largest values out, or mark the values as missing."
         raise rule_error("X", rule, f"values up to {largest:.1e}", cure)
-    unit = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
+    unit = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000)) if largest > 0 else 1.0
     return Affine.diagonal(shift, np.full(n_features, unit))
 
 

@@ -1,5 +1,8 @@
 """Certified radii: no point within gets another label, and they are what their formula says."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from attacks import boundary, changed
@@ -12,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
-from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
+from nsse import NSSE, Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric, methods
 from nsse.affine import Affine
 from nsse.certificates import certified_radius
 from nsse.kernels import Gaussian
@@ -301,3 +304,106 @@ def test_others_are_refused_by_name(data):
         ValueError, match=r"`model` must have only affine steps .*Normalizer.*model\[-1\]"
     ):
         certified_radius(pipeline, data.X)
+
+
+SIZES = {
+    "default": SmoothEmbedding(),
+    "nearest": SmoothEmbedding(decision="nearest"),
+    "centers": SmoothEmbedding(centers=15),
+    "scaled": make_pipeline(StandardScaler(), SmoothEmbedding()),
+    "search": SmoothEmbeddingCV(grid={"sigma": [0.5, 1.0], "smoothness": [0.1], "shrinkage": [1.0]}),
+    "published": NSSE(sigma=1.0),
+    "KDA": methods.KDA(),
+}
+
+
+@pytest.mark.parametrize("name", [*SIZES, "linear", "LFDA"])
+def test_very_large_samples_have_a_radius(name, data, new):
+    """Squares of 1e155 overflow. Far from all centers nothing is certain; a linear map has no far."""
+    model = {**SIZES, "linear": Linear(), "LFDA": methods.LFDA()}[name]
+    model.fit(data.X, data.codes)
+    ordinary = certified_radius(model, new[:4])
+    for size in (1e100, 1e155, 1e200, 1e300):
+        far = new[:4] / np.abs(new[:4]).max() * size
+        radius = certified_radius(model, far)
+        if name in ("linear", "LFDA"):
+            assert np.all((radius >= 0) & np.isfinite(radius))
+            step = np.random.default_rng(0).standard_normal((300, 6))
+            step *= (1 - 1e-9) / np.linalg.norm(step, axis=1, keepdims=True)
+            for x, r in zip(far, radius, strict=True):
+                assert np.all(model.predict(x + r * step) == model.predict(x[np.newaxis]))
+        else:
+            np.testing.assert_array_equal(radius, 0.0)
+        mixed = np.vstack([far[:1], new[1:4]])  # others of the same block keep theirs
+        np.testing.assert_allclose(certified_radius(model, mixed)[1:], ordinary[1:], rtol=1e-9)
+
+
+GROWTH = [(name, power) for name in SIZES for power in (-900, -400, 400, 900)]
+GROWTH = [pair for pair in GROWTH if pair not in (("scaled", -900), ("scaled", 900))]  # its squares
+
+
+@pytest.mark.parametrize(("name", "power"), GROWTH)
+def test_radii_grow_with_the_samples(name, power, data, new):
+    """Samples of any size: radii were up to twice too large from 1e155 on, where slopes vanished."""
+    model = SIZES[name].fit(data.X, data.codes)
+    expected = certified_radius(model, new)
+    model.fit(np.ldexp(data.X, power), data.codes)
+    radius = np.ldexp(certified_radius(model, np.ldexp(new, power)), -power)
+    np.testing.assert_allclose(radius, expected, rtol=1e-5, atol=1e-9)
+
+
+def test_subnormal_samples(data, new):
+    """No power of two makes them of order one, but a model can be fitted and certified."""
+    model = SmoothEmbedding().fit(data.X, data.codes)
+    expected = certified_radius(model, new)
+    model.fit(data.X * 1e-310, data.codes)
+    radius = certified_radius(model, new * 1e-310)
+    np.testing.assert_allclose(radius / 1e-310, expected, rtol=1e-5)
+    for refusing in (NSSE(), methods.KDA()):
+        with pytest.raises(ValueError, match=r"`X` must have a median distance .* Rescale X\."):
+            refusing.fit(data.X * 1e-310, data.codes)
+
+
+def same_functions(model, power):
+    """Models that label samples alike, with some of their numbers multiplied by a power of two."""
+    f, scores = model.map_, model.scores_
+
+    def by(values, sign=1):
+        return np.ldexp(values, sign * power)
+
+    def with_parts(scores=scores, **parts):
+        other = copy(model)
+        other.map_, other.scores_ = replace(f, **parts), scores
+        return other
+
+    both = {"weights": by(scores.weights), "offsets": by(scores.offsets)}
+    yield "scores", with_parts(replace(scores, **both))
+    if isinstance(f, LinearMap):
+        A, smaller = f.affine, replace(scores, weights=by(scores.weights, -1))
+        rescaled = replace(A, scale=by(A.scale, -1), matrix=by(A.matrix))
+        larger = replace(A, matrix=by(A.matrix), offset=by(A.offset))
+        yield "factors", with_parts(affine=rescaled)
+        yield "map", with_parts(smaller, affine=larger)
+        return
+    yield "map", with_parts(replace(scores, weights=by(scores.weights, -1)), coef=by(f.coef))
+    larger = {"centers": by(f.centers), "kernel": Gaussian(float(by(f.kernel.sigma)))}
+    if abs(power) <= 500:  # files with other widths are refused
+        yield "space", with_parts(metric=f.metric.multiplied(float(by(1.0))), **larger)
+    A = f.metric
+    yield "factors", with_parts(metric=replace(A, scale=by(A.scale, -1), matrix=by(A.matrix)))
+    tailed = replace(A, matrix=by(A.matrix), tail=by(np.eye(A.n_outputs), -1))
+    yield "tail", with_parts(metric=tailed)
+
+
+@pytest.mark.parametrize("power", [-1000, -500, -250, -100, 100, 250, 500, 1000])
+@pytest.mark.parametrize("model", [SmoothEmbedding(), Linear()], ids=["kernel", "linear"])
+def test_sizes_of_numbers_enlarge_no_radius(model, power, data, new):
+    """A file may hold the same function with numbers whose squares overflow or vanish."""
+    model.fit(data.X, data.codes)
+    expected = certified_radius(model, new)
+    for kind, other in same_functions(model, power):
+        with np.errstate(over="ignore", invalid="ignore"):
+            radius = certified_radius(other, new)
+        assert np.all(radius <= expected * (1 + 1e-9)), kind
+        if abs(power) == 100:
+            np.testing.assert_allclose(radius, expected, rtol=1e-6, err_msg=kind)

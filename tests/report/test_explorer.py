@@ -301,3 +301,13 @@ def test_the_nearest_copy_of_a_training_sample_is_told(tmp_path, digits, fitted,
     for other in (fitted, SmoothEmbedding(augment=views, centers=30).fit(X, digits.codes[::4])):
         write_report(tmp_path / "r.html", other, samples)
         assert data_of(tmp_path / "r.html")["nearest"] is None
+
+
+def test_samples_of_an_unusual_size_have_no_live_map(tmp_path, digits):
+    """A page computes slopes by their squares, which would overflow."""
+    model = SmoothEmbedding().fit(digits.X[::2] * 1e-200, digits.codes[::2])
+    shown = Samples(digits.X[1::2] * 1e-200, digits.codes[1::2])
+    assert not write_report(tmp_path / "r.html", model, shown).live
+    assert "too small or too large" in data_of(tmp_path / "r.html")["without_live"]
+    with pytest.raises(ValueError, match=r"`live` must not be True here.*Rescale the samples"):
+        write_report(tmp_path / "r.html", model, shown, live=True)

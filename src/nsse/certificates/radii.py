@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._support.errors import rule_message
 from nsse._support.types import Floats, Ints
 from nsse.affine import is_sparse
-from nsse.certificates.rounding import EPS, PRODUCT_ROUNDING, Front, MapBounds
+from nsse.certificates.rounding import EPS, PRODUCT_ROUNDING, TINY, Front, MapBounds, is_ordinary
 from nsse.kernels import in_row_blocks, squared_distances
 from nsse.maps import GaussianMap, LinearMap
 from nsse.pipelines import opened
@@ -96,7 +96,9 @@ def certified_radius(model: Any, X: Any) -> Floats:
     n_samples, held = front.Z.shape[0], sum(2 * member.map.n_components**2 for member in vote.members)
     size = max(64, 4 * BLOCK_VALUES // held)
     parts = [slice(start, start + size) for start in range(0, n_samples, size)]
-    return np.concatenate([vote_radius(vote, front.select(part)) for part in parts])
+    # Samples may lie anywhere. Where numbers overflow, bounds are infinite and comparisons are False.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.concatenate([vote_radius(vote, front.select(part)) for part in parts])
 
 
 def vote_radius(vote: Any, front: Front) -> Floats:
@@ -136,6 +138,8 @@ def member_radius(member: Member, front: Front) -> tuple[Ints, Floats]:
     f, scores, Z = member.map, member.scores, front.Z
     F = f(Z)
     codes, leads = Leads.of(scores, F, MapBounds.of(f, Z, F, np.zeros(len(F))))
+    if not is_ordinary(member):
+        return codes, np.zeros(len(F))
     if isinstance(f, LinearMap):  # what rounding does to it depends on how far samples are moved
         codes, leads = Leads.of(scores, F, MapBounds.of(f, Z, F, leads.ratio[:, 0]))
     way = behind_metric(front, f)
@@ -208,6 +212,7 @@ def best_leads(
     best, by = np.full_like(rivals, -1.0), np.zeros(rivals.shape, dtype=np.intp)
     for i in places.reshape(tried.shape).T:
         lead = (own[np.arange(len(own)), used[i]][:, np.newaxis] - rivals) / norms[i]
+        lead[~np.isfinite(lead)] = 0.0  # values that have overflowed
         by = np.where(lead > best, used[i][:, np.newaxis], by)
         np.maximum(best, lead, out=best)
     return np.maximum(best, 0.0), by
@@ -242,7 +247,9 @@ class Local:
 
         h(v) ≥ k (m + g'(v − u)) − R √(1 − k²(1 + 2t)),
 
-    where v − u is A times the move: −g'(v − u) is at most ‖A'g‖ r, and ρ at most ‖A‖ r.
+    where v − u is A times the move: −g'(v − u) is at most ‖A'g‖ r, and ρ at most ‖A‖ r. Lengths behind
+    the metric are measured in σ, and A is divided by its norm. All slopes are then of order one. Without
+    that, the squares of the slopes of very large samples vanish, and a slope of zero allows any move.
     """
 
     sigma: float
@@ -273,17 +280,18 @@ class Local:
         g, slope = np.sqrt(np.maximum(np.einsum("id,isde,ie->si", A, self.grams[some], A), 0.0))
         # The gradients are rounded, and their squares: a'JJ'a may cancel.
         squares = 32 * EPS * A.shape[1] * np.einsum("isdd->si", self.grams[some])
-        wrong = self.bounds.gradient_error * np.array([[1.0], [way.norm]]) + np.sqrt(squares)
+        wrong = self.sigma * self.bounds.gradient_error + np.sqrt(squares)
         wrong *= np.linalg.norm(A, axis=1)
         known = np.square(np.maximum(np.abs(m) - 2.0 * error, 0.0))
-        known += self.sigma**2 / 2.0 * np.square(np.maximum(g - wrong[0], 0.0))
-        R = np.sqrt(np.maximum(B2 - known, 0.0) + 64 * EPS * B2)
+        known += np.square(np.maximum(g - wrong[0], 0.0)) / 2.0
+        R = np.sqrt(np.maximum(B2 - known, 0.0) + 64 * EPS * B2 + TINY)
         g, slope = g + wrong[0], slope * (1.0 + PRODUCT_ROUNDING) + wrong[1]
+        slope += 2.0 * way.growth / way.norm * g  # the product with A' is rounded, too
 
         def at_least(r: Floats) -> Floats:
-            off = way.growth * r + rounded
-            t = np.square((way.norm * r + off) / self.sigma)
-            k, q = np.exp(-t), m - slope * r - g * off
+            moved, off = way.norm * r / self.sigma, (way.growth * r + rounded) / self.sigma
+            t = np.square(moved + off)
+            k, q = np.exp(-t), m - slope * moved - g * off
             # 1 − e^(−y)(1 + y) ≤ y²/2, where the left side has no digits left
             rest = np.minimum(2.0 * t**2, -np.expm1(-2.0 * t) - 2.0 * t * k**2 + 8 * EPS)
             return b + np.minimum(k * q, q) - R * np.sqrt(rest) - 16 * EPS * np.abs(q)
@@ -292,10 +300,16 @@ class Local:
 
 
 def slope_grams(f: GaussianMap, Z: Any, way: Front) -> Floats:
-    """JJ' of the Jacobians of f behind the metric and in front of all steps, (n_samples, 2, d, d)."""
+    """JJ' of the Jacobians of f behind the metric and in front of all steps, (n_samples, 2, d, d).
+
+    The first are multiplied by σ, the others by σ over the norm of all steps: all are of order one.
+    """
     whole: Any = way.whole
+    whole = whole.multiplied(1.0 / way.norm)
     d, centers = f.n_components, f.centers.toarray() if is_sparse(f.centers) else f.centers
-    pulled = whole.pull_back(centers)
+    factor = f.kernel.gradient_factor * f.kernel.sigma
+    # Centers in front of all steps would be dense and as wide as the samples.
+    pulled = None if whole.tail is not None else whole.pull_back(centers)
 
     def grams(rows: Any) -> Floats:
         U = f.metric(Z[rows])
@@ -303,9 +317,14 @@ def slope_grams(f: GaussianMap, Z: Any, way: Front) -> Floats:
         U = U.toarray() if is_sparse(U) else U
         weighted = K[:, np.newaxis, :] * f.coef.T
         out = np.empty((len(rows), 2, d, d))
-        for side, (u, z) in enumerate(((U, centers), (whole.pull_back(U), pulled))):
-            J = weighted.sum(axis=2)[:, :, np.newaxis] * u[:, np.newaxis] - weighted @ z
-            out[:, side] = J @ J.transpose(0, 2, 1) * f.kernel.gradient_factor**2
+        sums = weighted.sum(axis=2)[:, :, np.newaxis]
+        J = factor * (sums * U[:, np.newaxis] - weighted @ centers)
+        out[:, 0] = J @ J.transpose(0, 2, 1)
+        if pulled is None:
+            J = whole.pull_back(J)
+        else:
+            J = factor * (sums * whole.pull_back(U)[:, np.newaxis] - weighted @ pulled)
+        out[:, 1] = J @ J.transpose(0, 2, 1)
         return out.reshape(len(rows), -1)
 
     width = d * (len(f.coef) + 2 * max(f.metric.n_outputs, whole.n_features))
@@ -327,12 +346,15 @@ def norms_between(A: Floats, B: Floats) -> Floats:
     """‖a_i − b_j‖ of all rows, never less than it is and never zero."""
     largest = max(np.square(A).sum(axis=1).max(), np.square(B).sum(axis=1).max())
     D2 = squared_distances(A, B)
-    D2 += 8.0 * (A.shape[1] + 8) * EPS * largest + np.finfo(np.float64).tiny
+    D2 += 8.0 * (A.shape[1] + 8) * EPS * largest + TINY
+    D2[~np.isfinite(D2)] = np.inf
     return np.sqrt(D2, out=D2)
 
 
 def mean_radius(vote: MeanVote, front: Front) -> Floats:
     """Radii of a mean of scores: the leads of its members add up."""
+    if not all(map(is_ordinary, vote.members)):
+        return np.zeros(front.Z.shape[0])
     local = [
         Local.of(f, scores, f(front.Z), front.Z, behind_metric(front, f)) for f, scores in vote.members
     ]

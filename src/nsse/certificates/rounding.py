@@ -18,12 +18,15 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from nsse._support.types import Floats
-from nsse.affine import Affine, frobenius_norm, is_sparse
+from nsse.affine import SAFE, Affine, frobenius_norm, is_sparse, largest_value
 from nsse.maps import GaussianMap, LinearMap
 from nsse.pipelines import affine_of_step
 from nsse.scores import Scores
+from nsse.votes import Member
 
-EPS = float(np.finfo(np.float64).eps)
+EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
+# Sizes of coefficients, weights and widths between which the bounds neither overflow nor underflow.
+ORDINARY = 2.0**-200, 2.0**200
 # Beyond so many features the norm of a product of steps is bounded by the product of their norms.
 DECOMPOSED = 512
 # Norms of metrics and of products of steps are right up to rounding, which is far less than this.
@@ -86,17 +89,35 @@ class Front:
 
     def radius(self, reach: Floats) -> Floats:
         """How far samples may be moved so that they move by less than ``reach`` behind the steps."""
-        left = np.maximum(reach - 2.0 * self.error, 0.0)
-        return left / (self.norm + self.growth + np.finfo(float).tiny) * (1.0 - 8 * EPS)
+        # Where an error has overflowed, it is infinite or NaN, and nothing is left.
+        left = np.fmax(reach - 2.0 * self.error, 0.0)
+        radius = left / (self.norm + self.growth) * (1.0 - 8 * EPS)
+        return np.where(np.isinf(reach), np.inf, radius)
 
     @cached_property
     def norm(self) -> float:
-        """The norm of all steps together, or a bound of it."""
+        """The norm of all steps together, or a bound of it, never zero."""
         if self.whole is None:
             return 1.0
         is_small = min(self.whole.n_features, self.whole.n_outputs) <= DECOMPOSED
         norm = min(self.stretch, self.whole.norm) if is_small else self.stretch
-        return norm * (1.0 + PRODUCT_ROUNDING)
+        return norm * (1.0 + PRODUCT_ROUNDING) + TINY
+
+
+def is_ordinary(member: Member) -> bool:
+    """Whether the numbers of a map and its scores are neither too small nor too large for the bounds.
+
+    Those of a fit are. A file could hold others: the same function with all coefficients divided by
+    1e300 and all weights multiplied by it, so that squares of the coefficients vanish.
+    """
+    f: Any = member.map
+    sizes = [largest_value(member.scores.weights)]
+    if isinstance(f, LinearMap):
+        if not SAFE[0] < largest_value(f.affine.dense()) < SAFE[1]:
+            return False
+    else:
+        sizes += [largest_value(f.coef), float(f.kernel.sigma)]
+    return all(size == 0.0 or ORDINARY[0] < size < ORDINARY[1] for size in sizes)
 
 
 @dataclass(frozen=True)
@@ -154,13 +175,15 @@ def _of_linear(f: LinearMap, Z: Any, F: Floats, reach: Floats) -> MapBounds:
     """Products are wrong in proportion to what is multiplied, moved by ``reach`` at most."""
     size, g = absolute_norm(f.affine), relative_error(f.affine, EPS)
     widest = float(np.abs(f.affine.scale).max())
-    length = np.linalg.norm(F, axis=1) + size * widest * reach
+    length = lengths(F) + size * widest * reach
     error = g * size * (_sizes(Z, f.affine, True) + widest * reach) + 8.0 * EPS * length
     return MapBounds(raised_factor(f.gram, g * float(np.trace(f.gram))), error, length + error)
 
 
 def raised_factor(gram: Floats, raise_by: float) -> Floats:
     """F with FF' = Q + raise_by · I."""
+    if not np.isfinite(gram).all():  # it has overflowed: no norm is too large
+        return np.full(gram.shape, np.inf)
     eigenvalues, vectors = np.linalg.eigh(gram)
     rounding = 8.0 * len(gram) * EPS * float(np.abs(eigenvalues).max())
     return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0) + raise_by + rounding))
@@ -196,11 +219,23 @@ def _sizes(X: Any, affine: Affine, is_ours: bool) -> Floats:
     moved = float(np.linalg.norm(affine.shift * affine.scale))
     if is_sparse(X):
         scaled = sparse.csr_array(X) @ sparse.diags_array(affine.scale)
-        return np.asarray(row_norms(scaled)) + moved
+        return lengths(scaled) + moved
     rows = np.nan_to_num(np.asarray(X, dtype=np.float64))
     if is_ours:
-        return np.asarray(row_norms((rows - affine.shift) * affine.scale))
-    return np.asarray(row_norms(rows * affine.scale)) + moved
+        return lengths((rows - affine.shift) * affine.scale)
+    return lengths(rows * affine.scale) + moved
+
+
+def lengths(rows: Any) -> Floats:
+    """Norms of rows, dense or sparse, whose squares may be too small or too large for floats."""
+    largest = np.asarray(
+        abs(rows).max(axis=1).toarray() if is_sparse(rows) else np.abs(rows).max(axis=1)
+    )
+    is_usual = (SAFE[0] < largest) & (largest < SAFE[1])
+    if is_usual.all():
+        return np.asarray(row_norms(rows))
+    units = np.where(is_usual | (largest == 0.0) | ~np.isfinite(largest), 1.0, largest)
+    return units * np.asarray(row_norms(sparse.diags_array(1.0 / units) @ rows))
 
 
 def _coarser(X: Any, Z: Any) -> float:

@@ -204,7 +204,7 @@ class Lengths:
                 cure = '"median" takes the median distance between samples.'
                 raise rule_error("length_unit", "be comparable to the samples", length_unit, cure)
         D2 /= unit**2
-        return cls(metric.multiplied(1.0 / unit), Z / unit, D2, unit / scale)
+        return cls(metric.in_units_of(unit), Z / unit, D2, unit / scale)
 
     def gaussian_map(self, sigma: float, coef: Floats) -> GaussianMap:
         """f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), σ in units of length."""

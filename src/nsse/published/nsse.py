@@ -360,7 +360,7 @@ def measured(X: Any, length_unit: Any) -> tuple[Affine, Floats]:
             got = f"{length_unit!r}, where samples are {median / scale:.3g} apart"
             raise rule_error("length_unit", rule, got, cure)
     D2 /= unit**2
-    return metric.multiplied(1.0 / unit), D2
+    return metric.in_units_of(unit), D2
 
 
 def _check_resolved(Z: Any, widest: float) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from nsse._support.errors import rule_error
-from nsse.affine import Affine, is_sparse
+from nsse.affine import SAFE, Affine, is_sparse
 from nsse.certificates.radii import OWN, WORST
-from nsse.certificates.rounding import EPS, Front, MapBounds, absolute_norm, relative_error
+from nsse.certificates.rounding import EPS, Front, MapBounds, absolute_norm, is_ordinary, relative_error
 from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation, TablePreparation
 from nsse.maps import GaussianMap, LinearMap
 from nsse.report.explorer.blocks import block
@@ -51,15 +51,24 @@ def live_map(findings: Findings, preparation: Preparation, live: bool | str) -> 
     if isinstance(preparation, EncodedPreparation) and live == "auto":
         reason = f"It takes {preparation}, which a page cannot compute; `nsse predict` takes pictures."
     if reason:
-        if live is True:
-            cure = 'Pass live="auto" for a page without the map.'
-            raise rule_error("live", f"not be True here. {reason}", live, cure)
-        return LiveMap(None, reason)
+        return _without(reason, live)
     size = _bytes_of(vote)
     if live == "auto" and size > LIVE_BYTES:
         most = f"a page carries up to {LIVE_BYTES / 1e6:.0f} MB unasked"
         return LiveMap(None, f"It takes {size / 1e6:.1f} MB, and {most}; live=True puts it in.")
-    return LiveMap(_entry(findings, vote, preparation))
+    entry = _entry(findings, vote, preparation)
+    is_usual = all(SAFE[0] < space["norm"] < SAFE[1] for space in entry["spaces"])
+    if not is_usual or not all(map(is_ordinary, vote.members)):
+        return _without("Its numbers are too small or too large. Rescale the samples.", live)
+    return LiveMap(entry)
+
+
+def _without(reason: str, live: bool | str) -> LiveMap:
+    """No map, for a reason; an error if the user has requested one."""
+    if live is True:
+        cure = 'Pass live="auto" for a page without the map.'
+        raise rule_error("live", f"not be True here. {reason}", live, cure)
+    return LiveMap(None, reason)
 
 
 def _obstacle(findings: Findings, vote: Vote) -> str:

@@ -76,7 +76,9 @@ function reach({ sigma }, { norm, growth }, change, error) {
   const safe = change * (1 - 8 * EPS);
   const inside = (s) => (s < Math.SQRT2 ? sigma * Math.sqrt(-Math.log1p(-(s ** 2) / 2)) : Infinity);
   const behind = sigma ? inside(safe) : safe;
-  return (Math.max(behind * (1 - 8 * EPS) - 2 * error, 0) / (norm + growth)) * (1 - 8 * EPS);
+  if (behind === Infinity) return Infinity; // however large the rounding error of a far sample
+  const left = Math.max(behind * (1 - 8 * EPS) - 2 * error, 0) || 0; // NaN where the error overflows
+  return (left / (norm + growth)) * (1 - 8 * EPS);
 }
 
 // Around a sample: what function i leads j by at least within a radius, from value, slope and norm; and how
@@ -169,7 +171,8 @@ export class Model {
     const best = all.filter(isOwn).sort((a, b) => functions[b] - functions[a]).slice(0, this.entry.own);
     const rivals = all.filter((j) => !isOwn(j)).map((j) => {
       const leads = best.map((i) => (functions[i] - functions[j] - member.rounding) / normOf(member, i, j));
-      return { i: best[argmax(leads)], j, lead: Math.max(0, greatest(leads)) };
+      const lead = greatest(leads); // not finite where the values of a far sample overflow
+      return { i: best[argmax(leads)], j, lead: Number.isFinite(lead) ? Math.max(0, lead) : 0 };
     }).sort((a, b) => a.lead - b.lead);
     const byNorm = (rival) => (rival ? reach(member, space, rival.lead, error) : Infinity);
     if (member.gradient_error === null) return byNorm(rivals[0]);
