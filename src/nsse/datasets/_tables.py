@@ -133,12 +133,13 @@ def _note(path: Path, writing: _Writing, has_commas: bool) -> str:
 
 def _checked_names(path: Path, writing: _Writing) -> list[str]:
     """Names of the columns, one for each: Polars would make up others in silence."""
-    names = next(_records(path, writing), [])
+    names, seen = next(_records(path, writing), []), set()
     for place, name in enumerate(names):
         if not name.strip():
             raise no_table(path, f"no name for column {place + 1}", "Name it, or drop it.")
-        if name in names[:place]:
+        if name in seen:
             raise no_table(path, f"two columns named {name!r}", "Rename one of them.")
+        seen.add(name)
     return names
 
 
