@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._support.errors import listed, rule_error
+from nsse._support.errors import abridged, listed, rule_error
 from nsse._support.types import Bools, Floats
 from nsse.datasets._entries import (
     cast,
@@ -66,6 +66,7 @@ def learned(
     forms, of_text = date_forms(table, others), text_columns(table, others)
     alike = [name for name in columns if name not in asked and not _differs(plain.get(name))]
     constant = constant_columns(table, alike, gaps_count=not impute)
+    _check_finite(table, constant)
     categories, medians, dates = {}, {}, {}
     for name in columns:
         if name in constant:
@@ -184,6 +185,15 @@ def check_same(table: Table, known: TablePreparation) -> None:
         )
 
 
+def _check_finite(table: Table, constant: dict[str, str]) -> None:
+    """Refuse columns that would be left out although their only entry is infinite."""
+    polars = import_polars()
+    entries = polars.Series(list(constant.values()), dtype=polars.String)
+    is_infinite = cast(entries, has_commas=table.has_commas).is_infinite().fill_null(False).to_list()
+    for name in (name for name, is_so in zip(constant, is_infinite, strict=True) if is_so):
+        _numbers(table, name)  # which names the row
+
+
 def _differs(numbers: Floats | None) -> bool:
     """Return whether a column holds different numbers."""
     return numbers is not None and bool(np.nanmin(numbers) < np.nanmax(numbers))
@@ -222,7 +232,9 @@ def _numbers(table: Table, name: str, date_form: str | None = None) -> Floats:
         wrong = (moments.is_null() & entries.is_not_null()).arg_true()
         if len(wrong) or not is_right:
             got = (
-                f"{entries[wrong[0]]!r} in row {wrong[0] + 1}" if len(wrong) else f"type {column.dtype}"
+                f"{abridged(entries[wrong[0]])!r} in row {wrong[0] + 1}"
+                if len(wrong)
+                else f"type {column.dtype}"
             )
             raise _text(table.path, name, f"{got}, no date as the model knows them")
         seconds = moments.cast(polars.Datetime("ms")).dt.timestamp("ms")
@@ -234,7 +246,7 @@ def _numbers(table: Table, name: str, date_form: str | None = None) -> Floats:
         values = cast(entries, has_commas=table.has_commas)
         wrong = (values.is_null() & entries.is_not_null()).arg_true()
         if len(wrong):
-            raise _text(table.path, name, f"{entries[wrong[0]]!r} in row {wrong[0] + 1}")
+            raise _text(table.path, name, f"{abridged(entries[wrong[0]])!r} in row {wrong[0] + 1}")
     else:
         values = column.cast(polars.Float64)
     numbers: Floats = values.to_numpy().astype(np.float64)
@@ -270,7 +282,7 @@ def _one_hot(table: Table, name: str, known: tuple[str, ...]) -> tuple[Floats, B
             raise rule_error(
                 "path",
                 f"hold categories only that the model knows, in column {name} {listed(known)}",
-                f"{table.path} with {text!r} in row {row + 1}",
+                f"{table.path} with {abridged(text)!r} in row {row + 1}",
                 "Leave the row out, or fit the model to such rows too.",
             )
         one_hot[row, place[text]] = 1.0

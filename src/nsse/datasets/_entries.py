@@ -72,19 +72,21 @@ def plain_numbers(table: Table, names: Sequence[str]) -> dict[str, Floats]:
     return found
 
 
-def constant_columns(table: Table, names: Sequence[str], *, gaps_count: bool) -> set[str]:
-    """Return the columns that have the same entry in every row.
+def constant_columns(table: Table, names: Sequence[str], *, gaps_count: bool) -> dict[str, str]:
+    """Return the columns that have the same entry in every row, with that entry.
 
     If gaps count, such a column has no gaps. Otherwise they are filled in with the entry.
     """
-    polars, found = import_polars(), set()
+    polars, found = import_polars(), {}
     schema = table.frame.schema
     flat = [name for name in names if not schema[name].is_nested()]
     for some, column in _stacked(table, flat, polars.String):
-        known = _known(column, some).group_by("column").agg(polars.len(), polars.col("entry").n_unique())
-        for place, n_known, n_different in known.rows():
+        entry = polars.col("entry")
+        known = _known(column, some).group_by("column", maintain_order=True)
+        of_columns = known.agg(polars.len(), entry.n_unique().alias("n_different"), entry.first())
+        for place, n_known, n_different, first in of_columns.rows():
             if n_different == 1 and not (gaps_count and n_known < table.frame.height):
-                found.add(some[place])
+                found[some[place]] = first
     return found
 
 
