@@ -40,6 +40,11 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     return ", ".join(names[:most]) + more
 
 
+def abridged(text: str, most: int = 200) -> str:
+    """Return a text for a message, with its middle left out if it is long."""
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
+
+
 def optional(module: str, needed: str, part: str) -> Any:
     """An optional package, or an error that says what needs it and which part of ours brings it."""
     try:
