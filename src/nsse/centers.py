@@ -20,7 +20,7 @@ from nsse._support.errors import rule_error
 from nsse._support.threads import in_parallel
 from nsse._support.types import Floats, Ints
 from nsse.affine import is_sparse
-from nsse.kernels import BLOCK_VALUES, squared_norms
+from nsse.distances import BLOCK_VALUES, squared_norms
 from nsse.rows import Rows, drawn
 
 __all__ = ["AtRandom", "KMeans", "PerClass"]

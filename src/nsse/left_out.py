@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from nsse._support.types import Floats, Ints
-from nsse.kernels import squared_distances
+from nsse.distances import squared_distances
 from nsse.ridge import ExactFactors, Ridge, SumFactors
 from nsse.rows import Rows
 from nsse.scores import Scores

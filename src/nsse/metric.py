@@ -41,9 +41,9 @@ from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count, check_number
 from nsse.affine import Affine, dense_array, formed_later, is_sparse
+from nsse.distances import distances_from, products, squared_distances
 from nsse.graphs import members_by_size, within_class_graph
 from nsse.hull import Hull
-from nsse.kernels import distances_from, products, squared_distances
 from nsse.rows import Rows
 from nsse.sources import Source
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from nsse._support.types import Floats, Ints
 from nsse.affine import Affine
 from nsse.centers import chosen_centers
+from nsse.distances import median_distance, squared_distances
 from nsse.estimator import signs_of
-from nsse.kernels import Gaussian, median_distance, squared_distances
+from nsse.kernels import Kernel, solvable
 from nsse.left_out import (
     LEFT_OUT_ALL,
     LEFT_OUT_OF_METRIC,
@@ -31,7 +32,7 @@ from nsse.left_out import (
     of_sums,
     one_by_one,
 )
-from nsse.maps import GaussianMap
+from nsse.maps import KernelMap
 from nsse.metric import Learned, WithinMetric, learned_metric
 from nsse.ridge import Ridge
 from nsse.rows import Rows
@@ -53,6 +54,8 @@ class Settings:
 
     Attributes
     ----------
+    kernel : Kernel
+        The kernel, whose width is not used.
     sigma, smoothness, decision, metric, centers, augment
         Parameters of `SmoothEmbedding`.
     unlabeled : object
@@ -61,6 +64,7 @@ class Settings:
         Draws centers and samples.
     """
 
+    kernel: Kernel
     sigma: float
     smoothness: float
     decision: str
@@ -107,7 +111,7 @@ class Model:
         The solved regression.
     rotation : ndarray of shape (n_classes, n_classes - 1)
         Takes s − π to coordinates.
-    map : GaussianMap
+    map : KernelMap
         f.
     scores : Scores
         Values of the classes as functions of f, with a temperature of 1.
@@ -121,7 +125,7 @@ class Model:
     space: Space
     ridge: Ridge
     rotation: Floats
-    map: GaussianMap
+    map: KernelMap
     scores: Scores
     left_out: LeftOut | None
     neighbors: Neighbors | None
@@ -167,9 +171,11 @@ def learned(
     if centers is None and settings.unlabeled.is_exact:
         ridge, left = exact_ridge(near, found, is_whole, settings, leave_out)
     else:
-        kernel = Gaussian(settings.sigma * median_distance(found.distances(evenly(len(some)))))
+        unit = median_distance(found.distances(evenly(len(some))))
+        kernel = settings.kernel.at(settings.sigma * unit)
         points = near.held() if centers is None else space.affine(centers)
-        ridge = Ridge.over(near, points, kernel, settings.smoothness, settings.unlabeled)
+        with solvable(kernel):
+            ridge = Ridge.over(near, points, kernel, settings.smoothness, settings.unlabeled)
     return read(near, space, ridge, left, settings.decision)
 
 
@@ -180,18 +186,20 @@ def exact_ridge(
     centers = space.rows if is_whole else near.held()
     D2 = space.distances() if is_whole else squared_distances(centers, centers)
     part = D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*2 * [evenly(len(D2))])]
-    kernel = Gaussian(settings.sigma * median_distance(part))
+    kernel = settings.kernel.at(settings.sigma * median_distance(part))
     depends = space.scatter is not None or space.hull is not None
     # Rows leave the metric and the hull one by one. Augmented samples have several.
     if not (leave_out and depends and is_whole and near.per_sample == 1):
-        ridge = Ridge.exact(near, centers, kernel, settings.smoothness, D2)
+        with solvable(kernel):
+            ridge = Ridge.exact(near, centers, kernel, settings.smoothness, D2)
         if not leave_out or depends or not is_whole:
             return ridge, None
         return ridge, in_groups(near, ridge, left_out_positions(near, LEFT_OUT_ALL, LEFT_OUT_SOME))
     left = left_out_positions(near, LEFT_OUT_OF_METRIC, LEFT_OUT_OF_METRIC)
     distances, heights = space.left_out_distances(D2, near, left)
     K_left = kernel(distances)
-    ridge = Ridge.exact(near, centers, kernel, settings.smoothness, D2)
+    with solvable(kernel):
+        ridge = Ridge.exact(near, centers, kernel, settings.smoothness, D2)
     return ridge, one_by_one(near, ridge, left, K_left, heights)
 
 
@@ -199,7 +207,7 @@ def read(near: Rows, space: Space, ridge: Ridge, left: LeftOut | None, decision:
     """Return the coordinates and the decision of a solved regression."""
     V = ridge.coordinates()
     V *= signs_of(ridge.class_means @ V)
-    f = GaussianMap(space.affine, ridge.centers, ridge.kernel, ridge.coef @ V)
+    f = KernelMap(space.affine, ridge.centers, ridge.kernel, ridge.coef @ V)
     scores, neighbors = Scores(near.classes, V, ridge.shares, np.arange(len(V))), None
     if decision == "nearest":
         neighbors = neighbors_of(near, f, ridge, V)
@@ -207,7 +215,7 @@ def read(near: Rows, space: Space, ridge: Ridge, left: LeftOut | None, decision:
     return Model(near, space, ridge, V, f, scores, left, neighbors)
 
 
-def neighbors_of(near: Rows, f: GaussianMap, ridge: Ridge, V: Floats) -> Neighbors:
+def neighbors_of(near: Rows, f: KernelMap, ridge: Ridge, V: Floats) -> Neighbors:
     """Return the labeled rows in the embedding."""
     own = np.flatnonzero(near.is_labeled)
     if ridge.fitted is None:

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from nsse._support.threads import in_parallel
-from nsse.kernels import PANEL, Gaussian, squared_norms
+from nsse.distances import PANEL, squared_norms
+from nsse.kernels import Gaussian
 from nsse.rows import Rows
 
 Floats = NDArray[np.float64]

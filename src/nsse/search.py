@@ -44,9 +44,10 @@ from nsse._support.threads import one_blas_thread
 from nsse.affine import is_sparse
 from nsse.alternatives import AugmentTrial, FirstAugmentTrial, Trial, UnlabeledTrial
 from nsse.criteria import Losses, Scored, SquaredError
+from nsse.distances import distances_from, median_distance, products, squared_norms
 from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.hull import squared_heights
-from nsse.kernels import distances_from, median_distance, products, squared_norms
+from nsse.kernels import Gaussian, as_kernel
 from nsse.labels import checked_weights, class_factors, encoded
 from nsse.metric import WithinMetric, along_scatter, centred, feature_weights
 from nsse.model import UNIT_SAMPLES, evenly
@@ -214,6 +215,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             The fitted search. Interrupted, it goes on with the best of what it knows.
         """
         base = SmoothEmbedding() if self.estimator is None else clone(self.estimator)
+        require_gaussian(base.kernel)
         if not is_dask(X):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         else:
@@ -351,6 +353,13 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             self.vote_ = MeanVote(members, best.scores_.temperature)
             self.leave_one_out_ = best.leave_one_out_
             self.leave_one_out_labels_ = best.leave_one_out_labels_
+
+
+def require_gaussian(kernel: Any) -> None:
+    """Raise an error for other kernels, whose scores the search cannot compute yet."""
+    if type(as_kernel(kernel)) is not Gaussian:
+        cure = "Compare other kernels with sklearn.model_selection.GridSearchCV."
+        raise rule_error("estimator", 'have kernel="gaussian" in a search', kernel, cure)
 
 
 @dataclass(frozen=True)

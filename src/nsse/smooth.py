@@ -29,9 +29,10 @@ from nsse._support.threads import threads_for
 from nsse.affine import Affine, is_sparse
 from nsse.centers import EXACT_UP_TO, FEWER
 from nsse.estimator import FLOATS, EmbeddingClassifier
+from nsse.kernels import Kernel, as_kernel
 from nsse.labels import encoded
 from nsse.left_out import LeftOut
-from nsse.maps import GaussianMap
+from nsse.maps import KernelMap
 from nsse.model import METRIC_SAMPLES, Model, Settings, Space, learned, left_out, read
 from nsse.rows import Rows
 from nsse.sources import BLOCK_ROWS, Source, read_blocks
@@ -55,7 +56,7 @@ MEMORY_CURE = "Pass a number of `centers`, such as 3000."
 class SmoothEmbedding(EmbeddingClassifier):
     """Supervised embedding by smooth class scores, in closed form.
 
-    Learns class scores s(x) = π + Σ_j k(x, z_j) C_j, a Gaussian kernel regression of class indicators
+    Learns class scores s(x) = π + Σ_j k(x, z_j) C_j, a kernel regression of class indicators
     that is smooth in the space of the kernel, in a metric that knows the classes. The embedding f is
     the scores less the class shares π, rotated so that its first coordinates separate classes most.
     New samples are embedded by f and get the class with the largest score.
@@ -65,8 +66,11 @@ class SmoothEmbedding(EmbeddingClassifier):
     n_components : int, default=None
         Coordinates that `transform` gives, at most ``n_classes - 1``, which None means. Labels,
         probabilities and radii do not depend on it.
+    kernel : {"gaussian", "exponential", "matern32"} or Kernel, default="gaussian"
+        The function of distance that scores are sums of: the name of a kernel of `nsse.kernels`, or an
+        object of one of these classes or of your own subclass of `nsse.kernels.Kernel`.
     sigma : float, default=0.65
-        Width σ of the kernel exp(−r²/σ²), in median distances between samples in the metric.
+        Width σ of the kernel, in median distances between samples in the metric.
     smoothness : float, default=0.1
         λ, the weight of ‖s − π‖², which bounds how fast scores change.
     decision : {"scores", "nearest"}, default="scores"
@@ -116,7 +120,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         Median distance between training samples in the metric, in the units of X.
     sigma_ : float
         Width of the kernel in the units of X.
-    map_ : GaussianMap
+    map_ : KernelMap
         f, with all its coordinates.
     scores_ : Scores
         Labels, decision values and probabilities as functions of f.
@@ -162,6 +166,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         self,
         n_components: int | None = None,
         *,
+        kernel: str | Kernel = "gaussian",
         sigma: float = 0.65,
         smoothness: float = 0.1,
         decision: str = "scores",
@@ -174,6 +179,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
+        self.kernel = kernel
         self.sigma = sigma
         self.smoothness = smoothness
         self.decision = decision
@@ -316,11 +322,11 @@ class SmoothEmbedding(EmbeddingClassifier):
             return self
         return copy(self)._keep_updates(*self._updates(), self.scores_.classes)
 
-    def _updates(self) -> tuple[Updates, GaussianMap]:
+    def _updates(self) -> tuple[Updates, KernelMap]:
         """Return what is kept of the samples that were learned, and the map that reads it."""
         return Updates.begun(self) if self.updates_ is None else (self.updates_, self.map_)
 
-    def _keep_updates(self, kept: Updates, f: GaussianMap, classes: Any) -> Self:
+    def _keep_updates(self, kept: Updates, f: KernelMap, classes: Any) -> Self:
         """Solve the regression by its sums, and keep what `fit` keeps."""
         self._check_components(classes)
         ridge = kept.solved(f, float(self.smoothness))
@@ -356,6 +362,7 @@ class SmoothEmbedding(EmbeddingClassifier):
             found = left_out(given, model, settings)
             self.metric_ = model.space.metric
             self._keep(model, found, given.is_labeled[found.rows])
+            warn_of_kernel(self.map_)
             self._keep_samples(model, source, y)
             sizes = len(model.rows), len(model.ridge.coef)
             LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
@@ -366,6 +373,7 @@ class SmoothEmbedding(EmbeddingClassifier):
     def _settings(self) -> Settings:
         """Return the checked parameters. A random state draws once, whatever is fitted how often."""
         return Settings(
+            kernel=as_kernel(self.kernel),
             sigma=float(self.sigma),
             smoothness=float(self.smoothness),
             decision=self.decision,
@@ -400,9 +408,11 @@ class SmoothEmbedding(EmbeddingClassifier):
         dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
         if ridge.fitted is None or np.any(near.given < 0):
             # Many samples of single precision are embedded in single precision.
-            # A kernel that is narrow because far rows set the scale would underflow there.
-            is_safe = len(near) > EXACT_UP_TO and self.map_.kernel.sigma > LEAST_SINGLE
-            precision = dtype if is_safe else np.float64
+            # A kernel that is narrow because far rows set the scale would underflow there, and a kernel
+            # that is not smooth at zero needs more digits of small distances.
+            kernel = self.map_.kernel
+            is_safe = kernel.sigma > LEAST_SINGLE and np.isfinite(kernel.curvature)
+            precision = dtype if len(near) > EXACT_UP_TO and is_safe else np.float64
             centers = self.map_.centers.astype(precision, copy=False)
             F = source.apply(replace(self.map_, centers=centers))
         else:
@@ -510,6 +520,17 @@ def warn_of_weights(weights: Floats) -> None:
         warnings.warn(
             f"The weights have a mean of {mean:.3g}. A weight of 2 counts a sample twice, so that all "
             "together say how smooth the scores are. Divide them by their mean if that is not meant.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_kernel(f: KernelMap) -> None:
+    """Warn if certificates will refuse the model because its kernel is not valid."""
+    if f.flaw is not None:
+        warnings.warn(
+            f"Certificates will raise an error, because the kernel {type(f.kernel).__name__} is not "
+            f"valid: {f.flaw}. Correct it (see nsse.kernels.Kernel).",
             UserWarning,
             stacklevel=5,
         )

@@ -28,10 +28,10 @@ from sklearn.utils.validation import validate_data
 from nsse._support.arrays import is_dask
 from nsse._support.errors import listed, rule_error, rule_message
 from nsse._support.types import Bools, Floats, Ints
-from nsse.kernels import squared_distances
+from nsse.distances import squared_distances
 from nsse.labels import encoded
 from nsse.left_out import LEFT_OUT_ALL, LEFT_OUT_OF_METRIC, LeftOut, of_sums
-from nsse.maps import GaussianMap
+from nsse.maps import KernelMap
 from nsse.model import Model
 from nsse.ridge import KernelSums, Ridge, Sums, independent_centers
 from nsse.rows import Rows
@@ -115,7 +115,7 @@ class Begun:
     per_sample: int
     left: LeftOut
 
-    def kept(self, f: GaussianMap, n_classes: int) -> Kept:
+    def kept(self, f: KernelMap, n_classes: int) -> Kept:
         """Return the rows as kept samples."""
         values, heights = spread_over(self.left, len(self.codes), n_classes, self.per_sample)
         is_later = np.zeros(len(self.codes), dtype=bool)
@@ -143,7 +143,7 @@ class Updates:
     per_sample: int = 1
 
     @classmethod
-    def begun(cls, model: Any) -> tuple[Updates, GaussianMap]:
+    def begun(cls, model: Any) -> tuple[Updates, KernelMap]:
         """Return what a fitted model keeps and its map. An exact one gets independent centers."""
         learned, f = getattr(model, "_learned", None), model.map_
         if learned is None:
@@ -180,7 +180,7 @@ class Updates:
         )
         return cls(sums, kept, every, len(near) // p, p)
 
-    def fits(self, f: GaussianMap, n_classes: int) -> bool:
+    def fits(self, f: KernelMap, n_classes: int) -> bool:
         """Return whether these can be sums over the centers of a map, of so many classes."""
         kept, sums = self.kept, self.sums
         shapes = *sums.by_class.shape, kept.rows.shape[1], kept.values.shape[1]
@@ -190,13 +190,13 @@ class Updates:
         fits = fits and all(type(count) is int and count > 0 for count in counts)
         return bool(fits and sums.sizes.min() > 0 and kept.weights.min() > 0 and kept.counts.min() > 0)
 
-    def added(self, near: Rows, f: GaussianMap, classes: Any) -> tuple[Updates, Any]:
+    def added(self, near: Rows, f: KernelMap, classes: Any) -> tuple[Updates, Any]:
         """Return these with the rows of a chunk, and all classes."""
         every = np.union1d(classes, near.classes)
         found = self._among(classes, every)._with_some(near, np.searchsorted(every, near.classes), f)
         return replace(found, sums=found.sums + _sums(near, f, every)), every
 
-    def without(self, near: Rows, f: GaussianMap, classes: Any) -> tuple[Updates, Any]:
+    def without(self, near: Rows, f: KernelMap, classes: Any) -> tuple[Updates, Any]:
         """Return these without the rows of a chunk, and the classes that are left."""
         gone, had = _sums(near, f, classes), self.sums.sizes
         left, least = had - gone.sizes, NOTHING * float(had.sum())
@@ -213,7 +213,7 @@ class Updates:
         found = replace(found, sums=found.sums - gone)
         return found._among(classes, classes[stays]), classes[stays]
 
-    def solved(self, f: GaussianMap, smoothness: float) -> Ridge:
+    def solved(self, f: KernelMap, smoothness: float) -> Ridge:
         """Solve the regression by the sums."""
         K = f.kernel.between(f.centers, f.centers)
         R = linalg.cholesky(K, overwrite_a=True, check_finite=False)
@@ -254,7 +254,7 @@ class Updates:
         kept = replace(kept, codes=place[kept.codes].astype(np.intp), values=values)
         return replace(self, sums=replace(self.sums, by_class=by_class, sizes=sizes), kept=kept)
 
-    def _with_some(self, near: Rows, place: Ints, f: GaussianMap) -> Updates:
+    def _with_some(self, near: Rows, place: Ints, f: KernelMap) -> Updates:
         """Return these with one sample in so many of a later chunk."""
         p, n_samples = near.per_sample, len(near) // near.per_sample
         which = together(np.arange(-self.n_came % self.every, n_samples, self.every), p)
@@ -282,7 +282,7 @@ class Updates:
             found = replace(found, kept=found.kept.where(is_even), every=2 * found.every)
         return found
 
-    def _without_some(self, near: Rows, place: Ints, f: GaussianMap) -> Updates:
+    def _without_some(self, near: Rows, place: Ints, f: KernelMap) -> Updates:
         """Return these without the kept rows of a chunk, which must be there if all are kept."""
         kept, Z, codes = self.kept, near.held(), place[near.codes]
         same = squared_distances(kept.rows, Z) < (SAME_PLACE * f.kernel.sigma) ** 2
@@ -368,7 +368,7 @@ def adds_up(model: Any) -> bool:
     return True
 
 
-def _sums(near: Rows, f: GaussianMap, classes: Any) -> Sums:
+def _sums(near: Rows, f: KernelMap, classes: Any) -> Sums:
     """Sums of a chunk, classes in the order of ``classes``."""
     codes = np.searchsorted(classes, near.classes)[near.codes].astype(np.intp)
     return near.source.fold(KernelSums(f.kernel, f.centers, len(classes)), codes, near.weights)

@@ -7,9 +7,10 @@ from scipy.spatial.distance import cdist, pdist
 from sklearn.neighbors import kneighbors_graph
 
 from nsse.affine import Affine
+from nsse.distances import median_distance, squared_distances
 from nsse.graphs import laplacian, neighbor_graph, within_class_graph
-from nsse.kernels import Gaussian, median_distance, squared_distances
-from nsse.maps import GaussianMap, LinearMap
+from nsse.kernels import Gaussian
+from nsse.maps import KernelMap, LinearMap
 
 
 def test_distances_are_those_of_scipy(blobs):
@@ -22,7 +23,7 @@ def test_distances_are_those_of_scipy(blobs):
 def test_rows_beyond_all_numbers_are_infinitely_far(blobs):
     D2 = squared_distances(np.full((1, 5), 1e200), blobs.X)
     assert np.all(np.isinf(D2))
-    assert np.all(Gaussian(1.0)(D2) == 0.0)
+    assert np.all(Gaussian().at(1.0)(D2) == 0.0)
 
 
 @pytest.mark.parametrize("n_rows", [2, 7, 60, 700])  # from many pairs on only the middle is looked at
@@ -55,19 +56,19 @@ def test_far_rows_that_rounding_makes_equal_are_refused():
 
 def test_the_kernel_and_its_slope():
     r, h = np.linspace(0.01, 4, 200), 1e-5
-    kernel = Gaussian(1.3)
+    kernel = Gaussian().at(1.3)
     values = kernel(r[:, np.newaxis] ** 2)
     np.testing.assert_allclose(values[:, 0], np.exp(-(r**2) / 1.69))
     slopes = np.abs(np.gradient(values[:, 0], r))
     assert slopes.max() <= kernel.slope < slopes.max() * 1.001
-    wider, narrower = Gaussian(1.3 * np.exp(h)), Gaussian(1.3 * np.exp(-h))
+    wider, narrower = Gaussian().at(1.3 * np.exp(h)), Gaussian().at(1.3 * np.exp(-h))
     expected = (wider(r[:, np.newaxis] ** 2) - narrower(r[:, np.newaxis] ** 2)) / (2 * h)
     derivative = kernel.log_derivative(values, r[:, np.newaxis] ** 2)
     np.testing.assert_allclose(derivative, expected, atol=1e-8)
 
 
 def test_reach_inverts_the_bound():
-    kernel, r = Gaussian(0.7), np.array([0.0, 0.1, 0.5, 2.0])
+    kernel, r = Gaussian().at(0.7), np.array([0.0, 0.1, 0.5, 2.0])
     change = np.sqrt(2 - 2 * np.exp(-(r**2) / 0.49))
     np.testing.assert_allclose(kernel.reach(change), r, atol=1e-7)
     assert np.isinf(kernel.reach(np.array([np.sqrt(2.0), 3.0]))).all()
@@ -100,7 +101,7 @@ def test_jacobians_are_finite_differences(kind):
     if kind == "linear":
         f = LinearMap(affine)
     else:
-        f = GaussianMap(affine, rng.normal(size=(6, 3)), Gaussian(2.0), rng.normal(size=(6, 2)))
+        f = KernelMap(affine, rng.normal(size=(6, 3)), Gaussian().at(2.0), rng.normal(size=(6, 2)))
     X, h = rng.normal(size=(3, 4)), 1e-6
     J = f.jacobian(X)
     for j in range(4):

@@ -15,7 +15,7 @@ without it, are compared with those of x by the whole model: the jackknife, in c
 sample leaves. Its coverage was measured (``docs/certificates.md``).
 
 If x was moved by less than r before it was seen, s_c was moved by no more than b_c(r) = √(w_c'Qw_c) √(2
-− 2 exp(−r²/σ²)) (`nsse.certificates.radii`): with s_c + b_c(r) the set holds whatever it held before.
+− 2κ(r²/σ²)) (`nsse.certificates.radii`): with s_c + b_c(r) the set holds whatever it held before.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nsse._support.parameters import check_number
 from nsse._support.types import Bools, Floats, Ints
 from nsse.certificates.radii import behind_metric, certified_vote, checked_samples
 from nsse.certificates.rounding import EPS, Front, MapBounds
-from nsse.maps import GaussianMap
+from nsse.maps import KernelMap
 from nsse.pipelines import opened
 from nsse.votes import MajorityVote
 
@@ -143,7 +143,8 @@ def lowered(model: Any, values: Floats, heights: Floats) -> Floats:
     Deviations of class scores from the priors are multiplied by the kernel value at half the distance.
     Of minus squared distances to the nearest samples, minus the logarithm of that value is subtracted.
     """
-    log_kernel = -heights[:, np.newaxis] / (2.0 * model.map_.kernel.sigma) ** 2
+    kernel = model.map_.kernel
+    log_kernel = kernel.log_profile(heights[:, np.newaxis] / (2.0 * kernel.sigma) ** 2)
     if not model.scores_.has_one_per_class:
         return np.asarray(values + log_kernel)
     priors = model.scores_.offsets
@@ -241,7 +242,7 @@ class ConformalClassifier(BaseEstimator):
             Samples.
         radius : float, default=0.0
             The set is to hold where a sample was moved by less than this, in any direction and by
-            anyone, before it came here; lengths in the units of ``X``. Needs one Gaussian map with a
+            anyone, before it came here; lengths in the units of ``X``. Needs one kernel map with a
             score per class.
 
         Returns
@@ -314,14 +315,13 @@ def largest_rise(model: Any, X: Any, radius: float) -> Floats:
     members = certified_vote(last).members
     f: Any
     f, scores = members[0]
-    if len(members) > 1 or not isinstance(f, GaussianMap) or not scores.has_one_per_class:
+    if len(members) > 1 or not isinstance(f, KernelMap) or not scores.has_one_per_class:
         cure = 'Take a SmoothEmbedding with decision="scores", or radius=0.'
-        rule = "be one Gaussian map with a score per class where samples may have been moved"
+        rule = "be one kernel map with a score per class where samples may have been moved"
         raise rule_error("model", rule, type(last).__name__, cure)
     front = Front.through(before, X)
     Z = checked_samples(last, front.Z)
     bounds = MapBounds.of(f, Z, f(Z[:1]), np.zeros(1))
     moved = behind_metric(front, f).moved(np.full(Z.shape[0], radius))
     norms = np.linalg.norm(scores.weights @ bounds.factor, axis=1) * (1.0 + 16 * EPS)
-    change = np.sqrt(-2.0 * np.expm1(-np.square(moved / f.kernel.sigma)))
-    return np.asarray(np.outer(change, norms) + 2.0 * bounds.of_functions(scores))
+    return np.asarray(np.outer(f.kernel.change(moved), norms) + 2.0 * bounds.of_functions(scores))

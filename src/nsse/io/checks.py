@@ -16,14 +16,13 @@ import numpy as np
 
 from nsse.affine import is_sparse
 
-_MAP = "map:GaussianMap|LinearMap|NystromMap|PolynomialMap|SparseCodingMap scores:Scores"
-_KERNEL = "metric:Affine kernel:Gaussian coef:fmd centers:fmp"
+_MAP = "map:KernelMap|LinearMap|NystromMap|PolynomialMap|SparseCodingMap scores:Scores"
+_KERNEL = "metric:Affine kernel:Kernel coef:fmd centers:fmp"
 RULES = {
     "Affine": "shift:fn scale:fn offset:fp matrix:fnm? down:fnr? up:frn? tail:fmp?",
     "AffineStep": "affine:Affine",
     "ConformalClassifier": "alpha:+",
-    "Gaussian": "sigma:+",
-    "GaussianMap": _KERNEL,
+    "KernelMap": _KERNEL,
     "LinearMap": "affine:Affine",
     "MajorityVote": "temperature:+",
     "MeanVote": "temperature:+",
@@ -127,7 +126,8 @@ def _check(values: dict[str, Any], rules: str, **sides: Any) -> dict[str, Any]:
         if kind == "+":
             _require(isinstance(value, float) and 0.0 < value < math.inf, f"{key} is no positive number")
         elif kind[0].isupper():
-            _require(type(value).__name__ in kind.split("|"), f"{key} is no {kind}")
+            names = {base.__name__ for base in type(value).__mro__}  # a kernel may be any subclass
+            _require(not names.isdisjoint(kind.split("|")), f"{key} is no {kind}")
         else:
             _check_array(key, value, kind[0], kind[1:], sides)
     return sides

@@ -21,10 +21,11 @@ from nsse._support.parameters import check_choice, check_count, check_number, ch
 from nsse._support.types import Floats, Ints
 from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.affine import Affine, is_sparse
+from nsse.distances import SAME_PLACE, median_distance, squared_distances
 from nsse.estimator import EmbeddingClassifier, signs_of
-from nsse.kernels import SAME_PLACE, Gaussian, median_distance, squared_distances
+from nsse.kernels import Gaussian
 from nsse.labels import encoded
-from nsse.maps import GaussianMap
+from nsse.maps import KernelMap
 from nsse.metric import centred
 from nsse.published.alternating import alternate
 from nsse.published.embedding import GUARD, embed
@@ -317,7 +318,7 @@ class NSSE(EmbeddingClassifier):
         self.embedding_, self.coef_ = best.Y * signs, best.coef * signs
         self.centers_, self.length_unit_ = X.copy(), recorder.unit
         self.sigma_ = best.sigma * recorder.unit
-        self.map_ = GaussianMap(metric, metric(X), Gaussian(best.sigma), self.coef_)
+        self.map_ = KernelMap(metric, metric(X), Gaussian().at(best.sigma), self.coef_)
         self.eigenvalues_ = best.eigenvalues - problem.shift
         self.objective_ = best.excess - problem.shift * len(best.eigenvalues)
         self.trace_, self.n_iter_ = Trace(tuple(recorder.steps)), recorder.steps[-1].iteration + 1
