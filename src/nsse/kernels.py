@@ -324,13 +324,14 @@ class Kernel(ABC, BaseEstimator):
             return None
         kernel = clone(self)
         kappa = np.asarray(kernel.profile(CHECKED_AT.copy(), np), dtype=np.float64)
-        return (
-            _wrong_rate(kernel)
-            or _varies(kernel)
-            or _not_completely_monotone(kernel, kappa)
-            or _wrong_curvature(kernel)
-            or _wrong_closed_form(kernel, kappa)
+        found = (
+            _not_completely_monotone(kernel, kappa),
+            _wrong_rate(kernel),
+            _varies(kernel),
+            _wrong_curvature(kernel),
+            _wrong_closed_form(kernel, kappa),
         )
+        return "; ".join(flaw for flaw in found if flaw) or None
 
     def flaw_among(self, centers: Any) -> str | None:
         """Return a message if the kernel matrix of some of these rows has a negative eigenvalue."""
@@ -568,6 +569,9 @@ def as_kernel(kernel: Any) -> Kernel:
     if not isinstance(kernel, Kernel):
         raise rule_error("kernel", rule, kernel, cure)
     if not kernel.is_proved:
+        if "sigma" in kernel.get_params(deep=False):
+            cure = "The width is the parameter `sigma` of the estimator. Choose another name."
+            raise rule_error("kernel", "have no parameter named sigma", kernel, cure)
         kernel.require_values()
         check_number(
             "kernel.accuracy", kernel.accuracy, cure="The default is 64 units in the last place."
