@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         MReg,
         SemiRBF,
     )
-    from nsse.metric import WithinMetric
+    from nsse.metrics import WithinMetric
     from nsse.planes import plane
     from nsse.published import NSSE
     from nsse.search import SmoothEmbeddingCV
@@ -103,7 +103,7 @@ _HOME = {
     "nsse.devices": ("to_device",),
     "nsse.explanations": ("explain",),
     "nsse.io": ("load", "save", "to_onnx"),
-    "nsse.metric": ("WithinMetric",),
+    "nsse.metrics": ("WithinMetric",),
     "nsse.planes": ("plane",),
     "nsse.published": ("NSSE",),
     "nsse.search": ("SmoothEmbeddingCV",),

@@ -159,6 +159,8 @@ class Affine:
             return widest
         if self.matrix is not None and self.tail is not None:
             return self._norm_of_product(self.matrix, self.tail)
+        if self.matrix is not None and is_sparse(self.matrix):
+            return sparse_norm(sparse.diags_array(self.scale) @ self.matrix)
         if self.down is None or self.up is None or len(self.down) <= max(FEW_FEATURES, 2 * len(self.up)):
             return spectral_norm(self.dense())
         return widest * norm_without(self.down, self.up)
@@ -231,7 +233,7 @@ class Affine:
         """The linear part, a matrix of shape (n_features, n_outputs)."""
         if self.matrix is None:
             return np.asarray(self._linear(np.diag(self.scale)))
-        T = self.matrix if self.tail is None else self.matrix @ self.tail
+        T = dense_array(self.matrix) if self.tail is None else self.matrix @ self.tail
         return np.asarray(self.scale[:, np.newaxis] * T)
 
     def joined(self) -> Affine:
@@ -258,7 +260,7 @@ class Affine:
     @cached_property
     def _triangle(self) -> Floats | None:
         """T as BLAS takes it, where it is upper triangular: half of every product is saved."""
-        T: Any = self.matrix if self.tail is None else None
+        T: Any = None if self.tail is not None or is_sparse(self.matrix) else self.matrix
         is_upper = T is not None and T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
         return np.asfortranarray(T) if is_upper else None
 
@@ -279,6 +281,9 @@ class Affine:
         if self.matrix is not None and self.tail is not None:
             weights = G @ self.tail.T  # sparse arrays multiply matrices only
             rows = weights.reshape(-1, weights.shape[-1]) @ self.matrix.T
+            return np.asarray(rows).reshape(*G.shape[:-1], self.n_features)
+        if self.matrix is not None and is_sparse(self.matrix):
+            rows = G.reshape(-1, G.shape[-1]) @ self.matrix.T
             return np.asarray(rows).reshape(*G.shape[:-1], self.n_features)
         if self.matrix is not None:
             return np.asarray(G @ self.matrix.T)
@@ -301,8 +306,8 @@ class Affine:
     def _preimages(self, Z: Floats, matrix: Matrix) -> Any:
         """Rows v, the shortest ones, whose vT are the rows ``Z``, or as near to them as possible."""
         if self.tail is None and matrix.shape[0] == matrix.shape[1]:
-            return np.linalg.solve(np.asarray(matrix).T, Z.T).T
-        if not is_sparse(matrix):
+            return np.linalg.solve(dense_array(matrix).T, Z.T).T
+        if self.tail is None or not is_sparse(matrix):
             return self._transposed(self._coefficients(Z))
         parts = [
             self._sparse_preimages(Z[i : i + PREIMAGES]) for i in range(0, max(len(Z), 1), PREIMAGES)
@@ -393,6 +398,16 @@ def spectral_norm(matrix: Floats) -> float:
     return float(np.ldexp(root_of_largest(squares, max(M.shape)), exponent))
 
 
+def sparse_norm(matrix: Any) -> float:
+    """A bound of the largest singular value of a sparse matrix, exact for diagonal ones.
+
+    ‖T‖₂² is at most the product of the largest sums of absolute values of a row and of a column.
+    """
+    sizes = abs(sparse.csr_array(matrix))
+    sums = [float(np.max(np.asarray(sizes.sum(axis=axis)), initial=0.0)) for axis in (0, 1)]
+    return math.sqrt(sums[0]) * math.sqrt(sums[1]) * (1.0 + 2.0 * matrix.shape[0] * EPS)
+
+
 def root_of_largest(squares: Floats, n_terms: int) -> float:
     """The root of the largest eigenvalue of a Gram matrix, rounded up.
 
@@ -423,7 +438,7 @@ def row_products(matrix: Matrix, tail: Floats | None) -> Floats:
     conditioned and its factors are not.
     """
     if tail is None:
-        return np.asarray(matrix.T @ matrix)
+        return dense_array(matrix.T @ matrix)
     total = np.zeros((tail.shape[1], tail.shape[1]))
     rows: Any = sparse.csr_array(matrix) if is_sparse(matrix) else matrix
     used = np.flatnonzero(np.diff(rows.indptr)) if is_sparse(rows) else np.arange(len(rows))

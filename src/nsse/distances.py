@@ -1,7 +1,7 @@
 """Squared distances of rows, the median distance, and functions of rows block by block.
 
 ‖u − v‖² is expanded as ‖u‖² + ‖v‖² − 2u'v, so that a matrix product does the work. Callers must center
-and scale dense rows first (see `nsse.metric`), so that the expansion loses no digits.
+and scale dense rows first (see `nsse.metrics`), so that the expansion loses no digits.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ If the centers are the rows, this has a closed form. Let G = K + λW⁻¹, and l
 equal samples with the total weight w_i. Leaving one of them out removes the weight r and adds 1/δ, δ =
 w_i (w_i − r)/(λr), to G_ii. The coefficients become C − G⁻¹e_i C_i/(δ + (G⁻¹)_ii). A row that stands for
 one sample has δ = 0. The distances of the row lose the edges of the row in the metric
-(`nsse.metric.Scatter`) and its height over the hull of the other rows.
+(`nsse.metrics.scatter`) and its height over the hull of the other rows.
 
 With other centers, augmented samples, or a metric without such a formula, the model is fitted again
 without one fold at a time, unless there are many more samples than features: then a row can hardly
@@ -37,8 +37,8 @@ LEFT_OUT_ALL, LEFT_OUT_SOME = 2000, 1000
 # Samples that are left out of the metric or of the hull as well: each of them takes a row of distances
 # anew.
 LEFT_OUT_OF_METRIC = 200
-# Folds, and the number of left-out samples that are enough.
-FOLDS, ENOUGH = 10, 1000
+# Folds. No more of them are left out than give `LEFT_OUT_OF_METRIC` samples.
+FOLDS = 10
 FEW = 1000  # rows of a small factor
 # Share of the largest square by which functions differ that are equal up to rounding.
 TIE = 1e-9
@@ -196,7 +196,7 @@ def by_folds(rows: Rows, learn: Callable[[Rows], Fitted], absent: float) -> Left
         weights, counts = rows.weights[held] * share, rows.counts[held] * share
         found.append((held, rows.codes[held], values, weights, counts, model.heights(X)))
         n_left += len(held)
-        if n_left >= ENOUGH:
+        if n_left >= LEFT_OUT_OF_METRIC:
             break
     columns: list[Any] = list(zip(*found, strict=True))
     heights = columns.pop()
@@ -208,7 +208,7 @@ def by_folds(rows: Rows, learn: Callable[[Rows], Fitted], absent: float) -> Left
 
 
 def fold_shares(rows: Rows) -> list[Floats]:
-    """Return the share of every row that each fold leaves out, at most `ENOUGH` samples in a fold.
+    """Return the share of every row that each fold leaves out.
 
     The samples of each class are dealt out in the order of the hashes of their rows. Equal samples are
     dealt out like different ones, because calibration refers to the data as they are.

@@ -19,6 +19,7 @@ from nsse.affine import Affine
 from nsse.centers import chosen_centers
 from nsse.distances import median_distance, squared_distances
 from nsse.estimator import signs_of
+from nsse.hull import Hull
 from nsse.kernels import Kernel, solvable
 from nsse.left_out import (
     LEFT_OUT_ALL,
@@ -33,16 +34,15 @@ from nsse.left_out import (
     one_by_one,
 )
 from nsse.maps import KernelMap
-from nsse.metric import Learned, WithinMetric, learned_metric
+from nsse.metrics.base import Metric
+from nsse.metrics.learned import Learned
+from nsse.metrics.names import unfitted_metric
 from nsse.ridge import Ridge
 from nsse.rows import Rows
 from nsse.scores import Scores
 
 # Samples from which the metric and the unit of length are taken, at most.
 METRIC_SAMPLES, UNIT_SAMPLES = 5000, 2000
-# With so many samples for every feature, a sample has no influence on the metric that matters.
-MANY_PER_FEATURE = 10
-
 
 # Is given all rows, the number of centers, and the rows that the metric is learned from.
 Look = Callable[[Rows, int, Rows], None]
@@ -81,8 +81,8 @@ class Space:
 
     Attributes
     ----------
-    metric : WithinMetric or None
-        The metric. None is the Euclidean one.
+    metric : Metric
+        The fitted metric.
     affine : Affine
         Takes samples there.
     unit : float
@@ -91,7 +91,7 @@ class Space:
         Whether new rows are projected onto the hull of the training rows.
     """
 
-    metric: WithinMetric | None
+    metric: Metric
     affine: Affine
     unit: float
     is_projected: bool
@@ -143,7 +143,7 @@ class Model:
 
     def heights(self, X: Any) -> Floats | None:
         """Return squared distances of samples from the hull. None if they are not projected onto it."""
-        return self.map.metric.squares_outside(X) if self.space.is_projected else None
+        return self.space.metric.heights(self.map.metric, X) if self.space.is_projected else None
 
 
 def learned(
@@ -160,8 +160,8 @@ def learned(
     if look is not None:
         look(rows, len(rows) if centers is None else centers.shape[0], some)
     is_whole = len(some) == len(rows)
-    metric, found = learned_metric(settings.metric, some, with_hull=is_whole)
-    found = found.projected()
+    metric = unfitted_metric(settings.metric, some.held())
+    found = metric.learn(some, with_hull=is_whole).projected()
     space = Space(metric, found.affine, found.unit, found.hull is not None)
     near = settings.unlabeled.labels(rows.through(space.affine))
     if centers is not None and near.is_labeled.sum() > rows.is_labeled.sum():
@@ -169,7 +169,7 @@ def learned(
         centers = chosen_centers(settings.centers, replace(rows, codes=near.codes), rng)
     left = None
     if centers is None and settings.unlabeled.is_exact:
-        ridge, left = exact_ridge(near, found, is_whole, settings, leave_out)
+        ridge, left = exact_ridge(near, metric, found, is_whole, settings, leave_out)
     else:
         unit = median_distance(found.distances(evenly(len(some))))
         kernel = settings.kernel.at(settings.sigma * unit)
@@ -180,27 +180,36 @@ def learned(
 
 
 def exact_ridge(
-    near: Rows, space: Learned, is_whole: bool, settings: Settings, leave_out: bool
+    near: Rows, metric: Metric, space: Learned, is_whole: bool, settings: Settings, leave_out: bool
 ) -> tuple[Ridge, LeftOut | None]:
     """Solve the regression whose centers are the rows, with scores of left-out rows."""
     centers = space.rows if is_whole else near.held()
     D2 = space.distances() if is_whole else squared_distances(centers, centers)
     part = D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*2 * [evenly(len(D2))])]
     kernel = settings.kernel.at(settings.sigma * median_distance(part))
-    depends = space.scatter is not None or space.hull is not None
-    # Rows leave the metric and the hull one by one. Augmented samples have several.
-    if not (leave_out and depends and is_whole and near.per_sample == 1):
+    if leave_out and is_whole and metric.is_fixed and space.hull is None:
         with solvable(kernel):
             ridge = Ridge.exact(near, centers, kernel, settings.smoothness, D2)
-        if not leave_out or depends or not is_whole:
-            return ridge, None
         return ridge, in_groups(near, ridge, left_out_positions(near, LEFT_OUT_ALL, LEFT_OUT_SOME))
     left = left_out_positions(near, LEFT_OUT_OF_METRIC, LEFT_OUT_OF_METRIC)
-    distances, heights = space.left_out_distances(D2, near, left)
-    K_left = kernel(distances)
+    # Rows leave the metric and the hull one by one. Augmented samples have several rows.
+    found, heights = None, None
+    if leave_out and is_whole and near.per_sample == 1:
+        found = metric.left_out_distances(D2, near, left)
+    if found is not None and space.hull is not None:
+        heights = heights_of(near, space.hull, left)
+        found = np.maximum(found - heights[:, np.newaxis], 0.0)
+    K_left = None if found is None else kernel(found)
     with solvable(kernel):
         ridge = Ridge.exact(near, centers, kernel, settings.smoothness, D2)
-    return ridge, one_by_one(near, ridge, left, K_left, heights)
+    return ridge, None if K_left is None else one_by_one(near, ridge, left, K_left, heights)
+
+
+def heights_of(near: Rows, hull: Hull, left: Ints) -> Floats:
+    """Return squared heights of rows over the hull of the others. A row keeps its equal samples."""
+    heights = hull.heights(left)
+    heights[near.removed[left] < near.weights[left]] = 0.0
+    return heights
 
 
 def read(near: Rows, space: Space, ridge: Ridge, left: LeftOut | None, decision: str) -> Model:
@@ -230,7 +239,7 @@ def left_out(given: Rows, model: Model, settings: Settings) -> LeftOut:
     """Return values of the classes for left-out samples, by a formula or by fits without folds."""
     rows, ridge, found = model.rows, model.ridge, model.left_out
     if found is None:
-        has_many = given.is_labeled.sum() >= MANY_PER_FEATURE * given.source.n_features
+        has_many = given.is_labeled.sum() >= model.space.metric.settled_at * given.source.n_features
         if not has_many and given.is_labeled.all():
             absent = 0.0 if model.neighbors is None else -np.inf
             folds = by_folds(given, partial(learned, settings=settings, leave_out=False), absent)

@@ -2,7 +2,7 @@
 
     minimise Σ_i w_i ‖s(x_i) − e_{c_i}‖² + λ ‖s − π‖²_H,    f = (s − π) V
 
-The regression is `nsse.ridge`, the metric `nsse.metric`; V is a rotation, so that distances in the
+The regression is `nsse.ridge`, the metric `nsse.metrics`; V is a rotation, so that distances in the
 embedding are distances of scores. Labels, probabilities and radii use all coordinates, whatever
 `n_components` hands out.
 """
@@ -33,6 +33,8 @@ from nsse.kernels import Kernel, as_kernel
 from nsse.labels import encoded
 from nsse.left_out import LeftOut
 from nsse.maps import KernelMap
+from nsse.metrics.base import as_metric, own_metric
+from nsse.metrics.names import named_metric
 from nsse.model import METRIC_SAMPLES, Model, Settings, Space, learned, left_out, read
 from nsse.rows import Rows
 from nsse.sources import BLOCK_ROWS, Source, read_blocks
@@ -76,10 +78,12 @@ class SmoothEmbedding(EmbeddingClassifier):
     decision : {"scores", "nearest"}, default="scores"
         The label is the class with the largest score, or the class of the nearest training sample in the
         embedding: for classes that are curved and maps that are very smooth.
-    metric : None, "within" or WithinMetric, default="within"
-        What the kernel measures: Euclidean distances, or distances that are short along the directions
-        in which neighbours of a class differ. "within" is ``WithinMetric()``, and None for sparse
-        samples.
+    metric : {"within", "euclidean"}, None or estimator, default="within"
+        What the kernel measures. "within" is ``WithinMetric()``, whose distances are short along the
+        directions in which neighbors of a class differ. For sparse samples it is "euclidean", because it
+        would make them dense. None is "euclidean". An object is a metric of `nsse.metrics`, your own
+        subclass of `nsse.metrics.Metric`, or any estimator whose ``fit`` sets ``components_``, such as
+        scikit-learn's ``NeighborhoodComponentsAnalysis``.
     centers : "auto", int, None, array or selector, default="auto"
         Centres z_j of the kernel functions. None takes the training samples: exact, cubic in their
         number. A number takes so many k-means centres (of sparse samples, so many of each class):
@@ -114,8 +118,8 @@ class SmoothEmbedding(EmbeddingClassifier):
         Labels of the training samples, as they were given.
     transduction_ : ndarray of shape (n_samples,)
         Labels of the training samples, predicted ones where none was given.
-    metric_ : WithinMetric or None
-        The metric, fitted; None is the Euclidean one.
+    metric_ : estimator
+        The fitted metric, with ``components_``.
     length_unit_ : float
         Median distance between training samples in the metric, in the units of X.
     sigma_ : float
@@ -274,7 +278,7 @@ class SmoothEmbedding(EmbeddingClassifier):
             return self._keep_updates(*self._updates(), self.scores_.classes)
         kept, f = self._updates()
         near = chunk(self, X, y, sample_weight, classes)
-        more, classes = kept.added(near, f, self.scores_.classes)
+        more, classes = kept.added(near, f, self.scores_.classes, as_metric(self.metric_))
         return self._keep_updates(more, f, classes)
 
     @available_if(adds_up)
@@ -332,7 +336,8 @@ class SmoothEmbedding(EmbeddingClassifier):
         ridge = kept.solved(f, float(self.smoothness))
         near = kept.kept.as_rows(classes, kept.per_sample)
         is_projected = self.leave_one_out_heights_ is not None
-        space = Space(self.metric_, f.metric, f.kernel.sigma / self.sigma_, is_projected)
+        unit = f.kernel.sigma / self.sigma_
+        space = Space(as_metric(self.metric_), f.metric, unit, is_projected)
         model = read(near, space, ridge, None, self.decision)
         self._keep(model, kept.left_out(near, ridge), slice(None))
         own, d = slice(None, None, kept.per_sample), self.n_components or len(classes) - 1
@@ -360,7 +365,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         with logged(self.verbose), threads_for(len(given) * per_sample):
             model = learned(given, settings, look=look_before_fit)
             found = left_out(given, model, settings)
-            self.metric_ = model.space.metric
+            self.metric_ = own_metric(model.space.metric)
             self._keep(model, found, given.is_labeled[found.rows])
             warn_of_kernel(self.map_)
             self._keep_samples(model, source, y)
@@ -368,6 +373,28 @@ class SmoothEmbedding(EmbeddingClassifier):
             LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
         self.updates_ = None
         self._learned = begun(model, found) if hasattr(self, "partial_fit") else None
+        return self
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of the metric, such as ``metric__shrinkage``.
+
+        If the metric is a name, it is first replaced by the object that the name stands for, so that
+        ``metric__shrinkage`` works with the default "within".
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters and their values.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        has_nested = any(name.startswith("metric__") for name in params)
+        if has_nested and "metric" not in params and isinstance(self.metric, str):
+            self.metric = named_metric(self.metric)
+        super().set_params(**params)
         return self
 
     def _settings(self) -> Settings:
@@ -475,6 +502,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         check_number("sigma", self.sigma, positive=True, cure="0.65 is a good start.")
         check_number("smoothness", self.smoothness, positive=True, cure="0.1 is a good start.")
         check_choice("decision", self.decision, ("scores", "nearest"))
+        named_metric(self.metric)
         if self.augment is not None and not callable(self.augment):
             cure = "Pass an object of `nsse.augment`, or any function of rows."
             raise rule_error("augment", "be None or callable", self.augment, cure)

@@ -32,6 +32,7 @@ from nsse.distances import squared_distances
 from nsse.labels import encoded
 from nsse.left_out import LEFT_OUT_ALL, LEFT_OUT_OF_METRIC, LeftOut, of_sums
 from nsse.maps import KernelMap
+from nsse.metrics.base import Metric
 from nsse.model import Model
 from nsse.ridge import KernelSums, Ridge, Sums, independent_centers
 from nsse.rows import Rows
@@ -190,10 +191,11 @@ class Updates:
         fits = fits and all(type(count) is int and count > 0 for count in counts)
         return bool(fits and sums.sizes.min() > 0 and kept.weights.min() > 0 and kept.counts.min() > 0)
 
-    def added(self, near: Rows, f: KernelMap, classes: Any) -> tuple[Updates, Any]:
+    def added(self, near: Rows, f: KernelMap, classes: Any, metric: Metric) -> tuple[Updates, Any]:
         """Return these with the rows of a chunk, and all classes."""
         every = np.union1d(classes, near.classes)
-        found = self._among(classes, every)._with_some(near, np.searchsorted(every, near.classes), f)
+        place = np.searchsorted(every, near.classes)
+        found = self._among(classes, every)._with_some(near, place, f, metric)
         return replace(found, sums=found.sums + _sums(near, f, every)), every
 
     def without(self, near: Rows, f: KernelMap, classes: Any) -> tuple[Updates, Any]:
@@ -254,14 +256,14 @@ class Updates:
         kept = replace(kept, codes=place[kept.codes].astype(np.intp), values=values)
         return replace(self, sums=replace(self.sums, by_class=by_class, sizes=sizes), kept=kept)
 
-    def _with_some(self, near: Rows, place: Ints, f: KernelMap) -> Updates:
+    def _with_some(self, near: Rows, place: Ints, f: KernelMap, metric: Metric) -> Updates:
         """Return these with one sample in so many of a later chunk."""
         p, n_samples = near.per_sample, len(near) // near.per_sample
         which = together(np.arange(-self.n_came % self.every, n_samples, self.every), p)
         some, kept = near.select(which), self.kept
         heights = np.full(len(some), np.nan)
         if np.isfinite(kept.heights).any():
-            heights = f.metric.squares_outside(near.source.base.take(which))
+            heights = metric.heights(f.metric, near.source.base.take(which))
         more = Kept(
             some.held(),
             place[some.codes].astype(np.intp),

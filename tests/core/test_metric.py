@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 from nsse import WithinMetric
 from nsse.affine import Affine
-from nsse.metric import feature_weights
+from nsse.metrics.relevance import feature_weights
 
 
 def literal_edges(Z, codes, k):

@@ -174,11 +174,7 @@ def test_values_that_do_not_fit_are_refused(place, value, opened, refused):
     [
         (["os", "system"], None, "kernel system of the module os, which is not defined here"),
         (["nsse.kernels", "Kernel"], None, "Kernel of the module nsse.kernels, which is not defined"),
-        (
-            None,
-            [1.0, 1.0, 1.0, 1.0, 0.0],
-            "Gaussian of the module nsse.kernels, which has another",
-        ),
+        (None, [1.0, 1.0, 1.0, 1.0, 0.0], "Gaussian of the module nsse.kernels, which has another"),
     ],
 )
 def test_kernels_that_are_not_defined_here_are_refused(names, profile, told, opened, refused):

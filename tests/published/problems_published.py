@@ -6,7 +6,7 @@ import numpy as np
 import oracles_published as oracles
 
 from nsse.distances import median_distance, squared_distances
-from nsse.metric import centred
+from nsse.metrics.learned import centred
 from nsse.published.objective import Problem, Weights
 
 EPS = np.finfo(float).eps

@@ -35,6 +35,7 @@ from nsse._support.types import Bools, Floats, Ints
 from nsse.certificates.radii import behind_metric, certified_vote, checked_samples
 from nsse.certificates.rounding import EPS, Front, MapBounds
 from nsse.maps import KernelMap
+from nsse.metrics.base import as_metric
 from nsse.pipelines import opened
 from nsse.votes import MajorityVote
 
@@ -131,7 +132,7 @@ def typicality(model: Any, X: Any) -> Floats:
     if heights is not None:
         for step in before:
             X = step.transform(X)
-        above = last.map_.metric.squares_outside(checked_samples(last, X))
+        above = as_metric(last.metric_).heights(last.map_.metric, checked_samples(last, X))
         scores, values = lowered(last, scores, heights), lowered(last, values, above)
     below = number_below(scores.max(axis=1), counts, values.max(axis=1))
     return np.asarray((1.0 + below) / (1.0 + counts.sum()))

@@ -322,7 +322,11 @@ def slope_grams(f: KernelMap, Z: Any, way: Front) -> Floats:
         out = np.empty((len(rows), 2, d, d))
         J = summed_gradients(weights, U, centers)
         out[:, 0] = J @ J.transpose(0, 2, 1)
-        J = whole.pull_back(J) if pulled is None else summed_gradients(weights, whole.pull_back(U), pulled)
+        J = (
+            whole.pull_back(J)
+            if pulled is None
+            else summed_gradients(weights, whole.pull_back(U), pulled)
+        )
         out[:, 1] = J @ J.transpose(0, 2, 1)
         return out.reshape(len(rows), -1)
 

@@ -189,7 +189,7 @@ def _metric(metric: str | None, shrinkage: float | None) -> Any:
         raise rule_error("--shrinkage", "be a positive number or inf", shrinkage, cure)
     if metric == "none":
         raise rule_error("--shrinkage", "come with --metric within", metric, "Leave one of them out.")
-    from nsse.metric import WithinMetric
+    from nsse.metrics import WithinMetric
 
     return WithinMetric(shrinkage=shrinkage)
 
@@ -377,8 +377,10 @@ def _about_choice(best: Any, choice: Choice) -> str:
 def _about_search(best: Any, in_medians: float, n_voters: int) -> str:
     """What a search chose, in words."""
     metric = "Euclidean distances"
-    if best.metric_ is not None:
-        within = best.metric_
+    from nsse.metrics import WithinMetric
+
+    within = best.metric_
+    if isinstance(within, WithinMetric):
         metric = f"the within-class metric with shrinkage {within.shrinkage:g}"
     chosen = f"{metric}, σ = {in_medians:.3g} median distances, smoothness {best.smoothness:.3g}"
     alone = "It decides alone" if n_voters == 1 else f"{n_voters} models vote"

@@ -35,7 +35,8 @@ RULES = {
     "SparseCodingMap": "metric:Affine atoms:fan gram:faa values:fad samples:fsp embedding:fsd alpha:+",
 }
 FITTED = (
-    "affine_:Affine? metric_:WithinMetric? scatter_:Scatter? vote_:MajorityVote|MeanVote? sigma_:+? "
+    "affine_:Affine? metric_:WithinMetric|Euclidean|FixedMetric? scatter_:Scatter? "
+    "vote_:MajorityVote|MeanVote? sigma_:+? "
     "length_unit_:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? labels_:oN? "
     "transduction_:oN? leave_one_out_:lLc? leave_one_out_labels_:oL? leave_one_out_gain_:+? "
     "leave_one_out_counts_:fL? leave_one_out_heights_:fL? "
@@ -50,7 +51,7 @@ TYPES = {
     "i": np.dtype(np.intp).name,
 }
 # Of these a fitted estimator has one.
-NEEDED = {"affine_", "map_", "vote_", "folds_", "threshold_"}
+NEEDED = {"affine_", "components_", "map_", "vote_", "folds_", "threshold_"}
 
 
 def check_fields(name: str, fields: dict[str, Any]) -> None:
@@ -85,7 +86,7 @@ def _check_affine(fields: dict[str, Any], sides: dict[str, Any]) -> None:
     _require(is_form, "an affine map of two kinds")
     width = sides["m"] if given == ("matrix",) else sides["n"]
     _require("tail" in given or width == sides["p"], "an affine map of other outputs")
-    dense = {key for key in fields if key != "matrix" or "tail" not in given}
+    dense = {key for key in fields if key != "matrix"}
     _require(not any(is_sparse(fields[key]) for key in dense), "an affine map with sparse parts")
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from copy import copy
 from importlib import import_module
 from inspect import signature
 from typing import Any
@@ -31,6 +32,7 @@ from nsse.affine import is_sparse
 from nsse.io.archive import NotAModelError
 from nsse.io.checks import check_fields, check_state
 from nsse.kernels import Kernel
+from nsse.metrics.base import FixedMetric, dense_components
 from nsse.pipelines import Pipeline, in_one_step
 
 _HOMES = {
@@ -42,7 +44,8 @@ _HOMES = {
     "nsse.methods.nppe": "PolynomialMap",
     "nsse.methods.nys": "NystromMap",
     "nsse.methods.spe": "SparseCodingMap",
-    "nsse.metric": "Scatter WithinMetric",
+    "nsse.metrics": "Euclidean FixedMetric WithinMetric",
+    "nsse.metrics.scatter": "Scatter",
     "nsse.pipelines": "AffineStep Pipeline",
     "nsse.published.nsse": "NSSE Condition Step Trace",
     "nsse.search": "SmoothEmbeddingCV",
@@ -104,6 +107,8 @@ class Writer:
         return {"kernel": name, "parameters": parameters, "state": state}
 
     def _object(self, value: Any, where: str) -> dict[str, Any]:
+        if hasattr(value, "metric_"):
+            value = with_own_metric(value)
         kind, name = type(value), type(value).__name__
         if name not in HOME_OF or class_of(name) is not kind:
             raise _refused(f"a {name}", where)
@@ -113,6 +118,17 @@ class Writer:
         kept = {key: None if key in self._left_out else part for key, part in state.items()}
         fitted = {key: self(part, key) for key, part in kept.items() if key not in given}
         return {"class": name, "parameters": parameters, "state": fitted}
+
+
+def with_own_metric(model: Any) -> Any:
+    """Return a model whose metric nsse defines. The components of any other metric are stored."""
+    if type(model.metric_).__name__ in HOME_OF and type(model.metric_).__module__.startswith("nsse."):
+        return model
+    portable, fixed = copy(model), FixedMetric(dense_components(model.metric_.components_))
+    fixed.components_ = fixed.components
+    fixed.n_features_in_ = fixed.components.shape[1]
+    portable.metric = portable.metric_ = fixed
+    return portable
 
 
 def read_value(node: Any, arrays: dict[str, Any]) -> Any:

@@ -28,7 +28,7 @@ from nsse.distances import median_distance, squared_distances
 from nsse.estimator import EmbeddingClassifier
 from nsse.kernels import Gaussian
 from nsse.maps import KernelMap
-from nsse.metric import centred
+from nsse.metrics.learned import centred
 from nsse.scores import Scores, nearest_scores
 
 # Lengths beyond these sizes have squares that over- or underflow.

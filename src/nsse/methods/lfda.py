@@ -44,7 +44,7 @@ from nsse.methods._graph_embedding import (
     symmetric,
 )
 from nsse.methods._method import graph_rank
-from nsse.metric import centred
+from nsse.metrics.learned import centred
 
 METRICS = ("weighted", "orthonormalized", "plain")
 

@@ -26,7 +26,7 @@ from nsse.estimator import EmbeddingClassifier, signs_of
 from nsse.kernels import Gaussian
 from nsse.labels import encoded
 from nsse.maps import KernelMap
-from nsse.metric import centred
+from nsse.metrics.learned import centred
 from nsse.published.alternating import alternate
 from nsse.published.embedding import GUARD, embed
 from nsse.published.objective import Problem, Weights
