@@ -136,7 +136,7 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
         coverage, error = spread([row["coverage"] for row in own])
         level, level_error = spread([row["level"] for row in own])
         gap = coverage - (1 - ALPHA)
-        far = gap / error if error > 0 else np.copysign(np.inf, gap)
+        far = np.copysign(np.inf, gap) if error == 0 else gap / error
         means = [
             f"{np.mean([row[key] for row in own]):.2f}" for key in ("labels", "accuracy", "left_out")
         ]
