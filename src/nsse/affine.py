@@ -238,9 +238,10 @@ class Affine:
 
     def joined(self) -> Affine:
         """The same map with `matrix` and `tail` multiplied, for those who know dense matrices only."""
-        if self.matrix is None or self.tail is None:
+        if self.matrix is None or (self.tail is None and not is_sparse(self.matrix)):
             return self
-        return replace(self, matrix=np.asarray(self.matrix @ self.tail), tail=None)
+        T = self.matrix if self.tail is None else self.matrix @ self.tail
+        return replace(self, matrix=dense_array(T), tail=None)
 
     def multiplied(self, factor: float) -> Affine:
         """The same map with all that it gives multiplied by a positive number."""
