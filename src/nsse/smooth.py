@@ -23,17 +23,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._support.arrays import fitted_in_numpy, is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import LOGGER, all_or_nothing, logged
-from nsse._support.machine import WORTH_ASKING, require_memory
 from nsse._support.parameters import check_choice, check_count, check_number
 from nsse._support.threads import threads_for
 from nsse.affine import Affine, is_sparse
-from nsse.centers import EXACT_UP_TO, FEWER, chosen_centers
+from nsse.centers import EXACT_UP_TO, chosen_centers
 from nsse.estimator import FLOATS, EmbeddingClassifier, signs_of
 from nsse.kernels import Gaussian, median_distance, squared_distances
 from nsse.maps import GaussianMap
+from nsse.memory import METRIC_SAMPLES, center_count, fit_memory, require_fit_memory
 from nsse.metric import Learned, learned_metric
 from nsse.ridge import Ridge
-from nsse.rows import BLOCK_ROWS, Rows, Source, encoded, read_blocks
+from nsse.rows import Rows, Source, encoded, read_blocks
 from nsse.scores import Scores
 from nsse.unlabeled import use_of_unlabeled
 from nsse.updates import Updates, adds_up, chunk, not_learned
@@ -41,8 +41,8 @@ from nsse.updates import Updates, adds_up, chunk, not_learned
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-# Samples from which the metric and the unit of length are taken, at most.
-METRIC_SAMPLES, UNIT_SAMPLES = 5000, 2000
+# Samples from which the unit of length is taken, at most.
+UNIT_SAMPLES = 2000
 # Mean weights outside of this range are probably not meant as numbers of samples.
 USUAL_WEIGHTS = (0.1, 10.0)
 # Less than a part of one sample in all tells nothing; beyond such a mean no digits are left.
@@ -51,7 +51,6 @@ LEAST_TOTAL, LARGEST_MEAN = 0.1, 1e8
 USUAL_SPREADS = 1000.0
 # Widths of kernels whose squares, and one over these, single precision has.
 LEAST_SINGLE = 1e-15
-MEMORY_CURE = "Pass a number of `centers`, such as 3000."
 
 
 class SmoothEmbedding(EmbeddingClassifier):
@@ -351,9 +350,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         with logged(self.verbose), threads_for(len(rows)):
             centers = chosen_centers(self.centers, rows, rng)
             n_centers = len(rows) if centers is None else centers.shape[0]
-            n_bytes = fit_memory(len(rows), rows.source.n_features, n_centers)
-            if n_bytes > WORTH_ASKING:
-                require_memory(n_bytes, MEMORY_CURE)
+            require_fit_memory(len(rows), rows.source.n_features, n_centers)
             some = rows.sample(METRIC_SAMPLES, rng)
             warn_of_spreads(some.held())
             self.metric_, space = learned_metric(self.metric, some)
@@ -475,7 +472,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         return typicality(self, X)
 
     def estimate_memory(self, n_samples: int, n_features: int) -> int:
-        """Estimate the bytes that `fit` needs beside the samples.
+        """Estimate the bytes that `fit` needs in addition to the samples.
 
         Parameters
         ----------
@@ -487,10 +484,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         int
             Bytes.
         """
-        auto = n_samples if n_samples <= EXACT_UP_TO else FEWER
-        n_centers = {"auto": auto, "None": n_samples}.get(str(self.centers), self.centers)
-        n_centers = n_centers if isinstance(n_centers, int) else len(np.atleast_1d(n_centers))
-        return fit_memory(n_samples, n_features, min(n_centers, n_samples))
+        return fit_memory(n_samples, n_features, center_count(self.centers, n_samples))
 
     def _check_parameters(self) -> None:
         check_number("sigma", self.sigma, positive=True, cure="0.65 is a good start.")
@@ -530,14 +524,6 @@ def nearest_left_out(
     D2[groups[:, np.newaxis] == own_groups[order]] = np.inf
     starts = np.searchsorted(codes[order], np.arange(n_classes))
     return -np.minimum.reduceat(D2, starts, axis=1)
-
-
-def fit_memory(n_rows: int, n_features: int, n_centers: int) -> int:
-    """Bytes of a fit: squares of the centres, blocks of rows, and what the metric holds."""
-    rows = min(n_rows, METRIC_SAMPLES)
-    squares = (3 if n_centers == n_rows else 5) * n_centers**2
-    width = min(n_features, rows)
-    return 8 * int(squares + 3 * rows * n_features + 2 * n_features * width + BLOCK_ROWS * n_centers)
 
 
 def warn_of_weights(weights: Floats) -> None:
