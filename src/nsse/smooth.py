@@ -23,10 +23,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._support.arrays import fitted_in_numpy, is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import LOGGER, all_or_nothing, logged
-from nsse._support.parameters import check_choice, check_count, check_number
+from nsse._support.parameters import (
+    check_choice,
+    check_count,
+    check_kernel_width,
+    check_number,
+    solvable,
+)
 from nsse._support.threads import threads_for
 from nsse.affine import Affine, is_sparse
-from nsse.centers import EXACT_UP_TO, chosen_centers
+from nsse.centers import EXACT_UP_TO, check_centers, chosen_centers
 from nsse.estimator import FLOATS, EmbeddingClassifier, signs_of
 from nsse.kernels import Gaussian, median_distance, squared_distances
 from nsse.maps import GaussianMap
@@ -319,6 +325,7 @@ class SmoothEmbedding(EmbeddingClassifier):
 
     def _updates(self) -> tuple[Updates, GaussianMap]:
         """What is kept of the samples that were learned, and the map that reads it."""
+        self._check_parameters()
         return Updates.begun(self) if self.updates_ is None else (self.updates_, self.map_)
 
     def _keep_updates(self, kept: Updates, f: GaussianMap, classes: Any) -> Self:
@@ -358,7 +365,8 @@ class SmoothEmbedding(EmbeddingClassifier):
             if centers is not None and near.is_labeled.sum() > rows.is_labeled.sum():
                 # Labels that spread say of which classes the other samples are.
                 centers = chosen_centers(self.centers, replace(rows, codes=near.codes), rng)
-            ridge = self._solved(near, space, len(some), centers, unlabeled)
+            with solvable("smoothness", self.smoothness):
+                ridge = self._solved(near, space, len(some), centers, unlabeled)
             V = self._keep(ridge, near, space.affine, space.unit, rows.is_labeled)
             self._keep_samples(ridge, V, near, source, y)
             sizes = len(rows), len(ridge.coef)
@@ -487,12 +495,14 @@ class SmoothEmbedding(EmbeddingClassifier):
         return fit_memory(n_samples, n_features, center_count(self.centers, n_samples))
 
     def _check_parameters(self) -> None:
-        check_number("sigma", self.sigma, positive=True, cure="0.65 is a good start.")
+        check_kernel_width("sigma", self.sigma, cure="0.65 is a good start.")
         check_number("smoothness", self.smoothness, positive=True, cure="0.1 is a good start.")
         check_choice("decision", self.decision, ("scores", "nearest"))
-        if self.augment is not None and not callable(self.augment):
-            cure = "Pass an object of `nsse.augment`, or any function of rows."
-            raise rule_error("augment", "be None or callable", self.augment, cure)
+        check_centers(self.centers)
+        if self.augment is not None and (isinstance(self.augment, type) or not callable(self.augment)):
+            cure = "Pass for example `nsse.augment.Noise()`."
+            rule = "be None, an object of `nsse.augment` or a function of rows"
+            raise rule_error("augment", rule, self.augment, cure)
 
     def _check_rows(self, given: Rows, rows: Rows) -> None:
         """Refuse more coordinates than there are, and weights that leave no digits."""

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from nsse._support.errors import rule_error
+
+# Widths of kernels, in units of length, whose fourth powers and one over these are finite numbers.
+NARROWEST, WIDEST = 1e-20, 1e20
 
 
 def check_number(name: str, value: Any, *, positive: bool = False, cure: str) -> float:
@@ -17,6 +23,25 @@ def check_number(name: str, value: Any, *, positive: bool = False, cure: str) ->
     if not is_number or not math.isfinite(value) or value < 0 or (positive and value == 0):
         raise rule_error(name, rule, value, cure)
     return float(value)
+
+
+def check_kernel_width(name: str, value: Any, *, cure: str) -> float:
+    """Check the width of a kernel, a positive number whose powers are finite."""
+    width = check_number(name, value, positive=True, cure=cure)
+    if not NARROWEST <= width <= WIDEST:
+        raise rule_error(name, f"be between {NARROWEST:.0e} and {WIDEST:.0e}", value, cure)
+    return width
+
+
+@contextmanager
+def solvable(name: str, value: Any) -> Iterator[None]:
+    """Report equations that have no solution in floating point by the parameter that is too small."""
+    try:
+        yield
+    except np.linalg.LinAlgError:
+        rule = "be large enough for the equations to be solvable in floating point"
+        cure = "Raise it. 1e-10 suffices for most data."
+        raise rule_error(name, rule, value, cure) from None
 
 
 def check_count(name: str, value: Any, *, least: int = 1, cure: str) -> int:
