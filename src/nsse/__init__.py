@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nsse.devices import to_device
     from nsse.explanations import explain
     from nsse.io.files import load, save
-    from nsse.io.graph import to_onnx
+    from nsse.io.onnx import to_onnx
     from nsse.methods import (
         ESLLE,
         KDA,

@@ -1,14 +1,23 @@
-"""Affine maps of samples: metrics, the steps of a pipeline and linear methods are all of this kind.
+"""Affine maps of samples: metrics, the steps of a pipeline and linear methods.
 
     x ↦ ((x − shift) · scale) T + offset
 
-T is the identity, a matrix, or the identity less a product of low rank, I − down up: what a metric
-learned from few samples of many features needs, so that nothing of size n × n is formed. Sparse rows
-stay sparse where T is the identity and nothing is shifted.
+T has one of four forms:
+
+- the identity. If nothing is shifted, sparse rows stay sparse.
+- a dense matrix.
+- a product `matrix` · `tail`, where `matrix` may be sparse. Its columns are usually training samples,
+  and the dense `tail` combines them. Sparse rows are multiplied without being made dense.
+- the identity minus a product of low rank, I − down up. A metric that was learned from few samples of
+  many features has this form, so that nothing of size n × n is formed.
+
+The norm of a map bounds how much it stretches distances. Certificates rely on it, so it is computed from
+the map and cannot be stated.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
@@ -16,15 +25,29 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.linalg.blas import dtrmm, dtrmv
 
+from nsse._support.errors import rule_error
 from nsse._support.types import Floats
 
 Kind = TypeVar("Kind")
+Matrix = Floats | sparse.csr_array
+EPS = float(np.finfo(np.float64).eps)
+# A larger scale leaves no room for the sums of products.
+LARGEST_SCALE = 1e300
+# Between these sizes, squares and sums of many squares are ordinary numbers.
+SAFE = 2.0**-400, 2.0**400
 # From so many on the triangular product of BLAS is the faster one; in blocks of so many, which products
 # by NumPy follow, the threads of SciPy's BLAS and of NumPy's would wait for each other.
 MANY_ROWS, BLOCK_ROWS = 32, 2048
+# Up to this many features, the norm of I − down up is computed from the dense matrix.
+FEW_FEATURES = 512
+# A preimage is a weighted sum of the columns of a sparse matrix. Weights below this share of its largest
+# one are rounding, and they would make the preimage dense.
+LEAST_WEIGHT = 1e-9
+# Preimages that are computed at a time: a block of them is dense until its small weights are removed.
+PREIMAGES = 64
 
 
 class Later:
@@ -58,52 +81,52 @@ def formed_later(*names: str) -> Callable[[type[Kind]], type[Kind]]:
     return decorated
 
 
-@formed_later("matrix", "down", "up")
+@formed_later("matrix", "tail", "down", "up")
 @dataclass(frozen=True)
 class Affine:
-    """An affine map of rows, with a proven bound of how much it stretches.
+    """An affine map of rows.
 
     Attributes
     ----------
     shift : ndarray of shape (n_features,)
         Subtracted from every row.
     scale : ndarray of shape (n_features,)
-        Multiplies the columns of what is left.
+        Multiplies the columns after that.
     offset : ndarray of shape (n_outputs,)
         Added in the end.
-    norm : float
-        No two rows get further apart than by this factor.
     matrix : ndarray of shape (n_features, n_outputs) or None
-        T; None is the identity, less ``down @ up`` where these are given.
+        T. With a `tail`, a dense or sparse array of shape (n_features, n_columns). None is the identity,
+        minus ``down @ up`` if these are given.
     down, up : ndarrays of shape (n_features, rank) and (rank, n_features), or None
-        The part of low rank that is taken away.
+        The part of low rank that is subtracted.
+    tail : ndarray of shape (n_columns, n_outputs) or None
+        The right factor: T is ``matrix @ tail``.
     """
 
     shift: Floats
     scale: Floats
     offset: Floats
-    norm: float
-    matrix: Floats | None = None
-    down: Any = None
-    up: Any = None
+    matrix: Matrix | None = None
+    down: Floats | None = None
+    up: Floats | None = None
+    tail: Floats | None = None
 
     @classmethod
     def identity(cls, n_features: int) -> Affine:
         """Leaves every row as it is."""
         zeros = np.zeros(n_features)
-        return cls(zeros, np.ones(n_features), zeros, 1.0)
+        return cls(zeros, np.ones(n_features), zeros)
 
     @classmethod
     def diagonal(cls, shift: Floats, scale: Floats) -> Affine:
         """(x − shift) · scale."""
-        norm = float(np.abs(scale).max(initial=0.0))
-        return cls(shift, scale, np.zeros(len(shift)), norm)
+        return cls(shift, scale, np.zeros(len(shift)))
 
     @classmethod
     def linear(cls, shift: Floats, matrix: Floats, offset: Floats | None = None) -> Affine:
-        """(x − shift) T + offset, with the spectral norm of T."""
+        """(x − shift) T + offset."""
         offset = np.zeros(matrix.shape[1]) if offset is None else offset
-        return cls(shift, np.ones(len(shift)), offset, spectral_norm(matrix), matrix)
+        return cls(shift, np.ones(len(shift)), offset, matrix)
 
     @property
     def n_features(self) -> int:
@@ -118,8 +141,27 @@ class Affine:
     @property
     def keeps_sparse(self) -> bool:
         """Whether sparse rows stay sparse."""
-        diagonal = self.matrix is None and self.down is None
-        return diagonal and not self.shift.any() and not self.offset.any()
+        return self._is_diagonal and not self.shift.any() and not self.offset.any()
+
+    @property
+    def _is_diagonal(self) -> bool:
+        """Whether T is the identity; nothing is formed to find out."""
+        return vars(self)["_matrix"] is None and vars(self)["_down"] is None
+
+    @cached_property
+    def norm(self) -> float:
+        """The spectral norm of diag(scale) T, rounded up: the map stretches no distance by more.
+
+        For I − down up of many features, it is the product of the norms of the two factors.
+        """
+        widest = float(np.abs(self.scale).max(initial=0.0))
+        if self._is_diagonal:
+            return widest
+        if self.matrix is not None and self.tail is not None:
+            return self._norm_of_product(self.matrix, self.tail)
+        if self.down is None or self.up is None or len(self.down) <= max(FEW_FEATURES, 2 * len(self.up)):
+            return spectral_norm(self.dense())
+        return widest * norm_without(self.down, self.up)
 
     def __call__(self, X: Any) -> Any:
         """Rows of ``X``, dense or sparse, mapped, in float64."""
@@ -127,58 +169,96 @@ class Affine:
             return self._of_sparse(X)
         U = np.asarray(X, dtype=np.float64) - self.shift
         U *= self.scale
-        U = self._linear(U) if self.matrix is not None or vars(self)["_down"] is not None else U
+        U = U if self._is_diagonal else self._linear(U)
         return U + self.offset if self.offset.any() else U
 
     def pull_back(self, G: Floats) -> Floats:
         """Gradients by x of functions that have gradients ``G`` (…, n_outputs) behind the map."""
-        if self.matrix is not None:
-            return np.asarray((G @ self.matrix.T) * self.scale)
-        if self.down is None or self.up is None:
-            return G * self.scale
-        return np.asarray((G - (G @ self.up.T) @ self.down.T) * self.scale)
+        return np.asarray(self._transposed(G) * self.scale)
 
     def after(self, first: Affine) -> Affine:
         """The one affine map that applies ``first``, then this one."""
-        offset, norm = self(first.offset[np.newaxis])[0], self.norm * first.norm
-        if first.matrix is None and first.down is None:  # nothing of size n × n is formed
-            scale = first.scale * self.scale
-            return replace(self, shift=first.shift, scale=scale, offset=offset, norm=norm)
+        offset = self(first.offset[np.newaxis])[0]
+        if first._is_diagonal:  # nothing of size n × n is formed
+            return replace(self, shift=first.shift, scale=first.scale * self.scale, offset=offset)
+        if first.tail is not None:  # what is sparse stays so
+            tail = self._linear(first.tail * self.scale)
+            return replace(first, offset=offset, tail=tail)
+        if first.down is not None and first.up is not None:
+            T = self.dense()
+            T = T - first.down @ (first.up @ T)
+            return Affine(first.shift, first.scale, offset, T)
         matrix = self._linear(first.dense() * self.scale)
-        return Affine(first.shift, np.ones(first.n_features), offset, norm, matrix)
+        return Affine.linear(first.shift, matrix, offset)
 
     def inverse(self, Y: Any) -> Any:
-        """Rows that are mapped to ``Y``, or as near to it as the map allows; sparse ones stay sparse."""
+        """Rows that are mapped to ``Y``, or as near to it as the map allows.
+
+        Of several such rows, the one whose scaled difference to the shift is shortest is returned: it
+        lies in the range of T. The result is sparse if ``Y`` or the matrix of the map is sparse.
+        """
         if is_sparse(Y):
-            return sparse.csr_array(Y @ sparse.diags_array(1.0 / self.scale))
+            if self.keeps_sparse:
+                return sparse.csr_array(Y @ sparse.diags_array(1.0 / self.scale))
+            Y = Y.toarray()
         U = Y - self.offset
         if self.matrix is not None:
-            is_square = self.matrix.shape[0] == self.matrix.shape[1]
-            solve = np.linalg.solve if is_square else lambda A, B: np.linalg.lstsq(A, B, rcond=None)[0]
-            U = solve(self.matrix.T, U.T).T
+            U = self._preimages(U, self.matrix)
         elif self.down is not None and self.up is not None:
             # (I − down up)⁻¹ = I + down (I − up down)⁻¹ up
             inner = np.eye(len(self.up)) - self.up @ self.down
             U = U + np.linalg.solve(inner.T, (U @ self.down).T).T @ self.up
+        if is_sparse(U):
+            U = sparse.csr_array(U @ sparse.diags_array(1.0 / self.scale))
+            return moved_by(U, self.shift) if self.shift.any() else U
         return U / self.scale + self.shift
+
+    def squares_outside(self, X: Any) -> Floats:
+        """Return what is left of ‖(x − shift) · scale‖² without the component in the range of T."""
+        inside = self(X) - self.offset
+        if is_sparse(X):
+            scaled: Any = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(self.scale)
+            moved = self.shift * self.scale
+            norms = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
+            squares = norms - 2.0 * (scaled @ moved) + moved @ moved
+        else:
+            U = (np.asarray(X, dtype=np.float64) - self.shift) * self.scale
+            squares = np.einsum("ij,ij->i", U, U)
+        squares = squares - np.einsum("ij,ij->i", inside @ self._inverse_products, inside)
+        return np.asarray(np.maximum(squares, 0.0))
 
     def dense(self) -> Floats:
         """The linear part, a matrix of shape (n_features, n_outputs)."""
-        if self.matrix is not None:
-            return self.scale[:, np.newaxis] * self.matrix
-        return np.asarray(self._linear(np.diag(self.scale)))
+        if self.matrix is None:
+            return np.asarray(self._linear(np.diag(self.scale)))
+        T = self.matrix if self.tail is None else self.matrix @ self.tail
+        return np.asarray(self.scale[:, np.newaxis] * T)
+
+    def joined(self) -> Affine:
+        """The same map with `matrix` and `tail` multiplied, for those who know dense matrices only."""
+        if self.matrix is None or self.tail is None:
+            return self
+        return replace(self, matrix=np.asarray(self.matrix @ self.tail), tail=None)
 
     def multiplied(self, factor: float) -> Affine:
         """The same map with all that it gives multiplied by a positive number."""
         changed = copy(self)  # what is formed later stays so
-        scaled = {"scale": self.scale * factor, "offset": self.offset * factor}
-        vars(changed).update(scaled, norm=self.norm * factor)
+        vars(changed).update(scale=self.scale * factor, offset=self.offset * factor)
+        vars(changed).pop("norm", None)
         return changed
+
+    def in_units_of(self, length: float) -> Affine:
+        """The same map in a unit of length, such as the median distance of samples behind the map."""
+        largest = largest_value(self.scale)
+        if largest / length >= LARGEST_SCALE:
+            rule = f"have a median distance between samples above {1.0 / LARGEST_SCALE:.0e}"
+            raise rule_error("X", rule, length / largest, "Rescale X.")
+        return self.multiplied(1.0 / length)
 
     @cached_property
     def _triangle(self) -> Floats | None:
         """T as BLAS takes it, where it is upper triangular: half of every product is saved."""
-        T = self.matrix
+        T: Any = self.matrix if self.tail is None else None
         is_upper = T is not None and T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
         return np.asfortranarray(T) if is_upper else None
 
@@ -189,19 +269,85 @@ class Affine:
         if U.shape[0] == 1 and self._triangle is not None:
             return dtrmv(self._triangle, U[0], trans=True)[np.newaxis]
         if self.matrix is not None:
-            return U @ self.matrix
+            return U @ self.matrix if self.tail is None else (U @ self.matrix) @ self.tail
         if self.down is None or self.up is None:
             return U
         return U - (U @ self.down) @ self.up
+
+    def _transposed(self, G: Floats) -> Floats:
+        """GT' of an array (…, n_outputs)."""
+        if self.matrix is not None and self.tail is not None:
+            weights = G @ self.tail.T  # sparse arrays multiply matrices only
+            rows = weights.reshape(-1, weights.shape[-1]) @ self.matrix.T
+            return np.asarray(rows).reshape(*G.shape[:-1], self.n_features)
+        if self.matrix is not None:
+            return np.asarray(G @ self.matrix.T)
+        if self.down is None or self.up is None:
+            return G
+        return np.asarray(G - (G @ self.up.T) @ self.down.T)
 
     def _of_sparse(self, X: Any) -> Any:
         scaled = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(self.scale)
         if self.keeps_sparse:
             return sparse.csr_array(scaled)
         moved = self.shift * self.scale
-        if self.matrix is not None:
-            return scaled @ self.matrix - (moved @ self.matrix - self.offset)
-        return self._linear(scaled.toarray() - moved) + self.offset
+        if self.matrix is None:
+            return self._linear(scaled.toarray() - moved) + self.offset
+        U, away = scaled @ self.matrix, moved @ self.matrix
+        if self.tail is not None:
+            U, away = dense_array(U) @ self.tail, away @ self.tail
+        return U - (away - self.offset)
+
+    def _preimages(self, Z: Floats, matrix: Matrix) -> Any:
+        """Rows v, the shortest ones, whose vT are the rows ``Z``, or as near to them as possible."""
+        if self.tail is None and matrix.shape[0] == matrix.shape[1]:
+            return np.linalg.solve(np.asarray(matrix).T, Z.T).T
+        if not is_sparse(matrix):
+            return self._transposed(self._coefficients(Z))
+        parts = [
+            self._sparse_preimages(Z[i : i + PREIMAGES]) for i in range(0, max(len(Z), 1), PREIMAGES)
+        ]
+        return sparse.vstack(parts, format="csr")
+
+    def _sparse_preimages(self, Z: Floats) -> sparse.csr_array:
+        """`_preimages` as sums of columns of a sparse matrix, without weights that are rounding."""
+        assert self.matrix is not None
+        assert self.tail is not None
+        weights = self._coefficients(Z) @ self.tail.T
+        sizes = np.abs(weights)
+        weights[sizes < LEAST_WEIGHT * sizes.max(axis=1, keepdims=True)] = 0.0
+        return sparse.csr_array(sparse.csr_array(weights) @ self.matrix.T)
+
+    def _coefficients(self, Z: Floats) -> Floats:
+        """Rows w with wT'T = z, whose wT' are the preimages of the rows ``Z``.
+
+        A second step takes away what rounding left in the first.
+        """
+        W = Z @ self._inverse_products
+        return np.asarray(W + (Z - self._linear(self._transposed(W))) @ self._inverse_products)
+
+    @cached_property
+    def _inverse_products(self) -> Floats:
+        """The pseudo-inverse of T'T."""
+        assert self.matrix is not None
+        return pseudo_inverse(row_products(self.matrix, self.tail))
+
+    def _norm_of_product(self, matrix: Matrix, tail: Floats) -> float:
+        """The norm of diag(scale) · matrix · tail.
+
+        The factors are divided by their largest values, because squares of small or large numbers
+        underflow or overflow. They may cancel in the product: its rounding is as large as they are.
+        """
+        diagonal: Any = sparse.diags_array(self.scale)
+        left = diagonal @ matrix
+        sizes = [largest_value(left), largest_value(tail)]
+        if 0.0 in sizes or not np.isfinite(sizes).all():
+            return 0.0 if np.isfinite(sizes).all() else math.inf
+        left, right = left / sizes[0], tail / sizes[1]
+        squares = row_products(left, right)
+        rounding = 2.0 * (tail.shape[0] + 8) * EPS * frobenius_norm(left) * frobenius_norm(right)
+        norm = root_of_largest(squares, len(self.scale)) + rounding
+        return norm * sizes[0] * sizes[1] * (1.0 + 8.0 * EPS)
 
 
 def is_sparse(X: Any) -> bool:
@@ -209,8 +355,91 @@ def is_sparse(X: Any) -> bool:
     return bool(sparse.issparse(X))
 
 
+def moved_by(X: Any, shift: Floats) -> sparse.csr_array:
+    """Add a vector to sparse rows, and leave out what is rounding then."""
+    moved = sparse.csr_array(X + sparse.csr_array(np.broadcast_to(shift, X.shape)))
+    moved.data[np.abs(moved.data) <= LEAST_WEIGHT * np.abs(shift).max()] = 0.0
+    moved.eliminate_zeros()
+    return moved
+
+
+def dense_array(X: Any) -> Floats:
+    """Rows as a dense array."""
+    return np.asarray(X.toarray() if is_sparse(X) else X)
+
+
+def frobenius_norm(matrix: Matrix) -> float:
+    """The root of the sum of all squares, which may be too small or too large for floats."""
+    values: Any = matrix.data if is_sparse(matrix) else matrix
+    largest = largest_value(values)
+    is_usual = largest == 0.0 or SAFE[0] < largest < SAFE[1] or not math.isfinite(largest)
+    return float(np.linalg.norm(values) if is_usual else largest * np.linalg.norm(values / largest))
+
+
+def largest_value(matrix: Any) -> float:
+    """The largest absolute value, NaN if there is one."""
+    values = matrix.data if is_sparse(matrix) else matrix
+    return float(np.abs(values).max(initial=0.0))
+
+
 def spectral_norm(matrix: Floats) -> float:
-    """The largest singular value, rounded up."""
-    if matrix.size == 0:
-        return 0.0
-    return float(np.linalg.norm(matrix, 2)) * (1.0 + 1e-12)
+    """The largest singular value, rounded up, from the smaller of the two Gram matrices."""
+    largest = largest_value(matrix)
+    if largest == 0.0 or not math.isfinite(largest):
+        return 0.0 if largest == 0.0 else math.inf
+    exponent = math.frexp(largest)[1]
+    M = np.ldexp(matrix, -exponent)  # exact: squares neither overflow nor vanish
+    squares = M.T @ M if M.shape[1] <= M.shape[0] else M @ M.T
+    return float(np.ldexp(root_of_largest(squares, max(M.shape)), exponent))
+
+
+def root_of_largest(squares: Floats, n_terms: int) -> float:
+    """The root of the largest eigenvalue of a Gram matrix, rounded up.
+
+    Each of its entries is a sum of ``n_terms`` products.
+    """
+    largest = float(np.linalg.eigvalsh(squares)[-1])
+    of_sums = 2.0 * (n_terms + 8) * EPS * float(np.trace(squares))
+    rounding = of_sums + 8.0 * len(squares) * EPS * max(largest, 0.0)
+    return math.sqrt(max(largest, 0.0) + rounding) * (1.0 + 4.0 * EPS)
+
+
+def norm_without(down: Floats, up: Floats) -> float:
+    """The spectral norm of I − down up, rounded up; its rank is less than half of the features.
+
+    With [down, up'] = QR and R = [R₁, R₂], the matrix is I − R₁R₂' in the range of Q and I outside.
+    """
+    rank = len(up)
+    R: Any = np.linalg.qr(np.hstack([down, up.T]), mode="r")
+    inside = np.eye(len(R)) - R[:, :rank] @ R[:, rank:].T
+    rounding = 4.0 * (len(down) + 8) * EPS * frobenius_norm(down) * frobenius_norm(up)
+    return max(1.0, spectral_norm(inside)) + rounding
+
+
+def row_products(matrix: Matrix, tail: Floats | None) -> Floats:
+    """T'T of T = matrix · tail, by blocks of rows of T.
+
+    tail' (matrix' matrix) tail would be less work, but it loses twice as many digits where T is well
+    conditioned and its factors are not.
+    """
+    if tail is None:
+        return np.asarray(matrix.T @ matrix)
+    total = np.zeros((tail.shape[1], tail.shape[1]))
+    rows: Any = sparse.csr_array(matrix) if is_sparse(matrix) else matrix
+    used = np.flatnonzero(np.diff(rows.indptr)) if is_sparse(rows) else np.arange(len(rows))
+    for start in range(0, len(used), BLOCK_ROWS):
+        T = rows[used[start : start + BLOCK_ROWS]] @ tail
+        total += T.T @ T
+    return total
+
+
+def pseudo_inverse(G: Floats) -> Floats:
+    """The pseudo-inverse of a positive semidefinite matrix, by Cholesky if it has full rank."""
+    try:
+        factor = linalg.cho_factor(G)
+    except linalg.LinAlgError:
+        return np.asarray(linalg.pinvh(G))
+    pivots = np.square(factor[0].diagonal())
+    if pivots.min() <= len(G) * EPS * pivots.max():
+        return np.asarray(linalg.pinvh(G))
+    return np.asarray(linalg.cho_solve(factor, np.eye(len(G))))

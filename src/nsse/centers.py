@@ -21,7 +21,7 @@ from nsse._support.parameters import check_count
 from nsse._support.threads import in_parallel
 from nsse._support.types import Floats, Ints
 from nsse.affine import is_sparse
-from nsse.kernels import BLOCK_VALUES, squared_norms
+from nsse.distances import BLOCK_VALUES, squared_norms
 from nsse.rows import Rows, drawn
 
 __all__ = ["AtRandom", "KMeans", "PerClass"]
@@ -263,7 +263,7 @@ def cluster_means(X: Floats, first: Ints) -> Floats:
     shift = middle(X)
     Z = X - shift
     largest = float(max(Z.max(), -Z.min()))
-    scale = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
+    scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000)) if largest > 0 else 1.0
     Z *= scale
     means, n_clusters = Z[first], len(first)
     for _ in range(STEPS if n_clusters < len(Z) else 0):

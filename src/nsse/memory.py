@@ -10,10 +10,9 @@ import numpy as np
 from nsse._support.machine import WORTH_ASKING, require_memory
 from nsse.affine import is_sparse
 from nsse.centers import EXACT_UP_TO, FEWER
-from nsse.rows import BLOCK_ROWS
+from nsse.model import METRIC_SAMPLES
+from nsse.sources import BLOCK_ROWS
 
-# Samples that the metric is learned from, at most.
-METRIC_SAMPLES = 5000
 CURE = "Pass a number of `centers`, such as 3000."
 
 

@@ -40,10 +40,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count, check_number
-from nsse.affine import Affine, formed_later, is_sparse
+from nsse.affine import Affine, dense_array, formed_later, is_sparse
+from nsse.distances import distances_from, products, squared_distances
 from nsse.graphs import members_by_size, within_class_graph
-from nsse.kernels import distances_from, squared_distances
-from nsse.rows import Rows, Source
+from nsse.hull import Hull
+from nsse.rows import Rows
+from nsse.sources import Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -91,40 +93,50 @@ class Scatter:
     edges: sparse.csr_array
     floor: float
 
-    def left_out_distances(self, D2: Floats, rows: Ints) -> Floats:
-        """Squared distances of some rows to all, each in the metric without its own edges.
+    def left_out_distances(self, D2: Floats, rows: Rows, left: Ints) -> Floats:
+        """Return squared distances of some rows to all, each in the metric without its own edges.
 
         ``D2`` are all squared distances behind A. S_w without the edges of row i is
         S_w − Σ_e c_e (x_i − x_e)(x_i − x_e)', so that with V of rows √c_e A(x_i − x_e) and
         q = V A(x_i − x_j) the distance of i and j is ‖A(x_i − x_j)‖² + q'(ρI − VV')⁻¹ q. ρ is kept.
         """
-        counts = np.diff(self.edges.indptr)[rows]
+        lost = self._lost(rows, left)
+        counts = np.diff(self.edges.indptr)[left]
         order = np.argsort(counts)  # those with as many edges together
         size = max(1, MOST_VALUES // (len(D2) * max(1, int(counts.max(initial=0)))))
-        out = D2[rows]
-        for start in range(0, len(rows), size):
+        out = D2[left]
+        for start in range(0, len(left), size):
             part = order[start : start + size]
-            y = self._whitened(D2, rows[part], counts[part])
+            y = self._whitened(D2, left[part], counts[part], lost)
             out[part] += np.einsum("rej,rej->rj", y, y)
         return out
 
-    def _whitened(self, D2: Floats, rows: Ints, counts: Ints) -> Floats:
-        """H⁻¹q of some rows and all others, with HH' = ρI − VV'."""
+    def _lost(self, rows: Rows, left: Ints) -> Floats:
+        """Return what every edge loses if one sample of the row that it begins at is left out."""
+        lost = self.edges.data.copy()
+        for i in left[rows.removed[left] < rows.weights[left]]:
+            # The weight of an edge is the mean weight of its ends, and the row stays.
+            own = slice(self.edges.indptr[i], self.edges.indptr[i + 1])
+            lost[own] *= rows.removed[i] / (rows.weights[i] + rows.weights[self.edges.indices[own]])
+        return np.asarray(lost)
+
+    def _whitened(self, D2: Floats, left: Ints, counts: Ints, lost: Floats) -> Floats:
+        """Return H⁻¹q of some rows and all others, with HH' = ρI − VV'."""
         steps = np.arange(int(counts.max()))
         # Rows with fewer edges are filled up with edges to themselves, which weigh nothing.
         filled = steps < counts[:, np.newaxis]
-        places = (self.edges.indptr[rows][:, np.newaxis] + steps)[filled]
-        ends, c = np.repeat(rows[:, np.newaxis], len(steps), axis=1), np.zeros(filled.shape)
-        ends[filled], c[filled] = self.edges.indices[places], np.sqrt(self.edges.data[places])
+        places = (self.edges.indptr[left][:, np.newaxis] + steps)[filled]
+        ends, c = np.repeat(left[:, np.newaxis], len(steps), axis=1), np.zeros(filled.shape)
+        ends[filled], c[filled] = self.edges.indices[places], np.sqrt(lost[places])
         # (u_e − u_i)'(u_i − u_j) = (‖u_e − u_j‖² − ‖u_i − u_j‖² − ‖u_e − u_i‖²)/2
-        own = D2[rows[:, np.newaxis], ends]
+        own = D2[left[:, np.newaxis], ends]
         among = D2[ends[:, :, np.newaxis], ends[:, np.newaxis]] - own[:, np.newaxis]
         inner = (among - own[:, :, np.newaxis]) * (c[:, :, np.newaxis] * c[:, np.newaxis] / 2.0)
         inner += self.floor * np.eye(ends.shape[1])
         half = np.linalg.inv(np.linalg.cholesky(inner)) * (c[:, np.newaxis] / 2.0)
         # One product: of the rows of the ends, and of row i, which is taken from each of them.
         half = np.concatenate([half, -half.sum(axis=2, keepdims=True)], axis=2)
-        q = half @ D2[np.concatenate([ends, rows[:, np.newaxis]], axis=1)]
+        q = half @ D2[np.concatenate([ends, left[:, np.newaxis]], axis=1)]
         q -= half[:, :, :-1] @ own[:, :, np.newaxis]
         return np.asarray(q)
 
@@ -226,11 +238,18 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def learn(
-        self, X: Floats, codes: Ints, weight: Floats, per_sample: int = 1, *, symmetric: bool = False
+        self,
+        X: Floats,
+        codes: Ints,
+        weight: Floats,
+        per_sample: int = 1,
+        *,
+        symmetric: bool = False,
+        with_hull: bool = False,
     ) -> Learned:
         """Learn from checked rows, of which ``per_sample`` are copies of one sample.
 
-        All roots A of A'A measure the same distances; the ``symmetric`` one does not depend on the order
+        All roots A of A'A measure the same distances. The ``symmetric`` one does not depend on the order
         of the rows, and takes an eigendecomposition.
         """
         self._check_parameters()
@@ -240,6 +259,8 @@ class WithinMetric(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Z *= self.weights_
         unit = float(euclidean.scale[0])
         learned = Learned(Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_), Z, unit)
+        if with_hull:
+            learned = learned.with_hull()
         if math.isfinite(self.shrinkage):
             n_neighbors = None if self.n_neighbors is None else self.n_neighbors * per_sample
             learned = contracted(learned, codes, weight, n_neighbors, float(self.shrinkage), symmetric)
@@ -298,7 +319,11 @@ class Learned:
     scatter : Scatter or None
         S_w; None for the Euclidean metric.
     gram : ndarray of shape (n_rows, n_rows) or None
-        Inner products of the rows, where they are known.
+        Inner products of the rows, if they are known.
+    hull : Hull or None
+        The affine hull of the rows before A. None if new rows are not projected onto it.
+    root : Identity, LowRank, Triangle or None
+        A with the rows before it. None if there is no hull.
     """
 
     affine: Affine
@@ -306,6 +331,43 @@ class Learned:
     unit: float
     scatter: Scatter | None = None
     gram: Floats | None = None
+    hull: Hull | None = None
+    root: Identity | LowRank | Triangle | None = None
+
+    def with_hull(self) -> Learned:
+        """Return these rows with their hull, if there are no more rows than features. A is I."""
+        if self.rows.shape[0] > self.affine.n_features:
+            return self
+        gram = products(self.rows, self.rows)
+        return replace(self, gram=gram, hull=Hull.of(gram), root=Identity(self.rows))
+
+    def projected(self) -> Learned:
+        """Return the rows in coordinates of their hull, onto which the affine map projects new rows."""
+        if self.hull is None or self.gram is None or self.root is None:
+            return self
+        hull, scale = self.hull.within(self.gram), self.affine.scale
+        projection = Projection(hull, self.root)
+        later: dict[str, Any] = {
+            name: partial(getattr, projection, name) for name in ("matrix", "tail", "rows")
+        }
+        rows = later.pop("rows")
+        shift = self.affine.shift + dense_array(self.root.Z[[hull.origin]]).ravel() / scale
+        affine = Affine(shift, scale, np.zeros(len(hull.independent)), **later)
+        return replace(self, affine=affine, rows=rows)
+
+    def left_out_distances(self, D2: Floats, rows: Rows, left: Ints) -> tuple[Floats, Floats | None]:
+        """Return squared distances of rows to all in metrics and hulls without them, and heights.
+
+        The height of a row over the hull of the others is the same before and behind the metric without
+        this row: what that metric shortens lies in the hull of the others.
+        """
+        found = D2[left] if self.scatter is None else self.scatter.left_out_distances(D2, rows, left)
+        if self.hull is None:
+            return found, None
+        heights = self.hull.heights(left)
+        heights[rows.removed[left] < rows.weights[left]] = 0.0  # an equal sample stays
+        found -= heights[:, np.newaxis]
+        return np.maximum(found, 0.0, out=found), heights
 
     def distances(self, places: Ints | None = None) -> Floats:
         """Squared distances of all rows, or of some of them."""
@@ -315,6 +377,41 @@ class Learned:
         if not is_sparse(Z):  # what is the same everywhere, as edges of pictures, tells nothing apart
             Z = Z[:, Z.max(axis=0) > Z.min(axis=0)]
         return squared_distances(Z, Z) if is_sparse(Z) else distances_from(Z @ Z.T, overwrite=True)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The matrix that takes new rows to coordinates of the hull, formed when first needed."""
+
+    hull: Hull
+    root: Identity | LowRank | Triangle
+
+    @cached_property
+    def matrix(self) -> Any:
+        """Return A'A times the vectors of the basis, or the rows if they are sparse."""
+        Z: Any = self.root.Z
+        return Z.T.tocsr() if is_sparse(Z) else self.root.pulled(self.hull.combinations)
+
+    @cached_property
+    def tail(self) -> Floats | None:
+        """Return the weights of the rows in the vectors of the basis, if the rows are sparse."""
+        return self.hull.combinations.T if is_sparse(self.root.Z) else None
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Return the coordinates of the rows."""
+        return self.hull.coordinates
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A = I, and the rows Z before it."""
+
+    Z: Any
+
+    def pulled(self, weights: Floats) -> Floats:
+        """Return A'A Σ_j weights_j z_j for every row of weights, one column for each."""
+        return np.asarray((weights @ self.Z).T)
 
 
 @dataclass(frozen=True)
@@ -352,6 +449,16 @@ class ClassRoots:
             parts.append((F @ own).reshape(members.size - len(members), A.shape[1]))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    def combined(self, B: Floats, n_rows: int) -> Floats:
+        """FB, of shape (n_rows, B.shape[1])."""
+        found, start = np.zeros((n_rows, B.shape[1])), 0
+        for members, F in self.blocks:
+            stop = start + members.size - len(members)
+            part = B[start:stop].reshape(len(members), -1, B.shape[1])
+            found[members] = F.transpose(0, 2, 1) @ part
+            start = stop
+        return found
+
 
 @dataclass(frozen=True)
 class LowRank:
@@ -381,6 +488,15 @@ class LowRank:
         """The rows behind A."""
         return self.Z - self.V @ self.up
 
+    def pulled(self, weights: Floats) -> Floats:
+        """Return A'A Σ_j weights_j z_j for every row of weights, one column for each.
+
+        A'A = I − (M⁻¹B)'M⁻¹B with B = F'Z, so that the columns are combinations of the rows.
+        """
+        lost = linalg.solve_triangular(self.M, (weights @ self.V).T, lower=True, trans="T")
+        weights = weights - self.F.combined(lost, len(self.Z)).T
+        return (weights @ self.Z).T
+
 
 @formed_later("S")
 @dataclass(frozen=True)
@@ -405,25 +521,33 @@ class Triangle:
         """The rows behind A."""
         return np.asarray(linalg.blas.dtrmm(1.0, self.matrix, self.Z.T, trans_a=True).T)
 
+    def pulled(self, weights: Floats) -> Floats:
+        """Return A'A Σ_j weights_j z_j for every row of weights, one column for each."""
+        return np.asarray(self.matrix @ (weights @ self.rows).T)
 
-def learned_metric(metric: Any, rows: Rows) -> tuple[WithinMetric | None, Learned]:
-    """A `metric` parameter learned from labelled rows in memory, and the rows; None is Euclidean.
 
-    "within" is `WithinMetric()` for dense rows and the Euclidean metric for sparse ones, which would be
-    made dense.
+def learned_metric(
+    metric: Any, rows: Rows, with_hull: bool = False
+) -> tuple[WithinMetric | None, Learned]:
+    """Learn a `metric` parameter from labeled rows, and return it with the rows. None is Euclidean.
+
+    "within" is `WithinMetric()` for dense rows. For sparse rows it is the Euclidean metric, because any
+    other would make them dense.
     """
     X = rows.held()
     is_default = isinstance(metric, str) and metric == "within"
     if metric is None or (is_default and is_sparse(X)):
         affine = centred(X)
-        return None, Learned(affine, affine(X), float(affine.scale[0]))
+        plain = Learned(affine, affine(X), float(affine.scale[0]))
+        return None, plain.with_hull() if with_hull else plain
     if not isinstance(metric, WithinMetric) and not is_default:
         cure = 'Pass "within", or WithinMetric(shrinkage=...) to set it.'
         raise rule_error("metric", 'be None, "within" or a WithinMetric', metric, cure)
     fitted = WithinMetric() if is_default else clone(metric)
     fitted.n_features_in_ = X.shape[1]
     X = dense_rows(X) if is_sparse(X) else np.asarray(X, dtype=np.float64)
-    return fitted, fitted.learn(X, rows.codes, rows.weights, rows.per_sample)
+    learned = fitted.learn(X, rows.codes, rows.weights, rows.per_sample, with_hull=with_hull)
+    return fitted, learned
 
 
 def centred(X: Any) -> Affine:
@@ -447,7 +571,7 @@ def centred(X: Any) -> Affine:
         rule = f"have no value more than {1 / LEAST_USUAL:.0e} times as large as the usual ones"
         cure = "Leave the samples with the largest values out, or mark the values as missing."
         raise rule_error("X", rule, f"values up to {largest:.1e}", cure)
-    unit = math.ldexp(1.0, -math.frexp(largest)[1]) if largest > 0 else 1.0
+    unit = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000)) if largest > 0 else 1.0
     return Affine.diagonal(shift, np.full(n_features, unit))
 
 
@@ -463,28 +587,33 @@ def contracted(
     Z, (N, n) = plain.rows, plain.rows.shape
     if n * min(n, N) > LARGEST:
         raise too_large(n, min(n, N))
-    G = Z @ Z.T if n > (WIDE * N if symmetric else N) else None
+    G: Any = plain.gram
+    if G is None and n > (WIDE * N if symmetric else N):
+        G = Z @ Z.T
     W = scatter_edges(Z, codes, weight, n_neighbors, G)
-    if G is None:
-        S = scatter_matrix(W, Z)
-    else:
+    is_wide = n > (WIDE * N if symmetric else N)
+    if is_wide:
         F = ClassRoots.of(W, codes)
         P = F.times(G)
         S = F.times(P.T)
+    else:
+        S = scatter_matrix(W, Z)
     trace = float(S.trace())
     if not trace > 0.0:
         warnings.warn(NO_SCATTER, UserWarning, stacklevel=6)
         return plain
     rho = shrinkage * trace / n
     plain = replace(plain, scatter=Scatter(W, rho))
-    if G is not None:
+    if is_wide:
         return behind_low_rank(plain, G, F, P, S, symmetric)
     if symmetric:
         values, V = np.linalg.eigh(S)
         A = (V * np.sqrt(rho / (np.maximum(values, 0.0) + rho))) @ V.T
         return replace(plain, affine=replace(plain.affine, matrix=A), rows=plain.rows @ A)
     root = Triangle(Z, S, rho)
-    return replace(plain, affine=replace(plain.affine, matrix=root.matrix), rows=root.rows)
+    gram = None if plain.gram is None else root.rows @ root.rows.T
+    affine = replace(plain.affine, matrix=root.matrix)
+    return replace(plain, affine=affine, rows=root.rows, gram=gram, root=root)
 
 
 def scatter_edges(
@@ -531,8 +660,7 @@ def behind_low_rank(
         names = ["rows", "matrix"]
     later: dict[str, Any] = {name: partial(getattr, root, name) for name in names}
     rows, affine = later.pop("rows"), replace(plain.affine, **later)
-    G -= V @ V.T
-    return replace(plain, affine=affine, rows=rows, gram=G)
+    return replace(plain, affine=affine, rows=rows, gram=G - V @ V.T, root=root)
 
 
 def along_scatter(

@@ -200,7 +200,7 @@ def _min_max(step: Any) -> Affine | None:
         return None
     scale = np.asarray(step.scale_, dtype=np.float64)
     offset = np.asarray(step.min_, dtype=np.float64)
-    return Affine(np.zeros(len(scale)), scale, offset, float(np.abs(scale).max()))
+    return Affine(np.zeros(len(scale)), scale, offset)
 
 
 def _max_abs(step: Any) -> Affine | None:

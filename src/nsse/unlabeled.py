@@ -28,8 +28,8 @@ from sklearn.base import BaseEstimator
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_choice, check_count, check_number
 from nsse._support.types import Bools, Floats, Ints
+from nsse.distances import squared_distances, squared_norms
 from nsse.graphs import BLOCK_ROWS, degrees, laplacian, neighbor_graph
-from nsse.kernels import squared_distances, squared_norms
 from nsse.metric import centred
 from nsse.ridge import KernelSums, Sums
 from nsse.rows import Rows

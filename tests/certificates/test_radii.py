@@ -1,5 +1,8 @@
 """Certified radii: no point within gets another label, and they are what their formula says."""
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from attacks import boundary, changed
@@ -12,11 +15,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
-from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
+from nsse import NSSE, Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric, methods
 from nsse.affine import Affine
 from nsse.certificates import certified_radius
 from nsse.kernels import Gaussian
-from nsse.maps import GaussianMap, LinearMap
+from nsse.maps import KernelMap, LinearMap
 from nsse.scores import Scores
 from nsse.votes import MajorityVote, MeanVote
 
@@ -147,7 +150,7 @@ def literal_lead(f, scores, x, i, j, r):
     a, b = scores.weights[i] - scores.weights[j], scores.offsets[i] - scores.offsets[j]
     sigma, norm = f.kernel.sigma, f.metric.norm
     B2, m, slope = a @ Q @ a, a @ F, J.T @ a
-    behind = GaussianMap(Affine.identity(6), f.centers, f.kernel, f.coef, f.gram)
+    behind = KernelMap(Affine.identity(6), f.centers, f.kernel, f.coef)
     g = behind.jacobian(f.metric(x[np.newaxis]))[0].T @ a
     t = (norm * r / sigma) ** 2
     k = np.exp(-t)
@@ -204,7 +207,7 @@ def test_radii_are_those_of_the_formula(data, new, decision, monkeypatch):
 
 
 def test_reach_is_the_inverse_of_the_bound():
-    kernel, r = Gaussian(0.7), np.linspace(0, 2, 50)
+    kernel, r = Gaussian().at(0.7), np.linspace(0, 2, 50)
     np.testing.assert_allclose(kernel.reach(np.sqrt(2 - 2 * np.exp(-((r / 0.7) ** 2)))), r, atol=1e-7)
     assert kernel.reach(np.array([1.5])) == np.inf
 
@@ -218,7 +221,7 @@ def test_jacobian_is_the_limit_of_differences(name, data, new):
 
 
 def test_a_label_that_nothing_can_change_has_an_infinite_radius():
-    f = GaussianMap.at(Affine.identity(1), np.zeros((1, 1)), Gaussian(1.0), np.array([[0.1]]))
+    f = KernelMap(Affine.identity(1), np.zeros((1, 1)), Gaussian().at(1.0), np.array([[0.1]]))
     scores = Scores.of_classes(np.array([0, 1]), np.array([[0.0], [1.0]]), np.array([0.0, 1.0]))
     model = SmoothEmbedding().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     model.map_, model.scores_ = f, scores
@@ -231,8 +234,8 @@ def test_ill_conditioned_maps_keep_their_labels(data, new):
     """Coefficients that cancel: little is certain, and that little holds."""
     rng = np.random.default_rng(0)
     coef = 1e8 * rng.standard_normal((12, 1))
-    f = GaussianMap.at(
-        Affine.identity(6), data.X[:1] + 1e-6 * rng.standard_normal((12, 6)), Gaussian(5.0), coef
+    f = KernelMap(
+        Affine.identity(6), data.X[:1] + 1e-6 * rng.standard_normal((12, 6)), Gaussian().at(5.0), coef
     )
     model = SmoothEmbedding().fit(data.X, data.codes % 2)
     values = f(new)[:, 0]
@@ -293,7 +296,7 @@ def test_gaps_are_no_part_of_a_sample_that_could_change(data, new):
 
 def test_others_are_refused_by_name(data):
     with pytest.raises(
-        TypeError, match=r"`model` must have a Gaussian or linear map .*KNeighborsClassifier"
+        TypeError, match=r"`model` must have a kernel or linear map .*KNeighborsClassifier"
     ):
         certified_radius(KNeighborsClassifier().fit(data.X, data.codes), data.X)
     pipeline = make_pipeline(Normalizer(), SmoothEmbedding()).fit(data.X, data.codes)
@@ -301,3 +304,106 @@ def test_others_are_refused_by_name(data):
         ValueError, match=r"`model` must have only affine steps .*Normalizer.*model\[-1\]"
     ):
         certified_radius(pipeline, data.X)
+
+
+SIZES = {
+    "default": SmoothEmbedding(),
+    "nearest": SmoothEmbedding(decision="nearest"),
+    "centers": SmoothEmbedding(centers=15),
+    "scaled": make_pipeline(StandardScaler(), SmoothEmbedding()),
+    "search": SmoothEmbeddingCV(grid={"sigma": [0.5, 1.0], "smoothness": [0.1], "shrinkage": [1.0]}),
+    "published": NSSE(sigma=1.0),
+    "KDA": methods.KDA(),
+}
+
+
+@pytest.mark.parametrize("name", [*SIZES, "linear", "LFDA"])
+def test_very_large_samples_have_a_radius(name, data, new):
+    """Squares of 1e155 overflow. Far from all centers nothing is certain; a linear map has no far."""
+    model = {**SIZES, "linear": Linear(), "LFDA": methods.LFDA()}[name]
+    model.fit(data.X, data.codes)
+    ordinary = certified_radius(model, new[:4])
+    for size in (1e100, 1e155, 1e200, 1e300):
+        far = new[:4] / np.abs(new[:4]).max() * size
+        radius = certified_radius(model, far)
+        if name in ("linear", "LFDA"):
+            assert np.all((radius >= 0) & np.isfinite(radius))
+            step = np.random.default_rng(0).standard_normal((300, 6))
+            step *= (1 - 1e-9) / np.linalg.norm(step, axis=1, keepdims=True)
+            for x, r in zip(far, radius, strict=True):
+                assert np.all(model.predict(x + r * step) == model.predict(x[np.newaxis]))
+        else:
+            np.testing.assert_array_equal(radius, 0.0)
+        mixed = np.vstack([far[:1], new[1:4]])  # others of the same block keep theirs
+        np.testing.assert_allclose(certified_radius(model, mixed)[1:], ordinary[1:], rtol=1e-9)
+
+
+GROWTH = [(name, power) for name in SIZES for power in (-900, -400, 400, 900)]
+GROWTH = [pair for pair in GROWTH if pair not in (("scaled", -900), ("scaled", 900))]  # its squares
+
+
+@pytest.mark.parametrize(("name", "power"), GROWTH)
+def test_radii_grow_with_the_samples(name, power, data, new):
+    """Samples of any size: radii were up to twice too large from 1e155 on, where slopes vanished."""
+    model = SIZES[name].fit(data.X, data.codes)
+    expected = certified_radius(model, new)
+    model.fit(np.ldexp(data.X, power), data.codes)
+    radius = np.ldexp(certified_radius(model, np.ldexp(new, power)), -power)
+    np.testing.assert_allclose(radius, expected, rtol=1e-5, atol=1e-9)
+
+
+def test_subnormal_samples(data, new):
+    """No power of two makes them of order one, but a model can be fitted and certified."""
+    model = SmoothEmbedding().fit(data.X, data.codes)
+    expected = certified_radius(model, new)
+    model.fit(data.X * 1e-310, data.codes)
+    radius = certified_radius(model, new * 1e-310)
+    np.testing.assert_allclose(radius / 1e-310, expected, rtol=1e-5)
+    for refusing in (NSSE(), methods.KDA()):
+        with pytest.raises(ValueError, match=r"`X` must have a median distance .* Rescale X\."):
+            refusing.fit(data.X * 1e-310, data.codes)
+
+
+def same_functions(model, power):
+    """Models that label samples alike, with some of their numbers multiplied by a power of two."""
+    f, scores = model.map_, model.scores_
+
+    def by(values, sign=1):
+        return np.ldexp(values, sign * power)
+
+    def with_parts(scores=scores, **parts):
+        other = copy(model)
+        other.map_, other.scores_ = replace(f, **parts), scores
+        return other
+
+    both = {"weights": by(scores.weights), "offsets": by(scores.offsets)}
+    yield "scores", with_parts(replace(scores, **both))
+    if isinstance(f, LinearMap):
+        A, smaller = f.affine, replace(scores, weights=by(scores.weights, -1))
+        rescaled = replace(A, scale=by(A.scale, -1), matrix=by(A.matrix))
+        larger = replace(A, matrix=by(A.matrix), offset=by(A.offset))
+        yield "factors", with_parts(affine=rescaled)
+        yield "map", with_parts(smaller, affine=larger)
+        return
+    yield "map", with_parts(replace(scores, weights=by(scores.weights, -1)), coef=by(f.coef))
+    larger = {"centers": by(f.centers), "kernel": Gaussian().at(float(by(f.kernel.sigma)))}
+    if abs(power) <= 500:  # files with other widths are refused
+        yield "space", with_parts(metric=f.metric.multiplied(float(by(1.0))), **larger)
+    A = f.metric
+    yield "factors", with_parts(metric=replace(A, scale=by(A.scale, -1), matrix=by(A.matrix)))
+    tailed = replace(A, matrix=by(A.matrix), tail=by(np.eye(A.n_outputs), -1))
+    yield "tail", with_parts(metric=tailed)
+
+
+@pytest.mark.parametrize("power", [-1000, -500, -250, -100, 100, 250, 500, 1000])
+@pytest.mark.parametrize("model", [SmoothEmbedding(), Linear()], ids=["kernel", "linear"])
+def test_sizes_of_numbers_enlarge_no_radius(model, power, data, new):
+    """A file may hold the same function with numbers whose squares overflow or vanish."""
+    model.fit(data.X, data.codes)
+    expected = certified_radius(model, new)
+    for kind, other in same_functions(model, power):
+        with np.errstate(over="ignore", invalid="ignore"):
+            radius = certified_radius(other, new)
+        assert np.all(radius <= expected * (1 + 1e-9)), kind
+        if abs(power) == 100:
+            np.testing.assert_allclose(radius, expected, rtol=1e-6, err_msg=kind)

@@ -78,7 +78,7 @@ def test_the_metric_contracts(make_blobs, n_features):
     affine = WithinMetric(0.1).fit(data.X, data.codes).affine_
     largest = np.linalg.norm(affine.dense(), 2)
     assert largest <= affine.norm * (1 + 1e-12)
-    assert affine.norm <= 1.0
+    assert affine.norm <= 1.0 + 1e-9  # rounded up
 
 
 @pytest.mark.parametrize("n_features", [8, 60])
@@ -114,7 +114,7 @@ def affine_maps():
     low_rank = rng.normal(size=(6, 2)), 0.1 * rng.normal(size=(2, 6))
     yield Affine.diagonal(shift, scale)
     yield Affine.linear(shift, rng.normal(size=(6, 6)), rng.normal(size=6))
-    yield Affine(shift, scale, rng.normal(size=6), 9.0, None, *low_rank)
+    yield Affine(shift, scale, rng.normal(size=6), None, *low_rank)
 
 
 @pytest.mark.parametrize("affine", list(affine_maps()), ids=["diagonal", "matrix", "low rank"])

@@ -14,12 +14,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from nsse import NSSE, Smooth, SmoothEmbedding, Spread, WithinMetric, methods
+from nsse.affine import Affine
 from nsse.augment import Noise
 from nsse.centers import AtRandom, KMeans, PerClass
+from nsse.pipelines import AffineStep
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
 WIDE = np.random.default_rng(0).standard_normal((len(X), 40)) + np.repeat(X, 10, axis=1)
+FACTORED = Affine(
+    np.full(4, 2.0),
+    np.array([1.0, 2.0, 0.5, 1.0]),
+    np.ones(3),
+    sparse.csr_array([[1.0, 0, 0, 0, 1], [0, 2, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, -1, 3, 1]]),
+    tail=np.random.default_rng(0).standard_normal((5, 3)),
+)
 SOME = np.where(np.arange(len(Y)) % 3 == 0, Y, -1)
 
 # A name, the unfitted model, samples and labels.
@@ -47,6 +56,7 @@ PROBLEMS = {
     "metric alone": (WithinMetric(2.0), X, Y),
     "standardised": (make_pipeline(StandardScaler(), SmoothEmbedding()), X, NAMES),
     "reduced": (make_pipeline(MinMaxScaler(), PCA(2), NSSE(sigma=1.0)), X, Y),
+    "factored": (make_pipeline(AffineStep(FACTORED), SmoothEmbedding()), X, Y),
     "search": (GridSearchCV(make_pipeline(StandardScaler(), SmoothEmbedding()), {}, cv=2), X, Y),
     **{kind.__name__: (kind(), X, Y) for kind in vars(methods).values() if isinstance(kind, type)},
 }

@@ -14,20 +14,22 @@ import pandas as pd
 import pytest
 from saved_models import NAMES, PROBLEMS, X, Y, fitted, new_samples
 from sklearn.base import clone
+from sklearn.datasets import load_digits
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import nsse
-from nsse import NSSE, SmoothEmbedding
+from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV
 from nsse.certificates import ConformalClassifier, SelectivePredictor, certified_radius
 from nsse.io import read_header
-from nsse.maps import GaussianMap
+from nsse.maps import KernelMap
 from nsse.pipelines import AffineStep, split_pipeline
 from nsse.votes import MajorityVote, MeanVote, Member
 
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
+NOT_CERTIFIED = {"NPPE", "NYS", "SPE", "metric alone"}
 QUESTIONS = ("transform", "predict", "predict_proba", "predict_log_proba", "decision_function")
 
 
@@ -79,11 +81,31 @@ def members(path):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-@pytest.mark.parametrize("name", ["default", "nearest", "published", "LFDA", "standardised"])
+@pytest.mark.parametrize("name", [name for name in PROBLEMS if name not in NOT_CERTIFIED])
 def test_radii_are_those_of_the_model(name, tmp_path):
     model, new = fitted(name), new_samples(name, 30)
     radii = certified_radius(again(model, tmp_path), new)
     np.testing.assert_allclose(radii, certified_radius(model, new), rtol=1e-9, atol=1e-12)
+    assert np.count_nonzero(radii) > 10
+
+
+@pytest.mark.parametrize("n_centers", range(1, 9))
+@pytest.mark.parametrize("decision", ["scores", "nearest"])
+def test_fewer_centers_than_classes(n_centers, decision, tmp_path):
+    """The Gram matrix of the nine coordinates is singular then."""
+    digits, labels = load_digits(return_X_y=True)
+    model = SmoothEmbedding(centers=n_centers, decision=decision).fit(digits[:300], labels[:300])
+    loaded, new = again(model, tmp_path), digits[300:340]
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+    np.testing.assert_array_equal(certified_radius(loaded, new), certified_radius(model, new))
+
+
+def test_radii_of_a_search(tmp_path):
+    grid = {"sigma": [0.5, 1.0], "smoothness": [0.1], "shrinkage": [1.0]}
+    model = SmoothEmbeddingCV(grid=grid).fit(X, NAMES)
+    radii = certified_radius(again(model, tmp_path), X[::5])
+    np.testing.assert_array_equal(radii, certified_radius(model, X[::5]))
+    assert np.count_nonzero(radii) > 10
 
 
 @pytest.mark.parametrize(
@@ -147,7 +169,7 @@ def voting(kind, **options):
     model = SmoothEmbedding(**options).fit(X, NAMES)
     f = model.map_
     others = [SmoothEmbedding(sigma=s, **options).fit(X, NAMES) for s in (1.0, 2.0)]
-    maps = [f, *(GaussianMap(f.metric, f.centers, o.map_.kernel, o.coef_, o.map_.gram) for o in others)]
+    maps = [f, *(KernelMap(f.metric, f.centers, o.map_.kernel, o.coef_) for o in others)]
     told = [model.scores_, *(o.scores_ for o in others)]
     model.vote_ = kind([Member(*pair) for pair in zip(maps, told, strict=True)], 0.7)
     return model
@@ -174,7 +196,7 @@ def test_metadata_and_facts(tmp_path):
     metadata = {"kind": "images", "size": [2, 2], "unit_norm": True, "β": None}
     nsse.save(fitted("standardised"), tmp_path / "model.nsse", metadata=metadata)
     header = read_header(tmp_path / "model.nsse")
-    assert (header.format, header.model, header.nsse) == (3, "Pipeline", nsse.__version__)
+    assert (header.format, header.model, header.nsse) == (4, "Pipeline", nsse.__version__)
     assert header.metadata == metadata
     assert header.facts["steps"] == ["StandardScaler", "SmoothEmbedding"]
     assert header.facts["classes"] == ["setosa", "versicolor", "virginica"]

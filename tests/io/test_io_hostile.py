@@ -12,12 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from saved_models import fitted
+from saved_models import PROBLEMS, fitted
 
 import nsse
+from nsse.certificates import certified_radius
 from nsse.io import archive, read_header
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[1] / "certificates"))
+from attacks import changed
+
 import fuzz_files
 
 
@@ -36,10 +40,10 @@ def opened(tmp_path):
 
 
 @pytest.fixture
-def refused(tmp_path):
-    """Factory: a header and arrays put together; the one line by which the file is refused."""
+def put_together(tmp_path):
+    """Factory: a header and arrays as a file."""
 
-    def refuse(header, arrays, told=None):
+    def write_file(header, arrays, told=None):
         path = tmp_path / "hostile.nsse"
         told = declared(arrays) if told is None else told
         contents = {"nsse.json": json.dumps({**header, "arrays": told})}
@@ -48,9 +52,15 @@ def refused(tmp_path):
             np.save(buffer, array)
             contents[f"{name}.npy"] = buffer.getvalue()
         write(path, contents)
-        return refusal(path)
+        return path
 
-    return refuse
+    return write_file
+
+
+@pytest.fixture
+def refused(put_together):
+    """Factory: a header and arrays put together; the one line by which the file is refused."""
+    return lambda *parts: refusal(put_together(*parts))
 
 
 def declared(arrays):
@@ -82,7 +92,6 @@ def node(tree, *keys):
 # Arrays of the default model by where they are, and what may not be put there.
 ARRAYS = {
     ("map_", "coef"): ["nan", "inf", "row", "type", "flat", "empty"],
-    ("map_", "gram"): ["nan", "negative", "row", "crooked"],
     ("map_", "centers"): ["nan", "row", "column", "type"],
     ("map_", "metric", "shift"): ["nan", "row"],
     ("map_", "metric", "scale"): ["inf", "row"],
@@ -105,8 +114,6 @@ CHANGES = {
     "flat": lambda a: a[np.newaxis],
     "empty": lambda a: a[:0],
     "type": lambda a: a.astype(np.int32),
-    "negative": lambda a: -a,
-    "crooked": lambda a: a + np.triu(np.ones_like(a), 1),
     "reversed": lambda a: a[::-1].copy(),
     "large": lambda a: a + 7,
 }
@@ -131,10 +138,13 @@ def test_arrays_that_do_not_fit_are_refused(place, change, opened, refused):
         (("map_", "kernel", "sigma"), {"float": "nan"}),
         (("map_", "kernel", "sigma"), "wide"),
         (("scores_", "temperature"), 0.0),
-        (("map_", "metric", "norm"), -0.5),
-        (("map_", "metric", "norm"), {"float": "inf"}),
+        (("map_", "metric", "norm"), 1e-9),
+        (("map_", "metric", "tail"), {"array": "0"}),
         (("map_", "metric", "down"), {"array": "0"}),
         (("map_", "kernel"), None),
+        (("map_", "kernel"), {"kernel": ["nsse.kernels", "Gaussian"], "parameters": {}, "state": {}}),
+        (("map_", "kernel"), {"class": "Gaussian", "parameters": {"sigma": 1.0}}),
+        (("map_", "kernel", "profile"), "a"),
         (("map_",), None),
         (("scores_",), {"class": "KMeans", "parameters": {"n_centers": 3}}),
         (("sigma_",), -2.0),
@@ -159,6 +169,26 @@ def test_values_that_do_not_fit_are_refused(place, value, opened, refused):
     assert "damaged" in refused(header, arrays)
 
 
+@pytest.mark.parametrize(
+    ("names", "profile", "told"),
+    [
+        (["os", "system"], None, "kernel system of the module os, which is not defined here"),
+        (["nsse.kernels", "Kernel"], None, "Kernel of the module nsse.kernels, which is not defined"),
+        (
+            None,
+            [1.0, 1.0, 1.0, 1.0, 0.0],
+            "Gaussian of the module nsse.kernels, which has another",
+        ),
+    ],
+)
+def test_kernels_that_are_not_defined_here_are_refused(names, profile, told, opened, refused):
+    header, arrays = opened()
+    kernel = node(header["tree"], "map_", "kernel")
+    kernel["kernel"] = names or kernel["kernel"]
+    kernel["state"]["profile"] = profile or kernel["state"]["profile"]
+    assert told in refused(header, arrays)
+
+
 @pytest.mark.parametrize("part", [0, 1, 2])
 def test_sparse_indices_outside_are_refused(part, opened, refused):
     header, arrays = opened("sparse")
@@ -181,10 +211,63 @@ def test_a_tree_that_is_no_model_is_refused(opened, refused):
 
 
 def test_parts_that_are_computed_cannot_be_given(opened, refused):
-    for name, part in (("default", "center_squares"), ("LFDA", "gram")):
-        header, arrays = opened(name)
-        node(header["tree"], "map_")["state"][part] = {"array": "0"}
-        assert "damaged" in refused(header, arrays)
+    for name, part in (("default", "center_squares"), ("default", "gram"), ("LFDA", "gram")):
+        for where in ("state", "parameters"):
+            header, arrays = opened(name)
+            node(header["tree"], "map_")[where][part] = {"array": "0"}
+            assert "damaged" in refused(header, arrays)
+
+
+def numbers_in(part):
+    """Places of the numbers and arrays that are not labels: objects with the keys or indices there."""
+    for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+        if (isinstance(value, dict) and "array" in value) or isinstance(value, float):
+            yield part, key
+        elif isinstance(value, dict | list):
+            yield from numbers_in(value)
+
+
+def changed_numbers(header, arrays, factor):
+    """Copies of a file, in each of which one number or array is multiplied by a factor."""
+    for place in range(len(list(numbers_in(header["tree"])))):
+        header, arrays = json.loads(json.dumps(header)), dict(arrays)
+        parent, key = list(numbers_in(header["tree"]))[place]
+        value = parent[key]
+        if isinstance(value, float):
+            parent[key] = factor * value
+            yield header, arrays
+            parent[key] = value
+        elif arrays[value["array"]].dtype.kind == "f":
+            name = value["array"]
+            yield header, arrays | {name: factor * arrays[name]}
+
+
+@pytest.mark.parametrize("factor", [1e-6, 0.5, 1e3])
+@pytest.mark.parametrize("name", ["default", "nearest", "number", "standardised", "LFDA"])
+def test_no_number_of_a_file_enlarges_a_radius(name, factor, opened, put_together):
+    """Whatever a file states: no attack changes the label of the function in it within the radius."""
+    model, samples = fitted(name), PROBLEMS[name][1][::30]
+    loaded = 0
+    for header, arrays in changed_numbers(*opened(name), factor):
+        try:
+            model = nsse.load(put_together(header, arrays))
+        except ValueError:
+            continue
+        loaded += 1
+        radius = np.minimum(certified_radius(model, samples), 1e6)
+        assert not changed(model, samples, radius).any()
+    assert loaded > 5
+
+
+def test_stated_norms_and_gram_matrices_are_refused(opened, put_together):
+    """Version 0.3 believed them: these files had radii of 1e8 and of infinity."""
+    header, arrays = opened()
+    node(header["tree"], "map_", "metric")["parameters"]["norm"] = 1e-9
+    assert "damaged" in refusal(put_together(header, arrays))
+    header, arrays = opened()
+    arrays["999"] = 1e-12 * np.eye(2)
+    node(header["tree"], "map_")["parameters"]["gram"] = {"array": "999"}
+    assert "damaged" in refusal(put_together(header, arrays))
 
 
 def test_a_small_file_cannot_make_a_large_gram_matrix(opened, refused):
@@ -261,13 +344,13 @@ def test_a_model_larger_than_memory_is_refused(opened, tmp_path, monkeypatch):
 
 def test_other_formats_are_refused_in_one_sentence(opened, refused, tmp_path):
     header, arrays = opened()
-    assert "upgrade nsse" in refused({**header, "format": 4, "nsse": "9.0"}, arrays)
-    old = {"format": 2, "model": "NSSE", "nsse": "0.2.0", "sklearn": "1.9.1", "numpy": "2.4.6"}
+    assert "Upgrade nsse" in refused({**header, "format": 5, "nsse": "9.0"}, arrays)
+    old = {"format": 3, "model": "NSSE", "nsse": "0.3.0", "sklearn": "1.9.1", "numpy": "2.4.6"}
     write(tmp_path / "old.nsse", {"schema.json": b"{}", "nsse.json": json.dumps(old)})
     told = refusal(tmp_path / "old.nsse")
-    assert "format 2, written by nsse 0.2.0" in told
-    assert "fit the model again" in told
-    with pytest.raises(ValueError, match="format 2"):
+    assert "of format 3, written by nsse 0.3.0" in told
+    assert told.endswith("Fit the model again and save it with this version.")
+    with pytest.raises(ValueError, match="format 3"):
         read_header(tmp_path / "old.nsse")
 
 

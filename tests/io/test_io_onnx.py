@@ -140,7 +140,7 @@ def test_frames_through_a_pipeline():
 
 @pytest.mark.parametrize("name", sorted(NOT_EXPORTED))
 def test_other_maps_are_refused(name):
-    with pytest.raises(ValueError, match="Gaussian or a linear map"):
+    with pytest.raises(ValueError, match="kernel or a linear map"):
         nsse.to_onnx(fitted(name))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import oracles_published as oracles
 
-from nsse.kernels import median_distance, squared_distances
+from nsse.distances import median_distance, squared_distances
 from nsse.metric import centred
 from nsse.published.objective import Problem, Weights
 

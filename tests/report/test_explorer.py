@@ -17,8 +17,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 from nsse import LFDA, NYS, SUPLAP, Smooth, SmoothEmbedding
+from nsse.affine import Affine
 from nsse.augment import Images
 from nsse.certificates import ConformalClassifier, certified_radius
+from nsse.pipelines import AffineStep
 from nsse.report import Samples, write_report
 from nsse.report.explorer import facts, live, pictures
 from nsse.report.explorer.blocks import block, script_safe_json
@@ -173,7 +175,7 @@ def test_without_labels_nothing_is_counted_as_a_mistake(tmp_path, fitted, sample
     assert write_report(tmp_path / "r.html", fitted, Samples(None)).n_shown == 0
 
 
-@pytest.mark.parametrize("kind", ["sparse", "float32", "grid", "linear"])
+@pytest.mark.parametrize("kind", ["sparse", "float32", "grid", "linear", "factored"])
 def test_models_in_all_their_forms(tmp_path, digits, samples, kind):
     X, y, shown, model = digits.X[::2], digits.codes[::2], samples, SmoothEmbedding(n_components=3)
     if kind == "sparse":
@@ -183,12 +185,21 @@ def test_models_in_all_their_forms(tmp_path, digits, samples, kind):
     elif kind == "grid":
         scaled = make_pipeline(StandardScaler(), SmoothEmbedding())
         model = GridSearchCV(scaled, {"smoothembedding__sigma": [0.5, 1.0]}, cv=2)
-    else:
+    elif kind == "linear":
         model = LFDA(n_components=3)
+    else:
+        matrix, tail = sparse.csr_array(np.eye(64)[:, ::2]), np.eye(32, 20)
+        affine = Affine(np.zeros(64), np.ones(64), np.zeros(20), matrix, tail=tail)
+        model = make_pipeline(AffineStep(affine), model)
     summary = write_report(tmp_path / "r.html", model.fit(X, y), shown)
     assert (summary.n_train, summary.live) == (100, True)
     first = data_of(tmp_path / "r.html")["rows"]["first"]
-    assert first == (100 if kind == "linear" else 0)  # a linear map keeps no training samples
+    # A linear map stores no training samples, and a projection cannot be undone.
+    assert first == (100 if kind in ("linear", "factored") else 0)
+    if kind == "factored":
+        (space,) = data_of(tmp_path / "r.html")["live"]["spaces"]
+        whole = model[-1].map_.metric.after(affine).joined()
+        np.testing.assert_allclose(unpacked(space["matrix"]), whole.matrix, rtol=1e-12)
 
 
 @pytest.mark.parametrize("step", [Normalizer(), MinMaxScaler(clip=True)])
@@ -208,7 +219,7 @@ def test_a_map_of_another_kind_is_shown_without_radii_and_map(tmp_path, digits, 
     assert not write_report(tmp_path / "r.html", model, samples).live
     data = data_of(tmp_path / "r.html")
     assert data["radius"] is None
-    assert "Gaussian or linear map; NYS has another kind" in data["panels"]["radii"][0]
+    assert "kernel or linear map; NYS has another kind" in data["panels"]["radii"][0]
     assert data["rows"]["first"] == 100  # only the test samples have rows
 
 
@@ -290,3 +301,13 @@ def test_the_nearest_copy_of_a_training_sample_is_told(tmp_path, digits, fitted,
     for other in (fitted, SmoothEmbedding(augment=views, centers=30).fit(X, digits.codes[::4])):
         write_report(tmp_path / "r.html", other, samples)
         assert data_of(tmp_path / "r.html")["nearest"] is None
+
+
+def test_samples_of_an_unusual_size_have_no_live_map(tmp_path, digits):
+    """A page computes slopes by their squares, which would overflow."""
+    model = SmoothEmbedding().fit(digits.X[::2] * 1e-200, digits.codes[::2])
+    shown = Samples(digits.X[1::2] * 1e-200, digits.codes[1::2])
+    assert not write_report(tmp_path / "r.html", model, shown).live
+    assert "too small or too large" in data_of(tmp_path / "r.html")["without_live"]
+    with pytest.raises(ValueError, match=r"`live` must not be True here.*Rescale the samples"):
+        write_report(tmp_path / "r.html", model, shown, live=True)

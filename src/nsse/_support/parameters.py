@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
-
-import numpy as np
 
 from nsse._support.errors import rule_error
 
@@ -31,17 +28,6 @@ def check_kernel_width(name: str, value: Any, *, cure: str) -> float:
     if not NARROWEST <= width <= WIDEST:
         raise rule_error(name, f"be between {NARROWEST:.0e} and {WIDEST:.0e}", value, cure)
     return width
-
-
-@contextmanager
-def solvable(name: str, value: Any) -> Iterator[None]:
-    """Report equations that have no solution in floating point by the parameter that is too small."""
-    try:
-        yield
-    except np.linalg.LinAlgError:
-        rule = "be large enough for the equations to be solvable in floating point"
-        cure = "Raise it. 1e-10 suffices for most data."
-        raise rule_error(name, rule, value, cure) from None
 
 
 def check_count(name: str, value: Any, *, least: int = 1, cure: str) -> int:

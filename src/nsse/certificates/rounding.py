@@ -17,14 +17,18 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
+from nsse._support.errors import rule_error
 from nsse._support.types import Floats
-from nsse.affine import Affine, is_sparse, spectral_norm
-from nsse.maps import GaussianMap, LinearMap
+from nsse.affine import SAFE, Affine, frobenius_norm, is_sparse, largest_value
+from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import affine_of_step
 from nsse.scores import Scores
+from nsse.votes import Member
 
-EPS = float(np.finfo(np.float64).eps)
-# Beyond so many features the norm of a product is bounded by the product of norms.
+EPS, TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
+# Sizes of coefficients, weights and widths between which the bounds neither overflow nor underflow.
+ORDINARY = 2.0**-200, 2.0**200
+# Beyond so many features the norm of a product of steps is bounded by the product of their norms.
 DECOMPOSED = 512
 # Norms of metrics and of products of steps are right up to rounding, which is far less than this.
 PRODUCT_ROUNDING = 1e-8
@@ -86,17 +90,35 @@ class Front:
 
     def radius(self, reach: Floats) -> Floats:
         """How far samples may be moved so that they move by less than ``reach`` behind the steps."""
-        left = np.maximum(reach - 2.0 * self.error, 0.0)
-        return left / (self.norm + self.growth + np.finfo(float).tiny) * (1.0 - 8 * EPS)
+        # Where an error has overflowed, it is infinite or NaN, and nothing is left.
+        left = np.fmax(reach - 2.0 * self.error, 0.0)
+        radius = left / (self.norm + self.growth) * (1.0 - 8 * EPS)
+        return np.where(np.isinf(reach), np.inf, radius)
 
     @cached_property
     def norm(self) -> float:
-        """The norm of all steps together, or a bound of it."""
+        """The norm of all steps together, or a bound of it, never zero."""
         if self.whole is None:
             return 1.0
         is_small = min(self.whole.n_features, self.whole.n_outputs) <= DECOMPOSED
-        norm = min(self.stretch, spectral_norm(self.whole.dense())) if is_small else self.stretch
-        return norm * (1.0 + PRODUCT_ROUNDING)
+        norm = min(self.stretch, self.whole.norm) if is_small else self.stretch
+        return norm * (1.0 + PRODUCT_ROUNDING) + TINY
+
+
+def is_ordinary(member: Member) -> bool:
+    """Whether the numbers of a map and its scores are neither too small nor too large for the bounds.
+
+    Those of a fit are. A file could hold others: the same function with all coefficients divided by
+    1e300 and all weights multiplied by it, so that squares of the coefficients vanish.
+    """
+    f: Any = member.map
+    sizes = [largest_value(member.scores.weights)]
+    if isinstance(f, LinearMap):
+        if not SAFE[0] < largest_value(f.affine.dense()) < SAFE[1]:
+            return False
+    else:
+        sizes += [largest_value(f.coef), float(f.kernel.sigma)]
+    return all(size == 0.0 or ORDINARY[0] < size < ORDINARY[1] for size in sizes)
 
 
 @dataclass(frozen=True)
@@ -123,7 +145,7 @@ class MapBounds:
     @classmethod
     def of(cls, f: Any, Z: Any, F: Floats, reach: Floats) -> MapBounds:
         """Of a map at samples ``Z`` in front of it, where it is ``F``, moved by ``reach`` at most."""
-        return _of_linear(f, Z, F, reach) if isinstance(f, LinearMap) else _of_gaussian(f)
+        return _of_linear(f, Z, F, reach) if isinstance(f, LinearMap) else _of_kernels(f)
 
     def of_functions(self, scores: Scores) -> Floats:
         """What a computed affine function of f may be wrong by."""
@@ -132,35 +154,50 @@ class MapBounds:
         return widest * self.error + 2.0 * (scores.weights.shape[1] + 8) * EPS * products
 
 
-def _of_gaussian(f: GaussianMap) -> MapBounds:
-    """The same everywhere: far from the centres the kernel vanishes.
+def _of_kernels(f: KernelMap) -> MapBounds:
+    """The same everywhere: far from the centers the kernel is flat.
 
-    With t = ‖u − z‖²/σ² and R = max ‖z‖, t is wrong by ε n (2t + 8R²/σ²) at most, hence the kernel by
-    that times e^(−t), and t e^(−t) < 1/2. No kernel value is above 1, so |C|'K|C| ≤ (Σ ‖c_j‖)².
+    With t = ‖u − z‖²/σ² and R = max ‖z‖, t is wrong by ε n (2t + 8R²/σ²) at most, and the kernel by what
+    `Kernel.rounding` makes of that. No kernel value is above 1, so |C|'K|C| ≤ (Σ ‖c_j‖)².
     """
-    N, n = f.coef.shape[0], f.centers.shape[1] + 12.0
+    require_valid(f)
+    kernel, N, n = f.kernel, f.coef.shape[0], f.centers.shape[1] + 12.0
     rows = float(np.linalg.norm(f.coef, axis=1).sum())
-    terms = n * (1.0 + 8.0 * float(f.center_squares.max()) / f.kernel.sigma**2)
-    factor = raised_factor(f.gram, 2.0 * EPS * (terms + 8 * N) * rows**2)
-    error = 2.0 * EPS * rows * (terms + N)
-    # k ‖u − z‖ < σ, and products of u and of z are subtracted: 2/σ² times (σ + 2R) more.
-    length = f.kernel.sigma + 2.0 * float(np.sqrt(f.center_squares.max()))
-    slope = 8.0 / f.kernel.sigma**2 * length * (error + 2.0 * EPS * rows * (n + N))
+    largest = float(f.center_squares.max())
+    value = kernel.rounding(2.0 * EPS * n, 8.0 * EPS * n * largest / kernel.sigma**2)
+    factor = raised_factor(f.gram, 2.0 * (value + 8 * N * EPS) * rows**2)
+    error = 2.0 * rows * (value + N * EPS)
     size = np.linalg.norm(factor, 2) + error
-    return MapBounds(factor, np.array([error]), np.array([size]), slope)
+    slope = np.inf
+    if kernel.has_local_bound:
+        # |κ′| ‖u − z‖ ≤ σ √curvature, and products of u and of z are subtracted: 2/σ² times 2R more.
+        length = kernel.sigma * np.sqrt(kernel.curvature) + 2.0 * np.sqrt(largest)
+        slope = 8.0 / kernel.sigma**2 * length * (error + 2.0 * EPS * rows * (n + N))
+    return MapBounds(factor, np.array([error]), np.array([size]), float(slope))
+
+
+def require_valid(f: KernelMap) -> None:
+    """Raise an error if the kernel of a map is not valid: bounds that are computed from it are wrong."""
+    if f.flaw is None:
+        return
+    rule = "have a positive definite kernel to be certified"
+    cure = "Correct the kernel (see nsse.kernels.Kernel), or use the model without certificates."
+    raise rule_error("model", rule, f"a {type(f.kernel).__name__}: {f.flaw}", cure)
 
 
 def _of_linear(f: LinearMap, Z: Any, F: Floats, reach: Floats) -> MapBounds:
     """Products are wrong in proportion to what is multiplied, moved by ``reach`` at most."""
     size, g = absolute_norm(f.affine), relative_error(f.affine, EPS)
     widest = float(np.abs(f.affine.scale).max())
-    length = np.linalg.norm(F, axis=1) + size * widest * reach
+    length = lengths(F) + size * widest * reach
     error = g * size * (_sizes(Z, f.affine, True) + widest * reach) + 8.0 * EPS * length
     return MapBounds(raised_factor(f.gram, g * float(np.trace(f.gram))), error, length + error)
 
 
 def raised_factor(gram: Floats, raise_by: float) -> Floats:
     """F with FF' = Q + raise_by · I."""
+    if not np.isfinite(gram).all():  # it has overflowed: no norm is too large
+        return np.full(gram.shape, np.inf)
     eigenvalues, vectors = np.linalg.eigh(gram)
     rounding = 8.0 * len(gram) * EPS * float(np.abs(eigenvalues).max())
     return np.asarray(vectors * np.sqrt(np.maximum(eigenvalues, 0.0) + raise_by + rounding))
@@ -170,8 +207,10 @@ def relative_error(affine: Affine, eps: float) -> float:
     """What every |x||T| may be wrong by, in proportion; nothing where columns pass as they are."""
     n = affine.n_features
     is_plain = not (affine.shift.any() or affine.offset.any()) and bool((affine.scale == 1.0).all())
+    if affine.matrix is not None and affine.tail is not None:
+        return 2.0 * (n + len(affine.tail) + 16) * eps
     if affine.matrix is not None:
-        T = affine.matrix
+        T: Any = affine.matrix
         ones = is_plain and np.isin(T, (0.0, 1.0)).all() and (T.sum(axis=0) == 1.0).all()
         return 0.0 if ones else 2.0 * (n + 8) * eps
     if affine.up is not None:
@@ -182,7 +221,8 @@ def relative_error(affine: Affine, eps: float) -> float:
 def absolute_norm(affine: Affine) -> float:
     """At least the norm of |T|, which rounding errors go through."""
     if affine.matrix is not None:
-        return float(np.linalg.norm(affine.matrix))
+        tail = 1.0 if affine.tail is None else frobenius_norm(affine.tail)
+        return frobenius_norm(affine.matrix) * tail
     if affine.down is None or affine.up is None:
         return 1.0
     return 1.0 + float(np.linalg.norm(affine.down) * np.linalg.norm(affine.up))
@@ -193,11 +233,23 @@ def _sizes(X: Any, affine: Affine, is_ours: bool) -> Floats:
     moved = float(np.linalg.norm(affine.shift * affine.scale))
     if is_sparse(X):
         scaled = sparse.csr_array(X) @ sparse.diags_array(affine.scale)
-        return np.asarray(row_norms(scaled)) + moved
+        return lengths(scaled) + moved
     rows = np.nan_to_num(np.asarray(X, dtype=np.float64))
     if is_ours:
-        return np.asarray(row_norms((rows - affine.shift) * affine.scale))
-    return np.asarray(row_norms(rows * affine.scale)) + moved
+        return lengths((rows - affine.shift) * affine.scale)
+    return lengths(rows * affine.scale) + moved
+
+
+def lengths(rows: Any) -> Floats:
+    """Norms of rows, dense or sparse, whose squares may be too small or too large for floats."""
+    largest = np.asarray(
+        abs(rows).max(axis=1).toarray() if is_sparse(rows) else np.abs(rows).max(axis=1)
+    )
+    is_usual = (SAFE[0] < largest) & (largest < SAFE[1])
+    if is_usual.all():
+        return np.asarray(row_norms(rows))
+    units = np.where(is_usual | (largest == 0.0) | ~np.isfinite(largest), 1.0, largest)
+    return units * np.asarray(row_norms(sparse.diags_array(1.0 / units) @ rows))
 
 
 def _coarser(X: Any, Z: Any) -> float:

@@ -26,7 +26,7 @@ from nsse._support.machine import available_memory
 Place = str | os.PathLike[str]
 Metadata = dict[str, Any] | None
 # Raised whenever another version could not read, or would misread, what `save` writes.
-FORMAT = 3
+FORMAT = 4
 HEADER, LARGEST_HEADER = "nsse.json", 2**20
 # Bytes that stand before the values of an array, at most.
 ARRAY_HEADER = 10_000
@@ -81,7 +81,11 @@ class Header:
 
 
 class NotAModelError(ValueError):
-    """The file is no model file of this version."""
+    """The file is no model file of this version; `cure` tells the caller what to do about it."""
+
+    def __init__(self, got: str, cure: str = "`nsse.save` writes them.") -> None:
+        super().__init__(got)
+        self.cure = cure
 
 
 @contextmanager
@@ -102,12 +106,12 @@ def opened_archive(path: Place) -> Iterator[ZipFile]:
             raise  # the machine or its disk, not the content
         with source.open("rb") as file:
             is_zip = file.read(2) == b"PK"
-        rule, cure = "name a model file of nsse", "`nsse.save` writes them."
-        got = f"{source}, {error if is_zip else 'another kind of file'}"
-        if is_zip and not isinstance(error, NotAModelError):
+        found = error if is_zip else NotAModelError("another kind of file")
+        if not isinstance(found, NotAModelError):
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            got, cure = f"{source}, cut short or damaged ({reason})", "Save or copy it again."
-        raise rule_error("path", rule, got, cure) from error
+            found = NotAModelError(f"cut short or damaged ({reason})", "Save or copy it again.")
+        rule, got = f"name a model file of nsse, format {FORMAT}", f"{source}, {found}"
+        raise rule_error("path", rule, got, found.cure) from error
 
 
 def read_header(path: Place) -> Header:
@@ -152,10 +156,8 @@ def checked_header(found: dict[str, Any]) -> Header:
     version, wrote = found.get("format"), f"written by nsse {found.get('nsse')!s:.20}"
     if type(version) is not int or version != FORMAT:
         is_newer = type(version) is int and version > FORMAT
-        advice = (
-            ": upgrade nsse to read it" if is_newer else ", which is read no more: fit the model again"
-        )
-        raise NotAModelError(f"of format {version}, {wrote}{advice}")
+        cure = "Upgrade nsse." if is_newer else "Fit the model again and save it with this version."
+        raise NotAModelError(f"of format {version}, {wrote}", cure)
     names = ("model", "nsse", "sklearn", "numpy", "metadata", "facts")
     header = Header(version, *(found[name] for name in names))
     right = isinstance(header.metadata, dict | None) and isinstance(header.facts, dict)

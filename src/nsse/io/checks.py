@@ -1,7 +1,8 @@
 """What the parts of a model obey before it is handed out: sides that fit each other, finite numbers.
 
 Of every class the rules say what its attributes are: an object of a class, a positive number (+), or an
-array (f: float64, g: floats of either precision, l: float64 or −∞, i: places, o: anything) with a letter
+array (f: float64, g: floats of either precision, l: float64 or −∞, x: float64 or NaN, b: truth values,
+i: places, o: anything) with a letter
 for each side: the same letter is the same length in all arrays of an object. "?" may be None, or be
 missing. Compiled code and certificates trust these numbers, so a file is not trusted with them.
 """
@@ -15,14 +16,13 @@ import numpy as np
 
 from nsse.affine import is_sparse
 
-_MAP = "map:GaussianMap|LinearMap|NystromMap|PolynomialMap|SparseCodingMap scores:Scores"
-_KERNEL = "metric:Affine kernel:Gaussian coef:fmd centers:fmp"
+_MAP = "map:KernelMap|LinearMap|NystromMap|PolynomialMap|SparseCodingMap scores:Scores"
+_KERNEL = "metric:Affine kernel:Kernel coef:fmd centers:fmp"
 RULES = {
-    "Affine": "shift:fn scale:fn offset:fp matrix:fnp? down:fnr? up:frn?",
+    "Affine": "shift:fn scale:fn offset:fp matrix:fnm? down:fnr? up:frn? tail:fmp?",
     "AffineStep": "affine:Affine",
     "ConformalClassifier": "alpha:+",
-    "Gaussian": "sigma:+",
-    "GaussianMap": f"{_KERNEL} gram:fdd",
+    "KernelMap": _KERNEL,
     "LinearMap": "affine:Affine",
     "MajorityVote": "temperature:+",
     "MeanVote": "temperature:+",
@@ -30,20 +30,27 @@ RULES = {
     "PolynomialMap": "metric:Affine sizes:fq mean:fm coef:fmd",
     "Scores": "weights:fkd offsets:fk codes:ik classes:oc temperature:+",
     "Sums": "products:fmm by_class:fmc sizes:fc",
-    "Updates": "sums:Sums rows:fkp codes:ik weights:fk",
+    "Kept": "rows:fkp codes:ik weights:fk counts:fk is_later:bk values:xkc heights:xk",
+    "Updates": "sums:Sums kept:Kept",
     "SparseCodingMap": "metric:Affine atoms:fan gram:faa values:fad samples:fsp embedding:fsd alpha:+",
 }
 FITTED = (
     "affine_:Affine? metric_:WithinMetric? scatter_:Scatter? vote_:MajorityVote|MeanVote? sigma_:+? "
     "length_unit_:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? labels_:oN? "
     "transduction_:oN? leave_one_out_:lLc? leave_one_out_labels_:oL? leave_one_out_gain_:+? "
+    "leave_one_out_counts_:fL? leave_one_out_heights_:fL? "
     "updates_:Updates?"
 )
-TYPES = {"f": "float64", "l": "float64", "g": "float32 float64", "i": np.dtype(np.intp).name}
+TYPES = {
+    "f": "float64",
+    "l": "float64",
+    "x": "float64",
+    "b": "bool",
+    "g": "float32 float64",
+    "i": np.dtype(np.intp).name,
+}
 # Of these a fitted estimator has one.
 NEEDED = {"affine_", "map_", "vote_", "folds_", "threshold_"}
-# Largest difference of a symmetric matrix from its transpose, beside its largest entry.
-ROUNDING = 1e-6
 
 
 def check_fields(name: str, fields: dict[str, Any]) -> None:
@@ -52,17 +59,11 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
     if "p" in sides and "metric" in fields:
         _require(fields["metric"].n_outputs == sides["p"], "a metric of other outputs")
     if name == "Affine":
-        kinds = [fields[key] is not None for key in ("matrix", "down", "up")]
-        is_one = kinds in ([False, False, False], [True, False, False], [False, True, True])
-        _require(is_one and (kinds[0] or sides["n"] == sides["p"]), "an affine map of two kinds")
-        _require(isinstance(fields["norm"], float) and 0.0 <= fields["norm"] < math.inf, "no norm")
-    elif name == "GaussianMap":
-        G = fields["gram"]
-        is_symmetric = np.abs(G - G.T).max() <= ROUNDING * np.abs(G).max()
-        _require(is_symmetric and bool(np.all(G.diagonal() >= 0.0)), "a Gram matrix that is none")
+        _check_affine(fields, sides)
     elif name == "LinearMap":  # whose Gram matrix is made from it
-        T = fields["affine"].matrix
-        _require(T is not None and T.shape[1] <= max(T.shape[0], 1000), "a linear map of another kind")
+        affine = fields["affine"]
+        is_small = affine.n_outputs <= max(affine.n_features, 1000)
+        _require(affine.matrix is not None and is_small, "a linear map of another kind")
     elif name == "PolynomialMap":
         _require(sides["m"] == sides["q"] * fields["metric"].n_outputs, "powers of other features")
     elif name == "Scores":
@@ -77,6 +78,17 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
         _require(step.affine_.n_outputs == last.n_features_in_, "a pipeline that does not fit")
 
 
+def _check_affine(fields: dict[str, Any], sides: dict[str, Any]) -> None:
+    """Check that an affine map has one form, and that only the left one of two factors is sparse."""
+    given = tuple(key for key in ("matrix", "tail", "down", "up") if fields.get(key) is not None)
+    is_form = given in ((), ("matrix",), ("matrix", "tail"), ("down", "up"))
+    _require(is_form, "an affine map of two kinds")
+    width = sides["m"] if given == ("matrix",) else sides["n"]
+    _require("tail" in given or width == sides["p"], "an affine map of other outputs")
+    dense = {key for key in fields if key != "matrix" or "tail" not in given}
+    _require(not any(is_sparse(fields[key]) for key in dense), "an affine map with sparse parts")
+
+
 def check_state(state: dict[str, Any]) -> None:
     """Check the attributes of an estimator, as far as it has them."""
     n, classes = state.get("n_features_in_"), np.asarray(state.get("classes_"))
@@ -86,8 +98,8 @@ def check_state(state: dict[str, Any]) -> None:
     is_fitted = any(key.endswith("_") for key in state)
     _require(not is_fitted or not NEEDED.isdisjoint(state), "a fitted model without its map")
     _require("affine_" not in state or state["affine_"].n_features == n, "affine_ of other features")
-    for fitted, own, codes in state.get("folds_", ()):
-        _check({"own": own, "codes": codes}, "own:ls codes:is")
+    for fitted, own, codes, counts in state.get("folds_", ()):
+        _check({"own": own, "codes": codes, "counts": counts}, "own:ls codes:is counts:fs")
         known = (state["model"] if fitted is None else fitted).classes_
         _require(np.array_equal(known, classes), "a fold of other classes")
     members = list(state["vote_"].members) if "vote_" in state else []
@@ -114,7 +126,8 @@ def _check(values: dict[str, Any], rules: str, **sides: Any) -> dict[str, Any]:
         if kind == "+":
             _require(isinstance(value, float) and 0.0 < value < math.inf, f"{key} is no positive number")
         elif kind[0].isupper():
-            _require(type(value).__name__ in kind.split("|"), f"{key} is no {kind}")
+            names = {base.__name__ for base in type(value).__mro__}  # a kernel may be any subclass
+            _require(not names.isdisjoint(kind.split("|")), f"{key} is no {kind}")
         else:
             _check_array(key, value, kind[0], kind[1:], sides)
     return sides

@@ -5,9 +5,12 @@ Plain values are themselves in JSON; anything else is an object whose first key 
     {"float": "inf"}   {"tuple": […]}   {"pairs": [[key, value], …]}   {"array": name}
     {"objects": name}   {"sparse": [data, indices, indptr], "shape": […]}
     {"class": name, "parameters": {…}, "state": {…}}
+    {"kernel": [module, name], "parameters": {…}, "state": {"sigma": σ, "profile": […]}}
 
 An object of ours is made by its constructor from its parameters; an estimator gets its fitted attributes
-besides. Nothing else can be made, and no function is stored.
+besides. Nothing else can be made, and no function is stored. The kernel may be a class of the user. Then
+it must be defined before the file is read, because reading a file imports no module. Some values of its
+profile are in the file, so that another class of the same name is not mistaken for it.
 """
 
 from __future__ import annotations
@@ -25,14 +28,16 @@ from sklearn.base import BaseEstimator
 
 from nsse._support.errors import rule_error
 from nsse.affine import is_sparse
+from nsse.io.archive import NotAModelError
 from nsse.io.checks import check_fields, check_state
+from nsse.kernels import Kernel
 from nsse.pipelines import Pipeline, in_one_step
 
 _HOMES = {
     "nsse.augment": "Copies Images Noise Signals",
     "nsse.centers": "AtRandom Given KMeans PerClass",
     "nsse.certificates": "ConformalClassifier SelectivePredictor",
-    "nsse.maps": "Affine Gaussian GaussianMap LinearMap",
+    "nsse.maps": "Affine KernelMap LinearMap",
     "nsse.methods": "ESLLE KDA LDE LFDA LPP MFA NPDE NPE NPPE NYS SOLDE SPE SUPLAP IsoKRR MReg SemiRBF",
     "nsse.methods.nppe": "PolynomialMap",
     "nsse.methods.nys": "NystromMap",
@@ -43,7 +48,7 @@ _HOMES = {
     "nsse.search": "SmoothEmbeddingCV",
     "nsse.smooth": "SmoothEmbedding",
     "nsse.unlabeled": "Smooth Spread",
-    "nsse.updates": "Sums Updates",
+    "nsse.updates": "Kept Sums Updates",
     "nsse.votes": "MajorityVote MeanVote Scores",
 }
 HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -51,6 +56,8 @@ ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]{0,80}")
 # Attributes that nothing asks for after a fit, and those of models that learn more or are elsewhere.
 ONLY_IN_FITS = ("scatter_", "_learned", "_remote")
 UPDATES = "updates_"
+# Where the profile of a kernel is compared with that in the file, and how much they may differ.
+COMPARED_AT, PROFILE_ERROR = np.array([0.01, 0.1, 1.0, 10.0, 100.0]), 1e-9
 
 
 class Writer:
@@ -80,12 +87,21 @@ class Writer:
             rows = value.tocsr()
             parts = [self(part, where) for part in (rows.data, rows.indices, rows.indptr)]
             return {"sparse": parts, "shape": list(rows.shape)}
+        if isinstance(value, Kernel):
+            return self._kernel(value, where)
         return self._object(in_one_step(value) if isinstance(value, Pipeline) else value, where)
 
     def _stored(self, array: Any) -> str:
         name = self._names.setdefault(id(array), str(len(self._names)))
         self.arrays[name] = array
         return name
+
+    def _kernel(self, kernel: Kernel, where: str) -> dict[str, Any]:
+        kind = type(kernel)
+        state = {"sigma": self(kernel.sigma), "profile": np.asarray(profile_of(kernel)).tolist()}
+        parameters = {key: self(part, key) for key, part in kernel.get_params(deep=False).items()}
+        name = [kind.__module__, kind.__qualname__]
+        return {"kernel": name, "parameters": parameters, "state": state}
 
     def _object(self, value: Any, where: str) -> dict[str, Any]:
         kind, name = type(value), type(value).__name__
@@ -118,6 +134,9 @@ def read_value(node: Any, arrays: dict[str, Any]) -> Any:
         "objects": lambda: _from_texts(arrays[content]),
         "sparse": lambda: _sparse(value(content), node["shape"]),
         "class": lambda: _made(content, *({k: value(v) for k, v in part.items()} for _, part in others)),
+        "kernel": lambda: _made_kernel(
+            content, {k: value(v) for k, v in node["parameters"].items()}, node["state"]
+        ),
     }
     return makers[kind]()
 
@@ -135,6 +154,29 @@ def _made(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
     vars(made).update(state)
     check_state(vars(made) if isinstance(made, BaseEstimator) else {})
     return made
+
+
+def profile_of(kernel: Kernel) -> Any:
+    """Values of the profile by which a kernel is recognized."""
+    return kernel.profile(COMPARED_AT.copy(), np)
+
+
+def _made_kernel(names: list[str], parameters: dict[str, Any], state: dict[str, Any]) -> Kernel:
+    """Make a kernel of a class that is defined in this process."""
+    module, name = names
+    called = f"the kernel {name} of the module {module}"
+    same = [kind for (_, other), kind in Kernel.defined.items() if other == name]
+    kind = Kernel.defined.get((module, name), same[0] if len(same) == 1 else None)
+    if kind is None:
+        cure = f"Import {module}, or run the definition of {name}, before you load the file."
+        raise NotAModelError(f"with {called}, which is not defined here", cure)
+    kernel = kind(**parameters).at(state["sigma"])
+    if not 0.0 < kernel.sigma < math.inf:
+        raise ValueError("a kernel of a width that is none")
+    if not np.allclose(profile_of(kernel), state["profile"], rtol=0.0, atol=PROFILE_ERROR):
+        cure = f"Define {name} as it was when the model was saved, or fit the model again."
+        raise NotAModelError(f"with {called}, which has another profile here", cure)
+    return kernel
 
 
 def class_of(name: str) -> Any:

@@ -24,9 +24,10 @@ from nsse._support.parameters import check_choice, check_count, check_kernel_wid
 from nsse._support.threads import one_blas_thread
 from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import Affine
+from nsse.distances import median_distance, squared_distances
 from nsse.estimator import EmbeddingClassifier
-from nsse.kernels import Gaussian, median_distance, squared_distances
-from nsse.maps import GaussianMap
+from nsse.kernels import Gaussian
+from nsse.maps import KernelMap
 from nsse.metric import centred
 from nsse.scores import Scores, nearest_scores
 
@@ -132,14 +133,14 @@ class Method(EmbeddingClassifier):
     def _learn(self, X: Any, codes: Ints) -> Any:
         """The map, learned."""
 
-    def _expanded(self: Any, lengths: Lengths, coef: Floats) -> GaussianMap:
+    def _expanded(self: Any, lengths: Lengths, coef: Floats) -> KernelMap:
         """The sum of kernels of width ``sigma`` at the samples, with these coefficients."""
         self.coef_, self.length_unit_, self.sigma_ = coef, lengths.unit, self.sigma * lengths.unit
-        return lengths.gaussian_map(self.sigma, coef)
+        return lengths.kernel_map(self.sigma, coef)
 
-    def _regressed(self: Any, lengths: Lengths, Y: Floats, ridge: str = "ridge") -> GaussianMap:
+    def _regressed(self: Any, lengths: Lengths, Y: Floats, ridge: str = "ridge") -> KernelMap:
         """The same by regression onto an embedding of the samples; ``ridge`` names its parameter."""
-        K = Gaussian(self.sigma)(lengths.D2)
+        K = Gaussian().at(self.sigma)(lengths.D2)
         return self._expanded(lengths, kernel_ridge(K, Y, getattr(self, ridge), ridge))
 
     def _embedding(self, X: Any) -> Floats:
@@ -204,11 +205,11 @@ class Lengths:
                 cure = '"median" takes the median distance between samples.'
                 raise rule_error("length_unit", "be comparable to the samples", length_unit, cure)
         D2 /= unit**2
-        return cls(metric.multiplied(1.0 / unit), Z / unit, D2, unit / scale)
+        return cls(metric.in_units_of(unit), Z / unit, D2, unit / scale)
 
-    def gaussian_map(self, sigma: float, coef: Floats) -> GaussianMap:
+    def kernel_map(self, sigma: float, coef: Floats) -> KernelMap:
         """f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), σ in units of length."""
-        return GaussianMap.at(self.metric, self.Z, Gaussian(float(sigma)), coef)
+        return KernelMap(self.metric, self.Z, Gaussian().at(float(sigma)), coef)
 
 
 def kernel_ridge(K: Floats, Y: Floats, ridge: float, name: str) -> Floats:

@@ -27,16 +27,17 @@ from nsse._support.parameters import (
 from nsse._support.types import Floats, Ints
 from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.affine import Affine, is_sparse
+from nsse.distances import SAME_PLACE, median_distance, squared_distances
 from nsse.estimator import EmbeddingClassifier, signs_of
-from nsse.kernels import SAME_PLACE, Gaussian, median_distance, squared_distances
-from nsse.maps import GaussianMap
+from nsse.kernels import Gaussian
+from nsse.labels import encoded
+from nsse.maps import KernelMap
 from nsse.metric import centred
 from nsse.published.alternating import alternate
 from nsse.published.embedding import GUARD, embed
 from nsse.published.objective import Problem, Weights
 from nsse.published.scale import Found, minimise
 from nsse.published.trace import Recorder, Step, Stopped, Trace
-from nsse.rows import encoded
 from nsse.scores import Scores, nearest_scores
 
 # μ3 = 5 μ2 d where the user gives none: keeps the balance of the two smoothness terms.
@@ -323,9 +324,7 @@ class NSSE(EmbeddingClassifier):
         self.embedding_, self.coef_ = best.Y * signs, best.coef * signs
         self.centers_, self.length_unit_ = X.copy(), recorder.unit
         self.sigma_ = best.sigma * recorder.unit
-        gram = self.coef_.T @ self.embedding_  # C'KC
-        kernel, centers = Gaussian(best.sigma), metric(X)
-        self.map_ = GaussianMap(metric, centers, kernel, self.coef_, (gram + gram.T) / 2)
+        self.map_ = KernelMap(metric, metric(X), Gaussian().at(best.sigma), self.coef_)
         self.eigenvalues_ = best.eigenvalues - problem.shift
         self.objective_ = best.excess - problem.shift * len(best.eigenvalues)
         self.trace_, self.n_iter_ = Trace(tuple(recorder.steps)), recorder.steps[-1].iteration + 1
@@ -368,7 +367,7 @@ def measured(X: Any, length_unit: Any) -> tuple[Affine, Floats]:
             got = f"{length_unit!r}, where samples are {median / scale:.3g} apart"
             raise rule_error("length_unit", rule, got, cure)
     D2 /= unit**2
-    return metric.multiplied(1.0 / unit), D2
+    return metric.in_units_of(unit), D2
 
 
 def _check_resolved(Z: Any, widest: float) -> None:
