@@ -56,8 +56,9 @@ MAY_IMPORT = {
     "devices": {"affine", "kernels", "maps", "scores", "votes"},
     "comparisons": {"pipelines"},
     "estimator": {"labels"},
+    "memory": {"affine", "centers", "model", "sources"},
     "smooth": words(
-        "affine centers estimator kernels labels left_out maps metrics model rows sources "
+        "affine centers estimator kernels labels left_out maps memory metrics model rows sources "
         "unlabeled updates"
     ),
     "published": MODEL | {"estimator", "graphs", "labels"},
@@ -108,12 +109,12 @@ AT_USE |= {
 TESTS = Path(__file__).parent
 # What users import, and what tests do: these modules, and of them what they offer.
 OFFERED = words(
-    "nsse nsse.augment nsse.centers nsse.certificates nsse.cli nsse.cli.app nsse.datasets "
+    "nsse nsse.augment nsse.centers nsse.certificates nsse.cli nsse.cli.app nsse.datasets nsse.kernels nsse.metrics "
     "nsse.io nsse.kernels nsse.methods nsse.plot nsse.report nsse.search nsse.splits"
 )
 # Tests that may import more, folder by folder: oracles of core objects, and what these share.
 ORACLES = {
-    "": "files machine names pipelines threads",
+    "": "files machine names own_metric pipelines threads",
     "core": "*",
     "published": "*",
     "methods": "catalogue method_contract mreg nys spe suplap",

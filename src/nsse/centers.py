@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from nsse._support.errors import rule_error
+from nsse._support.parameters import check_count
 from nsse._support.threads import in_parallel
 from nsse._support.types import Floats, Ints
 from nsse.affine import is_sparse
@@ -61,6 +62,9 @@ class KMeans:
     """
 
     n_centers: int
+
+    def __post_init__(self) -> None:
+        check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
 
     def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
         """Centres; None where there are no fewer than rows."""
@@ -114,6 +118,9 @@ class PerClass:
 
     n_centers: int
 
+    def __post_init__(self) -> None:
+        check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
+
     def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
         """Centres; None where there are no fewer than rows."""
         if self.n_centers >= len(rows):
@@ -151,6 +158,9 @@ class AtRandom:
 
     n_centers: int
 
+    def __post_init__(self) -> None:
+        check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
+
     def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
         """Centres; None where there are no fewer than rows."""
         if self.n_centers >= len(rows):
@@ -169,13 +179,7 @@ class Given:
         values = self.values
         if not is_sparse(values) and np.ndim(values) == 1:
             return self._by_index(rows, np.asarray(values))
-        found = check_array(
-            values, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="centers"
-        )
-        if found.shape[1] != rows.source.n_features:
-            cure = "Give centres in the units of X, one per row."
-            raise rule_error("centers", f"have {rows.source.n_features} features", found.shape[1], cure)
-        return found
+        return center_rows(values, rows.source.n_features, "hold indices of samples, or")
 
     def _by_index(self, rows: Rows, indices: NDArray[Any]) -> Any:
         n_samples = len(rows.given)
@@ -189,20 +193,56 @@ class Given:
 
 def chosen_centers(centers: Any, rows: Rows, rng: np.random.Generator) -> Any:
     """The centres that a `centers` parameter means for these rows; None are the rows themselves."""
+    check_centers(centers)
     if isinstance(centers, str):
-        if centers != "auto":
-            cure = "Or pass None, a number, rows, indices, or a selector such as KMeans(1000)."
-            raise rule_error("centers", 'be "auto" if it is a string', centers, cure)
         centers = None if len(rows) <= EXACT_UP_TO else FEWER
-    if isinstance(centers, Integral) and not isinstance(centers, bool):
-        if centers < 1:
-            raise rule_error(
-                "centers", "be at least 1 if it is a number", centers, "None takes all samples."
-            )
+    if isinstance(centers, Integral):
         centers = PerClass(int(centers)) if rows.source.is_sparse else KMeans(int(centers))
     if centers is None:
         return None
-    return (centers if callable(centers) else Given(centers))(rows, rng)
+    if not callable(centers):
+        return Given(centers)(rows, rng)
+    found = centers(rows, rng)
+    return None if found is None else center_rows(found, rows.source.n_features, "return None, or")
+
+
+def check_centers(centers: Any) -> None:
+    """Refuse what no `centers` parameter can be, before any sample is looked at."""
+    if isinstance(centers, str) and centers != "auto":
+        cure = "Or pass None, a number, rows, indices, or a selector such as KMeans(1000)."
+        raise rule_error("centers", 'be "auto" if it is a string', centers, cure)
+    is_number = isinstance(centers, Integral) and not isinstance(centers, bool)
+    if is_number and centers < 1:
+        rule, cure = "be at least 1 if it is a number", "None takes all samples."
+        raise rule_error("centers", rule, centers, cure)
+    is_selector = callable(centers) and not isinstance(centers, type)
+    is_known = centers is None or isinstance(centers, str) or is_number or is_selector
+    if not is_known and not is_sparse(centers) and np.ndim(centers) not in (1, 2):
+        rule = 'be "auto", None, a whole number, rows, indices or a selector'
+        raise rule_error("centers", rule, centers, "Pass for example 1000, or KMeans(1000).")
+
+
+def center_rows(found: Any, n_features: int, rule: str) -> Any:
+    """Return centers as checked rows; the rule is that of the user or of a selector."""
+    cure = "Give centers in the units of X, one per row."
+    rule = f"{rule} rows of {n_features} finite numbers"
+    try:
+        rows = check_array(found, accept_sparse="csr", dtype=[np.float64, np.float32])
+    except (TypeError, ValueError):
+        raise rule_error("centers", rule, described(found), cure) from None
+    if rows.shape[1] != n_features:
+        raise rule_error("centers", rule, described(rows), cure)
+    return rows
+
+
+def described(value: Any) -> Any:
+    """Return what an error message says of rows: their shape and type, or the value itself."""
+    if not hasattr(value, "shape") or not hasattr(value, "dtype"):
+        return value
+    words = f"{type(value).__name__} of shape {tuple(value.shape)} and type {value.dtype}"
+    values = value.data if is_sparse(value) else np.asarray(value)
+    is_finite = values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
+    return words if is_finite else f"{words} with NaN or infinite numbers"
 
 
 def equal_shares(counts: Ints, total: int) -> Ints:

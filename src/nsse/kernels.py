@@ -545,13 +545,19 @@ NAMES: dict[str, type[Kernel]] = {"gaussian": Gaussian, "exponential": Exponenti
 
 
 @contextmanager
-def solvable(kernel: Kernel) -> Iterator[None]:
-    """Name the kernel if a factorization in the block fails because its matrix is not positive."""
+def solvable(kernel: Kernel, smoothness: float) -> Iterator[None]:
+    """Name the parameter that is to blame if a factorization in the block fails.
+
+    The matrix of a proved kernel is positive definite but for rounding, which a smoothness above it
+    outweighs.
+    """
     try:
         yield
     except np.linalg.LinAlgError as error:
         if kernel.is_proved:
-            raise
+            rule = "be large enough for the equations to be solvable in floating point"
+            cure = "Raise it. 1e-10 suffices for most data."
+            raise rule_error("smoothness", rule, smoothness, cure) from None
         rule = "be positive definite on the training samples"
         reason = f": {flaw}" if (flaw := kernel.flaw()) else ""
         cure = "Correct the kernel (see nsse.kernels.Kernel), or try a larger `smoothness`."

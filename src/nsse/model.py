@@ -174,7 +174,7 @@ def learned(
         unit = median_distance(found.distances(evenly(len(some))))
         kernel = settings.kernel.at(settings.sigma * unit)
         points = near.held() if centers is None else space.affine(centers)
-        with solvable(kernel):
+        with solvable(kernel, settings.smoothness):
             ridge = Ridge.over(near, points, kernel, settings.smoothness, settings.unlabeled)
     return read(near, space, ridge, left, settings.decision)
 
@@ -188,7 +188,7 @@ def exact_ridge(
     part = D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*2 * [evenly(len(D2))])]
     kernel = settings.kernel.at(settings.sigma * median_distance(part))
     if leave_out and is_whole and metric.is_fixed and space.hull is None:
-        with solvable(kernel):
+        with solvable(kernel, settings.smoothness):
             ridge = Ridge.exact(near, centers, kernel, settings.smoothness, D2)
         return ridge, in_groups(near, ridge, left_out_positions(near, LEFT_OUT_ALL, LEFT_OUT_SOME))
     left = left_out_positions(near, LEFT_OUT_OF_METRIC, LEFT_OUT_OF_METRIC)
@@ -200,7 +200,7 @@ def exact_ridge(
         heights = heights_of(near, space.hull, left)
         found = np.maximum(found - heights[:, np.newaxis], 0.0)
     K_left = None if found is None else kernel(found)
-    with solvable(kernel):
+    with solvable(kernel, settings.smoothness):
         ridge = Ridge.exact(near, centers, kernel, settings.smoothness, D2)
     return ridge, None if K_left is None else one_by_one(near, ridge, left, K_left, heights)
 

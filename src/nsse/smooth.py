@@ -23,21 +23,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._support.arrays import fitted_in_numpy, is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import LOGGER, all_or_nothing, logged
-from nsse._support.machine import WORTH_ASKING, require_memory
-from nsse._support.parameters import check_choice, check_count, check_number
+from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
 from nsse._support.threads import threads_for
 from nsse.affine import Affine, is_sparse
-from nsse.centers import EXACT_UP_TO, FEWER
+from nsse.centers import EXACT_UP_TO, check_centers
 from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import Kernel, as_kernel
 from nsse.labels import encoded
 from nsse.left_out import LeftOut
 from nsse.maps import KernelMap
+from nsse.memory import center_count, fit_memory, require_fit_memory
 from nsse.metrics.base import as_metric, own_metric
 from nsse.metrics.names import named_metric
-from nsse.model import METRIC_SAMPLES, Model, Settings, Space, learned, left_out, read
+from nsse.model import Model, Settings, Space, learned, left_out, read
 from nsse.rows import Rows
-from nsse.sources import BLOCK_ROWS, Source, read_blocks
+from nsse.sources import Source, read_blocks
 from nsse.unlabeled import use_of_unlabeled
 from nsse.updates import Begun, Updates, adds_up, begun, chunk, not_learned
 
@@ -52,7 +52,6 @@ LEAST_TOTAL, LARGEST_MEAN = 0.1, 1e8
 USUAL_SPREADS = 1000.0
 # Widths of kernels whose squares, and one over these, single precision has.
 LEAST_SINGLE = 1e-15
-MEMORY_CURE = "Pass a number of `centers`, such as 3000."
 
 
 class SmoothEmbedding(EmbeddingClassifier):
@@ -328,6 +327,7 @@ class SmoothEmbedding(EmbeddingClassifier):
 
     def _updates(self) -> tuple[Updates, KernelMap]:
         """Return what is kept of the samples that were learned, and the map that reads it."""
+        self._check_parameters()
         return Updates.begun(self) if self.updates_ is None else (self.updates_, self.map_)
 
     def _keep_updates(self, kept: Updates, f: KernelMap, classes: Any) -> Self:
@@ -481,7 +481,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         return typicality(self, X)
 
     def estimate_memory(self, n_samples: int, n_features: int) -> int:
-        """Estimate the bytes that `fit` needs beside the samples.
+        """Estimate the bytes that `fit` needs in addition to the samples.
 
         Parameters
         ----------
@@ -493,19 +493,18 @@ class SmoothEmbedding(EmbeddingClassifier):
         int
             Bytes.
         """
-        auto = n_samples if n_samples <= EXACT_UP_TO else FEWER
-        n_centers = {"auto": auto, "None": n_samples}.get(str(self.centers), self.centers)
-        n_centers = n_centers if isinstance(n_centers, int) else len(np.atleast_1d(n_centers))
-        return fit_memory(n_samples, n_features, min(n_centers, n_samples))
+        return fit_memory(n_samples, n_features, center_count(self.centers, n_samples))
 
     def _check_parameters(self) -> None:
-        check_number("sigma", self.sigma, positive=True, cure="0.65 is a good start.")
+        check_kernel_width("sigma", self.sigma, cure="0.65 is a good start.")
         check_number("smoothness", self.smoothness, positive=True, cure="0.1 is a good start.")
         check_choice("decision", self.decision, ("scores", "nearest"))
         named_metric(self.metric)
-        if self.augment is not None and not callable(self.augment):
-            cure = "Pass an object of `nsse.augment`, or any function of rows."
-            raise rule_error("augment", "be None or callable", self.augment, cure)
+        check_centers(self.centers)
+        if self.augment is not None and (isinstance(self.augment, type) or not callable(self.augment)):
+            cure = "Pass for example `nsse.augment.Noise()`."
+            rule = "be None, an object of `nsse.augment` or a function of rows"
+            raise rule_error("augment", rule, self.augment, cure)
 
     def _check_components(self, classes: Any) -> None:
         """Refuse more coordinates than there are."""
@@ -523,18 +522,8 @@ class SmoothEmbedding(EmbeddingClassifier):
 
 def look_before_fit(rows: Rows, n_centers: int, some: Rows) -> None:
     """Refuse a fit that needs more memory than is left, and warn of columns in different units."""
-    n_bytes = fit_memory(len(rows), rows.source.n_features, n_centers)
-    if n_bytes > WORTH_ASKING:
-        require_memory(n_bytes, MEMORY_CURE)
+    require_fit_memory(len(rows), rows.source.n_features, n_centers)
     warn_of_spreads(some.held())
-
-
-def fit_memory(n_rows: int, n_features: int, n_centers: int) -> int:
-    """Bytes of a fit: squares of the centres, blocks of rows, and what the metric holds."""
-    rows = min(n_rows, METRIC_SAMPLES)
-    squares = (3 if n_centers == n_rows else 5) * n_centers**2
-    width = min(n_features, rows)
-    return 8 * int(squares + 3 * rows * n_features + 2 * n_features * width + BLOCK_ROWS * n_centers)
 
 
 def warn_of_weights(weights: Floats) -> None:

@@ -170,7 +170,8 @@ def use_of_unlabeled(unlabeled: Any) -> Any:
     """The object that an `unlabeled` parameter means; None takes every value of y as a label."""
     if unlabeled is None:
         return Labeled()
-    if not (hasattr(unlabeled, "labels") and hasattr(unlabeled, "sums")):
+    is_class = isinstance(unlabeled, type)
+    if is_class or not (hasattr(unlabeled, "labels") and hasattr(unlabeled, "sums")):
         cure = "Pass unlabeled=Smooth(marker=-1), or Spread(marker=-1) for many samples."
         raise rule_error("unlabeled", "be None, a Smooth or a Spread", unlabeled, cure)
     return unlabeled

@@ -117,7 +117,7 @@ def test_numbers_of_a_table_are_scaled(iris, tmp_path):
 
 
 def test_fit_refuses_what_does_not_fit_into_memory(iris, tmp_path, monkeypatch):
-    for place in ("nsse._support.machine", "nsse.smooth"):
+    for place in ("nsse._support.machine", "nsse.memory"):
         monkeypatch.setattr(f"{place}.WORTH_ASKING", 0)
     monkeypatch.setattr("nsse._support.machine.available_memory", lambda: 10**4)
     arguments = ("fit", iris[0] / "train.csv", "--label", "species", "--out", tmp_path / "m.nsse")

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
+from nsse.augment import Noise
 from nsse.centers import AtRandom, KMeans, PerClass
 from nsse.io import load, save
 
@@ -315,6 +316,57 @@ def test_bad_parameters_are_named_and_nothing_is_left(split, parameter, value):
     with pytest.raises(ValueError, match=parameter):
         model.fit(*split[:2])
     assert not hasattr(model, "map_")
+
+
+def selector(found):
+    """A center selector that returns something whatever the rows are."""
+    return lambda rows, rng: found
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("sigma", 1e-300),
+        ("sigma", 1e200),
+        ("smoothness", 1e-300),
+        ("centers", 1.5),
+        ("centers", True),
+        ("centers", {"n": 3}),
+        ("centers", KMeans),
+        ("centers", np.full((3, 64), np.nan)),
+        ("centers", [["a"] * 64]),
+        ("centers", selector(np.full((3, 64), np.nan))),
+        ("centers", selector(np.full((3, 64), "a"))),
+        ("centers", selector("rows")),
+        ("centers", selector(np.zeros((3, 63)))),
+        ("centers", selector(np.zeros(64))),
+        ("centers", selector(np.zeros((0, 64)))),
+        ("unlabeled", Smooth),
+        ("augment", Noise),
+        ("metric", np.eye(64)),
+    ],
+)
+def test_unusable_parameters_are_refused_in_one_line(split, parameter, value):
+    X, y = split[0], split[1]
+    model = SmoothEmbedding(sigma=1e10).fit(X, y).set_params(**{parameter: value})
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=f"^`{parameter}` must [^\n]*$"):
+        model.fit(X, y)
+    assert all(vars(model)[name] is before[name] for name in before)
+
+
+@pytest.mark.parametrize("kind", [KMeans, PerClass, AtRandom])
+@pytest.mark.parametrize("n_centers", [0, -1, 1.5, True, "3", None])
+def test_selectors_refuse_what_is_no_number_of_centers(kind, n_centers):
+    with pytest.raises(ValueError, match=r"^`n_centers` must be a whole number, at least 1"):
+        kind(n_centers)
+
+
+def test_a_selector_may_return_lists_of_whole_numbers(split):
+    rows = split[0][:40].astype(int)
+    as_list = SmoothEmbedding(centers=selector(rows.tolist())).fit(*split[:2])
+    as_rows = SmoothEmbedding(centers=split[0][:40]).fit(*split[:2])
+    np.testing.assert_array_equal(as_list.coef_, as_rows.coef_)
 
 
 @pytest.mark.parametrize("metric", ["model", "euclidean"])

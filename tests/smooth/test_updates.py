@@ -160,6 +160,16 @@ def test_what_cannot_be_learned_is_said_and_leaves_the_model_as_it_was(given, wo
     assert vars(model) == before
 
 
+@pytest.mark.parametrize("smoothness", [-1.0, 0.0])
+def test_parameters_are_checked_before_an_update(smoothness):
+    model = SmoothEmbedding().fit(X[:100], Y[:100]).set_params(smoothness=smoothness)
+    before = dict(vars(model))
+    for change in (model.partial_fit, model.forget):
+        with pytest.raises(ValueError, match=r"^`smoothness` must be a positive, finite number"):
+            change(X[:5], Y[:5])
+    assert vars(model) == before
+
+
 def test_what_cannot_be_forgotten_is_said_and_leaves_the_model_as_it_was():
     model = SmoothEmbedding(centers=30).partial_fit(X[:300], Y[:300])
     before = dict(vars(model))

@@ -26,7 +26,8 @@ def rule_message(parameter: str, rule: str, got: object, cure: str) -> str:
     str
         The message.
     """
-    return f"`{parameter}` must {rule}. Got {got!r}. {cure}"
+    shown = " ".join(line.strip() for line in repr(got).splitlines())  # arrays have several lines
+    return f"`{parameter}` must {rule}. Got {shown}. {cure}"
 
 
 def rule_error(parameter: str, rule: str, got: object, cure: str) -> ValueError:

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
-from nsse._support.parameters import check_choice, check_count, check_number
+from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
 from nsse._support.threads import one_blas_thread
 from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import Affine
@@ -49,7 +49,7 @@ def unless(check: Check, *words: str) -> Check:
 
 
 check_edges = partial(check_count, cure="None joins all pairs.")
-check_width = partial(check_number, positive=True, cure="Leave it None to find it from the data.")
+check_width = partial(check_kernel_width, cure="Leave it None to find it from the data.")
 
 
 def check_length_unit(name: str, value: Any) -> None:
@@ -76,7 +76,7 @@ CHECKS: Mapping[str, Check] = {
     "n_neighbors": unless(check_edges),
     "n_neighbors_between": unless(check_edges),
     "beta": unless(check_width),
-    "sigma": partial(check_number, positive=True, cure="1.0 is the unit of length."),
+    "sigma": partial(check_kernel_width, cure="1.0 is the unit of length."),
     "ridge": partial(check_number, cure="1e-10 is small enough to interpolate."),
     "length_unit": check_length_unit,
 }

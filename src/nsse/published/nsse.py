@@ -17,7 +17,13 @@ from sklearn.linear_model import LogisticRegression
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.machine import require_memory
-from nsse._support.parameters import check_choice, check_count, check_number, check_range
+from nsse._support.parameters import (
+    check_choice,
+    check_count,
+    check_kernel_width,
+    check_number,
+    check_range,
+)
 from nsse._support.types import Floats, Ints
 from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.affine import Affine, is_sparse
@@ -284,7 +290,7 @@ class NSSE(EmbeddingClassifier):
         check_range("sigma_range", self.sigma_range)
         for name in ("beta", "sigma"):
             if (value := getattr(self, name)) is not None:
-                check_number(name, value, positive=True, cure="None finds it from the data.")
+                check_kernel_width(name, value, cure="None finds it from the data.")
         if self.callback is not None and not callable(self.callback):
             cure = "It is called as `callback(step)`."
             raise rule_error("callback", "be callable", self.callback, cure)
