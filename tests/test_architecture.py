@@ -50,25 +50,25 @@ MAY_IMPORT = {
     "pipelines": {"affine", "maps"},
     "planes": {"pipelines", "scores"},
     "left_out": {"distances", "ridge", "rows", "scores"},
-    "model": MODEL | {"centers", "estimator", "hull", "left_out", "ridge"},
+    "model": MODEL | {"centers", "base", "hull", "left_out", "ridge"},
     "updates": {"distances", "left_out", "maps", "metrics", "model", "ridge"} | (ROWS - {"equal_rows"}),
     "explanations": {"affine", "maps", "pipelines", "votes"},
     "devices": {"affine", "kernels", "maps", "scores", "votes"},
     "comparisons": {"pipelines"},
-    "estimator": {"labels"},
+    "base": {"labels"},
     "memory": {"affine", "centers", "model", "sources"},
     "smooth": words(
-        "affine centers estimator kernels labels left_out maps memory metrics model rows sources "
+        "affine centers base kernels labels left_out maps memory metrics model rows sources "
         "unlabeled updates"
     ),
-    "published": MODEL | {"estimator", "graphs", "labels"},
-    "methods": (MODEL - {"rows"}) | {"estimator", "graphs", "published"},
+    "published": MODEL | {"base", "graphs", "labels"},
+    "methods": (MODEL - {"rows"}) | {"base", "graphs", "published"},
     "splits": set(),
     "sequential": set(),
     "alternatives": {"centers", "labels", "rows", "smooth", "sources", "unlabeled"},
     "criteria": {"scores", "smooth"},
     "search": words(
-        "affine alternatives criteria distances estimator hull kernels labels metrics model rows smooth "
+        "affine alternatives criteria distances base hull kernels labels metrics model rows smooth "
         "sources splits unlabeled votes"
     ),
     # Maps and scores, not estimators: these have radii as a method.
@@ -86,7 +86,7 @@ MAY_IMPORT = {
     "io": {"affine", "kernels", "maps", "metrics", "nsse", "pipelines", "scores", "votes"},
     "datasets": set(),
     "report": words(
-        "affine certificates datasets distances estimator kernels maps explanations pipelines planes "
+        "affine certificates datasets distances base kernels maps explanations pipelines planes "
         "scores votes"
     ),
     "plot": {"report"},
@@ -99,18 +99,13 @@ MAY_IMPORT = {
     "__main__": {"cli"},
 }
 # What may be imported inside functions besides: no fit waits for certificates or figures.
-AT_USE = {("estimator", "certificates"), ("estimator", "plot"), ("smooth", "certificates")}
-AT_USE |= {
-    ("estimator", "comparisons"),
-    ("estimator", "devices"),
-    ("estimator", "explanations"),
-    ("estimator", "planes"),
-}
+AT_USE = {("base", "certificates"), ("base", "plot"), ("smooth", "certificates")}
+AT_USE |= {("base", "comparisons"), ("base", "devices"), ("base", "explanations"), ("base", "planes")}
 TESTS = Path(__file__).parent
 # What users import, and what tests do: these modules, and of them what they offer.
 OFFERED = words(
-    "nsse nsse.augment nsse.centers nsse.certificates nsse.cli nsse.cli.app nsse.datasets nsse.kernels nsse.metrics "
-    "nsse.io nsse.kernels nsse.methods nsse.plot nsse.report nsse.search nsse.splits"
+    "nsse nsse.augment nsse.centers nsse.certificates nsse.cli nsse.cli.app nsse.datasets "
+    "nsse.io nsse.kernels nsse.methods nsse.metrics nsse.plot nsse.report nsse.search nsse.splits"
 )
 # Tests that may import more, folder by folder: oracles of core objects, and what these share.
 ORACLES = {
@@ -311,7 +306,7 @@ def test_the_table_has_no_circle():
         ("published", "from . import scale\nfrom ..graphs import laplacian", set()),
         ("published", "from ..smooth import SmoothEmbedding", {"smooth"}),
         ("certificates", "from nsse import SmoothEmbedding", {"nsse"}),
-        ("estimator", "def f():\n    from nsse.certificates import certified_radius", set()),
+        ("base", "def f():\n    from nsse.certificates import certified_radius", set()),
         ("report", "import nsse", {"nsse"}),
         ("cli", "from nsse import SmoothEmbedding\nfrom nsse._support import errors", set()),
     ],

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from nsse._support.types import Floats, Ints
 from nsse.affine import Affine
+from nsse.base import signs_of
 from nsse.centers import chosen_centers
 from nsse.distances import median_distance, squared_distances
-from nsse.estimator import signs_of
 from nsse.hull import Hull
 from nsse.kernels import Kernel, solvable
 from nsse.left_out import (

@@ -43,9 +43,9 @@ from nsse._support.progress import progress_bar
 from nsse._support.threads import one_blas_thread
 from nsse.affine import is_sparse
 from nsse.alternatives import AugmentTrial, FirstAugmentTrial, Trial, UnlabeledTrial
+from nsse.base import FLOATS, EmbeddingClassifier
 from nsse.criteria import Losses, Scored, SquaredError
 from nsse.distances import distances_from, median_distance, products, squared_norms
-from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.hull import squared_heights
 from nsse.kernels import Gaussian, as_kernel
 from nsse.labels import checked_weights, class_factors, encoded

@@ -26,8 +26,8 @@ from nsse._support.fitting import LOGGER, all_or_nothing, logged
 from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
 from nsse._support.threads import threads_for
 from nsse.affine import Affine, is_sparse
+from nsse.base import FLOATS, EmbeddingClassifier
 from nsse.centers import EXACT_UP_TO, check_centers
-from nsse.estimator import FLOATS, EmbeddingClassifier
 from nsse.kernels import Kernel, as_kernel
 from nsse.labels import encoded
 from nsse.left_out import LeftOut

@@ -24,8 +24,8 @@ from nsse._support.parameters import check_choice, check_count, check_kernel_wid
 from nsse._support.threads import one_blas_thread
 from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import Affine
+from nsse.base import EmbeddingClassifier
 from nsse.distances import median_distance, squared_distances
-from nsse.estimator import EmbeddingClassifier
 from nsse.kernels import Gaussian
 from nsse.maps import KernelMap
 from nsse.metrics.learned import centred

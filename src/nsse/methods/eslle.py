@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg
 
 from nsse._support.types import Floats, Ints
-from nsse.estimator import row_signs
+from nsse.base import row_signs
 from nsse.maps import KernelMap
 from nsse.methods._eigenmaps import Eigenmap, check_eigenmap_components, smallest_eigenpairs
 from nsse.methods._method import Lengths, Method, check_edges, checks, unless

@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
 from nsse._support.types import Bools, Floats, Ints
-from nsse.estimator import row_signs
+from nsse.base import row_signs
 from nsse.maps import KernelMap
 from nsse.methods._method import Lengths, Method, check_n_components, checks, nearest_columns, others
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from nsse._support.parameters import check_count, check_number
 from nsse._support.types import Bools, Floats, Ints
-from nsse.estimator import row_signs
+from nsse.base import row_signs
 from nsse.maps import KernelMap
 from nsse.methods._eigenmaps import Eigenmap, smallest_eigenpairs
 from nsse.methods._method import (

@@ -27,8 +27,8 @@ from nsse._support.parameters import (
 from nsse._support.types import Floats, Ints
 from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.affine import Affine, is_sparse
+from nsse.base import EmbeddingClassifier, signs_of
 from nsse.distances import SAME_PLACE, median_distance, squared_distances
-from nsse.estimator import EmbeddingClassifier, signs_of
 from nsse.kernels import Gaussian
 from nsse.labels import encoded
 from nsse.maps import KernelMap

@@ -20,11 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 from nsse._support.errors import rule_error, rule_message
 from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import Affine, is_sparse
+from nsse.base import EmbeddingClassifier
 from nsse.certificates import ConformalClassifier, certified_radius
 from nsse.certificates.radii import certified_vote
 from nsse.certificates.reliability import EDGES, Bin, log_loss, reliability_curve
 from nsse.distances import in_row_blocks
-from nsse.estimator import EmbeddingClassifier
 from nsse.maps import KernelMap
 from nsse.pipelines import affine_of_step, opened
 from nsse.planes import Plane

@@ -242,7 +242,7 @@ class EmbeddingClassifier(
         """Training samples and labels, checked as scikit-learn does."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         if y.dtype == object:
-            y = of_one_type(y)
+            of_one_type(y)  # raises an error for labels of mixed types
         check_classification_targets(y)
         return X, y
 
