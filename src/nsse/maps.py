@@ -26,11 +26,11 @@ from nsse.kernels import Kernel
 
 
 class Map(Protocol):
-    """What estimators, certificates and exports ask of a map."""
+    """The members that every map has, whatever it is made of.
 
-    @property
-    def gram(self) -> Floats:
-        """Gram matrix of the coordinates."""
+    Kernel maps and linear maps also have a Gram matrix of their coordinates. A map that is piecewise
+    affine in several such maps has none, but it has the members of this protocol.
+    """
 
     @property
     def n_components(self) -> int:
@@ -45,8 +45,21 @@ class Map(Protocol):
     def gradients(self, X: Any, A: Floats) -> Floats:
         """Gradients of a_i'f at the rows x_i of ``X``, with one direction a_i for each row."""
 
-    def reach(self, change: Floats) -> Floats:
-        """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
+    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
+        """Return how far the difference of two class values can fall if a sample moves.
+
+        Parameters
+        ----------
+        own, rival : ndarrays of shape (n, d)
+            Weights w of the functions w'f of the class that leads and of its rival.
+        distance : ndarray of shape (n,)
+            The length of the move in the units of X.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            A bound that holds for every sample and every direction of the move.
+        """
 
 
 @formed_later("centers")
@@ -178,9 +191,19 @@ class KernelMap:
         width = max(len(self.coef), self.metric.n_features, self.metric.n_outputs)
         return in_row_blocks(of_rows, np.arange(X.shape[0]), width, self.metric.n_features)
 
+    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
+        """Return √(a'Qa) √(2 − 2κ(s²δ²/σ²)), a = w_own − w_rival, for a move δ and stretch s."""
+        change = self.kernel.change(self.metric.norm * np.asarray(distance, dtype=np.float64))
+        return norms_in(self.gram, own - rival) * change
+
     def reach(self, change: Floats) -> Floats:
         """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
         return self.kernel.reach(change) / self.metric.norm
+
+
+def norms_in(gram: Floats, A: Floats) -> Floats:
+    """Return √(a'Qa) for every row a."""
+    return np.asarray(np.sqrt(np.maximum(np.einsum("id,de,ie->i", A, gram, A), 0.0)))
 
 
 def summed_gradients(weights: Floats, U: Floats, Z: Any) -> Floats:
@@ -233,6 +256,10 @@ class LinearMap:
     def gradients(self, X: Any, A: Floats) -> Floats:
         """Gradients of a_i'f, the same for all rows, with one direction a_i for each row."""
         return self.affine.pull_back(A)
+
+    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
+        """Return √(a'Qa) δ, a = w_own − w_rival, for moves of length δ."""
+        return norms_in(self.gram, own - rival) * np.asarray(distance, dtype=np.float64)
 
     def reach(self, change: Floats) -> Floats:
         """Distance within which no coordinate of unit norm changes by ``change``: the change itself."""
