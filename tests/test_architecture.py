@@ -109,8 +109,8 @@ AT_USE |= {
 TESTS = Path(__file__).parent
 # What users import, and what tests do: these modules, and of them what they offer.
 OFFERED = words(
-    "nsse nsse.augment nsse.centers nsse.certificates nsse.cli nsse.cli.app nsse.datasets nsse.kernels nsse.metrics "
-    "nsse.io nsse.kernels nsse.methods nsse.plot nsse.report nsse.search nsse.splits"
+    "nsse nsse.augment nsse.centers nsse.certificates nsse.cli nsse.cli.app nsse.datasets nsse.io "
+    "nsse.kernels nsse.methods nsse.metrics nsse.plot nsse.report nsse.search nsse.splits"
 )
 # Tests that may import more, folder by folder: oracles of core objects, and what these share.
 ORACLES = {
