@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.utils.extmath import row_norms
 
 from nsse._support.types import Floats
-from nsse.affine import Affine, formed_later, is_sparse
+from nsse.affine import Affine, dense_array, formed_later, is_sparse
 from nsse.distances import FEW_ROWS, in_row_blocks, products, squared_distances
 from nsse.kernels import Kernel
 
@@ -171,7 +171,7 @@ class KernelMap:
 
         def of_rows(rows: Any) -> Floats:
             U = self.metric(X[rows])
-            J = summed_gradients(self.slope_weights(U), dense_rows(U), self.centers)
+            J = summed_gradients(self.slope_weights(U), dense_array(U), self.centers)
             return np.asarray(self.metric.pull_back(J)).reshape(len(rows), -1)
 
         width = d * (len(self.coef) + max(n, self.metric.n_outputs))
@@ -185,7 +185,7 @@ class KernelMap:
             weights = self.kernel.gradient_weights(U, self.centers, self.center_squares)
             weights *= A[rows] @ self.coef.T
             return np.asarray(
-                self.metric.pull_back(summed_gradients(weights, dense_rows(U), self.centers))
+                self.metric.pull_back(summed_gradients(weights, dense_array(U), self.centers))
             )
 
         width = max(len(self.coef), self.metric.n_features, self.metric.n_outputs)
@@ -221,11 +221,6 @@ def summed_gradients(weights: Floats, U: Floats, Z: Any) -> Floats:
     toward = (weights.reshape(-1, weights.shape[-1]) @ Z).reshape(*weights.shape[:-1], -1)
     rows = U if weights.ndim == 2 else U[:, np.newaxis]
     return np.asarray(weights.sum(axis=-1, keepdims=True) * rows - toward)
-
-
-def dense_rows(X: Any) -> Floats:
-    """Return rows as a dense array of float64."""
-    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
 @dataclass(frozen=True)
