@@ -1,6 +1,7 @@
 """SmoothEmbedding as its users see it: what it gives, what does not change it, what it refuses."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -189,6 +190,28 @@ def test_weights_that_sum_to_one_are_told_and_do_no_harm(split):
     with pytest.warns(UserWarning, match="mean of 0.00333"):
         model = SmoothEmbedding().fit(X, y, sample_weight=np.full(300, 1 / 300))
     assert model.score(X_new, y_new) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("weights", "mean"),
+    [
+        ({}, None),
+        ({"sample_weight": np.ones(400)}, None),
+        ({"sample_weight": np.full(400, 20.0)}, 20),
+        ({"class_weight": "balanced"}, None),
+        ({"class_weight": {0: 1.0, 1: 2.0}}, None),
+    ],
+)
+def test_equal_samples_are_not_taken_for_weights(weights, mean):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(400, 3)).astype(float)
+    y = (X.sum(axis=1) + rng.normal(size=400) > 1.5).astype(int)
+    model = SmoothEmbedding(class_weight=weights.get("class_weight"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, sample_weight=weights.get("sample_weight"))
+    told = [str(warning.message).partition(". ")[0] for warning in caught]
+    assert told == ([] if mean is None else [f"The weights have a mean of {mean}"])
 
 
 @pytest.mark.parametrize("weight", [1e-160, 1e160])
