@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
+from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric
 from nsse.augment import Noise
 from nsse.centers import AtRandom, KMeans, PerClass
 from nsse.io import load, save
@@ -242,6 +242,16 @@ def test_missing_labels_point_to_unlabeled(split, missing):
     model = SmoothEmbedding(unlabeled=Smooth()).fit(X, labels)
     assert np.mean(model.transduction_[:20] == y[:20]) > 0.8
     np.testing.assert_array_equal(model.transduction_[20:].astype(int), y[20:])
+
+
+@pytest.mark.parametrize("kind", ["S2", object, "V2"])
+def test_labels_of_bytes_are_refused(split, kind):
+    X, y = split[0], np.array([b"ab", b"cd"])[split[1] % 2].astype(kind)
+    model = SmoothEmbedding()
+    fits = [each.fit for each in (model, SmoothEmbeddingCV(), WithinMetric())]
+    for learn in (*fits, model.partial_fit, lambda X, y: model.fit_blocks([(X, y)])):
+        with pytest.raises(ValueError, match=r"^`y` must hold numbers or text\. Got .*Decode"):
+            learn(X, y)
 
 
 @pytest.mark.parametrize("centers", [50, KMeans(50), PerClass(50), AtRandom(50), np.arange(0, 300, 6)])
