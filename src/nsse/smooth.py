@@ -360,7 +360,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         given = Rows.of(source, y, sample_weight, self.class_weight, settings.unlabeled.marker)
         self._check_components(given.classes)
         if sample_weight is not None or self.class_weight is not None:
-            warn_of_weights(given.weights)
+            warn_of_weights(float(given.weights.sum()), int(np.count_nonzero(given.given >= 0)))
         per_sample = given.augmented(self.augment).per_sample
         with logged(self.verbose), threads_for(len(given) * per_sample):
             model = learned(given, settings, look=look_before_fit)
@@ -508,9 +508,12 @@ def look_before_fit(rows: Rows, n_centers: int, some: Rows) -> None:
     warn_of_spreads(some.held())
 
 
-def warn_of_weights(weights: Floats) -> None:
-    """Warn of weights that are hardly meant as numbers of samples; refuse those that leave no digits."""
-    mean, total = float(weights.mean()), float(weights.sum())
+def warn_of_weights(total: float, n_samples: int) -> None:
+    """Warn of weights that are hardly meant as numbers of samples. Refuse those that leave no digits.
+
+    The mean is that of the samples. A row that stands for many equal samples has a larger weight.
+    """
+    mean = total / n_samples
     if total < LEAST_TOTAL or mean > LARGEST_MEAN:
         rule = f"sum to {LEAST_TOTAL} at least and have a mean of {LARGEST_MEAN:.0e} at most"
         cure = "Divide the weights by their mean: 2 counts a sample twice."
