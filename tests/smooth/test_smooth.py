@@ -331,7 +331,7 @@ def test_sparse_samples_stay_sparse(split):
         ("sigma", np.inf),
         ("smoothness", 0.0),
         ("decision", "svm"),
-        ("metric", "euclidean"),
+        ("metric", "cosine"),
         ("metric", object()),
         ("centers", "some"),
         ("centers", 0),

@@ -19,7 +19,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from nsse._support.errors import rule_error, rule_message
+from nsse._support.errors import rule_error
 from nsse.affine import Affine, is_sparse
 from nsse.distances import squared_distances
 from nsse.hull import Hull
@@ -268,11 +268,11 @@ def own_metric(metric: Any) -> Any:
     return metric.estimator if isinstance(metric, Foreign) else metric
 
 
-def not_a_metric(got: Any) -> TypeError:
+def not_a_metric(got: Any) -> ValueError:
     """Return the error of something that is no metric."""
     rule = 'be "within", "euclidean", None, or an estimator whose fit sets components_'
     cure = "See nsse.metrics.Metric. For cosine distances, put Normalizer() before the model."
-    return TypeError(rule_message("metric", rule, got, cure))
+    return rule_error("metric", rule, got, cure)
 
 
 def fit_to(metric: Metric, X: Any, rows: Rows) -> None:
