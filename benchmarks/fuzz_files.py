@@ -31,13 +31,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse
-from nsse import NSSE, SmoothEmbedding, Spread, WithinMetric, methods
-from nsse.certificates import ConformalClassifier
+from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric, methods
+from nsse.certificates import ConformalClassifier, SelectivePredictor
 
 CHUNK, SECONDS, MEMORY = 100, 20, 2**30
 VALUES = [None, True, 0, -1, 3, 10**30, 0.5, -2.0, 1e308, 5e-324, "", "within", [], [[1]], {}]
 VALUES += [{"float": "inf"}, {"float": "nan"}, {"array": "0"}, {"array": "x"}, {"objects": "1"}]
 VALUES += [{"tuple": [1]}, {"pairs": [[[], 1]]}, {"class": "Affine", "parameters": {}}, {"class": "os"}]
+QUESTIONS = ["transform", "predict", "predict_proba", "predict_set", "certified_radius", "typicality"]
+QUESTIONS += ["plane", "explain", "select"]
 NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 1e-308, 7.0, 2.0**31]
 TYPES = ["f4", ">f8", "i4", "i8", "u1", "c16", "U8", "?", "f2", "S3", "M8[s]"]
 
@@ -70,6 +72,8 @@ def sources():
         (methods.NYS(n_components=2, sigma=1.0), X, y),
         (methods.SPE(n_components=2), X, y),
         (ConformalClassifier(SmoothEmbedding(centers=9).fit(X, y), cv=2), X, y),
+        (SelectivePredictor(SmoothEmbedding().fit(X, y), coverage=0.8), X, y),
+        (SmoothEmbeddingCV(grid={"sigma": [0.5, 1.0], "smoothness": [0.1]}, cv=2), X, y),
     ]
     found = []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
@@ -153,7 +157,7 @@ def other_array(members, rng):
         else:
             cuts = [array[:-1], array[:0], array[np.newaxis], array.T, np.concatenate([array, array])]
             array = pick(rng, [*cuts, array.ravel(), array[..., :-1], array[::-1]])
-    except (ValueError, TypeError, OverflowError, IndexError):
+    except (ValueError, TypeError, OverflowError, IndexError, RuntimeError):
         return
     buffer = BytesIO()
     np.save(buffer, array)
@@ -193,15 +197,18 @@ def outcome_of(path, X):
         return ("refused", "") if clear else ("failed", f"unclear: {error!r}")
     except Exception as error:
         return "failed", f"load: {error!r}"
-    try:
-        for question in ("transform", "predict", "predict_proba", "predict_set"):
-            if hasattr(model, question):
-                np.asarray(getattr(model, question)(X))
-    except ValueError:
-        return "refused when asked", ""
-    except Exception as error:
-        return "failed", f"use: {error!r}"
-    return "worked", ""
+    refusals = 0
+    for question in (name for name in QUESTIONS if hasattr(model, name)):
+        try:
+            found = getattr(model, question)(X)
+        except Exception as error:
+            if not isinstance(error, ValueError) and not str(error).startswith("`"):
+                return "failed", f"{question}: {error!r}"
+            refusals += 1
+        else:
+            if question == "certified_radius" and np.isnan(found).any():
+                return "failed", "a radius that is NaN"
+    return ("refused when asked" if refusals else "worked"), ""
 
 
 def run(indices, seed, folder):

@@ -108,23 +108,36 @@ def test_radii_of_a_search(tmp_path):
     assert np.count_nonzero(radii) > 10
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.where(Y == 0, "a\0", "β" * 30).astype(object),
-        Y == 2,
-        pd.Series(NAMES, dtype="category"),
-        pd.array(NAMES, dtype="string"),
-        Y.astype(np.uint8),
-        Y * 1e15,
-    ],
-    ids=["objects", "booleans", "categories", "pandas", "small", "large"],
-)
+LABELS = {
+    "objects": np.where(Y == 0, "a\0", "β" * 30).astype(object),
+    "booleans": Y == 2,
+    "categories": pd.Series(NAMES, dtype="category"),
+    "pandas": pd.array(NAMES, dtype="string"),
+    "small": Y.astype(np.uint8),
+    "large": Y * 1e15,
+    "swapped": Y.astype(">i4"),
+    "swapped text": NAMES.astype(">U10"),
+    "bytes": NAMES.astype("S10"),
+    "objects of bytes": NAMES.astype("S10").astype(object),
+    "dates": np.datetime64("2026-02-28") + Y,
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_labels_of_every_type(labels, tmp_path):
     model = SmoothEmbedding().fit(X, labels)
     loaded = again(model, tmp_path)
+    assert loaded.classes_.dtype == model.classes_.dtype
     assert loaded.classes_.tolist() == model.classes_.tolist()
+    assert loaded.labels_.tolist() == model.labels_.tolist()
     assert loaded.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_samples_of_weight_zero_may_have_a_class_of_their_own(tmp_path):
+    model = SmoothEmbedding().fit(X, Y, sample_weight=(Y < 2).astype(float))
+    loaded = again(model, tmp_path)
+    assert loaded.classes_.tolist() == [0, 1]
+    assert loaded.labels_.tolist() == Y.tolist()
 
 
 def test_names_of_features_are_kept_and_checked(tmp_path):

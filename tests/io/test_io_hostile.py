@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from saved_models import PROBLEMS, fitted
+from scipy import sparse
 
 import nsse
-from nsse.certificates import certified_radius
+from nsse.certificates import SelectivePredictor, certified_radius
 from nsse.io import archive, read_header
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
@@ -31,12 +32,16 @@ def opened(tmp_path):
 
     def open_file(name="default"):
         nsse.save(fitted(name), tmp_path / "model.nsse")
-        with zipfile.ZipFile(tmp_path / "model.nsse") as file:
-            members = {entry: file.read(entry) for entry in file.namelist()}
-        header = json.loads(members.pop("nsse.json"))
-        return header, {n[:-4]: np.load(BytesIO(content)) for n, content in members.items()}
+        return contents(tmp_path / "model.nsse")
 
     return open_file
+
+
+def contents(path):
+    with zipfile.ZipFile(path) as file:
+        members = {entry: file.read(entry) for entry in file.namelist()}
+    header = json.loads(members.pop("nsse.json"))
+    return header, {n[:-4]: np.load(BytesIO(content)) for n, content in members.items()}
 
 
 @pytest.fixture
@@ -102,7 +107,9 @@ ARRAYS = {
     ("embedding_",): ["nan", "row", "flat", "wide", "type"],
     ("labels_",): ["row"],
     ("leave_one_out_",): ["nan", "column"],
-    ("leave_one_out_labels_",): ["row", "flat"],
+    ("leave_one_out_labels_",): ["row", "flat", "large"],
+    ("transduction_",): ["row"],
+    ("classes_",): ["reversed", "large", "flat", "row"],
     ("metric_", "weights_"): ["nan", "row"],
 }
 CHANGES = {
@@ -130,6 +137,9 @@ def test_arrays_that_do_not_fit_are_refused(place, change, opened, refused):
     assert "damaged" in refused(header, arrays)
 
 
+SPARSE = {"sparse": [{"array": "998"}, {"array": "999"}, {"array": "997"}], "shape": [150, 2]}
+
+
 @pytest.mark.parametrize(
     ("place", "value"),
     [
@@ -137,6 +147,12 @@ def test_arrays_that_do_not_fit_are_refused(place, change, opened, refused):
         (("map_", "kernel", "sigma"), {"float": "inf"}),
         (("map_", "kernel", "sigma"), {"float": "nan"}),
         (("map_", "kernel", "sigma"), "wide"),
+        (("map_", "kernel", "sigma"), 5e-324),
+        (("map_", "kernel", "sigma"), 1e200),
+        (("map_", "coef"), SPARSE),
+        (("embedding_",), SPARSE),
+        (("leave_one_out_",), None),
+        (("leave_one_out_labels_",), None),
         (("scores_", "temperature"), 0.0),
         (("map_", "metric", "norm"), 1e-9),
         (("map_", "metric", "tail"), {"array": "0"}),
@@ -166,6 +182,29 @@ def test_values_that_do_not_fit_are_refused(place, value, opened, refused):
     *before, last = place
     parent = node(header["tree"], *before)
     (parent["state"] if last in parent["state"] else parent["parameters"])[last] = value
+    if value is SPARSE:
+        rows = sparse.csr_array(np.ones((150, 2)))
+        arrays |= {"997": rows.indptr, "998": rows.data, "999": rows.indices}
+    assert "damaged" in refused(header, arrays)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("threshold_", -1.0),
+        ("threshold_", {"float": "nan"}),
+        ("threshold_", "0.5"),
+        ("threshold_", {"array": "0"}),
+        ("classes_", {"array": "998"}),
+    ],
+)
+def test_predictors_with_other_thresholds_or_classes_are_refused(place, value, tmp_path, refused):
+    nsse.save(
+        SelectivePredictor(fitted("default"), coverage=0.8).fit(PROBLEMS["default"][1]), tmp_path / "s"
+    )
+    header, arrays = contents(tmp_path / "s")
+    header["tree"]["state"][place] = value
+    arrays |= {"998": np.arange(4)} if place == "classes_" else {}
     assert "damaged" in refused(header, arrays)
 
 

@@ -311,3 +311,11 @@ def test_samples_of_an_unusual_size_have_no_live_map(tmp_path, digits):
     assert "too small or too large" in data_of(tmp_path / "r.html")["without_live"]
     with pytest.raises(ValueError, match=r"`live` must not be True here.*Rescale the samples"):
         write_report(tmp_path / "r.html", model, shown, live=True)
+
+
+def test_training_samples_of_weight_zero_may_have_a_class_of_their_own(tmp_path, digits, samples):
+    X, y = digits.X[::2], digits.codes[::2]
+    model = SmoothEmbedding().fit(X, y, sample_weight=(y < 9).astype(float))
+    for shown in (samples, Samples(None)):
+        write_report(tmp_path / "r.html", model, shown)
+        assert data_of(tmp_path / "r.html")["classes"][-1] == "9"

@@ -4,12 +4,14 @@ Of every class the rules say what its attributes are: an object of a class, a po
 array (f: float64, g: floats of either precision, l: float64 or −∞, x: float64 or NaN, b: truth values,
 i: places, o: anything) with a letter
 for each side: the same letter is the same length in all arrays of an object. "?" may be None, or be
-missing. Compiled code and certificates trust these numbers, so a file is not trusted with them.
+missing. Compiled code relies on these rules. Numbers that certificates rely on are not in files: they
+are computed from the map (`Affine.norm`, `KernelMap.gram`).
 """
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,10 @@ FITTED = (
     "leave_one_out_counts_:fL? leave_one_out_heights_:fL? "
     "updates_:Updates?"
 )
+# Arrays that may be sparse.
+SPARSE = {"centers", "matrix", "rows", "samples"}
+# Widths of kernels whose squares are ordinary numbers.
+WIDTHS = 1e-153, 1e153
 TYPES = {
     "f": "float64",
     "l": "float64",
@@ -61,6 +67,8 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
         _require(fields["metric"].n_outputs == sides["p"], "a metric of other outputs")
     if name == "Affine":
         _check_affine(fields, sides)
+    elif name == "Gaussian":
+        _require(WIDTHS[0] < fields["sigma"] < WIDTHS[1], "a width whose square is no number")
     elif name == "LinearMap":  # whose Gram matrix is made from it
         affine = fields["affine"]
         is_small = affine.n_outputs <= max(affine.n_features, 1000)
@@ -86,8 +94,6 @@ def _check_affine(fields: dict[str, Any], sides: dict[str, Any]) -> None:
     _require(is_form, "an affine map of two kinds")
     width = sides["m"] if given == ("matrix",) else sides["n"]
     _require("tail" in given or width == sides["p"], "an affine map of other outputs")
-    dense = {key for key in fields if key != "matrix"}
-    _require(not any(is_sparse(fields[key]) for key in dense), "an affine map with sparse parts")
 
 
 def check_state(state: dict[str, Any]) -> None:
@@ -99,6 +105,7 @@ def check_state(state: dict[str, Any]) -> None:
     is_fitted = any(key.endswith("_") for key in state)
     _require(not is_fitted or not NEEDED.isdisjoint(state), "a fitted model without its map")
     _require("affine_" not in state or state["affine_"].n_features == n, "affine_ of other features")
+    _check_labels(state, classes)
     for fitted, own, codes, counts in state.get("folds_", ()):
         _check({"own": own, "codes": codes, "counts": counts}, "own:ls codes:is counts:fs")
         known = (state["model"] if fitted is None else fitted).classes_
@@ -115,6 +122,25 @@ def check_state(state: dict[str, Any]) -> None:
         fits = scores.weights.shape[1] == f.n_components and front.n_features == n
         fits = fits and scores.classes.dtype == classes.dtype
         _require(fits and np.array_equal(scores.classes, classes), "scores of another model")
+
+
+def _check_labels(state: dict[str, Any], classes: Any) -> None:
+    """Check classes, labels of left-out samples, and the threshold of a `SelectivePredictor`.
+
+    ``labels_`` and ``transduction_`` may contain other labels: those of samples of weight zero.
+    """
+    if classes.ndim == 0:
+        return
+    _require(all(a < b for a, b in pairwise(classes.tolist())), "classes_ that are not sorted")
+    if state.get("leave_one_out_labels_") is not None:
+        is_known = set(classes.tolist()).issuperset(state["leave_one_out_labels_"].tolist())
+        _require(is_known, "leave_one_out_labels_ of other classes")
+    kept = [state.get(name) is not None for name in ("leave_one_out_", "leave_one_out_labels_")]
+    _require(kept[0] == kept[1], "values of left-out samples without labels")
+    if "threshold_" in state:
+        value = state["threshold_"]
+        _require(isinstance(value, float) and value >= 0.0, "threshold_ is no number from 0 on")
+        _require(np.array_equal(state["model"].classes_, classes), "a model of other classes")
 
 
 def _check(values: dict[str, Any], rules: str, **sides: Any) -> dict[str, Any]:
@@ -135,9 +161,10 @@ def _check(values: dict[str, Any], rules: str, **sides: Any) -> dict[str, Any]:
 
 
 def _check_array(key: str, value: Any, holds: str, letters: str, sides: dict[str, Any]) -> None:
-    is_right = isinstance(value, np.ndarray) or is_sparse(value)
+    is_right = isinstance(value, np.ndarray) or (is_sparse(value) and key in SPARSE)
     is_right = is_right and (holds == "o" or value.dtype.name in TYPES[holds].split())
-    is_right = is_right and value.dtype.isnative and value.ndim == len(letters) and min(value.shape) > 0
+    is_right = is_right and (holds == "o" or value.dtype.isnative)
+    is_right = is_right and value.ndim == len(letters) and min(value.shape) > 0
     _require(is_right, f"{key} is no array of its kind")
     for letter, side in zip(letters, value.shape, strict=True):
         _require(sides.setdefault(letter, side) == side, f"{key} of shape {value.shape}")

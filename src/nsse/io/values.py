@@ -61,6 +61,7 @@ ONLY_IN_FITS = ("scatter_", "_learned", "_remote")
 UPDATES = "updates_"
 # Where the profile of a kernel is compared with that in the file, and how much they may differ.
 COMPARED_AT, PROFILE_ERROR = np.array([0.01, 0.1, 1.0, 10.0, 100.0]), 1e-9
+STORED = "biufUSmM"  # kinds of arrays that a file holds as they are
 
 
 class Writer:
@@ -82,7 +83,7 @@ class Writer:
             return parts if isinstance(value, list) else {"tuple": parts}
         if isinstance(value, dict):
             return {"pairs": [[self(k, where), self(v, where)] for k, v in value.items()]}
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
+        if isinstance(value, np.ndarray) and value.dtype.kind in STORED:
             return {"array": self._stored(value)}
         if isinstance(value, np.ndarray) and value.dtype.kind in "OT":
             return {"objects": self._stored(_texts(value, where))}
@@ -210,18 +211,20 @@ def _is_plain(value: Any) -> bool:
 
 
 def _texts(values: Any, where: str) -> Any:
-    """Labels and names in an array of objects, each as JSON."""
+    """Labels and names in an array of objects, each as JSON; bytes are text in an object."""
     flat = [v.item() if isinstance(v, np.generic) else v for v in values.astype(object).ravel()]
     flat = [None if repr(value) == "<NA>" else value for value in flat]  # pandas' missing value
-    if strange := [type(value).__name__ for value in flat if not _is_plain(value)]:
-        raise _refused(f"a {strange[0]}", where)
+    flat = [{"bytes": v.decode("latin-1")} if isinstance(v, bytes) else v for v in flat]
+    if strange := [value for value in flat if not _is_plain(value) and not isinstance(value, dict)]:
+        raise _refused(f"a {type(strange[0]).__name__}", where)
     return np.array([json.dumps(value) for value in flat], dtype=np.str_).reshape(values.shape)
 
 
 def _from_texts(texts: Any) -> Any:
     different, places = np.unique(texts, return_inverse=True)
     found = [json.loads(text) for text in different.tolist()]
-    if not all(_is_plain(value) for value in found):
+    found = [v["bytes"].encode("latin-1") if isinstance(v, dict) else v for v in found]
+    if not all(_is_plain(value) or isinstance(value, bytes) for value in found):
         raise ValueError("labels that are neither numbers nor text")
     return np.array(found, dtype=object)[places].reshape(texts.shape)
 

@@ -193,7 +193,10 @@ def find(model: Any, samples: Samples) -> Findings:
         Z = step.transform(Z)
     n_samples = 0 if Z is None else Z.shape[0] if hasattr(Z, "shape") else len(Z)
     labels, known = _labels(samples.y, core.classes_, n_samples), core.classes_.tolist()
-    others = sorted({label for label in labels if label not in known}, key=str)
+    # Training samples of weight zero may have a class of their own.
+    spread = getattr(core, "transduction_", None)
+    seen = [*labels, *(known if spread is None else spread.tolist())]
+    others = sorted({label for label in seen if label not in known}, key=str)
     place = {label: code for code, label in enumerate([*known, *others])}
     classes, per_sample = tuple(str(label) for label in place), centers_per_sample(core)
     train = _training_points(core, front, not_affine, per_sample, place)
