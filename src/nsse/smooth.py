@@ -92,8 +92,8 @@ class SmoothEmbedding(EmbeddingClassifier):
         dropped.
     augment : callable or None, default=None
         What may be done to a sample without changing its class: `nsse.augment.Images`, `Signals`,
-        `Noise`, or any function of rows that returns a sequence of arrays of their shape. The copies
-        are more training samples.
+        `Noise`, your own subclass of `nsse.augment.Augmentation`, or any function of rows that returns a
+        sequence of arrays of their shape. The augmented samples are more training samples.
     unlabeled : Smooth, Spread, UnlabeledUse or None, default=None
         How samples without a label are used. If it is None, every value of ``y`` is a label. Your own
         use is a subclass of `nsse.unlabeled.UnlabeledUse`.
