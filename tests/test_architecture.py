@@ -58,8 +58,7 @@ MAY_IMPORT = {
     "base": {"labels"},
     "memory": {"affine", "centers", "model", "sources"},
     "smooth": words(
-        "affine centers base kernels labels left_out maps memory metrics model rows sources "
-        "unlabeled updates"
+        "affine centers base kernels labels maps memory metrics model rows sources unlabeled updates"
     ),
     "published": MODEL | {"base", "graphs", "labels"},
     "methods": (MODEL - {"rows"}) | {"base", "graphs", "published"},

@@ -32,7 +32,10 @@ def encoded(y: Any, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     if len(known) == 0:
         cure = "An embedding separates classes: give some labels."
         raise rule_error("y", "have labels", "none at all", cure)
-    if known.dtype.kind not in "biuUS":  # these cannot be targets of a regression
+    if known.dtype.kind in "SV":  # no file of ours and no ONNX graph has these
+        cure = "Decode the labels first, for example with np.char.decode(y)."
+        raise rule_error("y", "hold numbers or text", f"labels of type {known.dtype}", cure)
+    if known.dtype.kind not in "biuU":  # these cannot be targets of a regression
         assert_all_finite(known, input_name="y")
         check_classification_targets(known)
     classes, places = np.unique(known, return_inverse=True)

@@ -20,17 +20,17 @@ import numpy as np
 from sklearn.utils.extmath import row_norms
 
 from nsse._support.types import Floats
-from nsse.affine import Affine, formed_later, is_sparse
+from nsse.affine import Affine, dense_array, formed_later, is_sparse
 from nsse.distances import FEW_ROWS, in_row_blocks, products, squared_distances
 from nsse.kernels import Kernel
 
 
 class Map(Protocol):
-    """What estimators, certificates and exports ask of a map."""
+    """The members that every map has, whatever it is made of.
 
-    @property
-    def gram(self) -> Floats:
-        """Gram matrix of the coordinates."""
+    Kernel maps and linear maps also have a Gram matrix of their coordinates. A map that is piecewise
+    affine in several such maps has none, but it has the members of this protocol.
+    """
 
     @property
     def n_components(self) -> int:
@@ -45,8 +45,21 @@ class Map(Protocol):
     def gradients(self, X: Any, A: Floats) -> Floats:
         """Gradients of a_i'f at the rows x_i of ``X``, with one direction a_i for each row."""
 
-    def reach(self, change: Floats) -> Floats:
-        """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
+    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
+        """Return how far the difference of two class values can fall if a sample moves.
+
+        Parameters
+        ----------
+        own, rival : ndarrays of shape (n, d)
+            Weights w of the functions w'f of the class that leads and of its rival.
+        distance : ndarray of shape (n,)
+            The length of the move in the units of X.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            A bound that holds for every sample and every direction of the move.
+        """
 
 
 @formed_later("centers")
@@ -158,7 +171,7 @@ class KernelMap:
 
         def of_rows(rows: Any) -> Floats:
             U = self.metric(X[rows])
-            J = summed_gradients(self.slope_weights(U), dense_rows(U), self.centers)
+            J = summed_gradients(self.slope_weights(U), dense_array(U), self.centers)
             return np.asarray(self.metric.pull_back(J)).reshape(len(rows), -1)
 
         width = d * (len(self.coef) + max(n, self.metric.n_outputs))
@@ -172,15 +185,25 @@ class KernelMap:
             weights = self.kernel.gradient_weights(U, self.centers, self.center_squares)
             weights *= A[rows] @ self.coef.T
             return np.asarray(
-                self.metric.pull_back(summed_gradients(weights, dense_rows(U), self.centers))
+                self.metric.pull_back(summed_gradients(weights, dense_array(U), self.centers))
             )
 
         width = max(len(self.coef), self.metric.n_features, self.metric.n_outputs)
         return in_row_blocks(of_rows, np.arange(X.shape[0]), width, self.metric.n_features)
 
+    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
+        """Return √(a'Qa) √(2 − 2κ(s²δ²/σ²)), a = w_own − w_rival, for a move δ and stretch s."""
+        change = self.kernel.change(self.metric.norm * np.asarray(distance, dtype=np.float64))
+        return norms_in(self.gram, own - rival) * change
+
     def reach(self, change: Floats) -> Floats:
         """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
         return self.kernel.reach(change) / self.metric.norm
+
+
+def norms_in(gram: Floats, A: Floats) -> Floats:
+    """Return √(a'Qa) for every row a."""
+    return np.asarray(np.sqrt(np.maximum(np.einsum("id,de,ie->i", A, gram, A), 0.0)))
 
 
 def summed_gradients(weights: Floats, U: Floats, Z: Any) -> Floats:
@@ -198,11 +221,6 @@ def summed_gradients(weights: Floats, U: Floats, Z: Any) -> Floats:
     toward = (weights.reshape(-1, weights.shape[-1]) @ Z).reshape(*weights.shape[:-1], -1)
     rows = U if weights.ndim == 2 else U[:, np.newaxis]
     return np.asarray(weights.sum(axis=-1, keepdims=True) * rows - toward)
-
-
-def dense_rows(X: Any) -> Floats:
-    """Return rows as a dense array of float64."""
-    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -233,6 +251,10 @@ class LinearMap:
     def gradients(self, X: Any, A: Floats) -> Floats:
         """Gradients of a_i'f, the same for all rows, with one direction a_i for each row."""
         return self.affine.pull_back(A)
+
+    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
+        """Return √(a'Qa) δ, a = w_own − w_rival, for moves of length δ."""
+        return norms_in(self.gram, own - rival) * np.asarray(distance, dtype=np.float64)
 
     def reach(self, change: Floats) -> Floats:
         """Distance within which no coordinate of unit norm changes by ``change``: the change itself."""

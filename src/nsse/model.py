@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import Affine
 from nsse.base import signs_of
 from nsse.centers import chosen_centers
@@ -34,7 +34,7 @@ from nsse.left_out import (
     one_by_one,
 )
 from nsse.maps import KernelMap
-from nsse.metrics.base import Metric
+from nsse.metrics.base import Metric, own_metric
 from nsse.metrics.learned import Learned
 from nsse.metrics.names import unfitted_metric
 from nsse.ridge import Ridge
@@ -255,6 +255,50 @@ def left_out(given: Rows, model: Model, settings: Settings) -> LeftOut:
         values = model.neighbors.left_out(F, found.rows, rows.removed[found.rows])
         found = replace(found, values=values, gain=1.0)
     return replace(found, rows=found.rows // rows.per_sample)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit assigns to the estimator, all at once. The names are those of the attributes."""
+
+    classes_: NDArray[Any]
+    metric_: Any
+    map_: KernelMap
+    sigma_: float
+    length_unit_: float
+    scores_: Scores
+    leave_one_out_: Floats
+    leave_one_out_labels_: NDArray[Any]
+    leave_one_out_counts_: Floats
+    leave_one_out_heights_: Floats | None
+    leave_one_out_gain_: float
+    leave_one_out_score_: float
+
+    @classmethod
+    def of(cls, model: Model, found: LeftOut, sigma: float, had_label: Bools | slice) -> Fitted:
+        """Calibrate a model on left-out samples.
+
+        ``sigma`` is the width in median distances. ``had_label`` selects the samples whose labels were
+        given and not propagated, because new samples come with labels of this kind.
+        """
+        usable = np.isfinite(found.values).all(axis=1)
+        values, codes, weights = found.values[usable], found.codes[usable], found.weights[usable]
+        is_right = found.values.argmax(axis=1) == found.codes
+        width = model.map.kernel.sigma / model.space.unit
+        return cls(
+            classes_=model.classes,
+            metric_=own_metric(model.space.metric),
+            map_=model.map,
+            sigma_=width,
+            length_unit_=width / sigma,
+            scores_=model.scores.calibrated(values, codes, weights),
+            leave_one_out_=found.values[had_label],
+            leave_one_out_labels_=model.classes[found.codes[had_label]],
+            leave_one_out_counts_=found.counts[had_label],
+            leave_one_out_heights_=None if found.heights is None else found.heights[had_label],
+            leave_one_out_gain_=found.gain,
+            leave_one_out_score_=float(np.average(is_right, weights=found.weights)),
+        )
 
 
 def evenly(n_rows: int) -> Ints:

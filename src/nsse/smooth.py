@@ -30,12 +30,11 @@ from nsse.base import FLOATS, EmbeddingClassifier
 from nsse.centers import EXACT_UP_TO, check_centers
 from nsse.kernels import Kernel, as_kernel
 from nsse.labels import encoded
-from nsse.left_out import LeftOut
 from nsse.maps import KernelMap
 from nsse.memory import center_count, fit_memory, require_fit_memory
-from nsse.metrics.base import as_metric, own_metric
+from nsse.metrics.base import as_metric
 from nsse.metrics.names import named_metric
-from nsse.model import Model, Settings, Space, learned, left_out, read
+from nsse.model import Fitted, Model, Settings, Space, learned, left_out, read
 from nsse.rows import Rows
 from nsse.sources import Source, read_blocks
 from nsse.unlabeled import use_of_unlabeled
@@ -341,7 +340,8 @@ class SmoothEmbedding(EmbeddingClassifier):
         unit = f.kernel.sigma / self.sigma_
         space = Space(as_metric(self.metric_), f.metric, unit, is_projected)
         model = read(near, space, ridge, None, self.decision)
-        self._keep(model, kept.left_out(near, ridge), slice(None))
+        found = kept.left_out(near, ridge)
+        self.__dict__.update(vars(Fitted.of(model, found, float(self.sigma), slice(None))))
         own, d = slice(None, None, kept.per_sample), self.n_components or len(classes) - 1
         behind = replace(self.map_, metric=Affine.identity(f.metric.n_outputs))
         self.embedding_ = behind(kept.kept.rows[own])[:, : int(d)]
@@ -362,13 +362,13 @@ class SmoothEmbedding(EmbeddingClassifier):
         given = Rows.of(source, y, sample_weight, self.class_weight, settings.unlabeled.marker)
         self._check_components(given.classes)
         if sample_weight is not None or self.class_weight is not None:
-            warn_of_weights(given.weights)
+            warn_of_weights(float(given.weights.sum()), int(np.count_nonzero(given.given >= 0)))
         per_sample = given.augmented(self.augment).per_sample
         with logged(self.verbose), threads_for(len(given) * per_sample):
             model = learned(given, settings, look=look_before_fit)
             found = left_out(given, model, settings)
-            self.metric_ = own_metric(model.space.metric)
-            self._keep(model, found, given.is_labeled[found.rows])
+            fitted = Fitted.of(model, found, float(self.sigma), given.is_labeled[found.rows])
+            self.__dict__.update(vars(fitted))
             warn_of_kernel(self.map_)
             self._keep_samples(model, source, y)
             sizes = len(model.rows), len(model.ridge.coef)
@@ -412,24 +412,6 @@ class SmoothEmbedding(EmbeddingClassifier):
             unlabeled=use_of_unlabeled(self.unlabeled),
             seed=check_random_state(self.random_state).randint(2**31 - 1),
         )
-
-    def _keep(self, model: Model, found: LeftOut, had_label: Any) -> None:
-        """Keep the map, the calibrated scores and the values of left-out samples."""
-        self.classes_ = model.classes
-        self.map_ = model.map
-        self.sigma_ = model.map.kernel.sigma / model.space.unit
-        self.length_unit_ = self.sigma_ / float(self.sigma)
-        usable = np.isfinite(found.values).all(axis=1)
-        values, codes, weights = found.values[usable], found.codes[usable], found.weights[usable]
-        self.scores_ = model.scores.calibrated(values, codes, weights)
-        is_right = found.values.argmax(axis=1) == found.codes
-        self.leave_one_out_score_ = float(np.average(is_right, weights=found.weights))
-        # New samples come with labels that were not propagated.
-        self.leave_one_out_ = found.values[had_label]
-        self.leave_one_out_labels_ = model.classes[found.codes[had_label]]
-        self.leave_one_out_counts_ = found.counts[had_label]
-        self.leave_one_out_heights_ = None if found.heights is None else found.heights[had_label]
-        self.leave_one_out_gain_ = found.gain
 
     def _keep_samples(self, model: Model, source: Any, y: Any) -> None:
         """Keep the embedding and the labels of the samples as they were given."""
@@ -528,9 +510,12 @@ def look_before_fit(rows: Rows, n_centers: int, some: Rows) -> None:
     warn_of_spreads(some.held())
 
 
-def warn_of_weights(weights: Floats) -> None:
-    """Warn of weights that are hardly meant as numbers of samples; refuse those that leave no digits."""
-    mean, total = float(weights.mean()), float(weights.sum())
+def warn_of_weights(total: float, n_samples: int) -> None:
+    """Warn of weights that are hardly meant as numbers of samples. Refuse those that leave no digits.
+
+    The mean is that of the samples. A row that stands for many equal samples has a larger weight.
+    """
+    mean = total / n_samples
     if total < LEAST_TOTAL or mean > LARGEST_MEAN:
         rule = f"sum to {LEAST_TOTAL} at least and have a mean of {LARGEST_MEAN:.0e} at most"
         cure = "Divide the weights by their mean: 2 counts a sample twice."

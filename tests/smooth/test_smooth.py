@@ -1,6 +1,7 @@
 """SmoothEmbedding as its users see it: what it gives, what does not change it, what it refuses."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
+from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric
 from nsse.augment import Noise
 from nsse.centers import AtRandom, CenterSelector, KMeans, PerClass
 from nsse.io import load, save
@@ -191,6 +192,28 @@ def test_weights_that_sum_to_one_are_told_and_do_no_harm(split):
     assert model.score(X_new, y_new) > 0.9
 
 
+@pytest.mark.parametrize(
+    ("weights", "mean"),
+    [
+        ({}, None),
+        ({"sample_weight": np.ones(400)}, None),
+        ({"sample_weight": np.full(400, 20.0)}, 20),
+        ({"class_weight": "balanced"}, None),
+        ({"class_weight": {0: 1.0, 1: 2.0}}, None),
+    ],
+)
+def test_equal_samples_are_not_taken_for_weights(weights, mean):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(400, 3)).astype(float)
+    y = (X.sum(axis=1) + rng.normal(size=400) > 1.5).astype(int)
+    model = SmoothEmbedding(class_weight=weights.get("class_weight"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, sample_weight=weights.get("sample_weight"))
+    told = [str(warning.message).partition(". ")[0] for warning in caught]
+    assert told == ([] if mean is None else [f"The weights have a mean of {mean}"])
+
+
 @pytest.mark.parametrize("weight", [1e-160, 1e160])
 def test_weights_beyond_all_samples_are_refused(split, weight):
     with pytest.raises(ValueError, match="sample_weight"):
@@ -219,6 +242,16 @@ def test_missing_labels_point_to_unlabeled(split, missing):
     model = SmoothEmbedding(unlabeled=Smooth()).fit(X, labels)
     assert np.mean(model.transduction_[:20] == y[:20]) > 0.8
     np.testing.assert_array_equal(model.transduction_[20:].astype(int), y[20:])
+
+
+@pytest.mark.parametrize("kind", ["S2", object, "V2"])
+def test_labels_of_bytes_are_refused(split, kind):
+    X, y = split[0], np.array([b"ab", b"cd"])[split[1] % 2].astype(kind)
+    model = SmoothEmbedding()
+    fits = [each.fit for each in (model, SmoothEmbeddingCV(), WithinMetric())]
+    for learn in (*fits, model.partial_fit, lambda X, y: model.fit_blocks([(X, y)])):
+        with pytest.raises(ValueError, match=r"^`y` must hold numbers or text\. Got .*Decode"):
+            learn(X, y)
 
 
 @pytest.mark.parametrize("centers", [50, KMeans(50), PerClass(50), AtRandom(50), np.arange(0, 300, 6)])

@@ -30,11 +30,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_message
 from nsse._support.types import Floats, Ints
-from nsse.affine import is_sparse
+from nsse.affine import dense_array, is_sparse
 from nsse.certificates.rounding import EPS, PRODUCT_ROUNDING, TINY, Front, MapBounds, is_ordinary
 from nsse.distances import in_row_blocks, squared_distances
 from nsse.kernels import Kernel
-from nsse.maps import KernelMap, LinearMap, dense_rows, summed_gradients
+from nsse.maps import KernelMap, LinearMap, summed_gradients
 from nsse.pipelines import opened
 from nsse.scores import Scores
 from nsse.votes import MeanVote, Member, Vote, vote_of
@@ -312,13 +312,13 @@ def slope_grams(f: KernelMap, Z: Any, way: Front) -> Floats:
     """
     whole: Any = way.whole
     whole = whole.multiplied(1.0 / way.norm)
-    d, centers = f.n_components, dense_rows(f.centers)
+    d, centers = f.n_components, dense_array(f.centers)
     # Centers in front of all steps would be dense and as wide as the samples.
     pulled = None if whole.tail is not None else whole.pull_back(centers)
 
     def grams(rows: Any) -> Floats:
         U = f.metric(Z[rows])
-        weights, U = f.kernel.sigma * f.slope_weights(U), dense_rows(U)
+        weights, U = f.kernel.sigma * f.slope_weights(U), dense_array(U)
         out = np.empty((len(rows), 2, d, d))
         J = summed_gradients(weights, U, centers)
         out[:, 0] = J @ J.transpose(0, 2, 1)

@@ -17,6 +17,8 @@ from nsse._support.types import Floats
 from nsse.kernels import FARTHEST, NAMES, Kernel
 from nsse.report.explorer.blocks import block
 
+# Kernels of nsse that kernels.js computes by a formula. Any other kernel gets a table.
+FORMULAS = ("gaussian", "exponential", "matern32")
 # What a table may be wrong by; values in it, at least and at most.
 TABLE_ERROR, FEWEST, MOST = 1e-12, 256, 65_536
 # Values that a polynomial goes through, and places between two values where it is compared.
@@ -27,7 +29,7 @@ ENDS = 1e-13
 
 def formula_of(kernel: Kernel) -> str:
     """Return the name of the formula that a page has for a kernel; "" if it has none."""
-    return next((name for name, kind in NAMES.items() if type(kernel) is kind), "")
+    return next((name for name in FORMULAS if type(kernel) is NAMES[name]), "")
 
 
 def has_profile(kernel: Kernel) -> bool:
