@@ -331,8 +331,6 @@ def test_sparse_samples_stay_sparse(split):
         ("sigma", np.inf),
         ("smoothness", 0.0),
         ("decision", "svm"),
-        ("metric", "euclidean"),
-        ("metric", object()),
         ("centers", "some"),
         ("centers", 0),
         ("centers", np.array([1000])),
@@ -376,7 +374,6 @@ def selector(found):
         ("centers", selector(np.zeros((0, 64)))),
         ("unlabeled", Smooth),
         ("augment", Noise),
-        ("metric", np.eye(64)),
     ],
 )
 def test_unusable_parameters_are_refused_in_one_line(split, parameter, value):
