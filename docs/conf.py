@@ -30,7 +30,7 @@ default_role = "autolink"
 nitpicky = True
 smartquotes = False  # two hyphens are an option, not a dash
 # Modules that docstrings name and the reference does not show.
-INSIDE = "affine|estimator|graphs|kernels|maps|metric|pipelines|ridge|rows|scores|votes"
+INSIDE = "affine|base|graphs|hull|maps|pipelines|ridge|rows|scores|votes"
 nitpick_ignore_regex = [("py:obj", r"\w+"), ("py:obj", rf"nsse\.({INSIDE})(\.\w+)*")]
 
 myst_enable_extensions = ["colon_fence", "deflist"]

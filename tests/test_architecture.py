@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "pipelines": {"affine", "maps"},
     "planes": {"pipelines", "scores"},
     "left_out": {"distances", "ridge", "rows", "scores"},
-    "model": MODEL | {"centers", "base", "hull", "left_out", "ridge"},
+    "model": MODEL | {"centers", "base", "hull", "left_out", "ridge", "unlabeled"},
     "updates": {"distances", "left_out", "maps", "metrics", "model", "ridge"} | (ROWS - {"equal_rows"}),
     "explanations": {"affine", "maps", "pipelines", "votes"},
     "devices": {"affine", "kernels", "maps", "scores", "votes"},
@@ -104,7 +104,8 @@ TESTS = Path(__file__).parent
 # What users import, and what tests do: these modules, and of them what they offer.
 OFFERED = words(
     "nsse nsse.augment nsse.centers nsse.certificates nsse.cli nsse.cli.app nsse.datasets "
-    "nsse.io nsse.kernels nsse.methods nsse.metrics nsse.plot nsse.report nsse.search nsse.splits"
+    "nsse.io nsse.kernels nsse.methods nsse.metrics nsse.plot nsse.report nsse.search nsse.splits "
+    "nsse.unlabeled"
 )
 # Tests that may import more, folder by folder: oracles of core objects, and what these share.
 ORACLES = {

@@ -222,7 +222,16 @@ def test_parameters_of_the_default_metric_can_be_set():
     assert len(mixed.fit(*TRAIN).cv_results_["params"]) == 2
 
 
-@pytest.mark.parametrize("metric", [3, "cosine", StandardScaler(), BetweenClasses], ids=str)
+NO_METRICS = {
+    "number": 3,
+    "name": "cosine",
+    "scaler": StandardScaler(),
+    "class": BetweenClasses,
+    "array": np.eye(64),
+}
+
+
+@pytest.mark.parametrize("metric", NO_METRICS.values(), ids=NO_METRICS)
 def test_what_is_no_metric_is_refused(metric):
     model = SmoothEmbedding(metric=metric)
     with pytest.raises(ValueError, match="`metric` must be"):

@@ -114,7 +114,20 @@ _HOME = {
 # What has no home of its own is a method.
 _HOME_OF = dict.fromkeys(__all__, "nsse.methods")
 _HOME_OF |= {name: home for home, names in _HOME.items() for name in names}
-_ROOMS = ("augment", "centers", "certificates", "datasets", "io", "methods", "plot", "report", "splits")
+_ROOMS = (
+    "augment",
+    "centers",
+    "certificates",
+    "datasets",
+    "io",
+    "kernels",
+    "methods",
+    "metrics",
+    "plot",
+    "report",
+    "splits",
+    "unlabeled",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,13 +9,14 @@
 - `Copies`: made beforehand, where making them takes a network.
 
 A copy depends on its sample alone, so that rows may come in any blocks. `SmoothEmbedding(augment=)`
-takes these, or any function of rows that returns a sequence of arrays of their shape.
+takes these, your own subclass of `Augmentation`, or any function of rows that returns a sequence of
+arrays of their shape.
 """
 
 from __future__ import annotations
 
 import zlib
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -65,34 +66,62 @@ SETS: tuple[dict[str, Any], ...] = (
 )
 
 
-class Augmentation(BaseEstimator):
-    """Transformations of rows, by parameters that compare and travel as those of an estimator do.
+class Augmentation(BaseEstimator, ABC):
+    """Base class of augmentations, which make more training samples from each training sample.
+
+    A subclass defines ``__call__``. An object of it is then a value of the parameter ``augment`` of
+    `SmoothEmbedding`. A function of rows can be passed as well. Parameters are, like those of every
+    scikit-learn estimator, the arguments of ``__init__`` and are stored under the same names. Two
+    augmentations of the same class and with the same parameters are equal. A file cannot contain an
+    augmentation that nsse does not define. Set ``augment`` of the fitted model to None before you save
+    it.
 
     See Also
     --------
-    nsse.augment.Images : Rows of pixels.
-    nsse.SmoothEmbedding : Learns from copies by its parameter ``augment``.
+    nsse.augment.Images, nsse.augment.Signals, nsse.augment.Noise : The augmentations of nsse.
+    nsse.SmoothEmbedding : Learns from augmented samples by its parameter ``augment``.
 
     Examples
     --------
-    >>> from nsse.augment import Augmentation, Noise
-    >>> isinstance(Noise(0.1), Augmentation), Noise(0.1) == Noise(0.1)
-    (True, True)
+    Flowers that are a tenth larger and a tenth smaller:
+
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.augment import Augmentation
+    >>> from sklearn.datasets import load_iris
+    >>> class Sizes(Augmentation):
+    ...     def __init__(self, amount=0.1):
+    ...         self.amount = amount
+    ...
+    ...     def __call__(self, X):
+    ...         return [X * (1 + self.amount), X * (1 - self.amount)]
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SmoothEmbedding(augment=Sizes()).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
+    True
     """
 
-    @property
     @abstractmethod
+    def __call__(self, X: Rows) -> Sequence[Rows]:
+        """Return the augmented samples of rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+            Some of the training samples. A fit calls the augmentation block by block, and with a single
+            row to count the arrays.
+
+        Returns
+        -------
+        sequence of ndarray of shape (n_rows, n_features)
+            Arrays of finite numbers. Row i of each array is an augmented sample of row i of X. It must
+            depend on this row only, because blocks may contain any rows. The number of arrays is the
+            same for all X.
+        """
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """What was done to each of the copies, in words; says first what is wrong with a parameter."""
-
-    @abstractmethod
-    def __call__(self, X: Rows) -> list[Rows]:
-        """The copies of rows: one array of their shape for each of `names`."""
-
-    @property
-    def n_copies(self) -> int:
-        """How many copies a sample gets."""
-        return len(self.names)
+        """What each of the arrays shows, in words, for the report. The default is no names."""
+        return ()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Augmentation):
@@ -105,6 +134,20 @@ class Augmentation(BaseEstimator):
     def _values(self) -> dict[str, Any]:
         values = self.get_params(deep=False)
         return {name: np.asarray(value).tolist() for name, value in sorted(values.items())}
+
+
+class NamedAugmentation(Augmentation):
+    """Base class of augmentations whose arrays all have names, so that their number is known."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What each of the arrays shows. Raises the error if a parameter is wrong."""
+
+    @property
+    def n_copies(self) -> int:
+        """Number of augmented samples of each sample."""
+        return len(self.names)
 
 
 def amounts(name: str, value: Any, least: float, rule: str, cure: str) -> tuple[float, ...]:
@@ -126,7 +169,7 @@ def check_width(X: Any, n_features: int, what: str) -> None:
         raise rule_error("shape", "have as many values as a sample has features", what, cure)
 
 
-class Images(Augmentation):
+class Images(NamedAugmentation):
     """Augmentation of pictures: shifted, rotated, scaled, mirrored, lit in other ways; rows of pixels.
 
     Parameters
@@ -404,7 +447,7 @@ def _pixels(shape: Shape, rows: Ints, columns: Ints) -> Ints:
     return (first[:, np.newaxis] + np.arange(colors)).ravel().astype(np.intp)
 
 
-class Copies(Augmentation):
+class Copies(NamedAugmentation):
     """Copies that were made beforehand, found by their rows.
 
     Parameters
@@ -453,7 +496,7 @@ class Copies(Augmentation):
         return Copies((), (), tuple(self.ways))
 
 
-class Signals(Augmentation):
+class Signals(NamedAugmentation):
     """Augmentation of series and spectra: the same values, a few places earlier or later.
 
     Parameters
@@ -507,7 +550,7 @@ class Signals(Augmentation):
         return tuple(int(n) for n in shifts)
 
 
-class Noise(Augmentation):
+class Noise(NamedAugmentation):
     """Augmentation of rows that are known up to noise, independent and normal.
 
     Parameters

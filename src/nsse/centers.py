@@ -7,6 +7,7 @@ and read those rows only. All give centres in the units of the samples.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -24,8 +25,9 @@ from nsse.affine import is_sparse
 from nsse.distances import BLOCK_VALUES, squared_norms
 from nsse.rows import Rows, drawn
 
-__all__ = ["AtRandom", "KMeans", "PerClass"]
+__all__ = ["AtRandom", "CenterSelector", "KMeans", "PerClass"]
 
+Centers = NDArray[Any] | sparse.csr_array
 
 # "auto": all rows up to so many, then so many k-means centres.
 EXACT_UP_TO, FEWER = 5000, 3000
@@ -37,8 +39,71 @@ MIDDLE_ROWS, FAR = 15, 100.0
 STEPS = 4
 
 
+class CenterSelector(ABC):
+    """Base class of center selectors, which choose the centers of a map from the training rows.
+
+    A subclass defines ``__call__``. An object of it is then a value of the parameter ``centers`` of
+    `SmoothEmbedding`. A function with the same arguments can be passed as well. A file contains the
+    chosen centers, but it cannot contain a selector that nsse does not define. Set ``centers`` of the
+    fitted model to None before you save it.
+
+    See Also
+    --------
+    KMeans, PerClass, AtRandom : The selectors of nsse.
+    nsse.SmoothEmbedding : Takes a selector as ``centers``.
+
+    Examples
+    --------
+    A selector that chooses the labeled rows that are farthest from the mean of their class:
+
+    >>> import numpy as np
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.centers import CenterSelector
+    >>> from sklearn.datasets import load_iris
+    >>> class Farthest(CenterSelector):
+    ...     def __init__(self, n_per_class):
+    ...         self.n_per_class = n_per_class
+    ...
+    ...     def __call__(self, rows, rng):
+    ...         X = rows.source.take(np.arange(len(rows)))
+    ...         chosen = []
+    ...         for code in range(len(rows.classes)):
+    ...             own = np.flatnonzero(rows.codes == code)
+    ...             distances = np.linalg.norm(X[own] - X[own].mean(axis=0), axis=1)
+    ...             chosen.append(own[np.argsort(distances)[-self.n_per_class :]])
+    ...         return X[np.concatenate(chosen)]
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SmoothEmbedding(centers=Farthest(5)).fit(X, y).centers_.shape
+    (15, 4)
+    """
+
+    @abstractmethod
+    def __call__(self, rows: Rows, rng: np.random.Generator) -> Centers | None:
+        """Return the centers.
+
+        Parameters
+        ----------
+        rows : Rows
+            The training rows. Equal samples of a class are one row, and augmented samples are rows as
+            well. ``len(rows)`` is their number. ``rows.classes`` contains the labels, and
+            ``rows.codes`` contains for each row the position of its label there, or −1 if it has none.
+            ``rows.weights`` contains the weights. ``rows.source.take(positions)`` returns rows by their
+            ascending positions, as an array or as a sparse matrix if ``rows.source.is_sparse``. Other
+            rows are not read, so that the samples may be larger than the memory.
+        rng : numpy.random.Generator
+            Random numbers that follow from ``random_state`` of the estimator. A selector that draws
+            from them returns the same centers in every fit with the same integer ``random_state``.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_centers, n_features) or None
+            The centers in the units of the samples. They may be rows or any other finite numbers. None
+            means that the rows themselves are the centers.
+        """
+
+
 @dataclass(frozen=True)
-class KMeans:
+class KMeans(CenterSelector):
     """Means of clusters, the same number in every class as far as its rows go.
 
     Parameters
@@ -66,8 +131,8 @@ class KMeans:
     def __post_init__(self) -> None:
         check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
 
-    def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
-        """Centres; None where there are no fewer than rows."""
+    def __call__(self, rows: Rows, rng: np.random.Generator) -> Centers | None:
+        """Return the centers, or None if there are no more rows than ``n_centers``."""
         if rows.source.is_sparse:
             cure = "The means of sparse rows are not sparse: take PerClass, or an integer."
             raise rule_error("centers", "be another selector than KMeans for sparse samples", self, cure)
@@ -93,7 +158,7 @@ class KMeans:
 
 
 @dataclass(frozen=True)
-class PerClass:
+class PerClass(CenterSelector):
     """Rows drawn at random, the same number from every class as far as its rows go.
 
     Parameters
@@ -121,8 +186,8 @@ class PerClass:
     def __post_init__(self) -> None:
         check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
 
-    def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
-        """Centres; None where there are no fewer than rows."""
+    def __call__(self, rows: Rows, rng: np.random.Generator) -> Centers | None:
+        """Return the centers, or None if there are no more rows than ``n_centers``."""
         if self.n_centers >= len(rows):
             return None
         places = np.flatnonzero(rows.is_labeled)
@@ -133,7 +198,7 @@ class PerClass:
 
 
 @dataclass(frozen=True)
-class AtRandom:
+class AtRandom(CenterSelector):
     """Rows drawn at random from all, those without a label too.
 
     Parameters
@@ -161,21 +226,21 @@ class AtRandom:
     def __post_init__(self) -> None:
         check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
 
-    def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
-        """Centres; None where there are no fewer than rows."""
+    def __call__(self, rows: Rows, rng: np.random.Generator) -> Centers | None:
+        """Return the centers, or None if there are no more rows than ``n_centers``."""
         if self.n_centers >= len(rows):
             return None
         return rows.source.take(np.sort(rng.choice(len(rows), self.n_centers, replace=False)))
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(CenterSelector):
     """Centres that the user chose: rows, or indices of samples."""
 
     values: Any
 
-    def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
-        """Centres."""
+    def __call__(self, rows: Rows, rng: np.random.Generator) -> Centers:
+        """Return the centers."""
         values = self.values
         if not is_sparse(values) and np.ndim(values) == 1:
             return self._by_index(rows, np.asarray(values))

@@ -40,6 +40,7 @@ from nsse.metrics.names import unfitted_metric
 from nsse.ridge import Ridge
 from nsse.rows import Rows
 from nsse.scores import Scores
+from nsse.unlabeled import UnlabeledUse, labeled_by
 
 # Samples from which the metric and the unit of length are taken, at most.
 METRIC_SAMPLES, UNIT_SAMPLES = 5000, 2000
@@ -58,7 +59,7 @@ class Settings:
         The kernel, whose width is not used.
     sigma, smoothness, decision, metric, centers, augment
         Parameters of `SmoothEmbedding`.
-    unlabeled : object
+    unlabeled : UnlabeledUse
         How rows without a label are used.
     seed : int
         Draws centers and samples.
@@ -71,7 +72,7 @@ class Settings:
     metric: Any
     centers: Any
     augment: Any
-    unlabeled: Any
+    unlabeled: UnlabeledUse
     seed: int
 
 
@@ -163,7 +164,7 @@ def learned(
     metric = unfitted_metric(settings.metric, some.held())
     found = metric.learn(some, with_hull=is_whole).projected()
     space = Space(metric, found.affine, found.unit, found.hull is not None)
-    near = settings.unlabeled.labels(rows.through(space.affine))
+    near = labeled_by(settings.unlabeled, rows.through(space.affine))
     if centers is not None and near.is_labeled.sum() > rows.is_labeled.sum():
         # Labels that were propagated tell of which classes the other samples are.
         centers = chosen_centers(settings.centers, replace(rows, codes=near.codes), rng)

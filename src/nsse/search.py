@@ -58,7 +58,7 @@ from nsse.rows import Rows, stratified
 from nsse.smooth import SmoothEmbedding
 from nsse.sources import Source
 from nsse.splits import BalancedSplits, GroupedSplits
-from nsse.unlabeled import use_of_unlabeled
+from nsse.unlabeled import Smooth, Spread, use_of_unlabeled
 from nsse.votes import MajorityVote, MeanVote, Member
 
 Floats = NDArray[np.float64]
@@ -221,6 +221,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         base._check_parameters()
         require_gaussian(base.kernel)
         require_searched(base.metric)
+        require_known_use(base.unlabeled)
         if not is_dask(X):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         else:
@@ -366,6 +367,13 @@ def require_searched(metric: Any) -> None:
         rule = 'have the metric "within", "euclidean" or a WithinMetric in a search'
         cure = "Compare other metrics with sklearn.model_selection.GridSearchCV."
         raise rule_error("estimator", rule, metric, cure)
+
+
+def require_known_use(unlabeled: Any) -> None:
+    """Raise an error for other uses of unlabeled samples, which the search does not compare."""
+    if not (unlabeled is None or isinstance(unlabeled, Smooth | Spread)):
+        cure = "Compare other uses with sklearn.model_selection.GridSearchCV."
+        raise rule_error("estimator", "have a Smooth or a Spread as `unlabeled`", unlabeled, cure)
 
 
 def is_euclidean(metric: Any) -> bool:

@@ -86,14 +86,16 @@ class SmoothEmbedding(EmbeddingClassifier):
         Centres z_j of the kernel functions. None takes the training samples: exact, cubic in their
         number. A number takes so many k-means centres (of sparse samples, so many of each class):
         linear in the number of samples. "auto" is None up to 5000 samples and 3000 beyond. Or indices
-        of samples, rows, or a selector of `nsse.centers`. Centres whose functions others make up to
-        rounding are left out.
+        of samples, rows, a selector of `nsse.centers`, or your own subclass of
+        `nsse.centers.CenterSelector`. Centers that are numerically linearly dependent on the others are
+        dropped.
     augment : callable or None, default=None
         What may be done to a sample without changing its class: `nsse.augment.Images`, `Signals`,
-        `Noise`, or any function of rows that returns a sequence of arrays of their shape. The copies
-        are more training samples.
-    unlabeled : Smooth, Spread or None, default=None
-        How samples without a label help; None takes every value of ``y`` for a label.
+        `Noise`, your own subclass of `nsse.augment.Augmentation`, or any function of rows that returns a
+        sequence of arrays of their shape. The augmented samples are more training samples.
+    unlabeled : Smooth, Spread, UnlabeledUse or None, default=None
+        How samples without a label are used. If it is None, every value of ``y`` is a label. Your own
+        use is a subclass of `nsse.unlabeled.UnlabeledUse`.
     class_weight : {"balanced"}, dict or None, default=None
         What the weights of the samples of a class are multiplied by; "balanced" makes classes weigh the
         same.

@@ -34,28 +34,120 @@ from nsse.metrics.learned import centred
 from nsse.ridge import KernelSums, Sums
 from nsse.rows import Rows
 
+__all__ = ["Smooth", "Spread", "UnlabeledUse"]
+
 # ε, which settles what no label does: small beside the 1 of a label.
 PRICE = 1e-4
 # Where conjugate gradients stop, as a share of the right-hand side, and the steps by which they must.
 TOLERANCE, MOST_STEPS = 1e-6, 5000
 
 
-class Labeled:
-    """Every sample has a label: nothing is added."""
+class UnlabeledUse(BaseEstimator):
+    """Base class of the uses of unlabeled samples.
+
+    An object of a subclass is a value of the parameter ``unlabeled`` of `SmoothEmbedding`. A fit first
+    calls `labels`, which may give labels to rows that have none. The regression is then solved by
+    `sums`, or directly if `is_exact` is True and the centers are the rows. All members have defaults.
+    With the defaults, unlabeled rows are centers of the map and have no other influence.
+
+    Parameters of a use are, like those of every scikit-learn estimator, the arguments of ``__init__``
+    and are stored under the same names. A file cannot contain a use that nsse does not define. Set
+    ``unlabeled`` of the fitted model to None before you save it.
+
+    Attributes
+    ----------
+    marker : int, str or None
+        The label of samples without one. The default is -1. Missing labels (None, NaN) always count as
+        no label. If it is None, only missing labels do.
+    is_exact : bool
+        Whether `labels` gives every row a label and `sums` is not replaced. The regression is then an
+        ordinary one, so that fits whose centers are the rows need no sums. A fit raises an error if it
+        is True and a row has no label. The default is False, which is right for every use.
+
+    See Also
+    --------
+    Smooth, Spread : The uses of nsse.
+    nsse.SmoothEmbedding : Takes a use as ``unlabeled``.
+
+    Examples
+    --------
+    A use that gives every unlabeled row the label of the nearest labeled row:
+
+    >>> from dataclasses import replace
+    >>> import numpy as np
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.unlabeled import UnlabeledUse
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.metrics import pairwise_distances_argmin
+    >>> class NearestLabel(UnlabeledUse):
+    ...     is_exact = True
+    ...
+    ...     def labels(self, near):
+    ...         Z, known = near.held(), near.is_labeled
+    ...         nearest = pairwise_distances_argmin(Z, Z[known])
+    ...         return replace(near, codes=np.where(known, near.codes, near.codes[known][nearest]))
+    >>> X, y = load_digits(return_X_y=True)
+    >>> few = np.where(np.arange(500) < 50, y[:500], -1)
+    >>> model = SmoothEmbedding(unlabeled=NearestLabel()).fit(X[:500], few)
+    >>> bool(model.score(X[500:], y[500:]) > 0.7)
+    True
+    """
+
+    marker: Any = -1
+    is_exact: bool = False
+
+    def labels(self, near: Rows) -> Rows:
+        """Return the rows with the labels that the regression learns from.
+
+        The default returns the rows as they are.
+
+        Parameters
+        ----------
+        near : Rows
+            The training rows in the metric of the model. ``near.held()`` contains them all,
+            ``near.codes`` contains for each row the position of its label in ``near.classes``, or −1 if
+            it has none, and ``near.is_labeled`` tells which rows have one.
+
+        Returns
+        -------
+        Rows
+            The same rows, for example ``dataclasses.replace(near, codes=codes)``. Rows that have a
+            label keep it.
+        """
+        return near
+
+    def sums(self, near: Rows, of_block: KernelSums) -> Sums:
+        """Return the sums that the regression is solved with.
+
+        The default returns the sums over the rows that have a label.
+
+        Parameters
+        ----------
+        near : Rows
+            The rows that `labels` returned.
+        of_block : KernelSums
+            ``of_block(Z, codes, weights)`` returns the sums over rows Z, without those whose code is −1.
+            ``of_block.kernel`` is the kernel k and ``of_block.centers`` are the centers z_j.
+
+        Returns
+        -------
+        Sums
+            ``products``, with Σ_i w_i k(x_i, z_j) k(x_i, z_l) in its lower half, ``by_class``, with
+            Σ w_i k(x_i, z_j) over the rows of each class, and ``sizes``, the weight of each class. A use
+            adds a penalty C'PC on the coefficients C by adding P to ``products``.
+        """
+        sums: Sums = near.source.fold(of_block, near.codes, near.weights)
+        return sums
+
+
+class Labeled(UnlabeledUse):
+    """The use for samples that all have a label."""
 
     marker = None
     is_exact = True
 
-    def labels(self, near: Rows) -> Rows:
-        """The rows as they are."""
-        return near
 
-    def sums(self, near: Rows, of_block: KernelSums) -> Sums:
-        """Sums over all blocks of labelled rows."""
-        return near.source.fold(of_block, near.codes, near.weights)
-
-
-class Smooth(BaseEstimator):
+class Smooth(UnlabeledUse):
     """Class scores that change little between neighbouring samples, labelled or not.
 
     Parameters
@@ -82,16 +174,10 @@ class Smooth(BaseEstimator):
     (500,)
     """
 
-    is_exact = False
-
     def __init__(self, weight: float = 1.0, *, marker: Any = -1, n_neighbors: int = 3) -> None:
         self.weight = weight
         self.marker = marker
         self.n_neighbors = n_neighbors
-
-    def labels(self, near: Rows) -> Rows:
-        """The rows as they are."""
-        return near
 
     def sums(self, near: Rows, of_block: KernelSums) -> Sums:
         """Sums over the labelled rows, and μ K'LK over all: rows and kernel values are held."""
@@ -106,7 +192,7 @@ class Smooth(BaseEstimator):
         return replace(total, products=total.products + weight * (K.T @ (L @ K)))
 
 
-class Spread(BaseEstimator):
+class Spread(UnlabeledUse):
     """Labels given to all samples along the graph of neighbours before the model learns from them.
 
     Parameters
@@ -161,20 +247,39 @@ class Spread(BaseEstimator):
         k = check_count("n_neighbors", self.n_neighbors, cure="3 is a good start.")
         return partial(spread_labels, Z, neighbor_graph(Z, k), kappa)
 
-    def sums(self, near: Rows, of_block: KernelSums) -> Sums:
-        """Sums over all blocks of rows, all of which have a label by now."""
-        return Labeled().sums(near, of_block)
 
-
-def use_of_unlabeled(unlabeled: Any) -> Any:
-    """The object that an `unlabeled` parameter means; None takes every value of y as a label."""
+def use_of_unlabeled(unlabeled: Any) -> UnlabeledUse:
+    """Return the object that an `unlabeled` parameter means. None takes every value of y as a label."""
     if unlabeled is None:
         return Labeled()
-    is_class = isinstance(unlabeled, type)
-    if is_class or not (hasattr(unlabeled, "labels") and hasattr(unlabeled, "sums")):
+    if not isinstance(unlabeled, UnlabeledUse):
+        rule = "be None, a Smooth, a Spread or an object of your own subclass of UnlabeledUse"
         cure = "Pass unlabeled=Smooth(marker=-1), or Spread(marker=-1) for many samples."
-        raise rule_error("unlabeled", "be None, a Smooth or a Spread", unlabeled, cure)
+        raise rule_error("unlabeled", rule, unlabeled, cure)
+    if unlabeled.is_exact and type(unlabeled).sums is not UnlabeledUse.sums:
+        rule = "leave `is_exact` False if it defines `sums`, which exact fits do not call"
+        raise rule_error("unlabeled", rule, unlabeled, "Remove `is_exact` or `sums` from its class.")
     return unlabeled
+
+
+def labeled_by(use: UnlabeledUse, near: Rows) -> Rows:
+    """Return the rows with the labels that a use gives them, after a check of these labels."""
+    found = use.labels(near)
+    if found is near and not use.is_exact:
+        return near
+    least = 0 if use.is_exact else -1
+    codes = np.asarray(found.codes) if isinstance(found, Rows) else np.empty(0)
+    cure = "Check its method `labels`."
+    if len(codes) != len(near) or codes.dtype.kind != "i":
+        rule = f"return from `labels` the {len(near)} rows, with whole numbers as codes"
+        raise rule_error("unlabeled", rule, codes if isinstance(found, Rows) else found, cure)
+    is_kept = np.array_equal(codes[near.is_labeled], near.codes[near.is_labeled])
+    if not is_kept or codes.min() < least or codes.max() >= len(near.classes):
+        rule = f"keep labels that are given, and return codes from {least} to {len(near.classes) - 1}"
+        if use.is_exact:
+            cure += " If some rows remain without a label, set `is_exact` to False."
+        raise rule_error("unlabeled", rule, codes, cure)
+    return found
 
 
 def in_the_middle(X: Any) -> Any:

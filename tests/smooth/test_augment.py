@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from nsse import SmoothEmbedding
-from nsse.augment import Copies, Images, Noise, Signals, named_images
+from nsse import SmoothEmbedding, SmoothEmbeddingCV
+from nsse.augment import Augmentation, Copies, Images, Noise, Signals, named_images
+from nsse.io import load, save
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(0.2, 0.8, size=(12, 20)), np.arange(12) % 2
@@ -78,6 +80,38 @@ def test_what_cannot_be_done_is_refused(augment, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X, Y)
     assert not hasattr(model, "map_")
+
+
+class Sizes(Augmentation):
+    """Samples that are a part larger and smaller."""
+
+    def __init__(self, part=0.1):
+        self.part = part
+
+    def __call__(self, X):
+        return [X * (1.0 + self.part), X * (1.0 - self.part)]
+
+
+def test_an_augmentation_of_the_user(tmp_path):
+    """It does the same as a function, has parameters of an estimator, and is not saved."""
+    model = SmoothEmbedding(augment=Sizes(0.2)).fit(X, Y)
+    function = SmoothEmbedding(augment=lambda rows: [rows * 1.2, rows * 0.8]).fit(X, Y)
+    np.testing.assert_array_equal(model.transform(X), function.transform(X))
+    assert len(model.coef_) == 36
+    assert clone(model).set_params(augment__part=0.3).augment == Sizes(0.3)
+    search = SmoothEmbeddingCV(augment=[None, Sizes()]).fit(np.vstack([X, X + 0.01]), np.tile(Y, 2))
+    assert search.best_params_["augment"] in (None, Sizes())
+    with pytest.raises(ValueError, match="`augment` to be saved"):
+        save(model, tmp_path / "model.nsse")
+    save(model.set_params(augment=None), tmp_path / "model.nsse")
+    predicted = load(tmp_path / "model.nsse").predict_proba(X)
+    np.testing.assert_array_equal(predicted, model.predict_proba(X))
+
+
+def test_augmentations_have_a_base_class():
+    assert all(issubclass(kind, Augmentation) for kind in (Copies, Images, Noise, Signals))
+    with pytest.raises(TypeError, match="abstract"):
+        Augmentation()
 
 
 def test_sparse_rows_and_unknown_names_are_refused():

@@ -191,6 +191,10 @@ class FixedMetric(Metric):
     components_ : {ndarray, sparse matrix} of shape (n_components, n_features)
         The same.
 
+    See Also
+    --------
+    Metric : The base class for metrics that learn.
+
     Examples
     --------
     >>> import numpy as np
