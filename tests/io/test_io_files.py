@@ -117,8 +117,6 @@ LABELS = {
     "large": Y * 1e15,
     "swapped": Y.astype(">i4"),
     "swapped text": NAMES.astype(">U10"),
-    "bytes": NAMES.astype("S10"),
-    "objects of bytes": NAMES.astype("S10").astype(object),
     "dates": np.datetime64("2026-02-28") + Y,
 }
 

@@ -67,8 +67,6 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
         _require(fields["metric"].n_outputs == sides["p"], "a metric of other outputs")
     if name == "Affine":
         _check_affine(fields, sides)
-    elif name == "Gaussian":
-        _require(WIDTHS[0] < fields["sigma"] < WIDTHS[1], "a width whose square is no number")
     elif name == "LinearMap":  # whose Gram matrix is made from it
         affine = fields["affine"]
         is_small = affine.n_outputs <= max(affine.n_features, 1000)

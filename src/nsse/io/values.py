@@ -30,7 +30,7 @@ from sklearn.base import BaseEstimator
 from nsse._support.errors import rule_error
 from nsse.affine import is_sparse
 from nsse.io.archive import NotAModelError
-from nsse.io.checks import check_fields, check_state
+from nsse.io.checks import WIDTHS, check_fields, check_state
 from nsse.kernels import Kernel
 from nsse.metrics.base import FixedMetric, dense_components
 from nsse.pipelines import Pipeline, in_one_step
@@ -188,8 +188,8 @@ def _made_kernel(names: list[str], parameters: dict[str, Any], state: dict[str, 
         cure = f"Import {module}, or run the definition of {name}, before you load the file."
         raise NotAModelError(f"with {called}, which is not defined here", cure)
     kernel = kind(**parameters).at(state["sigma"])
-    if not 0.0 < kernel.sigma < math.inf:
-        raise ValueError("a kernel of a width that is none")
+    if not WIDTHS[0] < kernel.sigma < WIDTHS[1]:
+        raise ValueError("a width whose square is no number")
     if not np.allclose(profile_of(kernel), state["profile"], rtol=0.0, atol=PROFILE_ERROR):
         cure = f"Define {name} as it was when the model was saved, or fit the model again."
         raise NotAModelError(f"with {called}, which has another profile here", cure)
