@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from nsse import SmoothEmbedding, search
 from nsse.criteria import FEW_LABELS, SquaredError
 from nsse.datasets import per_class_split
-from nsse.kernels import squared_distances
+from nsse.distances import squared_distances
 from nsse.search import HELD_OUT, N_VOTERS, Samples, Table
 from nsse.splits import BalancedSplits
 from reproduction.study import sets

@@ -129,7 +129,7 @@ def test_what_needs_affine_steps_says_so_in_one_line(ask, model, data, tmp_path)
 
 
 def test_bounds_of_a_pipeline_name_its_last_step(model):
-    with pytest.raises(TypeError, match=r"`model` must have a Gaussian map\. .*model\[-1\]"):
+    with pytest.raises(TypeError, match=r"`model` must have a kernel map\. .*model\[-1\]"):
         lipschitz_bounds(model)
 
 

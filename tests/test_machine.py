@@ -8,10 +8,12 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from nsse import NSSE, SmoothEmbedding
 from nsse._support import machine as machine_memory
 from nsse._support.machine import available_memory
+from nsse.centers import AtRandom, KMeans, PerClass
 
 GB = 10**9
 MEMINFO = "MemTotal:       32000000 kB\nMemAvailable:   16000000 kB\nSwapFree:        1000000 kB\n"
@@ -105,3 +107,31 @@ def test_what_is_estimated_grows_with_what_is_fitted():
     small, large = (SmoothEmbedding(centers=None).estimate_memory(n, 50) for n in (1000, 4000))
     assert 8 * 3 * 1000**2 < small < large / 8
     assert SmoothEmbedding().estimate_memory(60_000, 50) < 8 * 6 * 5000**2
+
+
+CENTERS = [
+    np.int64(3000),
+    np.uint16(3000),
+    KMeans(3000),
+    PerClass(np.int64(3000)),
+    AtRandom(3000),
+    np.arange(3000),
+    list(range(3000)),
+    np.zeros((3000, 50)),
+    sparse.csr_array((3000, 50)),
+    "auto",
+    lambda rows, rng: rows.source.take(np.arange(3000)),
+]
+
+
+@pytest.mark.parametrize("centers", CENTERS, ids=lambda centers: type(centers).__name__)
+def test_centers_of_every_kind_count_in_an_estimate(centers):
+    expected = SmoothEmbedding(centers=3000).estimate_memory(60_000, 50)
+    assert SmoothEmbedding(centers=centers).estimate_memory(60_000, 50) == expected
+    assert expected > 8 * 5 * 3000**2
+
+
+def test_no_more_centers_than_samples_count_in_an_estimate():
+    expected = SmoothEmbedding(centers=None).estimate_memory(700, 50)
+    for centers in ("auto", 3000, KMeans(3000), np.arange(700)):
+        assert SmoothEmbedding(centers=centers).estimate_memory(700, 50) == expected

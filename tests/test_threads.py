@@ -238,7 +238,7 @@ def test_a_forked_process_has_threads_of_its_own(two_threads):
 def test_sums_of_products_have_the_same_bits(two_threads):
     rng = np.random.default_rng(0)
     Z, codes, weights = rng.normal(size=(1300, 6)), rng.integers(3, size=1300), rng.random(1300)
-    of_block = KernelSums(Gaussian(2.0), Z[:1100], 3)  # three panels, the last one narrow
+    of_block = KernelSums(Gaussian().at(2.0), Z[:1100], 3)  # three panels, the last one narrow
     several = of_block(Z, codes, weights)
     with threadpoolctl.threadpool_limits(1, user_api="blas"):
         one = of_block(Z, codes, weights)

@@ -5,13 +5,13 @@
 `SmoothEmbedding` is what we recommend, `SmoothEmbeddingCV` chooses its parameters, `NSSE` is the method
 of the paper; all are scikit-learn transformers and classifiers. Beside them: `WithinMetric`, the metric
 alone; `SequentialSearchCV`, the paper's rule for weights; the methods that the paper compares;
-`nsse.augment`, `nsse.centers`, `nsse.certificates`, `nsse.datasets`, `nsse.plot`, `nsse.report` and
-`nsse.splits`; `save`, `load` and `to_onnx`; `explain`, `compare` and `plane`, also of
+`nsse.augment`, `nsse.centers`, `nsse.certificates`, `nsse.datasets`, `nsse.kernels`, `nsse.plot`,
+`nsse.report` and `nsse.splits`; `save`, `load` and `to_onnx`; `explain`, `compare` and `plane`, also of
 pipelines.
 
-``ls`` shows the method: affine, kernels, graphs → rows → metric, centers → ridge, maps, scores →
-unlabeled, augment → estimator, votes, pipelines → smooth → search → certificates, io, report → cli;
-imports point to the left only.
+``ls`` shows the method: affine, distances, kernels, graphs → rows → metric, centers → ridge, maps,
+scores → unlabeled, augment → estimator, votes, pipelines → smooth → search → certificates, io, report →
+cli; imports point to the left only.
 """
 
 from importlib import import_module
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nsse.devices import to_device
     from nsse.explanations import explain
     from nsse.io.files import load, save
-    from nsse.io.graph import to_onnx
+    from nsse.io.onnx import to_onnx
     from nsse.methods import (
         ESLLE,
         KDA,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         MReg,
         SemiRBF,
     )
-    from nsse.metric import WithinMetric
+    from nsse.metrics import WithinMetric
     from nsse.planes import plane
     from nsse.published import NSSE
     from nsse.search import SmoothEmbeddingCV
@@ -103,7 +103,7 @@ _HOME = {
     "nsse.devices": ("to_device",),
     "nsse.explanations": ("explain",),
     "nsse.io": ("load", "save", "to_onnx"),
-    "nsse.metric": ("WithinMetric",),
+    "nsse.metrics": ("WithinMetric",),
     "nsse.planes": ("plane",),
     "nsse.published": ("NSSE",),
     "nsse.search": ("SmoothEmbeddingCV",),

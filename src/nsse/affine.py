@@ -159,6 +159,8 @@ class Affine:
             return widest
         if self.matrix is not None and self.tail is not None:
             return self._norm_of_product(self.matrix, self.tail)
+        if self.matrix is not None and is_sparse(self.matrix):
+            return sparse_norm(sparse.diags_array(self.scale) @ self.matrix)
         if self.down is None or self.up is None or len(self.down) <= max(FEW_FEATURES, 2 * len(self.up)):
             return spectral_norm(self.dense())
         return widest * norm_without(self.down, self.up)
@@ -195,8 +197,7 @@ class Affine:
         """Rows that are mapped to ``Y``, or as near to it as the map allows.
 
         Of several such rows, the one whose scaled difference to the shift is shortest is returned: it
-        lies in the range of T. The result is sparse if ``Y`` or the matrix of the map is sparse, and
-        nothing is shifted.
+        lies in the range of T. The result is sparse if ``Y`` or the matrix of the map is sparse.
         """
         if is_sparse(Y):
             if self.keeps_sparse:
@@ -211,21 +212,36 @@ class Affine:
             U = U + np.linalg.solve(inner.T, (U @ self.down).T).T @ self.up
         if is_sparse(U):
             U = sparse.csr_array(U @ sparse.diags_array(1.0 / self.scale))
-            return U.toarray() + self.shift if self.shift.any() else U
+            return moved_by(U, self.shift) if self.shift.any() else U
         return U / self.scale + self.shift
+
+    def squares_outside(self, X: Any) -> Floats:
+        """Return what is left of ‖(x − shift) · scale‖² without the component in the range of T."""
+        inside = self(X) - self.offset
+        if is_sparse(X):
+            scaled: Any = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(self.scale)
+            moved = self.shift * self.scale
+            norms = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
+            squares = norms - 2.0 * (scaled @ moved) + moved @ moved
+        else:
+            U = (np.asarray(X, dtype=np.float64) - self.shift) * self.scale
+            squares = np.einsum("ij,ij->i", U, U)
+        squares = squares - np.einsum("ij,ij->i", inside @ self._inverse_products, inside)
+        return np.asarray(np.maximum(squares, 0.0))
 
     def dense(self) -> Floats:
         """The linear part, a matrix of shape (n_features, n_outputs)."""
         if self.matrix is None:
             return np.asarray(self._linear(np.diag(self.scale)))
-        T = self.matrix if self.tail is None else self.matrix @ self.tail
+        T = dense_array(self.matrix) if self.tail is None else self.matrix @ self.tail
         return np.asarray(self.scale[:, np.newaxis] * T)
 
     def joined(self) -> Affine:
         """The same map with `matrix` and `tail` multiplied, for those who know dense matrices only."""
-        if self.matrix is None or self.tail is None:
+        if self.matrix is None or (self.tail is None and not is_sparse(self.matrix)):
             return self
-        return replace(self, matrix=np.asarray(self.matrix @ self.tail), tail=None)
+        T = self.matrix if self.tail is None else self.matrix @ self.tail
+        return replace(self, matrix=dense_array(T), tail=None)
 
     def multiplied(self, factor: float) -> Affine:
         """The same map with all that it gives multiplied by a positive number."""
@@ -245,7 +261,7 @@ class Affine:
     @cached_property
     def _triangle(self) -> Floats | None:
         """T as BLAS takes it, where it is upper triangular: half of every product is saved."""
-        T: Any = self.matrix if self.tail is None else None
+        T: Any = None if self.tail is not None or is_sparse(self.matrix) else self.matrix
         is_upper = T is not None and T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
         return np.asfortranarray(T) if is_upper else None
 
@@ -266,6 +282,9 @@ class Affine:
         if self.matrix is not None and self.tail is not None:
             weights = G @ self.tail.T  # sparse arrays multiply matrices only
             rows = weights.reshape(-1, weights.shape[-1]) @ self.matrix.T
+            return np.asarray(rows).reshape(*G.shape[:-1], self.n_features)
+        if self.matrix is not None and is_sparse(self.matrix):
+            rows = G.reshape(-1, G.shape[-1]) @ self.matrix.T
             return np.asarray(rows).reshape(*G.shape[:-1], self.n_features)
         if self.matrix is not None:
             return np.asarray(G @ self.matrix.T)
@@ -288,8 +307,8 @@ class Affine:
     def _preimages(self, Z: Floats, matrix: Matrix) -> Any:
         """Rows v, the shortest ones, whose vT are the rows ``Z``, or as near to them as possible."""
         if self.tail is None and matrix.shape[0] == matrix.shape[1]:
-            return np.linalg.solve(np.asarray(matrix).T, Z.T).T
-        if not is_sparse(matrix):
+            return np.linalg.solve(dense_array(matrix).T, Z.T).T
+        if self.tail is None or not is_sparse(matrix):
             return self._transposed(self._coefficients(Z))
         parts = [
             self._sparse_preimages(Z[i : i + PREIMAGES]) for i in range(0, max(len(Z), 1), PREIMAGES)
@@ -342,6 +361,14 @@ def is_sparse(X: Any) -> bool:
     return bool(sparse.issparse(X))
 
 
+def moved_by(X: Any, shift: Floats) -> sparse.csr_array:
+    """Add a vector to sparse rows, and leave out what is rounding then."""
+    moved = sparse.csr_array(X + sparse.csr_array(np.broadcast_to(shift, X.shape)))
+    moved.data[np.abs(moved.data) <= LEAST_WEIGHT * np.abs(shift).max()] = 0.0
+    moved.eliminate_zeros()
+    return moved
+
+
 def dense_array(X: Any) -> Floats:
     """Rows as a dense array."""
     return np.asarray(X.toarray() if is_sparse(X) else X)
@@ -370,6 +397,16 @@ def spectral_norm(matrix: Floats) -> float:
     M = np.ldexp(matrix, -exponent)  # exact: squares neither overflow nor vanish
     squares = M.T @ M if M.shape[1] <= M.shape[0] else M @ M.T
     return float(np.ldexp(root_of_largest(squares, max(M.shape)), exponent))
+
+
+def sparse_norm(matrix: Any) -> float:
+    """A bound of the largest singular value of a sparse matrix, exact for diagonal ones.
+
+    ‖T‖₂² is at most the product of the largest sums of absolute values of a row and of a column.
+    """
+    sizes = abs(sparse.csr_array(matrix))
+    sums = [float(np.max(np.asarray(sizes.sum(axis=axis)), initial=0.0)) for axis in (0, 1)]
+    return math.sqrt(sums[0]) * math.sqrt(sums[1]) * (1.0 + 2.0 * matrix.shape[0] * EPS)
 
 
 def root_of_largest(squares: Floats, n_terms: int) -> float:
@@ -402,7 +439,7 @@ def row_products(matrix: Matrix, tail: Floats | None) -> Floats:
     conditioned and its factors are not.
     """
     if tail is None:
-        return np.asarray(matrix.T @ matrix)
+        return dense_array(matrix.T @ matrix)
     total = np.zeros((tail.shape[1], tail.shape[1]))
     rows: Any = sparse.csr_array(matrix) if is_sparse(matrix) else matrix
     used = np.flatnonzero(np.diff(rows.indptr)) if is_sparse(rows) else np.arange(len(rows))

@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nsse.centers import EXACT_UP_TO
-from nsse.rows import Rows, Source, checked_weights, encoded, stacked
+from nsse.labels import checked_weights, encoded
+from nsse.rows import Rows
 from nsse.smooth import SmoothEmbedding
+from nsse.sources import Source, stacked
 from nsse.unlabeled import Smooth, Spread, in_the_middle
 
 Floats = NDArray[np.float64]

@@ -17,10 +17,11 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from nsse._support.errors import rule_error
+from nsse._support.parameters import check_count
 from nsse._support.threads import in_parallel
 from nsse._support.types import Floats, Ints
 from nsse.affine import is_sparse
-from nsse.kernels import BLOCK_VALUES, squared_norms
+from nsse.distances import BLOCK_VALUES, squared_norms
 from nsse.rows import Rows, drawn
 
 __all__ = ["AtRandom", "KMeans", "PerClass"]
@@ -30,6 +31,8 @@ __all__ = ["AtRandom", "KMeans", "PerClass"]
 EXACT_UP_TO, FEWER = 5000, 3000
 # Rows per cluster that k-means looks at: all of many rows would take longer than the fit.
 ROWS_PER_CLUSTER = 20
+# Rows whose median is the middle, and by how many times their spread a mean may differ from it.
+MIDDLE_ROWS, FAR = 15, 100.0
 # Steps of Lloyd's algorithm: the first ones do nearly all of the work.
 STEPS = 4
 
@@ -59,6 +62,9 @@ class KMeans:
     """
 
     n_centers: int
+
+    def __post_init__(self) -> None:
+        check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
 
     def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
         """Centres; None where there are no fewer than rows."""
@@ -112,6 +118,9 @@ class PerClass:
 
     n_centers: int
 
+    def __post_init__(self) -> None:
+        check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
+
     def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
         """Centres; None where there are no fewer than rows."""
         if self.n_centers >= len(rows):
@@ -149,6 +158,9 @@ class AtRandom:
 
     n_centers: int
 
+    def __post_init__(self) -> None:
+        check_count("n_centers", self.n_centers, cure="Pass for example 1000.")
+
     def __call__(self, rows: Rows, rng: np.random.Generator) -> Any:
         """Centres; None where there are no fewer than rows."""
         if self.n_centers >= len(rows):
@@ -167,13 +179,7 @@ class Given:
         values = self.values
         if not is_sparse(values) and np.ndim(values) == 1:
             return self._by_index(rows, np.asarray(values))
-        found = check_array(
-            values, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="centers"
-        )
-        if found.shape[1] != rows.source.n_features:
-            cure = "Give centres in the units of X, one per row."
-            raise rule_error("centers", f"have {rows.source.n_features} features", found.shape[1], cure)
-        return found
+        return center_rows(values, rows.source.n_features, "hold indices of samples, or")
 
     def _by_index(self, rows: Rows, indices: NDArray[Any]) -> Any:
         n_samples = len(rows.given)
@@ -187,20 +193,56 @@ class Given:
 
 def chosen_centers(centers: Any, rows: Rows, rng: np.random.Generator) -> Any:
     """The centres that a `centers` parameter means for these rows; None are the rows themselves."""
+    check_centers(centers)
     if isinstance(centers, str):
-        if centers != "auto":
-            cure = "Or pass None, a number, rows, indices, or a selector such as KMeans(1000)."
-            raise rule_error("centers", 'be "auto" if it is a string', centers, cure)
         centers = None if len(rows) <= EXACT_UP_TO else FEWER
-    if isinstance(centers, Integral) and not isinstance(centers, bool):
-        if centers < 1:
-            raise rule_error(
-                "centers", "be at least 1 if it is a number", centers, "None takes all samples."
-            )
+    if isinstance(centers, Integral):
         centers = PerClass(int(centers)) if rows.source.is_sparse else KMeans(int(centers))
     if centers is None:
         return None
-    return (centers if callable(centers) else Given(centers))(rows, rng)
+    if not callable(centers):
+        return Given(centers)(rows, rng)
+    found = centers(rows, rng)
+    return None if found is None else center_rows(found, rows.source.n_features, "return None, or")
+
+
+def check_centers(centers: Any) -> None:
+    """Refuse what no `centers` parameter can be, before any sample is looked at."""
+    if isinstance(centers, str) and centers != "auto":
+        cure = "Or pass None, a number, rows, indices, or a selector such as KMeans(1000)."
+        raise rule_error("centers", 'be "auto" if it is a string', centers, cure)
+    is_number = isinstance(centers, Integral) and not isinstance(centers, bool)
+    if is_number and centers < 1:
+        rule, cure = "be at least 1 if it is a number", "None takes all samples."
+        raise rule_error("centers", rule, centers, cure)
+    is_selector = callable(centers) and not isinstance(centers, type)
+    is_known = centers is None or isinstance(centers, str) or is_number or is_selector
+    if not is_known and not is_sparse(centers) and np.ndim(centers) not in (1, 2):
+        rule = 'be "auto", None, a whole number, rows, indices or a selector'
+        raise rule_error("centers", rule, centers, "Pass for example 1000, or KMeans(1000).")
+
+
+def center_rows(found: Any, n_features: int, rule: str) -> Any:
+    """Return centers as checked rows; the rule is that of the user or of a selector."""
+    cure = "Give centers in the units of X, one per row."
+    rule = f"{rule} rows of {n_features} finite numbers"
+    try:
+        rows = check_array(found, accept_sparse="csr", dtype=[np.float64, np.float32])
+    except (TypeError, ValueError):
+        raise rule_error("centers", rule, described(found), cure) from None
+    if rows.shape[1] != n_features:
+        raise rule_error("centers", rule, described(rows), cure)
+    return rows
+
+
+def described(value: Any) -> Any:
+    """Return what an error message says of rows: their shape and type, or the value itself."""
+    if not hasattr(value, "shape") or not hasattr(value, "dtype"):
+        return value
+    words = f"{type(value).__name__} of shape {tuple(value.shape)} and type {value.dtype}"
+    values = value.data if is_sparse(value) else np.asarray(value)
+    is_finite = values.dtype.kind not in "fc" or bool(np.isfinite(values).all())
+    return words if is_finite else f"{words} with NaN or infinite numbers"
 
 
 def equal_shares(counts: Ints, total: int) -> Ints:
@@ -218,7 +260,7 @@ def cluster_means(X: Floats, first: Ints) -> Floats:
 
     In the precision of the rows: it only says which of them lie together.
     """
-    shift = X.mean(axis=0)
+    shift = middle(X)
     Z = X - shift
     largest = float(max(Z.max(), -Z.min()))
     scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000)) if largest > 0 else 1.0
@@ -235,3 +277,17 @@ def cluster_means(X: Floats, first: Ints) -> Floats:
         full = sizes > 0
         means[full] = (members @ Z)[full] / sizes[full, np.newaxis]
     return np.asarray(means / scale + shift, dtype=np.float64)
+
+
+def middle(X: NDArray[Any]) -> NDArray[Any]:
+    """Return the mean of the rows, or the median of a few of them if far rows have moved the mean away.
+
+    Rows in single precision would be the same behind a mean that lies far from all of them.
+    """
+    mean = X.mean(axis=0)
+    some = np.linspace(0, len(X) - 1, min(MIDDLE_ROWS, len(X))).astype(np.intp)
+    few = np.sort(X[some], axis=0)
+    quarter = len(few) // 4
+    usual = float((few[-1 - quarter] - few[quarter]).max())
+    median = few[len(few) // 2]
+    return median if 0.0 < FAR * usual < np.abs(mean - median).max() else mean

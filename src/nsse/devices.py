@@ -1,11 +1,12 @@
 """A fitted model on other devices: its map in the array API standard.
 
-    f(x) = exp(−‖A x − z‖²/σ²) C
+    f(x) = κ(‖A x − z‖²/σ²) C
 
-needs products and exponentials only, which every array library has: torch on a GPU, CuPy, JAX. Under
-scikit-learn's ``array_api_dispatch`` a model takes such arrays and gives them. No sample goes through
-NumPy, only its few coordinates do: `nsse.scores` and `nsse.votes` decide by them, as everywhere. Fitting
-stays in NumPy. The formulas are those of `nsse.affine` and `nsse.maps`; a test holds them together.
+needs products and the profile κ of the kernel only, which every array library can compute: torch on a
+GPU, CuPy, JAX. Under scikit-learn's ``array_api_dispatch`` a model takes such arrays and returns them.
+No sample goes through NumPy, only its few coordinates do: `nsse.scores` and `nsse.votes` decide by them,
+as everywhere. Fitting stays in NumPy. The formulas are those of `nsse.affine` and `nsse.maps`; a test
+holds them together.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from sklearn.utils.validation import validate_data
 from nsse._support.arrays import NUMBERS, Home, require_home, to_numpy
 from nsse._support.errors import rule_message
 from nsse.affine import is_sparse
-from nsse.maps import GaussianMap, LinearMap
+from nsse.kernels import FARTHEST, Kernel
+from nsse.maps import KernelMap, LinearMap
 from nsse.scores import Scores
 from nsse.votes import Member, Vote
 
@@ -47,7 +49,7 @@ def to_device(model: Any, device: Any) -> Any:
     Parameters
     ----------
     model : estimator
-        Fitted, `SmoothEmbedding` or another method of this library, with a Gaussian or linear map.
+        Fitted, `SmoothEmbedding` or another method of this library, with a kernel or linear map.
     device : str, torch.device, array or None
         A device of torch, such as ``"cuda"``; or any array, whose namespace and device are taken: of
         CuPy, JAX, array-api-strict. None brings arrays back to NumPy.
@@ -107,14 +109,14 @@ class RemoteMap:
     centers: Any = None  # None where the map is linear
     squares: Any = None
     coef: Any = None
-    sigma: float = 1.0
+    kernel: Kernel | None = None
 
     @classmethod
     def of(cls, f: Any, home: Home) -> RemoteMap:
         """Move a map."""
-        if not isinstance(f, GaussianMap | LinearMap):
+        if not isinstance(f, KernelMap | LinearMap):
             cure = "SmoothEmbedding, NSSE and most methods have one."
-            raise TypeError(rule_message("model", "have a Gaussian or linear map", f, cure))
+            raise TypeError(rule_message("model", "have a kernel or linear map", f, cure))
         first = (f.affine if isinstance(f, LinearMap) else f.metric).joined()
         parts = {name: getattr(first, name) for name in AFFINE}
         affine = {name: home.array(part) for name, part in parts.items() if part is not None}
@@ -122,7 +124,7 @@ class RemoteMap:
             return cls(home, affine)
         centers = f.centers.toarray() if is_sparse(f.centers) else f.centers
         centers, squares, coef = (home.array(part) for part in (centers, f.center_squares, f.coef))
-        return cls(home, affine, centers, squares, coef, float(f.kernel.sigma))
+        return cls(home, affine, centers, squares, coef, f.kernel)
 
     def __call__(self, X: Any) -> Any:
         """f at the rows of ``X``, in NumPy."""
@@ -144,12 +146,42 @@ class RemoteMap:
         elif "down" in affine:
             U = U - (U @ affine["down"]) @ affine["up"]
         U = U + affine["offset"]
-        if self.centers is None:
+        if self.kernel is None:
             return U
         D2 = xp.sum(U * U, axis=1)[:, None] + self.squares - 2.0 * (U @ self.centers.T)
         # Rows may lie anywhere: where a square overflows, so does every distance.
         D2 = xp.where(xp.isfinite(D2), D2, xp.asarray(xp.inf, dtype=D2.dtype, device=self.home.device))
-        return xp.exp(xp.clip(D2, min=0.0) / -(self.sigma**2)) @ self.coef
+        farthest = FARTHEST["float64" if D2.dtype == xp.float64 else "float32"]
+        t = xp.clip(xp.clip(D2, min=0.0) / self.kernel.sigma**2, max=farthest)
+        return self.kernel.profile(t, Functions(self.home)) @ self.coef
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """The namespace that `Kernel.profile` is given: that of the arrays, which also takes numbers."""
+
+    home: Home
+
+    def minimum(self, a: Any, b: Any) -> Any:
+        """Return the smaller of two values."""
+        return self.home.xp.minimum(*self._arrays(a, b))
+
+    def maximum(self, a: Any, b: Any) -> Any:
+        """Return the larger of two values."""
+        return self.home.xp.maximum(*self._arrays(a, b))
+
+    def _arrays(self, a: Any, b: Any) -> tuple[Any, Any]:
+        dtype = next(part.dtype for part in (a, b) if hasattr(part, "dtype"))
+        first, second = (
+            part
+            if hasattr(part, "dtype")
+            else self.home.xp.asarray(part, dtype=dtype, device=self.home.device)
+            for part in (a, b)
+        )
+        return first, second
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.home.xp, name)
 
 
 @dataclass(frozen=True, eq=False)

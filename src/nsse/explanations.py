@@ -5,9 +5,9 @@ The decision is about a difference of two affine functions of f, own class c les
     v_c(x) − v_r(x) = b + a'f(x) = b + Σ_j w_j(x),    w_j(x) = k(A x, z_j) a'C_j,    a = w_c − w_r,
 
 so that every centre z_j has a signed weight: a kernel expansion names its witnesses. Its gradient by x
-is closed form, − (2/σ²) Σ_j w_j(x) (A x − z_j)'A, and goes through affine steps of a pipeline. A vote is
-the mean of its members' differences. What a feature contributes is its part of the way from the mean x̄
-of the samples to x, gradients integrated along it (Sundararajan, Taly & Yan 2017),
+has a closed form (`nsse.maps.KernelMap.gradients`), and goes through affine steps of a pipeline. A vote
+is the mean of its members' differences. What a feature contributes is its part of the way from the mean
+x̄ of the samples to x, gradients integrated along it (Sundararajan, Taly & Yan 2017),
 
     (x_k − x̄_k) ∫₀¹ ∂_k (v_c − v_r)(x̄ + t (x − x̄)) dt,
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from nsse._support.errors import rule_error, rule_message
 from nsse._support.types import Floats, Ints
 from nsse.affine import Affine, is_sparse
-from nsse.maps import GaussianMap, LinearMap
+from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import affine_of_step, opened
 from nsse.votes import Member, vote_of
 
@@ -99,7 +99,7 @@ def explain(model: Any, X: Any, target: Any = None) -> Explanation:
     Parameters
     ----------
     model : estimator
-        Fitted, with a Gaussian or linear map: alone, a vote, or at the end of a pipeline.
+        Fitted, with a kernel or linear map: alone, a vote, or at the end of a pipeline.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples.
     target : label or array-like of shape (n_samples,), default=None
@@ -155,7 +155,7 @@ def feature_relevance(core: Any) -> Floats:
     """
     members = _members(core)
     f = members[0].map
-    if not isinstance(f, GaussianMap):
+    if not isinstance(f, KernelMap):
         rule, cure = "have training samples as centres", "Take the gradients of `explain`."
         raise AttributeError(rule_message("model", rule, type(core).__name__, cure))
     n = f.coef.shape[0]
@@ -206,14 +206,14 @@ def _of_block(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
     others = values.copy()
     others[rows, label] = -np.inf
     rival = others.argmax(axis=1)
-    parts = [_difference(member, Z, _directions(member, Z, label, rival)) for member in members]
-    gradient = np.mean([part[0] for part in parts], axis=0)
+    directions = [_directions(member, Z, label, rival) for member in members]
+    pairs = list(zip(members, directions, strict=True))
+    gradient = np.mean([member.map.gradients(Z, a) for member, a in pairs], axis=0)
     margin = values[rows, label] - values[rows, rival]
     # Members of a vote that have different centres have no witnesses in common.
-    widths = {part[1].shape[1] for part in parts}
-    weights = (
-        np.mean([part[1] for part in parts], axis=0) if len(widths) == 1 else np.empty((len(rows), 0))
-    )
+    each = [_weights(member, Z, a) for member, a in pairs]
+    widths = {part.shape[1] for part in each}
+    weights = np.mean(each, axis=0) if len(widths) == 1 else np.empty((len(rows), 0))
     most = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :WITNESSES]
     own = np.take_along_axis(weights, most, axis=1)
     return _Parts(gradient, margin, label, rival, most, own, margin - weights.sum(axis=1))
@@ -231,7 +231,7 @@ def _along_the_way(members: list[Member], Z: Floats, label: Ints, rival: Ints) -
     for node, share in zip((nodes + 1.0) / 2.0, shares / 2.0, strict=True):
         there = mean + node * (Z - mean)
         for member, a in ways:
-            total += share / len(ways) * _difference(member, there, a)[0]
+            total += share / len(ways) * member.map.gradients(there, a)
     return total
 
 
@@ -241,16 +241,12 @@ def _directions(member: Member, Z: Any, label: Ints, rival: Ints) -> Floats:
     return np.asarray(member.scores.weights[own] - member.scores.weights[other])
 
 
-def _difference(member: Member, Z: Any, a: Floats) -> tuple[Floats, Floats]:
-    """Gradient of a'f at samples, and the weight of each centre in it."""
+def _weights(member: Member, Z: Any, a: Floats) -> Floats:
+    """The weight of each center in a'f; none for linear maps."""
     f: Any = member.map
     if isinstance(f, LinearMap):
-        return f.affine.pull_back(a), np.empty((len(a), 0))
-    U = f.metric(Z)
-    W = f.kernel.between(U, f.centers, f.center_squares)
-    W *= a @ f.coef.T
-    G = W.sum(axis=1, keepdims=True) * _dense(U) - W @ f.centers
-    return f.metric.pull_back(f.kernel.gradient_factor * G), W
+        return np.empty((len(a), 0))
+    return np.asarray(f.kernel_rows(Z) * (a @ f.coef.T))
 
 
 def _largest(member: Member, Z: Any, codes: Ints) -> Ints:
@@ -265,8 +261,8 @@ def _largest(member: Member, Z: Any, codes: Ints) -> Ints:
 def _members(core: Any) -> list[Member]:
     """Maps and scores that decide, all of a kind that can be explained."""
     members = list(vote_of(core).members)
-    if not all(isinstance(member.map, GaussianMap | LinearMap) for member in members):
-        rule, cure = "have a Gaussian or linear map", "SmoothEmbedding, NSSE and most methods have one."
+    if not all(isinstance(member.map, KernelMap | LinearMap) for member in members):
+        rule, cure = "have a kernel or linear map", "SmoothEmbedding, NSSE and most methods have one."
         raise TypeError(rule_message("model", rule, type(core).__name__, cure))
     return members
 
@@ -304,7 +300,7 @@ def _codes(core: Any, Z: Any, target: Any) -> Ints:
 def _mean_sample(member: Member, front: Affine | None = None) -> Floats:
     """The mean of the centres in the units of the samples; of a linear map, what it shifts by."""
     f: Any = member.map
-    if isinstance(f, GaussianMap):
+    if isinstance(f, KernelMap):
         middle = np.asarray(f.centers.mean(axis=0), dtype=np.float64).reshape(1, -1)
         mean = _dense(f.metric.inverse(middle))
     else:

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from nsse._support.threads import in_parallel
 from nsse._support.types import Floats, Ints
-from nsse.kernels import distances_from, squared_distances, squared_norms
+from nsse.distances import distances_from, squared_distances, squared_norms
 
 BLOCK_ROWS = 512  # that look for neighbours at a time
 MOST_PAIRS = 250_000  # of classes that are worked on together

@@ -1,6 +1,9 @@
-"""Maps f: Rⁿ → R^d of fitted models: a sum of Gaussian kernels in a metric, or a linear map.
+"""Maps f: Rⁿ → R^d of fitted models: a sum of kernels in a metric, or a linear map.
 
-    GaussianMap   f(x) = Σ_j k(A x, z_j) C_j,      LinearMap   f(x) = (x − shift) T + offset
+    KernelMap   f(x) = Σ_j κ(‖A x − z_j‖²/σ²) C_j,      LinearMap   f(x) = (x − shift) T + offset
+
+The gradient of a sum of kernels behind the metric is Σ_j w_j (u − z_j) with w_j = 2κ′(t_j)/σ² times the
+coefficient (`summed_gradients`). Jacobians, explanations and certificates all use it.
 
 A map says what a certificate needs: for every direction a, |a'(f(u) − f(v))| is at most √(a'Qa) times a
 function of the distance of u and v. Q is the Gram matrix of the coordinates in the space of the kernel,
@@ -17,16 +20,17 @@ import numpy as np
 from sklearn.utils.extmath import row_norms
 
 from nsse._support.types import Floats
-from nsse.affine import Affine, formed_later, is_sparse
-from nsse.kernels import FEW_ROWS, Gaussian, in_row_blocks, products
+from nsse.affine import Affine, dense_array, formed_later, is_sparse
+from nsse.distances import FEW_ROWS, in_row_blocks, products, squared_distances
+from nsse.kernels import Kernel
 
 
 class Map(Protocol):
-    """What estimators, certificates and exports ask of a map."""
+    """The members that every map has, whatever it is made of.
 
-    @property
-    def gram(self) -> Floats:
-        """Gram matrix of the coordinates."""
+    Kernel maps and linear maps also have a Gram matrix of their coordinates. A map that is piecewise
+    affine in several such maps has none, but it has the members of this protocol.
+    """
 
     @property
     def n_components(self) -> int:
@@ -38,14 +42,30 @@ class Map(Protocol):
     def jacobian(self, X: Any) -> Floats:
         """df/dx at the rows of ``X``, of shape (n_samples, d, n_features)."""
 
-    def reach(self, change: Floats) -> Floats:
-        """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
+    def gradients(self, X: Any, A: Floats) -> Floats:
+        """Gradients of a_i'f at the rows x_i of ``X``, with one direction a_i for each row."""
+
+    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
+        """Return how far the difference of two class values can fall if a sample moves.
+
+        Parameters
+        ----------
+        own, rival : ndarrays of shape (n, d)
+            Weights w of the functions w'f of the class that leads and of its rival.
+        distance : ndarray of shape (n,)
+            The length of the move in the units of X.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            A bound that holds for every sample and every direction of the move.
+        """
 
 
 @formed_later("centers")
 @dataclass(frozen=True)
-class GaussianMap:
-    """f(x) = Σ_j exp(−‖A x − z_j‖²/σ²) C_j.
+class KernelMap:
+    """f(x) = Σ_j κ(‖A x − z_j‖²/σ²) C_j.
 
     Attributes
     ----------
@@ -53,7 +73,7 @@ class GaussianMap:
         A, with shift and unit of length: takes samples to where the kernel measures.
     centers : ndarray or csr_array of shape (n_centers, n_outputs of the metric)
         z_j, in the metric.
-    kernel : Gaussian
+    kernel : Kernel
         Its σ is in the metric's units.
     coef : ndarray of shape (n_centers, d)
         C.
@@ -61,7 +81,7 @@ class GaussianMap:
 
     metric: Affine
     centers: Any
-    kernel: Gaussian
+    kernel: Kernel
     coef: Floats
 
     @cached_property
@@ -84,6 +104,13 @@ class GaussianMap:
     def _at_centers(self, Z: Any) -> Floats:
         """f at rows that are already in the metric."""
         return self.kernel.between(Z, self.centers, self.center_squares) @ self.coef
+
+    @cached_property
+    def flaw(self) -> str | None:
+        """Why certificates cannot rely on the kernel (`Kernel.flaw`), or None."""
+        if self.kernel.is_proved:  # centers that are formed later need not be formed for this
+            return None
+        return self.kernel.flaw() or self.kernel.flaw_among(self.centers)
 
     @property
     def n_components(self) -> int:
@@ -124,20 +151,76 @@ class GaussianMap:
             return slice(None), self.centers
         return columns, np.ascontiguousarray(self.centers[:, columns])
 
+    def slope_weights(self, U: Any) -> Floats:
+        """w with df_j/du = Σ_k w_ijk (u_i − z_k) behind the metric: (n_samples, d, n_centers)."""
+        weights = self.kernel.gradient_weights(U, self.centers, self.center_squares)
+        return weights[:, np.newaxis, :] * self.coef.T
+
+    def bend_weights(self, U: Any) -> Floats:
+        """4κ″(t_ik)/σ⁴ of rows u_i behind the metric and all centers."""
+        sigma = self.kernel.sigma
+        t = squared_distances(U, self.centers, self.center_squares) / sigma**2
+        return np.asarray(self.kernel.bend(t)) * (4.0 / sigma**4)
+
     def jacobian(self, X: Any) -> Floats:
-        """df/dx = −(2/σ²) Σ_j C_j k_j (A x − z_j)' A, of shape (n_samples, d, n_features)."""
-        U = self.metric(X)
-        K = self.kernel.between(U, self.centers, self.center_squares)
-        dense = U.toarray() if hasattr(U, "toarray") else U
-        weighted = np.einsum("ij,jk->ikj", K, self.coef)  # (N, d, m)
-        N, d, m = weighted.shape
-        toward = (self.centers.T @ weighted.reshape(N * d, m).T).T.reshape(N, d, -1)
-        G = weighted.sum(axis=2)[:, :, np.newaxis] * dense[:, np.newaxis, :] - toward
-        return self.metric.pull_back(self.kernel.gradient_factor * G)
+        """df/dx at the rows of ``X``, of shape (n_samples, d, n_features).
+
+        At a center where the kernel has a kink (`Kernel.gradient_weights`), its term counts as 0.
+        """
+        n_samples, d, n = X.shape[0], self.n_components, self.metric.n_features
+
+        def of_rows(rows: Any) -> Floats:
+            U = self.metric(X[rows])
+            J = summed_gradients(self.slope_weights(U), dense_array(U), self.centers)
+            return np.asarray(self.metric.pull_back(J)).reshape(len(rows), -1)
+
+        width = d * (len(self.coef) + max(n, self.metric.n_outputs))
+        return in_row_blocks(of_rows, np.arange(n_samples), width, d * n).reshape(n_samples, d, n)
+
+    def gradients(self, X: Any, A: Floats) -> Floats:
+        """Gradients by x of a_i'f at the rows x_i of ``X``, with one direction a_i for each row."""
+
+        def of_rows(rows: Any) -> Floats:
+            U = self.metric(X[rows])
+            weights = self.kernel.gradient_weights(U, self.centers, self.center_squares)
+            weights *= A[rows] @ self.coef.T
+            return np.asarray(
+                self.metric.pull_back(summed_gradients(weights, dense_array(U), self.centers))
+            )
+
+        width = max(len(self.coef), self.metric.n_features, self.metric.n_outputs)
+        return in_row_blocks(of_rows, np.arange(X.shape[0]), width, self.metric.n_features)
+
+    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
+        """Return √(a'Qa) √(2 − 2κ(s²δ²/σ²)), a = w_own − w_rival, for a move δ and stretch s."""
+        change = self.kernel.change(self.metric.norm * np.asarray(distance, dtype=np.float64))
+        return norms_in(self.gram, own - rival) * change
 
     def reach(self, change: Floats) -> Floats:
         """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
         return self.kernel.reach(change) / self.metric.norm
+
+
+def norms_in(gram: Floats, A: Floats) -> Floats:
+    """Return √(a'Qa) for every row a."""
+    return np.asarray(np.sqrt(np.maximum(np.einsum("id,de,ie->i", A, gram, A), 0.0)))
+
+
+def summed_gradients(weights: Floats, U: Floats, Z: Any) -> Floats:
+    """Return Σ_k w_k (u_i − z_k) for every row u_i.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples, n_centers) or (n_samples, d, n_centers)
+        w, of one sum or of d sums for each row.
+    U : ndarray of shape (n_samples, n)
+        u_i.
+    Z : {ndarray, sparse matrix} of shape (n_centers, n)
+        z_k.
+    """
+    toward = (weights.reshape(-1, weights.shape[-1]) @ Z).reshape(*weights.shape[:-1], -1)
+    rows = U if weights.ndim == 2 else U[:, np.newaxis]
+    return np.asarray(weights.sum(axis=-1, keepdims=True) * rows - toward)
 
 
 @dataclass(frozen=True)
@@ -164,6 +247,14 @@ class LinearMap:
     def jacobian(self, X: Any) -> Floats:
         """df/dx, the same everywhere, of shape (n_samples, d, n_features)."""
         return np.broadcast_to(self.affine.dense().T, (X.shape[0], self.n_components, X.shape[1]))
+
+    def gradients(self, X: Any, A: Floats) -> Floats:
+        """Gradients of a_i'f, the same for all rows, with one direction a_i for each row."""
+        return self.affine.pull_back(A)
+
+    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
+        """Return √(a'Qa) δ, a = w_own − w_rival, for moves of length δ."""
+        return norms_in(self.gram, own - rival) * np.asarray(distance, dtype=np.float64)
 
     def reach(self, change: Floats) -> Floats:
         """Distance within which no coordinate of unit norm changes by ``change``: the change itself."""

@@ -43,12 +43,20 @@ from nsse._support.progress import progress_bar
 from nsse._support.threads import one_blas_thread
 from nsse.affine import is_sparse
 from nsse.alternatives import AugmentTrial, FirstAugmentTrial, Trial, UnlabeledTrial
+from nsse.base import FLOATS, EmbeddingClassifier
 from nsse.criteria import Losses, Scored, SquaredError
-from nsse.estimator import FLOATS, EmbeddingClassifier
-from nsse.kernels import distances_from, median_distance, products, squared_norms
-from nsse.metric import WithinMetric, along_scatter, centred, feature_weights
-from nsse.rows import Rows, Source, checked_weights, class_factors, encoded, stratified
-from nsse.smooth import UNIT_SAMPLES, SmoothEmbedding, evenly
+from nsse.distances import distances_from, median_distance, products, squared_norms
+from nsse.hull import squared_heights
+from nsse.kernels import Gaussian, as_kernel
+from nsse.labels import checked_weights, class_factors, encoded
+from nsse.metrics import Euclidean, WithinMetric
+from nsse.metrics.learned import centred
+from nsse.metrics.relevance import feature_weights
+from nsse.metrics.scatter import along_scatter
+from nsse.model import UNIT_SAMPLES, evenly
+from nsse.rows import Rows, stratified
+from nsse.smooth import SmoothEmbedding
+from nsse.sources import Source
 from nsse.splits import BalancedSplits, GroupedSplits
 from nsse.unlabeled import use_of_unlabeled
 from nsse.votes import MajorityVote, MeanVote, Member
@@ -210,6 +218,9 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             The fitted search. Interrupted, it goes on with the best of what it knows.
         """
         base = SmoothEmbedding() if self.estimator is None else clone(self.estimator)
+        base._check_parameters()
+        require_gaussian(base.kernel)
+        require_searched(base.metric)
         if not is_dask(X):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         else:
@@ -347,6 +358,26 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             self.vote_ = MeanVote(members, best.scores_.temperature)
             self.leave_one_out_ = best.leave_one_out_
             self.leave_one_out_labels_ = best.leave_one_out_labels_
+
+
+def require_searched(metric: Any) -> None:
+    """Raise an error for other metrics, whose parameters the search does not compare yet."""
+    if not (metric is None or isinstance(metric, str | WithinMetric | Euclidean)):
+        rule = 'have the metric "within", "euclidean" or a WithinMetric in a search'
+        cure = "Compare other metrics with sklearn.model_selection.GridSearchCV."
+        raise rule_error("estimator", rule, metric, cure)
+
+
+def is_euclidean(metric: Any) -> bool:
+    """Whether a metric of a search is the Euclidean one."""
+    return metric is None or isinstance(metric, Euclidean) or metric == "euclidean"
+
+
+def require_gaussian(kernel: Any) -> None:
+    """Raise an error for other kernels, whose scores the search cannot compute yet."""
+    if type(as_kernel(kernel)) is not Gaussian:
+        cure = "Compare other kernels with sklearn.model_selection.GridSearchCV."
+        raise rule_error("estimator", 'have kernel="gaussian" in a search', kernel, cure)
 
 
 @dataclass(frozen=True)
@@ -666,6 +697,16 @@ class Axes:
         return cls(rows, held, products(rows, rows), products(held, rows), codes, weights, k)
 
     @cached_property
+    def heights(self) -> Floats:
+        """Return squared distances of held-out samples from the hull of the rows.
+
+        They are the same in all metrics, which shorten directions in the hull alone.
+        """
+        if len(self.inner) > self.rows.shape[1]:
+            return np.zeros(len(self.across))
+        return squared_heights(self.inner, self.across, squared_norms(self.held))
+
+    @cached_property
     def scatter(self) -> tuple[Floats, Floats, Floats, float]:
         """Eigenvalues of S_w, rows and held-out samples along its eigenvectors, and tr(S_w)/n."""
         edges = self.codes, self.weights, self.n_neighbors
@@ -673,7 +714,7 @@ class Axes:
 
     def distances(self, shrinkage: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Squared distances of rows, and of held-out samples to them, by that in their middle."""
-        inner, across, norms = self.inner, self.across, squared_norms(self.held)
+        inner, across, norms = self.inner, self.across, squared_norms(self.held) - self.heights
         if np.isfinite(shrinkage) and self.scatter[3] > 0.0:
             values, rows, held, mean = self.scatter
             factors = values / (values + shrinkage * mean)
@@ -732,7 +773,7 @@ def checked_grid(
     for name, values in found.items():
         if not values or not all(isinstance(value, Real) and value >= 0 for value in values):
             raise rule_error("grid", f"have positive numbers for {name}", values, "Leave it out.")
-    if base.metric is None or is_sparse(X):
+    if is_euclidean(base.metric) or is_sparse(X):
         found |= {"relevance": (0.0,), "shrinkage": (float("inf"),)}
     return dict(found)
 
@@ -748,7 +789,8 @@ def checked_groups(groups: Any, n_samples: int) -> NDArray[Any]:
 
 def kernel_of(model: SmoothEmbedding, X: Any) -> Kernel:
     """Relevance and by what, shrinkage and width of a model for such samples."""
-    metric = WithinMetric() if isinstance(model.metric, str) and not is_sparse(X) else model.metric
+    is_default = isinstance(model.metric, str) and model.metric == "within"
+    metric = WithinMetric() if is_default and not is_sparse(X) else model.metric
     if not isinstance(metric, WithinMetric):
         return 0.0, False, float("inf"), float(model.sigma)
     shrinkage, sigma = float(metric.shrinkage), float(model.sigma)

@@ -2,7 +2,7 @@
 
     minimise Σ_i w_i ‖s(x_i) − e_{c_i}‖² + λ ‖s − π‖²_H,    f = (s − π) V
 
-The regression is `nsse.ridge`, the metric `nsse.metric`; V is a rotation, so that distances in the
+The regression is `nsse.ridge`, the metric `nsse.metrics`; V is a rotation, so that distances in the
 embedding are distances of scores. Labels, probabilities and radii use all coordinates, whatever
 `n_components` hands out.
 """
@@ -23,39 +23,40 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._support.arrays import fitted_in_numpy, is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import LOGGER, all_or_nothing, logged
-from nsse._support.machine import WORTH_ASKING, require_memory
-from nsse._support.parameters import check_choice, check_count, check_number
+from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
 from nsse._support.threads import threads_for
 from nsse.affine import Affine, is_sparse
-from nsse.centers import EXACT_UP_TO, FEWER, chosen_centers
-from nsse.estimator import FLOATS, EmbeddingClassifier, signs_of
-from nsse.kernels import Gaussian, median_distance, squared_distances
-from nsse.maps import GaussianMap
-from nsse.metric import Learned, learned_metric
-from nsse.ridge import Ridge
-from nsse.rows import BLOCK_ROWS, Rows, Source, encoded, read_blocks
-from nsse.scores import Scores
+from nsse.base import FLOATS, EmbeddingClassifier
+from nsse.centers import EXACT_UP_TO, check_centers
+from nsse.kernels import Kernel, as_kernel
+from nsse.labels import encoded
+from nsse.maps import KernelMap
+from nsse.memory import center_count, fit_memory, require_fit_memory
+from nsse.metrics.base import as_metric
+from nsse.metrics.names import named_metric
+from nsse.model import Fitted, Model, Settings, Space, learned, left_out, read
+from nsse.rows import Rows
+from nsse.sources import Source, read_blocks
 from nsse.unlabeled import use_of_unlabeled
-from nsse.updates import Updates, adds_up, chunk, not_learned
+from nsse.updates import Begun, Updates, adds_up, begun, chunk, not_learned
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-# Samples from which the metric and the unit of length are taken, at most.
-METRIC_SAMPLES, UNIT_SAMPLES = 5000, 2000
 # Mean weights outside of this range are probably not meant as numbers of samples.
 USUAL_WEIGHTS = (0.1, 10.0)
 # Less than a part of one sample in all tells nothing; beyond such a mean no digits are left.
 LEAST_TOTAL, LARGEST_MEAN = 0.1, 1e8
 # Columns whose spreads differ by more than this are probably in different units.
 USUAL_SPREADS = 1000.0
-MEMORY_CURE = "Pass a number of `centers`, such as 3000."
+# Widths of kernels whose squares, and one over these, single precision has.
+LEAST_SINGLE = 1e-15
 
 
 class SmoothEmbedding(EmbeddingClassifier):
     """Supervised embedding by smooth class scores, in closed form.
 
-    Learns class scores s(x) = π + Σ_j k(x, z_j) C_j, a Gaussian kernel regression of class indicators
+    Learns class scores s(x) = π + Σ_j k(x, z_j) C_j, a kernel regression of class indicators
     that is smooth in the space of the kernel, in a metric that knows the classes. The embedding f is
     the scores less the class shares π, rotated so that its first coordinates separate classes most.
     New samples are embedded by f and get the class with the largest score.
@@ -65,17 +66,22 @@ class SmoothEmbedding(EmbeddingClassifier):
     n_components : int, default=None
         Coordinates that `transform` gives, at most ``n_classes - 1``, which None means. Labels,
         probabilities and radii do not depend on it.
+    kernel : {"gaussian", "exponential", "matern32"} or Kernel, default="gaussian"
+        The function of distance that scores are sums of: the name of a kernel of `nsse.kernels`, or an
+        object of one of these classes or of your own subclass of `nsse.kernels.Kernel`.
     sigma : float, default=0.65
-        Width σ of the kernel exp(−r²/σ²), in median distances between samples in the metric.
+        Width σ of the kernel, in median distances between samples in the metric.
     smoothness : float, default=0.1
         λ, the weight of ‖s − π‖², which bounds how fast scores change.
     decision : {"scores", "nearest"}, default="scores"
         The label is the class with the largest score, or the class of the nearest training sample in the
         embedding: for classes that are curved and maps that are very smooth.
-    metric : None, "within" or WithinMetric, default="within"
-        What the kernel measures: Euclidean distances, or distances that are short along the directions
-        in which neighbours of a class differ. "within" is ``WithinMetric()``, and None for sparse
-        samples.
+    metric : {"within", "euclidean"}, None or estimator, default="within"
+        What the kernel measures. "within" is ``WithinMetric()``, whose distances are short along the
+        directions in which neighbors of a class differ. For sparse samples it is "euclidean", because it
+        would make them dense. None is "euclidean". An object is a metric of `nsse.metrics`, your own
+        subclass of `nsse.metrics.Metric`, or any estimator whose ``fit`` sets ``components_``, such as
+        scikit-learn's ``NeighborhoodComponentsAnalysis``.
     centers : "auto", int, None, array or selector, default="auto"
         Centres z_j of the kernel functions. None takes the training samples: exact, cubic in their
         number. A number takes so many k-means centres (of sparse samples, so many of each class):
@@ -110,13 +116,13 @@ class SmoothEmbedding(EmbeddingClassifier):
         Labels of the training samples, as they were given.
     transduction_ : ndarray of shape (n_samples,)
         Labels of the training samples, predicted ones where none was given.
-    metric_ : WithinMetric or None
-        The metric, fitted; None is the Euclidean one.
+    metric_ : estimator
+        The fitted metric, with ``components_``.
     length_unit_ : float
         Median distance between training samples in the metric, in the units of X.
     sigma_ : float
         Width of the kernel in the units of X.
-    map_ : GaussianMap
+    map_ : KernelMap
         f, with all its coordinates.
     scores_ : Scores
         Labels, decision values and probabilities as functions of f.
@@ -162,6 +168,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         self,
         n_components: int | None = None,
         *,
+        kernel: str | Kernel = "gaussian",
         sigma: float = 0.65,
         smoothness: float = 0.1,
         decision: str = "scores",
@@ -174,6 +181,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
+        self.kernel = kernel
         self.sigma = sigma
         self.smoothness = smoothness
         self.decision = decision
@@ -268,7 +276,7 @@ class SmoothEmbedding(EmbeddingClassifier):
             return self._keep_updates(*self._updates(), self.scores_.classes)
         kept, f = self._updates()
         near = chunk(self, X, y, sample_weight, classes)
-        more, classes = kept.added(near, f, self.scores_.classes)
+        more, classes = kept.added(near, f, self.scores_.classes, as_metric(self.metric_))
         return self._keep_updates(more, f, classes)
 
     @available_if(adds_up)
@@ -316,124 +324,108 @@ class SmoothEmbedding(EmbeddingClassifier):
             return self
         return copy(self)._keep_updates(*self._updates(), self.scores_.classes)
 
-    def _updates(self) -> tuple[Updates, GaussianMap]:
-        """What is kept of the samples that were learned, and the map that reads it."""
+    def _updates(self) -> tuple[Updates, KernelMap]:
+        """Return what is kept of the samples that were learned, and the map that reads it."""
+        self._check_parameters()
         return Updates.begun(self) if self.updates_ is None else (self.updates_, self.map_)
 
-    def _keep_updates(self, kept: Updates, f: GaussianMap, classes: Any) -> Self:
+    def _keep_updates(self, kept: Updates, f: KernelMap, classes: Any) -> Self:
         """Solve the regression by its sums, and keep what `fit` keeps."""
-        ridge, near = kept.solved(f, float(self.smoothness), classes)
-        self._check_rows(near, near)
-        self._keep(ridge, near, f.metric, f.kernel.sigma / self.sigma_, near.is_labeled)
-        own, d = slice(None, None, near.per_sample), self.n_components or len(classes) - 1
-        behind = replace(self.map_, metric=Affine.identity(near.source.n_features))
-        self.embedding_ = behind(kept.rows[own])[:, : int(d)]
+        self._check_components(classes)
+        ridge = kept.solved(f, float(self.smoothness))
+        near = kept.kept.as_rows(classes, kept.per_sample)
+        is_projected = self.leave_one_out_heights_ is not None
+        unit = f.kernel.sigma / self.sigma_
+        space = Space(as_metric(self.metric_), f.metric, unit, is_projected)
+        model = read(near, space, ridge, None, self.decision)
+        found = kept.left_out(near, ridge)
+        self.__dict__.update(vars(Fitted.of(model, found, float(self.sigma), slice(None))))
+        own, d = slice(None, None, kept.per_sample), self.n_components or len(classes) - 1
+        behind = replace(self.map_, metric=Affine.identity(f.metric.n_outputs))
+        self.embedding_ = behind(kept.kept.rows[own])[:, : int(d)]
         self.labels_ = self.transduction_ = classes[near.codes[own]]
         self.updates_: Updates | None = kept
-        self._learned: Any = None
+        self._learned: Begun | Updates | None = None
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        # Sums are large: a copy has them where samples have come later, and not after `fit` alone.
+        # Sums are large. A copy has them if samples have come later, and not after `fit` alone.
         state = dict(super().__getstate__())
         is_large = isinstance(state.get("_learned"), Updates)
         return state | {"_learned": None} if is_large else state
 
     def _learn(self, source: Any, y: Any, sample_weight: Any) -> Self:
         self._check_parameters()
-        unlabeled = use_of_unlabeled(self.unlabeled)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        given = Rows.of(source, y, sample_weight, self.class_weight, unlabeled.marker)
-        rows = given.augmented(self.augment)
-        self._check_rows(given, rows)
-        with logged(self.verbose), threads_for(len(rows)):
-            centers = chosen_centers(self.centers, rows, rng)
-            n_centers = len(rows) if centers is None else centers.shape[0]
-            n_bytes = fit_memory(len(rows), rows.source.n_features, n_centers)
-            if n_bytes > WORTH_ASKING:
-                require_memory(n_bytes, MEMORY_CURE)
-            some = rows.sample(METRIC_SAMPLES, rng)
-            warn_of_spreads(some.held())
-            self.metric_, space = learned_metric(self.metric, some)
-            near = unlabeled.labels(rows.through(space.affine))
-            if centers is not None and near.is_labeled.sum() > rows.is_labeled.sum():
-                # Labels that spread say of which classes the other samples are.
-                centers = chosen_centers(self.centers, replace(rows, codes=near.codes), rng)
-            ridge = self._solved(near, space, len(some), centers, unlabeled)
-            V = self._keep(ridge, near, space.affine, space.unit, rows.is_labeled)
-            self._keep_samples(ridge, V, near, source, y)
-            sizes = len(rows), len(ridge.coef)
+        settings = self._settings()
+        given = Rows.of(source, y, sample_weight, self.class_weight, settings.unlabeled.marker)
+        self._check_components(given.classes)
+        if sample_weight is not None or self.class_weight is not None:
+            warn_of_weights(float(given.weights.sum()), int(np.count_nonzero(given.given >= 0)))
+        per_sample = given.augmented(self.augment).per_sample
+        with logged(self.verbose), threads_for(len(given) * per_sample):
+            model = learned(given, settings, look=look_before_fit)
+            found = left_out(given, model, settings)
+            fitted = Fitted.of(model, found, float(self.sigma), given.is_labeled[found.rows])
+            self.__dict__.update(vars(fitted))
+            warn_of_kernel(self.map_)
+            self._keep_samples(model, source, y)
+            sizes = len(model.rows), len(model.ridge.coef)
             LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
-        self.updates_, self._learned = None, (near.codes, near.weights, near.per_sample)
-        if ridge.fitted is None:
-            is_sum = ridge.sums is not None and hasattr(self, "partial_fit")
-            self._learned = Updates.of(near, ridge.sums) if is_sum else None
+        self.updates_ = None
+        self._learned = begun(model, found) if hasattr(self, "partial_fit") else None
         return self
 
-    def _solved(self, near: Rows, space: Learned, n_learned: int, chosen: Any, unlabeled: Any) -> Ridge:
-        """The regression on rows behind the metric, which give the unit; ``chosen`` are the centres."""
-        sigma, smoothness, is_whole = float(self.sigma), float(self.smoothness), n_learned == len(near)
-        if chosen is None and unlabeled.is_exact:
-            centers = space.rows if is_whole else near.held()
-            D2 = space.distances() if is_whole else squared_distances(centers, centers)
-            part = D2 if len(D2) <= UNIT_SAMPLES else D2[np.ix_(*2 * [evenly(len(D2))])]
-            kernel = Gaussian(sigma * median_distance(part))
-            # Rows leave a metric that was learned from them one by one: not with augmented ones.
-            scatter = space.scatter if is_whole and near.per_sample == 1 else None
-            return Ridge.exact(near, centers, kernel, smoothness, D2, scatter)
-        kernel = Gaussian(sigma * median_distance(space.distances(evenly(n_learned))))
-        centers = near.held() if chosen is None else space.affine(chosen)
-        return Ridge.over(near, centers, kernel, smoothness, unlabeled)
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of the metric, such as ``metric__shrinkage``.
 
-    def _keep(self, ridge: Ridge, near: Rows, affine: Affine, unit: float, had_label: Any) -> Floats:
-        """Keep the map, the scores and what was left out; the rotation to coordinates."""
-        V = ridge.coordinates()
-        V *= signs_of(ridge.class_means @ V)
-        left, kernel, shares = ridge.left_out, ridge.kernel, ridge.sizes / ridge.sizes.sum()
-        self.classes_ = near.classes
-        self.map_ = GaussianMap(affine, ridge.centers, kernel, ridge.coef @ V)
-        self.sigma_ = kernel.sigma / unit
-        self.length_unit_ = self.sigma_ / float(self.sigma)
-        self.scores_ = Scores(near.classes, V, shares, np.arange(len(V)))
-        self.leave_one_out_, self.leave_one_out_gain_ = left.scores, left.gain
-        if self.decision == "nearest":
-            self._keep_nearest(ridge, V, near)
-        codes, weights = near.codes[left.rows], near.weights[left.rows]
-        usable = np.isfinite(self.leave_one_out_).all(axis=1)
-        self.scores_ = self.scores_.calibrated(
-            self.leave_one_out_[usable], codes[usable], weights[usable]
+        If the metric is a name, it is first replaced by the object that the name stands for, so that
+        ``metric__shrinkage`` works with the default "within".
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters and their values.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        has_nested = any(name.startswith("metric__") for name in params)
+        if has_nested and "metric" not in params and isinstance(self.metric, str):
+            self.metric = named_metric(self.metric)
+        super().set_params(**params)
+        return self
+
+    def _settings(self) -> Settings:
+        """Return the checked parameters. A random state draws once, whatever is fitted how often."""
+        return Settings(
+            kernel=as_kernel(self.kernel),
+            sigma=float(self.sigma),
+            smoothness=float(self.smoothness),
+            decision=self.decision,
+            metric=self.metric,
+            centers=self.centers,
+            augment=self.augment,
+            unlabeled=use_of_unlabeled(self.unlabeled),
+            seed=check_random_state(self.random_state).randint(2**31 - 1),
         )
-        right = self.leave_one_out_.argmax(axis=1) == codes
-        self.leave_one_out_score_ = float(np.average(right, weights=weights))
-        as_given = had_label[left.rows]  # new samples come with labels that were not spread
-        self.leave_one_out_ = self.leave_one_out_[as_given]
-        self.leave_one_out_labels_ = near.classes[codes[as_given]]
-        return V
 
-    def _keep_nearest(self, ridge: Ridge, V: Floats, near: Rows) -> None:
-        """Decide by the nearest training sample instead."""
-        left, own = ridge.left_out, np.flatnonzero(near.is_labeled)
-        outside = (left.scores - self.scores_.offsets) @ V
-        if ridge.fitted is None:
-            behind = replace(self.map_, metric=Affine.identity(near.source.n_features))
-            embedding = near.source.apply(behind)[own]
-        else:
-            embedding = (ridge.fitted @ V)[own]
-        self.scores_ = Scores.nearest(near.classes, embedding, near.codes[own])
-        groups = own // near.per_sample, left.rows // near.per_sample
-        self.leave_one_out_gain_ = 1.0
-        self.leave_one_out_ = nearest_left_out(outside, groups[1], embedding, near.codes[own], groups[0])
-
-    def _keep_samples(self, ridge: Ridge, V: Floats, near: Rows, source: Any, y: Any) -> None:
+    def _keep_samples(self, model: Model, source: Any, y: Any) -> None:
         """Keep the embedding and the labels of the samples as they were given."""
+        near, ridge = model.rows, model.ridge
         dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
         if ridge.fitted is None or np.any(near.given < 0):
             # Many samples of single precision are embedded in single precision.
-            precision = dtype if len(near) > EXACT_UP_TO else np.float64
+            # A kernel that is narrow because far rows set the scale would underflow there, and a kernel
+            # that is not smooth at zero needs more digits of small distances.
+            kernel = self.map_.kernel
+            is_safe = kernel.sigma > LEAST_SINGLE and np.isfinite(kernel.curvature)
+            precision = dtype if len(near) > EXACT_UP_TO and is_safe else np.float64
             centers = self.map_.centers.astype(precision, copy=False)
             F = source.apply(replace(self.map_, centers=centers))
         else:
-            F = ridge.fitted[near.given * near.per_sample] @ V
+            F = ridge.fitted[near.given * near.per_sample] @ model.rotation
         d = len(self.classes_) - 1 if self.n_components is None else int(self.n_components)
         self.embedding_ = F[:, :d].astype(dtype, copy=False)
         self.labels_ = np.asarray(y.compute() if is_dask(y) else y)
@@ -471,7 +463,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         return typicality(self, X)
 
     def estimate_memory(self, n_samples: int, n_features: int) -> int:
-        """Estimate the bytes that `fit` needs beside the samples.
+        """Estimate the bytes that `fit` needs in addition to the samples.
 
         Parameters
         ----------
@@ -483,22 +475,22 @@ class SmoothEmbedding(EmbeddingClassifier):
         int
             Bytes.
         """
-        auto = n_samples if n_samples <= EXACT_UP_TO else FEWER
-        n_centers = {"auto": auto, "None": n_samples}.get(str(self.centers), self.centers)
-        n_centers = n_centers if isinstance(n_centers, int) else len(np.atleast_1d(n_centers))
-        return fit_memory(n_samples, n_features, min(n_centers, n_samples))
+        return fit_memory(n_samples, n_features, center_count(self.centers, n_samples))
 
     def _check_parameters(self) -> None:
-        check_number("sigma", self.sigma, positive=True, cure="0.65 is a good start.")
+        check_kernel_width("sigma", self.sigma, cure="0.65 is a good start.")
         check_number("smoothness", self.smoothness, positive=True, cure="0.1 is a good start.")
         check_choice("decision", self.decision, ("scores", "nearest"))
-        if self.augment is not None and not callable(self.augment):
-            cure = "Pass an object of `nsse.augment`, or any function of rows."
-            raise rule_error("augment", "be None or callable", self.augment, cure)
+        named_metric(self.metric)
+        check_centers(self.centers)
+        if self.augment is not None and (isinstance(self.augment, type) or not callable(self.augment)):
+            cure = "Pass for example `nsse.augment.Noise()`."
+            rule = "be None, an object of `nsse.augment` or a function of rows"
+            raise rule_error("augment", rule, self.augment, cure)
 
-    def _check_rows(self, given: Rows, rows: Rows) -> None:
-        """Refuse more coordinates than there are, and weights that leave no digits."""
-        most = len(given.classes) - 1
+    def _check_components(self, classes: Any) -> None:
+        """Refuse more coordinates than there are."""
+        most = len(classes) - 1
         cure = f"Leave it None for n_classes - 1 = {most}."
         if (
             self.n_components is not None
@@ -508,37 +500,20 @@ class SmoothEmbedding(EmbeddingClassifier):
             raise rule_error(
                 "n_components", rule, self.n_components, "As many coordinates separate all classes."
             )
-        if np.any(given.weights != 1.0):
-            warn_of_weights(given.weights)
 
 
-def evenly(n_rows: int) -> Ints:
-    """Places of rows from everywhere, `UNIT_SAMPLES` at most."""
-    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, UNIT_SAMPLES)).astype(np.intp))
+def look_before_fit(rows: Rows, n_centers: int, some: Rows) -> None:
+    """Refuse a fit that needs more memory than is left, and warn of columns in different units."""
+    require_fit_memory(len(rows), rows.source.n_features, n_centers)
+    warn_of_spreads(some.held())
 
 
-def nearest_left_out(
-    F: Floats, groups: Ints, embedding: Floats, codes: Ints, own_groups: Ints
-) -> Floats:
-    """−‖f − y‖² to the nearest sample of every class, of rows f whose own sample is left out."""
-    n_classes, order = int(codes.max()) + 1, np.argsort(codes, kind="stable")
-    D2 = squared_distances(F, embedding[order])
-    D2[groups[:, np.newaxis] == own_groups[order]] = np.inf
-    starts = np.searchsorted(codes[order], np.arange(n_classes))
-    return -np.minimum.reduceat(D2, starts, axis=1)
+def warn_of_weights(total: float, n_samples: int) -> None:
+    """Warn of weights that are hardly meant as numbers of samples. Refuse those that leave no digits.
 
-
-def fit_memory(n_rows: int, n_features: int, n_centers: int) -> int:
-    """Bytes of a fit: squares of the centres, blocks of rows, and what the metric holds."""
-    rows = min(n_rows, METRIC_SAMPLES)
-    squares = (3 if n_centers == n_rows else 5) * n_centers**2
-    width = min(n_features, rows)
-    return 8 * int(squares + 3 * rows * n_features + 2 * n_features * width + BLOCK_ROWS * n_centers)
-
-
-def warn_of_weights(weights: Floats) -> None:
-    """Warn of weights that are hardly meant as numbers of samples; refuse those that leave no digits."""
-    mean, total = float(weights.mean()), float(weights.sum())
+    The mean is that of the samples. A row that stands for many equal samples has a larger weight.
+    """
+    mean = total / n_samples
     if total < LEAST_TOTAL or mean > LARGEST_MEAN:
         rule = f"sum to {LEAST_TOTAL} at least and have a mean of {LARGEST_MEAN:.0e} at most"
         cure = "Divide the weights by their mean: 2 counts a sample twice."
@@ -547,6 +522,17 @@ def warn_of_weights(weights: Floats) -> None:
         warnings.warn(
             f"The weights have a mean of {mean:.3g}. A weight of 2 counts a sample twice, so that all "
             "together say how smooth the scores are. Divide them by their mean if that is not meant.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def warn_of_kernel(f: KernelMap) -> None:
+    """Warn if certificates will refuse the model because its kernel is not valid."""
+    if f.flaw is not None:
+        warnings.warn(
+            f"Certificates will raise an error, because the kernel {type(f.kernel).__name__} is not "
+            f"valid: {f.flaw}. Correct it (see nsse.kernels.Kernel).",
             UserWarning,
             stacklevel=5,
         )

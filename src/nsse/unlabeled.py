@@ -28,9 +28,9 @@ from sklearn.base import BaseEstimator
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_choice, check_count, check_number
 from nsse._support.types import Bools, Floats, Ints
+from nsse.distances import squared_distances, squared_norms
 from nsse.graphs import BLOCK_ROWS, degrees, laplacian, neighbor_graph
-from nsse.kernels import squared_distances, squared_norms
-from nsse.metric import centred
+from nsse.metrics.learned import centred
 from nsse.ridge import KernelSums, Sums
 from nsse.rows import Rows
 
@@ -170,7 +170,8 @@ def use_of_unlabeled(unlabeled: Any) -> Any:
     """The object that an `unlabeled` parameter means; None takes every value of y as a label."""
     if unlabeled is None:
         return Labeled()
-    if not (hasattr(unlabeled, "labels") and hasattr(unlabeled, "sums")):
+    is_class = isinstance(unlabeled, type)
+    if is_class or not (hasattr(unlabeled, "labels") and hasattr(unlabeled, "sums")):
         cure = "Pass unlabeled=Smooth(marker=-1), or Spread(marker=-1) for many samples."
         raise rule_error("unlabeled", "be None, a Smooth or a Spread", unlabeled, cure)
     return unlabeled

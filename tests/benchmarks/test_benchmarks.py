@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from nsse import NSSE
+from nsse import NSSE, SmoothEmbedding
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -148,6 +148,39 @@ def test_no_label_changes_inside_a_certified_radius(run):
     assert record["attacks"][0]["changed far outside"] > 0.4
 
 
+def test_random_models_are_attacked(script, tmp_path):
+    options = ["--models", "2", "--out", str(tmp_path / "radii.jsonl")]
+    totals = script("radii").main(options)
+    assert (totals["models"], totals["broken"]) == (2, 0)
+    assert totals["tries"] > 4000
+    stored = (tmp_path / "radii.jsonl").read_text().splitlines()
+    assert script("radii").main(options) == totals
+    assert (tmp_path / "radii.jsonl").read_text().splitlines() == stored  # not computed again
+
+
+def test_attacks_find_radii_that_are_too_large(script):
+    radii, (X, y) = script("radii"), load_digits(return_X_y=True)
+    target = radii.Target(SmoothEmbedding().fit(X[:200], y[:200]), "scores", X.shape[1])
+    for factor, is_broken in ((1.0, False), (2.0, True)):
+        attack = radii.Attack(target, X[200:220], factor * target.radius(X[200:220]))
+        attack.by_gradients(np.random.default_rng(0))
+        assert np.any(attack.closest < attack.radius) == is_broken
+
+
+def test_coverage_is_measured(script, tmp_path):
+    options = ["--splits", "2", "--sizes", "60", "--ratios", "0.5", "--models", "exact"]
+    rows = script("coverage").main([*options, "--out", str(tmp_path / "coverage.jsonl")])
+    assert [row["split"] for row in rows] == [0, 1]
+    assert all(row["coverage"] > 0.75 and row["level"] < 0.2 for row in rows)
+
+
+def test_equal_fits_are_compared(script, tmp_path):
+    options = ["--configurations", "2", "--out", str(tmp_path / "equalities.jsonl")]
+    totals = script("equalities").main(["--first", "13", *options])
+    assert totals["comparisons"] > 15
+    assert totals["disagreements"] == 0
+
+
 def test_probabilities_are_compared(run):
     (row,) = run("probabilities", "--only", "digits", "--splits", 1)
     assert row["untuned"] < row["forest"]
@@ -171,3 +204,11 @@ def test_the_guide_shows_what_the_rows_of_photographs_say(script):
     rows = [json.loads(line) for line in photographs.ROWS.read_text(encoding="utf-8").splitlines()]
     guide = BENCHMARKS.parent / "docs" / "photographs.md"
     assert photographs.table(rows) in guide.read_text(encoding="utf-8")
+
+
+def test_the_tables_of_kernels_are_those_of_the_page(script):
+    kernels = script("kernels")
+    rows = [json.loads(line) for line in kernels.ROWS.read_text(encoding="utf-8").splitlines()]
+    page = (Path(__file__).parents[2] / "docs" / "parameters.md").read_text(encoding="utf-8")
+    for table in kernels.tables(rows).split("\n\n"):
+        assert table in page

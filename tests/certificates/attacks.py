@@ -60,11 +60,9 @@ def gradient(f, Z, A):
     """Gradients by z of a_i'f at every row z_i: the Jacobian in closed form, times a direction each."""
     if isinstance(f, LinearMap):
         return A @ f.affine.dense().T
-    K = f.kernel_rows(Z) * (A @ f.coef.T)
     U = f.metric(Z)
-    return f.metric.pull_back(
-        f.kernel.gradient_factor * (K.sum(axis=1, keepdims=True) * U - K @ f.centers)
-    )
+    weights = f.kernel.gradient_weights(U, f.centers) * (A @ f.coef.T)
+    return f.metric.pull_back(weights.sum(axis=1, keepdims=True) * U - weights @ f.centers)
 
 
 def started(start, X, radius, rng):

@@ -11,7 +11,7 @@ from nsse.certificates import generalization_report, lipschitz_bounds, theorem_1
 from nsse.certificates.generalization import calibration, separation
 from nsse.certificates.lipschitz import _negative_half_square
 from nsse.kernels import Gaussian
-from nsse.maps import GaussianMap, LinearMap
+from nsse.maps import KernelMap, LinearMap
 from nsse.scores import Scores
 
 
@@ -46,7 +46,7 @@ def test_bounds_of_one_kernel_are_known(model):
     """f = c exp(−r²/σ²) is steepest at r = σ/√2, with the slope √(2/e)/σ · |c|."""
     one = SmoothEmbedding().fit([[0.0], [0.1], [2.0], [2.1]], [0, 0, 1, 1])
     metric = Affine.diagonal(np.zeros(1), np.array([0.5]))
-    one.map_ = GaussianMap(metric, np.array([[4.0]]), Gaussian(2.0), np.array([[3.0]]))
+    one.map_ = KernelMap(metric, np.array([[4.0]]), Gaussian().at(2.0), np.array([[3.0]]))
     found = lipschitz_bounds(one, [[6.0]])
     slope = 0.5 * 3.0 * np.sqrt(2 / np.e) / 2.0
     assert found.empirical == pytest.approx(slope, rel=1e-9)
@@ -79,7 +79,7 @@ def test_truth_lies_between_the_bounds(parameters, blobs):
 
 def test_the_climb_follows_the_gradient(model):
     f, h = model.map_, 1e-6
-    behind = GaussianMap(Affine.identity(5), f.centers, f.kernel, f.coef)
+    behind = KernelMap(Affine.identity(5), f.centers, f.kernel, f.coef)
     u, steps = f.centers[3] + 0.1, h * np.eye(5)
     _, slope = _negative_half_square(u, behind)
     values = [_negative_half_square(u + s, behind)[0] for s in (*steps, *-steps)]
@@ -163,7 +163,7 @@ def test_the_constant_of_a_linear_map_is_its_norm(blobs):
     linear.scores_ = Scores.nearest(linear.classes_, linear.map_(blobs.X), blobs.codes)
     terms = theorem_1(linear, blobs.X, blobs.codes)
     assert terms.lipschitz == pytest.approx(np.linalg.norm(T, 2))
-    with pytest.raises(TypeError, match="`model` must have a Gaussian map"):
+    with pytest.raises(TypeError, match="`model` must have a kernel map"):
         lipschitz_bounds(linear)
 
 

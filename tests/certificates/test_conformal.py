@@ -164,7 +164,7 @@ def test_sets_hold_under_any_move_below_the_radius(split):
         assert np.all(after >= before)
     assert conformal.predict_set(X_new[:150], radius=radius).sum() > before.sum()
     nearest = SmoothEmbedding(decision="nearest").fit(X, y)
-    with pytest.raises(ValueError, match="`model` must be one Gaussian map with a score per class"):
+    with pytest.raises(ValueError, match="`model` must be one kernel map with a score per class"):
         ConformalClassifier(nearest).fit().predict_set(X_new[:2], radius=0.1)
 
 
@@ -271,3 +271,40 @@ def test_reliability_by_hand_and_the_loss_of_scikit_learn():
     P, codes = rng.dirichlet(np.ones(4), 50), rng.integers(0, 4, 50)
     assert log_loss(P, codes) == pytest.approx(scikit_learns(codes, P, labels=range(4)))
     assert log_loss(np.array([[0.0, 1.0]]), np.array([0])) == np.inf
+
+
+def many_features(seed, n_train=120, n_features=600):
+    """Four classes that differ in four of many features."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(4, size=n_train + 400)
+    X = rng.normal(size=(len(y), n_features))
+    X[:, :4] += 3.0 * np.eye(4)[y]
+    return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
+
+
+def updated(X, y):
+    return SmoothEmbedding().fit(X[:-1], y[:-1]).partial_fit(X[-1:], y[-1:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda X, y: SmoothEmbedding().fit(X, y),
+        lambda X, y: SmoothEmbedding(centers=30).fit(X, y),
+        lambda X, y: SmoothEmbedding(centers=30, decision="nearest").fit(X, y),
+        updated,
+    ],
+    ids=["exact", "centers", "nearest", "updated"],
+)
+def test_sets_and_typicality_hold_if_there_are_more_features_than_samples(fit):
+    """A metric, centers or a hull that have seen a sample make its own score far too good."""
+    held, refused = [], []
+    for seed in range(6):
+        X, y, X_new, y_new = many_features(seed)
+        model = fit(X, y)
+        sets = ConformalClassifier(model, alpha=0.1).fit().predict_set(X_new)
+        held.append(sets[np.arange(len(y_new)), y_new].mean())
+        refused.append((model.typicality(X_new) <= 0.05).mean())
+    assert abs(np.mean(held) - 0.9) < 3.5 * max(np.std(held, ddof=1), 0.02) / 6**0.5
+    assert np.mean(refused) < 0.1

@@ -19,7 +19,7 @@ from nsse import NSSE, Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, Withi
 from nsse.affine import Affine
 from nsse.certificates import certified_radius
 from nsse.kernels import Gaussian
-from nsse.maps import GaussianMap, LinearMap
+from nsse.maps import KernelMap, LinearMap
 from nsse.scores import Scores
 from nsse.votes import MajorityVote, MeanVote
 
@@ -150,7 +150,7 @@ def literal_lead(f, scores, x, i, j, r):
     a, b = scores.weights[i] - scores.weights[j], scores.offsets[i] - scores.offsets[j]
     sigma, norm = f.kernel.sigma, f.metric.norm
     B2, m, slope = a @ Q @ a, a @ F, J.T @ a
-    behind = GaussianMap(Affine.identity(6), f.centers, f.kernel, f.coef)
+    behind = KernelMap(Affine.identity(6), f.centers, f.kernel, f.coef)
     g = behind.jacobian(f.metric(x[np.newaxis]))[0].T @ a
     t = (norm * r / sigma) ** 2
     k = np.exp(-t)
@@ -207,7 +207,7 @@ def test_radii_are_those_of_the_formula(data, new, decision, monkeypatch):
 
 
 def test_reach_is_the_inverse_of_the_bound():
-    kernel, r = Gaussian(0.7), np.linspace(0, 2, 50)
+    kernel, r = Gaussian().at(0.7), np.linspace(0, 2, 50)
     np.testing.assert_allclose(kernel.reach(np.sqrt(2 - 2 * np.exp(-((r / 0.7) ** 2)))), r, atol=1e-7)
     assert kernel.reach(np.array([1.5])) == np.inf
 
@@ -221,7 +221,7 @@ def test_jacobian_is_the_limit_of_differences(name, data, new):
 
 
 def test_a_label_that_nothing_can_change_has_an_infinite_radius():
-    f = GaussianMap(Affine.identity(1), np.zeros((1, 1)), Gaussian(1.0), np.array([[0.1]]))
+    f = KernelMap(Affine.identity(1), np.zeros((1, 1)), Gaussian().at(1.0), np.array([[0.1]]))
     scores = Scores.of_classes(np.array([0, 1]), np.array([[0.0], [1.0]]), np.array([0.0, 1.0]))
     model = SmoothEmbedding().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     model.map_, model.scores_ = f, scores
@@ -234,8 +234,8 @@ def test_ill_conditioned_maps_keep_their_labels(data, new):
     """Coefficients that cancel: little is certain, and that little holds."""
     rng = np.random.default_rng(0)
     coef = 1e8 * rng.standard_normal((12, 1))
-    f = GaussianMap(
-        Affine.identity(6), data.X[:1] + 1e-6 * rng.standard_normal((12, 6)), Gaussian(5.0), coef
+    f = KernelMap(
+        Affine.identity(6), data.X[:1] + 1e-6 * rng.standard_normal((12, 6)), Gaussian().at(5.0), coef
     )
     model = SmoothEmbedding().fit(data.X, data.codes % 2)
     values = f(new)[:, 0]
@@ -296,7 +296,7 @@ def test_gaps_are_no_part_of_a_sample_that_could_change(data, new):
 
 def test_others_are_refused_by_name(data):
     with pytest.raises(
-        TypeError, match=r"`model` must have a Gaussian or linear map .*KNeighborsClassifier"
+        TypeError, match=r"`model` must have a kernel or linear map .*KNeighborsClassifier"
     ):
         certified_radius(KNeighborsClassifier().fit(data.X, data.codes), data.X)
     pipeline = make_pipeline(Normalizer(), SmoothEmbedding()).fit(data.X, data.codes)
@@ -386,7 +386,7 @@ def same_functions(model, power):
         yield "map", with_parts(smaller, affine=larger)
         return
     yield "map", with_parts(replace(scores, weights=by(scores.weights, -1)), coef=by(f.coef))
-    larger = {"centers": by(f.centers), "kernel": Gaussian(float(by(f.kernel.sigma)))}
+    larger = {"centers": by(f.centers), "kernel": Gaussian().at(float(by(f.kernel.sigma)))}
     if abs(power) <= 500:  # files with other widths are refused
         yield "space", with_parts(metric=f.metric.multiplied(float(by(1.0))), **larger)
     A = f.metric

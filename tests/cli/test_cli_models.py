@@ -6,7 +6,7 @@ import numpy as np
 import polars
 import pytest
 from commands import rows_of, run, told, write_views
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import log_loss
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
@@ -53,6 +53,22 @@ def fit(iris, out, *options):
     return told("fit", iris[0] / "train.csv", *common, *options)
 
 
+@pytest.mark.slow
+def test_the_error_is_named_for_what_it_is(tmp_path):
+    """Of 300 samples 200 are left out, and a search has the error of its splits."""
+    X, y = load_digits(return_X_y=True)
+    np.savez(tmp_path / "digits.npz", X=X[:300], y=y[:300])
+    alone = run("fit", tmp_path / "digits.npz", "--out", tmp_path / "a.nsse").stdout
+    wrong = 100 * (1 - nsse.load(tmp_path / "a.nsse").leave_one_out_score_)
+    assert f"300 samples (leave-one-out error {wrong:.1f} %, 200 of them left out)" in alone
+    tuned = run("fit", tmp_path / "digits.npz", "--tune", "--out", tmp_path / "b.nsse").stdout
+    search = nsse.load(tmp_path / "b.nsse")
+    labels = search.classes_[search.leave_one_out_.argmax(axis=1)]
+    wrong = 100 * np.mean(labels != search.leave_one_out_labels_)
+    assert f"cross-validation error {wrong:.1f} %" in tuned
+    assert "leave-one-out" not in tuned
+
+
 def test_fit_does_what_python_does(iris, fitted):
     _, X, y, X_new, _ = iris
     path, result = fitted
@@ -63,7 +79,7 @@ def test_fit_does_what_python_does(iris, fitted):
     lines = result.stdout.splitlines()
     assert lines[0].endswith("train.csv: 75 samples in 3 classes, 4 columns.")
     wrong = 100 * (1 - same.leave_one_out_score_)
-    assert f"75 samples ({wrong:.1f} % wrong when left out one by one): 2 dimensions, σ = " in lines[1]
+    assert f"75 samples (leave-one-out error {wrong:.1f} %): 2 dimensions, σ = " in lines[1]
     assert lines[2].startswith(f"Wrote {path}, ")
     assert result.stderr == ""
 
@@ -117,7 +133,7 @@ def test_numbers_of_a_table_are_scaled(iris, tmp_path):
 
 
 def test_fit_refuses_what_does_not_fit_into_memory(iris, tmp_path, monkeypatch):
-    for place in ("nsse._support.machine", "nsse.smooth"):
+    for place in ("nsse._support.machine", "nsse.memory"):
         monkeypatch.setattr(f"{place}.WORTH_ASKING", 0)
     monkeypatch.setattr("nsse._support.machine.available_memory", lambda: 10**4)
     arguments = ("fit", iris[0] / "train.csv", "--label", "species", "--out", tmp_path / "m.nsse")

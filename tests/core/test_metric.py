@@ -6,7 +6,9 @@ from scipy.spatial.distance import cdist
 
 from nsse import WithinMetric
 from nsse.affine import Affine
-from nsse.metric import feature_weights
+from nsse.metrics.relevance import feature_weights
+from nsse.rows import Rows
+from nsse.sources import Source
 
 
 def literal_edges(Z, codes, k):
@@ -87,7 +89,7 @@ def test_a_fit_has_the_distances_of_its_map(make_blobs, n_features):
     data = make_blobs((9, 7, 1, 5), n_features=n_features, seed=3)
     weight = np.random.default_rng(0).uniform(0.5, 2, 22)
     metric = WithinMetric(0.2)
-    learned = metric.learn(data.X, data.codes, weight)
+    learned = metric.learn(Rows.of(Source.of(np.array(data.X)), data.codes, weight))
     U = metric.affine_.multiplied(learned.unit)(data.X)
     np.testing.assert_allclose(learned.distances(), cdist(U, U, "sqeuclidean"), atol=1e-12)
     rows = learned.rows() if callable(learned.rows) else learned.rows

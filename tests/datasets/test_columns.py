@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import cProfile
 import datetime
 import json
 
@@ -314,3 +315,42 @@ def test_a_constant_column_is_left_out_and_told(tmp_path):
     with pytest.raises(ValueError, match=r"with columns that differ\. Got '.*, a constant'"):
         load_inputs(written(tmp_path, "a,kind\n1,x\n1,y\n1,x\n"), "kind")
     assert load_inputs(written(tmp_path, text), "kind", feature=["year"]).X.shape == (4, 2)
+
+
+def wide(n_columns):
+    """A table of numbers with gaps, categories and dates among many plain columns."""
+    rng = np.random.default_rng(0)
+    names = [f"c{place}" for place in range(n_columns)]
+    lines = [",".join([*names, "when", "size", "gaps", "kind"])]
+    for row in range(12):
+        numbers = [f"{value:.4g}" for value in rng.normal(size=n_columns)]
+        others = [f"2024-03-{row + 1:02d}", "sl"[row % 2], ["1.5", "na", "2"][row % 3], "ab"[row % 2]]
+        lines.append(",".join(numbers + others))
+    return "\n".join(lines) + "\n"
+
+
+def calls_to_read(path):
+    """Calls of functions that reading a table takes."""
+    load_inputs(path, "kind", impute="median")  # imports what is imported at use
+    profile = cProfile.Profile()
+    profile.runcall(load_inputs, path, "kind", impute="median")
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+def test_columns_of_numbers_take_few_calls_each(tmp_path):
+    few = calls_to_read(written(tmp_path, wide(20), "few.csv"))
+    many = calls_to_read(written(tmp_path, wide(220), "many.csv"))
+    assert many - few < 200 * 500
+
+
+@pytest.mark.parametrize("most", [1, 30, 1000])
+def test_columns_that_are_read_together_give_the_same(most, tmp_path, monkeypatch):
+    path = written(tmp_path, wide(5))
+    whole = load_inputs(path, "kind", impute="median")
+    assert whole.preparation["dates"] == {"when": "%Y-%m-%d"}
+    assert whole.preparation["categories"] == {"size": ["l", "s"]}
+    assert whole.preparation["medians"]["gaps"] == 1.75
+    monkeypatch.setattr("nsse.datasets._entries.MOST_ENTRIES", most)
+    parts = load_inputs(path, "kind", impute="median")
+    np.testing.assert_array_equal(parts.X, whole.X)
+    assert parts.preparation == whole.preparation

@@ -17,8 +17,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nsse.datasets import (
+    ImagePreparation,
+    cache_home,
+    load_dataset,
+    load_image_folder,
+    load_inputs_like,
+    small_images,
+)
 from nsse.datasets import _mnist as mnist_module
-from nsse.datasets import cache_home, load_dataset, load_image_folder
 from nsse.datasets._images import area_average, read_levels
 from nsse.datasets._places import Download
 
@@ -230,6 +237,21 @@ def test_folder_inside_a_class_is_named(zoo: Path) -> None:
     (zoo / "cat" / "more").mkdir()
     with pytest.raises(OSError, match=r"Got '.*more' \(not a file\)\. Replace or remove"):
         load_image_folder(zoo)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names need POSIX")
+def test_pipe_is_named_and_not_read(tmp_path: Path) -> None:
+    # The writer waits for the first one who opens the pipe, and that is the test itself.
+    pipe = tmp_path / "a" / "pipe.png"
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[b"no image"], daemon=True)
+    writer.start()
+    with pytest.raises(OSError, match=r"Got '.*pipe\.png' \(not a file\)"):
+        load_inputs_like(pipe, ImagePreparation((3, 3), False))
+    assert len(small_images(tmp_path, 2)[0]) == 0
+    assert pipe.read_bytes() == b"no image"
+    writer.join()
 
 
 def test_data_home_has_no_meaning_for_a_path(zoo: Path) -> None:

@@ -24,6 +24,7 @@ from nsse.datasets import (
 
 polars = pytest.importorskip("polars", reason="tables need Polars: pip install 'nsse[tables]'")
 
+LONG = "x" * 140_000  # more than the csv module of Python takes
 GOOD = "a,b,kind\n1,2,x\n3,4.5,x\n-5e-1, 6 ,y\n"
 
 
@@ -107,6 +108,11 @@ def test_labels_are_whole_numbers_or_text_and_the_same_in_part_of_a_file(tmp_pat
         ("a,kind\n1,x\n2,x,3\n", "3 entries in row 2 and 2 names of columns"),
         (",a,kind\n0,1,x\n", "no name for column 1"),
         ("a,a,kind\n0,1,x\n", "two columns named 'a'"),
+        (f"a,{LONG},kind\n1,2,x\n3,4,y\n", r"field larger than field limit \(131072\)'"),
+        (f"a,kind\n1,x\n{LONG},x,9\n", r"table\.csv, found more fields"),
+        (f"a,b,kind\n1,2,x\n{LONG},3,x\n5,6,y\n", "column a: 'x{100} … x{100}' in row 2"),
+        (f"a,b,kind\n1,{10**400},x\n2,{10**400},x\n3,{10**400},y\n", "column b: inf in row 1"),
+        ("a,b,kind\n1,-1e999,x\n2,-1e999,x\n3,-1e999,y\n", "column b: -inf in row 1"),
         (b"a,kind\n1,\x81\n", "text in none of UTF-8, UTF-16, Latin-1'. Save it as CSV in UTF-8"),
     ],
 )

@@ -24,7 +24,7 @@ import nsse
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV
 from nsse.certificates import ConformalClassifier, SelectivePredictor, certified_radius
 from nsse.io import read_header
-from nsse.maps import GaussianMap
+from nsse.maps import KernelMap
 from nsse.pipelines import AffineStep, split_pipeline
 from nsse.votes import MajorityVote, MeanVote, Member
 
@@ -117,8 +117,6 @@ LABELS = {
     "large": Y * 1e15,
     "swapped": Y.astype(">i4"),
     "swapped text": NAMES.astype(">U10"),
-    "bytes": NAMES.astype("S10"),
-    "objects of bytes": NAMES.astype("S10").astype(object),
     "dates": np.datetime64("2026-02-28") + Y,
 }
 
@@ -182,7 +180,7 @@ def voting(kind, **options):
     model = SmoothEmbedding(**options).fit(X, NAMES)
     f = model.map_
     others = [SmoothEmbedding(sigma=s, **options).fit(X, NAMES) for s in (1.0, 2.0)]
-    maps = [f, *(GaussianMap(f.metric, f.centers, o.map_.kernel, o.coef_) for o in others)]
+    maps = [f, *(KernelMap(f.metric, f.centers, o.map_.kernel, o.coef_) for o in others)]
     told = [model.scores_, *(o.scores_ for o in others)]
     model.vote_ = kind([Member(*pair) for pair in zip(maps, told, strict=True)], 0.7)
     return model

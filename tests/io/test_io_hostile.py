@@ -158,6 +158,9 @@ SPARSE = {"sparse": [{"array": "998"}, {"array": "999"}, {"array": "997"}], "sha
         (("map_", "metric", "tail"), {"array": "0"}),
         (("map_", "metric", "down"), {"array": "0"}),
         (("map_", "kernel"), None),
+        (("map_", "kernel"), {"kernel": ["nsse.kernels", "Gaussian"], "parameters": {}, "state": {}}),
+        (("map_", "kernel"), {"class": "Gaussian", "parameters": {"sigma": 1.0}}),
+        (("map_", "kernel", "profile"), "a"),
         (("map_",), None),
         (("scores_",), {"class": "KMeans", "parameters": {"n_centers": 3}}),
         (("sigma_",), -2.0),
@@ -203,6 +206,22 @@ def test_predictors_with_other_thresholds_or_classes_are_refused(place, value, t
     header["tree"]["state"][place] = value
     arrays |= {"998": np.arange(4)} if place == "classes_" else {}
     assert "damaged" in refused(header, arrays)
+
+
+@pytest.mark.parametrize(
+    ("names", "profile", "told"),
+    [
+        (["os", "system"], None, "kernel system of the module os, which is not defined here"),
+        (["nsse.kernels", "Kernel"], None, "Kernel of the module nsse.kernels, which is not defined"),
+        (None, [1.0, 1.0, 1.0, 1.0, 0.0], "Gaussian of the module nsse.kernels, which has another"),
+    ],
+)
+def test_kernels_that_are_not_defined_here_are_refused(names, profile, told, opened, refused):
+    header, arrays = opened()
+    kernel = node(header["tree"], "map_", "kernel")
+    kernel["kernel"] = names or kernel["kernel"]
+    kernel["state"]["profile"] = profile or kernel["state"]["profile"]
+    assert told in refused(header, arrays)
 
 
 @pytest.mark.parametrize("part", [0, 1, 2])

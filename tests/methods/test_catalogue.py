@@ -6,7 +6,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from nsse import NSSE, methods
-from nsse.maps import GaussianMap, LinearMap
+from nsse.maps import KernelMap, LinearMap
 
 COLUMNS = ["NSSE", "SUPLAP", "SVM", "NN", "LFDA", "LDA", "LDE", "NYS", "SPE", "IsoKRR", "MReg"]
 NAMES = list(methods.catalogue())
@@ -31,8 +31,8 @@ def test_method_is_ready_and_is_what_its_entry_says(name, digits):
     method = entry.estimator.fit(digits.X[::2], digits.codes[::2])
     assert method.score(digits.X[1::2], digits.codes[1::2]) > 0.6
     if hasattr(method, "map_"):
-        kinds = {"linear map": LinearMap, "sum of Gaussians": GaussianMap}
-        kind = kinds.get(entry.new_samples, GaussianMap if "Gaussian" in entry.new_samples else object)
+        kinds = {"linear map": LinearMap, "sum of Gaussians": KernelMap}
+        kind = kinds.get(entry.new_samples, KernelMap if "Gaussian" in entry.new_samples else object)
         assert isinstance(method.map_, kind)
         assert (entry.functions == "linear") == isinstance(method.map_, LinearMap)
     else:

@@ -124,7 +124,7 @@ def test_the_method_of_the_guide_is_one(blobs):
 def test_no_label_changes_within_the_certified_radius(known, new, model):
     one = known(model)
     if isinstance(model, methods.NYS | methods.SPE | methods.NPPE):
-        with pytest.raises(TypeError, match="Gaussian or linear map"):
+        with pytest.raises(TypeError, match="kernel or linear map"):
             one.certified_radius(new)
         return
     radii = one.certified_radius(new)
@@ -304,6 +304,7 @@ def test_fewer_samples_than_features(make_blobs, model, counts, n_features):
 # Errors
 
 WHOLE, POSITIVE = "a whole number, at least 1", "a positive, finite number"
+FINITE_POWERS = "be between 1e-20 and 1e+20"
 NOT_NEGATIVE = "a finite number that is not negative"
 REFUSED = {
     "n_components": [(0, WHOLE), (1.5, WHOLE), (100_000, "not exceed")],
@@ -311,7 +312,7 @@ REFUSED = {
     "n_neighbors_between": [(0, WHOLE), (2.5, WHOLE)],
     "n_rounds": [(0, WHOLE)],
     "beta": [(0, POSITIVE), (-2.0, POSITIVE)],
-    "sigma": [(0, POSITIVE), (float("nan"), POSITIVE)],
+    "sigma": [(0, POSITIVE), (float("nan"), POSITIVE), (1e-300, FINITE_POWERS), (1e200, FINITE_POWERS)],
     "n_pairs": [(0, WHOLE), (2.5, WHOLE)],
     "n_subclasses": [(0, WHOLE)],
     "degree": [(0, WHOLE), (1.5, WHOLE)],

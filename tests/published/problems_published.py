@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import oracles_published as oracles
 
-from nsse.kernels import median_distance, squared_distances
-from nsse.metric import centred
+from nsse.distances import median_distance, squared_distances
+from nsse.metrics.learned import centred
 from nsse.published.objective import Problem, Weights
 
 EPS = np.finfo(float).eps

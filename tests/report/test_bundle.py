@@ -10,6 +10,7 @@ import pytest
 
 import nsse.report.explorer
 from nsse.report.explorer.bundle import bundled
+from nsse.report.explorer.profiles import FORMULAS
 
 FOLDER = Path(nsse.report.explorer.__file__).parent
 MODULES = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.js")}
@@ -32,6 +33,11 @@ def test_names_are_declared_once_and_exports_imported():
     exported = re.findall(r"^export (?:async )?\w+ (\w+)", whole, re.MULTILINE)
     imports = re.findall(r"^import \{([^}]+)\}", whole, re.MULTILINE)
     assert set(exported) == {name.strip() for names in imports for name in names.split(",")}
+
+
+def test_the_page_has_the_formulas_that_python_does_not_tabulate():
+    table = re.search(r"const PROFILES = \{(.*?)\n\};", MODULES["kernels.js"], re.DOTALL).group(1)
+    assert tuple(re.findall(r"^  (\w+): ", table, re.MULTILINE)) == FORMULAS
 
 
 @pytest.mark.parametrize("ending", ["js", "css", "html", "d.ts"])

@@ -219,7 +219,7 @@ def test_a_map_of_another_kind_is_shown_without_radii_and_map(tmp_path, digits, 
     assert not write_report(tmp_path / "r.html", model, samples).live
     data = data_of(tmp_path / "r.html")
     assert data["radius"] is None
-    assert "Gaussian or linear map; NYS has another kind" in data["panels"]["radii"][0]
+    assert "kernel or linear map; NYS has another kind" in data["panels"]["radii"][0]
     assert data["rows"]["first"] == 100  # only the test samples have rows
 
 

@@ -174,7 +174,7 @@ def test_what_cannot_be_drawn_is_refused(fitted, unseen, digits):
     X, y = unseen
     with pytest.raises(TypeError, match=r"`model` must search for its kernel scale. Got 'LFDA'"):
         nsse.plot.trace(LFDA(n_components=3).fit(X, y))
-    with pytest.raises(TypeError, match=r"have certified radii. Got 'NYS'.*Gaussian or linear map"):
+    with pytest.raises(TypeError, match=r"have certified radii. Got 'NYS'.*kernel or linear map"):
         nsse.plot.radii(NYS().fit(X, y), X)
     for draw in (nsse.plot.confusion, nsse.plot.risk_coverage, nsse.plot.reliability):
         with pytest.raises(ValueError, match=r"`y` must be given to count mistakes"):

@@ -27,6 +27,19 @@ from sklearn import config_context
 from sklearn.datasets import load_digits
 
 from nsse import LFDA, NSSE, SmoothEmbedding, SmoothEmbeddingCV, to_device
+from nsse.kernels import Kernel
+
+
+class Own(Kernel):
+    curvature = 1.0
+
+    def profile(self, t, xp):
+        r = xp.maximum(1.0 + t, 1.0)
+        return 0.5 * xp.exp(-t) + 0.5 * xp.minimum(xp.exp(-xp.log(r)), 1.0)
+
+    def rate(self, t):
+        return -0.5 * np.exp(-t) - 0.5 / (1.0 + t) ** 2
+
 
 X, y = load_digits(return_X_y=True)
 train, new = slice(0, 1797, 9), slice(1, 1797, 5)
@@ -36,6 +49,8 @@ MODELS = {
     "default": SmoothEmbedding(),
     "two classes": SmoothEmbedding(),
     "nearest": SmoothEmbedding(decision="nearest", metric=None),
+    "another kernel": SmoothEmbedding(kernel="matern32"),
+    "own kernel": SmoothEmbedding(kernel=Own(), centers=40),
     "few centers": SmoothEmbedding(n_components=3, centers=40),
     "mean vote": SmoothEmbeddingCV(grid=GRID, n_voters=2),
     "paper": NSSE(),

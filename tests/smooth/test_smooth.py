@@ -1,6 +1,7 @@
 """SmoothEmbedding as its users see it: what it gives, what does not change it, what it refuses."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,14 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
+from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric
+from nsse.augment import Noise
 from nsse.centers import AtRandom, KMeans, PerClass
 from nsse.io import load, save
 
@@ -111,6 +113,50 @@ def test_units_change_nothing(split, model, scale):
     assert other.sigma_ == pytest.approx(model.sigma_ * scale)
 
 
+FAR_ROW = {
+    "exact": {},
+    "euclidean": {"metric": None},
+    "centers": {"centers": 30},
+    "sparse": {"metric": None},
+    "float32": {},
+    "float32, centers": {"centers": 30, "metric": None},
+}
+
+
+@pytest.mark.filterwarnings("ignore:The features spread by:UserWarning")
+@pytest.mark.parametrize("far", [1e6, 1e8, 999999999.0, 1e10, 1e15])
+@pytest.mark.parametrize("kind", FAR_ROW)
+def test_a_far_row_leaves_the_other_samples_their_labels(kind, far):
+    X, y = load_iris(return_X_y=True)
+    X_far, y_far = np.vstack([X, np.full((1, 4), far)]), np.append(y, 0)
+    if kind.startswith("float32"):
+        X, X_far = X.astype(np.float32), X_far.astype(np.float32)
+    if kind == "sparse":
+        X, X_far = sparse.csr_array(X), sparse.csr_array(X_far)
+    plain = SmoothEmbedding(**FAR_ROW[kind]).fit(X, y)
+    model = SmoothEmbedding(**FAR_ROW[kind]).fit(X_far, y_far)
+    assert model.score(X, y) > 0.95
+    assert model.length_unit_ == pytest.approx(plain.length_unit_, rel=0.1)
+
+
+def test_clusters_of_rows_in_single_precision_stay_where_the_rows_are():
+    X, y = load_iris(return_X_y=True)
+    X_far = np.vstack([X, np.full((1, 4), 1e10)]).astype(np.float32)
+    centers = SmoothEmbedding(centers=30, metric=None).fit(X_far, np.append(y, 1)).centers_
+    assert len(centers) == 30
+    assert np.sum(cdist(centers, X).min(axis=1) > 1.0) == 1  # the far row itself
+
+
+@pytest.mark.filterwarnings("ignore:The features spread by:UserWarning")
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_values_beyond_all_others_are_refused(kind):
+    X, y = load_iris(return_X_y=True)
+    X[7, 2] = np.finfo(np.float64).max
+    X = sparse.csr_array(X) if kind == "sparse" else X
+    with pytest.raises(ValueError, match=r"`X` must have no value more than 1e\+50 times as large"):
+        SmoothEmbedding().fit(X, y)
+
+
 def test_order_names_and_rotations_change_nothing(blobs):
     X, y, rng = blobs.X, blobs.codes, np.random.default_rng(0)
     model = SmoothEmbedding(metric=WithinMetric(relevance=0.0)).fit(X, y)
@@ -146,6 +192,28 @@ def test_weights_that_sum_to_one_are_told_and_do_no_harm(split):
     assert model.score(X_new, y_new) > 0.9
 
 
+@pytest.mark.parametrize(
+    ("weights", "mean"),
+    [
+        ({}, None),
+        ({"sample_weight": np.ones(400)}, None),
+        ({"sample_weight": np.full(400, 20.0)}, 20),
+        ({"class_weight": "balanced"}, None),
+        ({"class_weight": {0: 1.0, 1: 2.0}}, None),
+    ],
+)
+def test_equal_samples_are_not_taken_for_weights(weights, mean):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(400, 3)).astype(float)
+    y = (X.sum(axis=1) + rng.normal(size=400) > 1.5).astype(int)
+    model = SmoothEmbedding(class_weight=weights.get("class_weight"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, sample_weight=weights.get("sample_weight"))
+    told = [str(warning.message).partition(". ")[0] for warning in caught]
+    assert told == ([] if mean is None else [f"The weights have a mean of {mean}"])
+
+
 @pytest.mark.parametrize("weight", [1e-160, 1e160])
 def test_weights_beyond_all_samples_are_refused(split, weight):
     with pytest.raises(ValueError, match="sample_weight"):
@@ -174,6 +242,16 @@ def test_missing_labels_point_to_unlabeled(split, missing):
     model = SmoothEmbedding(unlabeled=Smooth()).fit(X, labels)
     assert np.mean(model.transduction_[:20] == y[:20]) > 0.8
     np.testing.assert_array_equal(model.transduction_[20:].astype(int), y[20:])
+
+
+@pytest.mark.parametrize("kind", ["S2", object, "V2"])
+def test_labels_of_bytes_are_refused(split, kind):
+    X, y = split[0], np.array([b"ab", b"cd"])[split[1] % 2].astype(kind)
+    model = SmoothEmbedding()
+    fits = [each.fit for each in (model, SmoothEmbeddingCV(), WithinMetric())]
+    for learn in (*fits, model.partial_fit, lambda X, y: model.fit_blocks([(X, y)])):
+        with pytest.raises(ValueError, match=r"^`y` must hold numbers or text\. Got .*Decode"):
+            learn(X, y)
 
 
 @pytest.mark.parametrize("centers", [50, KMeans(50), PerClass(50), AtRandom(50), np.arange(0, 300, 6)])
@@ -219,9 +297,10 @@ def test_single_precision_is_kept(split, model):
     assert F.dtype == single.embedding_.dtype == np.float32
     np.testing.assert_allclose(F, model.transform(X_new), atol=1e-5)
     many = np.random.default_rng(0).normal(size=(5200, 4)).astype(np.float32)
-    many[7] = 1e38  # whose square single precision does not have
-    single = SmoothEmbedding(centers=AtRandom(50), metric=None).fit(many, many[:, 0] > 0)
-    np.testing.assert_allclose(single.embedding_, single.transform(many), atol=1e-5)
+    for far in (1e8, 1e13, 1e38):  # single precision has no square of the last one
+        many[7] = far
+        single = SmoothEmbedding(centers=AtRandom(50), metric=None).fit(many, many[:, 0] > 0)
+        np.testing.assert_allclose(single.embedding_, single.transform(many), atol=1e-5)
 
 
 def test_data_frames_and_names(split):
@@ -270,6 +349,57 @@ def test_bad_parameters_are_named_and_nothing_is_left(split, parameter, value):
     with pytest.raises(ValueError, match=parameter):
         model.fit(*split[:2])
     assert not hasattr(model, "map_")
+
+
+def selector(found):
+    """A center selector that returns something whatever the rows are."""
+    return lambda rows, rng: found
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("sigma", 1e-300),
+        ("sigma", 1e200),
+        ("smoothness", 1e-300),
+        ("centers", 1.5),
+        ("centers", True),
+        ("centers", {"n": 3}),
+        ("centers", KMeans),
+        ("centers", np.full((3, 64), np.nan)),
+        ("centers", [["a"] * 64]),
+        ("centers", selector(np.full((3, 64), np.nan))),
+        ("centers", selector(np.full((3, 64), "a"))),
+        ("centers", selector("rows")),
+        ("centers", selector(np.zeros((3, 63)))),
+        ("centers", selector(np.zeros(64))),
+        ("centers", selector(np.zeros((0, 64)))),
+        ("unlabeled", Smooth),
+        ("augment", Noise),
+        ("metric", np.eye(64)),
+    ],
+)
+def test_unusable_parameters_are_refused_in_one_line(split, parameter, value):
+    X, y = split[0], split[1]
+    model = SmoothEmbedding(sigma=1e10).fit(X, y).set_params(**{parameter: value})
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=f"^`{parameter}` must [^\n]*$"):
+        model.fit(X, y)
+    assert all(vars(model)[name] is before[name] for name in before)
+
+
+@pytest.mark.parametrize("kind", [KMeans, PerClass, AtRandom])
+@pytest.mark.parametrize("n_centers", [0, -1, 1.5, True, "3", None])
+def test_selectors_refuse_what_is_no_number_of_centers(kind, n_centers):
+    with pytest.raises(ValueError, match=r"^`n_centers` must be a whole number, at least 1"):
+        kind(n_centers)
+
+
+def test_a_selector_may_return_lists_of_whole_numbers(split):
+    rows = split[0][:40].astype(int)
+    as_list = SmoothEmbedding(centers=selector(rows.tolist())).fit(*split[:2])
+    as_rows = SmoothEmbedding(centers=split[0][:40]).fit(*split[:2])
+    np.testing.assert_array_equal(as_list.coef_, as_rows.coef_)
 
 
 @pytest.mark.parametrize("metric", ["model", "euclidean"])

@@ -97,3 +97,41 @@ def test_bad_blocks_are_named(blobs):
         SmoothEmbedding().fit_blocks([(X, y[:-1])])
     with pytest.raises(ValueError, match="at least one block"):
         SmoothEmbedding().fit_blocks([])
+
+
+CHANGES = {
+    "shuffled": ("other labels in block 0", lambda parts, rng: [shuffled(parts, rng)]),
+    "values": (
+        "other rows in block 2",
+        lambda parts, rng: [*parts[:2], (parts[2][0] + 1e-9, parts[2][1])],
+    ),
+    "labels": (
+        "other labels in block 1",
+        lambda parts, rng: [parts[0], (parts[1][0], parts[1][1][::-1])],
+    ),
+    "shorter": ("2 blocks instead of 3", lambda parts, rng: parts[:2]),
+    "short block": ("other labels in block 0", lambda parts, rng: [(parts[0][0][:5], parts[0][1][:5])]),
+    "longer": ("one block more than the 3", lambda parts, rng: [*parts, parts[0]]),
+}
+
+
+def shuffled(parts, rng):
+    order = rng.permutation(len(parts[0][1]))
+    return parts[0][0][order], parts[0][1][order]
+
+
+@pytest.mark.parametrize(("got", "change"), CHANGES.values(), ids=CHANGES)
+def test_a_source_that_changes_between_passes_is_refused(blobs, got, change):
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(blobs.codes))
+    parts = [(blobs.X[part], blobs.codes[part]) for part in np.array_split(order, 3)]
+    passes = []
+
+    def loader():
+        passes.append(1)
+        return parts if len(passes) < 3 else change(parts, rng)
+
+    model = SmoothEmbedding(centers=20)
+    with pytest.raises(ValueError, match=rf"same blocks at every pass. Got '{got}.* at pass 3'"):
+        model.fit_blocks(loader)
+    assert not hasattr(model, "map_")

@@ -26,7 +26,8 @@ def rule_message(parameter: str, rule: str, got: object, cure: str) -> str:
     str
         The message.
     """
-    return f"`{parameter}` must {rule}. Got {got!r}. {cure}"
+    shown = " ".join(line.strip() for line in repr(got).splitlines())  # arrays have several lines
+    return f"`{parameter}` must {rule}. Got {shown}. {cure}"
 
 
 def rule_error(parameter: str, rule: str, got: object, cure: str) -> ValueError:
@@ -38,6 +39,11 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     """Names in a message, separated by commas; beyond `most` of them, how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def abridged(text: str, most: int = 200) -> str:
+    """Return a text for a message, with its middle left out if it is long."""
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
 def optional(module: str, needed: str, part: str) -> Any:

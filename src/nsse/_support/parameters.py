@@ -9,6 +9,9 @@ from typing import Any
 
 from nsse._support.errors import rule_error
 
+# Widths of kernels, in units of length, whose fourth powers and one over these are finite numbers.
+NARROWEST, WIDEST = 1e-20, 1e20
+
 
 def check_number(name: str, value: Any, *, positive: bool = False, cure: str) -> float:
     """A finite real number that is not negative, or positive."""
@@ -17,6 +20,14 @@ def check_number(name: str, value: Any, *, positive: bool = False, cure: str) ->
     if not is_number or not math.isfinite(value) or value < 0 or (positive and value == 0):
         raise rule_error(name, rule, value, cure)
     return float(value)
+
+
+def check_kernel_width(name: str, value: Any, *, cure: str) -> float:
+    """Check the width of a kernel, a positive number whose powers are finite."""
+    width = check_number(name, value, positive=True, cure=cure)
+    if not NARROWEST <= width <= WIDEST:
+        raise rule_error(name, f"be between {NARROWEST:.0e} and {WIDEST:.0e}", value, cure)
+    return width
 
 
 def check_count(name: str, value: Any, *, least: int = 1, cure: str) -> int:

@@ -15,7 +15,7 @@ without it, are compared with those of x by the whole model: the jackknife, in c
 sample leaves. Its coverage was measured (``docs/certificates.md``).
 
 If x was moved by less than r before it was seen, s_c was moved by no more than b_c(r) = √(w_c'Qw_c) √(2
-− 2 exp(−r²/σ²)) (`nsse.certificates.radii`): with s_c + b_c(r) the set holds whatever it held before.
+− 2κ(r²/σ²)) (`nsse.certificates.radii`): with s_c + b_c(r) the set holds whatever it held before.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from nsse._support.parameters import check_number
 from nsse._support.types import Bools, Floats, Ints
 from nsse.certificates.radii import behind_metric, certified_vote, checked_samples
 from nsse.certificates.rounding import EPS, Front, MapBounds
-from nsse.maps import GaussianMap
+from nsse.maps import KernelMap
+from nsse.metrics.base import as_metric
 from nsse.pipelines import opened
 from nsse.votes import MajorityVote
 
@@ -58,19 +59,37 @@ def conformity(model: Any, X: Any) -> Floats:
     return values if last.scores_.has_one_per_class else values - np.square(F).sum(axis=1)[:, np.newaxis]
 
 
-def left_out(model: Any) -> tuple[Floats, Ints]:
-    """Scores of training samples by the model without them, and their classes; others are refused."""
+def left_out(model: Any) -> tuple[Floats, Ints, Floats]:
+    """Return scores of training samples by models without them, their classes, and their numbers.
+
+    Equal samples of a class share one score. Models without such scores are refused.
+    """
     last = opened(model)[1]
     scores = getattr(last, "leave_one_out_", None)
     if scores is None or len(scores) == 0:
         cure = "Pass samples that the model has not seen, and their labels, to `fit`."
         got = type(last).__name__
         raise rule_error("model", "have scores of training samples left out one by one", got, cure)
-    return scores, np.searchsorted(last.classes_, last.leave_one_out_labels_).astype(np.intp)
+    codes = np.searchsorted(last.classes_, last.leave_one_out_labels_).astype(np.intp)
+    return scores, codes, np.maximum(getattr(last, "leave_one_out_counts_", np.ones(len(codes))), 1.0)
+
+
+def number_below(known: Floats, counts: Floats, values: Floats) -> Floats:
+    """Return the number of known samples whose value is at most each of ``values``."""
+    order = np.argsort(known)
+    below = np.append(0.0, np.cumsum(counts[order]))
+    return np.asarray(below[np.searchsorted(known[order], values, side="right")])
 
 
 def typicality(model: Any, X: Any) -> Floats:
-    """p-values of "this sample is of a known class": small for samples of new classes.
+    """Return p-values of "this sample is of a known class", which are small for atypical samples.
+
+    Two signs are combined. The largest class score is small for a sample that is far from all training
+    samples. If there are more features than training samples, the scores are those of the projection of
+    the sample onto the affine hull of the training samples, and its distance h from the hull is the
+    second sign. The deviations of the scores from the class priors are multiplied by the kernel value at
+    distance h/2. The largest score after that is compared with the same number of left-out training
+    samples.
 
     Parameters
     ----------
@@ -82,11 +101,11 @@ def typicality(model: Any, X: Any) -> Floats:
     Returns
     -------
     ndarray of shape (n_samples,)
-        p = (1 + number of left-out training samples whose largest score is no larger)/(1 + their
-        number). Samples of the known classes have p ≤ α with a probability of about α. It is exactly so
-        for scores of samples that the model has not seen at all; left-out ones share unit and class
-        shares, and their scores are raised by what one sample more of a class is worth in the mean
-        (``leave_one_out_gain_``).
+        p = (1 + number of left-out training samples whose score is no larger)/(1 + their number).
+        Samples of the known classes have p ≤ α with a probability of about α. This is exact for scores
+        of samples that the model has not seen at all. Left-out samples share the unit of length and the
+        class priors with the model, and their scores are raised by the mean effect of one more sample in
+        a class.
 
     See Also
     --------
@@ -104,12 +123,33 @@ def typicality(model: Any, X: Any) -> Floats:
     >>> bool((p < 0.05).mean() < 0.1 and (typicality(model, X[~known]) < 0.05).mean() > 0.5)
     True
     """
-    scores, last = left_out(model)[0], opened(model)[1]
+    scores, _, counts = left_out(model)
+    before, last = opened(model)
     gain = getattr(last, "leave_one_out_gain_", 1.0)  # the whole model has one sample more of a class
-    scores = scores if gain == 1.0 else gain * scores + (1.0 - gain) * last.scores_.offsets
-    known = np.sort(scores.max(axis=1))
-    largest = conformity(model, X).max(axis=1)
-    return np.asarray((1.0 + np.searchsorted(known, largest, side="right")) / (1.0 + len(known)))
+    if gain != 1.0:
+        scores = gain * scores + (1.0 - gain) * last.scores_.offsets
+    values, heights = conformity(model, X), getattr(last, "leave_one_out_heights_", None)
+    if heights is not None:
+        for step in before:
+            X = step.transform(X)
+        above = as_metric(last.metric_).heights(last.map_.metric, checked_samples(last, X))
+        scores, values = lowered(last, scores, heights), lowered(last, values, above)
+    below = number_below(scores.max(axis=1), counts, values.max(axis=1))
+    return np.asarray((1.0 + below) / (1.0 + counts.sum()))
+
+
+def lowered(model: Any, values: Floats, heights: Floats) -> Floats:
+    """Return values of the classes, lowered by squared distances from the hull.
+
+    Deviations of class scores from the priors are multiplied by the kernel value at half the distance.
+    Of minus squared distances to the nearest samples, minus the logarithm of that value is subtracted.
+    """
+    kernel = model.map_.kernel
+    log_kernel = kernel.log_profile(heights[:, np.newaxis] / (2.0 * kernel.sigma) ** 2)
+    if not model.scores_.has_one_per_class:
+        return np.asarray(values + log_kernel)
+    priors = model.scores_.offsets
+    return np.asarray(priors + np.exp(log_kernel) * (values - priors))
 
 
 class ConformalClassifier(BaseEstimator):
@@ -135,9 +175,9 @@ class ConformalClassifier(BaseEstimator):
 
     Attributes
     ----------
-    folds_ : list of (estimator or None, ndarray, ndarray)
-        Models (None is ``model``), scores of the own class that samples unknown to them have, and the
-        classes of these samples.
+    folds_ : list of (estimator or None, ndarray, ndarray, ndarray)
+        Models (None is ``model``), scores of the own class that samples unknown to them have, the
+        classes of these samples, and the number of equal samples.
     classes_ : ndarray of shape (n_classes,)
         Labels of the model.
 
@@ -187,7 +227,8 @@ class ConformalClassifier(BaseEstimator):
         self.folds_: list[Any] = []
         if self.cv is None:
             check_is_fitted(self.model)
-            self._keep(None, *(left_out(self.model) if X is None else scored(self.model, X, y)))
+            parts = left_out(self.model) if X is None else scored(self.model, X, y)
+            self._keep(None, *parts)
         else:
             cross_validate(self.model, X, y, cv=self.cv, scoring=self._keep_fold, error_score="raise")
         self.classes_ = (self.folds_[0][0] or self.model).classes_
@@ -202,7 +243,7 @@ class ConformalClassifier(BaseEstimator):
             Samples.
         radius : float, default=0.0
             The set is to hold where a sample was moved by less than this, in any direction and by
-            anyone, before it came here; lengths in the units of ``X``. Needs one Gaussian map with a
+            anyone, before it came here; lengths in the units of ``X``. Needs one kernel map with a
             score per class.
 
         Returns
@@ -212,15 +253,16 @@ class ConformalClassifier(BaseEstimator):
         """
         check_is_fitted(self)
         check_number("radius", radius, cure="0 moves nothing.")
-        less, n_samples = [0] * len(self.classes_), np.zeros(len(self.classes_))
-        for fitted, own, codes in self.folds_:
+        less: list[Any] = [0.0] * len(self.classes_)
+        n_samples = np.zeros(len(self.classes_))
+        for fitted, own, codes, counts in self.folds_:
             scores = conformity(fitted or self.model, X)
             if radius > 0:
                 scores = scores + largest_rise(fitted or self.model, X, float(radius))
             for c, of_class in enumerate(scores.T):
-                group = own[codes == c] if self.class_conditional else own
-                less[c] = less[c] + np.searchsorted(np.sort(group), of_class, side="right")
-                n_samples[c] += len(group)
+                group = codes == c if self.class_conditional else slice(None)
+                less[c] = less[c] + number_below(own[group], counts[group], of_class)
+                n_samples[c] += counts[group].sum()
         return np.transpose(less) >= np.floor(float(self.alpha) * (n_samples + 1) + 1e-9)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -242,8 +284,8 @@ class ConformalClassifier(BaseEstimator):
     def _keep_fold(self, fitted: Any, X: Any, y: Any) -> float:
         return self._keep(fitted, *scored(fitted, X, y))
 
-    def _keep(self, fitted: Any, scores: Floats, codes: Ints) -> float:
-        self.folds_.append((fitted, scores[np.arange(len(codes)), codes], codes))
+    def _keep(self, fitted: Any, scores: Floats, codes: Ints, counts: Floats) -> float:
+        self.folds_.append((fitted, scores[np.arange(len(codes)), codes], codes, counts))
         return 0.0
 
     def _check_parameters(self, X: Any, y: Any) -> None:
@@ -255,8 +297,8 @@ class ConformalClassifier(BaseEstimator):
             raise rule_error("X", "come together with `y`", got if self.cv is None else X, cure)
 
 
-def scored(model: Any, X: Any, y: Any) -> tuple[Floats, Ints]:
-    """Scores of samples that a model has not seen, and their classes."""
+def scored(model: Any, X: Any, y: Any) -> tuple[Floats, Ints, Floats]:
+    """Return scores of samples that a model has not seen, their classes, and 1 for each."""
     scores, labels, classes = conformity(model, X), column_or_1d(y), model.classes_
     if len(labels) != len(scores):
         rule = f"have a label for each of the {len(scores)} samples"
@@ -265,7 +307,7 @@ def scored(model: Any, X: Any, y: Any) -> tuple[Floats, Ints]:
     if unknown.size:
         cure = "No set can hold it: leave out such samples, or fit the model with that class."
         raise rule_error("y", "hold labels of the model", unknown[:1].tolist()[0], cure)
-    return scores, np.searchsorted(classes, labels).astype(np.intp)
+    return scores, np.searchsorted(classes, labels).astype(np.intp), np.ones(len(labels))
 
 
 def largest_rise(model: Any, X: Any, radius: float) -> Floats:
@@ -274,14 +316,13 @@ def largest_rise(model: Any, X: Any, radius: float) -> Floats:
     members = certified_vote(last).members
     f: Any
     f, scores = members[0]
-    if len(members) > 1 or not isinstance(f, GaussianMap) or not scores.has_one_per_class:
+    if len(members) > 1 or not isinstance(f, KernelMap) or not scores.has_one_per_class:
         cure = 'Take a SmoothEmbedding with decision="scores", or radius=0.'
-        rule = "be one Gaussian map with a score per class where samples may have been moved"
+        rule = "be one kernel map with a score per class where samples may have been moved"
         raise rule_error("model", rule, type(last).__name__, cure)
     front = Front.through(before, X)
     Z = checked_samples(last, front.Z)
     bounds = MapBounds.of(f, Z, f(Z[:1]), np.zeros(1))
     moved = behind_metric(front, f).moved(np.full(Z.shape[0], radius))
     norms = np.linalg.norm(scores.weights @ bounds.factor, axis=1) * (1.0 + 16 * EPS)
-    change = np.sqrt(-2.0 * np.expm1(-np.square(moved / f.kernel.sigma)))
-    return np.asarray(np.outer(change, norms) + 2.0 * bounds.of_functions(scores))
+    return np.asarray(np.outer(f.kernel.change(moved), norms) + 2.0 * bounds.of_functions(scores))

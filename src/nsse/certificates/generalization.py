@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from nsse._support.parameters import check_count
 from nsse._support.types import Bools, Floats, Ints
 from nsse.certificates.radii import certified_radius
-from nsse.kernels import squared_distances
+from nsse.distances import squared_distances
 
 BINS = 10
 

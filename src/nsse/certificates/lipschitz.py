@@ -1,12 +1,13 @@
-"""Lipschitz constants of a Gaussian map, proved and observed, side by side.
+"""Lipschitz constants of a kernel map, proved and observed, side by side.
 
-    ‖f(u) − f(v)‖ ≤ L ‖u − v‖:    √N L_φ ‖C‖_F  (Proposition 1 of the paper, L_φ = √(2/e)/σ),
-    L_φ Σ_j ‖c_j‖  (the triangle inequality alone),    (√2/σ) √λmax(Q)  (the space of the kernel).
+    ‖f(u) − f(v)‖ ≤ L ‖u − v‖:    √N L_φ ‖C‖_F  (Proposition 1 of the paper),
+    L_φ Σ_j ‖c_j‖  (the triangle inequality alone),    √(2γ)/σ √λmax(Q)  (the space of the kernel).
 
-A metric in front multiplies all of them by its norm. From below, L is at least the norm of any Jacobian
+L_φ is the slope of the kernel, √(2/e)/σ for the Gaussian, and γ = −κ′(0) its curvature. A metric in
+front multiplies all of them by its norm. From below, L is at least the norm of any Jacobian
 
-    J(u) = −(2/σ²) Σ_j k_j (u − z_j) c_j',    ∇_u (p'J q) = Σ_j (c_j'q) k_j [(4/σ⁴)(u − z_j)(u − z_j)'p
-    − (2/σ²) p].
+    J(u) = Σ_j w_j (u − z_j) c_j',  w_j = 2κ′(t_j)/σ²,
+    ∇_u (p'J q) = Σ_j (c_j'q) [w_j p + (4κ″(t_j)/σ⁴) (u − z_j)'p (u − z_j)].
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.utils.validation import check_is_fitted
 
-from nsse._support.errors import rule_message
+from nsse._support.errors import rule_error, rule_message
 from nsse._support.parameters import check_count
 from nsse._support.types import Floats
 from nsse.affine import Affine, dense_array, is_sparse
 from nsse.certificates.radii import checked_samples
-from nsse.certificates.rounding import MapBounds
-from nsse.maps import GaussianMap, LinearMap
+from nsse.certificates.rounding import MapBounds, require_valid
+from nsse.maps import KernelMap, LinearMap, summed_gradients
 
 STARTS = 3  # steepest points from which to climb
 LOOKED_AT = 300  # centres at most where steep places are looked for
@@ -39,11 +40,11 @@ class LipschitzBounds:
     Attributes
     ----------
     proposition_1 : float
-        √N L_φ ‖C‖_F with L_φ = √(2/e)/σ: Proposition 1 of the paper.
+        √N L_φ ‖C‖_F with the slope L_φ of the kernel: Proposition 1 of the paper.
     row_sum : float
         L_φ Σ_j ‖c_j‖, never above `proposition_1`.
     rkhs : float
-        (√2/σ) √λmax(C'KC).
+        √(2γ)/σ √λmax(C'KC) with the curvature γ of the kernel.
     empirical : float
         Largest spectral norm of the Jacobian found: no Lipschitz constant is smaller.
     steepest : ndarray of shape (n_features,)
@@ -86,7 +87,7 @@ def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> Lipsc
     Parameters
     ----------
     model : estimator
-        Fitted; its map must be a Gaussian one.
+        Fitted; its map must be a kernel map. The curvature of the kernel must be finite.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Where to look for steep places. None: at centres of f.
     max_iter : int, default=100
@@ -116,12 +117,13 @@ def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> Lipsc
     check_is_fitted(model)
     check_count("max_iter", max_iter, least=0, cure="0 does not climb.")
     f = getattr(model, "map_", model)
-    if not isinstance(f, GaussianMap):
+    if not isinstance(f, KernelMap):
         cure = "Of a pipeline pass model[-1]; the constant of a linear map is the norm of its matrix."
-        raise TypeError(rule_message("model", "have a Gaussian map", type(f).__name__, cure))
+        raise TypeError(rule_message("model", "have a kernel map", type(f).__name__, cure))
+    require_slope(f)
     every = -(-f.centers.shape[0] // LOOKED_AT)
     U = f.centers[::every] if X is None else f.metric(checked_samples(model, X))
-    behind = GaussianMap(Affine.identity(U.shape[1]), f.centers, f.kernel, f.coef)
+    behind = KernelMap(Affine.identity(U.shape[1]), f.centers, f.kernel, f.coef)
     norms = steepness(behind, f.metric, U)
     starts = U[np.argsort(-norms, kind="stable")[:STARTS]]
     starts = starts.toarray() if is_sparse(starts) else starts
@@ -137,30 +139,40 @@ def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> Lipsc
     )
 
 
-def proposition_1(f: GaussianMap) -> float:
+def proposition_1(f: KernelMap) -> float:
     """√N L_φ ‖C‖_F."""
     return math.sqrt(len(f.coef)) * f.kernel.slope * float(np.linalg.norm(f.coef))
 
 
-def row_sum_bound(f: GaussianMap) -> float:
+def row_sum_bound(f: KernelMap) -> float:
     """L_φ Σ ‖c_j‖: the triangle inequality over the centres, without Cauchy–Schwarz after it."""
     return f.kernel.slope * float(np.linalg.norm(f.coef, axis=1).sum())
 
 
-def rkhs_bound(f: GaussianMap) -> float:
-    """(√2/σ) √λmax(Q), from √(2 − 2 exp(−r²/σ²)) ≤ √2 r/σ; Q is raised by its rounding."""
+def rkhs_bound(f: KernelMap) -> float:
+    """√(2γ)/σ √λmax(Q), from √(2 − 2κ(t)) ≤ √(2γ) r/σ; Q is raised by its rounding."""
     factor = MapBounds.of(f, None, np.empty((0, 1)), np.zeros(1)).factor
-    return math.sqrt(2.0) / f.kernel.sigma * float(np.linalg.norm(factor, 2))
+    return f.kernel.unit_slope * float(np.linalg.norm(factor, 2))
 
 
 def lipschitz_constant(f: Any) -> float:
     """The smallest constant proved of a map, in the units of the samples."""
     if isinstance(f, LinearMap):
         return f.affine.norm
+    require_slope(f)
     return f.metric.norm * min(rkhs_bound(f), row_sum_bound(f))
 
 
-def steepness(behind: GaussianMap, metric: Affine, U: Any) -> Floats:
+def require_slope(f: KernelMap) -> None:
+    """Raise an error if the kernel is not valid, or has functions of unbounded slope."""
+    require_valid(f)
+    if not math.isfinite(f.kernel.curvature):
+        rule = "have a kernel of finite curvature, because other kernels have no Lipschitz bound"
+        cure = "Use Gaussian or Matern32. `certified_radius` takes all kernels."
+        raise rule_error("model", rule, f.kernel, cure)
+
+
+def steepness(behind: KernelMap, metric: Affine, U: Any) -> Floats:
     """Spectral norm of df/dx at points behind the metric: by the chain rule, that of J through it."""
     norms, size = np.empty(U.shape[0]), max(1, BLOCK_VALUES // (behind.coef.size + U.shape[1]))
     for start in range(0, len(norms), size):
@@ -170,7 +182,7 @@ def steepness(behind: GaussianMap, metric: Affine, U: Any) -> Floats:
     return norms
 
 
-def _climbed(behind: GaussianMap, start: Floats, max_iter: int) -> Floats:
+def _climbed(behind: KernelMap, start: Floats, max_iter: int) -> Floats:
     """A point near ``start`` where the spectral norm of J is larger."""
     if max_iter == 0:
         return start
@@ -180,12 +192,13 @@ def _climbed(behind: GaussianMap, start: Floats, max_iter: int) -> Floats:
     return np.asarray(found.x)
 
 
-def _negative_half_square(u: Floats, behind: GaussianMap) -> tuple[float, Floats]:
+def _negative_half_square(u: Floats, behind: KernelMap) -> tuple[float, Floats]:
     """−‖J‖²/2 and its gradient −‖J‖ ∇(p'Jq), with p and q the leading singular vectors."""
-    Z, slope = behind.centers, behind.kernel.gradient_factor
-    left, values, right = np.linalg.svd(behind.jacobian(u[np.newaxis])[0].T, full_matrices=False)
+    row = u[np.newaxis]
+    left, values, right = np.linalg.svd(behind.jacobian(row)[0].T, full_matrices=False)
     p, q = left[:, 0], right[0]
-    s = (behind.coef @ q) * behind.kernel_rows(u[np.newaxis])[0]
-    weights = s * (u @ p - Z @ p)
-    second = slope**2 * (weights.sum() * u - Z.T @ weights) + slope * s.sum() * p
-    return -0.5 * float(values[0]) ** 2, -values[0] * second
+    along = behind.coef @ q
+    first = along * behind.kernel.gradient_weights(row, behind.centers, behind.center_squares)[0]
+    second = along * behind.bend_weights(row)[0] * (u @ p - behind.centers @ p)
+    gradient = first.sum() * p + summed_gradients(second[np.newaxis], row, behind.centers)[0]
+    return -0.5 * float(values[0]) ** 2, -values[0] * gradient

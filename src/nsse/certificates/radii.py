@@ -1,17 +1,18 @@
 """Certified radii: how far x may be moved, in any direction, before its label can change.
 
 The label is the class of the largest of some affine functions of f(x). Let i be one of x's own class
-and j one of another. Their difference moves by at most √(a'Qa) √(2 − 2 exp(−r²/σ²)), a = w_i − w_j,
+and j one of another. Their difference moves by at most √(a'Qa) √(2 − 2κ(r²/σ²)), a = w_i − w_j,
 when x moves by r in the metric (`nsse.maps`). So i stays ahead of j while
 
-    (v_i − v_j)(x) > √(a'Qa) · √(2 − 2 exp(−r²/σ²)).
+    (v_i − v_j)(x) > √(a'Qa) · √(2 − 2κ(r²/σ²)).
 
 That is for the steepest function of this norm. The value and the gradient of the difference at x are
-known as well, and leave only a rest of the norm unknown, which counts by r² instead of r (`Local`):
-radii become about twice as large. The label stays while every j has some own i ahead of it; only the
-`OWN` largest own functions are tried, so the radius may be less than the best of this form and is never
-more. A mean of scores is one function with the sum of its members' bounds; a majority is safe while the
-winner's members that cannot change outweigh a rival's together with all that can.
+known as well. Some kernels have a bound (`Kernel.local_bound`) in which only the rest of the norm that
+they leave unknown counts, by r² instead of r (`Local`): radii become about twice as large. The label
+stays while every j has some own i ahead of it; only the `OWN` largest own functions are tried, so the
+radius may be less than the best of this form and is never more. A mean of scores is one function with
+the sum of its members' bounds; a majority is safe while the winner's members that cannot change
+outweigh a rival's together with all that can.
 
 Rounding is on the safe side throughout (`nsse.certificates.rounding`): differences of functions are
 lowered by what they may be wrong by at x and again at the moved point, norms are raised, radii are
@@ -22,24 +23,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_message
 from nsse._support.types import Floats, Ints
-from nsse.affine import is_sparse
+from nsse.affine import dense_array, is_sparse
 from nsse.certificates.rounding import EPS, PRODUCT_ROUNDING, TINY, Front, MapBounds, is_ordinary
-from nsse.kernels import in_row_blocks, squared_distances
-from nsse.maps import GaussianMap, LinearMap
+from nsse.distances import in_row_blocks, squared_distances
+from nsse.kernels import Kernel
+from nsse.maps import KernelMap, LinearMap, summed_gradients
 from nsse.pipelines import opened
 from nsse.scores import Scores
 from nsse.votes import MeanVote, Member, Vote, vote_of
 
 # Own functions that are tried, rivals whose slope is looked at, and halvings of an interval.
 OWN, WORST, HALVINGS = 4, 256, 50
-# exp(−r²/σ²) is below rounding from so many σ on.
+# Local bounds are below rounding from so many σ on.
 SATURATED = 7.0
 BLOCK_VALUES = 2_000_000
 
@@ -52,7 +54,7 @@ def certified_radius(model: Any, X: Any) -> Floats:
     Parameters
     ----------
     model : estimator
-        Fitted: one with a Gaussian or linear map, a vote of such, or a pipeline with one of them at its
+        Fitted: one with a kernel or linear map, a vote of such, or a pipeline with one of them at its
         end and affine steps before it (`nsse.pipelines`); others are refused by name.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples, as the first step takes them. What is missing from a sample is no part of it that could
@@ -115,15 +117,19 @@ def certified_vote(model: Any) -> Vote:
     if not hasattr(model, "vote_") and not (hasattr(model, "map_") and hasattr(model, "scores_")):
         raise _uncertified(type(model).__name__)
     vote = vote_of(model)
-    known = GaussianMap if isinstance(vote, MeanVote) else (GaussianMap, LinearMap)
+    known = KernelMap if isinstance(vote, MeanVote) else (KernelMap, LinearMap)
     for member in vote.members:
         if not isinstance(member.map, known):
             raise _uncertified(f"{type(model).__name__} with a {type(member.map).__name__}")
+        if isinstance(vote, MeanVote):
+            kernel = member.map.kernel  # type: ignore[union-attr]
+            if not kernel.has_local_bound:
+                raise _uncertified(f"a mean of scores with the kernel {kernel!r}")
     return vote
 
 
 def _uncertified(got: str) -> TypeError:
-    rule = "have a Gaussian or linear map to be certified"
+    rule = "have a kernel or linear map to be certified"
     return TypeError(rule_message("model", rule, got, "Nothing is proved here about other maps."))
 
 
@@ -143,20 +149,25 @@ def member_radius(member: Member, front: Front) -> tuple[Ints, Floats]:
     if isinstance(f, LinearMap):  # what rounding does to it depends on how far samples are moved
         codes, leads = Leads.of(scores, F, MapBounds.of(f, Z, F, leads.ratio[:, 0]))
     way = behind_metric(front, f)
-    if isinstance(f, GaussianMap) and not is_sparse(f.centers):  # slopes would be dense
+    if has_local_bound(f):
         return codes, nearby_radius(f, scores, F, Z, leads, way)
     return codes, way.radius(reach(f, leads.ratio[:, 0]))
 
 
+def has_local_bound(f: Any) -> TypeGuard[KernelMap]:
+    """Whether values and slopes at samples give a bound; slopes of sparse centers would be dense."""
+    return isinstance(f, KernelMap) and f.kernel.has_local_bound and not is_sparse(f.centers)
+
+
 def behind_metric(front: Front, f: Any) -> Front:
-    """The front with the metric of a Gaussian map behind it."""
-    return front.behind(f.metric, EPS, None) if isinstance(f, GaussianMap) else front
+    """The front with the metric of a kernel map behind it."""
+    return front.behind(f.metric, EPS, None) if isinstance(f, KernelMap) else front
 
 
 def reach(f: Any, change: Floats) -> Floats:
     """Distance within which no coordinate of unit norm changes by ``change``, behind the metric."""
     safe = change * (1.0 - 8 * EPS)
-    return f.kernel.reach(safe) * (1.0 - 8 * EPS) if isinstance(f, GaussianMap) else safe
+    return f.kernel.reach(safe) * (1.0 - 8 * EPS) if isinstance(f, KernelMap) else safe
 
 
 @dataclass(frozen=True)
@@ -218,7 +229,7 @@ def best_leads(
     return np.maximum(best, 0.0), by
 
 
-def nearby_radius(f: GaussianMap, scores: Scores, F: Floats, Z: Any, leads: Leads, way: Front) -> Floats:
+def nearby_radius(f: KernelMap, scores: Scores, F: Floats, Z: Any, leads: Leads, way: Front) -> Floats:
     """Radii by norms of differences of functions, or by their slopes at the samples if these give more.
 
     Rivals are looked at in the order of their norms, until none could make the radius less.
@@ -238,21 +249,18 @@ def nearby_radius(f: GaussianMap, scores: Scores, F: Floats, Z: Any, leads: Lead
 
 @dataclass(frozen=True)
 class Local:
-    """A Gaussian map around samples: values, slopes and norms of its functions there.
+    """A kernel map around samples: values, slopes and norms of its functions there.
 
     Of a difference h = a'f of functions let m be the value, g the gradient behind the metric and B the
-    norm. In the space of the kernel h is m k_u, plus its part along the derivatives of k_u, of squared
-    norm σ²‖g‖²/2, plus a rest of norm R, R² = B² − m² − σ²‖g‖²/2. With t = ρ²/σ² and k = exp(−t) at a
-    distance ρ,
-
-        h(v) ≥ k (m + g'(v − u)) − R √(1 − k²(1 + 2t)),
-
-    where v − u is A times the move: −g'(v − u) is at most ‖A'g‖ r, and ρ at most ‖A‖ r. Lengths behind
-    the metric are measured in σ, and A is divided by its norm. All slopes are then of order one. Without
-    that, the squares of the slopes of very large samples vanish, and a slope of zero allows any move.
+    norm. In the space of the kernel m and g determine a part of h of squared norm m² + σ²‖g‖²/(2γ), with
+    γ = −κ′(0). The rest has the norm R, R² = B² − m² − σ²‖g‖²/(2γ). `Kernel.local_bound` computes a
+    bound of h(v) from these. Here v − u is A times the move: −g'(v − u) is at most ‖A'g‖ r, and ‖v − u‖
+    at most ‖A‖ r. Lengths behind the metric are measured in σ, and A is divided by its norm. All slopes
+    are then of order one. Without that, the squares of the slopes of very large samples vanish, and a
+    slope of zero allows any move.
     """
 
-    sigma: float
+    kernel: Kernel
     scores: Scores
     F: Floats
     grams: Floats
@@ -263,16 +271,17 @@ class Local:
     def of(cls, f: Any, scores: Scores, F: Floats, Z: Any, way: Front) -> Local:
         """Around samples ``Z``, where the map is ``F``."""
         bounds = MapBounds.of(f, Z, F, np.zeros(1))
-        return cls(f.kernel.sigma, scores, F, slope_grams(f, Z, way), way, bounds)
+        return cls(f.kernel, scores, F, slope_grams(f, Z, way), way, bounds)
 
     @property
     def furthest(self) -> Floats:
         """Radii beyond which nothing changes any more."""
-        return self.way.radius(np.full(len(self.F), SATURATED * self.sigma))
+        return self.way.radius(np.full(len(self.F), SATURATED * self.kernel.sigma))
 
     def lead(self, some: Ints, own: Ints, rival: Ints) -> Callable[[Floats], Floats]:
         """What functions ``own`` of some samples lead ``rival`` by at least, within a radius."""
         scores, error = self.scores, self.bounds.of_functions(self.scores)
+        kernel = self.kernel
         A, way = scores.weights[own] - scores.weights[rival], self.way
         rounded = 2.0 * np.broadcast_to(way.error, len(self.F))[some]
         b = scores.offsets[own] - scores.offsets[rival] - 4.0 * error
@@ -280,50 +289,44 @@ class Local:
         g, slope = np.sqrt(np.maximum(np.einsum("id,isde,ie->si", A, self.grams[some], A), 0.0))
         # The gradients are rounded, and their squares: a'JJ'a may cancel.
         squares = 32 * EPS * A.shape[1] * np.einsum("isdd->si", self.grams[some])
-        wrong = self.sigma * self.bounds.gradient_error + np.sqrt(squares)
+        wrong = kernel.sigma * self.bounds.gradient_error + np.sqrt(squares)
         wrong *= np.linalg.norm(A, axis=1)
         known = np.square(np.maximum(np.abs(m) - 2.0 * error, 0.0))
-        known += np.square(np.maximum(g - wrong[0], 0.0)) / 2.0
+        known += np.square(np.maximum(g - wrong[0], 0.0)) / (2.0 * kernel.curvature)
         R = np.sqrt(np.maximum(B2 - known, 0.0) + 64 * EPS * B2 + TINY)
         g, slope = g + wrong[0], slope * (1.0 + PRODUCT_ROUNDING) + wrong[1]
         slope += 2.0 * way.growth / way.norm * g  # the product with A' is rounded, too
 
         def at_least(r: Floats) -> Floats:
-            moved, off = way.norm * r / self.sigma, (way.growth * r + rounded) / self.sigma
-            t = np.square(moved + off)
-            k, q = np.exp(-t), m - slope * moved - g * off
-            # 1 − e^(−y)(1 + y) ≤ y²/2, where the left side has no digits left
-            rest = np.minimum(2.0 * t**2, -np.expm1(-2.0 * t) - 2.0 * t * k**2 + 8 * EPS)
-            return b + np.minimum(k * q, q) - R * np.sqrt(rest) - 16 * EPS * np.abs(q)
+            moved, off = way.norm * r / kernel.sigma, (way.growth * r + rounded) / kernel.sigma
+            line = m - slope * moved - g * off
+            return b + kernel.local_bound(np.square(moved + off), line, R) - 16 * EPS * np.abs(line)
 
         return at_least
 
 
-def slope_grams(f: GaussianMap, Z: Any, way: Front) -> Floats:
+def slope_grams(f: KernelMap, Z: Any, way: Front) -> Floats:
     """JJ' of the Jacobians of f behind the metric and in front of all steps, (n_samples, 2, d, d).
 
     The first are multiplied by σ, the others by σ over the norm of all steps: all are of order one.
     """
     whole: Any = way.whole
     whole = whole.multiplied(1.0 / way.norm)
-    d, centers = f.n_components, f.centers.toarray() if is_sparse(f.centers) else f.centers
-    factor = f.kernel.gradient_factor * f.kernel.sigma
+    d, centers = f.n_components, dense_array(f.centers)
     # Centers in front of all steps would be dense and as wide as the samples.
     pulled = None if whole.tail is not None else whole.pull_back(centers)
 
     def grams(rows: Any) -> Floats:
         U = f.metric(Z[rows])
-        K = f.kernel.between(U, f.centers, f.center_squares)
-        U = U.toarray() if is_sparse(U) else U
-        weighted = K[:, np.newaxis, :] * f.coef.T
+        weights, U = f.kernel.sigma * f.slope_weights(U), dense_array(U)
         out = np.empty((len(rows), 2, d, d))
-        sums = weighted.sum(axis=2)[:, :, np.newaxis]
-        J = factor * (sums * U[:, np.newaxis] - weighted @ centers)
+        J = summed_gradients(weights, U, centers)
         out[:, 0] = J @ J.transpose(0, 2, 1)
-        if pulled is None:
-            J = whole.pull_back(J)
-        else:
-            J = factor * (sums * whole.pull_back(U)[:, np.newaxis] - weighted @ pulled)
+        J = (
+            whole.pull_back(J)
+            if pulled is None
+            else summed_gradients(weights, whole.pull_back(U), pulled)
+        )
         out[:, 1] = J @ J.transpose(0, 2, 1)
         return out.reshape(len(rows), -1)
 

@@ -17,9 +17,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
+from nsse._support.errors import rule_error
 from nsse._support.types import Floats
 from nsse.affine import SAFE, Affine, frobenius_norm, is_sparse, largest_value
-from nsse.maps import GaussianMap, LinearMap
+from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import affine_of_step
 from nsse.scores import Scores
 from nsse.votes import Member
@@ -144,7 +145,7 @@ class MapBounds:
     @classmethod
     def of(cls, f: Any, Z: Any, F: Floats, reach: Floats) -> MapBounds:
         """Of a map at samples ``Z`` in front of it, where it is ``F``, moved by ``reach`` at most."""
-        return _of_linear(f, Z, F, reach) if isinstance(f, LinearMap) else _of_gaussian(f)
+        return _of_linear(f, Z, F, reach) if isinstance(f, LinearMap) else _of_kernels(f)
 
     def of_functions(self, scores: Scores) -> Floats:
         """What a computed affine function of f may be wrong by."""
@@ -153,22 +154,35 @@ class MapBounds:
         return widest * self.error + 2.0 * (scores.weights.shape[1] + 8) * EPS * products
 
 
-def _of_gaussian(f: GaussianMap) -> MapBounds:
-    """The same everywhere: far from the centres the kernel vanishes.
+def _of_kernels(f: KernelMap) -> MapBounds:
+    """The same everywhere: far from the centers the kernel is flat.
 
-    With t = ‖u − z‖²/σ² and R = max ‖z‖, t is wrong by ε n (2t + 8R²/σ²) at most, hence the kernel by
-    that times e^(−t), and t e^(−t) < 1/2. No kernel value is above 1, so |C|'K|C| ≤ (Σ ‖c_j‖)².
+    With t = ‖u − z‖²/σ² and R = max ‖z‖, t is wrong by ε n (2t + 8R²/σ²) at most, and the kernel by what
+    `Kernel.rounding` makes of that. No kernel value is above 1, so |C|'K|C| ≤ (Σ ‖c_j‖)².
     """
-    N, n = f.coef.shape[0], f.centers.shape[1] + 12.0
+    require_valid(f)
+    kernel, N, n = f.kernel, f.coef.shape[0], f.centers.shape[1] + 12.0
     rows = float(np.linalg.norm(f.coef, axis=1).sum())
-    terms = n * (1.0 + 8.0 * float(f.center_squares.max()) / f.kernel.sigma**2)
-    factor = raised_factor(f.gram, 2.0 * EPS * (terms + 8 * N) * rows**2)
-    error = 2.0 * EPS * rows * (terms + N)
-    # k ‖u − z‖ < σ, and products of u and of z are subtracted: 2/σ² times (σ + 2R) more.
-    length = f.kernel.sigma + 2.0 * float(np.sqrt(f.center_squares.max()))
-    slope = 8.0 / f.kernel.sigma**2 * length * (error + 2.0 * EPS * rows * (n + N))
+    largest = float(f.center_squares.max())
+    value = kernel.rounding(2.0 * EPS * n, 8.0 * EPS * n * largest / kernel.sigma**2)
+    factor = raised_factor(f.gram, 2.0 * (value + 8 * N * EPS) * rows**2)
+    error = 2.0 * rows * (value + N * EPS)
     size = np.linalg.norm(factor, 2) + error
-    return MapBounds(factor, np.array([error]), np.array([size]), slope)
+    slope = np.inf
+    if kernel.has_local_bound:
+        # |κ′| ‖u − z‖ ≤ σ √curvature, and products of u and of z are subtracted: 2/σ² times 2R more.
+        length = kernel.sigma * np.sqrt(kernel.curvature) + 2.0 * np.sqrt(largest)
+        slope = 8.0 / kernel.sigma**2 * length * (error + 2.0 * EPS * rows * (n + N))
+    return MapBounds(factor, np.array([error]), np.array([size]), float(slope))
+
+
+def require_valid(f: KernelMap) -> None:
+    """Raise an error if the kernel of a map is not valid: bounds that are computed from it are wrong."""
+    if f.flaw is None:
+        return
+    rule = "have a positive definite kernel to be certified"
+    cure = "Correct the kernel (see nsse.kernels.Kernel), or use the model without certificates."
+    raise rule_error("model", rule, f"a {type(f.kernel).__name__}: {f.flaw}", cure)
 
 
 def _of_linear(f: LinearMap, Z: Any, F: Floats, reach: Floats) -> MapBounds:

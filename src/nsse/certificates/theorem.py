@@ -31,7 +31,7 @@ from nsse.affine import is_sparse
 from nsse.certificates.generalization import nearest_own_and_other
 from nsse.certificates.lipschitz import lipschitz_constant
 from nsse.certificates.radii import certified_vote, checked_samples
-from nsse.kernels import squared_distances
+from nsse.distances import squared_distances
 
 Q_GRID = 256  # values of Q tried for every class
 DELTA_GRID = 64
@@ -128,7 +128,7 @@ def theorem_1(
     Parameters
     ----------
     model : estimator
-        Fitted, with a Gaussian or linear map. L and δ are in the units of X; to measure in the metric
+        Fitted, with a kernel or linear map. L and δ are in the units of X; to measure in the metric
         of a `SmoothEmbedding`, put `WithinMetric` before one with ``metric=None``, and pass that with
         samples behind the metric.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)

@@ -189,7 +189,7 @@ def _metric(metric: str | None, shrinkage: float | None) -> Any:
         raise rule_error("--shrinkage", "be a positive number or inf", shrinkage, cure)
     if metric == "none":
         raise rule_error("--shrinkage", "come with --metric within", metric, "Leave one of them out.")
-    from nsse.metric import WithinMetric
+    from nsse.metrics import WithinMetric
 
     return WithinMetric(shrinkage=shrinkage)
 
@@ -326,7 +326,8 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
     screen.result = {"model": type(last).__name__, "n_samples": len(inputs.X), "n_components": d}
     screen.result |= {"n_features": inputs.X.shape[1], "classes": best.classes_.tolist()}
     screen.result |= {"sigma": best.sigma_, "sigma_in_medians": in_medians, "augmented": augmented}
-    screen.result["leave_one_out_error"] = 1.0 - best.leave_one_out_score_
+    about_error = _about_error(last, best, len(inputs.X))
+    screen.result |= about_error[0]
     fields = inputs.preparation.to_dict().items()
     screen.result["preparation"] = {name: value for name, value in fields if name != "pictures"}
     if choice is not None:
@@ -345,11 +346,25 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
         )
     k = augmented["per_sample"]
     more = f" and {k} augmented of each" if k else ""
-    left_out = f"{100 * (1.0 - best.leave_one_out_score_):.1f} % wrong when left out one by one"
     screen.say(
-        f"Fitted {type(last).__name__} to {len(inputs.X)} samples{more} ({left_out}): "
+        f"Fitted {type(last).__name__} to {len(inputs.X)} samples{more} ({about_error[1]}): "
         f"{d} dimension{'s' * (d != 1)}, σ = {in_medians:.2f} median distances."
     )
+
+
+def _about_error(last: Any, best: Any, n_samples: int) -> tuple[dict[str, Any], str]:
+    """The error of training samples that were left out, for ``--json`` and in words.
+
+    A search leaves samples out of its splits, and a single model leaves some of them out of itself.
+    """
+    if last is not best and len(last.leave_one_out_):
+        labels = last.classes_[last.leave_one_out_.argmax(axis=1)]
+        error = float((labels != last.leave_one_out_labels_).mean())
+        return {"cross_validation_error": error}, f"cross-validation error {100 * error:.1f} %"
+    error, n_left = 1.0 - best.leave_one_out_score_, round(float(best.leave_one_out_counts_.sum()))
+    some = f", {n_left} of them left out" if n_left < n_samples else ""
+    found = {"leave_one_out_error": error, "n_left_out": n_left}
+    return found, f"leave-one-out error {100 * error:.1f} %{some}"
 
 
 def _plain(value: Any) -> Any:
@@ -377,8 +392,10 @@ def _about_choice(best: Any, choice: Choice) -> str:
 def _about_search(best: Any, in_medians: float, n_voters: int) -> str:
     """What a search chose, in words."""
     metric = "Euclidean distances"
-    if best.metric_ is not None:
-        within = best.metric_
+    from nsse.metrics import WithinMetric
+
+    within = best.metric_
+    if isinstance(within, WithinMetric):
         metric = f"the within-class metric with shrinkage {within.shrinkage:g}"
     chosen = f"{metric}, σ = {in_medians:.3g} median distances, smoothness {best.smoothness:.3g}"
     alone = "It decides alone" if n_voters == 1 else f"{n_voters} models vote"

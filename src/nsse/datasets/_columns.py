@@ -15,21 +15,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._support.errors import listed, rule_error
+from nsse._support.errors import abridged, listed, rule_error
 from nsse._support.types import Bools, Floats
+from nsse.datasets._entries import (
+    cast,
+    constant_columns,
+    date_forms,
+    entries_of,
+    parsed,
+    plain_numbers,
+    text_columns,
+    texts_of,
+)
 from nsse.datasets._preparation import Pairs, TablePreparation
 from nsse.datasets._tables import Table, import_polars
 
-# How people write that there is nothing, in lower case.
-NOTHING = ("", "-", "?", "n/a", "na", "nan", "none", "null")
 # More different texts than these, or more than one for every two rows, are rather names than categories.
 MOST_CATEGORIES, ROWS_PER_CATEGORY = 50, 2
-# How people write dates and times.
-DATES = (
-    *(f"%Y-%m-%d{time}" for time in ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S", "T%H:%M")),
-    *(f"{day}{time}" for day in ("%d.%m.%Y", "%Y/%m/%d") for time in ("", " %H:%M", " %H:%M:%S")),
-    *(f"{day}{time}" for day in ("%d/%m/%Y", "%m/%d/%Y") for time in ("", " %H:%M", " %H:%M:%S")),
-)
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # eighteen digits fit into 64 bits
 _LIKE_AN_ID = re.compile(
     r"(?i:(.*[\W_])?(id|ids|uid|uuid|guid|index|idx|key|nr|no|number|row|record|#)|unnamed: 0)"
@@ -53,35 +55,43 @@ def learned(
     """
     left_out = {known.label, known.id, *known.ignored}
     columns = [name for name in table.names if name not in left_out]
+    of_categories, asked = set(category), {*category, *feature}
     for parameter, named in (("category", category), ("feature", feature)):
         check_named(table, parameter, named, columns)
     if not columns:
         cure = f"It has {listed(table.names)}."
         raise rule_error("path", "name a table with columns beside the labels", str(table.path), cure)
-    categories, medians, dates, constant = {}, {}, {}, []
+    plain = plain_numbers(table, [name for name in columns if name not in of_categories])
+    others = [name for name in columns if name not in plain and name not in of_categories]
+    forms, of_text = date_forms(table, others), text_columns(table, others)
+    alike = [name for name in columns if name not in asked and not _differs(plain.get(name))]
+    constant = constant_columns(table, alike, gaps_count=not impute)
+    _check_finite(table, constant)
+    categories, medians, dates = {}, {}, {}
     for name in columns:
-        if name not in (*category, *feature) and _is_constant(table, name, impute):
-            constant.append(name)
+        if name in constant:
             continue
-        form = None if name in category else _date_form(table, name)
+        numbers, form = plain.get(name), None
+        if numbers is None and name not in of_categories:
+            form = _date_form(table, name, forms.get(name, []))
         if form is not None:
             dates[name] = form
-        elif name in category or _is_text(table, name):
-            categories[name] = _categories(table, name, asked=name in category)
+        elif name in of_categories or name in of_text:
+            categories[name] = _categories(table, name, asked=name in of_categories)
             continue
-        numbers = _numbers(table, name, form)
+        numbers = _numbers(table, name, form) if numbers is None else numbers
         if name not in feature and form is None:
             _check_no_id(table, name, numbers)
         if impute:
             medians[name] = _median(table, name, numbers)
     kept = tuple(name for name in columns if name not in constant)
     if not kept:
-        rule, got = "name a table with columns that differ", f"{table.path}, {listed(constant)} constant"
+        rule, got = "name a table with columns that differ", f"{table.path}, {listed(columns)} constant"
         raise rule_error("path", rule, got, "Add one that tells rows apart.")
     return replace(
         known,
         columns=kept,
-        ignored=(*known.ignored, *constant),
+        ignored=(*known.ignored, *(name for name in columns if name in constant)),
         categories=Pairs(categories.items()),
         dates=Pairs(dates.items()),
         medians=Pairs(medians.items()) if impute else None,
@@ -92,12 +102,14 @@ def prepared(table: Table, known: TablePreparation) -> tuple[Floats, tuple[str, 
     """The features of every row, and sentences on what was filled in."""
     categories, dates = dict(known.categories), dict(known.dates)
     medians = None if known.medians is None else dict(known.medians)
+    of_numbers = [name for name in known.columns if name not in categories and name not in dates]
+    plain = plain_numbers(table, of_numbers)
     parts, filled = [], {}
     for name in known.columns:
         if name in categories:
             part, missing = _one_hot(table, name, categories[name])
         else:
-            numbers = _numbers(table, name, dates.get(name))
+            numbers = plain[name] if name in plain else _numbers(table, name, dates.get(name))
             missing = np.isnan(numbers)
             part = np.where(missing, (medians or {}).get(name, np.nan), numbers)[:, np.newaxis]
         if missing.any() and (medians is None or np.isnan(part).any()):
@@ -139,7 +151,7 @@ def labels_of(table: Table, name: str, unlabeled: str | None) -> tuple[NDArray[A
 
 def names_of(table: Table, name: str) -> list[str]:
     """What the rows are called."""
-    return [text or "" for text in _texts(table, name).to_list()]
+    return [text or "" for text in texts_of(table, name).to_list()]
 
 
 def check_label(table: Table, label: str | None) -> None:
@@ -159,9 +171,10 @@ def check_named(table: Table, parameter: str, named: Collection[str], present: S
 
 def check_same(table: Table, known: TablePreparation) -> None:
     """Refuse a table that lacks columns of the model, or has others that nobody spoke of."""
-    left_out = {known.label, known.id, *known.ignored}
-    missing = [name for name in known.columns if name not in table.names]
-    extra = [name for name in table.names if name not in known.columns and name not in left_out]
+    named = {known.label, known.id, *known.ignored, *known.columns}
+    present = set(table.names)
+    missing = [name for name in known.columns if name not in present]
+    extra = [name for name in table.names if name not in named]
     parts = [f"without {listed(missing)}"] * bool(missing) + [f"with {listed(extra)}"] * bool(extra)
     if parts:
         raise rule_error(
@@ -172,67 +185,37 @@ def check_same(table: Table, known: TablePreparation) -> None:
         )
 
 
-def _texts(table: Table, name: str) -> Any:
+def _check_finite(table: Table, constant: dict[str, str]) -> None:
+    """Refuse columns that would be left out although their only entry is infinite."""
     polars = import_polars()
-    return table.frame[name].cast(polars.String, strict=False).str.strip_chars()
+    entries = polars.Series(list(constant.values()), dtype=polars.String)
+    is_infinite = cast(entries, has_commas=table.has_commas).is_infinite().fill_null(False).to_list()
+    for name in (name for name, is_so in zip(constant, is_infinite, strict=True) if is_so):
+        _numbers(table, name)  # which names the row
 
 
-def _entries(table: Table, name: str) -> Any:
-    """The texts of a column, null where there is nothing."""
-    polars = import_polars()
-    texts = _texts(table, name)
-    return polars.select(polars.when(~texts.str.to_lowercase().is_in(NOTHING)).then(texts)).to_series()
+def _differs(numbers: Floats | None) -> bool:
+    """Return whether a column holds different numbers."""
+    return numbers is not None and bool(np.nanmin(numbers) < np.nanmax(numbers))
 
 
-def _is_constant(table: Table, name: str, impute: bool) -> bool:
-    """Whether every row has the same entry, those that are filled in as well."""
-    if table.frame[name].dtype.is_nested():
-        return False  # which is said when it is to be a number
-    entries = _entries(table, name)
-    return entries.drop_nulls().n_unique() == 1 and (impute or not entries.is_null().any())
+def _date_form(table: Table, name: str, forms: Sequence[str]) -> str | None:
+    """Return how a column of dates is written, or None if it holds something else.
 
-
-def _is_text(table: Table, name: str) -> bool:
-    """Whether a column holds text and no number: a slip of the pen does not make categories."""
-    polars = import_polars()
-    column = table.frame[name]
-    if column.dtype in (polars.Categorical, polars.Enum):
-        return True
-    if column.dtype != polars.String:
-        return False
-    entries = _entries(table, name)
-    numbers = [_cast(entries, has_commas=either) for either in (False, table.has_commas)]
-    return bool(entries.is_not_null().any()) and not any(bool(n.is_not_null().any()) for n in numbers)
-
-
-def _date_form(table: Table, name: str) -> str | None:
-    """How a column of dates is written, "" where the file says so itself; None where it holds others."""
+    "" means that the file itself says so. ``forms`` are those of the first entry.
+    """
     polars = import_polars()
     column = table.frame[name]
     if column.dtype == polars.Date or isinstance(column.dtype, polars.Datetime):
         return ""
-    if column.dtype != polars.String:
+    if not forms:
         return None
-    entries = _entries(table, name).drop_nulls()
-    forms = [form for form in DATES if len(entries) and not _parsed(entries, form).is_null().any()]
+    entries = entries_of(table, name).drop_nulls()
+    forms = [form for form in forms if not parsed(entries, form).is_null().any()]
     if len(forms) > 1 and entries.n_unique() > 1:
         first = f"{entries[0]!r}: the day or the month may come first"
         raise _text(table.path, name, f"dates such as {first}, so write them 2024-03-31")
     return forms[0] if forms else None
-
-
-def _parsed(entries: Any, form: str) -> Any:
-    return entries.str.to_datetime(form, strict=False, exact=True)
-
-
-def _cast(entries: Any, *, has_commas: bool) -> Any:
-    """Numbers, null where an entry is none."""
-    polars = import_polars()
-    if has_commas:
-        # A point would be one between thousands, or one for decimals: nobody knows.
-        entries = entries.str.replace_all(".", "no number", literal=True)
-        entries = entries.str.replace_all(",", ".", literal=True)
-    return entries.cast(polars.Float64, strict=False)
 
 
 def _numbers(table: Table, name: str, date_form: str | None = None) -> Floats:
@@ -243,13 +226,15 @@ def _numbers(table: Table, name: str, date_form: str | None = None) -> Floats:
     polars = import_polars()
     column = table.frame[name]
     if date_form is not None:
-        entries = column if date_form == "" else _entries(table, name)
+        entries = column if date_form == "" else entries_of(table, name)
         is_right = column.dtype == polars.String if date_form else column.dtype.is_temporal()
-        moments = _parsed(entries, date_form) if date_form and is_right else entries
+        moments = parsed(entries, date_form) if date_form and is_right else entries
         wrong = (moments.is_null() & entries.is_not_null()).arg_true()
         if len(wrong) or not is_right:
             got = (
-                f"{entries[wrong[0]]!r} in row {wrong[0] + 1}" if len(wrong) else f"type {column.dtype}"
+                f"{abridged(entries[wrong[0]])!r} in row {wrong[0] + 1}"
+                if len(wrong)
+                else f"type {column.dtype}"
             )
             raise _text(table.path, name, f"{got}, no date as the model knows them")
         seconds = moments.cast(polars.Datetime("ms")).dt.timestamp("ms")
@@ -257,11 +242,11 @@ def _numbers(table: Table, name: str, date_form: str | None = None) -> Floats:
     if not (column.dtype.is_numeric() or column.dtype in (polars.Boolean, polars.String, polars.Null)):
         raise _text(table.path, name, f"of type {column.dtype}")
     if column.dtype == polars.String:
-        entries = _entries(table, name)
-        values = _cast(entries, has_commas=table.has_commas)
+        entries = entries_of(table, name)
+        values = cast(entries, has_commas=table.has_commas)
         wrong = (values.is_null() & entries.is_not_null()).arg_true()
         if len(wrong):
-            raise _text(table.path, name, f"{entries[wrong[0]]!r} in row {wrong[0] + 1}")
+            raise _text(table.path, name, f"{abridged(entries[wrong[0]])!r} in row {wrong[0] + 1}")
     else:
         values = column.cast(polars.Float64)
     numbers: Floats = values.to_numpy().astype(np.float64)
@@ -272,7 +257,7 @@ def _numbers(table: Table, name: str, date_form: str | None = None) -> Floats:
 
 
 def _categories(table: Table, name: str, *, asked: bool) -> tuple[str, ...]:
-    found = _entries(table, name)
+    found = entries_of(table, name)
     known = tuple(sorted(text for text in found.unique().to_list() if text is not None))
     most = min(MOST_CATEGORIES, len(found) // ROWS_PER_CATEGORY)
     if len(known) > most and not asked:
@@ -288,7 +273,7 @@ def _categories(table: Table, name: str, *, asked: bool) -> tuple[str, ...]:
 def _one_hot(table: Table, name: str, known: tuple[str, ...]) -> tuple[Floats, Bools]:
     """A column for every category, 1 where the entry is that; and where there is no entry."""
     place = {category: code for code, category in enumerate(known)}
-    found = _entries(table, name).to_list()
+    found = entries_of(table, name).to_list()
     one_hot = np.zeros((len(found), len(known)))
     for row, text in enumerate(found):
         if text is None:
@@ -297,7 +282,7 @@ def _one_hot(table: Table, name: str, known: tuple[str, ...]) -> tuple[Floats, B
             raise rule_error(
                 "path",
                 f"hold categories only that the model knows, in column {name} {listed(known)}",
-                f"{table.path} with {text!r} in row {row + 1}",
+                f"{table.path} with {abridged(text)!r} in row {row + 1}",
                 "Leave the row out, or fit the model to such rows too.",
             )
         one_hot[row, place[text]] = 1.0
@@ -317,8 +302,10 @@ def _median(table: Table, name: str, numbers: Floats) -> float:
 
 def _check_no_id(table: Table, name: str, numbers: Floats) -> None:
     """A number of its own for every row, under such a name, would be learned by heart."""
-    distinct = len(np.unique(numbers)) == len(numbers) > 1 and bool(np.all(numbers == np.round(numbers)))
-    if distinct and _LIKE_AN_ID.fullmatch(name.strip()):
+    if not _LIKE_AN_ID.fullmatch(name.strip()):
+        return
+    distinct = len(np.unique(numbers)) == len(numbers) > 1
+    if distinct and np.all(numbers == np.round(numbers)):
         raise rule_error(
             "path",
             "name a table whose columns are features, labels or names of the rows",

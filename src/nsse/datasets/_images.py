@@ -219,6 +219,8 @@ def read_picture(
 ) -> Result:
     """Open one image file, and make something of the image, upright."""
     pillow = import_pillow()
+    if path.exists() and not path.is_file():  # to open a pipe would wait for somebody to write to it
+        raise unusable(path, "not a file")
     try:
         # Opened here: where Pillow has a name, it maps the file into memory, and scrambles turned TIFF.
         with path.open("rb") as stream, pillow.open(stream) as image:

@@ -11,12 +11,13 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from nsse._support.errors import optional, rule_error, rule_message
+from nsse._support.errors import abridged, optional, rule_error, rule_message
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv")
@@ -59,8 +60,9 @@ def read_table(path: Path) -> Table:
         raise FileNotFoundError(rule_message("path", "name a file that exists", str(path), "Check it."))
     if path.stat().st_size == 0:
         raise no_table(path, "empty")
-    writing = None if path.suffix.lower() in PARQUET else _writing(path)
+    writing = None
     try:
+        writing = None if path.suffix.lower() in PARQUET else _writing(path)
         frame = _frame(path, writing, polars)
     except (polars.exceptions.PolarsError, csv.Error) as error:
         raise no_table(path, _why(path, writing, error)) from error
@@ -133,12 +135,13 @@ def _note(path: Path, writing: _Writing, has_commas: bool) -> str:
 
 def _checked_names(path: Path, writing: _Writing) -> list[str]:
     """Names of the columns, one for each: Polars would make up others in silence."""
-    names = next(_records(path, writing), [])
+    names, seen = next(_records(path, writing), []), set()
     for place, name in enumerate(names):
         if not name.strip():
             raise no_table(path, f"no name for column {place + 1}", "Name it, or drop it.")
-        if name in names[:place]:
+        if name in seen:
             raise no_table(path, f"two columns named {name!r}", "Rename one of them.")
+        seen.add(name)
     return names
 
 
@@ -150,11 +153,12 @@ def _records(path: Path, writing: _Writing) -> Iterator[list[str]]:
 def _why(path: Path, writing: _Writing | None, error: Exception) -> str:
     """The reason in one line; which row is too long, Polars does not tell."""
     if writing is not None and "more fields" in str(error):
-        lengths = [len(record) for record in _records(path, writing)]
-        row = next((row for row, length in enumerate(lengths) if length > lengths[0]), None)
-        if row is not None:
-            return f"{lengths[row]} entries in row {row} and {lengths[0]} names of columns"
-    return (str(error).splitlines() or [type(error).__name__])[0]
+        with suppress(csv.Error):  # an entry that is longer than Python's limit
+            lengths = [len(record) for record in _records(path, writing)]
+            row = next((row for row, length in enumerate(lengths) if length > lengths[0]), None)
+            if row is not None:
+                return f"{lengths[row]} entries in row {row} and {lengths[0]} names of columns"
+    return abridged((str(error).splitlines() or [type(error).__name__])[0])
 
 
 def no_table(path: Path, why: str, cure: str = "Check the file.") -> ValueError:

@@ -2,7 +2,7 @@
 
 ``archive`` reads and writes a zip of arrays and one JSON header within bounds; ``values`` turns objects
 of ours into JSON and arrays and back; ``checks`` are the rules that arrays of every class obey;
-``files`` is `save` and `load`; ``graph`` is `to_onnx`.
+``files`` is `save` and `load`; ``onnx`` is `to_onnx`.
 """
 
 from importlib import import_module
@@ -13,7 +13,7 @@ from nsse.io.archive import Header, read_header
 __all__ = ["Header", "load", "read_header", "save", "to_onnx"]
 
 # Found at first use: a header is read without scikit-learn.
-_FILE_OF = {"load": "files", "save": "files", "to_onnx": "graph"}
+_FILE_OF = {"load": "files", "save": "files", "to_onnx": "onnx"}
 
 
 def __getattr__(name: str) -> Any:

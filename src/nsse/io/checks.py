@@ -1,10 +1,10 @@
 """What the parts of a model obey before it is handed out: sides that fit each other, finite numbers.
 
 Of every class the rules say what its attributes are: an object of a class, a positive number (+), or an
-array (f: float64, g: floats of either precision, l: float64 or −∞, i: places, o: anything) with a letter
-for each side: the same letter is the same length in all arrays of an object. "?" may be None, or be
-missing. Compiled code relies on these rules. Numbers that certificates rely on are not in files: they
-are computed from the map (`Affine.norm`, `GaussianMap.gram`).
+array (f: float64, g: floats of either precision, l: float64 or −∞, x: float64 or NaN, b: truth values,
+i: places, o: anything) with a letter for each side: the same letter is the same length in all arrays of
+an object. "?" may be None, or be missing. Compiled code relies on these rules. Numbers that certificates
+rely on are not in files: they are computed from the map (`Affine.norm`, `KernelMap.gram`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ import numpy as np
 
 from nsse.affine import is_sparse
 
-_MAP = "map:GaussianMap|LinearMap|NystromMap|PolynomialMap|SparseCodingMap scores:Scores"
-_KERNEL = "metric:Affine kernel:Gaussian coef:fmd centers:fmp"
+_MAP = "map:KernelMap|LinearMap|NystromMap|PolynomialMap|SparseCodingMap scores:Scores"
+_KERNEL = "metric:Affine kernel:Kernel coef:fmd centers:fmp"
 RULES = {
     "Affine": "shift:fn scale:fn offset:fp matrix:fnm? down:fnr? up:frn? tail:fmp?",
     "AffineStep": "affine:Affine",
     "ConformalClassifier": "alpha:+",
-    "Gaussian": "sigma:+",
-    "GaussianMap": _KERNEL,
+    "KernelMap": _KERNEL,
     "LinearMap": "affine:Affine",
     "MajorityVote": "temperature:+",
     "MeanVote": "temperature:+",
@@ -32,22 +31,30 @@ RULES = {
     "PolynomialMap": "metric:Affine sizes:fq mean:fm coef:fmd",
     "Scores": "weights:fkd offsets:fk codes:ik classes:oc temperature:+",
     "Sums": "products:fmm by_class:fmc sizes:fc",
-    "Updates": "sums:Sums rows:fkp codes:ik weights:fk",
+    "Kept": "rows:fkp codes:ik weights:fk counts:fk is_later:bk values:xkc heights:xk",
+    "Updates": "sums:Sums kept:Kept",
     "SparseCodingMap": "metric:Affine atoms:fan gram:faa values:fad samples:fsp embedding:fsd alpha:+",
 }
 FITTED = (
-    "affine_:Affine? metric_:WithinMetric? scatter_:Scatter? vote_:MajorityVote|MeanVote? sigma_:+? "
+    "affine_:Affine? metric_:WithinMetric|Euclidean|FixedMetric? scatter_:Scatter? "
+    "vote_:MajorityVote|MeanVote? sigma_:+? "
     "length_unit_:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? labels_:oN? "
     "transduction_:oN? leave_one_out_:lLc? leave_one_out_labels_:oL? leave_one_out_gain_:+? "
+    "leave_one_out_counts_:fL? leave_one_out_heights_:fL? "
     "updates_:Updates?"
 )
 # Arrays that may be sparse.
 SPARSE = {"centers", "matrix", "rows", "samples"}
-# Widths of kernels whose squares are ordinary numbers.
-WIDTHS = 1e-153, 1e153
-TYPES = {"f": "float64", "l": "float64", "g": "float32 float64", "i": np.dtype(np.intp).name}
+TYPES = {
+    "f": "float64",
+    "l": "float64",
+    "x": "float64",
+    "b": "bool",
+    "g": "float32 float64",
+    "i": np.dtype(np.intp).name,
+}
 # Of these a fitted estimator has one.
-NEEDED = {"affine_", "map_", "vote_", "folds_", "threshold_"}
+NEEDED = {"affine_", "components_", "map_", "vote_", "folds_", "threshold_"}
 
 
 def check_fields(name: str, fields: dict[str, Any]) -> None:
@@ -57,8 +64,6 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
         _require(fields["metric"].n_outputs == sides["p"], "a metric of other outputs")
     if name == "Affine":
         _check_affine(fields, sides)
-    elif name == "Gaussian":
-        _require(WIDTHS[0] < fields["sigma"] < WIDTHS[1], "a width whose square is no number")
     elif name == "LinearMap":  # whose Gram matrix is made from it
         affine = fields["affine"]
         is_small = affine.n_outputs <= max(affine.n_features, 1000)
@@ -84,8 +89,6 @@ def _check_affine(fields: dict[str, Any], sides: dict[str, Any]) -> None:
     _require(is_form, "an affine map of two kinds")
     width = sides["m"] if given == ("matrix",) else sides["n"]
     _require("tail" in given or width == sides["p"], "an affine map of other outputs")
-    is_dense = "tail" in given or not is_sparse(fields.get("matrix"))
-    _require(is_dense, "a sparse matrix without a dense factor")
 
 
 def check_state(state: dict[str, Any]) -> None:
@@ -98,8 +101,8 @@ def check_state(state: dict[str, Any]) -> None:
     _require(not is_fitted or not NEEDED.isdisjoint(state), "a fitted model without its map")
     _require("affine_" not in state or state["affine_"].n_features == n, "affine_ of other features")
     _check_labels(state, classes)
-    for fitted, own, codes in state.get("folds_", ()):
-        _check({"own": own, "codes": codes}, "own:ls codes:is")
+    for fitted, own, codes, counts in state.get("folds_", ()):
+        _check({"own": own, "codes": codes, "counts": counts}, "own:ls codes:is counts:fs")
         known = (state["model"] if fitted is None else fitted).classes_
         _require(np.array_equal(known, classes), "a fold of other classes")
     members = list(state["vote_"].members) if "vote_" in state else []
@@ -145,7 +148,8 @@ def _check(values: dict[str, Any], rules: str, **sides: Any) -> dict[str, Any]:
         if kind == "+":
             _require(isinstance(value, float) and 0.0 < value < math.inf, f"{key} is no positive number")
         elif kind[0].isupper():
-            _require(type(value).__name__ in kind.split("|"), f"{key} is no {kind}")
+            names = {base.__name__ for base in type(value).__mro__}  # a kernel may be any subclass
+            _require(not names.isdisjoint(kind.split("|")), f"{key} is no {kind}")
         else:
             _check_array(key, value, kind[0], kind[1:], sides)
     return sides

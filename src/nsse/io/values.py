@@ -5,9 +5,12 @@ Plain values are themselves in JSON; anything else is an object whose first key 
     {"float": "inf"}   {"tuple": […]}   {"pairs": [[key, value], …]}   {"array": name}
     {"objects": name}   {"sparse": [data, indices, indptr], "shape": […]}
     {"class": name, "parameters": {…}, "state": {…}}
+    {"kernel": [module, name], "parameters": {…}, "state": {"sigma": σ, "profile": […]}}
 
 An object of ours is made by its constructor from its parameters; an estimator gets its fitted attributes
-besides. Nothing else can be made, and no function is stored.
+besides. Nothing else can be made, and no function is stored. The kernel may be a class of the user. Then
+it must be defined before the file is read, because reading a file imports no module. Some values of its
+profile are in the file, so that another class of the same name is not mistaken for it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from copy import copy
 from importlib import import_module
 from inspect import signature
 from typing import Any
@@ -25,25 +29,29 @@ from sklearn.base import BaseEstimator
 
 from nsse._support.errors import rule_error
 from nsse.affine import is_sparse
+from nsse.io.archive import NotAModelError
 from nsse.io.checks import check_fields, check_state
+from nsse.kernels import Kernel
+from nsse.metrics.base import FixedMetric, dense_components
 from nsse.pipelines import Pipeline, in_one_step
 
 _HOMES = {
     "nsse.augment": "Copies Images Noise Signals",
     "nsse.centers": "AtRandom Given KMeans PerClass",
     "nsse.certificates": "ConformalClassifier SelectivePredictor",
-    "nsse.maps": "Affine Gaussian GaussianMap LinearMap",
+    "nsse.maps": "Affine KernelMap LinearMap",
     "nsse.methods": "ESLLE KDA LDE LFDA LPP MFA NPDE NPE NPPE NYS SOLDE SPE SUPLAP IsoKRR MReg SemiRBF",
     "nsse.methods.nppe": "PolynomialMap",
     "nsse.methods.nys": "NystromMap",
     "nsse.methods.spe": "SparseCodingMap",
-    "nsse.metric": "Scatter WithinMetric",
+    "nsse.metrics": "Euclidean FixedMetric WithinMetric",
+    "nsse.metrics.scatter": "Scatter",
     "nsse.pipelines": "AffineStep Pipeline",
     "nsse.published.nsse": "NSSE Condition Step Trace",
     "nsse.search": "SmoothEmbeddingCV",
     "nsse.smooth": "SmoothEmbedding",
     "nsse.unlabeled": "Smooth Spread",
-    "nsse.updates": "Sums Updates",
+    "nsse.updates": "Kept Sums Updates",
     "nsse.votes": "MajorityVote MeanVote Scores",
 }
 HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
@@ -51,7 +59,11 @@ ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]{0,80}")
 # Attributes that nothing asks for after a fit, and those of models that learn more or are elsewhere.
 ONLY_IN_FITS = ("scatter_", "_learned", "_remote")
 UPDATES = "updates_"
-STORED = "biufUSmM"  # kinds of arrays that a file holds as they are
+STORED = "biufUmM"  # kinds of arrays that a file holds as they are
+# Widths of kernels whose squares are ordinary numbers.
+WIDTHS = 1e-153, 1e153
+# Where the profile of a kernel is compared with that in the file, and how much they may differ.
+COMPARED_AT, PROFILE_ERROR = np.array([0.01, 0.1, 1.0, 10.0, 100.0]), 1e-9
 
 
 class Writer:
@@ -81,6 +93,8 @@ class Writer:
             rows = value.tocsr()
             parts = [self(part, where) for part in (rows.data, rows.indices, rows.indptr)]
             return {"sparse": parts, "shape": list(rows.shape)}
+        if isinstance(value, Kernel):
+            return self._kernel(value, where)
         return self._object(in_one_step(value) if isinstance(value, Pipeline) else value, where)
 
     def _stored(self, array: Any) -> str:
@@ -88,7 +102,16 @@ class Writer:
         self.arrays[name] = array
         return name
 
+    def _kernel(self, kernel: Kernel, where: str) -> dict[str, Any]:
+        kind = type(kernel)
+        state = {"sigma": self(kernel.sigma), "profile": np.asarray(profile_of(kernel)).tolist()}
+        parameters = {key: self(part, key) for key, part in kernel.get_params(deep=False).items()}
+        name = [kind.__module__, kind.__qualname__]
+        return {"kernel": name, "parameters": parameters, "state": state}
+
     def _object(self, value: Any, where: str) -> dict[str, Any]:
+        if hasattr(value, "metric_"):
+            value = with_own_metric(value)
         kind, name = type(value), type(value).__name__
         if name not in HOME_OF or class_of(name) is not kind:
             raise _refused(f"a {name}", where)
@@ -98,6 +121,17 @@ class Writer:
         kept = {key: None if key in self._left_out else part for key, part in state.items()}
         fitted = {key: self(part, key) for key, part in kept.items() if key not in given}
         return {"class": name, "parameters": parameters, "state": fitted}
+
+
+def with_own_metric(model: Any) -> Any:
+    """Return a model whose metric nsse defines. The components of any other metric are stored."""
+    if type(model.metric_).__name__ in HOME_OF and type(model.metric_).__module__.startswith("nsse."):
+        return model
+    portable, fixed = copy(model), FixedMetric(dense_components(model.metric_.components_))
+    fixed.components_ = fixed.components
+    fixed.n_features_in_ = fixed.components.shape[1]
+    portable.metric = portable.metric_ = fixed
+    return portable
 
 
 def read_value(node: Any, arrays: dict[str, Any]) -> Any:
@@ -119,6 +153,9 @@ def read_value(node: Any, arrays: dict[str, Any]) -> Any:
         "objects": lambda: _from_texts(arrays[content]),
         "sparse": lambda: _sparse(value(content), node["shape"]),
         "class": lambda: _made(content, *({k: value(v) for k, v in part.items()} for _, part in others)),
+        "kernel": lambda: _made_kernel(
+            content, {k: value(v) for k, v in node["parameters"].items()}, node["state"]
+        ),
     }
     return makers[kind]()
 
@@ -138,6 +175,29 @@ def _made(name: str, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
     return made
 
 
+def profile_of(kernel: Kernel) -> Any:
+    """Values of the profile by which a kernel is recognized."""
+    return kernel.profile(COMPARED_AT.copy(), np)
+
+
+def _made_kernel(names: list[str], parameters: dict[str, Any], state: dict[str, Any]) -> Kernel:
+    """Make a kernel of a class that is defined in this process."""
+    module, name = names
+    called = f"the kernel {name} of the module {module}"
+    same = [kind for (_, other), kind in Kernel.defined.items() if other == name]
+    kind = Kernel.defined.get((module, name), same[0] if len(same) == 1 else None)
+    if kind is None:
+        cure = f"Import {module}, or run the definition of {name}, before you load the file."
+        raise NotAModelError(f"with {called}, which is not defined here", cure)
+    kernel = kind(**parameters).at(state["sigma"])
+    if not WIDTHS[0] < kernel.sigma < WIDTHS[1]:
+        raise ValueError("a kernel of a width whose square is no number")
+    if not np.allclose(profile_of(kernel), state["profile"], rtol=0.0, atol=PROFILE_ERROR):
+        cure = f"Define {name} as it was when the model was saved, or fit the model again."
+        raise NotAModelError(f"with {called}, which has another profile here", cure)
+    return kernel
+
+
 def class_of(name: str) -> Any:
     """The class that has a name in files; no other name is known."""
     return getattr(import_module(HOME_OF[name]), name)
@@ -153,20 +213,18 @@ def _is_plain(value: Any) -> bool:
 
 
 def _texts(values: Any, where: str) -> Any:
-    """Labels and names in an array of objects, each as JSON; bytes are text in an object."""
+    """Labels and names in an array of objects, each as JSON."""
     flat = [v.item() if isinstance(v, np.generic) else v for v in values.astype(object).ravel()]
     flat = [None if repr(value) == "<NA>" else value for value in flat]  # pandas' missing value
-    flat = [{"bytes": v.decode("latin-1")} if isinstance(v, bytes) else v for v in flat]
-    if strange := [value for value in flat if not _is_plain(value) and not isinstance(value, dict)]:
-        raise _refused(f"a {type(strange[0]).__name__}", where)
+    if strange := [type(value).__name__ for value in flat if not _is_plain(value)]:
+        raise _refused(f"a {strange[0]}", where)
     return np.array([json.dumps(value) for value in flat], dtype=np.str_).reshape(values.shape)
 
 
 def _from_texts(texts: Any) -> Any:
     different, places = np.unique(texts, return_inverse=True)
     found = [json.loads(text) for text in different.tolist()]
-    found = [v["bytes"].encode("latin-1") if isinstance(v, dict) else v for v in found]
-    if not all(_is_plain(value) or isinstance(value, bytes) for value in found):
+    if not all(_is_plain(value) for value in found):
         raise ValueError("labels that are neither numbers nor text")
     return np.array(found, dtype=object)[places].reshape(texts.shape)
 

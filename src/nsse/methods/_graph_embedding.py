@@ -50,7 +50,7 @@ from nsse._support.errors import rule_error
 from nsse._support.parameters import check_count, check_number
 from nsse._support.types import Floats, Ints
 from nsse.affine import Affine
-from nsse.estimator import row_signs
+from nsse.base import row_signs
 from nsse.graphs import laplacian
 from nsse.maps import LinearMap
 from nsse.methods._method import LARGEST, SMALLEST, Check, Lengths, Method, checks, is_auto, unless

@@ -20,14 +20,15 @@ from scipy.sparse.csgraph import connected_components
 
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
-from nsse._support.parameters import check_choice, check_count, check_number
+from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
 from nsse._support.threads import one_blas_thread
 from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import Affine
-from nsse.estimator import EmbeddingClassifier
-from nsse.kernels import Gaussian, median_distance, squared_distances
-from nsse.maps import GaussianMap
-from nsse.metric import centred
+from nsse.base import EmbeddingClassifier
+from nsse.distances import median_distance, squared_distances
+from nsse.kernels import Gaussian
+from nsse.maps import KernelMap
+from nsse.metrics.learned import centred
 from nsse.scores import Scores, nearest_scores
 
 # Lengths beyond these sizes have squares that over- or underflow.
@@ -48,7 +49,7 @@ def unless(check: Check, *words: str) -> Check:
 
 
 check_edges = partial(check_count, cure="None joins all pairs.")
-check_width = partial(check_number, positive=True, cure="Leave it None to find it from the data.")
+check_width = partial(check_kernel_width, cure="Leave it None to find it from the data.")
 
 
 def check_length_unit(name: str, value: Any) -> None:
@@ -75,7 +76,7 @@ CHECKS: Mapping[str, Check] = {
     "n_neighbors": unless(check_edges),
     "n_neighbors_between": unless(check_edges),
     "beta": unless(check_width),
-    "sigma": partial(check_number, positive=True, cure="1.0 is the unit of length."),
+    "sigma": partial(check_kernel_width, cure="1.0 is the unit of length."),
     "ridge": partial(check_number, cure="1e-10 is small enough to interpolate."),
     "length_unit": check_length_unit,
 }
@@ -132,14 +133,14 @@ class Method(EmbeddingClassifier):
     def _learn(self, X: Any, codes: Ints) -> Any:
         """The map, learned."""
 
-    def _expanded(self: Any, lengths: Lengths, coef: Floats) -> GaussianMap:
+    def _expanded(self: Any, lengths: Lengths, coef: Floats) -> KernelMap:
         """The sum of kernels of width ``sigma`` at the samples, with these coefficients."""
         self.coef_, self.length_unit_, self.sigma_ = coef, lengths.unit, self.sigma * lengths.unit
-        return lengths.gaussian_map(self.sigma, coef)
+        return lengths.kernel_map(self.sigma, coef)
 
-    def _regressed(self: Any, lengths: Lengths, Y: Floats, ridge: str = "ridge") -> GaussianMap:
+    def _regressed(self: Any, lengths: Lengths, Y: Floats, ridge: str = "ridge") -> KernelMap:
         """The same by regression onto an embedding of the samples; ``ridge`` names its parameter."""
-        K = Gaussian(self.sigma)(lengths.D2)
+        K = Gaussian().at(self.sigma)(lengths.D2)
         return self._expanded(lengths, kernel_ridge(K, Y, getattr(self, ridge), ridge))
 
     def _embedding(self, X: Any) -> Floats:
@@ -206,9 +207,9 @@ class Lengths:
         D2 /= unit**2
         return cls(metric.in_units_of(unit), Z / unit, D2, unit / scale)
 
-    def gaussian_map(self, sigma: float, coef: Floats) -> GaussianMap:
+    def kernel_map(self, sigma: float, coef: Floats) -> KernelMap:
         """f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), σ in units of length."""
-        return GaussianMap(self.metric, self.Z, Gaussian(float(sigma)), coef)
+        return KernelMap(self.metric, self.Z, Gaussian().at(float(sigma)), coef)
 
 
 def kernel_ridge(K: Floats, Y: Floats, ridge: float, name: str) -> Floats:

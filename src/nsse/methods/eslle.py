@@ -20,8 +20,8 @@ import numpy as np
 from scipy import linalg
 
 from nsse._support.types import Floats, Ints
-from nsse.estimator import row_signs
-from nsse.maps import GaussianMap
+from nsse.base import row_signs
+from nsse.maps import KernelMap
 from nsse.methods._eigenmaps import Eigenmap, check_eigenmap_components, smallest_eigenpairs
 from nsse.methods._method import Lengths, Method, check_edges, checks, unless
 from nsse.methods._reconstruction import residual_matrix, residual_rank
@@ -77,7 +77,7 @@ class ESLLE(Method):
         Coefficients of f.
     sigma_, length_unit_ : float
         Kernel scale and unit of length, in the units of X.
-    map_ : GaussianMap
+    map_ : KernelMap
         What `transform` does.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.
@@ -133,7 +133,7 @@ class ESLLE(Method):
         self.ridge = ridge
         self.length_unit = length_unit
 
-    def _learn(self, X: Any, codes: Ints) -> GaussianMap:
+    def _learn(self, X: Any, codes: Ints) -> KernelMap:
         d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))
         lengths = Lengths.of(X, self.length_unit)
         D = class_dissimilarities(lengths.D2, codes, self.beta, self.overlap)

@@ -17,7 +17,7 @@ from scipy import linalg
 from nsse._support.parameters import check_choice
 from nsse._support.types import Floats, Ints
 from nsse.kernels import Gaussian
-from nsse.maps import GaussianMap
+from nsse.maps import KernelMap
 from nsse.methods._graph_embedding import (
     Forms,
     GraphEmbedding,
@@ -52,7 +52,7 @@ class KernelSpace(Space):
         """As many axes as the parameter `pca` says."""
         if within_rank == 0:
             raise no_intrinsic_scatter()
-        K = Gaussian(sigma)(lengths.D2.copy())
+        K = Gaussian().at(sigma)(lengths.D2.copy())
         means = K.mean(axis=0)
         K += means.mean() - means - means[:, np.newaxis]
         gamma, U = linalg.eigh(K, overwrite_a=True, check_finite=False)
@@ -61,10 +61,10 @@ class KernelSpace(Space):
         r = n_axes(roots, keep, within_rank)
         return cls(lengths, sigma, U[:, :r] / roots[:r], U[:, :r] * roots[:r])
 
-    def map(self, V: Floats) -> GaussianMap:
+    def map(self, V: Floats) -> KernelMap:
         """The functions with these coordinates, up to a constant."""
         coef = self.expansion @ V
-        return self.lengths.gaussian_map(self.sigma, coef - coef.mean(axis=0))
+        return self.lengths.kernel_map(self.sigma, coef - coef.mean(axis=0))
 
 
 class KDA(GraphEmbedding):
@@ -110,7 +110,7 @@ class KDA(GraphEmbedding):
         The ridge ρ that was added; 0.0 if none.
     sigma_, length_unit_ : float
         Kernel scale and unit of length, in the units of X.
-    map_ : GaussianMap or LinearMap
+    map_ : KernelMap or LinearMap
         What `transform` does.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.

@@ -30,8 +30,8 @@ from scipy import linalg
 
 from nsse._support.parameters import check_choice, check_count
 from nsse._support.types import Floats, Ints
+from nsse.distances import SAME_PLACE, squared_distances, squared_norms
 from nsse.graphs import class_members
-from nsse.kernels import SAME_PLACE, squared_distances, squared_norms
 from nsse.maps import LinearMap
 from nsse.methods._graph_embedding import (
     Forms,
@@ -44,7 +44,7 @@ from nsse.methods._graph_embedding import (
     symmetric,
 )
 from nsse.methods._method import graph_rank
-from nsse.metric import centred
+from nsse.metrics.learned import centred
 
 METRICS = ("weighted", "orthonormalized", "plain")
 

@@ -27,7 +27,7 @@ from nsse._support.parameters import check_number
 from nsse._support.types import Bools, Floats, Ints
 from nsse.graphs import laplacian
 from nsse.kernels import Gaussian
-from nsse.maps import GaussianMap
+from nsse.maps import KernelMap
 from nsse.methods._method import Lengths, Method, check_flag, checks, neighbor_graph
 from nsse.scores import Scores
 
@@ -81,7 +81,7 @@ class MReg(Method):
         Coefficients α of the functions.
     sigma_, length_unit_ : float
         Kernel scale and unit of length, in the units of X.
-    map_ : GaussianMap
+    map_ : KernelMap
         What `transform` does.
     scores_ : Scores
         The largest coordinate gives the label.
@@ -147,11 +147,11 @@ class MReg(Method):
         self.length_unit = length_unit
         self.unlabeled = unlabeled
 
-    def _learn(self, X: Any, codes: Ints) -> GaussianMap:
+    def _learn(self, X: Any, codes: Ints) -> KernelMap:
         lengths, labeled = Lengths.of(X, self.length_unit), codes >= 0
         W, _ = neighbor_graph(lengths.D2, self.n_neighbors, self.beta)
         L = normalized_laplacian(W) if self.normalized else laplacian(W)
-        K = Gaussian(self.sigma)(lengths.D2)
+        K = Gaussian().at(self.sigma)(lengths.D2)
         own, n_classes = codes[labeled], len(self.classes_)
         T = np.eye(n_classes)[own]
         coef, values = lap_rls(K, L, T, labeled, self.gamma_A, self.gamma_I)

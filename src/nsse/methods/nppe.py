@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nsse._support.parameters import check_count
 from nsse._support.types import Floats, Ints
 from nsse.affine import Affine
-from nsse.kernels import in_row_blocks
+from nsse.distances import in_row_blocks
 from nsse.methods._graph_embedding import (
     Forms,
     GraphEmbedding,
@@ -148,7 +148,7 @@ class NPPE(GraphEmbedding):
     embeddings of the training samples are within reach of linear maps already. Departs from [1]_:
     powers are of centred samples, each divided by its size, and a ridge is added to the objective
     where samples are few. A rotation of the features changes the powers, hence the map. The principal
-    axes are those of the powers. Certified radii are for Gaussian and linear maps only.
+    axes are those of the powers. Certified radii are for kernel and linear maps only.
 
     References
     ----------

@@ -26,8 +26,9 @@ import numpy as np
 from nsse._support.errors import rule_error
 from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import Affine
+from nsse.distances import in_row_blocks, squared_distances
 from nsse.graphs import degrees
-from nsse.kernels import Gaussian, in_row_blocks, squared_distances
+from nsse.kernels import Gaussian
 from nsse.methods._eigenmaps import (
     Eigenmap,
     check_eigenmap_components,
@@ -201,7 +202,7 @@ class NYS(Method):
         sigma, d = sigmas[0], dimensions[0]
         if len(sigmas) > 1 or len(dimensions) > 1:
             sigma, d = held_out_choice(D2, codes, sigmas, dimensions)
-        kernel = Gaussian(sigma)
+        kernel = Gaussian().at(sigma)
         K = np.where(kept, kernel(D2.copy()), 0.0)
         values, Y, eigenmap = nystrom_eigenmap(K, d)
         if is_auto(self.n_components):  # the others are rounding
@@ -295,7 +296,7 @@ def held_out_choice(
         share = len(train) / len(codes) if len(dimensions) > 1 else 1.0
         cuts = [min(max(1, round(share * d)), len(train) - 1) for d in dimensions]
         for column, sigma in enumerate(sigmas):
-            K, K_held = (Gaussian(sigma)(D2[np.ix_(rows, train)]) for rows in (train, held))
+            K, K_held = (Gaussian().at(sigma)(D2[np.ix_(rows, train)]) for rows in (train, held))
             values, Y, _ = nystrom_eigenmap(K, max(cuts))
             n = existing(values, len(train))
             Z = nystrom_values(K_held, nystrom_coefficients(Y[:, :n], values[:n], K))
@@ -311,7 +312,7 @@ def folds(D2: Floats, codes: Ints) -> Iterator[tuple[Ints, Ints]]:
 
     By their places from the rim to the middle of the samples, so that their order does not matter.
     """
-    order = np.lexsort((Gaussian(1.0)(D2.copy()).sum(axis=1), codes))
+    order = np.lexsort((Gaussian().at(1.0)(D2.copy()).sum(axis=1), codes))
     order = order[:: -(-len(order) // MOST)]
     first = np.searchsorted(codes[order], codes[order])
     fold = (np.arange(len(order)) - first) % FOLDS

@@ -15,8 +15,9 @@ import numpy as np
 
 from nsse._support.parameters import check_count, check_number
 from nsse._support.types import Floats, Ints
-from nsse.kernels import Gaussian, squared_distances
-from nsse.maps import GaussianMap
+from nsse.distances import squared_distances
+from nsse.kernels import Gaussian
+from nsse.maps import KernelMap
 from nsse.methods._method import Lengths, Method, check_n_components, checks, kernel_ridge
 from nsse.methods.suplap import check_neighbors, class_graphs, supervised_eigenmap
 
@@ -60,7 +61,7 @@ class SemiRBF(Method):
         The interpolator at all training samples.
     coef_, centers_, sigma_, length_unit_
         Coefficients, centres (all training samples), kernel scale and unit of length.
-    map_ : GaussianMap
+    map_ : KernelMap
         What `transform` does.
     scores_ : Scores
         The nearest labelled sample of the embedding gives the label.
@@ -123,7 +124,7 @@ class SemiRBF(Method):
         self.length_unit = length_unit
         self.unlabeled = unlabeled
 
-    def _learn(self, X: Any, codes: Ints) -> GaussianMap:
+    def _learn(self, X: Any, codes: Ints) -> KernelMap:
         own, rest = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         d = check_n_components(self.n_components, len(own), len(self.classes_))
         lengths = Lengths.of(X, self.length_unit, own)
@@ -131,7 +132,7 @@ class SemiRBF(Method):
         W_w, W_b = class_graphs(among, codes[own], self.n_neighbors, "adaptive", None)
         _, Y = supervised_eigenmap(W_w, W_b, codes[own], self.mu, d)
         order = np.concatenate([own, rest])
-        K = Gaussian(self.sigma)(lengths.D2[np.ix_(order, order)])
+        K = Gaussian().at(self.sigma)(lengths.D2[np.ix_(order, order)])
         coef, found = refined(K, Y, codes[own], self.ridge, self.n_rounds)
         back = np.argsort(order)
         self.transduction_ = self.classes_[found[back]]

@@ -31,8 +31,8 @@ from nsse._support.parameters import check_number
 from nsse._support.threads import one_blas_thread
 from nsse._support.types import Floats, Ints
 from nsse.affine import Affine
+from nsse.distances import products, squared_distances
 from nsse.graphs import degrees
-from nsse.kernels import products, squared_distances
 from nsse.methods._eigenmaps import (
     check_eigenmap_components,
     check_no_sample_alone,

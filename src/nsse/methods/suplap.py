@@ -19,8 +19,8 @@ import numpy as np
 
 from nsse._support.parameters import check_count, check_number
 from nsse._support.types import Bools, Floats, Ints
-from nsse.estimator import row_signs
-from nsse.maps import GaussianMap
+from nsse.base import row_signs
+from nsse.maps import KernelMap
 from nsse.methods._eigenmaps import Eigenmap, smallest_eigenpairs
 from nsse.methods._method import (
     Lengths,
@@ -92,7 +92,7 @@ class SUPLAP(Method):
         Eigenvalues of L_w − μ L_b belonging to the coordinates, ascending.
     objective_ : float
         The objective above at its minimum, the sum of `eigenvalues_`.
-    map_ : GaussianMap
+    map_ : KernelMap
         What `transform` does.
     scores_ : Scores
         The nearest training sample of the embedding gives the label.
@@ -161,7 +161,7 @@ class SUPLAP(Method):
         self.ridge = ridge
         self.length_unit = length_unit
 
-    def _learn(self, X: Any, codes: Ints) -> GaussianMap:
+    def _learn(self, X: Any, codes: Ints) -> KernelMap:
         d = check_n_components(self.n_components, len(codes), len(self.classes_))
         lengths = Lengths.of(X, self.length_unit)
         D2, between = lengths.D2, self.n_neighbors_between

@@ -17,20 +17,27 @@ from sklearn.linear_model import LogisticRegression
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.machine import require_memory
-from nsse._support.parameters import check_choice, check_count, check_number, check_range
+from nsse._support.parameters import (
+    check_choice,
+    check_count,
+    check_kernel_width,
+    check_number,
+    check_range,
+)
 from nsse._support.types import Floats, Ints
 from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.affine import Affine, is_sparse
-from nsse.estimator import EmbeddingClassifier, signs_of
-from nsse.kernels import SAME_PLACE, Gaussian, median_distance, squared_distances
-from nsse.maps import GaussianMap
-from nsse.metric import centred
+from nsse.base import EmbeddingClassifier, signs_of
+from nsse.distances import SAME_PLACE, median_distance, squared_distances
+from nsse.kernels import Gaussian
+from nsse.labels import encoded
+from nsse.maps import KernelMap
+from nsse.metrics.learned import centred
 from nsse.published.alternating import alternate
 from nsse.published.embedding import GUARD, embed
 from nsse.published.objective import Problem, Weights
 from nsse.published.scale import Found, minimise
 from nsse.published.trace import Recorder, Step, Stopped, Trace
-from nsse.rows import encoded
 from nsse.scores import Scores, nearest_scores
 
 # μ3 = 5 μ2 d where the user gives none: keeps the balance of the two smoothness terms.
@@ -283,7 +290,7 @@ class NSSE(EmbeddingClassifier):
         check_range("sigma_range", self.sigma_range)
         for name in ("beta", "sigma"):
             if (value := getattr(self, name)) is not None:
-                check_number(name, value, positive=True, cure="None finds it from the data.")
+                check_kernel_width(name, value, cure="None finds it from the data.")
         if self.callback is not None and not callable(self.callback):
             cure = "It is called as `callback(step)`."
             raise rule_error("callback", "be callable", self.callback, cure)
@@ -317,7 +324,7 @@ class NSSE(EmbeddingClassifier):
         self.embedding_, self.coef_ = best.Y * signs, best.coef * signs
         self.centers_, self.length_unit_ = X.copy(), recorder.unit
         self.sigma_ = best.sigma * recorder.unit
-        self.map_ = GaussianMap(metric, metric(X), Gaussian(best.sigma), self.coef_)
+        self.map_ = KernelMap(metric, metric(X), Gaussian().at(best.sigma), self.coef_)
         self.eigenvalues_ = best.eigenvalues - problem.shift
         self.objective_ = best.excess - problem.shift * len(best.eigenvalues)
         self.trace_, self.n_iter_ = Trace(tuple(recorder.steps)), recorder.steps[-1].iteration + 1

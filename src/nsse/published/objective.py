@@ -20,8 +20,9 @@ import numpy as np
 
 from nsse._support.threads import in_parallel
 from nsse._support.types import Floats, Ints
+from nsse.distances import PANEL
 from nsse.graphs import ShiftedGraph, gaussian_class_graph, laplacian
-from nsse.kernels import PANEL, Gaussian
+from nsse.kernels import Gaussian
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Problem:
     def kernel(self, sigma: float) -> Floats:
         """K at one σ; overwrites the one before."""
         np.copyto(self._arrays[0], self.D2)
-        return Gaussian(sigma)(self._arrays[0])
+        return Gaussian().at(sigma)(self._arrays[0])
 
     @property
     def scratch(self) -> Floats:
@@ -97,7 +98,7 @@ class Problem:
 
         With Y = KC, λ = c'(KSK + μ2 I)c and c'KKc = 1: dλ = 2 (dK c)'(S y − λ y).
         """
-        kernel, Z = Gaussian(sigma), np.empty_like(residual)
+        kernel, Z = Gaussian().at(sigma), np.empty_like(residual)
 
         def fill(start: int) -> None:
             rows = slice(start, start + PANEL)

@@ -42,7 +42,7 @@ def explanation(
     Parameters
     ----------
     model : estimator
-        Fitted, with a Gaussian or linear map: alone, a vote, or at the end of a pipeline.
+        Fitted, with a kernel or linear map: alone, a vote, or at the end of a pipeline.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples, twelve at most; one where ``ax`` is given.
     target : label or array-like of shape (n_samples,), default=None

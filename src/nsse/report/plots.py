@@ -231,7 +231,7 @@ def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
     Parameters
     ----------
     model : estimator
-        Fitted, with certificates: a Gaussian or linear map, behind affine steps where there are any.
+        Fitted, with certificates: a kernel or linear map, behind affine steps where there are any.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples, best unseen by the model.
     y : array-like of shape (n_samples,), default=None

@@ -1,9 +1,9 @@
 """The live map: f, its scores and its certificate as numbers that a page can compute with.
 
-One formula for every model: an affine map (the steps of a pipeline, then the metric), Gaussian kernels
-at centres, coefficients, affine functions with classes. A linear map ends after the first of these. A
-vote has several such members. All in double precision, so that page and Python agree up to rounding,
-and what rounding can do is in the numbers that the page gets (`nsse.certificates.rounding`).
+One formula for every model: an affine map (the steps of a pipeline, then the metric), kernels at
+centres (`profiles`), coefficients, affine functions with classes. A linear map ends after the first of
+these. A vote has several such members. All in double precision, so that page and Python agree up to
+rounding, and what rounding can do is in the numbers that the page gets (`nsse.certificates.rounding`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from nsse.affine import SAFE, Affine, is_sparse
 from nsse.certificates.radii import OWN, WORST
 from nsse.certificates.rounding import EPS, Front, MapBounds, absolute_norm, is_ordinary, relative_error
 from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation, TablePreparation
-from nsse.maps import GaussianMap, LinearMap
+from nsse.maps import KernelMap, LinearMap
 from nsse.report.explorer.blocks import block
-from nsse.report.explorer.models import Findings
+from nsse.report.explorer.models import Findings, why_not_valid
 from nsse.report.explorer.pictures import are_levels
+from nsse.report.explorer.profiles import has_profile, kernel_entry
 from nsse.scores import Scores
 from nsse.votes import MeanVote, Vote, vote_of
 
@@ -72,8 +73,13 @@ def _without(reason: str, live: bool | str) -> LiveMap:
 
 
 def _obstacle(findings: Findings, vote: Vote) -> str:
-    if not all(isinstance(member.map, GaussianMap | LinearMap) for member in vote.members):
-        return f"It needs a Gaussian or linear map; {findings.name} has another kind."
+    if not all(isinstance(member.map, KernelMap | LinearMap) for member in vote.members):
+        return f"It needs a kernel or linear map; {findings.name} has another kind."
+    if sentence := why_not_valid(vote):
+        return sentence.replace("They need", "It needs")
+    kernels = [member.map.kernel for member in vote.members if isinstance(member.map, KernelMap)]
+    if missing := [kernel for kernel in kernels if not has_profile(kernel)]:
+        return f"The profile of the kernel {missing[0]!r} is too rough for a table."
     if findings.not_affine:
         return findings.not_affine.replace("They need", "It needs")
     if _drawn(findings, vote) is None:
@@ -85,7 +91,7 @@ def _drawn(findings: Findings, vote: Vote) -> int | None:
     """Which member the drawn map is."""
     own = findings.core.map_
     for place, (f, _) in enumerate(vote.members):
-        if f is own or (isinstance(f, GaussianMap) and np.array_equal(f.coef, own.coef)):
+        if f is own or (isinstance(f, KernelMap) and np.array_equal(f.coef, own.coef)):
             return place
     return None
 
@@ -133,8 +139,8 @@ def _arrays(f: Any) -> list[Any]:
 
 
 def _affine_of(f: Any) -> Affine:
-    """The metric of a Gaussian map; all of a linear one."""
-    return f.metric if isinstance(f, GaussianMap) else f.affine
+    """The metric of a kernel map; all of a linear one."""
+    return f.metric if isinstance(f, KernelMap) else f.affine
 
 
 def _entry(findings: Findings, vote: Vote, preparation: Preparation) -> dict[str, Any]:
@@ -187,20 +193,28 @@ def _space_entry(f: Any, front: Affine | None) -> dict[str, Any]:
 
 
 def _member_entry(f: Any, scores: Scores, Z: Any) -> dict[str, Any]:
-    kernel, F = getattr(f, "kernel", None), np.zeros((1, f.n_components))
-    if kernel is None:  # rounding of a linear map depends on the samples: those shown are looked at
+    is_linear, F = isinstance(f, LinearMap), np.zeros((1, f.n_components))
+    if is_linear:  # rounding of a linear map depends on the samples: those shown are looked at
         Z = np.zeros((1, f.affine.n_features)) if Z is None else Z
         F = f(Z)
     bounds = MapBounds.of(f, Z, F, np.zeros(len(F)))
+    rounding = 4.0 * float(np.max(bounds.of_functions(scores)))
+    kernel: dict[str, Any] = {} if is_linear else kernel_entry(f.kernel)
+    if kernel:  # values of a table are wrong by a little more
+        widest = float(np.linalg.norm(scores.weights, axis=1).max())
+        more = kernel["accuracy"] - f.kernel.accuracy
+        rounding += 8.0 * widest * more * float(np.linalg.norm(f.coef, axis=1).sum())
+    has_slopes = kernel.get("name") == "gaussian" and not is_sparse(f.centers)
     return {
-        "sigma": None if kernel is None else float(kernel.sigma),
-        "coef": None if kernel is None else block(f.coef, "f8"),
+        "kernel": kernel or None,
+        "sigma": float(f.kernel.sigma) if kernel else None,
+        "coef": block(f.coef, "f8") if kernel else None,
         "weights": block(scores.weights, "f8"),
         "offsets": block(scores.offsets, "f8"),
         "codes": block(scores.codes, "u2"),
         "temperature": float(scores.temperature),
         # F'w of every function: their distances are the norms of differences of functions.
         "images": block(scores.weights @ bounds.factor, "f8"),
-        "rounding": 4.0 * float(np.max(bounds.of_functions(scores))),
-        "gradient_error": None if kernel is None or is_sparse(f.centers) else bounds.gradient_error,
+        "rounding": rounding,
+        "gradient_error": bounds.gradient_error if has_slopes else None,
     }

@@ -1,7 +1,8 @@
-// The model: an affine map, Gaussian kernels, coefficients, affine functions with classes; all in double
-// precision, by the formulas of nsse.affine, maps, scores, votes, and certificates.radii.
+// The model: an affine map, kernels, coefficients, affine functions with classes; all in double precision,
+// by the formulas of nsse.affine, kernels, maps, scores, votes, and certificates.radii.
 
 import { allOf, greatest, smallest } from "./basics.js";
+import { farthest, profileOf } from "./kernels.js";
 
 const EPS = Number.EPSILON;
 const HALVINGS = 50;
@@ -51,9 +52,10 @@ function pulled({ scale, matrix, down, up }, g) {
 const own = ({ values, functions, f }) =>
   (functions.length > values.length ? values.map((v) => v - lengthOf(f) ** 2) : values);
 
-// A member's f = sum of c_i exp(-|u - z_i|^2 / sigma^2), or u itself; its functions, their largest, label.
-function evaluated({ sigma, coef, weights, offsets, codes }, nClasses, { u, squares, error }) {
-  const kernel = squares.map((s) => Math.exp(-s / sigma ** 2)), f = sigma ? times(kernel, coef) : u;
+// A member's f = sum of c_i κ(|u - z_i|^2 / sigma^2), or u itself; its functions, their largest, label.
+function evaluated({ kernel: shape, sigma, coef, weights, offsets, codes }, nClasses, { u, squares, error }) {
+  const profile = shape && profileOf(shape), kernel = profile && squares.map((s) => profile(s / sigma ** 2));
+  const f = kernel ? times(kernel, coef) : u;
   const functions = Array.from(applied(weights, f), (v, j) => v + offsets.values[j]);
   const values = new Array(nClasses).fill(-Infinity);
   functions.forEach((v, j) => (values[codes.values[j]] = Math.max(values[codes.values[j]], v)));
@@ -72,10 +74,9 @@ function normOf({ images: { values, shape: [, d] } }, i, j) {
 }
 
 // How far a sample may move so that no function of unit norm changes by so much.
-function reach({ sigma }, { norm, growth }, change, error) {
+function reach({ kernel, sigma }, { norm, growth }, change, error) {
   const safe = change * (1 - 8 * EPS);
-  const inside = (s) => (s < Math.SQRT2 ? sigma * Math.sqrt(-Math.log1p(-(s ** 2) / 2)) : Infinity);
-  const behind = sigma ? inside(safe) : safe;
+  const behind = kernel ? sigma * Math.sqrt(farthest(kernel, safe ** 2 / 2)) : safe;
   if (behind === Infinity) return Infinity; // however large the rounding error of a far sample
   const left = Math.max(behind * (1 - 8 * EPS) - 2 * error, 0) || 0; // NaN where the error overflows
   return (left / (norm + growth)) * (1 - 8 * EPS);

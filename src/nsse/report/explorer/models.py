@@ -20,20 +20,20 @@ from sklearn.utils.validation import check_is_fitted
 from nsse._support.errors import rule_error, rule_message
 from nsse._support.types import Bools, Floats, Ints
 from nsse.affine import Affine, is_sparse
+from nsse.base import EmbeddingClassifier
 from nsse.certificates import ConformalClassifier, certified_radius
 from nsse.certificates.radii import certified_vote
 from nsse.certificates.reliability import EDGES, Bin, log_loss, reliability_curve
-from nsse.estimator import EmbeddingClassifier
-from nsse.kernels import in_row_blocks
-from nsse.maps import GaussianMap
+from nsse.distances import in_row_blocks
+from nsse.maps import KernelMap
 from nsse.pipelines import affine_of_step, opened
 from nsse.planes import Plane
 from nsse.votes import Vote, vote_of
 
 # Centres at which the map is evaluated to see whether they are the training samples.
 COMPARED = 32
-# A kernel value above this is that of a centre itself.
-SAME_SAMPLE = 1.0 - 1e-10
+# Samples are centers themselves if their squared distance is at most so many σ².
+SAME_SAMPLE = 1e-10
 # How often a set of labels may lack the true one.
 ALPHA = 0.1
 # What is known of labels with a probability between two edges.
@@ -232,7 +232,7 @@ def affine_front(before: list[Any], *, with_gaps: bool = False) -> tuple[Affine 
 def centers_per_sample(core: Any) -> int:
     """Centres of every training sample where the centres are these, in order, with copies; else 0."""
     f, n_train = core.map_, len(core.embedding_)
-    if not isinstance(f, GaussianMap) or f.coef.shape[0] % n_train:
+    if not isinstance(f, KernelMap) or f.coef.shape[0] % n_train:
         return 0
     per_sample = f.coef.shape[0] // n_train
     some = np.unique(np.linspace(0, n_train - 1, COMPARED).astype(int))
@@ -278,8 +278,16 @@ def why_unproved(model: Any) -> str:
     try:
         certified_vote(core)
     except TypeError:
-        return f"They need a Gaussian or linear map; {type(core).__name__} has another kind."
-    return affine_front(before, with_gaps=True)[1]
+        return f"They need a kernel or linear map; {type(core).__name__} has another kind."
+    return why_not_valid(vote_of(core)) or affine_front(before, with_gaps=True)[1]
+
+
+def why_not_valid(vote: Vote) -> str:
+    """Which kernel certificates refuse, in a sentence; empty if there is none."""
+    for f, _ in vote.members:
+        if isinstance(f, KernelMap) and f.flaw is not None:
+            return f"They need a valid kernel; {type(f.kernel).__name__} is not valid: {f.flaw}."
+    return ""
 
 
 def _training_points(
@@ -312,7 +320,7 @@ def _training_probabilities(core: Any, per_sample: int) -> Floats:
     return core.scores_.probabilities(F)
 
 
-def _in_user_units(f: GaussianMap, front: Affine | None, per_sample: int) -> Any:
+def _in_user_units(f: KernelMap, front: Affine | None, per_sample: int) -> Any:
     """Training samples from the centres; None where a step cannot be undone."""
     if front is not None and (front.matrix is not None or front.down is not None):
         return None
@@ -331,7 +339,7 @@ def _certainty(core: Any, hidden: Bools, own: Ints, per_sample: int) -> Floats:
     return certainty
 
 
-def _behind_metric(f: GaussianMap) -> GaussianMap:
+def _behind_metric(f: KernelMap) -> KernelMap:
     """The map of rows that are where the kernel measures."""
     return replace(f, metric=Affine.identity(f.metric.n_outputs))
 
@@ -351,12 +359,12 @@ def _nearest(core: Any, per_sample: int, embedding: Floats) -> tuple[Ints, Ints,
 def _seen(core: Any, Z: Any, n_samples: int) -> Bools:
     """Which samples are centres of the map, that is training samples."""
     f = core.map_
-    if not isinstance(f, GaussianMap):
+    if not isinstance(f, KernelMap):
         return np.zeros(n_samples, dtype=bool)
     largest = in_row_blocks(
         lambda part: f.kernel_rows(part).max(axis=1, keepdims=True), _plain(Z), len(f.coef), 1
     )
-    return np.asarray(largest[:, 0] > SAME_SAMPLE)
+    return np.asarray(largest[:, 0] > 1.0 - f.kernel.fall(np.array([SAME_SAMPLE])))
 
 
 def _label_sets(core: Any, Z: Any) -> tuple[Bools | None, float]:
@@ -364,7 +372,8 @@ def _label_sets(core: Any, Z: Any) -> tuple[Bools | None, float]:
     if not len(getattr(core, "leave_one_out_", ())):
         return None, -np.inf
     conformal = ConformalClassifier(core, alpha=ALPHA).fit()
-    own = np.sort(conformal.folds_[0][1])
+    _, own, _, counts = conformal.folds_[0]
+    own = np.sort(np.repeat(own, np.rint(counts).astype(np.intp)))
     rank = int(np.floor(ALPHA * (len(own) + 1) + 1e-9))
     return conformal.predict_set(Z), float(own[rank - 1]) if rank else -np.inf
 

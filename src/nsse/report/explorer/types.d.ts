@@ -60,8 +60,18 @@ interface SpaceEntry {
   size: number;
 }
 
+interface KernelEntry {
+  name: string; // that of a formula, or "" with a table
+  accuracy: number; // how far values may be from the exact ones
+  curvature: number | null; // null if it is infinite
+  low?: number; // logarithm of the first t of the table
+  step?: number;
+  table?: Block<Float64Array>;
+}
+
 interface MemberEntry {
   space: number;
+  kernel: KernelEntry | null; // null for a linear map
   sigma: number | null;
   coef: Block<Float64Array> | null;
   weights: Block<Float64Array>;

@@ -110,7 +110,7 @@ def write_report(
         Heading; empty makes one.
     live : bool or "auto", default="auto"
         Whether the page carries the map itself, to embed what a visitor drops on it. "auto" puts it in
-        where it takes up to 12 MB and is a Gaussian or linear map behind affine steps; True whatever it
+        where it takes up to 12 MB and is a kernel or linear map behind affine steps; True whatever it
         takes.
 
     Returns

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.arrays import is_dask, is_foreign, lazily
 from nsse._support.types import Floats, Ints
+from nsse.labels import of_one_type
 
 FLOATS = [np.float64, np.float32]
 # Class means within this share of the largest count as large: two equal ones of opposite sign, as those
@@ -240,6 +241,8 @@ class EmbeddingClassifier(
     def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Training samples and labels, checked as scikit-learn does."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
+        if y.dtype == object:
+            of_one_type(y)  # raises an error for labels of mixed types
         check_classification_targets(y)
         return X, y
 

@@ -1,9 +1,11 @@
 """ONNX graphs: affine steps → kernel → scores → probabilities, in plain operations of opset 17.
 
-The distances are those of `nsse.kernels`, ‖u‖² + ‖v‖² − 2u'v of rows of order one. All arithmetic is in
-float64, whatever the types of input and outputs are: distances of near rows, and sums of kernels with
-coefficients of both signs, cancel, and in float32 labels would change. A node that is the same as
-another is written once: members of a vote with a metric and centres in common measure distances once.
+The distances are those of `nsse.distances`, ‖u‖² + ‖v‖² − 2u'v of rows of order one. The profile of the
+kernel is the same method that NumPy calls: it is given a `Value`, whose operators write nodes. All
+arithmetic is in float64, whatever the types of input and outputs are: distances of near rows, and sums
+of kernels with coefficients of both signs, cancel, and in float32 labels would change. A node that is
+the same as another is written once: members of a vote with a metric and centres in common measure
+distances once.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.errors import optional, rule_error
 from nsse.affine import Affine, is_sparse
-from nsse.maps import GaussianMap, LinearMap
+from nsse.kernels import FARTHEST, Kernel
+from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import split_pipeline
 from nsse.scores import Scores
 from nsse.votes import MajorityVote
@@ -37,7 +40,7 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     Parameters
     ----------
     model : estimator
-        Fitted: any estimator of ours with a Gaussian or a linear map, hence not `NYS` and `SPE`; a
+        Fitted: any estimator of ours with a kernel or a linear map, hence not `NYS` and `SPE`; a
         search around one; or a pipeline of affine steps (scalers, PCA) and one of these. Labels are
         integers, strings, booleans or floats.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
@@ -171,17 +174,19 @@ class _Graph:
         f = getattr(model, "map_", None) if member is None else member
         if isinstance(f, LinearMap):
             return self.affine(X, f.affine)
-        if not isinstance(f, GaussianMap):
-            rule, cure = "have a Gaussian or a linear map to be exported", "Keep other models in Python."
+        if not isinstance(f, KernelMap):
+            rule, cure = "have a kernel or a linear map to be exported", "Keep other models in Python."
             raise rule_error("model", rule, type(model).__name__, cure)
         U, V = self.affine(X, f.metric), f.centers.toarray() if is_sparse(f.centers) else f.centers
         # −‖u − v‖² = 2u'v − ‖v‖² − ‖u‖², never above zero.
         product = self("MatMul", U, self.constant(2.0 * V.T))
         less = self("Add", product, self.constant(-np.einsum("ij,ij->i", V, V)))
         norms = self("ReduceSum", self("Mul", U, U), self.constant(np.array([1])), keepdims=1)
-        negative = self("Min", self("Sub", less, norms), self.constant(np.array(0.0)))
-        exponent = self("Mul", negative, self.constant(np.array(f.kernel.sigma**-2)))
-        return self("MatMul", self("Exp", exponent), self.constant(f.coef))
+        squares = self("Max", self("Sub", norms, less), self.constant(np.array(0.0)))
+        t = self("Mul", squares, self.constant(np.array(f.kernel.sigma**-2)))
+        t = self("Min", t, self.constant(np.array(FARTHEST["float64"])))
+        K = f.kernel.profile(Value(self, t, len(V)), Functions(f.kernel))
+        return self("MatMul", K.name, self.constant(f.coef))
 
     def scores(self, F: str, scores: Scores) -> str:
         """The largest function of every class."""
@@ -226,6 +231,97 @@ class _Graph:
     def _value(self, name: str, shape: list[int | None], dtype: Any) -> Any:
         helper = self._onnx.helper
         return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), shape)
+
+
+class Value:
+    """A result in a graph that computes like an array: what `Kernel.profile` is given.
+
+    Numbers become constants with one entry per column, because onnxruntime may apply a single factor in
+    float32 (`_Graph.times`).
+    """
+
+    __array_ufunc__ = None  # NumPy's numbers leave their operators to this class
+
+    def __init__(self, graph: _Graph, name: str, n_columns: int) -> None:
+        self.graph, self.name, self.n_columns = graph, name, n_columns
+
+    def apply(self, operation: str, *others: Any) -> Value:
+        """Write a node that takes this value and others."""
+        return self._written(operation, self, *others)
+
+    def _written(self, operation: str, *inputs: Any) -> Value:
+        names = [self._name_of(part) for part in inputs]
+        return Value(self.graph, self.graph(operation, *names), self.n_columns)
+
+    def _name_of(self, part: Any) -> str:
+        if isinstance(part, Value):
+            return part.name
+        return self.graph.constant(np.full(self.n_columns, float(part)))
+
+    def __neg__(self) -> Value:
+        return self.apply("Neg")
+
+    def __add__(self, other: Any) -> Value:
+        return self.apply("Add", other)
+
+    def __sub__(self, other: Any) -> Value:
+        return self.apply("Sub", other)
+
+    def __mul__(self, other: Any) -> Value:
+        return self.apply("Mul", other)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.apply("Div", other)
+
+    def __pow__(self, other: Any) -> Value:
+        return self.apply("Pow", other)
+
+    def __radd__(self, other: Any) -> Value:
+        return self._written("Add", other, self)
+
+    def __rsub__(self, other: Any) -> Value:
+        return self._written("Sub", other, self)
+
+    def __rmul__(self, other: Any) -> Value:
+        return self._written("Mul", other, self)
+
+    def __rtruediv__(self, other: Any) -> Value:
+        return self._written("Div", other, self)
+
+    def __rpow__(self, other: Any) -> Value:
+        return self._written("Pow", other, self)
+
+
+class Functions:
+    """The namespace that `Kernel.profile` is given for a graph."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def exp(self, a: Value) -> Value:
+        """Write the exponential."""
+        return a.apply("Exp")
+
+    def log(self, a: Value) -> Value:
+        """Write the natural logarithm."""
+        return a.apply("Log")
+
+    def sqrt(self, a: Value) -> Value:
+        """Write the square root."""
+        return a.apply("Sqrt")
+
+    def minimum(self, a: Value, b: Any) -> Value:
+        """Write the smaller of two values."""
+        return a.apply("Min", b)
+
+    def maximum(self, a: Value, b: Any) -> Value:
+        """Write the larger of two values."""
+        return a.apply("Max", b)
+
+    def __getattr__(self, name: str) -> Any:
+        rule = "have a profile of exp, log, sqrt, minimum, maximum and the operators + - * / ** alone"
+        cure = "Write it with these, or keep the model in Python."
+        raise rule_error("kernel", rule, f"xp.{name} in {type(self.kernel).__name__}.profile", cure)
 
 
 def _tensor(values: Any) -> Any:

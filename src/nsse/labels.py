@@ -1,0 +1,135 @@
+"""Labels and weights of training samples, checked and encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from nsse._support.arrays import is_dask
+from nsse._support.errors import listed, rule_error
+from nsse._support.types import Bools, Floats, Ints
+
+
+def encoded(y: Any, marker: Any = None) -> tuple[NDArray[Any], Ints]:
+    """Classes, sorted, and the class of every label: −1 where it is missing or the marker."""
+    y = np.asarray(y.compute() if is_dask(y) else y)
+    y = y if y.ndim == 1 else column_or_1d(y, warn=True)
+    may_miss = marker is not None or y.dtype.kind in "fO"
+    missing = missing_labels(y, marker) if may_miss else np.zeros(len(y), dtype=bool)
+    if marker is None and missing.any():
+        cure = "Leave these samples out, or let them help: unlabeled=Smooth() or Spread()."
+        raise rule_error("y", "have a label for every sample", f"{missing.sum()} missing labels", cure)
+    known = y[~missing]
+    if known.dtype == object:
+        known = of_one_type(known)
+    if len(known) == 0:
+        cure = "An embedding separates classes: give some labels."
+        raise rule_error("y", "have labels", "none at all", cure)
+    if known.dtype.kind in "SV":  # no file of ours and no ONNX graph has these
+        cure = "Decode the labels first, for example with np.char.decode(y)."
+        raise rule_error("y", "hold numbers or text", f"labels of type {known.dtype}", cure)
+    if known.dtype.kind not in "biuU":  # these cannot be targets of a regression
+        assert_all_finite(known, input_name="y")
+        check_classification_targets(known)
+    classes, places = np.unique(known, return_inverse=True)
+    codes = np.full(len(y), -1, dtype=np.intp)
+    codes[~missing] = places.ravel()
+    return classes, codes
+
+
+def of_one_type(known: NDArray[Any]) -> NDArray[Any]:
+    """Return labels of Python objects as an array in which different labels stay different."""
+    found = np.array(known.tolist())
+    are_words = {isinstance(label, str | bytes) for label in known}
+    if len(are_words) > 1 or (found.ndim == 1 and len(set(known.tolist())) != len(np.unique(found))):
+        names = sorted({type(label).__name__ for label in known})
+        cure = "Convert the labels first, for example with y.astype(str)."
+        raise rule_error("y", "hold labels of one type", f"labels of types {', '.join(names)}", cure)
+    return found
+
+
+def present_classes(classes: NDArray[Any], codes: Ints, weights: Floats) -> tuple[NDArray[Any], Ints]:
+    """Classes that have any weight, and codes among them: a weight of zero leaves a sample out."""
+    known = codes >= 0
+    weight = np.bincount(codes[known], weights[known], minlength=len(classes))
+    place = np.where(weight > 0, np.cumsum(weight > 0) - 1, -1)
+    return classes[weight > 0], np.append(place, -1)[codes].astype(np.intp)
+
+
+def missing_labels(y: NDArray[Any], marker: Any) -> Bools:
+    """Which labels are None, NaN, pandas' NA, or the marker where one is given."""
+    if y.dtype.kind == "f":
+        missing = np.isnan(y)
+    elif y.dtype == object:
+        missing = np.array(
+            [label is None or label is not label or _is_nan(label) for label in y], dtype=bool
+        )
+    else:
+        missing = np.zeros(len(y), dtype=bool)
+    if marker is None:
+        return missing
+    same = isinstance(marker, str) == (y.dtype.kind in "US") or y.dtype == object
+    marked = np.array([label == marker for label in y.tolist()]) if same else False
+    return np.asarray(missing | marked, dtype=bool)
+
+
+def checked_weights(sample_weight: Any, n_samples: int) -> Floats:
+    """One finite number per sample, none negative and not all zero; 1 each where none are given."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weights = np.array(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        rule = f"have one number for each of the {n_samples} samples"
+        raise rule_error("sample_weight", rule, f"shape {weights.shape}", "Leave it None for 1 each.")
+    if not np.isfinite(weights).all() or weights.min() < 0 or not weights.any():
+        got = f"weights from {weights.min()} to {weights.max()}"
+        cure = "A weight of 0 leaves a sample out."
+        raise rule_error("sample_weight", "be finite, not negative and not all zero", got, cure)
+    return weights
+
+
+def class_factors(class_weight: Any, classes: NDArray[Any], codes: Ints, weights: Floats) -> Floats:
+    """What `class_weight` multiplies the weight of every sample by; 1 for those without a label."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        # The samples that weigh nothing, or have no label, belong to no class.
+        known = codes >= 0
+        sizes = np.bincount(codes[known], weights[known], minlength=len(classes))
+        present = sizes > 0
+        factors = np.where(present, sizes.sum() / (present.sum() * np.where(present, sizes, 1.0)), 1.0)
+    elif isinstance(class_weight, Mapping):
+        factors = _given_factors(class_weight, classes)
+    else:
+        rule = 'be None, "balanced" or a dict of labels and weights'
+        raise rule_error(
+            "class_weight", rule, class_weight, '"balanced" gives all classes the same weight.'
+        )
+    return np.append(factors, 1.0)[codes]
+
+
+def _given_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> Floats:
+    known = classes.tolist()
+    for label, weight in class_weight.items():
+        if label not in known:
+            cure = f"Those of the training samples are {listed([repr(name) for name in known])}."
+            raise rule_error("class_weight", "name labels of the training samples", label, cure)
+        if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 < float(weight) < np.inf:
+            cure = "Leave the label out for a weight of 1; leave its samples out for none."
+            raise rule_error(f"class_weight[{label!r}]", "be a positive, finite number", weight, cure)
+    return np.array([float(class_weight.get(label, 1.0)) for label in known])
+
+
+def _is_nan(label: Any) -> bool:
+    # NaN differs from itself; what pandas' NA says of any comparison cannot be asked for its truth.
+    try:
+        return bool(label != label)
+    except TypeError:
+        return True

@@ -1,0 +1,316 @@
+"""Class scores of training samples by models that have not seen them.
+
+Temperatures, conformal sets and typicality compare new samples with left-out training samples, so these
+must have lost all that a new sample lacks: their place in the regression, in the metric and in the hull
+(`nsse.hull`).
+
+If the centers are the rows, this has a closed form. Let G = K + λW⁻¹, and let row i stand for several
+equal samples with the total weight w_i. Leaving one of them out removes the weight r and adds 1/δ, δ =
+w_i (w_i − r)/(λr), to G_ii. The coefficients become C − G⁻¹e_i C_i/(δ + (G⁻¹)_ii). A row that stands for
+one sample has δ = 0. The distances of the row lose the edges of the row in the metric
+(`nsse.metrics.scatter`) and its height over the hull of the other rows.
+
+With other centers, augmented samples, or a metric without such a formula, the model is fitted again
+without one fold at a time, unless there are many more samples than features: then a row can hardly
+influence the metric.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from nsse._support.types import Floats, Ints
+from nsse.distances import squared_distances
+from nsse.ridge import ExactFactors, Ridge, SumFactors
+from nsse.rows import Rows
+from nsse.scores import Scores
+
+# Samples that are left out by a formula: all up to so many, then some of them.
+LEFT_OUT_ALL, LEFT_OUT_SOME = 2000, 1000
+# Samples that are left out of the metric or of the hull as well: each of them takes a row of distances
+# anew.
+LEFT_OUT_OF_METRIC = 200
+# Folds. No more of them are left out than give `LEFT_OUT_OF_METRIC` samples.
+FOLDS = 10
+FEW = 1000  # rows of a small factor
+# Share of the largest square by which functions differ that are equal up to rounding.
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Values of the classes for training samples by models without them.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_left_out,)
+        Positions of the samples among the rows that are not augmented.
+    codes : ndarray of shape (n_left_out,)
+        Their classes.
+    values : ndarray of shape (n_left_out, n_classes)
+        Class scores, or minus squared distances to the nearest sample of each class.
+    weights, counts : ndarrays of shape (n_left_out,)
+        Total weight and number of the samples that each value stands for.
+    heights : ndarray of shape (n_left_out,) or None
+        Squared distances from the hull of the other rows. None if new rows are not projected.
+    gain : float
+        Approximate factor by which s − π grows if a class gains one training sample, 1 if unknown.
+    """
+
+    rows: Ints
+    codes: Ints
+    values: Floats
+    weights: Floats
+    counts: Floats
+    heights: Floats | None = None
+    gain: float = 1.0
+
+
+class Fitted(Protocol):
+    """A model without one fold of the samples."""
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Return the labels."""
+
+    def values(self, X: Any) -> Floats:
+        """Return the values of the classes for samples."""
+
+    def heights(self, X: Any) -> Floats | None:
+        """Return the squared distances of samples from the hull of the training rows."""
+
+
+def left_out_positions(rows: Rows, most: int, some: int) -> Ints:
+    """Return the rows of the samples that are left out: all with a label, or some if they are too many.
+
+    They are chosen in the order of the hashes of the rows, so that the order of the samples has no
+    influence.
+    """
+    first = np.flatnonzero(rows.is_labeled[:: rows.per_sample]) * rows.per_sample
+    if len(first) > most:
+        ordered = first[np.argsort(rows.keys[first], kind="stable")]
+        first = np.sort(ordered[np.linspace(0, len(first) - 1, some).astype(np.intp)])
+    return np.asarray((first[:, np.newaxis] + np.arange(rows.per_sample)).ravel())
+
+
+def one_by_one(rows: Rows, ridge: Ridge, left: Ints, K_left: Floats, heights: Floats | None) -> LeftOut:
+    """Leave single rows out of the regression, the metric and the hull, if the centers are the rows.
+
+    ``K_left`` are kernel values of these rows and all rows, in the metrics and hulls without them.
+    """
+    factors = ridge.factors
+    assert isinstance(factors, ExactFactors)
+    L, C, root = factors.L, factors.scaled, np.sqrt(rows.weights)
+    inverse = inverse_rows(L, left)
+    if not np.all(root == 1.0):
+        K_left = K_left * root
+    kept = _kept(rows, factors.smoothness, left)
+    whole, P, G = K_left @ C, K_left @ inverse.T, inverse[:, left]
+    outside = whole - (P.diagonal() / (kept + G.diagonal()))[:, np.newaxis] * C[left]
+    alone = np.flatnonzero(kept == 0.0)
+    codes = rows.codes[left[alone]]
+    among = np.ix_(alone, alone)
+    own = C[left[alone], codes]
+    gain = gain_of_one(P[among], G[among], own, codes, whole[alone, codes], outside[alone, codes])
+    return _of(rows, left, outside + ridge.shares, heights, gain)
+
+
+def inverse_rows(L: Floats, left: Ints) -> Floats:
+    """Return some rows of (LL')⁻¹."""
+    unit = np.zeros((len(L), len(left)), order="F")
+    unit[left, np.arange(len(left))] = 1.0
+    # Above a 1 there is nothing to solve for. To cut out a part of a large factor takes longer.
+    half, middle = len(left) // 2, left[len(left) // 2] if len(L) <= FEW else 0
+    unit[:, :half] = linalg.blas.dtrsm(1.0, L, unit[:, :half], lower=True)
+    unit[middle:, half:] = linalg.blas.dtrsm(1.0, L[middle:, middle:], unit[middle:, half:], lower=True)
+    return np.asarray(linalg.blas.dtrsm(1.0, L, unit, lower=True, trans_a=True, overwrite_b=True).T)
+
+
+def in_groups(rows: Rows, ridge: Ridge, left: Ints) -> LeftOut:
+    """Leave the rows of single samples out of the regression alone, if the centers are the rows.
+
+    The factor of the regression is overwritten.
+    """
+    factors, p = ridge.factors, rows.per_sample
+    assert isinstance(factors, ExactFactors)
+    L, C = factors.L, factors.scaled
+    if len(left) == len(L):
+        columns = np.tril(linalg.lapack.dtrtri(L, lower=True, overwrite_c=True)[0])
+    else:
+        unit = np.zeros((len(L), len(left)))
+        unit[left, np.arange(len(left))] = 1.0
+        columns = linalg.solve_triangular(L, unit, lower=True, overwrite_b=True, check_finite=False)
+    by_sample = columns.reshape(len(L), -1, p).transpose(1, 2, 0)
+    blocks = by_sample @ by_sample.transpose(0, 2, 1)
+    kept = _kept(rows, factors.smoothness, left).reshape(-1, p)
+    blocks[:, np.arange(p), np.arange(p)] += kept
+    residuals = np.linalg.solve(blocks, C[left].reshape(-1, p, C.shape[1])).reshape(len(left), -1)
+    root = np.sqrt(rows.weights[left]) * rows.removed[left] / rows.weights[left]
+    T = rows.indicators()[left]
+    outside = T - residuals / root[:, np.newaxis]
+    return _of(rows, left[::p], outside[::p])
+
+
+def of_sums(rows: Rows, ridge: Ridge, left: Ints) -> LeftOut:
+    """Leave the rows of single samples out of the regression alone, for any centers."""
+    factors, p, some = ridge.factors, rows.per_sample, rows.select(left)
+    assert isinstance(factors, SumFactors)
+    K = ridge.kernel.between(some.held(), ridge.centers)
+    T: Any = some.indicators() - ridge.shares
+    features = linalg.solve_triangular(factors.R, K.T, trans="T", check_finite=False)
+    A: Any = linalg.solve_triangular(factors.F, features, trans="T", check_finite=False).T
+    root = np.sqrt(some.removed)[:, np.newaxis]
+    by_sample = (A * root).reshape(-1, p, A.shape[1])
+    H = by_sample @ by_sample.transpose(0, 2, 1)
+    together = (root * (T - K @ ridge.coef)).reshape(-1, p, T.shape[1])
+    residuals = np.linalg.solve(np.eye(p) - H, together).reshape(T.shape) / root
+    outside = T - residuals + ridge.shares
+    return _of(rows, left[::p], outside[::p])
+
+
+def by_folds(rows: Rows, learn: Callable[[Rows], Fitted], absent: float) -> LeftOut | None:
+    """Leave folds of the samples out and fit again. None if a fold would leave fewer than two classes.
+
+    ``rows`` are not augmented. A class that a fold lacks has the value ``absent``.
+    """
+    found, n_left = [], 0
+    for lost in fold_shares(rows):
+        part = rows.without(lost)
+        if len(part.classes) < 2 or len(part) < 2:
+            return None
+        held = np.flatnonzero((lost > 0.0) & rows.is_labeled)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the fit to all samples has warned
+            model = learn(part)
+        X = rows.source.take(held)
+        values = np.full((len(held), len(rows.classes)), absent)
+        values[:, np.searchsorted(rows.classes, model.classes)] = model.values(X)
+        share = lost[held]
+        weights, counts = rows.weights[held] * share, rows.counts[held] * share
+        found.append((held, rows.codes[held], values, weights, counts, model.heights(X)))
+        n_left += len(held)
+        if n_left >= LEFT_OUT_OF_METRIC:
+            break
+    columns: list[Any] = list(zip(*found, strict=True))
+    heights = columns.pop()
+    order = np.argsort(np.concatenate(columns[0]), kind="stable")
+    is_projected = all(part is not None for part in heights)
+    parts: list[Any] = [np.concatenate(part)[order] for part in columns]
+    parts.append(np.concatenate(heights)[order] if is_projected else None)
+    return LeftOut(*parts)
+
+
+def fold_shares(rows: Rows) -> list[Floats]:
+    """Return the share of every row that each fold leaves out.
+
+    The samples of each class are dealt out in the order of the hashes of their rows. Equal samples are
+    dealt out like different ones, because calibration refers to the data as they are.
+    """
+    labeled = np.flatnonzero(rows.is_labeled)
+    ordered = labeled[np.lexsort([rows.keys[labeled], rows.codes[labeled]])]
+    counts = np.maximum(np.ceil(rows.counts[ordered] - 1e-9), 1.0)
+    # A row of so many samples gives some to every fold. More than one for each fold change no share.
+    counts = np.where(counts > FOLDS, FOLDS, counts).astype(np.intp)
+    fold = np.arange(counts.sum()) % FOLDS
+    dealt = np.zeros((len(rows), FOLDS))
+    np.add.at(dealt, (np.repeat(ordered, counts), fold), 1.0 / np.repeat(counts, counts))
+    return [lost for lost in dealt.T if lost.any()]
+
+
+def gain_of_one(P: Floats, G: Floats, c: Floats, codes: Ints, whole: Floats, outside: Floats) -> float:
+    """Return the approximate factor by which s − π of a class grows if it has one sample more.
+
+    From leaving out two samples of a class. With s_i of row i by the model without i, and s_ij by the
+    model without i and j, it is 2 − Σ s_ij/Σ s_i, not below 1 and not above 2. ``P`` are kernel values
+    of the left-out rows times columns of G⁻¹, ``G`` these columns at the rows, ``c`` their coefficients.
+    """
+    if len(codes) == 0:
+        return 1.0
+    others, d, p = np.bincount(codes)[codes] - 1, G.diagonal(), P.diagonal()
+    i, j = np.nonzero((codes[:, np.newaxis] == codes) & ~np.eye(len(codes), dtype=bool))
+    g, k = G[i, j], P[i, j]
+    less = (d[j] * p[i] - g * k) * c[i] + (d[i] * k - g * p[i]) * c[j]
+    lost = np.bincount(i, less / (d[i] * d[j] - g**2), len(codes))
+    several = others > 0
+    one = float(outside[several].sum())
+    two = float((whole - lost / np.maximum(others, 1))[several].sum())
+    return float(np.clip(2.0 - two / one, 1.0, 2.0)) if one > 0.0 else 1.0
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """Labeled rows in the embedding, among which the nearest one decides.
+
+    If equal rows have different classes, the class with the largest weight decides. ``rows`` are the
+    positions of the labeled rows among all rows, ascending.
+    """
+
+    embedding: Floats
+    codes: Ints
+    places: Ints
+    weights: Floats
+    rows: Ints
+
+    def scores(self, classes: NDArray[Any]) -> Scores:
+        """Return the decision. Rows that do not decide are used only if their class has no others."""
+        decisive = self.decisive
+        is_hidden = ~np.isin(self.codes, self.codes[decisive])
+        used = np.flatnonzero(decisive | is_hidden)
+        found = Scores.nearest(classes, self.embedding[used], self.codes[used])
+        hidden = is_hidden[used][np.argsort(self.codes[used], kind="stable")]
+        # Lower by more than rounding, so that the row of the decisive class at the same place wins.
+        margin = TIE * max(1.0, float(np.abs(found.offsets).max()))
+        return replace(found, offsets=found.offsets - margin * hidden)
+
+    @property
+    def decisive(self) -> NDArray[np.bool_]:
+        """Return which rows decide, one class for every place."""
+        order = np.lexsort([self.codes, -self.weights, self.places])
+        best = order[np.unique(self.places[order], return_index=True)[1]]
+        winner = np.full(int(self.places.max()) + 1, -1)
+        winner[self.places[best]] = self.codes[best]
+        return np.asarray(winner[self.places] == self.codes)
+
+    def left_out(self, F: Floats, rows: Ints, removed: Floats) -> Floats:
+        """Return −‖f − y‖² to the nearest row y of every class, for some rows that are left out.
+
+        ``F`` are their positions by the model without them, and ``removed`` the weights that they lose.
+        """
+        n_classes, order = int(self.codes.max()) + 1, np.argsort(self.codes, kind="stable")
+        D2 = squared_distances(F, self.embedding)
+        others = np.where(self.decisive, 0.0, np.inf)
+        for i, row in enumerate(np.searchsorted(self.rows, rows)):
+            together = np.flatnonzero(self.places == self.places[row])
+            rest = self._winner(together, self.codes[row], removed[i])
+            near = D2[i, together]
+            D2[i] += others
+            D2[i, together] = np.where(self.codes[together] == rest, near, np.inf)
+        starts = np.searchsorted(self.codes[order], np.arange(n_classes))
+        return np.asarray(-np.minimum.reduceat(D2[:, order], starts, axis=1))
+
+    def _winner(self, together: Ints, code: int, removed: float) -> int:
+        """Return the class that decides at a place without one sample, −1 if nothing is left."""
+        weights = np.zeros(int(self.codes.max()) + 1)
+        weights[self.codes[together]] = self.weights[together]
+        rest = weights[code] - removed
+        weights[code] = rest if rest > 1e-9 * weights[code] else 0.0
+        return int(weights.argmax()) if weights.any() else -1
+
+
+def _of(
+    rows: Rows, left: Ints, values: Floats, heights: Floats | None = None, gain: float = 1.0
+) -> LeftOut:
+    return LeftOut(left, rows.codes[left], values, rows.weights[left], rows.counts[left], heights, gain)
+
+
+def _kept(rows: Rows, smoothness: float, left: Ints) -> Floats:
+    """Return (w − r)/(λr), which is zero for rows that stand for one sample."""
+    weights, removed = rows.weights[left], rows.removed[left]
+    return np.asarray((weights - removed) / (smoothness * removed))

@@ -1,0 +1,48 @@
+"""How many bytes a fit takes: squares of the centers, blocks of rows, and what the metric holds."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from nsse._support.machine import WORTH_ASKING, require_memory
+from nsse.affine import is_sparse
+from nsse.centers import EXACT_UP_TO, FEWER
+from nsse.model import METRIC_SAMPLES
+from nsse.sources import BLOCK_ROWS
+
+CURE = "Pass a number of `centers`, such as 3000."
+
+
+def fit_memory(n_rows: int, n_features: int, n_centers: int) -> int:
+    """Return the bytes of a fit to dense rows."""
+    rows = min(n_rows, METRIC_SAMPLES)
+    squares = (3 if n_centers == n_rows else 5) * n_centers**2
+    width = min(n_features, rows)
+    return 8 * int(squares + 3 * rows * n_features + 2 * n_features * width + BLOCK_ROWS * n_centers)
+
+
+def require_fit_memory(n_rows: int, n_features: int, n_centers: int) -> None:
+    """Refuse a fit that needs more memory than is left, before it starts."""
+    n_bytes = fit_memory(n_rows, n_features, n_centers)
+    if n_bytes > WORTH_ASKING:
+        require_memory(n_bytes, CURE)
+
+
+def center_count(centers: Any, n_samples: int) -> int:
+    """Return how many centers a `centers` parameter means for so many samples, at most.
+
+    A selector of the user's own does not tell its number. It counts as "auto".
+    """
+    if centers is None:
+        return n_samples
+    number = getattr(centers, "n_centers", centers)
+    if isinstance(number, Integral):
+        return min(int(number), n_samples)
+    if isinstance(centers, str) or callable(centers):
+        return n_samples if n_samples <= EXACT_UP_TO else FEWER
+    if is_sparse(centers) or np.ndim(centers) > 1:
+        return int(np.shape(centers)[0])
+    return len(np.unique(centers))

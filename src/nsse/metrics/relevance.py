@@ -1,0 +1,60 @@
+"""Weights of features by how much of their variance lies between classes.
+
+Of the variance of a feature, and of its squared distance from the mean, the share
+
+    r = 1 − [within/(N − M)] / [total/(N − 1)]
+
+lies between the M classes, which is the adjusted η² of an analysis of variance. With r_j the larger of
+the two (the first alone without ``spreads``), not below 0,
+
+    weight_j = max(√(r_j / max r), 1/20)^relevance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# What is left of a feature that does not separate classes alone, but perhaps together with others.
+LEAST_WEIGHT = 0.05
+# Deviations from the mean, as a share of it, and variances of their squares, as a share of fourth
+# powers, that are rounding.
+CONSTANT, CONSTANT_SPREAD = 1e-14, 1e-8
+
+
+def feature_weights(X: Floats, codes: Ints, weight: Floats, relevance: float, spreads: bool) -> Floats:
+    """What every feature is multiplied by, of rows of order one; 1 each where nothing can be said."""
+    n_classes, N = int(codes.max()) + 1, float(weight.sum())
+    if relevance == 0.0 or n_classes < 2 or n_classes >= N:
+        return np.ones(X.shape[1])
+    E = np.zeros((n_classes, len(codes)))
+    E[codes, np.arange(len(codes))] = weight
+    mean, sizes = weight @ X / N, E.sum(axis=1)[:, np.newaxis]
+    powers = X - mean
+    first = E @ powers
+    np.square(powers, out=powers)
+    second = E @ powers
+    variance = second.sum(axis=0) / N
+    # What rounding makes of a constant column is no variance.
+    shares = np.maximum(_between_share(first, variance, sizes, (CONSTANT * mean) ** 2), 0.0)
+    if spreads:
+        fourth = weight @ np.square(powers, out=powers) / N
+        least = CONSTANT_SPREAD * fourth
+        second -= sizes * variance
+        shares = np.maximum(shares, _between_share(second, fourth - variance**2, sizes, least))
+    most = float(shares.max(initial=0.0))
+    if most <= 0.0:
+        return np.ones(X.shape[1])
+    return np.maximum(np.sqrt(shares / most), LEAST_WEIGHT) ** relevance
+
+
+def _between_share(sums: Floats, variance: Floats, sizes: Floats, least: Floats) -> Floats:
+    """r of every column from its sums over classes, its mean being zero; 0 where it does not vary."""
+    N, n_classes = float(sizes.sum()), len(sizes)
+    between = (np.square(sums) / sizes).sum(axis=0)
+    varies = variance > least
+    total = np.where(varies, variance, 1.0) * N
+    return np.where(varies, 1.0 - (total - between) / (N - n_classes) * (N - 1) / total, 0.0)

@@ -1,0 +1,351 @@
+"""Where training rows come from: arrays, sparse matrices, memory maps, blocks and Dask arrays.
+
+Every source has the same four methods. `take` loads some rows, `blocks` yields all rows in parts, `fold`
+sums a function over the parts, and `apply` stacks the values of a function of the rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from operator import add
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import column_or_1d
+
+from nsse._support.arrays import is_dask
+from nsse._support.errors import rule_error, rule_message
+from nsse._support.types import Ints
+from nsse.affine import is_sparse
+
+RowFunction = Callable[[Any], Any]
+
+BLOCK_ROWS = 2048
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows of an array, dense, sparse or memory-mapped; what other sources are read like.
+
+    ``places`` are the rows in use, ascending: others are passed over.
+    """
+
+    X: Any
+    places: Ints
+    n_features: int
+    is_sparse: bool
+
+    @staticmethod
+    def of(X: Any) -> Source:
+        """All rows of checked samples: of an array, or of a Dask array."""
+        if is_dask(X):
+            return DaskSource.checked(X)
+        return Source(X, np.arange(X.shape[0]), int(X.shape[1]), is_sparse(X))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def select(self, positions: Ints) -> Self:
+        """Some of the rows in use, by ascending position."""
+        return replace(self, places=self.places[positions])
+
+    def take(self, positions: Ints) -> Any:
+        """Some of the rows in use, by ascending position, in memory."""
+        chosen = self.places[positions]
+        return self.X if len(chosen) == self.X.shape[0] else self.X[chosen]
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Rows in use, some at a time, with their positions."""
+        done = 0
+        for start, X in self._read():
+            stop = int(np.searchsorted(self.places, start + X.shape[0]))
+            if stop > done:
+                chosen = self.places[done:stop] - start
+                yield slice(done, stop), X if len(chosen) == X.shape[0] else X[chosen]
+            done = stop
+
+    def fold(self, function: Callable[..., Any], *by_row: NDArray[Any]) -> Any:
+        """Σ of a function of a block of rows and of its part of arrays with one entry per row.
+
+        The function is given the sum so far, None at first, and adds to it in place.
+        """
+        total = None
+        for part, X in self.blocks():
+            total = function(X, *(a[part] for a in by_row), total=total)
+        return total
+
+    def apply(self, function: RowFunction) -> Any:
+        """A function of rows, block by block, its values one below the other."""
+        parts = [function(X) for _, X in self.blocks()]
+        return parts[0] if len(parts) == 1 else stacked(parts)
+
+    def _read(self) -> Iterator[tuple[int, Any]]:
+        for start in range(0, self.X.shape[0], BLOCK_ROWS):
+            yield start, self.X[start : start + BLOCK_ROWS]
+
+
+class RepeatedBlocks:
+    """Blocks (X, y) that are read several times and must be the same at every pass.
+
+    The first pass stores the labels and a checksum of every block. Later passes compare with them,
+    because a loader that shuffles its rows would otherwise train a model on wrong labels.
+    """
+
+    def __init__(self, blocks: Any) -> None:
+        self._begin = _restartable(blocks)
+        self._passes = count(2)
+        self._labels: list[NDArray[Any]] = []
+        self._checksums: list[bytes] = []
+        self.n_rows = 0
+        self.n_features: int | None = None
+        self.is_sparse = False
+        for X, y in checked_blocks(self._begin(), None):
+            self._labels.append(y)
+            self._checksums.append(checksum(X))
+            self.n_rows += X.shape[0]
+            self.n_features = X.shape[1]
+            self.is_sparse |= is_sparse(X)
+        if self.n_features is None:
+            cure = "Check the reader of the blocks."
+            raise rule_error("blocks", "give at least one block", "none", cure)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Return the labels of all rows."""
+        return np.concatenate(self._labels)
+
+    def __call__(self) -> Iterator[Any]:
+        """Read the rows of every block once more."""
+        n_pass, index = next(self._passes), -1
+        for index, (X, y) in enumerate(checked_blocks(self._begin(), self.n_features)):
+            if index >= len(self._labels):
+                raise _changed(f"one block more than the {len(self._labels)} of the first", n_pass)
+            if not _same_labels(y, self._labels[index]):
+                raise _changed(f"other labels in block {index}", n_pass)
+            if checksum(X) != self._checksums[index]:
+                raise _changed(f"other rows in block {index}", n_pass)
+            yield X
+        if index + 1 < len(self._labels):
+            raise _changed(f"{index + 1} blocks instead of {len(self._labels)}", n_pass)
+
+
+@dataclass(frozen=True)
+class BlockSource(Source):
+    """Rows of blocks that can be read several times; ``X`` is a `RepeatedBlocks`."""
+
+    def take(self, positions: Ints) -> Any:
+        """Load some of the rows in use, by ascending position."""
+        return stacked([X for _, X in self.select(positions).blocks()])
+
+    def _read(self) -> Iterator[tuple[int, Any]]:
+        start = 0
+        for X in self.X():
+            yield start, X
+            start += X.shape[0]
+
+
+@dataclass(frozen=True)
+class DaskSource(Source):
+    """Rows of a Dask array: functions of a block run where it is, and their sums meet in a tree."""
+
+    @classmethod
+    def checked(cls, X: Any) -> DaskSource:
+        """Check what can be checked without computing anything."""
+        if not hasattr(X, "chunks") or X.ndim != 2:
+            cure = "Of a data frame take `X.to_dask_array(lengths=True)`."
+            raise rule_error("X", "be a Dask *array* with two dimensions", type(X).__name__, cure)
+        if np.isnan(X.shape).any():
+            cure = "Call `X.compute_chunk_sizes()` first."
+            raise rule_error("X", "have chunks of known size", X.shape, cure)
+        # Whether blocks are sparse, as far as Dask knows.
+        sparse_blocks = hasattr(X._meta, "tocsr")
+        return cls(X.rechunk({1: -1}), np.arange(X.shape[0]), int(X.shape[1]), sparse_blocks)
+
+    def take(self, positions: Ints) -> Any:
+        """Some of the rows in use, by ascending position, in memory."""
+        return stacked(_computed([X for _, X in self.select(positions)._tasks()]))
+
+    def fold(self, function: Callable[..., Any], *by_row: NDArray[Any]) -> Any:
+        """Σ of a function of the rows of every chunk, two by two."""
+        dask = _dask()
+        function = dask.delayed(function, pure=False)
+        sums = [
+            dask.delayed(_call)(function, X, *(a[part] for a in by_row)) for part, X in self._tasks()
+        ]
+        while len(sums) > 1:
+            pairs = [sums[i : i + 2] for i in range(0, len(sums), 2)]
+            sums = [dask.delayed(add)(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        return _computed(sums)[0]
+
+    def apply(self, function: RowFunction) -> Any:
+        """A function of the rows of every chunk, its values one below the other."""
+        dask = _dask()
+        function = dask.delayed(function, pure=False)
+        return stacked(_computed([dask.delayed(_call)(function, X) for _, X in self._tasks()]))
+
+    def _tasks(self) -> Iterator[tuple[slice, Any]]:
+        dask, done, start = _dask(), 0, 0
+        chunks = self.X.to_delayed().ravel().tolist()
+        for index, (size, chunk) in enumerate(zip(self.X.chunks[0], chunks, strict=True)):
+            stop = int(np.searchsorted(self.places, start + size))
+            if stop > done:
+                rows = dask.delayed(checked_rows)(chunk, index, self.n_features, size)
+                yield slice(done, stop), dask.delayed(_taken)(rows, self.places[done:stop] - start)
+            done, start = stop, start + size
+
+
+@dataclass(frozen=True)
+class MappedSource:
+    """A function of another source's rows: a metric, or ``factor`` rows for every one."""
+
+    base: Any
+    function: RowFunction
+    n_features: int
+    is_sparse: bool
+    factor: int = 1
+
+    def __len__(self) -> int:
+        return len(self.base) * self.factor
+
+    def take(self, positions: Ints) -> Any:
+        """Some of the rows, by ascending position, in memory."""
+        if len(positions) == len(self):
+            return self.function(self.base.take(np.arange(len(self.base))))
+        originals = np.unique(positions // self.factor)
+        rows = self.function(self.base.take(originals))
+        return rows[
+            np.searchsorted(originals, positions // self.factor) * self.factor + positions % self.factor
+        ]
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Rows, some at a time, with their positions."""
+        for part, X in self.base.blocks():
+            yield slice(part.start * self.factor, part.stop * self.factor), self.function(X)
+
+    def fold(self, function: Callable[..., Any], *by_row: NDArray[Any]) -> Any:
+        """Σ of a function of a block of rows, and of what belongs to them."""
+        together = [a.reshape(len(self.base), self.factor, *a.shape[1:]) for a in by_row]
+        return self.base.fold(_Composed(function, self.function), *together)
+
+    def apply(self, function: RowFunction) -> Any:
+        """A function of rows, block by block, its values one below the other."""
+        return self.base.apply(_Composed(function, self.function))
+
+
+@dataclass(frozen=True)
+class _Composed:
+    """function(first(rows), …), the arrays that belong to the rows as long as these."""
+
+    function: Callable[..., Any]
+    first: RowFunction
+
+    def __call__(self, X: Any, *by_row: NDArray[Any], **so_far: Any) -> Any:
+        return self.function(self.first(X), *(a.reshape(-1, *a.shape[2:]) for a in by_row), **so_far)
+
+
+def read_blocks(blocks: Any) -> tuple[BlockSource, NDArray[Any]]:
+    """Return the source of blocks (X, y) and their labels, after a first pass."""
+    read = RepeatedBlocks(blocks)
+    assert read.n_features is not None
+    source = BlockSource(read, np.arange(read.n_rows), read.n_features, read.is_sparse)
+    return source, read.labels
+
+
+def checksum(X: Any) -> bytes:
+    """Return a checksum of the rows of a block."""
+    parts = (X.data, X.indices, X.indptr) if is_sparse(X) else (X,)
+    found = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        found.update(np.ascontiguousarray(part).data)
+    return found.digest()
+
+
+def _same_labels(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    if len(first) != len(second):
+        return False
+    # A missing label differs from itself.
+    return bool(np.all((first == second) | ((first != first) & (second != second))))
+
+
+def _changed(found: str, n_pass: int) -> ValueError:
+    cure = "A loader that shuffles or augments must do so once, before the first pass."
+    rule = "give the same blocks at every pass"
+    return rule_error("blocks", rule, f"{found} at pass {n_pass}", cure)
+
+
+def checked_blocks(blocks: Iterable[Any], n_features: int | None) -> Iterator[tuple[Any, Any]]:
+    """Every block as a matrix and labels, or an error that names the block."""
+    for index, block in enumerate(blocks):
+        try:
+            X, y = block
+        except (TypeError, ValueError):
+            got, cure = f"{type(block).__name__} as block {index}", "Yield samples and labels together."
+            raise rule_error("blocks", "give pairs (X, y)", got, cure) from None
+        X = checked_rows(X, index, n_features)
+        n_features, y = X.shape[1], column_or_1d(y)
+        if len(y) != X.shape[0]:
+            got = f"{X.shape[0]} rows and {len(y)} labels in block {index}"
+            raise rule_error("blocks", "have one label per row", got, "Check the reader of the blocks.")
+        yield X, y
+
+
+def checked_rows(X: Any, index: int, n_features: int | None, n_rows: int | None = None) -> Any:
+    """A block of finite numbers with the features of the others, or an error that names it."""
+    try:
+        X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+    except ValueError as error:
+        raise ValueError(f"Block {index} is not usable: {error}") from error
+    if n_features is not None and X.shape[1] != n_features:
+        cure = "All blocks must have the features of the first one."
+        raise rule_error("X", f"have {n_features} features in block {index}", X.shape[1], cure)
+    if n_rows is not None and X.shape[0] != n_rows:
+        cure = "Call `X.compute_chunk_sizes()`: the chunks are not as large as they say."
+        raise rule_error("X", f"have {n_rows} rows in block {index}", X.shape[0], cure)
+    return X
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Blocks of rows one below the other, dense or sparse."""
+    if len(parts) == 1:
+        return parts[0]
+    if any(is_sparse(part) for part in parts):
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return np.concatenate(parts)
+
+
+def _restartable(blocks: Any) -> Callable[[], Iterator[Any]]:
+    if isinstance(blocks, Iterable) and not isinstance(blocks, Iterator):
+        return lambda: iter(blocks)
+    if not callable(blocks):
+        rule = "be an iterable that can be read several times, or a function that returns one"
+        cure = "A generator is used up after one pass: pass the function that makes it."
+        raise TypeError(rule_message("blocks", rule, type(blocks).__name__, cure))
+    return lambda: iter(blocks())
+
+
+def _taken(X: Any, which: Ints) -> Any:
+    return X if len(which) == X.shape[0] else X[which]
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
+
+
+def _dask() -> Any:
+    import dask
+
+    return dask
+
+
+def _computed(tasks: list[Any]) -> list[Any]:
+    # The centres travel with the graph: Dask need not warn about that.
+    dask, size = _dask(), "distributed.admin.large-graph-warning-threshold"
+    known = dask.config.get(size, None) is not None
+    with dask.config.set({size: "4 GiB"} if known else {}):
+        return list(dask.compute(*tasks))
