@@ -34,8 +34,8 @@ ARRAY_HEADER = 10_000
 # what would deflate further.
 FREE, RATIO = 64 * 2**20, 100
 LEVEL = 2  # undoes zeros and repetitions; higher levels take far longer for little
-# Numbers, booleans, strings, bytes and dates, which labels may be; no objects.
-TYPES = re.compile(r"[<>|][biufUS][1-9]\d{0,6}|[<>][mM]8\[\d{0,4}[a-zA-Z]{1,2}\]")
+# Numbers, booleans, strings and dates, which labels may be; no objects.
+TYPES = re.compile(r"[<>|][biufU][1-9]\d{0,6}|[<>][mM]8\[\d{0,4}[a-zA-Z]{1,2}\]")
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 Of every class the rules say what its attributes are: an object of a class, a positive number (+), or an
 array (f: float64, g: floats of either precision, l: float64 or −∞, x: float64 or NaN, b: truth values,
-i: places, o: anything) with a letter
-for each side: the same letter is the same length in all arrays of an object. "?" may be None, or be
-missing. Compiled code relies on these rules. Numbers that certificates rely on are not in files: they
-are computed from the map (`Affine.norm`, `KernelMap.gram`).
+i: places, o: anything) with a letter for each side: the same letter is the same length in all arrays of
+an object. "?" may be None, or be missing. Compiled code relies on these rules. Numbers that certificates
+rely on are not in files: they are computed from the map (`Affine.norm`, `KernelMap.gram`).
 """
 
 from __future__ import annotations
@@ -46,8 +45,6 @@ FITTED = (
 )
 # Arrays that may be sparse.
 SPARSE = {"centers", "matrix", "rows", "samples"}
-# Widths of kernels whose squares are ordinary numbers.
-WIDTHS = 1e-153, 1e153
 TYPES = {
     "f": "float64",
     "l": "float64",

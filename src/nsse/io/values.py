@@ -30,7 +30,7 @@ from sklearn.base import BaseEstimator
 from nsse._support.errors import rule_error
 from nsse.affine import is_sparse
 from nsse.io.archive import NotAModelError
-from nsse.io.checks import WIDTHS, check_fields, check_state
+from nsse.io.checks import check_fields, check_state
 from nsse.kernels import Kernel
 from nsse.metrics.base import FixedMetric, dense_components
 from nsse.pipelines import Pipeline, in_one_step
@@ -59,9 +59,11 @@ ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]{0,80}")
 # Attributes that nothing asks for after a fit, and those of models that learn more or are elsewhere.
 ONLY_IN_FITS = ("scatter_", "_learned", "_remote")
 UPDATES = "updates_"
+STORED = "biufUmM"  # kinds of arrays that a file holds as they are
+# Widths of kernels whose squares are ordinary numbers.
+WIDTHS = 1e-153, 1e153
 # Where the profile of a kernel is compared with that in the file, and how much they may differ.
 COMPARED_AT, PROFILE_ERROR = np.array([0.01, 0.1, 1.0, 10.0, 100.0]), 1e-9
-STORED = "biufUSmM"  # kinds of arrays that a file holds as they are
 
 
 class Writer:
@@ -189,7 +191,7 @@ def _made_kernel(names: list[str], parameters: dict[str, Any], state: dict[str, 
         raise NotAModelError(f"with {called}, which is not defined here", cure)
     kernel = kind(**parameters).at(state["sigma"])
     if not WIDTHS[0] < kernel.sigma < WIDTHS[1]:
-        raise ValueError("a width whose square is no number")
+        raise ValueError("a kernel of a width whose square is no number")
     if not np.allclose(profile_of(kernel), state["profile"], rtol=0.0, atol=PROFILE_ERROR):
         cure = f"Define {name} as it was when the model was saved, or fit the model again."
         raise NotAModelError(f"with {called}, which has another profile here", cure)
@@ -211,20 +213,18 @@ def _is_plain(value: Any) -> bool:
 
 
 def _texts(values: Any, where: str) -> Any:
-    """Labels and names in an array of objects, each as JSON; bytes are text in an object."""
+    """Labels and names in an array of objects, each as JSON."""
     flat = [v.item() if isinstance(v, np.generic) else v for v in values.astype(object).ravel()]
     flat = [None if repr(value) == "<NA>" else value for value in flat]  # pandas' missing value
-    flat = [{"bytes": v.decode("latin-1")} if isinstance(v, bytes) else v for v in flat]
-    if strange := [value for value in flat if not _is_plain(value) and not isinstance(value, dict)]:
-        raise _refused(f"a {type(strange[0]).__name__}", where)
+    if strange := [type(value).__name__ for value in flat if not _is_plain(value)]:
+        raise _refused(f"a {strange[0]}", where)
     return np.array([json.dumps(value) for value in flat], dtype=np.str_).reshape(values.shape)
 
 
 def _from_texts(texts: Any) -> Any:
     different, places = np.unique(texts, return_inverse=True)
     found = [json.loads(text) for text in different.tolist()]
-    found = [v["bytes"].encode("latin-1") if isinstance(v, dict) else v for v in found]
-    if not all(_is_plain(value) or isinstance(value, bytes) for value in found):
+    if not all(_is_plain(value) for value in found):
         raise ValueError("labels that are neither numbers nor text")
     return np.array(found, dtype=object)[places].reshape(texts.shape)
 
