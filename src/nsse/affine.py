@@ -29,7 +29,7 @@ from scipy import linalg, sparse
 from scipy.linalg.blas import dtrmm, dtrmv
 
 from nsse._support.errors import rule_error
-from nsse._support.types import Floats
+from nsse._support.types import Floats, SamplesLike
 
 Kind = TypeVar("Kind")
 Matrix = Floats | sparse.csr_array
@@ -165,7 +165,7 @@ class Affine:
             return spectral_norm(self.dense())
         return widest * norm_without(self.down, self.up)
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: SamplesLike) -> Any:
         """Rows of ``X``, dense or sparse, mapped, in float64."""
         if is_sparse(X):
             return self._of_sparse(X)
@@ -215,7 +215,7 @@ class Affine:
             return moved_by(U, self.shift) if self.shift.any() else U
         return U / self.scale + self.shift
 
-    def squares_outside(self, X: Any) -> Floats:
+    def squares_outside(self, X: SamplesLike) -> Floats:
         """Return what is left of ‖(x − shift) · scale‖² without the component in the range of T."""
         inside = self(X) - self.offset
         if is_sparse(X):
@@ -292,8 +292,8 @@ class Affine:
             return G
         return np.asarray(G - (G @ self.up.T) @ self.down.T)
 
-    def _of_sparse(self, X: Any) -> Any:
-        scaled = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(self.scale)
+    def _of_sparse(self, X: SamplesLike) -> Any:
+        scaled: Any = sparse.csr_array(X, dtype=np.float64) @ sparse.diags_array(self.scale)
         if self.keeps_sparse:
             return sparse.csr_array(scaled)
         moved = self.shift * self.scale
@@ -356,12 +356,12 @@ class Affine:
         return norm * sizes[0] * sizes[1] * (1.0 + 8.0 * EPS)
 
 
-def is_sparse(X: Any) -> bool:
+def is_sparse(X: SamplesLike) -> bool:
     """Whether rows are a SciPy sparse matrix."""
     return bool(sparse.issparse(X))
 
 
-def moved_by(X: Any, shift: Floats) -> sparse.csr_array:
+def moved_by(X: SamplesLike, shift: Floats) -> sparse.csr_array:
     """Add a vector to sparse rows, and leave out what is rounding then."""
     moved = sparse.csr_array(X + sparse.csr_array(np.broadcast_to(shift, X.shape)))
     moved.data[np.abs(moved.data) <= LEAST_WEIGHT * np.abs(shift).max()] = 0.0
@@ -369,7 +369,7 @@ def moved_by(X: Any, shift: Floats) -> sparse.csr_array:
     return moved
 
 
-def dense_array(X: Any) -> Floats:
+def dense_array(X: SamplesLike) -> Floats:
     """Rows as a dense array."""
     return np.asarray(X.toarray() if is_sparse(X) else X)
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.centers import EXACT_UP_TO
 from nsse.labels import checked_weights, encoded
 from nsse.rows import Rows
@@ -127,11 +128,18 @@ class UnlabeledTrial(Trial):
     usual = -1
     price = 0.0  # where labels spread, scores are labels: squared errors count the wrong ones already
     model: SmoothEmbedding
-    X: Any
+    X: SamplesLike
     weights: Floats
 
     @classmethod
-    def of(cls, model: SmoothEmbedding, table: Any, X: Any, y: Any, sample_weight: Any) -> Self:
+    def of(
+        cls,
+        model: SmoothEmbedding,
+        table: Any,
+        X: SamplesLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike,
+    ) -> Self:
         """With some of the samples that have no label."""
         own, samples = model.unlabeled, table.samples
         shared = {"marker": own.marker, "n_neighbors": own.n_neighbors}

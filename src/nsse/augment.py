@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from nsse._support.errors import listed, rule_error
+from nsse._support.types import SamplesLike
 
 __all__ = ["Augmentation", "Copies", "Images", "Noise", "Signals", "named_images", "usual_sets"]
 
@@ -162,7 +163,7 @@ def amounts(name: str, value: Any, least: float, rule: str, cure: str) -> tuple[
     return tuple(float(one) for one in several)
 
 
-def check_width(X: Any, n_features: int, what: str) -> None:
+def check_width(X: SamplesLike, n_features: int, what: str) -> None:
     """Refuse rows that are no pictures, or no signals, of the shape that was said."""
     if X.ndim != 2 or X.shape[1] != n_features:
         cure = f"X has {X.shape[-1]} features."
@@ -472,7 +473,7 @@ class Copies(NamedAugmentation):
     [array([[0., 2.]])]
     """
 
-    def __init__(self, X: Any, copies: Any, ways: Sequence[str]) -> None:
+    def __init__(self, X: SamplesLike, copies: Any, ways: Sequence[str]) -> None:
         self.X = X
         self.copies = copies
         self.ways = ways

@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.arrays import is_dask, is_foreign, lazily
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike
 from nsse.labels import of_one_type
 
 FLOATS = [np.float64, np.float32]
@@ -40,7 +40,7 @@ class EmbeddingClassifier(
 
     _takes_other_namespaces = False
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: SamplesLike) -> Any:
         """Embed samples by the learned map f.
 
         Parameters
@@ -58,7 +58,7 @@ class EmbeddingClassifier(
             return lazily(self._coordinates, X, self._n_features_out, _floating(X.dtype))
         return self._coordinates(X)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: SamplesLike) -> Any:
         """Label of every sample.
 
         Parameters
@@ -75,7 +75,7 @@ class EmbeddingClassifier(
             check_is_fitted(self)
         return self._decided("predict", X)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: SamplesLike) -> Any:
         """Score of every class: the largest is that of the label.
 
         Parameters
@@ -91,7 +91,7 @@ class EmbeddingClassifier(
         check_is_fitted(self)
         return self._decided("decision", X)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: SamplesLike) -> Any:
         """Probability of every class: exp(score/τ) over the sum, τ from samples that were left out.
 
         Parameters
@@ -107,7 +107,7 @@ class EmbeddingClassifier(
         check_is_fitted(self)
         return self._decided("probabilities", X)
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: SamplesLike) -> Any:
         """Logarithm of the probability of every class.
 
         Parameters
@@ -123,7 +123,7 @@ class EmbeddingClassifier(
         check_is_fitted(self)
         return self._decided("log_probabilities", X)
 
-    def certified_radius(self, X: Any) -> Floats:
+    def certified_radius(self, X: SamplesLike) -> Floats:
         """Distance that every sample may move, in any direction, without a change of its label.
 
         Parameters
@@ -140,7 +140,7 @@ class EmbeddingClassifier(
 
         return certified_radius(self, X)
 
-    def explain(self, X: Any, target: Any = None) -> Any:
+    def explain(self, X: SamplesLike, target: Any = None) -> Any:
         """Which features move predictions, and which training samples speak for them.
 
         Parameters
@@ -167,7 +167,7 @@ class EmbeddingClassifier(
 
         return feature_relevance(self)
 
-    def compare(self, other: Any, X: Any, *, n_neighbors: int = 5) -> Any:
+    def compare(self, other: Any, X: SamplesLike, *, n_neighbors: int = 5) -> Any:
         """Which predictions, probabilities and neighbours another model changes.
 
         Parameters
@@ -188,7 +188,7 @@ class EmbeddingClassifier(
 
         return compare(self, other, X, n_neighbors=n_neighbors)
 
-    def plane(self, X: Any) -> Floats:
+    def plane(self, X: SamplesLike) -> Floats:
         """Places of samples in a plane that separates the classes, at the corners of a polygon.
 
         Parameters
@@ -206,7 +206,7 @@ class EmbeddingClassifier(
 
         return plane(self, X)
 
-    def plot(self, X: Any = None, y: Any = None, *, ax: Any = None) -> Any:
+    def plot(self, X: SamplesLike = None, y: LabelsLike = None, *, ax: Any = None) -> Any:
         """Draw the embedding, with other samples over the training samples: `nsse.plot.embedding`.
 
         Parameters
@@ -238,7 +238,7 @@ class EmbeddingClassifier(
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+    def _validated(self, X: SamplesLike, y: LabelsLike) -> tuple[Any, NDArray[Any]]:
         """Training samples and labels, checked as scikit-learn does."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         if y.dtype == object:
@@ -246,7 +246,7 @@ class EmbeddingClassifier(
         check_classification_targets(y)
         return X, y
 
-    def _decided(self, what: str, X: Any) -> Any:
+    def _decided(self, what: str, X: SamplesLike) -> Any:
         """What the scores say at samples: "predict", "decision", "probabilities", ..."""
         if not isinstance(X, np.ndarray) and is_dask(X):
             n, dtype = len(self.classes_), self.classes_.dtype if what == "predict" else np.dtype(float)
@@ -265,7 +265,7 @@ class EmbeddingClassifier(
             return np.asarray(getattr(self.vote_, what)(X))
         return np.asarray(getattr(self.scores_, what)(self.map_(X)))
 
-    def _coordinates(self, X: Any) -> NDArray[Any]:
+    def _coordinates(self, X: SamplesLike) -> NDArray[Any]:
         """The coordinates that `transform` hands out, in the type of ``X``."""
         if is_foreign(X) or is_foreign(self.embedding_):
             from nsse.devices import asked

@@ -17,7 +17,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_count
-from nsse._support.types import Bools, Floats
+from nsse._support.types import Bools, Floats, SamplesLike
 from nsse.pipelines import opened
 
 
@@ -77,7 +77,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(model: Any, other: Any, X: Any, *, n_neighbors: int = 5) -> Comparison:
+def compare(model: Any, other: Any, X: SamplesLike, *, n_neighbors: int = 5) -> Comparison:
     """Compare two fitted models on the same samples.
 
     Parameters

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from nsse._support.types import LabelsLike, SamplesLike
 from nsse.scores import as_decision
 from nsse.smooth import SmoothEmbedding
 
@@ -127,18 +128,18 @@ class Told:
     def __sklearn_tags__(self) -> Any:
         return SmoothEmbedding().__sklearn_tags__()
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike) -> Self:
         """Nothing is learned."""
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: SamplesLike) -> NDArray[Any]:
         """Labels."""
         return np.asarray(self.classes_[self.values.argmax(axis=1)])
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: SamplesLike) -> Floats:
         """Scores."""
         return as_decision(self.values)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: SamplesLike) -> Floats:
         """Probabilities at a usual temperature: the best one belongs to the model that is fitted."""
         return np.asarray(softmax(self.values / USUAL_TEMPERATURE, axis=1))

@@ -23,6 +23,7 @@ from sklearn.utils.validation import validate_data
 
 from nsse._support.arrays import NUMBERS, Home, require_home, to_numpy
 from nsse._support.errors import rule_message
+from nsse._support.types import SamplesLike
 from nsse.affine import is_sparse
 from nsse.kernels import FARTHEST, Kernel
 from nsse.maps import KernelMap, LinearMap
@@ -88,7 +89,7 @@ def to_device(model: Any, device: Any) -> Any:
     return moved
 
 
-def asked(model: Any, what: str, X: Any) -> Any:
+def asked(model: Any, what: str, X: SamplesLike) -> Any:
     """What a fitted model says of foreign samples: "transform", "predict", "decision", ..."""
     require_home(model, X, METHODS[what])
     home = Home.of(X)
@@ -126,11 +127,11 @@ class RemoteMap:
         centers, squares, coef = (home.array(part) for part in (centers, f.center_squares, f.coef))
         return cls(home, affine, centers, squares, coef, f.kernel)
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: SamplesLike) -> Any:
         """f at the rows of ``X``, in NumPy."""
         return to_numpy(self.coordinates(X)).astype(np.float64, copy=False)
 
-    def coordinates(self, X: Any) -> Any:
+    def coordinates(self, X: SamplesLike) -> Any:
         """f at the rows of ``X``, there; as many rows at a time as there is room for."""
         size = max(64, BLOCK_VALUES // (1 if self.centers is None else self.centers.shape[0]))
         if X.shape[0] <= size:
@@ -138,7 +139,7 @@ class RemoteMap:
         edges = [*range(0, X.shape[0], size), X.shape[0]]
         return self.home.xp.concat([self._block(X[a:b, :]) for a, b in pairwise(edges)], axis=0)
 
-    def _block(self, X: Any) -> Any:
+    def _block(self, X: SamplesLike) -> Any:
         xp, affine = self.home.xp, self.affine
         U = (xp.astype(X, affine["shift"].dtype) - affine["shift"]) * affine["scale"]
         if "matrix" in affine:
@@ -204,11 +205,11 @@ class Remote:
         shown = RemoteMap.of(model.map_, home)
         return cls(home, shown, model.scores_, vote, int(model.embedding_.shape[1]))
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: SamplesLike) -> Any:
         """The coordinates that the model hands out, in the type of ``X``."""
         return self.home.xp.astype(self.map.coordinates(X)[:, : self.n_components], X.dtype)
 
-    def decided(self, what: str, X: Any) -> Any:
+    def decided(self, what: str, X: SamplesLike) -> Any:
         """Labels, decision values or probabilities; words are NumPy's."""
         decide = getattr(self.scores if self.vote is None else self.vote, what)
         found = decide(self.map(X) if self.vote is None else X)

@@ -16,7 +16,7 @@ from sklearn.utils.extmath import row_norms
 
 from nsse._support.errors import rule_error
 from nsse._support.threads import in_parallel
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import is_sparse
 
 PANEL = 512  # rows worked through at a time
@@ -154,7 +154,9 @@ def _around_the_middle(values: Floats) -> tuple[Floats, int]:
     return (inside, below) if below < middle < below + len(inside) else (values, 0)
 
 
-def in_row_blocks(function: Callable[[Any], Floats], X: Any, width: int, n_columns: int) -> Floats:
+def in_row_blocks(
+    function: Callable[[Any], Floats], X: SamplesLike, width: int, n_columns: int
+) -> Floats:
     """A function of rows, of as many at a time as ``width`` values each leave room for."""
     size = max(FEW_ROWS, min(PANEL, BLOCK_VALUES // max(width, 1)))
     if X.shape[0] <= size:

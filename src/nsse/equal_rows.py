@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nsse._support.types import Bools, Ints
+from nsse._support.types import Bools, Ints, SamplesLike
 from nsse.affine import is_sparse
 
 Hashes = NDArray[np.uint64]
@@ -54,7 +54,7 @@ def equal_rows(source: Any, counts: Bools) -> tuple[Ints, Hashes]:
     return first, keys
 
 
-def row_hashes(X: Any, few: int | None = None) -> Hashes:
+def row_hashes(X: SamplesLike, few: int | None = None) -> Hashes:
     """Return a hash of every row, from all of its columns or from a few of them."""
     if few is not None:
         X = X[:, np.unique(np.linspace(0, X.shape[1] - 1, few).astype(np.intp))]
@@ -103,7 +103,7 @@ def _few_at_a_time(others: Ints, n_features: int) -> Iterator[tuple[Ints, Ints]]
         yield np.flatnonzero((others >= some[0]) & (others <= some[-1])), some
 
 
-def _agree(held: Any, X: Any, places: Ints, total: list[Bools] | None = None) -> list[Bools]:
+def _agree(held: Any, X: SamplesLike, places: Ints, total: list[Bools] | None = None) -> list[Bools]:
     """Append whether the rows of a block are equal to those of ``held`` to the list so far."""
     if is_sparse(X):
         others: Any = sparse.csr_array(X) != sparse.csr_array(held)[places]

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error, rule_message
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import Affine, is_sparse
 from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import affine_of_step, opened
@@ -93,7 +93,7 @@ class Explanation:
         return len(self.margin)
 
 
-def explain(model: Any, X: Any, target: Any = None) -> Explanation:
+def explain(model: Any, X: SamplesLike, target: Any = None) -> Explanation:
     """Which features move predictions, and which training samples speak for them.
 
     Parameters
@@ -267,7 +267,7 @@ def _members(core: Any) -> list[Member]:
     return members
 
 
-def _behind_steps(model: Any, X: Any) -> tuple[Any, Affine | None, Any, str]:
+def _behind_steps(model: Any, X: SamplesLike) -> tuple[Any, Affine | None, Any, str]:
     """Samples behind the steps; the last steps as one affine map, what it takes, and what that is."""
     steps, _ = opened(model)
     front, base, Z, space = None, X, X, "X"
@@ -308,5 +308,5 @@ def _mean_sample(member: Member, front: Affine | None = None) -> Floats:
     return mean if front is None else _dense(front.inverse(mean))
 
 
-def _dense(X: Any) -> Floats:
+def _dense(X: SamplesLike) -> Floats:
     return X.toarray() if is_sparse(X) else np.asarray(X, dtype=np.float64)

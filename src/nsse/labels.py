@@ -14,10 +14,10 @@ from sklearn.utils.validation import column_or_1d
 
 from nsse._support.arrays import is_dask
 from nsse._support.errors import listed, rule_error
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, LabelsLike, WeightsLike
 
 
-def encoded(y: Any, marker: Any = None) -> tuple[NDArray[Any], Ints]:
+def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     """Classes, sorted, and the class of every label: −1 where it is missing or the marker."""
     y = np.asarray(y.compute() if is_dask(y) else y)
     y = y if y.ndim == 1 else column_or_1d(y, warn=True)
@@ -80,7 +80,7 @@ def missing_labels(y: NDArray[Any], marker: Any) -> Bools:
     return np.asarray(missing | marked, dtype=bool)
 
 
-def checked_weights(sample_weight: Any, n_samples: int) -> Floats:
+def checked_weights(sample_weight: WeightsLike, n_samples: int) -> Floats:
     """One finite number per sample, none negative and not all zero; 1 each where none are given."""
     if sample_weight is None:
         return np.ones(n_samples)

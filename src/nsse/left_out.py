@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.distances import squared_distances
 from nsse.ridge import ExactFactors, Ridge, SumFactors
 from nsse.rows import Rows
@@ -80,10 +80,10 @@ class Fitted(Protocol):
     def classes(self) -> NDArray[Any]:
         """Return the labels."""
 
-    def values(self, X: Any) -> Floats:
+    def values(self, X: SamplesLike) -> Floats:
         """Return the values of the classes for samples."""
 
-    def heights(self, X: Any) -> Floats | None:
+    def heights(self, X: SamplesLike) -> Floats | None:
         """Return the squared distances of samples from the hull of the training rows."""
 
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
-from nsse._support.types import Floats
+from nsse._support.types import Floats, SamplesLike
 from nsse.affine import Affine, dense_array, formed_later, is_sparse
 from nsse.distances import FEW_ROWS, in_row_blocks, products, squared_distances
 from nsse.kernels import Kernel
@@ -36,13 +36,13 @@ class Map(Protocol):
     def n_components(self) -> int:
         """Number of coordinates."""
 
-    def __call__(self, X: Any) -> Floats:
+    def __call__(self, X: SamplesLike) -> Floats:
         """f at the rows of ``X``."""
 
-    def jacobian(self, X: Any) -> Floats:
+    def jacobian(self, X: SamplesLike) -> Floats:
         """df/dx at the rows of ``X``, of shape (n_samples, d, n_features)."""
 
-    def gradients(self, X: Any, A: Floats) -> Floats:
+    def gradients(self, X: SamplesLike, A: Floats) -> Floats:
         """Gradients of a_i'f at the rows x_i of ``X``, with one direction a_i for each row."""
 
     def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
@@ -117,18 +117,18 @@ class KernelMap:
         """d."""
         return int(self.coef.shape[1])
 
-    def __call__(self, X: Any) -> Floats:
+    def __call__(self, X: SamplesLike) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
         if X.shape[0] <= FEW_ROWS:
             return self.at_rows(X)
         width = max(X.shape[1], len(self.coef))
         return in_row_blocks(self.at_rows, X, width, self.n_components)
 
-    def at_rows(self, X: Any) -> Floats:
+    def at_rows(self, X: SamplesLike) -> Floats:
         """f at all rows at once."""
         return (self.coef.T @ self.kernel_rows(X).T).T  # few columns: sooner from this side
 
-    def kernel_rows(self, X: Any) -> Floats:
+    def kernel_rows(self, X: SamplesLike) -> Floats:
         """k(A x_i, z_j) of all rows and centres."""
         U = self.metric(X)
         if self.used is None or is_sparse(U):
@@ -162,7 +162,7 @@ class KernelMap:
         t = squared_distances(U, self.centers, self.center_squares) / sigma**2
         return np.asarray(self.kernel.bend(t)) * (4.0 / sigma**4)
 
-    def jacobian(self, X: Any) -> Floats:
+    def jacobian(self, X: SamplesLike) -> Floats:
         """df/dx at the rows of ``X``, of shape (n_samples, d, n_features).
 
         At a center where the kernel has a kink (`Kernel.gradient_weights`), its term counts as 0.
@@ -177,7 +177,7 @@ class KernelMap:
         width = d * (len(self.coef) + max(n, self.metric.n_outputs))
         return in_row_blocks(of_rows, np.arange(n_samples), width, d * n).reshape(n_samples, d, n)
 
-    def gradients(self, X: Any, A: Floats) -> Floats:
+    def gradients(self, X: SamplesLike, A: Floats) -> Floats:
         """Gradients by x of a_i'f at the rows x_i of ``X``, with one direction a_i for each row."""
 
         def of_rows(rows: Any) -> Floats:
@@ -240,15 +240,15 @@ class LinearMap:
         """d."""
         return self.affine.n_outputs
 
-    def __call__(self, X: Any) -> Floats:
+    def __call__(self, X: SamplesLike) -> Floats:
         """f at the rows of ``X``, dense or sparse, in float64."""
         return np.asarray(self.affine(X))
 
-    def jacobian(self, X: Any) -> Floats:
+    def jacobian(self, X: SamplesLike) -> Floats:
         """df/dx, the same everywhere, of shape (n_samples, d, n_features)."""
         return np.broadcast_to(self.affine.dense().T, (X.shape[0], self.n_components, X.shape[1]))
 
-    def gradients(self, X: Any, A: Floats) -> Floats:
+    def gradients(self, X: SamplesLike, A: Floats) -> Floats:
         """Gradients of a_i'f, the same for all rows, with one direction a_i for each row."""
         return self.affine.pull_back(A)
 

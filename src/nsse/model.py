@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, SamplesLike
 from nsse.affine import Affine
 from nsse.base import signs_of
 from nsse.centers import chosen_centers
@@ -136,13 +136,13 @@ class Model:
         """Return the labels."""
         return self.scores.classes
 
-    def values(self, X: Any) -> Floats:
+    def values(self, X: SamplesLike) -> Floats:
         """Return class scores, or minus squared distances to the nearest sample of each class."""
         F = self.map(X)
         values = self.scores.values(F)
         return values if self.neighbors is None else values - np.square(F).sum(axis=1)[:, np.newaxis]
 
-    def heights(self, X: Any) -> Floats | None:
+    def heights(self, X: SamplesLike) -> Floats | None:
         """Return squared distances of samples from the hull. None if they are not projected onto it."""
         return self.space.metric.heights(self.map.metric, X) if self.space.is_projected else None
 

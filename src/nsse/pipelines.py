@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_error
-from nsse._support.types import Bools
+from nsse._support.types import Bools, LabelsLike, SamplesLike
 from nsse.affine import Affine, is_sparse
 from nsse.maps import LinearMap
 
@@ -55,7 +55,7 @@ class AffineStep(TransformerMixin, BaseEstimator):
     def __init__(self, affine: Affine) -> None:
         self.affine = affine
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike = None) -> Self:
         """Check samples; nothing is learned.
 
         Parameters
@@ -74,7 +74,7 @@ class AffineStep(TransformerMixin, BaseEstimator):
         self.affine_ = self.affine
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: SamplesLike) -> Any:
         """Map samples.
 
         Parameters

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.pipelines import opened
 from nsse.scores import fitted_temperature, left_out_nearest
 
@@ -66,7 +66,7 @@ class Plane:
         return np.asarray(Q / Q.sum(axis=1, keepdims=True) @ self.corners)
 
 
-def plane(model: Any, X: Any) -> Floats:
+def plane(model: Any, X: SamplesLike) -> Floats:
     """Places of samples in a plane that separates the classes.
 
     Parameters

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import listed, rule_error
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import is_sparse
 from nsse.equal_rows import equal_rows
 from nsse.labels import checked_weights, class_factors, encoded, present_classes
@@ -69,8 +69,8 @@ class Rows:
     def of(
         cls,
         source: Any,
-        y: Any,
-        sample_weight: Any = None,
+        y: LabelsLike,
+        sample_weight: WeightsLike = None,
         class_weight: Any = None,
         marker: Any = None,
         at_least: int = 2,
@@ -207,7 +207,7 @@ class Expansion:
 
     augment: Callable[[Any], Any]
 
-    def __call__(self, X: Any) -> NDArray[Any]:
+    def __call__(self, X: SamplesLike) -> NDArray[Any]:
         """Rows and copies, those of a row side by side."""
         if is_sparse(X):
             cure = "Make the rows dense (`X.toarray()`), or leave `augment` None."

@@ -41,6 +41,7 @@ from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count
 from nsse._support.progress import progress_bar
 from nsse._support.threads import one_blas_thread
+from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import is_sparse
 from nsse.alternatives import AugmentTrial, FirstAugmentTrial, Trial, UnlabeledTrial
 from nsse.base import FLOATS, EmbeddingClassifier
@@ -198,7 +199,9 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
 
     @fitted_in_numpy
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None, groups: Any = None
+    ) -> Self:
         """Choose the parameters and fit the models that decide.
 
         Parameters
@@ -268,7 +271,7 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         return done
 
     def _with_alternatives(
-        self, table: Table, n_voters: int, X: Any, y: Any, sample_weight: Any
+        self, table: Table, n_voters: int, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike
     ) -> Table:
         """The table with the augmentation and the use of unlabelled samples that are clearly better."""
         model, base = table.decisions(n_voters)["scores"][0], table.base
@@ -325,7 +328,11 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         return HeldOut(by_name, samples.codes[which], samples.weights[which], len(samples.codes))
 
     def _fitted(
-        self, models: Sequence[SmoothEmbedding], X: Any, y: Any, sample_weight: Any
+        self,
+        models: Sequence[SmoothEmbedding],
+        X: SamplesLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike,
     ) -> list[SmoothEmbedding]:
         """The models fitted to all samples; interrupted, those that are, the best in any case."""
         fitted: list[SmoothEmbedding] = []
@@ -395,7 +402,7 @@ class Samples:
     ``better`` is the number of standard errors by which a point must be better than the untuned one.
     """
 
-    X: Any
+    X: SamplesLike
     classes: NDArray[Any]
     codes: Ints
     weights: Floats
@@ -406,7 +413,13 @@ class Samples:
 
     @classmethod
     def of(
-        cls, base: SmoothEmbedding, X: Any, y: Any, sample_weight: Any, groups: Any, most: int
+        cls,
+        base: SmoothEmbedding,
+        X: SamplesLike,
+        y: LabelsLike,
+        sample_weight: WeightsLike,
+        groups: Any,
+        most: int,
     ) -> Samples:
         """Samples that have a label and a weight, at most so many."""
         source, marker = Source.of(X), use_of_unlabeled(base.unlabeled).marker
@@ -770,7 +783,7 @@ class HeldOut:
 
 
 def checked_grid(
-    grid: Mapping[str, Sequence[float]] | None, base: SmoothEmbedding, X: Any
+    grid: Mapping[str, Sequence[float]] | None, base: SmoothEmbedding, X: SamplesLike
 ) -> dict[str, Sequence[float]]:
     """The values to try; no metric for sparse samples or where none is wanted."""
     unknown = sorted(set(grid or {}) - set(GRID))
@@ -795,7 +808,7 @@ def checked_groups(groups: Any, n_samples: int) -> NDArray[Any]:
     return found
 
 
-def kernel_of(model: SmoothEmbedding, X: Any) -> Kernel:
+def kernel_of(model: SmoothEmbedding, X: SamplesLike) -> Kernel:
     """Relevance and by what, shrinkage and width of a model for such samples."""
     is_default = isinstance(model.metric, str) and model.metric == "within"
     metric = WithinMetric() if is_default and not is_sparse(X) else model.metric

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_count
+from nsse._support.types import LabelsLike, SamplesLike
 
 Params = dict[str, Any]
 
@@ -128,7 +129,7 @@ class SequentialSearchCV(GridSearchCV):
         return tags
 
     @available_if(lambda self: hasattr(self.estimator, "transform"))
-    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+    def fit_transform(self, X: SamplesLike, y: LabelsLike = None, **params: Any) -> Any:
         """Coordinates of the samples after ``fit``: those that ``transform`` gives."""
         return self.fit(X, y, **params).transform(X)
 
@@ -166,7 +167,7 @@ class _SameSplits:
         self._cv, self._for_classes = cv, for_classes
         self._drawn: list[tuple[Any, Any]] | None = None
 
-    def split(self, X: Any, y: Any = None, **params: Any) -> Iterator[tuple[Any, Any]]:
+    def split(self, X: SamplesLike, y: LabelsLike = None, **params: Any) -> Iterator[tuple[Any, Any]]:
         """Indices of training and validation samples, one pair per split."""
         if self._drawn is None:
             splitter = check_cv(self._cv, y, classifier=self._for_classes)

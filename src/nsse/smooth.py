@@ -25,6 +25,7 @@ from nsse._support.errors import rule_error
 from nsse._support.fitting import LOGGER, all_or_nothing, logged
 from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
 from nsse._support.threads import threads_for
+from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine, is_sparse
 from nsse.base import FLOATS, EmbeddingClassifier
 from nsse.centers import EXACT_UP_TO, check_centers
@@ -197,7 +198,7 @@ class SmoothEmbedding(EmbeddingClassifier):
 
     @fitted_in_numpy
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Learn the scores and the embedding.
 
         Parameters
@@ -225,7 +226,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         return self._learn(Source.of(X), y, sample_weight)
 
     @all_or_nothing
-    def fit_blocks(self, blocks: Any, sample_weight: Any = None) -> Self:
+    def fit_blocks(self, blocks: Any, sample_weight: WeightsLike = None) -> Self:
         """Learn from samples that are read in blocks, several times.
 
         Parameters
@@ -247,7 +248,9 @@ class SmoothEmbedding(EmbeddingClassifier):
     @available_if(adds_up)
     @fitted_in_numpy
     @all_or_nothing
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: SamplesLike, y: LabelsLike, classes: Any = None, sample_weight: WeightsLike = None
+    ) -> Self:
         """Learn from more samples, as if all that came had been there in one fit.
 
         The first samples choose metric, width and centres, as in `fit`; later ones are learned with
@@ -284,7 +287,7 @@ class SmoothEmbedding(EmbeddingClassifier):
     @available_if(adds_up)
     @fitted_in_numpy
     @all_or_nothing
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Forget samples that were learned, as if they had never been there.
 
         Metric, width and centres stay; a class without any sample goes.
@@ -356,7 +359,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         is_large = isinstance(state.get("_learned"), Updates)
         return state | {"_learned": None} if is_large else state
 
-    def _learn(self, source: Any, y: Any, sample_weight: Any) -> Self:
+    def _learn(self, source: Any, y: LabelsLike, sample_weight: WeightsLike) -> Self:
         self._check_parameters()
         settings = self._settings()
         given = Rows.of(source, y, sample_weight, self.class_weight, settings.unlabeled.marker)
@@ -413,7 +416,7 @@ class SmoothEmbedding(EmbeddingClassifier):
             seed=check_random_state(self.random_state).randint(2**31 - 1),
         )
 
-    def _keep_samples(self, model: Model, source: Any, y: Any) -> None:
+    def _keep_samples(self, model: Model, source: Any, y: LabelsLike) -> None:
         """Keep the embedding and the labels of the samples as they were given."""
         near, ridge = model.rows, model.ridge
         dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
@@ -446,7 +449,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         """Centres of the kernel functions, in the units of X."""
         return self.map_.metric.inverse(self.map_.centers)
 
-    def typicality(self, X: Any) -> Floats:
+    def typicality(self, X: SamplesLike) -> Floats:
         """p-values of "this sample is of a known class": small for samples of new classes.
 
         Parameters
@@ -540,7 +543,7 @@ def warn_of_kernel(f: KernelMap) -> None:
         )
 
 
-def warn_of_spreads(X: Any) -> None:
+def warn_of_spreads(X: SamplesLike) -> None:
     """Warn where a few columns are so much wider than the others that only they count."""
     if is_sparse(X) or X.shape[1] < 2:
         return

@@ -21,7 +21,7 @@ from sklearn.utils.validation import column_or_1d
 
 from nsse._support.arrays import is_dask
 from nsse._support.errors import rule_error, rule_message
-from nsse._support.types import Ints
+from nsse._support.types import Ints, SamplesLike
 from nsse.affine import is_sparse
 
 RowFunction = Callable[[Any], Any]
@@ -36,13 +36,13 @@ class Source:
     ``places`` are the rows in use, ascending: others are passed over.
     """
 
-    X: Any
+    X: SamplesLike
     places: Ints
     n_features: int
     is_sparse: bool
 
     @staticmethod
-    def of(X: Any) -> Source:
+    def of(X: SamplesLike) -> Source:
         """All rows of checked samples: of an array, or of a Dask array."""
         if is_dask(X):
             return DaskSource.checked(X)
@@ -155,7 +155,7 @@ class DaskSource(Source):
     """Rows of a Dask array: functions of a block run where it is, and their sums meet in a tree."""
 
     @classmethod
-    def checked(cls, X: Any) -> DaskSource:
+    def checked(cls, X: SamplesLike) -> DaskSource:
         """Check what can be checked without computing anything."""
         if not hasattr(X, "chunks") or X.ndim != 2:
             cure = "Of a data frame take `X.to_dask_array(lengths=True)`."
@@ -245,7 +245,7 @@ class _Composed:
     function: Callable[..., Any]
     first: RowFunction
 
-    def __call__(self, X: Any, *by_row: NDArray[Any], **so_far: Any) -> Any:
+    def __call__(self, X: SamplesLike, *by_row: NDArray[Any], **so_far: Any) -> Any:
         return self.function(self.first(X), *(a.reshape(-1, *a.shape[2:]) for a in by_row), **so_far)
 
 
@@ -257,7 +257,7 @@ def read_blocks(blocks: Any) -> tuple[BlockSource, NDArray[Any]]:
     return source, read.labels
 
 
-def checksum(X: Any) -> bytes:
+def checksum(X: SamplesLike) -> bytes:
     """Return a checksum of the rows of a block."""
     parts = (X.data, X.indices, X.indptr) if is_sparse(X) else (X,)
     found = hashlib.blake2b(digest_size=16)
@@ -295,7 +295,7 @@ def checked_blocks(blocks: Iterable[Any], n_features: int | None) -> Iterator[tu
         yield X, y
 
 
-def checked_rows(X: Any, index: int, n_features: int | None, n_rows: int | None = None) -> Any:
+def checked_rows(X: SamplesLike, index: int, n_features: int | None, n_rows: int | None = None) -> Any:
     """A block of finite numbers with the features of the others, or an error that names it."""
     try:
         X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -329,7 +329,7 @@ def _restartable(blocks: Any) -> Callable[[], Iterator[Any]]:
     return lambda: iter(blocks())
 
 
-def _taken(X: Any, which: Ints) -> Any:
+def _taken(X: SamplesLike, which: Ints) -> Any:
     return X if len(which) == X.shape[0] else X[which]
 
 

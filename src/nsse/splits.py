@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils import check_random_state
 
-from nsse._support.types import Ints
+from nsse._support.types import Ints, LabelsLike, SamplesLike
 
 __all__ = ["BalancedSplits", "GroupedSplits"]
 
@@ -50,11 +50,11 @@ class BalancedSplits:
     validation_fraction: float
     random_state: Any = None
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: SamplesLike = None, y: LabelsLike = None, groups: Any = None) -> int:
         """Number of splits."""
         return self.n_repeats
 
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
+    def split(self, X: SamplesLike, y: LabelsLike, groups: Any = None) -> Iterator[tuple[Ints, Ints]]:
         """Indices of training and validation samples, ascending, one pair per split."""
         rng = check_random_state(self.random_state)
         labels = np.asarray(y)
@@ -101,11 +101,11 @@ class GroupedSplits:
     validation_fraction: float
     random_state: Any = None
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: SamplesLike = None, y: LabelsLike = None, groups: Any = None) -> int:
         """Number of splits."""
         return self.n_repeats
 
-    def split(self, X: Any, y: Any, groups: Any) -> Iterator[tuple[Ints, Ints]]:
+    def split(self, X: SamplesLike, y: LabelsLike, groups: Any) -> Iterator[tuple[Ints, Ints]]:
         """Indices of training and validation samples, ascending, one pair per split."""
         rng, n_groups = check_random_state(self.random_state), len(np.unique(groups))
         n_folds = min(max(2, round(1.0 / self.validation_fraction)), n_groups)

@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_choice, check_count, check_number
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, SamplesLike
 from nsse.distances import squared_distances, squared_norms
 from nsse.graphs import BLOCK_ROWS, degrees, laplacian, neighbor_graph
 from nsse.metrics.learned import centred
@@ -282,7 +282,7 @@ def labeled_by(use: UnlabeledUse, near: Rows) -> Rows:
     return found
 
 
-def in_the_middle(X: Any) -> Any:
+def in_the_middle(X: SamplesLike) -> Any:
     """Rows less their middle, in their own precision: distances keep their digits."""
     return centred(X)(X).astype(np.float32 if X.dtype == np.float32 else np.float64, copy=False)
 

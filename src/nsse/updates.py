@@ -27,7 +27,7 @@ from sklearn.utils.validation import validate_data
 
 from nsse._support.arrays import is_dask
 from nsse._support.errors import listed, rule_error, rule_message
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike, WeightsLike
 from nsse.distances import squared_distances
 from nsse.labels import encoded
 from nsse.left_out import LEFT_OUT_ALL, LEFT_OUT_OF_METRIC, LeftOut, of_sums
@@ -331,7 +331,9 @@ def not_learned(got: str) -> ValueError:
     return rule_error("X", "hold samples that were learned", got, cure)
 
 
-def chunk(model: Any, X: Any, y: Any, sample_weight: Any, known: Any = None) -> Rows:
+def chunk(
+    model: Any, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike, known: Any = None
+) -> Rows:
     """A chunk of samples as rows in the metric of a model; labels must be ``known`` ones, if given."""
     if not is_dask(X):
         X = validate_data(model, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
 from nsse._support.errors import rule_error
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.maps import Map
 from nsse.scores import Scores, as_decision, fitted_temperature
 
@@ -28,7 +28,7 @@ class Member(NamedTuple):
     map: Map
     scores: Scores
 
-    def values(self, X: Any) -> Floats:
+    def values(self, X: SamplesLike) -> Floats:
         """The largest function of every class at the rows of ``X``."""
         return self.scores.values(self.map(X))
 
@@ -64,22 +64,22 @@ class Vote(ABC):
         return self.members[0].scores.classes
 
     @abstractmethod
-    def values(self, X: Any) -> Floats:
+    def values(self, X: SamplesLike) -> Floats:
         """A value of every class, the largest that of the label, of shape (n_samples, n_classes)."""
 
-    def predict(self, X: Any) -> NDArray[np.generic]:
+    def predict(self, X: SamplesLike) -> NDArray[np.generic]:
         """Labels."""
         return self.classes[self.values(X).argmax(axis=1)]
 
-    def decision(self, X: Any) -> Floats:
+    def decision(self, X: SamplesLike) -> Floats:
         """`values`; of two classes the second's less the first's."""
         return as_decision(self.values(X))
 
-    def probabilities(self, X: Any) -> Floats:
+    def probabilities(self, X: SamplesLike) -> Floats:
         """Probabilities of the classes, of shape (n_samples, n_classes)."""
         return np.exp(self.log_probabilities(X))
 
-    def log_probabilities(self, X: Any) -> Floats:
+    def log_probabilities(self, X: SamplesLike) -> Floats:
         """Logarithms of `probabilities`."""
         return np.asarray(log_softmax(self.values(X) / self.temperature, axis=1))
 
@@ -94,7 +94,7 @@ class MeanVote(Vote):
 
     takes_nearest = False
 
-    def values(self, X: Any) -> Floats:
+    def values(self, X: SamplesLike) -> Floats:
         """Mean scores."""
         return np.asarray(np.mean([member.values(X) for member in self.members], axis=0))
 
@@ -113,16 +113,16 @@ class MajorityVote(Vote):
         """Weight of every member: more than half of them outweigh the others."""
         return np.asarray(1.0 + 0.5 ** np.arange(2, len(self.members) + 2), dtype=np.float64)
 
-    def codes(self, X: Any) -> Ints:
+    def codes(self, X: SamplesLike) -> Ints:
         """The class that every member gives, of shape (n_samples, n_members)."""
         return np.column_stack([member.values(X).argmax(axis=1) for member in self.members])
 
-    def values(self, X: Any) -> Floats:
+    def values(self, X: SamplesLike) -> Floats:
         """Weight of the members for every class."""
         each = [member.values(X) for member in self.members]
         return self._votes(each) + 0.5 ** (len(each) + 2) * self._mean_probability(each)
 
-    def log_probabilities(self, X: Any) -> Floats:
+    def log_probabilities(self, X: SamplesLike) -> Floats:
         """Logarithms of the mean of the members' probabilities, sharpened by 1/τ.
 
         Classes that are likelier than the one that most are for share their probability with it.

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn import get_config
 
 from nsse._support.errors import rule_error
+from nsse._support.types import LabelsLike, SamplesLike
 
 NUMBERS = "fiub"  # kinds of types that other namespaces have; words stay in NumPy
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -22,7 +23,7 @@ class Home(NamedTuple):
     device: Any
 
     @classmethod
-    def of(cls, X: Any) -> Home:
+    def of(cls, X: SamplesLike) -> Home:
         """The home of an array."""
         # The private name of scikit-learn >= 1.6, which brings or finds array-api-compat.
         from sklearn.utils._array_api import get_namespace_and_device
@@ -43,12 +44,12 @@ class Home(NamedTuple):
         return self.xp.asarray(values, device=self.device)
 
 
-def is_dask(X: Any) -> bool:
+def is_dask(X: SamplesLike) -> bool:
     """Whether something is a Dask collection; imports nothing."""
     return hasattr(X, "__dask_graph__")
 
 
-def lazily(function: Callable[[Any], Any], X: Any, n_columns: int | None, dtype: Any) -> Any:
+def lazily(function: Callable[[Any], Any], X: SamplesLike, n_columns: int | None, dtype: Any) -> Any:
     """A function of rows as a Dask array: N × ``n_columns``, or of length N where that is None."""
     X = X.rechunk({1: -1})
     if n_columns is None:
@@ -57,13 +58,13 @@ def lazily(function: Callable[[Any], Any], X: Any, n_columns: int | None, dtype:
     return X.map_blocks(function, chunks=chunks, dtype=dtype, meta=np.empty((0, 0), dtype))
 
 
-def is_foreign(X: Any) -> bool:
+def is_foreign(X: SamplesLike) -> bool:
     """Whether samples are an array of another namespace, and are to be worked on there."""
     is_other = hasattr(X, "__dlpack__") and not isinstance(X, np.ndarray)
     return is_other and bool(get_config().get("array_api_dispatch"))
 
 
-def to_numpy(X: Any) -> Any:
+def to_numpy(X: SamplesLike) -> Any:
     """A foreign array as a NumPy array; all else as it is."""
     if not is_foreign(X):
         return X
@@ -79,7 +80,7 @@ def fitted_in_numpy(fit: Method) -> Method:
     """
 
     @functools.wraps(fit)
-    def guarded(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+    def guarded(self: Any, X: SamplesLike, y: LabelsLike, *args: Any, **kwargs: Any) -> Any:
         if not any(is_foreign(value) for value in (X, y, *args, *kwargs.values())):
             return fit(self, X, y, *args, **kwargs)
         others = [to_numpy(other) for other in args]
@@ -95,7 +96,7 @@ def fitted_in_numpy(fit: Method) -> Method:
     return guarded  # type: ignore[return-value]
 
 
-def require_home(model: Any, X: Any, method: str) -> None:
+def require_home(model: Any, X: SamplesLike, method: str) -> None:
     """Refuse samples of another namespace than those that the model was fitted to, unless in NumPy."""
     own = model.embedding_
     if isinstance(own, np.ndarray) or not get_config().get("array_api_dispatch"):

@@ -1,6 +1,13 @@
-"""Arrays by what they hold, as annotations call them."""
+"""Arrays by what they hold, as annotations call them.
+
+`SamplesLike`, `LabelsLike` and `WeightsLike` are what users pass. They come from NumPy, SciPy, pandas,
+polars, Dask and from libraries of the array API standard, which have no common type. Code that has
+validated them uses the other names.
+"""
 
 from __future__ import annotations
+
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,3 +15,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
+
+# Rows of features: array-like, sparse matrix, data frame, Dask array or array of another namespace.
+SamplesLike: TypeAlias = Any
+# One label for each sample: array-like, data frame column, Dask array or array of another namespace.
+LabelsLike: TypeAlias = Any
+# One number for each sample, array-like, or None.
+WeightsLike: TypeAlias = Any

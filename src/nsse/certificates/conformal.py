@@ -31,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_number
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.certificates.radii import behind_metric, certified_vote, checked_samples
 from nsse.certificates.rounding import EPS, Front, MapBounds
 from nsse.maps import KernelMap
@@ -40,7 +40,7 @@ from nsse.pipelines import opened
 from nsse.votes import MajorityVote
 
 
-def conformity(model: Any, X: Any) -> Floats:
+def conformity(model: Any, X: SamplesLike) -> Floats:
     """How well every class conforms to samples, of shape (n_samples, n_classes).
 
     Scores of the classes; −‖f − y‖² of the nearest sample y of each where that decides; probabilities
@@ -81,7 +81,7 @@ def number_below(known: Floats, counts: Floats, values: Floats) -> Floats:
     return np.asarray(below[np.searchsorted(known[order], values, side="right")])
 
 
-def typicality(model: Any, X: Any) -> Floats:
+def typicality(model: Any, X: SamplesLike) -> Floats:
     """Return p-values of "this sample is of a known class", which are small for atypical samples.
 
     Two signs are combined. The largest class score is small for a sample that is far from all training
@@ -207,7 +207,7 @@ class ConformalClassifier(BaseEstimator):
         self.cv = cv
 
     @all_or_nothing
-    def fit(self, X: Any = None, y: Any = None) -> Self:
+    def fit(self, X: SamplesLike = None, y: LabelsLike = None) -> Self:
         """Find how well samples conform to their own class.
 
         Parameters
@@ -234,7 +234,7 @@ class ConformalClassifier(BaseEstimator):
         self.classes_ = (self.folds_[0][0] or self.model).classes_
         return self
 
-    def predict_set(self, X: Any, *, radius: float = 0.0) -> Bools:
+    def predict_set(self, X: SamplesLike, *, radius: float = 0.0) -> Bools:
         """Which labels may be the true one.
 
         Parameters
@@ -265,7 +265,7 @@ class ConformalClassifier(BaseEstimator):
                 n_samples[c] += counts[group].sum()
         return np.transpose(less) >= np.floor(float(self.alpha) * (n_samples + 1) + 1e-9)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: SamplesLike) -> NDArray[Any]:
         """The label that the model gives.
 
         Parameters
@@ -281,14 +281,14 @@ class ConformalClassifier(BaseEstimator):
         check_is_fitted(self)
         return np.asarray(self.model.predict(X))
 
-    def _keep_fold(self, fitted: Any, X: Any, y: Any) -> float:
+    def _keep_fold(self, fitted: Any, X: SamplesLike, y: LabelsLike) -> float:
         return self._keep(fitted, *scored(fitted, X, y))
 
     def _keep(self, fitted: Any, scores: Floats, codes: Ints, counts: Floats) -> float:
         self.folds_.append((fitted, scores[np.arange(len(codes)), codes], codes, counts))
         return 0.0
 
-    def _check_parameters(self, X: Any, y: Any) -> None:
+    def _check_parameters(self, X: SamplesLike, y: LabelsLike) -> None:
         if check_number("alpha", self.alpha, positive=True, cure="0.1 is a good start.") >= 1:
             cure = "0.1 gives sets of which nine in ten hold the true label."
             raise rule_error("alpha", "be above 0 and below 1", self.alpha, cure)
@@ -297,7 +297,7 @@ class ConformalClassifier(BaseEstimator):
             raise rule_error("X", "come together with `y`", got if self.cv is None else X, cure)
 
 
-def scored(model: Any, X: Any, y: Any) -> tuple[Floats, Ints, Floats]:
+def scored(model: Any, X: SamplesLike, y: LabelsLike) -> tuple[Floats, Ints, Floats]:
     """Return scores of samples that a model has not seen, their classes, and 1 for each."""
     scores, labels, classes = conformity(model, X), column_or_1d(y), model.classes_
     if len(labels) != len(scores):
@@ -310,7 +310,7 @@ def scored(model: Any, X: Any, y: Any) -> tuple[Floats, Ints, Floats]:
     return scores, np.searchsorted(classes, labels).astype(np.intp), np.ones(len(labels))
 
 
-def largest_rise(model: Any, X: Any, radius: float) -> Floats:
+def largest_rise(model: Any, X: SamplesLike, radius: float) -> Floats:
     """What scores of classes can have lost by a move of less than ``radius``, rounding included."""
     before, last = opened(model)
     members = certified_vote(last).members

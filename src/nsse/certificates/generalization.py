@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from nsse._support.parameters import check_count
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.certificates.radii import certified_radius
 from nsse.distances import squared_distances
 
@@ -212,7 +212,9 @@ def _ranking(radius: Floats, wrong: Bools) -> float:
     return float(roc_auc_score(~wrong, rankdata(radius)))  # ranks, because radii may be infinite
 
 
-def _separations(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> tuple[Floats, Floats]:
+def _separations(
+    model: Any, X: SamplesLike, y: LabelsLike, X_test: Any, y_test: Any
+) -> tuple[Floats, Floats]:
     Y, new = (np.asarray(model.transform(part), dtype=np.float64) for part in (X, X_test))
     return separation(Y, y, Y, y, same=True), separation(Y, y, new, y_test, same=False)
 

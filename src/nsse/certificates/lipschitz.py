@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.errors import rule_error, rule_message
 from nsse._support.parameters import check_count
-from nsse._support.types import Floats
+from nsse._support.types import Floats, SamplesLike
 from nsse.affine import Affine, dense_array, is_sparse
 from nsse.certificates.radii import checked_samples
 from nsse.certificates.rounding import MapBounds, require_valid
@@ -81,7 +81,7 @@ class LipschitzBounds:
         return {name: value for name, value in asdict(self).items() if name != "steepest"}
 
 
-def lipschitz_bounds(model: Any, X: Any = None, *, max_iter: int = 100) -> LipschitzBounds:
+def lipschitz_bounds(model: Any, X: SamplesLike = None, *, max_iter: int = 100) -> LipschitzBounds:
     """Bounds of ‖f(u) − f(v)‖/‖u − v‖, and the steepest place that was found.
 
     Parameters

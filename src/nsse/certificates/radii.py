@@ -29,7 +29,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import rule_message
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import dense_array, is_sparse
 from nsse.certificates.rounding import EPS, PRODUCT_ROUNDING, TINY, Front, MapBounds, is_ordinary
 from nsse.distances import in_row_blocks, squared_distances
@@ -46,7 +46,7 @@ SATURATED = 7.0
 BLOCK_VALUES = 2_000_000
 
 
-def certified_radius(model: Any, X: Any) -> Floats:
+def certified_radius(model: Any, X: SamplesLike) -> Floats:
     """Certified radii of predictions, through pipelines and votes.
 
     Proved, not estimated: no sample that differs from x by less than its radius gets another label.
@@ -133,7 +133,7 @@ def _uncertified(got: str) -> TypeError:
     return TypeError(rule_message("model", rule, got, "Nothing is proved here about other maps."))
 
 
-def checked_samples(model: Any, X: Any) -> Any:
+def checked_samples(model: Any, X: SamplesLike) -> Any:
     """Samples as the model takes them, a dense or CSR matrix of floats."""
     floats = [np.float64, np.float32]
     return validate_data(model, X, reset=False, accept_sparse="csr", dtype=floats)

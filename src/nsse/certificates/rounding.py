@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from nsse._support.errors import rule_error
-from nsse._support.types import Floats
+from nsse._support.types import Floats, SamplesLike
 from nsse.affine import SAFE, Affine, frobenius_norm, is_sparse, largest_value
 from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import affine_of_step
@@ -59,7 +59,7 @@ class Front:
     error: Floats
 
     @classmethod
-    def through(cls, steps: list[Any], X: Any) -> Front:
+    def through(cls, steps: list[Any], X: SamplesLike) -> Front:
         """Samples through fitted steps of a pipeline, all refused or taken before any work."""
         known = [affine_of_step(step, with_gaps=True) for step in steps]
         X = X if hasattr(X, "dtype") or hasattr(X, "dtypes") else np.asarray(X)
@@ -228,7 +228,7 @@ def absolute_norm(affine: Affine) -> float:
     return 1.0 + float(np.linalg.norm(affine.down) * np.linalg.norm(affine.up))
 
 
-def _sizes(X: Any, affine: Affine, is_ours: bool) -> Floats:
+def _sizes(X: SamplesLike, affine: Affine, is_ours: bool) -> Floats:
     """‖(x − shift) scale‖ of every row; where the shift may be taken off later, of both."""
     moved = float(np.linalg.norm(affine.shift * affine.scale))
     if is_sparse(X):
@@ -252,7 +252,7 @@ def lengths(rows: Any) -> Floats:
     return units * np.asarray(row_norms(sparse.diags_array(1.0 / units) @ rows))
 
 
-def _coarser(X: Any, Z: Any) -> float:
+def _coarser(X: SamplesLike, Z: Any) -> float:
     """ε of the floating-point type that a step computes in, at worst."""
     kinds = [
         kind for A in (X, Z) for kind in np.atleast_1d(A.dtypes if hasattr(A, "dtypes") else A.dtype)

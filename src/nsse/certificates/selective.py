@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_choice, check_number
-from nsse._support.types import Bools, Floats
+from nsse._support.types import Bools, Floats, LabelsLike, SamplesLike
 from nsse.certificates.radii import certified_radius
 
 CONFIDENCES = ("radius", "probability")
 
 
-def confidence(model: Any, X: Any, by: str) -> Floats:
+def confidence(model: Any, X: SamplesLike, by: str) -> Floats:
     """Certified radii of labels, or their probabilities."""
     check_choice("by", by, CONFIDENCES)
     if by == "radius":
@@ -123,7 +123,7 @@ class SelectivePredictor(BaseEstimator):
         self.rejected = rejected
 
     @all_or_nothing
-    def fit(self, X: Any = None, y: Any = None) -> Self:
+    def fit(self, X: SamplesLike = None, y: LabelsLike = None) -> Self:
         """Find the threshold.
 
         Parameters
@@ -150,7 +150,7 @@ class SelectivePredictor(BaseEstimator):
             self.threshold_ = float(confidences[len(confidences) - needed])
         return self
 
-    def select(self, X: Any) -> Selection:
+    def select(self, X: SamplesLike) -> Selection:
         """Labels of all samples, and which to trust.
 
         Parameters
@@ -168,7 +168,7 @@ class SelectivePredictor(BaseEstimator):
         confidences = confidence(self.model, X, self.by)
         return Selection(np.asarray(self.model.predict(X)), confidences >= self.threshold_, confidences)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: SamplesLike) -> NDArray[Any]:
         """Labels, with `rejected` in place of those that are not accepted.
 
         Parameters
@@ -188,7 +188,7 @@ class SelectivePredictor(BaseEstimator):
             labels = labels.astype(np.result_type(labels, np.asarray(self.rejected)))
         return np.where(accepted, labels, np.array(self.rejected, dtype=labels.dtype))
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: SamplesLike, y: LabelsLike) -> float:
         """Share of right labels among the accepted samples.
 
         Parameters
@@ -209,7 +209,7 @@ class SelectivePredictor(BaseEstimator):
         right = (labels == y)[accepted]
         return float(right.mean()) if len(right) else float("nan")
 
-    def _check_parameters(self, X: Any) -> None:
+    def _check_parameters(self, X: SamplesLike) -> None:
         check_choice("by", self.by, CONFIDENCES)
         if (self.threshold is None) == (self.coverage is None):
             got = f"threshold={self.threshold!r}, coverage={self.coverage!r}"
@@ -287,7 +287,7 @@ class RiskCoverage:
         return {name: getattr(self, name).tolist() for name in ("threshold", "coverage", "risk")}
 
 
-def risk_coverage(model: Any, X: Any, y: Any, *, by: str = "radius") -> RiskCoverage:
+def risk_coverage(model: Any, X: SamplesLike, y: LabelsLike, *, by: str = "radius") -> RiskCoverage:
     """Accept predictions by falling radius or probability, and watch the mistakes.
 
     Parameters

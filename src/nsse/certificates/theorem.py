@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike
 from nsse.affine import is_sparse
 from nsse.certificates.generalization import nearest_own_and_other
 from nsse.certificates.lipschitz import lipschitz_constant
@@ -116,8 +116,8 @@ class Theorem1:
 
 def theorem_1(
     model: Any,
-    X: Any,
-    y: Any,
+    X: SamplesLike,
+    y: LabelsLike,
     *,
     delta: float | None = None,
     epsilon: float | None = None,
@@ -196,7 +196,7 @@ class _Terms:
     complete_at: Sequence[Floats]  # per class: the r beyond which all balls hold k others, k = 1, 2, …
 
     @classmethod
-    def of(cls, X: Any, Y: Floats, y: NDArray[Any], classes: NDArray[Any], L: float) -> _Terms:
+    def of(cls, X: SamplesLike, Y: Floats, y: NDArray[Any], classes: NDArray[Any], L: float) -> _Terms:
         halves, lengths, complete_at = [], [], []
         for label in classes:
             members = np.flatnonzero(y == label)
@@ -280,6 +280,6 @@ class _Terms:
         return 1.0 - few - 2.0 * self.d * rough
 
 
-def _centred(X: Any) -> Any:
+def _centred(X: SamplesLike) -> Any:
     """Rows moved to their mean, so that distances keep their digits; sparse ones stay put."""
     return X if is_sparse(X) else np.asarray(X, dtype=np.float64) - X.mean(axis=0)

@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsse._support.errors import rule_error
+from nsse._support.types import LabelsLike, SamplesLike
 from nsse.cli.options import read_size
 from nsse.cli.screen import DATA, Screen, typed
 
@@ -93,7 +94,7 @@ def chosen(rights: list[Any]) -> Choice:
     return Choice(best if gains[best] > error else 0, gains[best], error)
 
 
-def right_when_left_out(model: Any, X: Any, y: Any) -> Any:
+def right_when_left_out(model: Any, X: SamplesLike, y: LabelsLike) -> Any:
     """Whether the label of each sample is right by the model without it."""
     model.fit(X, y)
     labels = model.classes_[model.leave_one_out_.argmax(axis=1)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nsse._support.types import LabelsLike, SamplesLike
 from nsse.cli.files import prepare_folder, table_rows, write_columns
 from nsse.cli.options import Json
 from nsse.cli.screen import plain_table, running
@@ -65,7 +66,7 @@ def demo(
         screen.say("Next: nsse datasets objects --out photos, nsse fit photos/train --out model.nsse.")
 
 
-def methods(X: Any, y: Any) -> Iterator[tuple[str, Any]]:
+def methods(X: SamplesLike, y: LabelsLike) -> Iterator[tuple[str, Any]]:
     """Ours and others as they come, fitted to the same samples."""
     import numpy as np
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -85,7 +86,7 @@ def methods(X: Any, y: Any) -> Iterator[tuple[str, Any]]:
     yield "1-NN", KNeighborsClassifier(1).fit(X, y)
 
 
-def _compared(X: Any, y: Any, splits: int) -> Errors:
+def _compared(X: SamplesLike, y: LabelsLike, splits: int) -> Errors:
     """Test errors of every method and size."""
     from nsse._support.progress import progress_bar
     from nsse.datasets import per_class_split
@@ -102,7 +103,7 @@ def _compared(X: Any, y: Any, splits: int) -> Errors:
     return {key: _mean(values) for key, values in errors.items()}
 
 
-def _samples(model: Any, X: Any, y: Any, train: Any) -> dict[str, list[Any]]:
+def _samples(model: Any, X: SamplesLike, y: LabelsLike, train: Any) -> dict[str, list[Any]]:
     """All samples with their labels and coordinates."""
     is_train = set(train.tolist())
     return {

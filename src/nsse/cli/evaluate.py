@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsse._support.errors import rule_error
+from nsse._support.types import LabelsLike
 from nsse.cli.models import Opened, radii_of, read
 from nsse.cli.options import Data, Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, SkipBroken
 from nsse.cli.screen import Screen, plain_table, running
@@ -57,7 +58,7 @@ def evaluate(
         _tell_coverage(screen, opened, inputs, labels != inputs.y)
 
 
-def _check_known(classes: Any, y: Any, data: Path) -> None:
+def _check_known(classes: Any, y: LabelsLike, data: Path) -> None:
     unknown = sorted(set(y.tolist()) - set(classes.tolist()))
     if unknown:
         got = f"{data} with {', '.join(map(str, unknown[:MOST]))}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsse._support.errors import rule_error
+from nsse._support.types import SamplesLike
 from nsse.cli.screen import DATA, MODEL, Screen, typed
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def read(
     return opened, inputs
 
 
-def radii_of(model: Any, X: Any) -> tuple[Any, str]:
+def radii_of(model: Any, X: SamplesLike) -> tuple[Any, str]:
     """Certified radii, or None and why there are none."""
     from nsse.certificates import certified_radius
 

@@ -10,6 +10,7 @@ import typer
 
 from nsse._support.errors import rule_error
 from nsse._support.files import replacing
+from nsse._support.types import SamplesLike
 from nsse.cli.files import check_out, table_rows, write_columns
 from nsse.cli.models import Opened, radii_of, read
 from nsse.cli.options import Ignore, Json, KnownEncoder, KnownId, Model, NewData, SkipBroken
@@ -81,7 +82,7 @@ def predict(
             screen.say(f"A label stays the same under any change below its radius, measured {where}.")
 
 
-def _predictions(opened: Opened, X: Any) -> Columns:
+def _predictions(opened: Opened, X: SamplesLike) -> Columns:
     """Label, probability, p-value and distance, as far as the model has them."""
     from sklearn.metrics import pairwise_distances_argmin_min
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from nsse._support.errors import optional, rule_error, rule_message
+from nsse._support.types import LabelsLike, SamplesLike
 from nsse.datasets._images import Reading, checked_size, eight_bits, import_pillow, read_images
 from nsse.datasets._network import FEATURES, IMAGE, SIDE, feature_graph, merged
 from nsse.datasets._preparation import EncodedPreparation
@@ -129,7 +130,7 @@ class Encoder(TransformerMixin, BaseEstimator):
         self.batch_size = batch_size
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any = None, y: Any = None) -> Encoder:
+    def fit(self, X: SamplesLike = None, y: LabelsLike = None) -> Encoder:
         """Check the parameters and the network; nothing is learned.
 
         Parameters
@@ -145,7 +146,7 @@ class Encoder(TransformerMixin, BaseEstimator):
         self.reading().session()
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
+    def transform(self, X: SamplesLike) -> NDArray[np.float32]:
         """Features of pictures.
 
         Parameters
@@ -160,7 +161,7 @@ class Encoder(TransformerMixin, BaseEstimator):
         """
         return self._views(X)[:, 0]
 
-    def copies(self, X: Any) -> list[NDArray[np.float32]]:
+    def copies(self, X: SamplesLike) -> list[NDArray[np.float32]]:
         """Features of what `augment` makes of the pictures, in the order of `copy_names`.
 
         Parameters
@@ -246,7 +247,7 @@ class Encoder(TransformerMixin, BaseEstimator):
             raise rule_error("batch_size", "be a whole number from 1 on", self.batch_size, "8 is usual.")
         return Features(self)
 
-    def _views(self, X: Any) -> NDArray[Any]:
+    def _views(self, X: SamplesLike) -> NDArray[Any]:
         if isinstance(X, str | os.PathLike):
             raise rule_error("X", "be a sequence of pictures", str(X), "Pass a list: [X].")
         if len(X) and isinstance(X[0], str | os.PathLike):
@@ -385,7 +386,7 @@ def _levels(mean: Any, std: Any) -> list[list[float]]:
     return [(part / scale).tolist() for part in both]
 
 
-def _in_memory(X: Any) -> Iterator[Any]:
+def _in_memory(X: SamplesLike) -> Iterator[Any]:
     """Pillow's images, of arrays too."""
     pillow = optional("PIL.Image", "Encoders need Pillow", "encode")
     for picture in X:

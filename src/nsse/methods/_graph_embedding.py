@@ -48,7 +48,7 @@ from scipy import linalg
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_count, check_number
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import Affine
 from nsse.base import row_signs
 from nsse.graphs import laplacian
@@ -171,7 +171,7 @@ class GraphEmbedding(Method):
         """Whether labels have no part in the forms."""
         return False
 
-    def _learn(self, X: Any, codes: Ints) -> Any:
+    def _learn(self, X: SamplesLike, codes: Ints) -> Any:
         lengths = Lengths.of(dense_rows(X), getattr(self, "length_unit", "median"))
         forms = self._forms(lengths, codes)
         return self._solved(self._space(lengths, forms.rank), forms, codes)
@@ -276,7 +276,7 @@ def symmetric(S: Any) -> Floats:
     return np.asarray((S + S.T) / 2)
 
 
-def dense_rows(X: Any) -> Floats:
+def dense_rows(X: SamplesLike) -> Floats:
     """Samples as a dense float64 array: centring leaves no zeros of a sparse one."""
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
 

@@ -22,7 +22,7 @@ from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
 from nsse._support.threads import one_blas_thread
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.affine import Affine
 from nsse.base import EmbeddingClassifier
 from nsse.distances import median_distance, squared_distances
@@ -97,7 +97,7 @@ class Method(EmbeddingClassifier):
     _checks: ClassVar[Mapping[str, Check]] = CHECKS
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike) -> Self:
         """Learn the map, and the decision rule in the embedding.
 
         Parameters
@@ -130,7 +130,7 @@ class Method(EmbeddingClassifier):
                 self._checks[name](name, value)
 
     @abstractmethod
-    def _learn(self, X: Any, codes: Ints) -> Any:
+    def _learn(self, X: SamplesLike, codes: Ints) -> Any:
         """The map, learned."""
 
     def _expanded(self: Any, lengths: Lengths, coef: Floats) -> KernelMap:
@@ -143,7 +143,7 @@ class Method(EmbeddingClassifier):
         K = Gaussian().at(self.sigma)(lengths.D2)
         return self._expanded(lengths, kernel_ridge(K, Y, getattr(self, ridge), ridge))
 
-    def _embedding(self, X: Any) -> Floats:
+    def _embedding(self, X: SamplesLike) -> Floats:
         """The map at the training samples."""
         return np.asarray(self.map_(X))
 
@@ -193,7 +193,7 @@ class Lengths:
     unit: float
 
     @classmethod
-    def of(cls, X: Any, length_unit: str | float, own: Ints | slice = slice(None)) -> Lengths:
+    def of(cls, X: SamplesLike, length_unit: str | float, own: Ints | slice = slice(None)) -> Lengths:
         """Measure; "median" takes the median distance between the samples ``own``."""
         metric = centred(X)
         Z, scale = metric(X), float(metric.scale[0])

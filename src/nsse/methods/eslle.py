@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.base import row_signs
 from nsse.maps import KernelMap
 from nsse.methods._eigenmaps import Eigenmap, check_eigenmap_components, smallest_eigenpairs
@@ -133,7 +133,7 @@ class ESLLE(Method):
         self.ridge = ridge
         self.length_unit = length_unit
 
-    def _learn(self, X: Any, codes: Ints) -> KernelMap:
+    def _learn(self, X: SamplesLike, codes: Ints) -> KernelMap:
         d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))
         lengths = Lengths.of(X, self.length_unit)
         D = class_dissimilarities(lengths.D2, codes, self.beta, self.overlap)

@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, SamplesLike
 from nsse.base import row_signs
 from nsse.maps import KernelMap
 from nsse.methods._method import Lengths, Method, check_n_components, checks, nearest_columns, others
@@ -155,7 +155,7 @@ class IsoKRR(Method):
         self.sigma = sigma
         self.length_unit = length_unit
 
-    def _learn(self, X: Any, codes: Ints) -> KernelMap:
+    def _learn(self, X: SamplesLike, codes: Ints) -> KernelMap:
         d = check_n_components(self.n_components, len(codes), len(self.classes_))
         lengths = Lengths.of(X, self.length_unit)
         D = class_dissimilarities(lengths.D2, codes, self.beta, self.overlap)

@@ -23,13 +23,12 @@ m_c the class means from the mean of all: positive semidefinite terms only, noth
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from nsse._support.parameters import check_choice, check_count
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.distances import SAME_PLACE, squared_distances, squared_norms
 from nsse.graphs import class_members
 from nsse.maps import LinearMap
@@ -160,7 +159,7 @@ class LFDA(LinearMethod):
         self.pca = pca
         self.reg = reg
 
-    def _learn(self, X: Any, codes: Ints) -> LinearMap:
+    def _learn(self, X: SamplesLike, codes: Ints) -> LinearMap:
         X = dense_rows(X)
         metric = centred(X)
         Z = metric(X)

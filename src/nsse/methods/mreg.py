@@ -24,7 +24,7 @@ from scipy import sparse
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, SamplesLike
 from nsse.graphs import laplacian
 from nsse.kernels import Gaussian
 from nsse.maps import KernelMap
@@ -147,7 +147,7 @@ class MReg(Method):
         self.length_unit = length_unit
         self.unlabeled = unlabeled
 
-    def _learn(self, X: Any, codes: Ints) -> KernelMap:
+    def _learn(self, X: SamplesLike, codes: Ints) -> KernelMap:
         lengths, labeled = Lengths.of(X, self.length_unit), codes >= 0
         W, _ = neighbor_graph(lengths.D2, self.n_neighbors, self.beta)
         L = normalized_laplacian(W) if self.normalized else laplacian(W)

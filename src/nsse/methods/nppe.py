@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.parameters import check_count
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import Affine
 from nsse.distances import in_row_blocks
 from nsse.methods._graph_embedding import (
@@ -60,7 +60,7 @@ class PolynomialMap:
         """d."""
         return int(self.coef.shape[1])
 
-    def __call__(self, X: Any) -> Floats:
+    def __call__(self, X: SamplesLike) -> Floats:
         """The map at the rows of ``X``, dense or sparse, in float64."""
 
         def block(rows: Any) -> Floats:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from nsse._support.errors import rule_error
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, SamplesLike
 from nsse.affine import Affine
 from nsse.distances import in_row_blocks, squared_distances
 from nsse.graphs import degrees
@@ -82,11 +82,11 @@ class NystromMap:
         """d."""
         return int(self.coef.shape[1])
 
-    def __call__(self, X: Any) -> Floats:
+    def __call__(self, X: SamplesLike) -> Floats:
         """The map at the rows of ``X``, dense or sparse, in float64."""
         return in_row_blocks(self._block, X, *self.coef.shape)
 
-    def _block(self, X: Any) -> Floats:
+    def _block(self, X: SamplesLike) -> Floats:
         D2 = squared_distances(self.metric(X), self.centers)
         if self.radii2 is not None:
             # Out of reach: infinitely far, where the kernel vanishes.
@@ -190,7 +190,7 @@ class NYS(Method):
         self.n_neighbors = n_neighbors
         self.length_unit = length_unit
 
-    def _learn(self, X: Any, codes: Ints) -> NystromMap:
+    def _learn(self, X: SamplesLike, codes: Ints) -> NystromMap:
         dimensions = self._dimensions(len(codes))
         lengths = Lengths.of(X, self.length_unit)
         D2, k, radii2 = lengths.D2, self.n_neighbors, None

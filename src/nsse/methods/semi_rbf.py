@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from nsse._support.parameters import check_count, check_number
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.distances import squared_distances
 from nsse.kernels import Gaussian
 from nsse.maps import KernelMap
@@ -124,7 +124,7 @@ class SemiRBF(Method):
         self.length_unit = length_unit
         self.unlabeled = unlabeled
 
-    def _learn(self, X: Any, codes: Ints) -> KernelMap:
+    def _learn(self, X: SamplesLike, codes: Ints) -> KernelMap:
         own, rest = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
         d = check_n_components(self.n_components, len(own), len(self.classes_))
         lengths = Lengths.of(X, self.length_unit, own)

@@ -29,7 +29,7 @@ from sklearn.preprocessing import normalize
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_number
 from nsse._support.threads import one_blas_thread
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import Affine
 from nsse.distances import products, squared_distances
 from nsse.graphs import degrees
@@ -85,7 +85,7 @@ class SparseCodingMap:
         """d."""
         return int(self.values.shape[1])
 
-    def __call__(self, X: Any) -> Floats:
+    def __call__(self, X: SamplesLike) -> Floats:
         """The extension at the rows of ``X``, dense or sparse, in float64."""
         out, excess = np.empty((X.shape[0], self.n_components)), np.zeros(X.shape[0])
         cosines = products(unit_rows(X), self.atoms)
@@ -207,7 +207,7 @@ class SPE(Method):
         self.beta = beta
         self.length_unit = length_unit
 
-    def _learn(self, X: Any, codes: Ints) -> SparseCodingMap:
+    def _learn(self, X: SamplesLike, codes: Ints) -> SparseCodingMap:
         d = check_eigenmap_components(self.n_components, len(codes), len(self.classes_))
         lengths = Lengths.of(X, self.length_unit)
         W, _ = neighbor_graph(lengths.D2, self.n_neighbors, self.beta)
@@ -227,7 +227,7 @@ class SPE(Method):
         metric, Z = lengths.metric, lengths.Z
         return SparseCodingMap(units[first], gram, values, self.alpha, metric, Z, values[group])
 
-    def _embedding(self, X: Any) -> Floats:
+    def _embedding(self, X: SamplesLike) -> Floats:
         # Every training sample is coded by its own atom alone: nothing to solve.
         return np.asarray(self.map_.embedding)
 
@@ -238,7 +238,7 @@ class SPE(Method):
             raise rule_error("alpha", "be smaller than 1", self.alpha, cure)
 
 
-def unit_rows(X: Any) -> Any:
+def unit_rows(X: SamplesLike) -> Any:
     """Rows of unit length, in float64."""
     X = X.astype(np.float64)
     largest = abs(X).max(axis=1)

@@ -13,12 +13,11 @@ so that dense regions get many and outliers few, without a number to choose.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from nsse._support.parameters import check_count, check_number
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, SamplesLike
 from nsse.base import row_signs
 from nsse.maps import KernelMap
 from nsse.methods._eigenmaps import Eigenmap, smallest_eigenpairs
@@ -161,7 +160,7 @@ class SUPLAP(Method):
         self.ridge = ridge
         self.length_unit = length_unit
 
-    def _learn(self, X: Any, codes: Ints) -> KernelMap:
+    def _learn(self, X: SamplesLike, codes: Ints) -> KernelMap:
         d = check_n_components(self.n_components, len(codes), len(self.classes_))
         lengths = Lengths.of(X, self.length_unit)
         D2, between = lengths.D2, self.n_neighbors_between

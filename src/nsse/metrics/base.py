@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from nsse._support.errors import rule_error
+from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine, is_sparse
 from nsse.distances import squared_distances
 from nsse.hull import Hull
@@ -79,7 +80,7 @@ class Metric(TransformerMixin, BaseEstimator, ABC):
         return False
 
     @abstractmethod
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Learn the metric and set ``components_``.
 
         Parameters
@@ -92,7 +93,7 @@ class Metric(TransformerMixin, BaseEstimator, ABC):
             How many samples every row stands for, times its class weight.
         """
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: SamplesLike) -> NDArray[Any]:
         """Map samples so that Euclidean distances between them are those of the metric.
 
         Parameters
@@ -144,7 +145,7 @@ class Metric(TransformerMixin, BaseEstimator, ABC):
         fit_to(self, X, rows)
         return behind_components(self, X, with_hull)
 
-    def heights(self, affine: Affine, X: Any) -> Floats:
+    def heights(self, affine: Affine, X: SamplesLike) -> Floats:
         """Return squared distances of samples from the hull of the training rows, in the metric.
 
         ``affine`` takes samples to coordinates of the hull.
@@ -166,7 +167,7 @@ class Foreign(Metric):
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Fit the estimator."""
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.estimator.fit(X, y, **weights if has_fit_parameter(self.estimator, "sample_weight") else {})
@@ -217,7 +218,7 @@ class FixedMetric(Metric):
     def __init__(self, components: Any) -> None:
         self.components = components
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike = None, sample_weight: WeightsLike = None) -> Self:
         """Check the components.
 
         Parameters
@@ -279,7 +280,7 @@ def not_a_metric(got: Any) -> ValueError:
     return rule_error("metric", rule, got, cure)
 
 
-def fit_to(metric: Metric, X: Any, rows: Rows) -> None:
+def fit_to(metric: Metric, X: SamplesLike, rows: Rows) -> None:
     """Fit a metric to rows, with weights if they differ, and check what it sets."""
     weights = rows.weights if np.any(rows.weights != rows.weights[0]) else None
     metric.fit(X, rows.classes[rows.codes], weights)
@@ -294,7 +295,7 @@ def fit_to(metric: Metric, X: Any, rows: Rows) -> None:
         raise rule_error("metric", rule, f"components_ of shape {shape}", "Check its fit method.")
 
 
-def behind_components(metric: Metric, X: Any, with_hull: bool) -> Learned:
+def behind_components(metric: Metric, X: SamplesLike, with_hull: bool) -> Learned:
     """Return rows behind the components of a fitted metric."""
     plain = centred(X)
     Z, unit = plain(X), float(plain.scale[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import validate_data
 
+from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine
 from nsse.metrics.base import FLOATS, Metric
 from nsse.metrics.learned import Learned, centred
@@ -49,7 +50,7 @@ class Euclidean(OneToOneFeatureMixin, Metric):
         """True."""
         return True
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike = None, sample_weight: WeightsLike = None) -> Self:
         """Check samples. Nothing is learned.
 
         Parameters
@@ -79,7 +80,7 @@ class Euclidean(OneToOneFeatureMixin, Metric):
         """Return the distances as they are, because no row has an influence on them."""
         return np.asarray(D2[left])
 
-    def heights(self, affine: Affine, X: Any) -> Floats:
+    def heights(self, affine: Affine, X: SamplesLike) -> Floats:
         """Return squared distances of samples from the hull of the training rows."""
         return affine.squares_outside(X)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from nsse._support.errors import rule_error
+from nsse._support.types import SamplesLike
 from nsse.affine import Affine, dense_array, is_sparse
 from nsse.distances import distances_from, products, squared_distances
 from nsse.hull import Hull
@@ -147,7 +148,7 @@ class Learned:
         return squared_distances(Z, Z) if is_sparse(Z) else distances_from(Z @ Z.T, overwrite=True)
 
 
-def centred(X: Any) -> Affine:
+def centred(X: SamplesLike) -> Affine:
     """Moves rows to their middle and makes them of order one, by a power of two; sparse rows stay put.
 
     The middle is the median of a few rows: a single one that lies far out does not move it.
@@ -172,7 +173,7 @@ def centred(X: Any) -> Affine:
     return Affine.diagonal(shift, np.full(n_features, unit))
 
 
-def dense_rows(X: Any) -> Floats:
+def dense_rows(X: SamplesLike) -> Floats:
     """A dense float64 array of dense or sparse rows."""
     if is_sparse(X):
         if X.shape[0] * X.shape[1] > LARGEST:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from nsse._support.types import SamplesLike
 from nsse.affine import is_sparse
 from nsse.metrics.base import Metric, as_metric, not_a_metric
 from nsse.metrics.euclidean import Euclidean
@@ -25,7 +26,7 @@ def named_metric(metric: Any) -> Any:
     return metric
 
 
-def unfitted_metric(metric: Any, X: Any) -> Metric:
+def unfitted_metric(metric: Any, X: SamplesLike) -> Metric:
     """Return a new metric for samples.
 
     The name "within" means Euclidean distances for sparse samples, because a `WithinMetric` would make

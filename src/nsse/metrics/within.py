@@ -36,6 +36,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count, check_number
+from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine, formed_later
 from nsse.metrics.base import FLOATS, Components, Metric
 from nsse.metrics.learned import LARGEST, Learned, centred, dense_rows, too_large
@@ -131,7 +132,7 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
         self.n_neighbors = n_neighbors
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Learn the metric.
 
         Parameters
@@ -223,14 +224,14 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
             return np.asarray(D2[left])
         return self.scatter_.left_out_distances(D2, rows, left)
 
-    def heights(self, affine: Affine, X: Any) -> Floats:
+    def heights(self, affine: Affine, X: SamplesLike) -> Floats:
         """Return squared distances of samples from the hull of the training rows.
 
         The metric shortens directions in the hull alone, so the distance is the one before it.
         """
         return affine.squares_outside(X)
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: SamplesLike) -> NDArray[Any]:
         """Map samples to where Euclidean distances are those of the metric.
 
         Parameters

@@ -24,7 +24,7 @@ from nsse._support.parameters import (
     check_number,
     check_range,
 )
-from nsse._support.types import Floats, Ints
+from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike
 from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.affine import Affine, is_sparse
 from nsse.base import EmbeddingClassifier, signs_of
@@ -232,7 +232,7 @@ class NSSE(EmbeddingClassifier):
         self.callback = callback
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: SamplesLike, y: LabelsLike) -> Self:
         """Learn the embedding, its map f and the kernel scale.
 
         Parameters
@@ -318,7 +318,7 @@ class NSSE(EmbeddingClassifier):
         except Stopped as stop:
             return Found(stop.best, converged=True, at_bound=False)
 
-    def _keep(self, X: Any, metric: Affine, recorder: Recorder, found: Found) -> None:
+    def _keep(self, X: SamplesLike, metric: Affine, recorder: Recorder, found: Found) -> None:
         problem, best = recorder.problem, found.embedding
         signs = signs_of(problem.S.class_means(best.Y))
         self.embedding_, self.coef_ = best.Y * signs, best.coef * signs
@@ -350,7 +350,7 @@ def _warn(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=5)  # up to the line that called `fit`
 
 
-def measured(X: Any, length_unit: Any) -> tuple[Affine, Floats]:
+def measured(X: SamplesLike, length_unit: Any) -> tuple[Affine, Floats]:
     """The map to where one is the unit of length, and squared distances there."""
     metric = centred(X)
     Z, scale = metric(X), float(metric.scale[0])

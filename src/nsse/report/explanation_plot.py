@@ -13,7 +13,7 @@ import numpy as np
 
 from nsse._support.errors import rule_error
 from nsse._support.parameters import check_choice
-from nsse._support.types import Floats
+from nsse._support.types import Floats, SamplesLike
 from nsse.explanations import Explanation, explain
 from nsse.report.certificate_plots import quiet_axes
 from nsse.report.page import new_figure, place_axes, strip_axes, write
@@ -29,7 +29,7 @@ _SIDE, _WIDE, _TOP, _BOTTOM = 2.3, 3.6, 0.9, 0.55  # inches
 
 def explanation(
     model: Any,
-    X: Any,
+    X: SamplesLike,
     target: Any = None,
     *,
     shape: tuple[int, ...] | None = None,
@@ -106,7 +106,7 @@ def explanation(
     return Plot(figure, _frame(found, labels), ax is None)
 
 
-def _names(names: Any, X: Any, n_features: int, space: str) -> list[str]:
+def _names(names: Any, X: SamplesLike, n_features: int, space: str) -> list[str]:
     """Names of the features: those given, a data frame's, or their places."""
     known = getattr(X, "columns", None) if names is None and space == "X" else names
     if known is None:
@@ -117,7 +117,7 @@ def _names(names: Any, X: Any, n_features: int, space: str) -> list[str]:
     return [str(name) for name in known]
 
 
-def _values(X: Any, row: int, n_features: int) -> Floats | None:
+def _values(X: SamplesLike, row: int, n_features: int) -> Floats | None:
     """A sample as it was given, where the features are its own."""
     part = X.iloc[[row]] if hasattr(X, "iloc") else X[row : row + 1]
     values = np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64).ravel()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nsse._support.errors import rule_error, rule_message
+from nsse._support.types import LabelsLike, SamplesLike
 from nsse.certificates.selective import RiskCoverage, risk_coverage_curve
 from nsse.report.certificate_plots import (
     auto_ticks,
@@ -36,7 +37,7 @@ _BLUE, _, _RED = class_colors(3)
 _BINS = 30
 
 
-def embedding(model: Any, X: Any = None, y: Any = None, *, ax: Any = None) -> Plot:
+def embedding(model: Any, X: SamplesLike = None, y: LabelsLike = None, *, ax: Any = None) -> Plot:
     """Draw the embedding: training samples, and others over them.
 
     Parameters
@@ -94,7 +95,7 @@ def embedding(model: Any, X: Any = None, y: Any = None, *, ax: Any = None) -> Pl
     return Plot(ax.figure, frame, is_alone=False)
 
 
-def polygon_view(model: Any, X: Any = None, y: Any = None) -> PolygonView:
+def polygon_view(model: Any, X: SamplesLike = None, y: LabelsLike = None) -> PolygonView:
     """Samples in the plane that separates the classes: what `embedding` draws.
 
     Parameters
@@ -170,7 +171,7 @@ def trace(model: Any, *, ax: Any = None) -> Plot:
     return Plot(axes.figure, frame, ax is None)
 
 
-def confusion(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
+def confusion(model: Any, X: SamplesLike, y: LabelsLike, *, ax: Any = None) -> Plot:
     """Draw the confusion matrix: how often samples of each class get each label.
 
     Parameters
@@ -225,7 +226,7 @@ def confusion(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     return Plot(axes.figure, frame | {"count": counts[rows, columns].tolist()}, ax is None)
 
 
-def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
+def radii(model: Any, X: SamplesLike, y: LabelsLike = None, *, ax: Any = None) -> Plot:
     """Draw the certified radii of predictions.
 
     Parameters
@@ -272,7 +273,7 @@ def radii(model: Any, X: Any, y: Any = None, *, ax: Any = None) -> Plot:
     return Plot(axes.figure, frame, ax is None)
 
 
-def risk_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
+def risk_coverage(model: Any, X: SamplesLike, y: LabelsLike, *, ax: Any = None) -> Plot:
     """Draw the share of mistakes among the predictions with the largest certified radii.
 
     Parameters
@@ -316,7 +317,7 @@ def risk_coverage(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
     return Plot(ax.figure, frame, is_alone=False)
 
 
-def reliability(model: Any, X: Any, y: Any, *, ax: Any = None) -> Plot:
+def reliability(model: Any, X: SamplesLike, y: LabelsLike, *, ax: Any = None) -> Plot:
     """Draw how often labels of some probability are right.
 
     Parameters
@@ -412,13 +413,13 @@ def _name(axes: Any, title: str) -> None:
     axes.set_title(title, loc="left", fontsize=10.5, weight="bold", color=INK, parse_math=False)
 
 
-def _labelled(model: Any, X: Any, y: Any) -> Findings:
+def _labelled(model: Any, X: SamplesLike, y: LabelsLike) -> Findings:
     if X is None or y is None:
         raise rule_error("y", "be given to count mistakes", None, "Pass samples and their labels.")
     return find(model, Samples(X, y))
 
 
-def _certified(model: Any, X: Any, y: Any) -> Findings:
+def _certified(model: Any, X: SamplesLike, y: LabelsLike) -> Findings:
     findings = find(model, Samples(X, y))
     if findings.radius is None:
         rule, cure = "have certified radii", findings.unproved

@@ -18,7 +18,7 @@ from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.errors import rule_error, rule_message
-from nsse._support.types import Bools, Floats, Ints
+from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.affine import Affine, is_sparse
 from nsse.base import EmbeddingClassifier
 from nsse.certificates import ConformalClassifier, certified_radius
@@ -70,7 +70,7 @@ class Samples:
     ['first', 'second']
     """
 
-    X: Any
+    X: SamplesLike
     y: Any = None
     names: Sequence[str] | None = None
     pictures: Sequence[bytes | None] | None = None
@@ -395,7 +395,7 @@ def _plain(Z: Any) -> Any:
     return sparse.csr_array(Z) if is_sparse(Z) else np.asarray(Z, dtype=np.float64)
 
 
-def _as_shown(X: Any) -> Any:
+def _as_shown(X: SamplesLike) -> Any:
     """Samples as the user has them: floats, dense or sparse; objects where a column holds words."""
     if is_sparse(X):
         return X
@@ -406,7 +406,7 @@ def _as_shown(X: Any) -> Any:
         return table.astype(object)
 
 
-def _labels(y: Any, classes: NDArray[Any], n_samples: int) -> list[Any]:
+def _labels(y: LabelsLike, classes: NDArray[Any], n_samples: int) -> list[Any]:
     if y is None:
         return []
     labels = np.asarray(y).tolist()

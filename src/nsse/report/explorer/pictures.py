@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error
-from nsse._support.types import Floats
+from nsse._support.types import Floats, SamplesLike
 from nsse.affine import is_sparse
 from nsse.datasets import (
     EncodedPreparation,
@@ -125,7 +125,7 @@ def _pictures(X: Floats, preparation: ImagePreparation) -> dict[str, Any]:
     }
 
 
-def are_levels(X: Any) -> bool:
+def are_levels(X: SamplesLike) -> bool:
     """Whether values lie in [0, 1], where those of image files lie, divided by a norm or not."""
     return bool(X.dtype != object and X.shape[0] and X.min() >= -TINY and X.max() <= 1.0 + TINY)
 
