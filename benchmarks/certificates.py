@@ -31,9 +31,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
 import nsse
-from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric, methods
+from nsse import SmoothEmbedding, SmoothEmbeddingCV, WithinMetric, methods
 from nsse.certificates import ConformalClassifier, certified_radius, typicality
 from nsse.datasets import load_dataset
+from nsse.unlabeled import GraphPenalty, LabelPropagation
 from nsse.votes import MajorityVote, MeanVote
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "certificates"))
@@ -94,8 +95,8 @@ ATTACKED: dict[str, Callable[[], Any]] = {
     "digits, 50 centres": lambda: SmoothEmbedding(centers=50),
     "digits, float32": SmoothEmbedding,
     "digits, augmented": lambda: SmoothEmbedding(augment=shaken),
-    "digits, Smooth": lambda: SmoothEmbedding(unlabeled=Smooth()),
-    "digits, Spread": lambda: SmoothEmbedding(unlabeled=Spread()),
+    "digits, GraphPenalty": lambda: SmoothEmbedding(unlabeled=GraphPenalty()),
+    "digits, LabelPropagation": lambda: SmoothEmbedding(unlabeled=LabelPropagation()),
     "digits, tuned": SmoothEmbeddingCV,
     "digits, mean of five": lambda: Voting(MeanVote, parameters=NARROW_TO_WIDE),
     "digits, majority of five": lambda: Voting(MajorityVote, parameters=MIXED),
@@ -141,7 +142,7 @@ def attacked(title: str, n_points: int) -> dict[str, Any]:
     X, codes = data(name)
     train, test = split(codes, SIZES[name], 0)
     y = codes[train].copy()
-    if title.endswith(("Smooth", "Spread")):
+    if title.endswith(("GraphPenalty", "LabelPropagation")):
         y[::2] = -1
     dtype = np.float32 if title.endswith("float32") else np.float64
     model = ATTACKED[title]().fit(X[train].astype(dtype), y)

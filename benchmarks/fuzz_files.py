@@ -31,8 +31,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse
-from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric, methods
+from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric, methods
 from nsse.certificates import ConformalClassifier, SelectivePredictor
+from nsse.unlabeled import LabelPropagation
 
 CHUNK, SECONDS, MEMORY = 100, 20, 2**30
 VALUES = [None, True, 0, -1, 3, 10**30, 0.5, -2.0, 1e308, 5e-324, "", "within", [], [[1]], {}]
@@ -62,7 +63,7 @@ def sources():
     fits = [
         (SmoothEmbedding(), X, y),
         (SmoothEmbedding(decision="nearest", centers=9), X, y),
-        (SmoothEmbedding(unlabeled=Spread(), metric=None), X, some),
+        (SmoothEmbedding(unlabeled=LabelPropagation(), metric=None), X, some),
         (SmoothEmbedding(), rows, y),
         (SmoothEmbedding(), np.hstack([X] * 20), y),
         (NSSE(sigma=1.0), X, y),

@@ -2,17 +2,19 @@
 Unlabelled samples
 ==================
 
-Labels are dear and samples are cheap. With ``unlabeled=Smooth()`` the rows labelled -1 take part all
-the same: the map has centres there, too, and changes little between neighbours, labelled or not. It
-helps where neighbours share a class. For many samples, ``Spread()`` gives them labels first.
+Labels are often expensive, and samples are cheap. With ``unlabeled=GraphPenalty()`` the map also has
+centers at the rows labeled -1, and it changes little between neighbors, whether they have a label or
+not. This helps if neighbors share a class. For many samples, ``LabelPropagation()`` first gives labels
+to all of them.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_moons
 
-from nsse import Smooth, SmoothEmbedding
+from nsse import SmoothEmbedding
 from nsse.datasets import load_dataset, per_class_split
+from nsse.unlabeled import GraphPenalty
 
 # %%
 # Two moons, three labels each, with and without the 194 other samples.
@@ -23,7 +25,7 @@ partly = np.full(200, -1)
 partly[known] = y[known]
 
 few = SmoothEmbedding(metric=None).fit(X[known], y[known])
-many = SmoothEmbedding(metric=None, sigma=0.3, unlabeled=Smooth()).fit(X, partly)
+many = SmoothEmbedding(metric=None, sigma=0.3, unlabeled=GraphPenalty()).fit(X, partly)
 across, up = np.meshgrid(np.linspace(-1.5, 2.5, 200), np.linspace(-1, 1.5, 130))
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.5), layout="constrained")
 names = "Six labelled samples", "and 194 unlabelled"
@@ -50,6 +52,6 @@ rows = np.r_[named, unnamed]
 labels = np.where(np.isin(rows, named), data.y[rows], -1)
 
 alone = SmoothEmbedding().fit(data.X[named], data.y[named])
-together = SmoothEmbedding(unlabeled=Smooth()).fit(data.X[rows], labels)
+together = SmoothEmbedding(unlabeled=GraphPenalty()).fit(data.X[rows], labels)
 for name, model in {"60 labelled": alone, "and 480 unlabelled": together}.items():
     print(f"{name}: {1 - model.score(data.X[new], data.y[new]):.1%} of {len(new)} new pictures wrong")

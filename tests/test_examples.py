@@ -37,7 +37,7 @@ def test_examples_run(example, tmp_path, monkeypatch):
     assert not failed, "".join(said)
 
 
-ROOMS = ["nsse", *(f"nsse.{room}" for room in nsse._ROOMS if room != "estimators")]
+ROOMS = ["nsse", *(f"nsse.{room}" for room in nsse._MODULES if room != "estimators")]
 
 
 @pytest.mark.parametrize("room", ROOMS)

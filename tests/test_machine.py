@@ -13,7 +13,7 @@ from scipy import sparse
 from nsse import NSSE, SmoothEmbedding
 from nsse._support import machine as machine_memory
 from nsse._support.machine import available_memory
-from nsse.centers import AtRandom, KMeans, PerClass
+from nsse.centers import CentersPerClass, KMeansCenters, RandomCenters
 
 GB = 10**9
 MEMINFO = "MemTotal:       32000000 kB\nMemAvailable:   16000000 kB\nSwapFree:        1000000 kB\n"
@@ -112,9 +112,9 @@ def test_what_is_estimated_grows_with_what_is_fitted():
 CENTERS = [
     np.int64(3000),
     np.uint16(3000),
-    KMeans(3000),
-    PerClass(np.int64(3000)),
-    AtRandom(3000),
+    KMeansCenters(3000),
+    CentersPerClass(np.int64(3000)),
+    RandomCenters(3000),
     np.arange(3000),
     list(range(3000)),
     np.zeros((3000, 50)),
@@ -133,5 +133,5 @@ def test_centers_of_every_kind_count_in_an_estimate(centers):
 
 def test_no_more_centers_than_samples_count_in_an_estimate():
     expected = SmoothEmbedding(centers=None).estimate_memory(700, 50)
-    for centers in ("auto", 3000, KMeans(3000), np.arange(700)):
+    for centers in ("auto", 3000, KMeansCenters(3000), np.arange(700)):
         assert SmoothEmbedding(centers=centers).estimate_memory(700, 50) == expected

@@ -21,10 +21,11 @@ from sklearn.preprocessing import StandardScaler
 
 import nsse
 import nsse.report
-from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread
+from nsse import SmoothEmbedding, SmoothEmbeddingCV
 from nsse.certificates import certified_radius, lipschitz_bounds
 from nsse.kernels import Exponential, Gaussian, Kernel, Matern32
 from nsse.report import Samples, write_report
+from nsse.unlabeled import GraphPenalty, LabelPropagation
 
 sys.path.append(str(Path(__file__).parent / "certificates"))
 from attacks import changed
@@ -153,8 +154,8 @@ FITS = {
     "weights, centers": ({"centers": 40}, weighted),
     "float32": ({}, single),
     "wide": ({}, wide),
-    "Smooth": ({"unlabeled": Smooth()}, half_labeled),
-    "Spread": ({"unlabeled": Spread()}, half_labeled),
+    "GraphPenalty": ({"unlabeled": GraphPenalty()}, half_labeled),
+    "LabelPropagation": ({"unlabeled": LabelPropagation()}, half_labeled),
     "Dask": ({"centers": 40}, in_chunks),
 }
 

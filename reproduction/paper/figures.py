@@ -19,8 +19,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from threadpoolctl import threadpool_limits
 
-from nsse import NSSE, SUPLAP
+from nsse import NSSE
 from nsse.datasets import per_class_split
+from nsse.methods import SUPLAP
 from nsse.published.alternating import alternate
 from nsse.published.scale import Found
 from nsse.published.trace import Recorder, Stopped

@@ -21,9 +21,11 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.semi_supervised import LabelSpreading
 
-from nsse import MReg, SemiRBF, Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread
+from nsse import SmoothEmbedding, SmoothEmbeddingCV
 from nsse.datasets import load_dataset, per_class_split
+from nsse.methods import MReg, SemiRBF
 from nsse.splits import BalancedSplits
+from nsse.unlabeled import GraphPenalty, LabelPropagation
 from reproduction.rows import Row, RowFile, Task, markdown, marked, write_text
 from reproduction.running import chosen, run_tasks
 
@@ -77,7 +79,7 @@ Fitted = tuple[Any, Any]  # a model, and the labels that it gives to the unlabel
 
 def with_unlabelled(search: Callable[[Any], Any], drawn: Drawn) -> Fitted:
     """Ours; of MNIST with centres, which cannot follow a graph: there labels spread."""
-    centers, use = (CENTERS, Spread()) if drawn.is_large else (None, Smooth())
+    centers, use = (CENTERS, LabelPropagation()) if drawn.is_large else (None, GraphPenalty())
     model = search(SmoothEmbedding(unlabeled=use, centers=centers)).fit(drawn.X, drawn.y)
     return model, model.transduction_[drawn.n_own :]
 

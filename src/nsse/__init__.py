@@ -2,127 +2,67 @@
 
 >>> from nsse import SmoothEmbedding
 
-`SmoothEmbedding` is what we recommend, `SmoothEmbeddingCV` chooses its parameters, `NSSE` is the method
-of the paper; all are scikit-learn transformers and classifiers. Beside them: `WithinMetric`, the metric
-alone; `SequentialSearchCV`, the paper's rule for weights; the methods that the paper compares;
-`nsse.augment`, `nsse.centers`, `nsse.certificates`, `nsse.datasets`, `nsse.kernels`, `nsse.plot`,
-`nsse.report` and `nsse.splits`; `save`, `load` and `to_onnx`; `explain`, `compare` and `plane`, also of
-pipelines.
+- `SmoothEmbedding` is the recommended estimator. It is a scikit-learn classifier and transformer.
+- `SmoothEmbeddingCV` chooses its hyperparameters by cross-validation.
+- `NSSE` is the method of the paper.
+- `SequentialSearchCV` applies the paper's rule for choosing weights, one at a time, to any estimator.
+- `WithinMetric` is the learned metric alone, as a transformer.
+- `save` and `load` write and read model files. `to_onnx` exports a model.
 
-``ls`` shows the method: affine, distances, kernels, graphs → rows → metric, centers → ridge, maps,
-scores → unlabeled, augment → estimator, votes, pipelines → smooth → search → certificates, io, report →
-cli; imports point to the left only.
+Everything else is in a module of its own, for example `nsse.certificates`, `nsse.plot` and
+`nsse.methods`. Modules import only modules to their left in the table of ARCHITECTURE.md.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nsse._support.warnings import (
-        ConditioningWarning,
-        DegenerateEmbeddingWarning,
-        ScaleAtBoundWarning,
-    )
-    from nsse.comparisons import compare
-    from nsse.devices import to_device
-    from nsse.explanations import explain
     from nsse.io.files import load, save
     from nsse.io.onnx import to_onnx
-    from nsse.methods import (
-        ESLLE,
-        KDA,
-        LDE,
-        LFDA,
-        LPP,
-        MFA,
-        NPDE,
-        NPE,
-        NPPE,
-        NYS,
-        SOLDE,
-        SPE,
-        SUPLAP,
-        IsoKRR,
-        MReg,
-        SemiRBF,
-    )
     from nsse.metrics import WithinMetric
-    from nsse.planes import plane
     from nsse.published import NSSE
     from nsse.search import SmoothEmbeddingCV
     from nsse.sequential import SequentialSearchCV
     from nsse.smooth import SmoothEmbedding
-    from nsse.unlabeled import Smooth, Spread
 
 __all__ = [
-    "ESLLE",
-    "KDA",
-    "LDE",
-    "LFDA",
-    "LPP",
-    "MFA",
-    "NPDE",
-    "NPE",
-    "NPPE",
     "NSSE",
-    "NYS",
-    "SOLDE",
-    "SPE",
-    "SUPLAP",
-    "ConditioningWarning",
-    "DegenerateEmbeddingWarning",
-    "IsoKRR",
-    "MReg",
-    "ScaleAtBoundWarning",
-    "SemiRBF",
     "SequentialSearchCV",
-    "Smooth",
     "SmoothEmbedding",
     "SmoothEmbeddingCV",
-    "Spread",
     "WithinMetric",
     "__version__",
-    "compare",
-    "explain",
     "load",
-    "plane",
     "save",
-    "to_device",
     "to_onnx",
 ]
 __version__ = "0.3.0"
 
-# Found at first use, so that `nsse --help` and `import nsse` do not wait for scikit-learn.
-_HOME = {
-    "nsse._support.warnings": (
-        "ConditioningWarning",
-        "DegenerateEmbeddingWarning",
-        "ScaleAtBoundWarning",
-    ),
-    "nsse.comparisons": ("compare",),
-    "nsse.devices": ("to_device",),
-    "nsse.explanations": ("explain",),
-    "nsse.io": ("load", "save", "to_onnx"),
-    "nsse.metrics": ("WithinMetric",),
-    "nsse.planes": ("plane",),
-    "nsse.published": ("NSSE",),
-    "nsse.search": ("SmoothEmbeddingCV",),
-    "nsse.sequential": ("SequentialSearchCV",),
-    "nsse.smooth": ("SmoothEmbedding",),
-    "nsse.unlabeled": ("Smooth", "Spread"),
+# Names and modules are imported at first use, so that `nsse --help` and `import nsse` are fast.
+_HOME_OF = {
+    "NSSE": "nsse.published",
+    "SequentialSearchCV": "nsse.sequential",
+    "SmoothEmbedding": "nsse.smooth",
+    "SmoothEmbeddingCV": "nsse.search",
+    "WithinMetric": "nsse.metrics",
+    "load": "nsse.io",
+    "save": "nsse.io",
+    "to_onnx": "nsse.io",
 }
-# What has no home of its own is a method.
-_HOME_OF = dict.fromkeys(__all__, "nsse.methods")
-_HOME_OF |= {name: home for home, names in _HOME.items() for name in names}
-_ROOMS = (
+_MODULES = (
     "augment",
     "centers",
     "certificates",
+    "comparisons",
     "datasets",
+    "devices",
+    "exceptions",
+    "explanations",
     "io",
     "kernels",
     "methods",
     "metrics",
+    "planes",
     "plot",
     "report",
     "splits",
@@ -133,10 +73,10 @@ _ROOMS = (
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
         return getattr(import_module(_HOME_OF[name]), name)
-    if name in _ROOMS:
+    if name in _MODULES:
         return import_module(f"nsse.{name}")
     raise AttributeError(f"module 'nsse' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ROOMS])
+    return sorted([*__all__, *_MODULES])

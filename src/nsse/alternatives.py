@@ -27,7 +27,7 @@ from nsse.labels import checked_weights, encoded
 from nsse.rows import Rows
 from nsse.smooth import SmoothEmbedding
 from nsse.sources import Source, stacked
-from nsse.unlabeled import Smooth, Spread, in_the_middle
+from nsse.unlabeled import GraphPenalty, LabelPropagation, in_the_middle
 
 Floats = NDArray[np.float64]
 
@@ -146,7 +146,7 @@ class UnlabeledTrial(Trial):
         is_small = isinstance(model.centers, str) and samples.n_given <= EXACT_UP_TO
         is_exact = model.centers is None or is_small
         smooth = UNLABELED_WEIGHTS if is_exact else UNLABELED_WEIGHTS[:1]
-        uses = [*(Smooth(weight, **shared) for weight in smooth), Spread(**shared)]
+        uses = [*(GraphPenalty(weight, **shared) for weight in smooth), LabelPropagation(**shared)]
         weights = checked_weights(sample_weight, samples.n_given)
         others, more = np.flatnonzero((encoded(y, own.marker)[1] < 0) & (weights > 0)), []
         if len(others) > MOST_UNLABELED:
@@ -154,7 +154,7 @@ class UnlabeledTrial(Trial):
             others = np.sort(drawn[:MOST_UNLABELED])
             if not is_exact:
                 more = [Source.of(X).take(np.sort(drawn[MOST_UNLABELED:MOST_IN_GRAPH]))]
-                uses.append(Spread(**shared, metric="euclidean"))
+                uses.append(LabelPropagation(**shared, metric="euclidean"))
         rows = stacked([samples.X, Source.of(X).take(others), *more])
         return cls(uses, table, model, rows, np.concatenate([samples.weights, weights[others]]))
 

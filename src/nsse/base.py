@@ -154,7 +154,7 @@ class EmbeddingClassifier(
         -------
         Explanation
             Gradients of the margin, in closed form, and witnesses with their weights. See
-            `nsse.explain`, which takes pipelines, too.
+            `nsse.explanations.explain`, which takes pipelines, too.
         """
         from nsse.explanations import explain
 
@@ -182,7 +182,7 @@ class EmbeddingClassifier(
         Returns
         -------
         Comparison
-            What changed. See `nsse.compare`, which takes pipelines, too.
+            What changed. See `nsse.comparisons.compare`, which takes pipelines, too.
         """
         from nsse.comparisons import compare
 
@@ -199,8 +199,8 @@ class EmbeddingClassifier(
         Returns
         -------
         ndarray of shape (n_samples, 2)
-            Means of the corners, weighted by the probabilities of the classes. See `nsse.plane`, which
-            takes pipelines, too.
+            Means of the corners, weighted by the probabilities of the classes. See `nsse.planes.plane`,
+            which takes pipelines, too.
         """
         from nsse.planes import plane  # at use, as all that looks at a fitted model
 

@@ -25,7 +25,7 @@ from nsse.affine import is_sparse
 from nsse.distances import BLOCK_VALUES, squared_norms
 from nsse.rows import Rows, drawn
 
-__all__ = ["AtRandom", "CenterSelector", "KMeans", "PerClass"]
+__all__ = ["CenterSelector", "CentersPerClass", "KMeansCenters", "RandomCenters"]
 
 Centers = NDArray[Any] | sparse.csr_array
 
@@ -49,7 +49,7 @@ class CenterSelector(ABC):
 
     See Also
     --------
-    KMeans, PerClass, AtRandom : The selectors of nsse.
+    KMeansCenters, CentersPerClass, RandomCenters : The selectors of nsse.
     nsse.SmoothEmbedding : Takes a selector as ``centers``.
 
     Examples
@@ -103,7 +103,7 @@ class CenterSelector(ABC):
 
 
 @dataclass(frozen=True)
-class KMeans(CenterSelector):
+class KMeansCenters(CenterSelector):
     """Means of clusters, the same number in every class as far as its rows go.
 
     Parameters
@@ -113,16 +113,16 @@ class KMeans(CenterSelector):
 
     See Also
     --------
-    PerClass : Samples drawn at random, for sparse ones.
+    CentersPerClass : Samples drawn at random, for sparse ones.
     nsse.SmoothEmbedding : Takes it as ``centers``.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from nsse import SmoothEmbedding
-    >>> from nsse.centers import KMeans
+    >>> from nsse.centers import KMeansCenters
     >>> X, y = load_iris(return_X_y=True)
-    >>> len(SmoothEmbedding(centers=KMeans(12)).fit(X, y).centers_)
+    >>> len(SmoothEmbedding(centers=KMeansCenters(12)).fit(X, y).centers_)
     12
     """
 
@@ -134,8 +134,10 @@ class KMeans(CenterSelector):
     def __call__(self, rows: Rows, rng: np.random.Generator) -> Centers | None:
         """Return the centers, or None if there are no more rows than ``n_centers``."""
         if rows.source.is_sparse:
-            cure = "The means of sparse rows are not sparse: take PerClass, or an integer."
-            raise rule_error("centers", "be another selector than KMeans for sparse samples", self, cure)
+            cure = "The means of sparse rows are not sparse: take CentersPerClass, or an integer."
+            raise rule_error(
+                "centers", "be another selector than KMeansCenters for sparse samples", self, cure
+            )
         places = np.flatnonzero(rows.is_labeled)
         codes = rows.codes[places]
         if self.n_centers >= len(rows):
@@ -158,7 +160,7 @@ class KMeans(CenterSelector):
 
 
 @dataclass(frozen=True)
-class PerClass(CenterSelector):
+class CentersPerClass(CenterSelector):
     """Rows drawn at random, the same number from every class as far as its rows go.
 
     Parameters
@@ -168,16 +170,16 @@ class PerClass(CenterSelector):
 
     See Also
     --------
-    KMeans : Means of clusters, with fewer errors.
+    KMeansCenters : Means of clusters, with fewer errors.
     nsse.SmoothEmbedding : Takes it as ``centers``.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from nsse import SmoothEmbedding
-    >>> from nsse.centers import PerClass
+    >>> from nsse.centers import CentersPerClass
     >>> X, y = load_iris(return_X_y=True)
-    >>> len(SmoothEmbedding(centers=PerClass(12)).fit(X, y).centers_)
+    >>> len(SmoothEmbedding(centers=CentersPerClass(12)).fit(X, y).centers_)
     12
     """
 
@@ -198,7 +200,7 @@ class PerClass(CenterSelector):
 
 
 @dataclass(frozen=True)
-class AtRandom(CenterSelector):
+class RandomCenters(CenterSelector):
     """Rows drawn at random from all, those without a label too.
 
     Parameters
@@ -208,16 +210,16 @@ class AtRandom(CenterSelector):
 
     See Also
     --------
-    KMeans : Means of clusters, with fewer errors.
+    KMeansCenters : Means of clusters, with fewer errors.
     nsse.SmoothEmbedding : Takes it as ``centers``.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from nsse import SmoothEmbedding
-    >>> from nsse.centers import AtRandom
+    >>> from nsse.centers import RandomCenters
     >>> X, y = load_iris(return_X_y=True)
-    >>> len(SmoothEmbedding(centers=AtRandom(12)).fit(X, y).centers_)
+    >>> len(SmoothEmbedding(centers=RandomCenters(12)).fit(X, y).centers_)
     12
     """
 
@@ -262,7 +264,7 @@ def chosen_centers(centers: Any, rows: Rows, rng: np.random.Generator) -> Any:
     if isinstance(centers, str):
         centers = None if len(rows) <= EXACT_UP_TO else FEWER
     if isinstance(centers, Integral):
-        centers = PerClass(int(centers)) if rows.source.is_sparse else KMeans(int(centers))
+        centers = CentersPerClass(int(centers)) if rows.source.is_sparse else KMeansCenters(int(centers))
     if centers is None:
         return None
     if not callable(centers):
@@ -274,7 +276,7 @@ def chosen_centers(centers: Any, rows: Rows, rng: np.random.Generator) -> Any:
 def check_centers(centers: Any) -> None:
     """Refuse what no `centers` parameter can be, before any sample is looked at."""
     if isinstance(centers, str) and centers != "auto":
-        cure = "Or pass None, a number, rows, indices, or a selector such as KMeans(1000)."
+        cure = "Or pass None, a number, rows, indices, or a selector such as KMeansCenters(1000)."
         raise rule_error("centers", 'be "auto" if it is a string', centers, cure)
     is_number = isinstance(centers, Integral) and not isinstance(centers, bool)
     if is_number and centers < 1:
@@ -284,7 +286,7 @@ def check_centers(centers: Any) -> None:
     is_known = centers is None or isinstance(centers, str) or is_number or is_selector
     if not is_known and not is_sparse(centers) and np.ndim(centers) not in (1, 2):
         rule = 'be "auto", None, a whole number, rows, indices or a selector'
-        raise rule_error("centers", rule, centers, "Pass for example 1000, or KMeans(1000).")
+        raise rule_error("centers", rule, centers, "Pass for example 1000, or KMeansCenters(1000).")
 
 
 def center_rows(found: Any, n_features: int, rule: str) -> Any:

@@ -20,6 +20,8 @@ from nsse._support.parameters import check_count
 from nsse._support.types import Bools, Floats, SamplesLike
 from nsse.pipelines import opened
 
+__all__ = ["Comparison", "compare"]
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -43,7 +45,7 @@ class Comparison:
 
     See Also
     --------
-    nsse.compare : Gives it.
+    nsse.comparisons.compare : Gives it.
 
     Examples
     --------
@@ -104,7 +106,7 @@ def compare(model: Any, other: Any, X: SamplesLike, *, n_neighbors: int = 5) -> 
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> old, new = (nsse.SmoothEmbedding().fit(X[:n], y[:n]) for n in (200, 400))
-    >>> bool(nsse.compare(old, new, X[800:]).changed.mean() < 0.2)
+    >>> bool(nsse.comparisons.compare(old, new, X[800:]).changed.mean() < 0.2)
     True
     """
     label, other_label = np.asarray(model.predict(X)), np.asarray(other.predict(X))

@@ -30,6 +30,8 @@ from nsse.maps import KernelMap, LinearMap
 from nsse.scores import Scores
 from nsse.votes import Member, Vote
 
+__all__ = ["to_device"]
+
 # Kernel values held at a time: 128 MB in double precision.
 BLOCK_VALUES = 16_000_000
 AFFINE = ("shift", "scale", "offset", "matrix", "down", "up")
@@ -71,7 +73,7 @@ def to_device(model: Any, device: Any) -> Any:
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = nsse.SmoothEmbedding().fit(X, y)
-    >>> type(nsse.to_device(model, None).embedding_).__name__
+    >>> type(nsse.devices.to_device(model, None).embedding_).__name__
     'ndarray'
     """
     # Where all is NumPy there is nothing to dispatch, and SciPy need not be prepared for it.

@@ -30,6 +30,8 @@ from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import affine_of_step, opened
 from nsse.votes import Member, vote_of
 
+__all__ = ["Explanation", "explain"]
+
 # Witnesses of a prediction that are listed, and centres at which relevance is looked at, at most.
 WITNESSES, LOOKED_AT = 8, 2000
 NODES = 16  # places on the way from the mean to a sample
@@ -66,7 +68,7 @@ class Explanation:
 
     See Also
     --------
-    nsse.explain : Gives it.
+    nsse.explanations.explain : Gives it.
     nsse.plot.explanation : Draws it.
 
     Examples
@@ -123,7 +125,7 @@ def explain(model: Any, X: SamplesLike, target: Any = None) -> Explanation:
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> model = nsse.SmoothEmbedding().fit(X[::6], y[::6])
-    >>> found = nsse.explain(model, X[:3])
+    >>> found = nsse.explanations.explain(model, X[:3])
     >>> found.gradient.shape, found.witnesses.shape
     ((3, 64), (3, 8))
     """

@@ -24,7 +24,9 @@ def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     may_miss = marker is not None or y.dtype.kind in "fO"
     missing = missing_labels(y, marker) if may_miss else np.zeros(len(y), dtype=bool)
     if marker is None and missing.any():
-        cure = "Leave these samples out, or let them help: unlabeled=Smooth() or Spread()."
+        cure = (
+            "Leave these samples out, or let them help: unlabeled=GraphPenalty() or LabelPropagation()."
+        )
         raise rule_error("y", "have a label for every sample", f"{missing.sum()} missing labels", cure)
     known = y[~missing]
     if known.dtype == object:

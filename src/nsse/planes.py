@@ -26,6 +26,8 @@ from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.pipelines import opened
 from nsse.scores import fitted_temperature, left_out_nearest
 
+__all__ = ["plane"]
+
 # Classes up to which there is room, and γ of these.
 FEW_CLASSES, SOFTENED = 10, 0.6
 
@@ -92,7 +94,7 @@ def plane(model: Any, X: SamplesLike) -> Floats:
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> model = nsse.SmoothEmbedding().fit(X[::6], y[::6])
-    >>> nsse.plane(model, X).shape
+    >>> nsse.planes.plane(model, X).shape
     (1797, 2)
     """
     return Plane.of(model)(model.predict_proba(X))

@@ -59,7 +59,7 @@ from nsse.rows import Rows, stratified
 from nsse.smooth import SmoothEmbedding
 from nsse.sources import Source
 from nsse.splits import BalancedSplits, GroupedSplits
-from nsse.unlabeled import Smooth, Spread, use_of_unlabeled
+from nsse.unlabeled import GraphPenalty, LabelPropagation, use_of_unlabeled
 from nsse.votes import MajorityVote, MeanVote, Member
 
 Floats = NDArray[np.float64]
@@ -108,8 +108,8 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
     ----------
     estimator : SmoothEmbedding, default=None
         The untuned model, which holds all that is not searched: centres, class weights. None is
-        ``SmoothEmbedding()``. With ``metric=None`` no metric is tried. With ``unlabeled=Smooth()`` or
-        ``Spread()`` its weight is chosen too.
+        ``SmoothEmbedding()``. With ``metric=None`` no metric is tried. With
+        ``unlabeled=GraphPenalty()`` or ``LabelPropagation()`` its weight is chosen too.
     grid : dict, default=None
         Values of "relevance", "spreads", "shrinkage", "sigma" and "smoothness" to try instead of the
         usual ones.
@@ -378,9 +378,11 @@ def require_searched(metric: Any) -> None:
 
 def require_known_use(unlabeled: Any) -> None:
     """Raise an error for other uses of unlabeled samples, which the search does not compare."""
-    if not (unlabeled is None or isinstance(unlabeled, Smooth | Spread)):
+    if not (unlabeled is None or isinstance(unlabeled, GraphPenalty | LabelPropagation)):
         cure = "Compare other uses with sklearn.model_selection.GridSearchCV."
-        raise rule_error("estimator", "have a Smooth or a Spread as `unlabeled`", unlabeled, cure)
+        raise rule_error(
+            "estimator", "have a GraphPenalty or a LabelPropagation as `unlabeled`", unlabeled, cure
+        )
 
 
 def is_euclidean(metric: Any) -> bool:

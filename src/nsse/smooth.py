@@ -94,7 +94,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         What may be done to a sample without changing its class: `nsse.augment.Images`, `Signals`,
         `Noise`, your own subclass of `nsse.augment.Augmentation`, or any function of rows that returns a
         sequence of arrays of their shape. The augmented samples are more training samples.
-    unlabeled : Smooth, Spread, UnlabeledUse or None, default=None
+    unlabeled : GraphPenalty, LabelPropagation, UnlabeledUse or None, default=None
         How samples without a label are used. If it is None, every value of ``y`` is a label. Your own
         use is a subclass of `nsse.unlabeled.UnlabeledUse`.
     class_weight : {"balanced"}, dict or None, default=None

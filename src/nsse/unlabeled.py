@@ -1,8 +1,8 @@
 """Samples without a label: scores that change little between neighbours, or labels that spread first.
 
-`Smooth` adds μ Σ w_ij ‖s(x_i) − s(x_j)‖² over the edges of the graph that joins every row to its
+`GraphPenalty` adds μ Σ w_ij ‖s(x_i) − s(x_j)‖² over the edges of the graph that joins every row to its
 nearest ones, its Laplacian divided by the mean degree: one more matrix in the sums of the regression.
-`Spread` first gives labels to all rows along that graph, minimising
+`LabelPropagation` first gives labels to all rows along that graph, minimising
 
     Σ_labelled ‖t_i − F_i‖² + κ tr(F'LF) + ε‖F‖²,    so (J + κL + εI) F = JT
 
@@ -34,7 +34,7 @@ from nsse.metrics.learned import centred
 from nsse.ridge import KernelSums, Sums
 from nsse.rows import Rows
 
-__all__ = ["Smooth", "Spread", "UnlabeledUse"]
+__all__ = ["GraphPenalty", "LabelPropagation", "UnlabeledUse"]
 
 # ε, which settles what no label does: small beside the 1 of a label.
 PRICE = 1e-4
@@ -66,7 +66,7 @@ class UnlabeledUse(BaseEstimator):
 
     See Also
     --------
-    Smooth, Spread : The uses of nsse.
+    GraphPenalty, LabelPropagation : The uses of nsse.
     nsse.SmoothEmbedding : Takes a use as ``unlabeled``.
 
     Examples
@@ -147,7 +147,7 @@ class Labeled(UnlabeledUse):
     is_exact = True
 
 
-class Smooth(UnlabeledUse):
+class GraphPenalty(UnlabeledUse):
     """Class scores that change little between neighbouring samples, labelled or not.
 
     Parameters
@@ -161,15 +161,16 @@ class Smooth(UnlabeledUse):
 
     See Also
     --------
-    Spread : For many samples and few centres.
+    LabelPropagation : For many samples and few centres.
 
     Examples
     --------
-    >>> from nsse import Smooth, SmoothEmbedding
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.unlabeled import GraphPenalty
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> y[50:] = -1
-    >>> model = SmoothEmbedding(unlabeled=Smooth()).fit(X[:500], y[:500])
+    >>> model = SmoothEmbedding(unlabeled=GraphPenalty()).fit(X[:500], y[:500])
     >>> model.transduction_.shape
     (500,)
     """
@@ -192,7 +193,7 @@ class Smooth(UnlabeledUse):
         return replace(total, products=total.products + weight * (K.T @ (L @ K)))
 
 
-class Spread(UnlabeledUse):
+class LabelPropagation(UnlabeledUse):
     """Labels given to all samples along the graph of neighbours before the model learns from them.
 
     Parameters
@@ -209,15 +210,16 @@ class Spread(UnlabeledUse):
 
     See Also
     --------
-    Smooth : For some thousand samples.
+    GraphPenalty : For some thousand samples.
 
     Examples
     --------
-    >>> from nsse import SmoothEmbedding, Spread
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.unlabeled import LabelPropagation
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
     >>> y[50:] = -1
-    >>> model = SmoothEmbedding(unlabeled=Spread(), centers=200).fit(X[:500], y[:500])
+    >>> model = SmoothEmbedding(unlabeled=LabelPropagation(), centers=200).fit(X[:500], y[:500])
     >>> model.transduction_.shape
     (500,)
     """
@@ -253,8 +255,8 @@ def use_of_unlabeled(unlabeled: Any) -> UnlabeledUse:
     if unlabeled is None:
         return Labeled()
     if not isinstance(unlabeled, UnlabeledUse):
-        rule = "be None, a Smooth, a Spread or an object of your own subclass of UnlabeledUse"
-        cure = "Pass unlabeled=Smooth(marker=-1), or Spread(marker=-1) for many samples."
+        rule = "be None, a GraphPenalty, a LabelPropagation or an object of a subclass of UnlabeledUse"
+        cure = "Pass unlabeled=GraphPenalty(marker=-1), or LabelPropagation(marker=-1) for many samples."
         raise rule_error("unlabeled", rule, unlabeled, cure)
     if unlabeled.is_exact and type(unlabeled).sums is not UnlabeledUse.sums:
         rule = "leave `is_exact` False if it defines `sums`, which exact fits do not call"
@@ -350,7 +352,7 @@ def conjugate_gradients(A: Any, B: Floats) -> Floats:
         P *= _over(rz, before)
         P += Z
     message = f"Labels did not spread in {MOST_STEPS} steps of conjugate gradients."
-    raise np.linalg.LinAlgError(f"{message} Lower the weight of Spread.")
+    raise np.linalg.LinAlgError(f"{message} Lower the weight of LabelPropagation.")
 
 
 def _over(a: Floats, b: Floats) -> Floats:

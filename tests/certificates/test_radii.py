@@ -15,12 +15,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
-from nsse import NSSE, Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric, methods
+from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric, methods
 from nsse.affine import Affine
 from nsse.certificates import certified_radius
 from nsse.kernels import Gaussian
 from nsse.maps import KernelMap, LinearMap
 from nsse.scores import Scores
+from nsse.unlabeled import GraphPenalty, LabelPropagation
 from nsse.votes import MajorityVote, MeanVote
 
 
@@ -64,8 +65,8 @@ MODELS = {
     "centres, nearest": SmoothEmbedding(centers=15, decision="nearest"),
     "nearly interpolating": SmoothEmbedding(smoothness=1e-9, sigma=3.0),
     "augmented": SmoothEmbedding(augment=mirrored),
-    "smooth unlabelled": SmoothEmbedding(unlabeled=Smooth(marker=2)),
-    "spread unlabelled": SmoothEmbedding(unlabeled=Spread(marker=2)),
+    "smooth unlabelled": SmoothEmbedding(unlabeled=GraphPenalty(marker=2)),
+    "spread unlabelled": SmoothEmbedding(unlabeled=LabelPropagation(marker=2)),
     "linear": Linear(),
     "standardised": make_pipeline(StandardScaler(), SmoothEmbedding()),
     "in [0, 1]": make_pipeline(MinMaxScaler(), SmoothEmbedding(decision="nearest")),

@@ -10,9 +10,10 @@ from commands import run, told, write_views
 from sklearn.datasets import load_iris
 
 import nsse
-from nsse import Smooth, SmoothEmbedding, Spread
+from nsse import SmoothEmbedding
 from nsse.augment import Images, usual_sets
 from nsse.datasets import load_inputs
+from nsse.unlabeled import GraphPenalty, LabelPropagation
 
 pytest.importorskip("PIL")
 pytest.importorskip("polars")
@@ -86,7 +87,8 @@ def tables(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "unlabeled"), [((), Smooth(marker="")), (("--centers", 40), Spread(marker=""))]
+    ("options", "unlabeled"),
+    [((), GraphPenalty(marker="")), (("--centers", 40), LabelPropagation(marker=""))],
 )
 def test_empty_labels_are_refused_unless_they_are_named(options, unlabeled, tables):
     folder, X, names, few = tables
@@ -126,7 +128,7 @@ def test_more_samples_from_a_place_of_their_own(tables):
     assert "others.csv: 135 without labels." in text
     own = [np.flatnonzero(few == kind) for kind in np.unique(few) if kind]
     order = np.concatenate([*own, np.flatnonzero(few == "")])
-    whole = SmoothEmbedding(unlabeled=Smooth(marker="")).fit(X[order], few[order])
+    whole = SmoothEmbedding(unlabeled=GraphPenalty(marker="")).fit(X[order], few[order])
     assert np.mean(nsse.load(out).transduction_ == whole.transduction_) > 0.99
 
 

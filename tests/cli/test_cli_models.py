@@ -219,7 +219,7 @@ def test_radii_of_a_pipeline_hold_for_the_columns_as_they_are(iris, tmp_path):
 
 def test_without_certificates_predict_says_why(blobs, tmp_path):
     np.savez(tmp_path / "d.npz", X=blobs.X, y=blobs.codes)
-    nsse.save(nsse.NYS(2).fit(blobs.X, blobs.codes), tmp_path / "m.nsse")
+    nsse.save(nsse.methods.NYS(2).fit(blobs.X, blobs.codes), tmp_path / "m.nsse")
     arguments = (tmp_path / "m.nsse", tmp_path / "d.npz")
     result = run("predict", *arguments, "--out", tmp_path / "l.csv")
     assert "No certified radii: " in result.stdout

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from nsse import LFDA, SmoothEmbedding
+from nsse import SmoothEmbedding
 from nsse.kernels import Matern32
+from nsse.methods import LFDA
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,11 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from nsse import NSSE, Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric, methods
+from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric, methods
 from nsse.augment import Images, Noise, Signals
-from nsse.centers import AtRandom, KMeans, PerClass
+from nsse.centers import CentersPerClass, KMeansCenters, RandomCenters
 from nsse.certificates import certified_radius
+from nsse.unlabeled import GraphPenalty, LabelPropagation
 
 Numbers = dict[str, Any]
 Configuration = Callable[[], Numbers]
@@ -37,9 +38,9 @@ PUBLISHED: Mapping[str, Mapping[str, Any]] = {
     "linear": {"classifier": "linear"},
 }
 SELECTED: Mapping[str, Any] = {
-    "kmeans": KMeans(CENTERS),
-    "per class": PerClass(CENTERS),
-    "random": AtRandom(CENTERS),
+    "kmeans": KMeansCenters(CENTERS),
+    "per class": CentersPerClass(CENTERS),
+    "random": RandomCenters(CENTERS),
     "indices": np.arange(0, 240, 6),
     "rows": load_digits().data[1200:1240] / 16.0,
 }
@@ -215,16 +216,16 @@ CONFIGURATIONS: dict[str, Configuration] = {
     "exact, images": partial(exact_with, {"augment": IMAGES}),
     "exact, signals": partial(exact_with, {"augment": Signals(shift=1)}, table),
     "exact, noise": partial(exact_with, {"augment": Noise(0.1, copies=2)}),
-    "exact, unlabelled, smooth": partial(unlabelled, Smooth()),
-    "exact, unlabelled, spread": partial(unlabelled, Spread()),
+    "exact, unlabelled, smooth": partial(unlabelled, GraphPenalty()),
+    "exact, unlabelled, spread": partial(unlabelled, LabelPropagation()),
     **{f"centers, {name}": partial(centers, given) for name, given in SELECTED.items()},
     "centers, two classes": partial(exact_with, {"centers": CENTERS}, partial(table, 2)),
     "centers, sparse": partial(stored_as, sparse.csr_array, centers=CENTERS),
     "centers, float32": partial(stored_as, np.float32, centers=CENTERS),
     "centers, sample weights": partial(weighted, centers=CENTERS),
     "centers, images": partial(exact_with, {"augment": IMAGES, "centers": CENTERS}),
-    "centers, unlabelled, smooth": partial(unlabelled, Smooth(), centers=CENTERS),
-    "centers, unlabelled, spread": partial(unlabelled, Spread(), centers=CENTERS),
+    "centers, unlabelled, smooth": partial(unlabelled, GraphPenalty(), centers=CENTERS),
+    "centers, unlabelled, spread": partial(unlabelled, LabelPropagation(), centers=CENTERS),
     "centers, Dask": dask_rows,
     "centers, Dask, weights": partial(dask_rows, weights(240)),
     "centers, blocks": blocks,

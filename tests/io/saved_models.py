@@ -13,11 +13,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from nsse import NSSE, Smooth, SmoothEmbedding, Spread, WithinMetric, methods
+from nsse import NSSE, SmoothEmbedding, WithinMetric, methods
 from nsse.affine import Affine
 from nsse.augment import Noise
-from nsse.centers import AtRandom, KMeans, PerClass
+from nsse.centers import CentersPerClass, KMeansCenters, RandomCenters
 from nsse.pipelines import AffineStep
+from nsse.unlabeled import GraphPenalty, LabelPropagation
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -38,16 +39,20 @@ PROBLEMS = {
     "plane": (SmoothEmbedding(1, sigma=2.0, smoothness=1.0), X, NAMES),
     "euclidean": (SmoothEmbedding(metric=None), X, Y),
     "metric": (SmoothEmbedding(metric=WithinMetric(np.inf, relevance=0.0, n_neighbors=None)), X, Y),
-    "wide": (SmoothEmbedding(centers=AtRandom(9)), WIDE[:30], NAMES[:60:2]),
+    "wide": (SmoothEmbedding(centers=RandomCenters(9)), WIDE[:30], NAMES[:60:2]),
     "number": (SmoothEmbedding(centers=20, class_weight={0: 1.0, 1: 2.5, 2: 1.0}), X, Y),
-    "k-means": (SmoothEmbedding(centers=KMeans(12), class_weight="balanced"), X, NAMES.astype(object)),
-    "per class": (SmoothEmbedding(centers=PerClass(12)), X.astype(np.float32), Y),
+    "k-means": (
+        SmoothEmbedding(centers=KMeansCenters(12), class_weight="balanced"),
+        X,
+        NAMES.astype(object),
+    ),
+    "per class": (SmoothEmbedding(centers=CentersPerClass(12)), X.astype(np.float32), Y),
     "rows": (SmoothEmbedding(centers=X[::7]), X, Y.astype(float)),
     "places": (SmoothEmbedding(centers=[0, 60, 120, 149]), X, Y),
     "augmented": (SmoothEmbedding(augment=Noise(0.1)), X, Y),
-    "smooth": (SmoothEmbedding(unlabeled=Smooth(0.5)), X, SOME),
-    "spread": (SmoothEmbedding(unlabeled=Spread(marker="")), X, np.where(SOME < 0, "", NAMES)),
-    "missing": (SmoothEmbedding(unlabeled=Smooth()), X, np.where(SOME < 0, None, NAMES)),
+    "smooth": (SmoothEmbedding(unlabeled=GraphPenalty(0.5)), X, SOME),
+    "spread": (SmoothEmbedding(unlabeled=LabelPropagation(marker="")), X, np.where(SOME < 0, "", NAMES)),
+    "missing": (SmoothEmbedding(unlabeled=GraphPenalty()), X, np.where(SOME < 0, None, NAMES)),
     "two classes": (SmoothEmbedding(), X, Y == 1),
     "sparse": (SmoothEmbedding(), sparse.csr_array(np.where(X < 2, 0, X)), Y),
     "published": (NSSE(), X, Y),

@@ -162,7 +162,7 @@ SPARSE = {"sparse": [{"array": "998"}, {"array": "999"}, {"array": "997"}], "sha
         (("map_", "kernel"), {"class": "Gaussian", "parameters": {"sigma": 1.0}}),
         (("map_", "kernel", "profile"), "a"),
         (("map_",), None),
-        (("scores_",), {"class": "KMeans", "parameters": {"n_centers": 3}}),
+        (("scores_",), {"class": "KMeansCenters", "parameters": {"n_centers": 3}}),
         (("sigma_",), -2.0),
         (("n_features_in_",), 5),
         (("n_features_in_",), "4"),

@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nsse import methods
-from nsse._support.warnings import DegenerateEmbeddingWarning
+from nsse.exceptions import DegenerateEmbeddingWarning
 from nsse.maps import LinearMap
 from nsse.scores import fitted_temperature
 

@@ -7,7 +7,7 @@ import oracles_methods as oracle
 import pytest
 from scipy.spatial.distance import cdist, pdist
 
-from nsse._support.warnings import DegenerateEmbeddingWarning
+from nsse.exceptions import DegenerateEmbeddingWarning
 from nsse.methods import NYS, SPE
 
 SIGMA = 3.0

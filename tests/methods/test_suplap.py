@@ -9,7 +9,7 @@ import oracles_methods as oracle
 import pytest
 from scipy.linalg import eigh, subspace_angles
 
-from nsse._support.warnings import DegenerateEmbeddingWarning
+from nsse.exceptions import DegenerateEmbeddingWarning
 from nsse.methods import SUPLAP
 
 KINDS = [("adaptive", "adaptive"), (3, 5), (50, "adaptive"), ("adaptive", 2), (None, "adaptive")]

@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nsse._support import machine
-from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
+from nsse.exceptions import ConditioningWarning, ScaleAtBoundWarning
 from nsse.published import NSSE
 from nsse.scores import fitted_temperature
 

@@ -11,8 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from browser import Page
-from nsse import LFDA, SmoothEmbedding
+from nsse import SmoothEmbedding
 from nsse.datasets import load_dataset
+from nsse.methods import LFDA
 from nsse.report import Samples, write_report
 from nsse.report.explorer.pictures import quantised
 

@@ -13,11 +13,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from browser import Page, wait_for
-from nsse import LFDA, NSSE, SUPLAP, SmoothEmbedding, WithinMetric
+from nsse import NSSE, SmoothEmbedding, WithinMetric
 from nsse.augment import Images
 from nsse.certificates import certified_radius
 from nsse.certificates.conformal import ConformalClassifier, conformity
 from nsse.datasets import area_average, load_dataset, load_inputs
+from nsse.methods import LFDA, SUPLAP
 from nsse.report import Samples, write_report
 from nsse.votes import MajorityVote, MeanVote
 

@@ -33,7 +33,7 @@ def test_tables_have_bars_with_the_names_of_their_columns():
     model = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(wine.data[::3], wine.target[::3])
     drawn = nsse.plot.explanation(model, wine.data.iloc[[1]])
     bars = drawn.figure.axes[0].patches
-    found = nsse.explain(model, wine.data.iloc[[1]]).contribution[0]
+    found = nsse.explanations.explain(model, wine.data.iloc[[1]]).contribution[0]
     widest = max(bars, key=lambda bar: abs(bar.get_width()))
     assert widest.get_width() == pytest.approx(found[np.abs(found).argmax()])
     names = [label.get_text() for label in drawn.figure.axes[0].get_yticklabels()]

@@ -16,15 +16,17 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
-from nsse import LFDA, NYS, SUPLAP, Smooth, SmoothEmbedding
+from nsse import SmoothEmbedding
 from nsse.affine import Affine
 from nsse.augment import Images
 from nsse.certificates import ConformalClassifier, certified_radius
+from nsse.methods import LFDA, NYS, SUPLAP
 from nsse.pipelines import AffineStep
 from nsse.report import Samples, write_report
 from nsse.report.explorer import facts, live, pictures
 from nsse.report.explorer.blocks import block, script_safe_json
 from nsse.report.explorer.models import find
+from nsse.unlabeled import GraphPenalty
 from nsse.votes import MajorityVote, MeanVote
 
 IMAGES = {"kind": "images", "size": (8, 8), "unit_norm": False}
@@ -106,7 +108,7 @@ def test_unlabelled_samples_have_the_label_they_were_given(tmp_path, digits, sam
     y = digits.codes.copy()
     hidden = np.arange(len(y)) % 3 > 0
     y[hidden] = -1
-    model = SmoothEmbedding(unlabeled=Smooth(0.1)).fit(digits.X, y)
+    model = SmoothEmbedding(unlabeled=GraphPenalty(0.1)).fit(digits.X, y)
     findings = find(model, Samples(None))
     np.testing.assert_array_equal(findings.train.codes, model.transduction_)
     expected = np.where(hidden, model.predict_proba(digits.X).max(axis=1), 0.0)

@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from sklearn.metrics import confusion_matrix
 
 import nsse
-from nsse import LFDA, NSSE, NYS, SmoothEmbedding
+from nsse import NSSE, SmoothEmbedding
 from nsse.certificates import risk_coverage
 from nsse.certificates.reliability import EDGES, reliability_curve
+from nsse.methods import LFDA, NYS
 from nsse.report import Plot, Samples, shown, write_report
 
 PLOTS = {

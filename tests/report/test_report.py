@@ -9,7 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse
-from nsse import LFDA, NSSE, SmoothEmbedding, SmoothEmbeddingCV
+from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV
+from nsse.methods import LFDA
 from nsse.planes import Plane
 from nsse.report import PolygonView, class_colors, embedding_figure, polygon_view
 from nsse.report.embedding_plot import draw_view
@@ -59,7 +60,9 @@ def test_the_view_is_the_plane_of_the_model():
 def test_a_pipeline_a_vote_and_a_model_with_few_centres_have_a_view(make_blobs):
     data = make_blobs((40, 30, 30, 30), n_features=6)
     scaled = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.X, data.codes)
-    np.testing.assert_allclose(polygon_view(scaled, data.X).test, nsse.plane(scaled, data.X), atol=1e-12)
+    np.testing.assert_allclose(
+        polygon_view(scaled, data.X).test, nsse.planes.plane(scaled, data.X), atol=1e-12
+    )
     search = SmoothEmbeddingCV(n_voters=2, grid={"sigma": [0.5, 1.0]}).fit(data.X, data.codes)
     view = polygon_view(search, data.X)
     np.testing.assert_allclose(view.train, view.test, atol=1e-6)  # by the vote, both

@@ -21,7 +21,7 @@ MODEL = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(X[::2], Y[::2])
 
 def test_a_line_names_label_rival_witnesses_and_columns():
     lines = reasons(find(MODEL, Samples(X[1::2], Y[1::2])), NAMES)
-    found = nsse.explain(MODEL, X[1::2])
+    found = nsse.explanations.explain(MODEL, X[1::2])
     assert len(lines) == len(found) == 89
     for row in (0, 40, 88):
         assert lines[row].startswith(f"{found.label[row]} over {found.rival[row]} by ")

@@ -13,8 +13,9 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
-from nsse import NSSE, SUPLAP, SequentialSearchCV, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
+from nsse import NSSE, SequentialSearchCV, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.datasets import per_class_split
+from nsse.methods import SUPLAP
 from reproduction.paper import extended_row, figures, findings, pages, work
 from reproduction.paper.candidates import Tried, packed, unpacked
 from reproduction.paper.extended_row import tuned_machine

@@ -51,9 +51,9 @@ def test_classes_that_came_or_went_votes_pipelines_and_the_paper(data):
     few = data.codes < 2
     old = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.X[few], data.codes[few])
     for new in (SmoothEmbeddingCV(n_voters=1, grid={"sigma": [1.0]}), NSSE()):
-        found = nsse.compare(old, new.fit(data.X, data.codes), data.X)
+        found = nsse.comparisons.compare(old, new.fit(data.X, data.codes), data.X)
         assert (found.gone, found.new) == ([], [2])
         assert "Classes new: 2." in str(found)
         assert found.moved[data.codes == 2].mean() > 0.5
     with pytest.raises(ValueError, match="`n_neighbors` must be less than the 4 samples"):
-        nsse.compare(old, old, data.X[:4])
+        nsse.comparisons.compare(old, old, data.X[:4])

@@ -26,7 +26,9 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.datasets import load_digits
 
-from nsse import LFDA, NSSE, SmoothEmbedding, SmoothEmbeddingCV, to_device
+from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV
+from nsse.devices import to_device
+from nsse.methods import LFDA
 from nsse.kernels import Kernel
 
 

@@ -139,7 +139,8 @@ def test_only_weights_of_the_user_are_warned_of(recwarn):
 
 @pytest.mark.parametrize("names", [["a", 1, 2], ["1", 1, 2], [2**53, 2**53 + 1, 2.0]], ids=str)
 def test_labels_of_mixed_types_are_refused(names):
-    from nsse import LFDA, NSSE
+    from nsse import NSSE
+    from nsse.methods import LFDA
 
     X, y = RNG.normal(size=(30, 2)), np.array(names, dtype=object)[np.arange(30) % 3]
     for model in (SmoothEmbedding(), NSSE(), LFDA()):

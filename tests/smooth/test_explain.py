@@ -9,8 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse
-from nsse import LFDA, NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
+from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.augment import Noise
+from nsse.methods import LFDA
 
 GRID = {"sigma": [0.5, 1.0], "smoothness": [0.1]}
 MODELS = {
@@ -46,7 +47,7 @@ def margin_of(model, x, label, rival):
 def test_gradients_equal_finite_differences(name, data):
     model = MODELS[name].fit(data.X, data.codes)
     new = data.X[::7] + 0.05
-    found = nsse.explain(model, new)
+    found = nsse.explanations.explain(model, new)
     assert found.space == "X"
     np.testing.assert_array_equal(found.label, model.predict(new))
     h = 1e-5
@@ -62,7 +63,7 @@ def test_gradients_equal_finite_differences(name, data):
 @pytest.mark.parametrize("name", ["scores", "centers", "vote", "pipeline"])
 def test_contributions_make_up_the_way_from_the_mean(name, data):
     model = MODELS[name].fit(data.X, data.codes)
-    found = nsse.explain(model, data.X[::9])
+    found = nsse.explanations.explain(model, data.X[::9])
     mean = data.X.mean(axis=0, keepdims=True)
     if name == "centers":
         mean = model.centers_.mean(axis=0, keepdims=True)
@@ -118,7 +119,7 @@ def test_behind_an_encoder_features_are_its_own_and_it_is_said(data):
     model = make_pipeline(
         StandardScaler(), RBFSampler(n_components=9, random_state=0), StandardScaler(), SmoothEmbedding()
     ).fit(data.X, data.codes)
-    found = nsse.explain(model, data.X[:3])
+    found = nsse.explanations.explain(model, data.X[:3])
     assert found.space == "output of RBFSampler"
     assert found.gradient.shape == (3, 9)
 
@@ -127,7 +128,10 @@ def test_units_of_features_do_not_move_contributions_or_relevance(data):
     units = np.array([1.0, 10.0, 100.0, 0.1, 0.01, 1.0])
     one = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.X, data.codes)
     two = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.X * units, data.codes)
-    first, second = nsse.explain(one, data.X), nsse.explain(two, data.X * units)
+    first, second = (
+        nsse.explanations.explain(one, data.X),
+        nsse.explanations.explain(two, data.X * units),
+    )
     np.testing.assert_allclose(first.gradient, second.gradient * units, atol=1e-9)
     np.testing.assert_allclose(first.contribution, second.contribution, atol=1e-8)
     relevance = one[-1].feature_relevance_

@@ -10,8 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric
+from nsse import SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.augment import Images
+from nsse.unlabeled import GraphPenalty, LabelPropagation
 from nsse.votes import MajorityVote, MeanVote
 
 SMALL = {"relevance": [1.0], "shrinkage": [3.0, np.inf], "sigma": [0.65, 1.6], "smoothness": [0.1, 1.0]}
@@ -259,7 +260,7 @@ def test_unlabeled_samples_are_used_where_they_help(split, monkeypatch, centers,
     X, y, X_new, y_new = split
     rows, labels = np.vstack([X, X_new[:300]]), np.r_[y, np.full(300, -1)]
     monkeypatch.setattr("nsse.alternatives.MOST_UNLABELED", most)
-    model = SmoothEmbedding(unlabeled=Smooth(), centers=centers)
+    model = SmoothEmbedding(unlabeled=GraphPenalty(), centers=centers)
     search = SmoothEmbeddingCV(model, grid=SMALL).fit(rows, labels)
     assert search.best_params_["unlabeled"].metric == ("model" if centers is None else "euclidean")
     alone = SmoothEmbeddingCV(grid=SMALL).fit(X, y)
@@ -279,12 +280,12 @@ def test_few_centres_do_not_follow_a_graph(split, monkeypatch):
     monkeypatch.setattr("nsse.alternatives.UnlabeledTrial.scores", scores)
     for centers, expected in (("auto", 4), (None, 4), (60, 1)):
         tried.clear()
-        base = SmoothEmbedding(unlabeled=Smooth(), centers=centers)
+        base = SmoothEmbedding(unlabeled=GraphPenalty(), centers=centers)
         SmoothEmbeddingCV(base, grid=SMALL).fit(rows, labels)
-        weights = {use.weight for use in tried if isinstance(use, Smooth)}
+        weights = {use.weight for use in tried if isinstance(use, GraphPenalty)}
         assert len(weights) == expected
         assert 0.0 in weights
-        assert any(isinstance(use, Spread) for use in tried)
+        assert any(isinstance(use, LabelPropagation) for use in tried)
 
 
 def test_three_samples():
@@ -385,5 +386,7 @@ def test_interrupted_while_uses_of_unlabeled_samples_are_compared(split, monkeyp
     rows, labels = np.vstack([X, X_new[:100]]), np.r_[y, np.full(100, -1)]
     monkeypatch.setattr(SmoothEmbedding, "fit", interrupting(SmoothEmbedding.fit, 7))
     with pytest.warns(UserWarning, match="Interrupted while comparing uses of unlabelled"):
-        search = SmoothEmbeddingCV(SmoothEmbedding(unlabeled=Smooth()), grid=SMALL).fit(rows, labels)
+        search = SmoothEmbeddingCV(SmoothEmbedding(unlabeled=GraphPenalty()), grid=SMALL).fit(
+            rows, labels
+        )
     assert search.score(X_new, y_new) > 0.9

@@ -20,27 +20,27 @@ from nsse.splits import BalancedSplits
 X, Y = (part[::2] for part in load_iris(return_X_y=True))
 GRID = {"max_depth": [1, 2, 4], "min_samples_leaf": [1, 5, 20]}
 METHODS = [
-    (nsse.SUPLAP(), {"mu": [0.01, 1.0], "n_components": [1, 2]}),
-    (nsse.LFDA(), {"n_components": [1, 2]}),
-    (nsse.LDE(), {"n_neighbors": [3, 5], "n_components": [1, 2]}),
-    (nsse.NYS(), {"n_components": [2, 3]}),
-    (nsse.SPE(), {"n_components": [2, 3]}),
-    (nsse.IsoKRR(), {"n_components": [1, 2]}),
-    (nsse.MReg(), {"gamma_A": [1e-6, 1e-2], "gamma_I": [0.1, 1.0]}),
-    (nsse.SemiRBF(), {"mu": [1e-3, 0.1]}),
+    (nsse.methods.SUPLAP(), {"mu": [0.01, 1.0], "n_components": [1, 2]}),
+    (nsse.methods.LFDA(), {"n_components": [1, 2]}),
+    (nsse.methods.LDE(), {"n_neighbors": [3, 5], "n_components": [1, 2]}),
+    (nsse.methods.NYS(), {"n_components": [2, 3]}),
+    (nsse.methods.SPE(), {"n_components": [2, 3]}),
+    (nsse.methods.IsoKRR(), {"n_components": [1, 2]}),
+    (nsse.methods.MReg(), {"gamma_A": [1e-6, 1e-2], "gamma_I": [0.1, 1.0]}),
+    (nsse.methods.SemiRBF(), {"mu": [1e-3, 0.1]}),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::nsse.ScaleAtBoundWarning")
-@pytest.mark.filterwarnings("ignore::nsse.DegenerateEmbeddingWarning")
-@pytest.mark.filterwarnings("ignore::nsse.ConditioningWarning")
+@pytest.mark.filterwarnings("ignore::nsse.exceptions.ScaleAtBoundWarning")
+@pytest.mark.filterwarnings("ignore::nsse.exceptions.DegenerateEmbeddingWarning")
+@pytest.mark.filterwarnings("ignore::nsse.exceptions.ConditioningWarning")
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 @parametrize_with_checks(
     [
         # As scikit-learn checks its own searches: what cannot be fitted is an error, not a score.
         SequentialSearchCV(NSSE(), {"mu2": [0.01], "sigma": [0.5]}, cv=2, error_score="raise"),
-        SequentialSearchCV(nsse.LFDA(), {"n_components": [1, None]}, cv=2, error_score="raise"),
+        SequentialSearchCV(nsse.methods.LFDA(), {"n_components": [1, None]}, cv=2, error_score="raise"),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

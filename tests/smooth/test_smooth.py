@@ -17,10 +17,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread, WithinMetric
+from nsse import SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.augment import Noise
-from nsse.centers import AtRandom, CenterSelector, KMeans, PerClass
+from nsse.centers import CenterSelector, CentersPerClass, KMeansCenters, RandomCenters
 from nsse.io import load, save
+from nsse.unlabeled import GraphPenalty, LabelPropagation
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +43,8 @@ def model(split):
         SmoothEmbedding(),
         SmoothEmbedding(metric=None, centers=None),
         SmoothEmbedding(n_components=1, centers=10, metric=WithinMetric(1.0)),
-        SmoothEmbedding(unlabeled=Smooth(marker=-99)),
-        SmoothEmbedding(unlabeled=Spread(marker=-99)),
+        SmoothEmbedding(unlabeled=GraphPenalty(marker=-99)),
+        SmoothEmbedding(unlabeled=LabelPropagation(marker=-99)),
         WithinMetric(),
         WithinMetric(0.1, n_neighbors=None, relevance=0.0),
     ]
@@ -237,9 +238,9 @@ def test_missing_labels_point_to_unlabeled(split, missing):
     X, y, _, _ = split
     labels = pd.Series(y.astype(object))
     labels[:20] = missing
-    with pytest.raises(ValueError, match=r"20 missing labels.*unlabeled=Smooth"):
+    with pytest.raises(ValueError, match=r"20 missing labels.*unlabeled=GraphPenalty"):
         SmoothEmbedding().fit(X, labels)
-    model = SmoothEmbedding(unlabeled=Smooth()).fit(X, labels)
+    model = SmoothEmbedding(unlabeled=GraphPenalty()).fit(X, labels)
     assert np.mean(model.transduction_[:20] == y[:20]) > 0.8
     np.testing.assert_array_equal(model.transduction_[20:].astype(int), y[20:])
 
@@ -254,7 +255,9 @@ def test_labels_of_bytes_are_refused(split, kind):
             learn(X, y)
 
 
-@pytest.mark.parametrize("centers", [50, KMeans(50), PerClass(50), AtRandom(50), np.arange(0, 300, 6)])
+@pytest.mark.parametrize(
+    "centers", [50, KMeansCenters(50), CentersPerClass(50), RandomCenters(50), np.arange(0, 300, 6)]
+)
 def test_centres_of_every_kind(split, centers):
     X, y, X_new, y_new = split
     model = SmoothEmbedding(centers=centers).fit(X, y)
@@ -299,7 +302,7 @@ def test_single_precision_is_kept(split, model):
     many = np.random.default_rng(0).normal(size=(5200, 4)).astype(np.float32)
     for far in (1e8, 1e13, 1e38):  # single precision has no square of the last one
         many[7] = far
-        single = SmoothEmbedding(centers=AtRandom(50), metric=None).fit(many, many[:, 0] > 0)
+        single = SmoothEmbedding(centers=RandomCenters(50), metric=None).fit(many, many[:, 0] > 0)
         np.testing.assert_allclose(single.embedding_, single.transform(many), atol=1e-5)
 
 
@@ -363,7 +366,7 @@ def selector(found):
         ("centers", 1.5),
         ("centers", True),
         ("centers", {"n": 3}),
-        ("centers", KMeans),
+        ("centers", KMeansCenters),
         ("centers", np.full((3, 64), np.nan)),
         ("centers", [["a"] * 64]),
         ("centers", selector(np.full((3, 64), np.nan))),
@@ -372,7 +375,7 @@ def selector(found):
         ("centers", selector(np.zeros((3, 63)))),
         ("centers", selector(np.zeros(64))),
         ("centers", selector(np.zeros((0, 64)))),
-        ("unlabeled", Smooth),
+        ("unlabeled", GraphPenalty),
         ("augment", Noise),
     ],
 )
@@ -385,7 +388,7 @@ def test_unusable_parameters_are_refused_in_one_line(split, parameter, value):
     assert all(vars(model)[name] is before[name] for name in before)
 
 
-@pytest.mark.parametrize("kind", [KMeans, PerClass, AtRandom])
+@pytest.mark.parametrize("kind", [KMeansCenters, CentersPerClass, RandomCenters])
 @pytest.mark.parametrize("n_centers", [0, -1, 1.5, True, "3", None])
 def test_selectors_refuse_what_is_no_number_of_centers(kind, n_centers):
     with pytest.raises(ValueError, match=r"^`n_centers` must be a whole number, at least 1"):
@@ -434,7 +437,9 @@ def test_a_selector_of_the_user_chooses_centers(split, kind, tmp_path):
 
 
 def test_selectors_have_a_base_class():
-    assert all(issubclass(kind, CenterSelector) for kind in (AtRandom, KMeans, PerClass))
+    assert all(
+        issubclass(kind, CenterSelector) for kind in (RandomCenters, KMeansCenters, CentersPerClass)
+    )
     with pytest.raises(TypeError, match="abstract"):
         CenterSelector()
 
@@ -443,7 +448,7 @@ def test_selectors_have_a_base_class():
 def test_labels_spread_by_their_definition(split, metric):
     truth, is_known = split[1], np.arange(300) < 60
     X, y = split[0] + np.random.default_rng(0).normal(size=(300, 64)), np.where(is_known, truth, -1)
-    spread = Spread(0.5, n_neighbors=6, metric=metric)
+    spread = LabelPropagation(0.5, n_neighbors=6, metric=metric)
     model = SmoothEmbedding(unlabeled=spread, smoothness=1e-6).fit(X, y)  # goes through its labels
     D2 = cdist(*2 * [model.metric_.transform(X) if metric == "model" else X], "sqeuclidean")
     np.fill_diagonal(D2, np.inf)
@@ -456,7 +461,7 @@ def test_labels_spread_by_their_definition(split, metric):
     np.testing.assert_array_equal(model.transduction_, np.where(is_known, truth, labels))
     assert len(model.set_params(centers=100).fit(X, y).centers_) == 100  # not only where labels are
     with pytest.raises(ValueError, match="metric"):
-        SmoothEmbedding(unlabeled=Spread(metric="within")).fit(X, y)
+        SmoothEmbedding(unlabeled=LabelPropagation(metric="within")).fit(X, y)
 
 
 def test_a_failed_fit_changes_nothing(split):
@@ -480,7 +485,7 @@ def test_a_map_that_no_sample_has_needed_yet_is_kept(make_blobs, tmp_path):
     np.testing.assert_allclose(other.transform(X), other.embedding_, atol=1e-12)
 
 
-@pytest.mark.parametrize("centers", [None, 30, AtRandom(30)])
+@pytest.mark.parametrize("centers", [None, 30, RandomCenters(30)])
 def test_integers_in_a_memory_map_are_read_as_the_array_is(centers, tmp_path):
     X, y = load_digits(return_X_y=True)
     np.save(tmp_path / "X.npy", X[:300].astype(np.uint8))

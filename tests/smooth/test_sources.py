@@ -5,10 +5,11 @@ import pytest
 from scipy import sparse
 
 from conftest import blobs_of
-from nsse import Smooth, SmoothEmbedding, Spread, WithinMetric
-from nsse.centers import KMeans, PerClass
+from nsse import SmoothEmbedding, WithinMetric
+from nsse.centers import CentersPerClass, KMeansCenters
+from nsse.unlabeled import GraphPenalty, LabelPropagation
 
-CENTERS = [None, 15, KMeans(12), PerClass(20), np.arange(0, 24, 2), "rows"]
+CENTERS = [None, 15, KMeansCenters(12), CentersPerClass(20), np.arange(0, 24, 2), "rows"]
 
 
 def shifted(X):
@@ -23,7 +24,7 @@ def configuration(seed):
     order = rng.permutation(np.r_[np.arange(len(y)), rng.integers(0, len(y), rng.integers(0, 10))])
     X, y = X[order], y[order]
     centers = CENTERS[rng.integers(len(CENTERS))]
-    unlabeled = [None, None, None, Smooth(), Spread()][rng.integers(5)]
+    unlabeled = [None, None, None, GraphPenalty(), LabelPropagation()][rng.integers(5)]
     if unlabeled is not None:
         y = np.where(rng.random(len(y)) < 0.3, -1, y)
     model = SmoothEmbedding(
@@ -64,7 +65,11 @@ def check_sources(seed, tmp_path):
     chunks = (int(rng.integers(5, len(X))), X.shape[1])
     lazy = SmoothEmbedding(**params).fit(da.from_array(X, chunks=chunks), y, weights)
     same(lazy, array, X)
-    if model.augment is None and model.metric is None and not isinstance(model.centers, int | KMeans):
+    if (
+        model.augment is None
+        and model.metric is None
+        and not isinstance(model.centers, int | KMeansCenters)
+    ):
         same(SmoothEmbedding(**params).fit(sparse.csr_array(X), y, weights), array, X)
 
 

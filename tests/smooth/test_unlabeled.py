@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.model_selection import GridSearchCV
 
-from nsse import Smooth, SmoothEmbedding, SmoothEmbeddingCV, Spread
+from nsse import SmoothEmbedding, SmoothEmbeddingCV
 from nsse.io import load, save
-from nsse.unlabeled import UnlabeledUse
+from nsse.unlabeled import GraphPenalty, LabelPropagation, UnlabeledUse
 
 X, LABELS = load_digits(return_X_y=True)
 X, LABELS, NEW, NEW_LABELS = X[:300], LABELS[:300], X[300:], LABELS[300:]
@@ -126,8 +126,8 @@ class ExactWithSums(SmallCoefficients):
 
 
 WRONG = {
-    "a duck": (Duck(), "be None, a Smooth, a Spread"),
-    "a class": (NearestLabel, "be None, a Smooth, a Spread"),
+    "a duck": (Duck(), "be None, a GraphPenalty, a LabelPropagation"),
+    "a class": (NearestLabel, "be None, a GraphPenalty, a LabelPropagation"),
     "no rows": (Returning(lambda near: None), "return from `labels`"),
     "fewer": (Returning(lambda near: replace(near, codes=near.codes[:5])), "return from `labels`"),
     "fractions": (Returning(lambda near: replace(near, codes=near.codes * 1.0)), "return from `labels`"),
@@ -147,9 +147,9 @@ def test_wrong_uses_are_refused(use, rule):
 
 
 def test_the_search_refuses_uses_of_the_user():
-    with pytest.raises(ValueError, match="Smooth or a Spread"):
+    with pytest.raises(ValueError, match="GraphPenalty or a LabelPropagation"):
         SmoothEmbeddingCV(SmoothEmbedding(unlabeled=NearestLabel())).fit(X, Y)
 
 
 def test_uses_have_a_base_class():
-    assert all(issubclass(kind, UnlabeledUse) for kind in (Smooth, Spread))
+    assert all(issubclass(kind, UnlabeledUse) for kind in (GraphPenalty, LabelPropagation))

@@ -11,8 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse
-from nsse import NSSE, Smooth, SmoothEmbedding
+from nsse import NSSE, SmoothEmbedding
 from nsse.augment import Noise
+from nsse.unlabeled import GraphPenalty
 
 X, Y = load_digits(return_X_y=True)
 NEW = X[1500:]
@@ -190,7 +191,7 @@ def test_what_cannot_be_forgotten_is_said_and_leaves_the_model_as_it_was():
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"decision": "nearest"}, {"unlabeled": Smooth()}, {"class_weight": "balanced"}],
+    [{"decision": "nearest"}, {"unlabeled": GraphPenalty()}, {"class_weight": "balanced"}],
     ids=str,
 )
 def test_parameters_with_which_samples_do_not_add_up_are_refused(parameters):

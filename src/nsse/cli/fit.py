@@ -306,10 +306,10 @@ def _grid(settings: dict[str, Any]) -> dict[str, Any]:
 def _unlabeled(settings: dict[str, Any], inputs: Inputs) -> Any:
     """How unlabelled samples are used: smoothly, or where there are many, by labels spread to them."""
     from nsse.centers import EXACT_UP_TO
-    from nsse.unlabeled import Smooth, Spread
+    from nsse.unlabeled import GraphPenalty, LabelPropagation
 
     is_large = settings.get("centers") is not None or len(inputs.X) > EXACT_UP_TO
-    return (Spread if is_large else Smooth)(marker=inputs.unlabeled)
+    return (LabelPropagation if is_large else GraphPenalty)(marker=inputs.unlabeled)
 
 
 def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice] | None) -> None:

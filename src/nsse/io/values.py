@@ -37,7 +37,7 @@ from nsse.pipelines import Pipeline, in_one_step
 
 _HOMES = {
     "nsse.augment": "Copies Images Noise Signals",
-    "nsse.centers": "AtRandom Given KMeans PerClass",
+    "nsse.centers": "RandomCenters Given KMeansCenters CentersPerClass",
     "nsse.certificates": "ConformalClassifier SelectivePredictor",
     "nsse.maps": "Affine KernelMap LinearMap",
     "nsse.methods": "ESLLE KDA LDE LFDA LPP MFA NPDE NPE NPPE NYS SOLDE SPE SUPLAP IsoKRR MReg SemiRBF",
@@ -50,7 +50,7 @@ _HOMES = {
     "nsse.published.nsse": "NSSE Condition Step Trace",
     "nsse.search": "SmoothEmbeddingCV",
     "nsse.smooth": "SmoothEmbedding",
-    "nsse.unlabeled": "Smooth Spread",
+    "nsse.unlabeled": "GraphPenalty LabelPropagation",
     "nsse.updates": "Kept Sums Updates",
     "nsse.votes": "MajorityVote MeanVote Scores",
 }

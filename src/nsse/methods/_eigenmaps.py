@@ -21,8 +21,8 @@ from scipy.linalg import eigh
 
 from nsse._support.errors import rule_error
 from nsse._support.types import Floats
-from nsse._support.warnings import DegenerateEmbeddingWarning
 from nsse.base import row_signs
+from nsse.exceptions import DegenerateEmbeddingWarning
 from nsse.graphs import degrees
 from nsse.methods._method import check_n_components
 

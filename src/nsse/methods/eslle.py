@@ -106,7 +106,7 @@ class ESLLE(Method):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import ESLLE
+    >>> from nsse.methods import ESLLE
     >>> X, y = load_iris(return_X_y=True)
     >>> ESLLE().fit(X, y).transform(X).shape
     (150, 2)

@@ -125,7 +125,7 @@ class IsoKRR(Method):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import IsoKRR
+    >>> from nsse.methods import IsoKRR
     >>> X, y = load_iris(return_X_y=True)
     >>> IsoKRR(n_components=2).fit(X, y).transform(X).shape
     (150, 2)

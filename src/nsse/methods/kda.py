@@ -140,7 +140,7 @@ class KDA(GraphEmbedding):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import KDA
+    >>> from nsse.methods import KDA
     >>> X, y = load_iris(return_X_y=True)
     >>> KDA().fit(X, y).transform(X).shape
     (150, 2)

@@ -111,7 +111,7 @@ class LDE(LinearMethod):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import LDE
+    >>> from nsse.methods import LDE
     >>> X, y = load_iris(return_X_y=True)
     >>> LDE(n_components=2).fit(X, y).transform(X).shape
     (150, 2)

@@ -129,7 +129,7 @@ class LFDA(LinearMethod):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import LFDA
+    >>> from nsse.methods import LFDA
     >>> X, y = load_iris(return_X_y=True)
     >>> LFDA(n_components=2).fit(X, y).transform(X).shape
     (150, 2)

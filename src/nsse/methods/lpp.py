@@ -116,7 +116,7 @@ class LPP(LinearMethod):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import LPP
+    >>> from nsse.methods import LPP
     >>> X, y = load_iris(return_X_y=True)
     >>> LPP(n_components=2).fit(X, y).transform(X).shape
     (150, 2)

@@ -109,7 +109,7 @@ class MFA(LinearMethod):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import MFA
+    >>> from nsse.methods import MFA
     >>> X, y = load_iris(return_X_y=True)
     >>> MFA(n_components=2).fit(X, y).transform(X).shape
     (150, 2)

@@ -113,7 +113,7 @@ class MReg(Method):
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import MReg
+    >>> from nsse.methods import MReg
     >>> X, y = load_iris(return_X_y=True)
     >>> few = np.where(np.arange(150) % 10 == 0, y, -1)
     >>> bool(MReg(unlabeled=-1).fit(X, few).score(X, y) > 0.9)

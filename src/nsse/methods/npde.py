@@ -96,7 +96,7 @@ class NPDE(LinearMethod):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NPDE
+    >>> from nsse.methods import NPDE
     >>> X, y = load_iris(return_X_y=True)
     >>> NPDE().fit(X, y).transform(X).shape
     (150, 2)

@@ -87,7 +87,7 @@ class NPE(LinearMethod):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NPE
+    >>> from nsse.methods import NPE
     >>> X, y = load_iris(return_X_y=True)
     >>> NPE(n_components=2).fit(X, y).transform(X).shape
     (150, 2)

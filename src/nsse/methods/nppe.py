@@ -158,7 +158,7 @@ class NPPE(GraphEmbedding):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NPPE
+    >>> from nsse.methods import NPPE
     >>> X, y = load_iris(return_X_y=True)
     >>> NPPE(n_components=2).fit(X, y).transform(X).shape
     (150, 2)

@@ -169,7 +169,7 @@ class NYS(Method):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import NYS
+    >>> from nsse.methods import NYS
     >>> X, y = load_iris(return_X_y=True)
     >>> NYS(n_components=2).fit(X, y).transform(X).shape
     (150, 2)

@@ -90,7 +90,7 @@ class SemiRBF(Method):
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import SemiRBF
+    >>> from nsse.methods import SemiRBF
     >>> X, y = load_iris(return_X_y=True)
     >>> few = np.where(np.arange(150) % 10 == 0, y, -1)
     >>> bool(SemiRBF(unlabeled=-1).fit(X, few).score(X, y) > 0.9)

@@ -135,7 +135,7 @@ class SOLDE(LinearMethod):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import SOLDE
+    >>> from nsse.methods import SOLDE
     >>> X, y = load_iris(return_X_y=True)
     >>> SOLDE(n_components=2).fit(X, y).transform(X).shape
     (150, 2)

@@ -186,7 +186,7 @@ class SPE(Method):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import SPE
+    >>> from nsse.methods import SPE
     >>> X, y = load_iris(return_X_y=True)
     >>> SPE(n_components=2).fit(X, y).transform(X).shape
     (150, 2)

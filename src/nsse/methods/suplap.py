@@ -127,7 +127,7 @@ class SUPLAP(Method):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from nsse import SUPLAP
+    >>> from nsse.methods import SUPLAP
     >>> X, y = load_iris(return_X_y=True)
     >>> SUPLAP(n_components=2, n_neighbors_between=10).fit(X, y).transform(X).shape
     (150, 2)

@@ -25,10 +25,10 @@ from nsse._support.parameters import (
     check_range,
 )
 from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike
-from nsse._support.warnings import ConditioningWarning, ScaleAtBoundWarning
 from nsse.affine import Affine, is_sparse
 from nsse.base import EmbeddingClassifier, signs_of
 from nsse.distances import SAME_PLACE, median_distance, squared_distances
+from nsse.exceptions import ConditioningWarning, ScaleAtBoundWarning
 from nsse.kernels import Gaussian
 from nsse.labels import encoded
 from nsse.maps import KernelMap

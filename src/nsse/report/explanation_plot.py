@@ -64,7 +64,7 @@ def explanation(
 
     See Also
     --------
-    nsse.explain : The numbers.
+    nsse.explanations.explain : The numbers.
 
     Examples
     --------
