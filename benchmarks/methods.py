@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import cdist
-from sklearn.cluster import AgglomerativeClustering
 from threadpoolctl import threadpool_limits
 
 from common import RESULTS, Floats, Labels, draw_samples, machine_facts, show, write_json
@@ -95,61 +94,18 @@ def nppe(X: Floats, y: Labels, d: int) -> Floats:
     return npe(X, y, d, np.hstack([Z, Z**2 / size]))
 
 
-def npde(X: Floats, y: Labels, d: int) -> Floats:
-    D2 = np.where(y[:, None] == y, cdist(X, X, "sqeuclidean"), np.inf)
-    R, Z = residuals(X, list(np.argsort(D2, axis=1)[:, 1:4])), principal(X)
-    means = np.array([Z[y == c].mean(axis=0) for c in np.unique(y)])
-    return Z @ pencil((means.T * np.bincount(y)) @ means, Z.T @ R.T @ R @ Z, d)
-
-
-def eslle(X: Floats, y: Labels, d: int) -> Floats:
-    D2 = cdist(X, X, "sqeuclidean")
-    N, unit = len(X), median(D2)
-    E, same = D2 / (np.sqrt(D2).sum() / (N * (N - 1))) ** 2, y[:, None] == y
-    D = np.where(same, np.sqrt(1 - np.exp(-E)), np.exp(E / 2))
-    R = residuals(X, list(np.argsort(D, axis=1)[:, 1 : NEIGHBORS + 1]))
-    Y = linalg.eigh(R.T @ R, subset_by_index=(1, d))[1]
-    K = np.exp(-D2 / (2.0 * unit) ** 2)
-    return K @ np.linalg.solve(K + 1e-3 * np.eye(len(X)), Y)
-
-
-def mfa(X: Floats, y: Labels, d: int, groups: Labels | None = None) -> Floats:
-    D2, groups = cdist(X, X, "sqeuclidean"), y if groups is None else groups
-    same = groups[:, None] == groups
+def mfa(X: Floats, y: Labels, d: int) -> Floats:
+    D2, same = cdist(X, X, "sqeuclidean"), y[:, None] == y
     within = neighbors(D2, same & ~np.eye(len(X), dtype=bool), NEIGHBORS)
     between = np.zeros_like(same)
-    for g in np.unique(groups):
-        own = np.flatnonzero(groups == g)
-        rest = np.flatnonzero(y != y[own[0]])
+    for c in np.unique(y):
+        own, rest = np.flatnonzero(y == c), np.flatnonzero(y != c)
         order = np.argsort(D2[np.ix_(own, rest)], axis=None)[:PAIRS]
         i, j = np.unravel_index(order, (len(own), len(rest)))
         between[own[i], rest[j]] = between[rest[j], own[i]] = True
     Z = principal(X)
     parts = (Z.T @ laplacian(W.astype(float)) @ Z for W in (between, within))
     return Z @ pencil(*parts, d)
-
-
-def smfa(X: Floats, y: Labels, d: int) -> Floats:
-    groups = 2 * y
-    for c in np.unique(y):
-        groups[y == c] += AgglomerativeClustering(2).fit_predict(X[y == c])
-    return mfa(X, y, d, groups)
-
-
-def solde(X: Floats, y: Labels, d: int) -> Floats:
-    D2, same = cdist(X, X, "sqeuclidean"), y[:, None] == y
-    within = neighbors(D2, same & ~np.eye(len(X), dtype=bool), NEIGHBORS)
-    between = neighbors(D2, ~same, BETWEEN)
-    K, Z = np.exp(-D2 / (2.0 * median(D2)) ** 2), principal(X)
-    B, A = Z.T @ laplacian(K * between) @ Z, Z.T @ laplacian((K - 0.1) * within) @ Z
-    A += RIDGE * np.trace(A) / len(A) * np.eye(len(A))
-    V = np.zeros((len(A), 0))
-    for _ in range(d):
-        basis = linalg.null_space(V.T) if V.shape[1] else np.eye(len(A))
-        last = basis.shape[1] - 1
-        u = linalg.eigh(basis.T @ B @ basis, basis.T @ A @ basis, subset_by_index=(last, last))[1]
-        V = np.c_[V, basis @ u / np.linalg.norm(basis @ u)]
-    return Z @ V
 
 
 def kda(X: Floats, y: Labels, d: int) -> Floats:
@@ -172,12 +128,8 @@ PAIRED: dict[str, tuple[Any, Callable[[Floats, Labels, int], Floats]]] = {
     "LPP": (methods.LPP(9, beta=1.0, reg=RIDGE), lpp),
     "SLPP": (methods.LPP(9, supervised=True, beta=1.0, reg=RIDGE), partial(lpp, supervised=True)),
     "NPE": (methods.NPE(9, reg=RIDGE), npe),
-    "NPDE": (methods.NPDE(9, reg=RIDGE), npde),
     "NPPE": (methods.NPPE(9, reg=RIDGE), nppe),
-    "ESLLE": (methods.ESLLE(9), eslle),
     "MFA": (methods.MFA(9, reg=RIDGE), mfa),
-    "SMFA": (methods.MFA(9, n_subclasses=2, reg=RIDGE), smfa),
-    "SOLDE": (methods.SOLDE(9, beta=4.0, reg=RIDGE), solde),
 }
 
 

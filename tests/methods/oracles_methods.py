@@ -357,7 +357,7 @@ def lpp_forms(X, codes, k, beta=None, supervised=False):
     return pairwise_scatter(W, X), degrees
 
 
-# NPE: He, Cai, Yan & Zhang 2005; NPDE: Pang, Teoh & Abas 2009
+# NPE: He, Cai, Yan & Zhang 2005
 
 
 def reconstruction(X, neighbors):
@@ -400,7 +400,7 @@ def polynomial_features(X, degree):
     return F - F.mean(axis=0)
 
 
-# ESLLE: Zhang 2009
+# ESLLE, from an abstract
 
 
 def lle_matrix(X, neighbors):
@@ -409,7 +409,7 @@ def lle_matrix(X, neighbors):
     return R.T @ R
 
 
-# MFA: Yan et al. 2007; Maronidis, Tefas & Pitas 2015
+# MFA: Yan et al. 2007
 
 
 def mfa_scatters(X, codes, k, n_pairs, groups=None):
@@ -427,7 +427,7 @@ def mfa_scatters(X, codes, k, n_pairs, groups=None):
     return pairwise_scatter(W_between, X), pairwise_scatter(W, X)
 
 
-# SOLDE: Gao, Ma, Zhang, Gao & Liu 2013
+# SOLDE, from an abstract
 
 
 def solde_scatters(X, codes, k, k_between, beta, alpha):

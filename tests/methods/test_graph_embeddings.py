@@ -1,4 +1,4 @@
-"""Graph embeddings against literal loops, and what they are in special cases: LPP, MFA, SOLDE, KDA."""
+"""Graph embeddings against literal loops, and what they are in special cases: LPP, MFA, KDA."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import numpy as np
 import oracles_methods as oracle
 import pytest
 from scipy.linalg import eigh, subspace_angles
-from sklearn.cluster import AgglomerativeClustering
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from nsse.methods import KDA, LDE, LPP, MFA, NPE, NPPE, SOLDE
+from nsse.methods import KDA, LDE, LPP, MFA, NPE, NPPE
 
 
 def assert_directions(model, penalty, intrinsic, normalized_by=None):
@@ -67,24 +66,6 @@ def test_mfa_is_the_papers_pencil(mixed, k, n_pairs):
     assert_directions(model, *oracle.mfa_scatters(*mixed, k, n_pairs))
 
 
-@pytest.mark.parametrize("n_subclasses", [2, 3])
-def test_subclasses_are_wards_and_make_the_graphs(mixed, n_subclasses):
-    X, codes = mixed
-    model = MFA(None, n_neighbors=3, n_pairs=15, n_subclasses=n_subclasses, reg=0).fit(X, codes)
-    groups = model.subclasses_
-    for c in range(4):
-        own = codes == c
-        n_own = max(1, min(n_subclasses, own.sum() // 2))
-        assert len(np.unique(groups[own])) == n_own
-        if n_own > 1:
-            ward = AgglomerativeClustering(n_own).fit_predict(X[own])
-            assert {tuple(groups[own] == g) for g in np.unique(groups[own])} == {
-                tuple(ward == g) for g in range(n_own)
-            }
-        assert not np.isin(groups[own], groups[~own]).any()
-    assert_directions(model, *oracle.mfa_scatters(X, codes, 3, 15, groups))
-
-
 def test_mfa_with_all_pairs_of_equal_classes_is_lda(make_blobs):
     X, codes = make_blobs((12, 12, 12, 12))
     model = MFA(3, n_neighbors=None, n_pairs=None, reg=0).fit(X, codes)
@@ -98,52 +79,6 @@ def test_mfa_with_all_pairs_is_lde_with_flat_weights(mixed):
     flat = LDE(None, n_neighbors_between=None, beta=1e9, **joined).fit(*mixed)
     np.testing.assert_allclose(model.eigenvalues_, flat.eigenvalues_, rtol=1e-6)
     np.testing.assert_allclose(model.embedding_, flat.embedding_, atol=1e-5)
-
-
-# SOLDE
-
-
-@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 4.0), (0.9, 20.0), (0.6, 40.0)])
-@pytest.mark.parametrize(("k", "k_between"), [(3, 5), (None, None)])
-def test_solde_is_found_one_by_one(mixed, alpha, beta, k, k_between):
-    settings = {"alpha": alpha, "n_neighbors": k, "n_neighbors_between": k_between, "beta": beta}
-    model = SOLDE(None, **settings, length_unit=1.0, reg=0).fit(*mixed)
-    B, A = oracle.solde_scatters(*mixed, k, k_between, beta, alpha)
-    ratios, V = oracle.orthogonal_maximisers(B, A, 5)
-    np.testing.assert_allclose(model.eigenvalues_, ratios, rtol=1e-7)
-    found = model.components_.T * np.sign(np.sum(model.components_.T * V, axis=0))
-    np.testing.assert_allclose(found, V, atol=1e-6)
-    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(5), atol=1e-12)
-
-
-@pytest.mark.slow
-def test_solde_of_many_axes_by_lanczos(make_blobs):
-    """More axes than LAPACK is asked for: the same directions."""
-    X, codes = make_blobs((60, 50, 60), n_features=120)
-    model = SOLDE(4, beta=400.0, length_unit=1.0, reg=0.1).fit(X, codes)
-    B, A = oracle.solde_scatters(X, codes, 5, 20, 400.0, 0.9)
-    assert model.reg_ == pytest.approx(0.1 * np.trace(A) / 120)
-    ratios, V = oracle.orthogonal_maximisers(B, A + model.reg_ * np.eye(120), 4)
-    np.testing.assert_allclose(model.eigenvalues_, ratios, rtol=1e-7)
-    assert subspace_angles(model.components_.T, V).max() < 1e-5
-
-
-@pytest.mark.parametrize("alpha", [0.5, 0.9, 1.0])
-def test_width_of_solde_keeps_neighbours_together(mixed, alpha):
-    """By default no edge within a class pushes its ends apart."""
-    X, codes = mixed
-    model = SOLDE(2, alpha=alpha, n_neighbors=3).fit(X, codes)
-    lengths = [
-        oracle.distance2(X[i], X[j])
-        for i in range(len(X))
-        for j in oracle.nearest_of(i, X, np.flatnonzero(codes == codes[i]), 3)
-    ]
-    assert np.exp(-max(lengths) / model.beta_) >= 1 - alpha - 1e-12
-
-
-def test_solde_refuses_more_diversity_than_similarity(mixed):
-    with pytest.raises(ValueError, match=r"`alpha` must be large enough .* Got 0\.5\. Raise it"):
-        SOLDE(alpha=0.5, beta=1e-3).fit(*mixed)
 
 
 # KDA
@@ -207,7 +142,6 @@ def test_dimension_without_labels_is_the_one_where_neighbours_are_right(make_blo
         (NPE(), None, 3.0),
         (LPP(supervised=True), 16, 0.3),
         (MFA(), 16, 0.3),
-        (SOLDE(), 3, 0.3),
         (KDA(), 3, 0.03),
     ],
     ids=str,

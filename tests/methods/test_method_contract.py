@@ -42,11 +42,8 @@ VARIANTS = [
     methods.LPP(2, supervised=True, n_neighbors=3, beta=0.5),
     methods.LPP(2, supervised=True, n_neighbors=None),
     methods.NPE(2, n_neighbors=8, reg=0.1),
-    methods.NPDE(2, n_neighbors=None),
     methods.NPPE(2, degree=3, pca=5),
-    methods.ESLLE(2, n_neighbors=15, beta=2.0, overlap=0.5),
-    methods.MFA(2, n_neighbors=3, n_pairs=None, n_subclasses=2),
-    methods.SOLDE(2, alpha=0.7, n_neighbors_between=None, beta=2.0),
+    methods.MFA(2, n_neighbors=3, n_pairs=None),
 ]
 MODELS = [*DEFAULTS, *VARIANTS]
 CHECKED = [
@@ -61,9 +58,7 @@ CHECKED = [
     methods.KDA(kernel="linear"),
     methods.LPP(supervised=True, n_neighbors=None),
     methods.NPPE(degree=1),
-    methods.ESLLE(n_neighbors=None),
-    methods.MFA(n_subclasses=3),
-    methods.SOLDE(alpha=1.0),
+    methods.MFA(n_pairs=None),
 ]
 TOLERANCE = 1e-9
 WARNED = f"{DegenerateEmbeddingWarning.__module__}.{DegenerateEmbeddingWarning.__name__}"
@@ -184,7 +179,7 @@ def test_unit_of_the_samples(known, blobs, new, model, unit):
         return
     other.fit(unit * blobs.X, blobs.codes)
     # Orthonormal columns keep the unit of the samples.
-    keeps_unit = isinstance(model, methods.SOLDE) or getattr(model, "metric", None) == "orthonormalized"
+    keeps_unit = getattr(model, "metric", None) == "orthonormalized"
     scale = unit if keeps_unit else 1.0
     assert_close(other.transform(unit * new) / scale, one.transform(new))
     np.testing.assert_array_equal(other.predict(unit * new), one.predict(new))
@@ -314,7 +309,6 @@ REFUSED = {
     "beta": [(0, POSITIVE), (-2.0, POSITIVE)],
     "sigma": [(0, POSITIVE), (float("nan"), POSITIVE), (1e-300, FINITE_POWERS), (1e200, FINITE_POWERS)],
     "n_pairs": [(0, WHOLE), (2.5, WHOLE)],
-    "n_subclasses": [(0, WHOLE)],
     "degree": [(0, WHOLE), (1.5, WHOLE)],
     "supervised": [("yes", "True or False")],
     "kernel": [("rbf", "one of 'gaussian', 'linear'")],

@@ -40,7 +40,7 @@ _HOMES = {
     "nsse.centers": "RandomCenters Given KMeansCenters CentersPerClass",
     "nsse.certificates": "ConformalClassifier SelectivePredictor",
     "nsse.maps": "Affine KernelMap LinearMap",
-    "nsse.methods": "ESLLE KDA LDE LFDA LPP MFA NPDE NPE NPPE NYS SOLDE SPE SUPLAP IsoKRR MReg SemiRBF",
+    "nsse.methods": "KDA LDE LFDA LPP MFA NPE NPPE NYS SPE SUPLAP IsoKRR MReg SemiRBF",
     "nsse.methods.nppe": "PolynomialMap",
     "nsse.methods.nys": "NystromMap",
     "nsse.methods.spe": "SparseCodingMap",

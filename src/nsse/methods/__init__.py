@@ -5,7 +5,6 @@ All are scikit-learn transformers and classifiers on the maps and scores of `nss
 """
 
 from nsse.methods.catalogue import catalogue
-from nsse.methods.eslle import ESLLE
 from nsse.methods.isokrr import IsoKRR
 from nsse.methods.kda import KDA
 from nsse.methods.lde import LDE
@@ -13,27 +12,22 @@ from nsse.methods.lfda import LFDA
 from nsse.methods.lpp import LPP
 from nsse.methods.mfa import MFA
 from nsse.methods.mreg import MReg
-from nsse.methods.npde import NPDE
 from nsse.methods.npe import NPE
 from nsse.methods.nppe import NPPE
 from nsse.methods.nys import NYS
 from nsse.methods.semi_rbf import SemiRBF
-from nsse.methods.solde import SOLDE
 from nsse.methods.spe import SPE
 from nsse.methods.suplap import SUPLAP
 
 __all__ = [
-    "ESLLE",
     "KDA",
     "LDE",
     "LFDA",
     "LPP",
     "MFA",
-    "NPDE",
     "NPE",
     "NPPE",
     "NYS",
-    "SOLDE",
     "SPE",
     "SUPLAP",
     "IsoKRR",

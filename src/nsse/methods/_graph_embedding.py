@@ -11,11 +11,9 @@ every sample from its neighbours, E the indicators of the classes and Y centred,
     ======  =====================================  =======================================  ==========
     LDE     L, neighbours of a class, Gaussian     L, neighbours of other classes, same     linear
     LFDA    L, pairs of a class, local scaling     L, all pairs less those                  linear
-    MFA     L, neighbours of a (sub)class, 0/1     L, nearest pairs of other classes, 0/1   linear
-    SOLDE   L of LDE less 1 − α on every edge      L of LDE; directions are orthogonal      linear
+    MFA     L, neighbours of a class, 0/1          L, nearest pairs of other classes, 0/1   linear
     LPP     L, neighbours (of a class), Gaussian   D, the degrees                           linear
     NPE     R'R, neighbours                        I                                        linear
-    NPDE    R'R, neighbours of a class             E(E'E)⁻¹E', between classes              linear
     NPPE    R'R, neighbours                        I                                        polynomial
     KDA     I − E(E'E)⁻¹E', within classes         E(E'E)⁻¹E', between classes              kernel
     ======  =====================================  =======================================  ==========

@@ -4,7 +4,7 @@
 >>> methods = catalogue()
 >>> list(methods)
 ['NSSE', 'SUPLAP', 'SVM', 'NN', 'LFDA', 'LDA', 'LDE', 'NYS', 'SPE', 'IsoKRR', 'MReg', 'KDA', 'LPP', \
-'SLPP', 'NPE', 'NPDE', 'NPPE', 'ESLLE', 'MFA', 'SMFA', 'SOLDE', 'SemiRBF']
+'SLPP', 'NPE', 'NPPE', 'MFA', 'SemiRBF']
 
 A plain dictionary of entries: exchange one, add one, leave one out in one line.
 
@@ -75,7 +75,6 @@ def _estimators() -> dict[str, Any]:
         "NN": KNeighborsClassifier(n_neighbors=1),
         "LDA": make_pipeline(*embedded, KNeighborsClassifier(n_neighbors=1)),
         "SLPP": methods.LPP(supervised=True),
-        "SMFA": methods.MFA(n_subclasses=2),
     }
 
 
@@ -101,12 +100,8 @@ CITED: dict[str, tuple[str, str, str, str, str]] = {
     "LPP": ("linear", LINEAR, "no", TWO_SCATTERS, "He & Niyogi 2004"),
     "SLPP": ("linear", LINEAR, "yes", TWO_SCATTERS, "He & Niyogi 2004"),
     "NPE": ("linear", LINEAR, "no", f"{TWO_SCATTERS} + Nk³", "He, Cai, Yan & Zhang 2005"),
-    "NPDE": ("linear", LINEAR, "yes", f"{TWO_SCATTERS} + Nk³", "Pang, Teoh & Abas 2009"),
     "NPPE": ("polynomial", "polynomial", "no", "N²n + N³ + Nk³", "Qiao, Zhang, Wang & Zhang 2013"),
-    "ESLLE": ("free", EXTENDED, "yes", "N²n + N³ + Nk³", "Zhang 2009"),
     "MFA": ("linear", LINEAR, "yes", TWO_SCATTERS, "Yan et al. 2007"),
-    "SMFA": ("linear", LINEAR, "yes", TWO_SCATTERS, "Maronidis, Tefas & Pitas 2015"),
-    "SOLDE": ("linear", LINEAR, "yes", f"{TWO_SCATTERS} + dr²", "Gao, Ma, Zhang, Gao & Liu 2013"),
     "SemiRBF": ("free", EXTENDED, "partly", "N²n + N³", "Vural & Guillemot 2016"),
 }
 

@@ -1,22 +1,15 @@
-"""MFA: marginal Fisher analysis (Yan et al. 2007), and its subclasses (Maronidis, Tefas & Pitas 2015).
+"""MFA: marginal Fisher analysis (Yan et al. 2007).
 
-W joins every sample to its nearest of the same class; W', for every class, the nearest *pairs* of a
-sample of the class and one of another. Both have weights 0 and 1. In the subclass form of the method a
-class is cut into clusters: W joins samples of the same cluster, W' has the nearest pairs of every
-cluster and the samples of other classes; clusters of one class are neither drawn together nor pushed
-apart.
+W joins every sample to its nearest samples of the same class. For every class, W' joins the nearest
+*pairs* of a sample of the class and a sample of another class. Both have weights 0 and 1.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
-from nsse._support.parameters import check_count
 from nsse._support.types import Floats, Ints
 from nsse.graphs import class_members, symmetric_graph
 from nsse.methods._graph_embedding import Forms, LinearMethod, graph_checks, graph_form, inside_classes
@@ -24,7 +17,7 @@ from nsse.methods._method import Lengths, check_edges, graph_rank, nearest_colum
 
 
 class MFA(LinearMethod):
-    """Marginal Fisher analysis, of classes or of their subclasses.
+    """Marginal Fisher analysis.
 
     A linear map V that draws neighbours of the same class together and pushes apart the pairs at the
     margins of the classes [1]_: it maximises
@@ -32,9 +25,7 @@ class MFA(LinearMethod):
         tr(V'X'(D' − W')XV)   subject to   V'X'(D − W)XV = I,
 
     with the rows of X as samples. W_ij = 1 where one of x_i and x_j is among the nearest of the other
-    in its class, W'_ij = 1 where the pair is among the nearest of x_i's class and all others. With
-    several subclasses, W joins samples of the same subclass and W' the nearest pairs of a subclass and
-    samples of other classes [2]_.
+    in its class, W'_ij = 1 where the pair is among the nearest of x_i's class and all others.
 
     Parameters
     ----------
@@ -48,9 +39,6 @@ class MFA(LinearMethod):
     n_pairs : int, default=200
         Pairs of every class with the others that are joined in W', k₂ in [1]_. None joins all pairs of
         different classes.
-    n_subclasses : int, default=1
-        Clusters into which every class is cut by Ward's rule; no more than half its samples, so that
-        they can have two each. 1 is [1]_.
     pca : {"auto"}, int, float or None, default=None
         The principal axes on which the problem is solved. None: all along which the samples vary. An
         int: so many. A float between 0 and 1: the fewest that hold this share of the variance. "auto":
@@ -76,8 +64,6 @@ class MFA(LinearMethod):
         Number of principal axes in use.
     reg_ : float
         The ridge ρ that was added; 0.0 if none.
-    subclasses_ : ndarray of shape (n_samples,)
-        The cluster of every training sample, counted over all classes.
     map_ : LinearMap
         What `transform` does.
     scores_ : Scores
@@ -94,8 +80,7 @@ class MFA(LinearMethod):
     Notes
     -----
     O(N²) memory for the distances. Sparse samples are accepted and made dense. For n > N [1]_ projects
-    on principal axes first. The text of [2]_ was not at hand: this is our reading, and clusters are
-    Ward's, which need no random start. With all pairs joined and classes of equal size the first
+    on principal axes first. With all pairs joined and classes of equal size the first
     ``n_classes - 1`` coordinates span the subspace of LDA.
 
     References
@@ -103,8 +88,6 @@ class MFA(LinearMethod):
     .. [1] S. Yan, D. Xu, B. Zhang, H.-J. Zhang, Q. Yang and S. Lin, "Graph embedding and extensions: a
        general framework for dimensionality reduction", IEEE Transactions on Pattern Analysis and
        Machine Intelligence 29(1), 40-51, 2007.
-    .. [2] A. Maronidis, A. Tefas and I. Pitas, "Subclass graph embedding and a marginal Fisher
-       analysis paradigm", Pattern Recognition 48(12), 4024-4035, 2015.
 
     Examples
     --------
@@ -116,9 +99,7 @@ class MFA(LinearMethod):
     """
 
     _is_wide = True
-    _checks = graph_checks(
-        n_pairs=unless(check_edges), n_subclasses=partial(check_count, cure="1 is one per class.")
-    )
+    _checks = graph_checks(n_pairs=unless(check_edges))
 
     def __init__(
         self,
@@ -126,42 +107,33 @@ class MFA(LinearMethod):
         *,
         n_neighbors: int | None = 5,
         n_pairs: int | None = 200,
-        n_subclasses: int = 1,
         pca: str | int | float | None = None,
         reg: str | float | None = "auto",
     ) -> None:
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.n_pairs = n_pairs
-        self.n_subclasses = n_subclasses
         self.pca = pca
         self.reg = reg
 
     def _forms(self, lengths: Lengths, codes: Ints) -> Forms:
-        D2, N = lengths.D2, len(codes)
-        self.subclasses_ = subclasses(D2, codes, self.n_subclasses)
-        own = (self.subclasses_[:, np.newaxis] == self.subclasses_) & others(N)
-        here, there = np.nonzero(nearest_columns(D2, own, self.n_neighbors))
-        W = symmetric_graph(here, there, N)
-        W_between = symmetric_graph(*marginal_pairs(D2, codes, self.subclasses_, self.n_pairs), N)
-        return Forms(graph_form(W_between), inside_classes(graph_form(W), codes), graph_rank(W))
+        return marginal_forms(lengths.D2, codes, codes, self.n_neighbors, self.n_pairs)
 
 
-def subclasses(D2: Floats, codes: Ints, n_subclasses: int) -> Ints:
-    """The cluster of every sample, counted over all classes; samples of a cluster are of one class."""
-    found, n_found = np.empty(len(codes), dtype=np.intp), 0
-    for own in class_members(codes):
-        n_own = max(1, min(n_subclasses, len(own) // 2))
-        found[own] = n_found
-        if n_own > 1:
-            tree = linkage(squareform(np.sqrt(D2[np.ix_(own, own)]), checks=False), method="ward")
-            found[own] += fcluster(tree, n_own, criterion="maxclust") - 1
-        n_found += n_own
-    return found
+def marginal_forms(
+    D2: Floats, codes: Ints, groups: Ints, n_neighbors: int | None, n_pairs: int | None
+) -> Forms:
+    """Return the forms of W' and W with neighbors and pairs of groups. In MFA, groups are classes."""
+    N = len(codes)
+    same_group = (groups[:, np.newaxis] == groups) & others(N)
+    here, there = np.nonzero(nearest_columns(D2, same_group, n_neighbors))
+    W = symmetric_graph(here, there, N)
+    W_between = symmetric_graph(*marginal_pairs(D2, codes, groups, n_pairs), N)
+    return Forms(graph_form(W_between), inside_classes(graph_form(W), codes), graph_rank(W))
 
 
 def marginal_pairs(D2: Floats, codes: Ints, groups: Ints, n_pairs: int | None) -> tuple[Any, Any]:
-    """The nearest pairs of every group and the samples of other classes, as two arrays of samples."""
+    """Return the nearest pairs of a sample of a group and one of another class, as two arrays."""
     starts, ends = [], []
     for own in class_members(groups):
         rest = np.flatnonzero(codes != codes[own[0]])

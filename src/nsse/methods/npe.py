@@ -68,7 +68,7 @@ class NPE(LinearMethod):
 
     See Also
     --------
-    NPDE : Its supervised relative.
+    LPP : Its relative with Gaussian weights.
     NPPE : The same for polynomials.
 
     Notes
