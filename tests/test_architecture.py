@@ -52,13 +52,15 @@ MAY_IMPORT = {
     "left_out": {"distances", "ridge", "rows", "scores"},
     "model": MODEL | {"centers", "base", "hull", "left_out", "ridge", "unlabeled"},
     "updates": {"distances", "left_out", "maps", "metrics", "model", "ridge"} | (ROWS - {"equal_rows"}),
+    "positions": words("distances equal_rows left_out metrics model rows sources"),
     "explanations": {"affine", "maps", "pipelines", "votes"},
     "devices": {"affine", "kernels", "maps", "scores", "votes"},
     "comparisons": {"pipelines"},
     "base": {"labels"},
     "memory": {"affine", "centers", "model", "sources"},
     "smooth": words(
-        "affine centers base kernels labels maps memory metrics model rows sources unlabeled updates"
+        "affine centers base kernels labels maps memory metrics model positions rows sources "
+        "unlabeled updates"
     ),
     "exceptions": set(),
     "published": MODEL | {"base", "exceptions", "graphs", "labels"},
@@ -83,7 +85,7 @@ MAY_IMPORT = {
         "votes",
     },
     # A file says which version wrote it; classes are found by their public names.
-    "io": {"affine", "kernels", "maps", "metrics", "nsse", "pipelines", "scores", "votes"},
+    "io": {"affine", "kernels", "maps", "metrics", "nsse", "pipelines", "scores", "smooth", "votes"},
     "datasets": set(),
     "report": words(
         "affine certificates datasets distances base kernels maps explanations pipelines planes "

@@ -13,6 +13,9 @@ one sample has δ = 0. The distances of the row lose the edges of the row in the
 With other centers, augmented samples, or a metric without such a formula, the model is fitted again
 without one fold at a time, unless there are many more samples than features: then a row can hardly
 influence the metric.
+
+The calibration leaves only some of many samples out. `left_out_embedding_` needs all of them, so the
+functions here also work for all rows.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from scipy import linalg
 from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.distances import squared_distances
 from nsse.ridge import ExactFactors, Ridge, SumFactors
-from nsse.rows import Rows
+from nsse.rows import Rows, indicators
 from nsse.scores import Scores
 
 # Samples that are left out by a formula: all up to so many, then some of them.
@@ -37,7 +40,7 @@ LEFT_OUT_ALL, LEFT_OUT_SOME = 2000, 1000
 # Samples that are left out of the metric or of the hull as well: each of them takes a row of distances
 # anew.
 LEFT_OUT_OF_METRIC = 200
-# Folds. No more of them are left out than give `LEFT_OUT_OF_METRIC` samples.
+# Folds. For the calibration, no more are left out than give `LEFT_OUT_OF_METRIC` samples.
 FOLDS = 10
 FEW = 1000  # rows of a small factor
 # Share of the largest square by which functions differ that are equal up to rounding.
@@ -71,6 +74,17 @@ class LeftOut:
     counts: Floats
     heights: Floats | None = None
     gain: float = 1.0
+
+    def by_row(self, n_rows: int) -> Floats:
+        """Return the values with one line for every row, NaN for rows that were not left out.
+
+        A row that several folds leave out, because it stands for several samples, gets their mean.
+        """
+        counts = np.bincount(self.rows, self.counts, n_rows)
+        sums = np.zeros((n_rows, self.values.shape[1]))
+        np.add.at(sums, self.rows, self.values * self.counts[:, np.newaxis])
+        sums[counts == 0.0] = np.nan
+        return sums / np.where(counts > 0.0, counts, 1.0)[:, np.newaxis]
 
 
 class Fitted(Protocol):
@@ -122,6 +136,24 @@ def one_by_one(rows: Rows, ridge: Ridge, left: Ints, K_left: Floats, heights: Fl
     return _of(rows, left, outside + ridge.shares, heights, gain)
 
 
+def every_one(rows: Rows, ridge: Ridge, K: Floats) -> LeftOut:
+    """Leave every row out of the regression, the metric and the hull, if the centers are the rows.
+
+    Row i of ``K`` contains kernel values of row i and all rows, in the metric and the hull without row
+    i. ``K`` and the factor of the regression are overwritten.
+    """
+    factors, every = ridge.factors, np.arange(len(rows))
+    assert isinstance(factors, ExactFactors)
+    C = factors.scaled
+    K *= np.sqrt(rows.weights)
+    half = np.tril(linalg.lapack.dpotri(factors.L, lower=True, overwrite_c=True)[0])
+    own = half.diagonal()
+    # Row i of the symmetric inverse is row i of its lower half and column i below the diagonal.
+    changes = np.einsum("ij,ij->i", K, half) + np.einsum("ij,ji->i", K, half) - K.diagonal() * own
+    changes /= _kept(rows, factors.smoothness, every) + own
+    return _of(rows, every, K @ C - changes[:, np.newaxis] * C + ridge.shares)
+
+
 def inverse_rows(L: Floats, left: Ints) -> Floats:
     """Return some rows of (LL')⁻¹."""
     unit = np.zeros((len(L), len(left)), order="F")
@@ -160,25 +192,50 @@ def in_groups(rows: Rows, ridge: Ridge, left: Ints) -> LeftOut:
 
 def of_sums(rows: Rows, ridge: Ridge, left: Ints) -> LeftOut:
     """Leave the rows of single samples out of the regression alone, for any centers."""
-    factors, p, some = ridge.factors, rows.per_sample, rows.select(left)
-    assert isinstance(factors, SumFactors)
-    K = ridge.kernel.between(some.held(), ridge.centers)
-    T: Any = some.indicators() - ridge.shares
-    features = linalg.solve_triangular(factors.R, K.T, trans="T", check_finite=False)
-    A: Any = linalg.solve_triangular(factors.F, features, trans="T", check_finite=False).T
-    root = np.sqrt(some.removed)[:, np.newaxis]
-    by_sample = (A * root).reshape(-1, p, A.shape[1])
-    H = by_sample @ by_sample.transpose(0, 2, 1)
-    together = (root * (T - K @ ridge.coef)).reshape(-1, p, T.shape[1])
-    residuals = np.linalg.solve(np.eye(p) - H, together).reshape(T.shape) / root
-    outside = T - residuals + ridge.shares
-    return _of(rows, left[::p], outside[::p])
+    some = rows.select(left)
+    outside = SumsWithout(ridge, rows.per_sample)(some.held(), some.codes, some.removed)[0]
+    return _of(rows, left[:: rows.per_sample], outside)
 
 
-def by_folds(rows: Rows, learn: Callable[[Rows], Fitted], absent: float) -> LeftOut | None:
+def of_all_sums(rows: Rows, ridge: Ridge) -> LeftOut:
+    """Leave the rows of every sample out of the regression alone, for any centers, block by block."""
+    parts = rows.source.fold(SumsWithout(ridge, rows.per_sample), rows.codes, rows.removed)
+    return _of(rows, np.arange(0, len(rows), rows.per_sample), np.concatenate(parts))
+
+
+@dataclass(frozen=True)
+class SumsWithout:
+    """Class scores of the samples of a block without their own rows. It runs where the block is."""
+
+    ridge: Ridge
+    per_sample: int
+
+    def __call__(
+        self, Z: Any, codes: Ints, removed: Floats, total: list[Floats] | None = None
+    ) -> list[Floats]:
+        """Append the scores of the samples to the list so far."""
+        ridge, p = self.ridge, self.per_sample
+        factors = ridge.factors
+        assert isinstance(factors, SumFactors)
+        K = ridge.kernel.between(Z, ridge.centers)
+        T: Any = indicators(codes, len(ridge.sizes)) - ridge.shares
+        features = linalg.solve_triangular(factors.R, K.T, trans="T", check_finite=False)
+        A: Any = linalg.solve_triangular(factors.F, features, trans="T", check_finite=False).T
+        root = np.sqrt(removed)[:, np.newaxis]
+        by_sample = (A * root).reshape(-1, p, A.shape[1])
+        H = by_sample @ by_sample.transpose(0, 2, 1)
+        together = (root * (T - K @ ridge.coef)).reshape(-1, p, T.shape[1])
+        residuals = np.linalg.solve(np.eye(p) - H, together).reshape(T.shape) / root
+        return [*(total or []), (T - residuals + ridge.shares)[::p]]
+
+
+def by_folds(
+    rows: Rows, learn: Callable[[Rows], Fitted], absent: float, enough: float = LEFT_OUT_OF_METRIC
+) -> LeftOut | None:
     """Leave folds of the samples out and fit again. None if a fold would leave fewer than two classes.
 
-    ``rows`` are not augmented. A class that a fold lacks has the value ``absent``.
+    ``rows`` are not augmented. A class that a fold lacks has the value ``absent``. No fold follows after
+    ``enough`` samples.
     """
     found, n_left = [], 0
     for lost in fold_shares(rows):
@@ -196,7 +253,7 @@ def by_folds(rows: Rows, learn: Callable[[Rows], Fitted], absent: float) -> Left
         weights, counts = rows.weights[held] * share, rows.counts[held] * share
         found.append((held, rows.codes[held], values, weights, counts, model.heights(X)))
         n_left += len(held)
-        if n_left >= LEFT_OUT_OF_METRIC:
+        if n_left >= enough:
             break
     columns: list[Any] = list(zip(*found, strict=True))
     heights = columns.pop()

@@ -120,6 +120,8 @@ class Model:
         Class scores of left-out rows, if a formula gives them.
     neighbors : Neighbors or None
         The labeled rows in the embedding, if the nearest one decides.
+    hull : Hull or None
+        The hull onto which new rows are projected.
     """
 
     rows: Rows
@@ -130,6 +132,7 @@ class Model:
     scores: Scores
     left_out: LeftOut | None
     neighbors: Neighbors | None
+    hull: Hull | None = None
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -177,7 +180,7 @@ def learned(
         points = near.held() if centers is None else space.affine(centers)
         with solvable(kernel, settings.smoothness):
             ridge = Ridge.over(near, points, kernel, settings.smoothness, settings.unlabeled)
-    return read(near, space, ridge, left, settings.decision)
+    return replace(read(near, space, ridge, left, settings.decision), hull=found.hull)
 
 
 def exact_ridge(
@@ -240,13 +243,10 @@ def left_out(given: Rows, model: Model, settings: Settings) -> LeftOut:
     """Return values of the classes for left-out samples, by a formula or by fits without folds."""
     rows, ridge, found = model.rows, model.ridge, model.left_out
     if found is None:
-        has_many = given.is_labeled.sum() >= model.space.metric.settled_at * given.source.n_features
-        if not has_many and given.is_labeled.all():
-            absent = 0.0 if model.neighbors is None else -np.inf
-            folds = by_folds(given, partial(learned, settings=settings, leave_out=False), absent)
-            if folds is not None:
-                # A part of the samples may be fewer than the features if all of them are more.
-                return folds if model.space.is_projected else replace(folds, heights=None)
+        folds = by_refits(given, model, settings, LEFT_OUT_OF_METRIC)
+        if folds is not None:
+            # A part of the samples may be fewer than the features if all of them are more.
+            return folds if model.space.is_projected else replace(folds, heights=None)
         left = left_out_positions(rows, LEFT_OUT_ALL, LEFT_OUT_SOME)
         formula = of_sums if ridge.fitted is None else in_groups
         found = formula(rows, ridge, left)
@@ -255,6 +255,19 @@ def left_out(given: Rows, model: Model, settings: Settings) -> LeftOut:
         values = model.neighbors.left_out(F, found.rows, rows.removed[found.rows])
         found = replace(found, values=values, gain=1.0)
     return replace(found, rows=found.rows // rows.per_sample)
+
+
+def by_refits(given: Rows, model: Model, settings: Settings, enough: float) -> LeftOut | None:
+    """Return values of ``enough`` samples by fits without folds of the samples.
+
+    None if the metric hardly changes without a sample, if some samples have no label, or if a fold would
+    leave fewer than two classes.
+    """
+    has_many = given.is_labeled.sum() >= model.space.metric.settled_at * given.source.n_features
+    if has_many or not given.is_labeled.all():
+        return None
+    absent = 0.0 if model.neighbors is None else -np.inf
+    return by_folds(given, partial(learned, settings=settings, leave_out=False), absent, enough)
 
 
 @dataclass(frozen=True)

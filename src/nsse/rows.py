@@ -132,7 +132,7 @@ class Rows:
 
     def indicators(self) -> Floats:
         """e_c of every row, one column per class; zero where there is no label."""
-        return np.eye(len(self.classes) + 1)[self.codes, :-1]  # −1 is the last row, of zeros
+        return indicators(self.codes, len(self.classes))
 
     def augmented(self, augment: Any) -> Rows:
         """These rows, each followed by its copies; None makes none."""
@@ -178,6 +178,11 @@ class Rows:
     def held(self) -> Any:
         """All rows in memory."""
         return self.source.take(np.arange(len(self)))
+
+
+def indicators(codes: Ints, n_classes: int) -> Floats:
+    """Return e_c of every code, zeros for −1."""
+    return np.eye(n_classes + 1)[codes, :-1]  # −1 is the last row, of zeros
 
 
 def summed(groups: Ints, values: Floats, n_groups: int) -> Floats:

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nsse._support.arrays import fitted_in_numpy, is_dask
+from nsse._support.arrays import Home, fitted_in_numpy, is_dask, is_foreign, to_numpy
 from nsse._support.errors import rule_error
 from nsse._support.fitting import LOGGER, all_or_nothing, logged
 from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
@@ -36,6 +36,7 @@ from nsse.memory import center_count, fit_memory, require_fit_memory
 from nsse.metrics.base import as_metric
 from nsse.metrics.names import named_metric
 from nsse.model import Fitted, Model, Settings, Space, learned, left_out, read
+from nsse.positions import Training, known_positions
 from nsse.rows import Rows
 from nsse.sources import Source, read_blocks
 from nsse.unlabeled import use_of_unlabeled
@@ -109,6 +110,19 @@ class SmoothEmbedding(EmbeddingClassifier):
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         f at the training samples; computed in single precision for more than 5000 of that precision.
+    left_out_embedding_ : ndarray of shape (n_samples, n_components)
+        The position that the model without the sample would give to each training sample, in the
+        coordinates of `embedding_`. The embedding of training samples is too good, because each of them
+        was pulled towards its class. Their left-out positions are spread like those of new samples. A
+        sample leaves the regression, the metric and the hull. Samples without a label have NaN.
+
+        The positions are computed when the attribute is first read, unless the fit has already left all
+        samples out (up to 200 samples, and up to 2000 with Euclidean distances). For up to 2000 samples,
+        this takes as long as two to three fits. More samples, augmented samples and models with fewer
+        centers are left out in ten folds, which takes as long as up to ten fits. If there are ten times
+        as many samples as features, a formula takes the place of the folds. Until then, the model refers
+        to the training samples. `nsse.save` computes and stores the positions of up to 2000 samples.
+        Files and pickles of other models contain them only if they have been computed.
     coef_ : ndarray of shape (n_centers, n_classes - 1)
         Coefficients of the kernel functions, one column for every coordinate.
     centers_ : ndarray or sparse matrix of shape (n_centers, n_features)
@@ -166,6 +180,8 @@ class SmoothEmbedding(EmbeddingClassifier):
     """
 
     _takes_other_namespaces = True
+    _training: Training | None
+    _left_out_embedding: Any
 
     def __init__(
         self,
@@ -348,6 +364,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         own, d = slice(None, None, kept.per_sample), self.n_components or len(classes) - 1
         behind = replace(self.map_, metric=Affine.identity(f.metric.n_outputs))
         self.embedding_ = behind(kept.kept.rows[own])[:, : int(d)]
+        self._training = self._left_out_embedding = None
         self.labels_ = self.transduction_ = classes[near.codes[own]]
         self.updates_: Updates | None = kept
         self._learned: Begun | Updates | None = None
@@ -356,8 +373,20 @@ class SmoothEmbedding(EmbeddingClassifier):
     def __getstate__(self) -> dict[str, Any]:
         # Sums are large. A copy has them if samples have come later, and not after `fit` alone.
         state = dict(super().__getstate__())
-        is_large = isinstance(state.get("_learned"), Updates)
-        return state | {"_learned": None} if is_large else state
+        if isinstance(state.get("_learned"), Updates):
+            state["_learned"] = None
+        training: Training | None = state.get("_training")
+        if training is not None and not training.is_small:
+            state["_training"] = None
+        return state
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn reads every attribute that it lists, also for its HTML page. Neither a list of
+        # names nor that page may take as long as ten fits.
+        later, training = "left_out_embedding_", vars(self).get("_training")
+        names = [name for name in object.__dir__(self) if name != later and hasattr(self, name)]
+        is_slow = training is not None and not training.is_small
+        return names if is_slow or not hasattr(self, "_training") else [*names, later]
 
     def _learn(self, source: Any, y: LabelsLike, sample_weight: WeightsLike) -> Self:
         self._check_parameters()
@@ -374,6 +403,9 @@ class SmoothEmbedding(EmbeddingClassifier):
             self.__dict__.update(vars(fitted))
             warn_of_kernel(self.map_)
             self._keep_samples(model, source, y)
+            known = known_positions(given, model, found)
+            self._left_out_embedding = None if known is None else self._of_samples(given, known)
+            self._training = Training.of(given, settings) if known is None else None
             sizes = len(model.rows), len(model.ridge.coef)
             LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
         self.updates_ = None
@@ -438,6 +470,48 @@ class SmoothEmbedding(EmbeddingClassifier):
         self.transduction_ = classes[codes]
         if np.any(codes < 0):
             self.transduction_ = np.where(codes >= 0, classes[codes], self.scores_.predict(F))
+
+    def _of_samples(self, given: Rows, positions: Floats) -> Floats:
+        """Return positions of rows as positions of samples. Samples of weight zero were never in."""
+        places, d = given.given, self.embedding_.shape[1]
+        found = np.asarray(positions[places, :d], dtype=np.float64)
+        if np.any(places < 0):
+            found[places < 0] = to_numpy(self.embedding_)[places < 0]
+        return found
+
+    @property
+    def left_out_embedding_(self) -> Any:
+        """Position of every training sample by the model without it."""
+        check_is_fitted(self)
+        if self._left_out_embedding is None:
+            self._left_out_embedding = self._computed_left_out()
+            self._training = None
+        found, own = self._left_out_embedding, self.embedding_
+        if is_foreign(own):
+            return found if is_foreign(found) else Home.of(own).array(found)
+        return found.astype(own.dtype, copy=False)
+
+    def _compute_left_out(self) -> None:
+        """Compute `left_out_embedding_` if there are at most 2000 samples, as `nsse.save` does."""
+        check_is_fitted(self)
+        training: Training | None = self._training
+        has_samples = training is not None and training.is_small and not training.has_changed
+        if self._left_out_embedding is None and (has_samples or self.updates_ is not None):
+            self._left_out_embedding, self._training = self._computed_left_out(), None
+
+    def _computed_left_out(self) -> Floats:
+        training, updates = self._training, self.updates_
+        if training is not None:
+            return self._of_samples(training.given, training.embedding())
+        if updates is None:
+            raise AttributeError(
+                "left_out_embedding_ was not computed before the model was saved or copied. Read it "
+                "once before you save a model of more than 2000 samples."
+            )
+        near = updates.kept.as_rows(self.classes_, updates.per_sample)
+        scores = updates.left_out_scores(near, updates.solved(self.map_, float(self.smoothness)))
+        F = (scores - self.scores_.offsets) @ self.scores_.weights
+        return np.asarray(F[:, : self.embedding_.shape[1]])
 
     @property
     def coef_(self) -> Floats:

@@ -243,6 +243,16 @@ class Updates:
             heights if np.isfinite(heights).all() else None,
         )
 
+    def left_out_scores(self, near: Rows, ridge: Ridge) -> Floats:
+        """Return class scores of all kept samples by models without them.
+
+        Samples that the first fit did not leave out of its metric leave the regression alone.
+        """
+        every = of_sums(near, ridge, np.arange(len(near))).values
+        some = self.left_out(near, ridge)
+        every[some.rows] = some.values
+        return np.asarray(every)
+
     def _among(self, before: Any, after: Any) -> Updates:
         """Return the same for other classes. Samples of classes that are gone are not kept."""
         place, stays = np.searchsorted(after, before), np.isin(before, after)

@@ -39,8 +39,8 @@ FITTED = (
     "affine_:Affine? metric_:WithinMetric|Euclidean|FixedMetric? scatter_:Scatter? "
     "vote_:MajorityVote|MeanVote? sigma_:+? "
     "length_unit_:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? labels_:oN? "
-    "transduction_:oN? leave_one_out_:lLc? leave_one_out_labels_:oL? leave_one_out_gain_:+? "
-    "leave_one_out_counts_:fL? leave_one_out_heights_:fL? "
+    "transduction_:oN? _left_out_embedding:xNe? leave_one_out_:lLc? leave_one_out_labels_:oL? "
+    "leave_one_out_gain_:+? leave_one_out_counts_:fL? leave_one_out_heights_:fL? "
     "updates_:Updates?"
 )
 # Arrays that may be sparse.

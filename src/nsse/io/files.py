@@ -17,6 +17,7 @@ from nsse.io import archive
 from nsse.io.archive import Header, Metadata, Place
 from nsse.io.values import Writer, read_value
 from nsse.pipelines import Pipeline, in_one_step
+from nsse.smooth import SmoothEmbedding
 
 
 def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool = False) -> None:
@@ -71,6 +72,8 @@ def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool 
         raise rule_error("metadata", "be plain data that JSON can hold", str(error), cure) from error
     saved, writer = in_one_step(model, updatable=updatable), Writer(updatable)
     last = saved[-1] if isinstance(saved, Pipeline) else saved
+    if isinstance(last, SmoothEmbedding):
+        last._compute_left_out()
     versions = __version__, sklearn.__version__, np.__version__
     header = Header(archive.FORMAT, type(saved).__name__, *versions, added, facts_of(model, last))
     with replacing(path) as temporary:
