@@ -10,10 +10,8 @@ equal:
 
 Scores and probabilities must agree to 1e-6, and labels must agree where the two largest probabilities
 differ by more than that. The leave-one-out score must agree, too. The table contains the comparisons,
-the disagreements and the largest difference of each kind. Some kinds are marked as exempt, because
-ties or positions decide them: permutations if centers are drawn by position, permutations and class
-weights if a sample has several neighbors at the same distance, and the leave-one-out score of the
-nearest-sample rule if equal rows have different labels.
+the disagreements and the largest difference of each kind. Permutations are not compared if centers are
+drawn by position.
 
     python benchmarks/equalities.py --out equalities.jsonl    # 400 configurations, 1 minute
     python benchmarks/equalities.py --out equalities.jsonl --configurations 0    # print the table again
@@ -35,7 +33,6 @@ from typing import Any
 import numpy as np
 from dask import array as dask_array
 from scipy import sparse
-from scipy.spatial.distance import cdist
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from common import text_table
@@ -43,7 +40,6 @@ from nsse import SmoothEmbedding
 
 TOLERANCE = 1e-6
 LEAST_SCALE = 1e-6  # of scores: those of rows that have every label are all zero up to rounding
-NEIGHBORS = 5  # of the default metric
 CONFIGURATIONS = 400
 LOADERS = {"iris": load_iris, "wine": load_wine, "breast": load_breast_cancer, "digits": load_digits}
 MADE_UP = ("normal", "±1", "{0, 1}", "{0, 2}", "x and −x", "integers", "wide", "wide ±1")
@@ -123,27 +119,6 @@ def difference(one: Any, other: Any, X_new: Any) -> float:
     return np.inf if np.any(differ & is_clear) else found
 
 
-def has_conflicts(X: Any, y: Any) -> bool:
-    """Return whether equal rows have different labels."""
-    labeled = np.column_stack([np.asarray(X, dtype=np.float64), y])
-    return len(np.unique(labeled, axis=0)) > len(np.unique(labeled[:, :-1], axis=0))
-
-
-def has_tied_neighbors(model: Any, X: Any, y: Any) -> bool:
-    """Return whether the graph of the metric depends on the order, because neighbors are equally far."""
-    weights = getattr(model.metric_, "weights_", None)
-    if weights is None:
-        return False
-    for c in np.unique(y):
-        rows = np.unique(np.asarray(X[y == c], dtype=np.float64), axis=0) * weights
-        if len(rows) <= NEIGHBORS + 1:  # all of them are neighbors
-            continue
-        near = np.sort(cdist(rows, rows), axis=1)[:, NEIGHBORS : NEIGHBORS + 2]
-        if np.any(near[:, 1] - near[:, 0] <= 1e-9 * near[:, 1]):
-            return True
-    return False
-
-
 def blocks_of(X: Any, y: Any, rng: np.random.Generator) -> list[tuple[Any, Any]]:
     cuts = np.sort(rng.choice(np.arange(1, len(y)), rng.integers(1, 6), replace=False))
     return list(zip(np.split(X, cuts), np.split(y, cuts), strict=True))
@@ -168,10 +143,7 @@ def pairs(
     centers = options["centers"]
     is_drawn, is_given = isinstance(centers, int), isinstance(centers, np.ndarray)
     copies = np.concatenate([np.arange(len(y)), rng.permutation(repeated(weights - 1))])
-    is_tied = has_tied_neighbors(whole(), X, y)
-    # Class weights round the sums, and rounding decides between neighbors at the same distance.
-    kind = "copies, tied neighbors (exempt)" if is_tied and options["class_weight"] else "copies"
-    yield kind, lambda: (whole(), model().fit(X[copies], y[copies]))
+    yield "copies", lambda: (whole(), model().fit(X[copies], y[copies]))
     half = len(y) // 2
     later = half + repeated(weights[half:])
     all_classes = np.array_equal(np.unique(y[:half]), np.unique(y))
@@ -195,14 +167,13 @@ def pairs(
     np.save(folder / "X.npy", X)
     mapped = np.load(folder / "X.npy", mmap_mode="r")
     yield "memory map", lambda: (whole(), model().fit(mapped, y, weights))
-    order = rng.permutation(len(y))
-    moved = np.sort(np.argsort(order)[centers]) if is_given else centers
-    kind = "permutation"
-    if is_drawn:
-        kind += ", centers drawn by position (exempt)"
-    elif is_tied:
-        kind += ", tied neighbors (exempt)"
-    yield kind, lambda: (whole(), model(centers=moved).fit(X[order], y[order], weights[order]))
+    if not is_drawn:
+        order = rng.permutation(len(y))
+        moved = np.sort(np.argsort(order)[centers]) if is_given else centers
+        yield (
+            "permutation",
+            lambda: (whole(), model(centers=moved).fit(X[order], y[order], weights[order])),
+        )
 
 
 def compared(seed: int) -> dict[str, Any]:
@@ -213,7 +184,6 @@ def compared(seed: int) -> dict[str, Any]:
     options = parameters(len(y), np.unique(y), rng)
     X_new = np.concatenate([X, X[:30] + rng.normal(size=X[:30].shape).astype(X.dtype)])
     found: dict[str, Any] = {}
-    is_tied = options["decision"] == "nearest" and has_conflicts(X, y)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # weights with an unusual mean
         for kind, fits in pairs(X, y, weights, options, Path(folder), rng):
@@ -223,20 +193,11 @@ def compared(seed: int) -> dict[str, Any]:
                 found[kind] = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
                 continue
             found[kind] = difference(one, other, X_new)
-            found[left_out_kind(kind, is_tied)] = abs(
-                one.leave_one_out_score_ - other.leave_one_out_score_
-            )
+            found[f"{kind}, left out"] = abs(one.leave_one_out_score_ - other.leave_one_out_score_)
     centers = options["centers"]
     told = options | {"centers": f"{len(centers)} rows" if isinstance(centers, np.ndarray) else centers}
     shape = {"samples": len(y), "features": X.shape[1], "dtype": str(X.dtype)}
     return {"seed": seed, "data": name} | shape | {"parameters": told, "differences": found}
-
-
-def left_out_kind(kind: str, is_tied: bool) -> str:
-    """Return the name under which the leave-one-out scores of a comparison are counted."""
-    if kind.endswith("(exempt)"):
-        return kind.replace(" (exempt)", ", left out (exempt)")
-    return f"{kind}, left out, equal rows of two labels (exempt)" if is_tied else f"{kind}, left out"
 
 
 def is_equal(value: Any) -> bool:
@@ -257,8 +218,8 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def counted(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Count the comparisons and the disagreements that are not exempt."""
-    values = [v for row in rows for k, v in row["differences"].items() if not k.endswith("(exempt)")]
+    """Count the comparisons and the disagreements."""
+    values = [value for row in rows for value in row["differences"].values()]
     return {"comparisons": len(values), "disagreements": sum(not is_equal(value) for value in values)}
 
 
@@ -279,7 +240,7 @@ def main(argv: Sequence[str] | None = None) -> dict[str, int]:
                 out.flush()
     for row in rows:
         for kind, value in row["differences"].items():
-            if not is_equal(value) and not kind.endswith("(exempt)"):
+            if not is_equal(value):
                 print(row["seed"], row["data"], kind, value, row["parameters"])
     print(table(rows))
     total = counted(rows)

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from nsse._support.threads import in_parallel
@@ -24,6 +25,8 @@ from nsse.distances import distances_from, squared_distances, squared_norms
 
 BLOCK_ROWS = 512  # that look for neighbours at a time
 MOST_PAIRS = 250_000  # of classes that are worked on together
+# Last bits of a squared distance that rounding may change: distances that agree up to 2e-10 are equal.
+TIED_BITS = 20
 
 
 def class_members(codes: Ints) -> list[Ints]:
@@ -45,11 +48,17 @@ def members_by_size(codes: Ints) -> list[Ints]:
 
 
 def within_class_graph(
-    Z: Any, codes: Ints, n_neighbors: int | None, G: Floats | None = None
+    Z: Any,
+    codes: Ints,
+    n_neighbors: int | None,
+    G: Floats | None = None,
+    keys: NDArray[np.uint64] | None = None,
 ) -> sparse.csr_array:
-    """The 0/1 graph that joins rows to the ``n_neighbors`` nearest of their class; None joins all.
+    """Join rows to the ``n_neighbors`` nearest rows of their class, or to all of them if it is None.
 
-    ``G`` are the inner products of the rows, where they are known.
+    ``G`` are the inner products of the rows, if they are known. If several rows have the same distance,
+    those with the smallest ``keys`` are joined, so that the order of the rows has no influence. Without
+    ``keys`` positions and rounding decide.
     """
 
     def distances(own: Ints) -> Floats:
@@ -58,7 +67,7 @@ def within_class_graph(
         A = Z[own]
         return distances_from(A @ A.transpose(0, 2, 1), overwrite=True)
 
-    return symmetric_graph(*_class_edges(distances, codes, n_neighbors), len(codes))
+    return symmetric_graph(*_class_edges(distances, codes, n_neighbors, keys), len(codes))
 
 
 def gaussian_class_graph(
@@ -80,8 +89,23 @@ def gaussian_class_graph(
     return W
 
 
-def _class_edges(distances: Callable[[Ints], Floats], codes: Ints, k: int | None) -> tuple[Ints, Ints]:
-    """Directed edges from every row to the k nearest of its class; ``distances`` gives fresh arrays."""
+def without_ties(D2: Floats, keys: NDArray[np.uint64]) -> Ints:
+    """Return integers that increase with squared distances, and with the keys of rows equally far away.
+
+    The bits of positive numbers order them. The last of these bits become the rank of the key.
+    """
+    ranks = keys.argsort(axis=1, kind="stable").argsort(axis=1)[:, np.newaxis]
+    bits = D2.view(np.int64) + (1 << (TIED_BITS - 1))
+    return (bits >> TIED_BITS << TIED_BITS) + ranks
+
+
+def _class_edges(
+    distances: Callable[[Ints], Floats],
+    codes: Ints,
+    k: int | None,
+    keys: NDArray[np.uint64] | None = None,
+) -> tuple[Ints, Ints]:
+    """Return edges from every row to the k nearest of its class. ``distances`` returns new arrays."""
     starts, ends = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
     for own in members_by_size(codes):
         n_classes, size = own.shape
@@ -89,7 +113,8 @@ def _class_edges(distances: Callable[[Ints], Floats], codes: Ints, k: int | None
         if n_ends > 0:
             D2 = distances(own)
             D2[:, np.arange(size), np.arange(size)] = np.inf
-            chosen = np.argpartition(D2, n_ends - 1, axis=2)[:, :, :n_ends]
+            lengths = D2 if keys is None else without_ties(D2, keys[own])
+            chosen = np.argpartition(lengths, n_ends - 1, axis=2)[:, :, :n_ends]
             starts.append(np.repeat(own, n_ends))
             ends.append(own[np.arange(n_classes)[:, np.newaxis, np.newaxis], chosen].ravel())
     return np.concatenate(starts), np.concatenate(ends)

@@ -173,6 +173,19 @@ def test_order_names_and_rotations_change_nothing(blobs):
     np.testing.assert_array_equal(named.predict(X_new), names[model.predict(X_new)])
 
 
+@pytest.mark.parametrize("values", [(0.0, 1.0), (-1.0, 1.0)])
+def test_the_order_of_rows_does_not_choose_between_neighbors_at_the_same_distance(values):
+    # With equal feature weights most distances of such rows are equal to several others.
+    rng = np.random.default_rng(0)
+    y, order = np.arange(80) % 2, rng.permutation(80)
+    X = np.where(rng.random((80, 8)) < 0.4 + 0.3 * y[:, np.newaxis], *values)
+    model = SmoothEmbedding(metric=WithinMetric(relevance=0.0)).fit(X, y)
+    shuffled = clone(model).fit(X[order], y[order])
+    expected = model.decision_function(X)
+    np.testing.assert_allclose(shuffled.decision_function(X), expected, atol=1e-10)
+    np.testing.assert_allclose(shuffled.predict_proba(X), model.predict_proba(X), atol=1e-8)
+
+
 def test_weights_count_samples(split):
     X, y, X_new, _ = split
     times = np.random.default_rng(1).integers(0, 4, len(X))

@@ -135,10 +135,18 @@ class ClassRoots:
 
 
 def scatter_edges(
-    Z: Floats, codes: Ints, weight: Floats, n_neighbors: int | None, G: Floats | None
+    Z: Floats,
+    codes: Ints,
+    weight: Floats,
+    n_neighbors: int | None,
+    G: Floats | None,
+    keys: NDArray[np.uint64] | None = None,
 ) -> Any:
-    """ω_ij / (2 Σ ω) of the within-class graph: S_w = Z'LZ with its Laplacian L. G = ZZ' if known."""
-    W: Any = within_class_graph(Z, codes, n_neighbors, G)
+    """Return ω_ij / (2 Σ ω) of the within-class graph: S_w = Z'LZ with its Laplacian L.
+
+    G = ZZ' if it is known. ``keys`` decide between neighbors at the same distance.
+    """
+    W: Any = within_class_graph(Z, codes, n_neighbors, G, keys)
     if np.any(weight != weight[0]):
         W.data = (np.repeat(weight, np.diff(W.indptr)) + weight[W.indices]) / 2.0
     W.data /= max(float(W.data.sum()), 1e-300)

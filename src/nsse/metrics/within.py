@@ -172,10 +172,9 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
         of the rows, and takes an eigendecomposition.
         """
         self._check_parameters()
-        codes, weight = rows.codes, rows.weights
         euclidean = centred(X)
         Z = euclidean(X)
-        self.weights_ = feature_weights(Z, codes, weight, float(self.relevance), self.spreads)
+        self.weights_ = feature_weights(Z, rows.codes, rows.weights, float(self.relevance), self.spreads)
         Z *= self.weights_
         unit = float(euclidean.scale[0])
         learned = Learned(Affine.diagonal(euclidean.shift, euclidean.scale * self.weights_), Z, unit)
@@ -184,7 +183,7 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
         self.scatter_: Scatter | None = None
         if math.isfinite(self.shrinkage):
             n_neighbors = None if self.n_neighbors is None else self.n_neighbors * rows.per_sample
-            found = contracted(learned, codes, weight, n_neighbors, float(self.shrinkage), symmetric)
+            found = contracted(learned, rows, n_neighbors, float(self.shrinkage), symmetric)
             learned, self.scatter_ = found
         self.affine_ = learned.affine.multiplied(1.0 / unit)
         return learned
@@ -334,24 +333,22 @@ class Triangle:
 
 
 def contracted(
-    plain: Learned,
-    codes: Ints,
-    weight: Floats,
-    n_neighbors: int | None,
-    shrinkage: float,
-    symmetric: bool,
+    plain: Learned, given: Rows, n_neighbors: int | None, shrinkage: float, symmetric: bool
 ) -> tuple[Learned, Scatter | None]:
-    """Return rows of a Euclidean metric behind A, and the scatter that A is made from."""
+    """Return rows of a Euclidean metric behind A, and the scatter that A is made from.
+
+    ``given`` are the same rows before any metric.
+    """
     Z, (N, n) = plain.rows, plain.rows.shape
     if n * min(n, N) > LARGEST:
         raise too_large(n, min(n, N))
     G: Any = plain.gram
     if G is None and n > (WIDE * N if symmetric else N):
         G = Z @ Z.T
-    W = scatter_edges(Z, codes, weight, n_neighbors, G)
+    W = scatter_edges(Z, given.codes, given.weights, n_neighbors, G, given.keys)
     is_wide = n > (WIDE * N if symmetric else N)
     if is_wide:
-        F = ClassRoots.of(W, codes)
+        F = ClassRoots.of(W, given.codes)
         P = F.times(G)
         S = F.times(P.T)
     else:
