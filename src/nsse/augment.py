@@ -1,16 +1,16 @@
-"""What may be done to a sample without changing its class: augmented copies of rows.
+"""Augmentation: more training samples by changes that keep the class of a sample.
 
-- `Images`: pictures that are shifted, turned, zoomed, mirrored, brighter or darker, lit from a side. A
-  transformation of the plane takes every pixel of a copy from a place in the picture: a shift and a
-  mirror from a pixel, a turn and a zoom from between four of them, whose values are interpolated. What
-  would come from outside comes from the nearest pixel of the edge.
-- `Signals`: series that may begin a little earlier or later.
-- `Noise`: numbers that are known up to noise.
-- `Copies`: made beforehand, where making them takes a network.
+- `Images` shifts, rotates, scales and mirrors images, and changes their brightness and illumination.
+  Pixels
+  of rotated and scaled images are interpolated (`scipy.ndimage`). Beyond the border, the nearest pixel
+  of the border is repeated.
+- `Signals` lets series and spectra begin a little earlier or later.
+- `Noise` adds normal noise.
+- `Copies` contains augmented samples that were made before the fit, for example by a network.
 
-A copy depends on its sample alone, so that rows may come in any blocks. `SmoothEmbedding(augment=)`
-takes these, your own subclass of `Augmentation`, or any function of rows that returns a sequence of
-arrays of their shape.
+An augmented sample depends on its sample alone, so that rows may come in any blocks.
+`SmoothEmbedding(augment=)` takes these classes, your own subclass of `Augmentation`, or any function of
+rows that returns a sequence of arrays of their shape.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import ndimage
 from sklearn.base import BaseEstimator
 
 from nsse._support.errors import listed, rule_error
@@ -41,7 +42,7 @@ Named = tuple[str, Callable[[], Transformation]]
 
 SCALE_CURE, LIGHT_CURE = "1.1 enlarges by a tenth.", "1 is a good start."
 SHIFTS = (("left", 0, -1), ("right", 0, 1), ("up", -1, 0), ("down", 1, 0))
-# What each does where nothing else is said: pixels, degrees, a ratio, a share of brightness, a strength.
+# Default amounts: pixels, degrees, a ratio, a share of brightness, a strength.
 AMOUNTS: dict[str, dict[str, Any]] = {
     "shift": {"shift": 1},
     "rotate": {"rotate": 6.0},
@@ -51,8 +52,8 @@ AMOUNTS: dict[str, dict[str, Any]] = {
     "light": {"light": 1.0},
 }
 NONE: dict[str, Any] = {"shift": None, "rotate": None}
-# With a mirror and without, for it is right or wrong; with shifts and without, for some are centred;
-# light alone, which changes faces more than their place does.
+# With and without mirroring, because it is right for some images and wrong for others. With and without
+# shifts, because some images are centered. Illumination alone, because it changes faces more.
 SETS: tuple[dict[str, Any], ...] = (
     {},
     {"mirror": True},
@@ -143,7 +144,7 @@ class NamedAugmentation(Augmentation):
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """What each of the arrays shows. Raises the error if a parameter is wrong."""
+        """What each of the arrays shows. Raises an error if a parameter is wrong."""
 
     @property
     def n_copies(self) -> int:
@@ -152,7 +153,7 @@ class NamedAugmentation(Augmentation):
 
 
 def amounts(name: str, value: Any, least: float, rule: str, cure: str) -> tuple[float, ...]:
-    """One number or several, each above ``least``; None is none at all."""
+    """Return one number or several, each above ``least``. None means no number."""
     if value is None:
         return ()
     several: Sequence[Any] = value if isinstance(value, tuple | list) else [value]
@@ -164,48 +165,50 @@ def amounts(name: str, value: Any, least: float, rule: str, cure: str) -> tuple[
 
 
 def check_width(X: SamplesLike, n_features: int, what: str) -> None:
-    """Refuse rows that are no pictures, or no signals, of the shape that was said."""
+    """Raise an error if rows are not images of the given shape."""
     if X.ndim != 2 or X.shape[1] != n_features:
         cure = f"X has {X.shape[-1]} features."
         raise rule_error("shape", "have as many values as a sample has features", what, cure)
 
 
 class Images(NamedAugmentation):
-    """Augmentation of pictures: shifted, rotated, scaled, mirrored, lit in other ways; rows of pixels.
+    """Shift, rotate, scale and mirror images, and change their brightness and illumination.
 
     Parameters
     ----------
     shape : tuple of (int, int) or (int, int, int)
-        Height and width of the pictures; with colors, their number as the third. Rows are pictures
-        line by line, the colors of a pixel side by side.
+        Height and width of the images, and the number of colors as the third for color images. Rows are
+        images line by line, with the colors of a pixel side by side.
     shift : int, tuple of int or None, default=1
-        Pixels by which to shift to the left, to the right, up and down: 4 copies for each number.
+        Pixels by which to shift to the left, to the right, up and down. Each number gives 4 augmented
+        samples.
     rotate : float, tuple of float or None, default=6.0
-        Degrees by which to turn about the middle, either way: 2 copies for each number.
+        Degrees by which to rotate about the center in both directions. Each number gives 2.
     scale : float, tuple of float or None, default=None
-        Ratio, above 1, by which to enlarge and to shrink about the middle: 2 copies for each number.
+        Ratio above 1 by which to enlarge and to shrink about the center. Each number gives 2.
     mirror : bool, default=False
-        Exchange left and right, of the picture and of its copies: twice as many and one. Wrong for
-        digits, for text, for whatever has a right way round.
+        Whether to exchange left and right, of the image and of its augmented samples. This doubles
+        their number and adds one. It is wrong for digits, for text and for everything else whose mirror
+        image does not occur.
     brightness : float, tuple of float or None, default=None
-        Share, below 1, of the way to its own brightest and to its own darkest pixel that every pixel
-        goes: 2 copies for each number.
+        Share, below 1, by which every pixel is moved toward the brightest and toward the darkest pixel
+        of its image. Each number gives 2.
     light : float, tuple of float or None, default=None
-        How far the light moves to the left and to the right: pixels at that edge are multiplied by
-        e^light, in the middle by 1, at the other edge by e^−light, and the picture by what keeps its
-        norm: 2 copies for each number. For pixels whose 0 is black.
+        Illumination from the left and from the right. Pixels at that edge are multiplied by e^light, in
+        the center by 1, and at the other edge by e^−light. Then the image is scaled to its former norm.
+        Each number gives 2. It assumes that 0 is black.
 
     See Also
     --------
-    nsse.augment.Signals : Rows of values one after another.
-    nsse.augment.Noise : Numbers known up to noise.
-    nsse.augment.usual_sets : Which of them to try.
+    nsse.augment.Signals : Shifts series.
+    nsse.augment.Noise : Adds noise.
+    nsse.augment.usual_sets : Sets of changes to compare.
 
     Notes
     -----
-    The values of a copy lie between the least and the largest value of its picture, but for `light`.
-    Shifts and mirrors keep the type of the numbers; whole numbers that are interpolated become float32,
-    or float64 where that does not hold them.
+    Except for `light`, the values of an augmented image lie between the least and the largest value of
+    the image. Shifts and mirrors keep the type of the numbers. Integers that are interpolated become
+    float32, or float64 if float32 cannot represent them.
 
     Examples
     --------
@@ -234,44 +237,44 @@ class Images(NamedAugmentation):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What was done to each of the copies."""
+        """The change that each of the arrays shows."""
         names = tuple(name for name, _ in self._transformations())
         if not self._checked_mirror():
             return names
         return (*names, "mirrored", *(f"{name}, mirrored" for name in names))
 
     def __call__(self, X: Rows) -> list[Rows]:
-        """The copies of pictures, in the order of `names`."""
+        """Return the augmented samples of images, in the order of `names`."""
         shape = self._checked_shape()
         self._checked_mirror()
         check_width(X, int(np.prod(shape)), f"{self.shape!r}")
-        copies = [transform()(X) for _, transform in self._transformations()]
+        augmented = [transform()(X) for _, transform in self._transformations()]
         if not self.mirror:
-            return copies
+            return augmented
         mirrored = _mirrored(shape)
-        return [*copies, mirrored(X), *map(mirrored, copies)]
+        return [*augmented, mirrored(X), *map(mirrored, augmented)]
 
     def _transformations(self) -> list[Named]:
-        """All but the mirror: names, and what makes a transformation where it is wanted."""
+        """Return the name and a factory of every transformation except for the mirror."""
         shape = self._checked_shape()
         found: list[Named] = []
         for pixels in self._checked_shifts(shape):
-            for way, down, right in SHIFTS:
-                moved = partial(_moved, shape, pixels * down, pixels * right)
-                found.append((f"shifted {way} by {pixels}", moved))
+            for direction, down, right in SHIFTS:
+                shifted = partial(_shifted, shape, pixels * down, pixels * right)
+                found.append((f"shifted {direction} by {pixels}", shifted))
         for degrees in self._checked_angles():
             for angle in (degrees, -degrees):
-                found.append((f"turned by {angle:+g}°", partial(Interpolation.turned, shape, angle)))
+                found.append((f"turned by {angle:+g}°", partial(Resampling.rotation, shape, angle)))
         for ratio in amounts("scale", self.scale, 1.0, "be None or ratios above 1", SCALE_CURE):
-            found.append((f"enlarged by {ratio:g}", partial(Interpolation.zoomed, shape, ratio)))
-            found.append((f"shrunk by {ratio:g}", partial(Interpolation.zoomed, shape, 1.0 / ratio)))
+            found.append((f"enlarged by {ratio:g}", partial(Resampling.zoom, shape, ratio)))
+            found.append((f"shrunk by {ratio:g}", partial(Resampling.zoom, shape, 1.0 / ratio)))
         for share in self._checked_shares():
-            found.append((f"brighter by {share:g}", partial(Towards, share, True)))
-            found.append((f"darker by {share:g}", partial(Towards, share, False)))
+            found.append((f"brighter by {share:g}", partial(Brightness, share, True)))
+            found.append((f"darker by {share:g}", partial(Brightness, share, False)))
         for strength in amounts("light", self.light, 0.0, "be None or positive numbers", LIGHT_CURE):
-            for way, sign in (("left", -1.0), ("right", 1.0)):
-                lit = partial(Lit.across, shape, sign * strength)
-                found.append((f"lit from the {way} by {strength:g}", lit))
+            for side, sign in (("left", -1.0), ("right", 1.0)):
+                across = partial(Illumination.across, shape, sign * strength)
+                found.append((f"lit from the {side} by {strength:g}", across))
         return found
 
     def _checked_shape(self) -> Shape:
@@ -279,7 +282,7 @@ class Images(NamedAugmentation):
         whole = [int(size) for size in sizes if isinstance(size, Integral) and int(size) > 0]
         if len(sizes) not in (2, 3) or len(whole) < len(sizes):
             rule = "be height and width, or height, width and colors"
-            raise rule_error("shape", rule, self.shape, "Images((28, 28)) is for pictures of MNIST.")
+            raise rule_error("shape", rule, self.shape, "Images((28, 28)) is for the images of MNIST.")
         height, width, *colors = whole
         return height, width, colors[0] if colors else 1
 
@@ -313,83 +316,63 @@ class Images(NamedAugmentation):
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A copy whose pixels are pixels of the picture: ``source[i]`` is the one that pixel i shows."""
+    """An augmented image whose pixels are pixels of the image: pixel i is the pixel ``source[i]``."""
 
     source: Ints
 
     def __call__(self, X: Rows) -> Rows:
-        """Of rows of pixels."""
+        """Return the augmented images."""
         return np.take(X, self.source, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class Interpolation:
-    """A copy whose pixels lie between four of the picture.
+class Resampling:
+    """An augmented image whose pixels are interpolated between four pixels of the image.
 
-    ``corners`` are upper left, upper right, lower left and lower right; ``right`` and ``down`` are the
-    shares of the way from the first of them.
+    Pixel p shows the place m + ``back`` (p − m) of the image, where m is its center.
     """
 
-    corners: tuple[Ints, Ints, Ints, Ints]
-    right: Floats
-    down: Floats
+    shape: Shape
+    back: Floats
 
     @classmethod
-    @lru_cache(maxsize=64)
-    def turned(cls, shape: Shape, degrees: float) -> Interpolation:
-        """Turned about the middle, counter-clockwise as one sees it."""
+    def rotation(cls, shape: Shape, degrees: float) -> Resampling:
+        """Rotate about the center, counterclockwise for the viewer."""
         angle = np.deg2rad(degrees)
         cos, sin = np.cos(angle), np.sin(angle)
-        return cls._of(shape, np.array([[cos, sin], [-sin, cos]]))
+        return cls(shape, np.array([[cos, sin], [-sin, cos]]))
 
     @classmethod
-    @lru_cache(maxsize=64)
-    def zoomed(cls, shape: Shape, ratio: float) -> Interpolation:
-        """Enlarged about the middle."""
-        return cls._of(shape, np.eye(2) / ratio)
-
-    @classmethod
-    def _of(cls, shape: Shape, back: Floats) -> Interpolation:
-        """Pixel p of the copy shows the place m + back (p − m) of the picture, m its middle."""
-        height, width, _ = shape
-        middle = np.array([(height - 1) / 2, (width - 1) / 2])
-        places = np.indices((height, width)).reshape(2, -1) - middle[:, np.newaxis]
-        last = np.array([[height - 1.0], [width - 1.0]])
-        places = np.clip(back @ places + middle[:, np.newaxis], 0.0, last)
-        first = np.minimum(places.astype(np.intp), np.maximum(last.astype(np.intp) - 1, 0))
-        after = np.minimum(first + 1, last.astype(np.intp))
-        down, right = places - first
-        corners = tuple(
-            _pixels(shape, rows, columns)
-            for rows in (first[0], after[0])
-            for columns in (first[1], after[1])
-        )
-        colors = shape[2]
-        return cls(corners, np.repeat(right, colors), np.repeat(down, colors))  # type: ignore[arg-type]
+    def zoom(cls, shape: Shape, ratio: float) -> Resampling:
+        """Enlarge about the center."""
+        return cls(shape, np.eye(2) / ratio)
 
     def __call__(self, X: Rows) -> Rows:
-        """Of rows of pixels; a place between equal values has that value, to the bit."""
+        """Return the augmented images."""
         X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
-        right, down = self.right.astype(X.dtype), self.down.astype(X.dtype)
-        upper_left, upper_right, lower_left, lower_right = self.corners
-        upper = _between(X, upper_left, upper_right, right)
-        lower = _between(X, lower_left, lower_right, right)
-        lower -= upper
-        lower *= down
-        lower += upper
-        # Rounding may lead past a value by its last bit: no copy leaves the range of its picture.
-        return np.clip(lower, X.min(axis=1, keepdims=True), X.max(axis=1, keepdims=True), out=lower)
+        height, width, colors = self.shape
+        center = np.array([(height - 1) / 2, (width - 1) / 2])
+        images = np.moveaxis(X.reshape(-1, height, width, colors), 3, 1).reshape(-1, height, width)
+        found = [
+            ndimage.affine_transform(
+                image, self.back, center - self.back @ center, order=1, mode="nearest"
+            )
+            for image in images
+        ]
+        made = np.reshape(found, (len(X), colors, height, width)).transpose(0, 2, 3, 1).reshape(X.shape)
+        # Rounding may exceed the range of an image in the last bit.
+        return np.clip(made, X.min(axis=1, keepdims=True), X.max(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
-class Towards:
-    """Every pixel goes a share of the way to the brightest one of its picture, or to the darkest."""
+class Brightness:
+    """Move every pixel by a share toward the brightest or the darkest pixel of its image."""
 
     share: float
     brightest: bool
 
     def __call__(self, X: Rows) -> Rows:
-        """Of rows of pixels."""
+        """Return the augmented images."""
         X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
         end = (X.max if self.brightest else X.min)(axis=1, keepdims=True)
         moved = X + X.dtype.type(self.share) * (end - X)
@@ -397,39 +380,30 @@ class Towards:
 
 
 @dataclass(frozen=True, eq=False)
-class Lit:
-    """Light from a side: every pixel is multiplied by a factor, the picture by what keeps its norm."""
+class Illumination:
+    """Multiply every pixel by a factor, and scale the image to its former norm."""
 
     factors: Floats
 
     @classmethod
     @lru_cache(maxsize=64)
-    def across(cls, shape: Shape, strength: float) -> Lit:
-        """Factors e^(strength · u), u from −1 at the left edge to 1 at the right one."""
+    def across(cls, shape: Shape, strength: float) -> Illumination:
+        """Use the factors e^(strength · u), where u is −1 at the left edge and 1 at the right edge."""
         height, width, colors = shape
         factors = np.exp(strength * np.linspace(-1.0, 1.0, width))
         return cls(np.tile(np.repeat(factors, colors), height))
 
     def __call__(self, X: Rows) -> Rows:
-        """Of rows of pixels; a picture without any light stays as it is."""
+        """Return the augmented images. A black image stays as it is."""
         X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
         lit = X * self.factors.astype(X.dtype)
         norms = np.linalg.norm(lit, axis=1, keepdims=True)
         return lit * (np.linalg.norm(X, axis=1, keepdims=True) / np.where(norms > 0, norms, 1.0))
 
 
-def _between(X: Rows, first: Ints, second: Ints, share: Rows) -> Rows:
-    start = np.take(X, first, axis=1)
-    step = np.take(X, second, axis=1)
-    step -= start
-    step *= share
-    step += start
-    return step
-
-
 @lru_cache(maxsize=64)
-def _moved(shape: Shape, down: int, right: int) -> Selection:
-    """Shifted by so many pixels; the edge is repeated."""
+def _shifted(shape: Shape, down: int, right: int) -> Selection:
+    """Shift by a number of pixels and repeat the border."""
     rows, columns = np.indices(shape[:2]).reshape(2, -1)
     rows, columns = np.clip(rows - down, 0, shape[0] - 1), np.clip(columns - right, 0, shape[1] - 1)
     return Selection(_pixels(shape, rows, columns))
@@ -442,27 +416,27 @@ def _mirrored(shape: Shape) -> Selection:
 
 
 def _pixels(shape: Shape, rows: Ints, columns: Ints) -> Ints:
-    """Places in a row of the pixels at these lines and columns, all colors of each."""
+    """Return where the pixels of these lines and columns are in a row, all colors of each."""
     _, width, colors = shape
     first = (rows * width + columns) * colors
     return (first[:, np.newaxis] + np.arange(colors)).ravel().astype(np.intp)
 
 
 class Copies(NamedAugmentation):
-    """Copies that were made beforehand, found by their rows.
+    """Augmented samples that were made before the fit, and are found by the rows they belong to.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
         The rows.
     copies : sequence of ndarray of shape (n_samples, n_features)
-        Their copies, an array for each way of making them.
+        Their augmented samples, one array for each kind of change.
     ways : sequence of str
-        What was done to each of the copies.
+        The change that each of the arrays shows.
 
     See Also
     --------
-    nsse.datasets.Encoder : Makes copies of pictures before a network sees them.
+    nsse.datasets.Encoder : Augments images before a network sees them.
 
     Examples
     --------
@@ -480,37 +454,40 @@ class Copies(NamedAugmentation):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What was done to each of the copies."""
+        """The change that each of the arrays shows."""
         return tuple(self.ways)
 
     def __call__(self, X: Rows) -> list[Rows]:
-        """The copies of some of the rows."""
+        """Return the augmented samples of some of the rows."""
         place = {row.tobytes(): k for k, row in enumerate(np.asarray(self.X, dtype=np.float64))}
         places = [place.get(row.tobytes(), -1) for row in np.asarray(X, dtype=np.float64)]
         if -1 in places:
-            cure = "Make copies of all rows, and do not change these afterwards."
-            raise rule_error("X", "have rows whose copies are known", f"row {places.index(-1)}", cure)
+            cure = "Augment all rows, and do not change the rows afterwards."
+            raise rule_error(
+                "X", "have rows with known augmented samples", f"row {places.index(-1)}", cure
+            )
         return [np.asarray(copy)[places] for copy in self.copies]
 
     def forgotten(self) -> Copies:
-        """The names of the copies alone, for a model that is fitted."""
+        """Return the names alone, for a fitted model."""
         return Copies((), (), tuple(self.ways))
 
 
 class Signals(NamedAugmentation):
-    """Augmentation of series and spectra: the same values, a few places earlier or later.
+    """Shift series and spectra, so that they begin a few places earlier or later.
 
     Parameters
     ----------
     shift : int or tuple of int, default=1
-        Places by which to shift to either side, the value at the end repeated: 2 copies for each.
+        Places by which to shift in both directions. The value at the end is repeated. Each number gives
+        2 augmented samples.
     channels : int, default=1
-        Values that belong to one place, side by side.
+        Number of values at each place, side by side.
 
     See Also
     --------
-    nsse.augment.Images : Rows of pixels.
-    nsse.augment.Noise : Numbers known up to noise.
+    nsse.augment.Images : Augments images.
+    nsse.augment.Noise : Adds noise.
 
     Examples
     --------
@@ -526,48 +503,48 @@ class Signals(NamedAugmentation):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What was done to each of the copies."""
+        """The change that each of the arrays shows."""
         return tuple(f"{way} by {n}" for n in self._shifts() for way in ("earlier", "later"))
 
     def __call__(self, X: Rows) -> list[Rows]:
-        """The copies of signals, in the order of `names`."""
+        """Return the augmented samples of signals, in the order of `names`."""
         shifts, channels = self._shifts(), int(self.channels)
         length = X.shape[1] // channels
         if length * channels != X.shape[1] or max(shifts, default=0) >= length:
-            rule = f"leave something of signals of {X.shape[1]} values in channels of {channels}"
+            rule = f"be less than the length of signals ({X.shape[1]} values in {channels} channels)"
             raise rule_error("shift", rule, self.shift, "Lower it, or see `channels`.")
         places = np.arange(length)
-        ways = [np.clip(places + n, 0, length - 1) for shift in shifts for n in (shift, -shift)]
+        sources = [np.clip(places + n, 0, length - 1) for shift in shifts for n in (shift, -shift)]
         each = np.arange(channels)
-        return [np.take(X, (way[:, np.newaxis] * channels + each).ravel(), axis=1) for way in ways]
+        return [np.take(X, (s[:, np.newaxis] * channels + each).ravel(), axis=1) for s in sources]
 
     def _shifts(self) -> tuple[int, ...]:
-        rule, cure = "be whole numbers from 1 on", "1 is a good start."
+        rule, cure = "be whole numbers, at least 1", "1 is a good start."
         shifts = amounts("shift", self.shift, 0.0, rule, cure)
         if not shifts or any(n != int(n) for n in shifts):
             raise rule_error("shift", rule, self.shift, cure)
         if not isinstance(self.channels, Integral) or self.channels < 1:
-            raise rule_error("channels", "be a whole number from 1 on", self.channels, "1 is usual.")
+            raise rule_error("channels", "be a whole number, at least 1", self.channels, "1 is usual.")
         return tuple(int(n) for n in shifts)
 
 
 class Noise(NamedAugmentation):
-    """Augmentation of rows that are known up to noise, independent and normal.
+    """Add independent normal noise.
 
     Parameters
     ----------
     scale : float or array-like of shape (n_features,)
-        Standard deviation of the noise, in the units of the samples; of every feature its own, or one.
+        Standard deviation of the noise in the units of the samples, for all features or for each.
     copies : int, default=4
-        How many copies of every sample.
+        Number of augmented samples of each sample.
     random_state : int, default=0
-        Draws the noise, together with the sample itself: the same sample has the same copies, alone or
-        in any block, and other samples have other noise.
+        Seed of the noise, together with the sample itself. A sample therefore has the same noise in
+        every block, and different samples have different noise.
 
     See Also
     --------
-    Signals : Signals that shift.
-    Images : Pictures.
+    nsse.augment.Signals : Shifts series.
+    nsse.augment.Images : Augments images.
 
     Examples
     --------
@@ -586,17 +563,17 @@ class Noise(NamedAugmentation):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What was done to each of the copies."""
+        """The change that each of the arrays shows."""
         self._scales()
         for name, value, least in (("copies", self.copies, 1), ("random_state", self.random_state, 0)):
             if not isinstance(value, Integral) or value < least:
                 raise rule_error(
-                    name, f"be a whole number from {least} on", value, "4 copies are usual."
+                    name, f"be a whole number, at least {least}", value, "4 copies are usual."
                 )
         return tuple(f"with noise {place}" for place in range(1, int(self.copies) + 1))
 
     def __call__(self, X: Rows) -> list[Rows]:
-        """The copies of samples; whole numbers become floating-point ones."""
+        """Return the augmented samples. Integers become floating-point numbers."""
         n_copies, scales = len(self.names), self._scales()
         if scales.ndim and scales.shape != (X.shape[1],):
             rule = f"be one number or one for each of the {X.shape[1]} features"
@@ -620,24 +597,24 @@ class Noise(NamedAugmentation):
 
 
 def named_images(names: Sequence[str], shape: Any) -> Images | None:
-    """Copies of pictures by the names of what is done to them; None where there are none.
+    """Return an augmentation of images by the names of its changes.
 
     Parameters
     ----------
     names : sequence of {"shift", "rotate", "scale", "mirror", "brightness", "light"}
-        By one pixel, 6 degrees, a tenth, left and right, a tenth, a light of 1.
+        The changes, by one pixel, 6 degrees, a tenth, left and right, a tenth, and an illumination of 1.
     shape : tuple
         As in `Images`.
 
     Returns
     -------
     Images or None
-        With these and no others.
+        The augmentation with these changes and no others. None if there are no names.
 
     See Also
     --------
-    nsse.augment.Images : Amounts of your own.
-    nsse.augment.usual_sets : Sets to choose among.
+    nsse.augment.Images : Takes the amounts.
+    nsse.augment.usual_sets : Sets of changes to compare.
 
     Examples
     --------
@@ -648,7 +625,7 @@ def named_images(names: Sequence[str], shape: Any) -> Images | None:
     unknown = [name for name in names if name not in AMOUNTS]
     if unknown:
         rule = f"be among {listed(list(AMOUNTS))}"
-        raise rule_error("names", rule, unknown[0], "Each is a transformation of pictures.")
+        raise rule_error("names", rule, unknown[0], "Each is a change of images.")
     if not names:
         return None
     amounts = [AMOUNTS[name].items() for name in names]
@@ -656,11 +633,11 @@ def named_images(names: Sequence[str], shape: Any) -> Images | None:
 
 
 def usual_sets(shape: Any) -> list[Images | None]:
-    """Sets of augmentations of pictures to choose among, none at all first.
+    """Return augmentations of images to compare. The first one is None, for no augmentation.
 
     See Also
     --------
-    nsse.SmoothEmbeddingCV : Chooses among them.
+    nsse.SmoothEmbeddingCV : Compares them.
     nsse.augment.named_images : One set by names.
 
     Examples
@@ -673,21 +650,21 @@ def usual_sets(shape: Any) -> list[Images | None]:
 
 
 def names_of(augment: Any) -> list[str]:
-    """What is done to pictures, by name.
+    """Return the names of the changes that an augmentation makes.
 
     Parameters
     ----------
     augment : Images, another augmentation or None
-        What is done to pictures.
+        The augmentation.
 
     Returns
     -------
     list of str
-        As `named_images` takes them; of others, what was done for every copy.
+        The names that `named_images` takes for images, and ``names`` for other augmentations.
 
     See Also
     --------
-    nsse.augment.named_images : The way back.
+    nsse.augment.named_images : The inverse.
 
     Examples
     --------

@@ -13,6 +13,41 @@ RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(0.2, 0.8, size=(12, 20)), np.arange(12) % 2
 
 
+def interpolated(image, row, column):
+    """The value between four pixels. Beyond the border, the nearest pixel of the border is repeated."""
+    row, column = (
+        np.clip(place, 0, size - 1) for place, size in zip((row, column), image.shape[:2], strict=True)
+    )
+    up, left = int(row), int(column)
+    down, right = min(up + 1, image.shape[0] - 1), min(left + 1, image.shape[1] - 1)
+    b, a = row - up, column - left
+    upper, lower = ((1 - a) * image[line, left] + a * image[line, right] for line in (up, down))
+    return (1 - b) * upper + b * lower
+
+
+@pytest.mark.parametrize("colors", [1, 3])
+def test_rotated_and_scaled_images_are_interpolated(colors):
+    images = RNG.random((3, 6, 5, colors))
+    augment = Images((6, 5, colors), shift=None, rotate=20.0, scale=1.5)
+    back = {"turned by +20°": (1.0, 20.0), "turned by -20°": (1.0, -20.0)}
+    back |= {"enlarged by 1.5": (1 / 1.5, 0.0), "shrunk by 1.5": (1.5, 0.0)}
+    assert augment.names == tuple(back)
+    found = augment(images.reshape(3, -1))
+    for (ratio, degrees), made in zip(back.values(), found, strict=True):
+        cos, sin = ratio * np.cos(np.deg2rad(degrees)), ratio * np.sin(np.deg2rad(degrees))
+        for image, pixels in zip(images, made.reshape(images.shape), strict=True):
+            for i, j in np.ndindex(6, 5):
+                down, right = i - 2.5, j - 2.0
+                place = 2.5 + cos * down + sin * right, 2.0 - sin * down + cos * right
+                np.testing.assert_allclose(pixels[i, j], interpolated(image, *place), atol=1e-12)
+
+
+def test_interpolated_images_stay_in_the_range_of_their_image():
+    image = RNG.random((50, 1)) * np.ones(20)
+    for made in Images((4, 5), shift=None, rotate=(3.0, 77.0), scale=1.3)(image):
+        np.testing.assert_array_equal(made, image)
+
+
 def test_brighter_and_darker_go_a_share_of_the_way_to_the_ends():
     brightness = Images((4, 5), shift=None, rotate=None, brightness=0.25)
     brighter, darker = brightness(X)
@@ -62,14 +97,17 @@ WRONG = [
     (Images((4, 5), brightness=1), "`brightness` must be None or shares between 0 and 1"),
     (Images((4, 5), light=0.0), "`light` must be None or positive numbers"),
     (Images((4, 5), mirror="left"), "`mirror` must be True or False"),
-    (Signals(shift=0.5), "`shift` must be whole numbers from 1 on"),
-    (Signals(shift=20), "`shift` must leave something of signals of 20 values"),
-    (Signals(channels=3), "`shift` must leave something of signals of 20 values in channels of 3"),
-    (Signals(channels=0), "`channels` must be a whole number from 1 on"),
+    (Signals(shift=0.5), "`shift` must be whole numbers, at least 1"),
+    (Signals(shift=20), r"`shift` must be less than the length of signals \(20 values in 1 channels\)"),
+    (
+        Signals(channels=3),
+        r"`shift` must be less than the length of signals \(20 values in 3 channels\)",
+    ),
+    (Signals(channels=0), "`channels` must be a whole number, at least 1"),
     (Noise("loud"), "`scale` must be a positive number, or one for each feature"),
     (Noise([0.1, 0.2]), "`scale` must be one number or one for each of the 20 features"),
-    (Noise(0.1, copies=0), "`copies` must be a whole number from 1 on"),
-    (Copies(X[:3], [X[:3]], ["again"]), "`X` must have rows whose copies are known"),
+    (Noise(0.1, copies=0), "`copies` must be a whole number, at least 1"),
+    (Copies(X[:3], [X[:3]], ["again"]), "`X` must have rows with known augmented samples"),
     (lambda rows: [rows[:1]], "`augment` must give copies of the shape of the rows"),
 ]
 
