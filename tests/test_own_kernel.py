@@ -288,14 +288,14 @@ def test_at_a_training_sample_the_term_of_a_kink_counts_as_zero(split, kernel):
     X, X_new, y, _ = split
     model = SmoothEmbedding(kernel=kernel).fit(X, y)
     assert_jacobian(model.map_, X_new[:4], atol=1e-8)
-    f, h = model.map_, 1e-4
+    f, h = model.map_, 1e-3  # with smaller steps the rounding of distances decides the differences
     for row in X[:3]:
         # The term of the sample itself is the same on both sides, so that symmetric differences lack it.
         slopes = [
             (f((row + step)[np.newaxis]) - f((row - step)[np.newaxis]))[0] / (2 * h)
             for step in h * np.eye(64)
         ]
-        np.testing.assert_allclose(f.jacobian(row[np.newaxis])[0], np.transpose(slopes), atol=1e-5)
+        np.testing.assert_allclose(f.jacobian(row[np.newaxis])[0], np.transpose(slopes), atol=1e-6)
 
 
 @pytest.mark.parametrize("kernel", WRONG, ids=named)
