@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "unlabeled": {"distances", "graphs", "metrics", "ridge", "rows"},
     "augment": set(),
     "votes": {"maps", "scores"},
-    "pipelines": {"affine", "maps"},
+    "pipelines": {"affine", "datasets", "maps"},
     "planes": {"pipelines", "scores"},
     "left_out": {"distances", "ridge", "rows", "scores"},
     "model": MODEL | {"centers", "base", "hull", "left_out", "ridge", "unlabeled"},
@@ -85,7 +85,7 @@ MAY_IMPORT = {
         "votes",
     },
     # A file says which version wrote it; classes are found by their public names.
-    "io": {"affine", "kernels", "maps", "metrics", "nsse", "pipelines", "scores", "smooth", "votes"},
+    "io": words("affine datasets kernels maps metrics nsse pipelines scores smooth votes"),
     "datasets": set(),
     "report": words(
         "affine certificates datasets distances base kernels maps explanations pipelines planes "

@@ -45,7 +45,8 @@ def boundary(model, X, *, furthest, steps=30):
 
 def lead_gradient(model, X, labels):
     """Gradient by x of the best rival function less the best own one; of a vote, summed over members."""
-    affine, last = split_pipeline(model)
+    front, last = split_pipeline(model)
+    affine = None if front.form is None else front.form.affine
     Z = X if affine is None else affine(X)
     total = np.zeros_like(Z)
     for f, scores in vote_of(last).members:

@@ -14,6 +14,7 @@ from table_files import written
 from nsse.datasets import (
     Dataset,
     Preparation,
+    TableEncoder,
     check_preparation,
     known_datasets,
     load_dataset,
@@ -34,7 +35,8 @@ def test_a_table_gives_numbers_labels_and_its_preparation(tmp_path):
     assert inputs.X.dtype == np.float64
     assert inputs.y.tolist() == ["x", "x", "y"]
     assert inputs.names is None
-    assert inputs.preparation == {"kind": "table", "columns": ["a", "b"], "label": "kind", "ignored": []}
+    told = {"kind": "table", "columns": ["a", "b"], "label": "kind", "ignored": []}
+    assert inputs.preparation == told | {"medians": {"a": 1.0, "b": 4.5}}
 
 
 def test_csv_tsv_and_parquet_give_the_same(tmp_path):
@@ -88,21 +90,17 @@ def test_labels_are_whole_numbers_or_text_and_the_same_in_part_of_a_file(tmp_pat
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b,kind\n1,2,x\n3,,x\n5,?,y\n", r"nothing in row 2, column b \(2 such rows\)"),
-        ("a,b,kind\n1,2,x\n3,NaN,x\n5,6,y\n", "nothing in row 2, column b'"),
-        ("a,b,kind\n1,2,x\n\n5,6,y\n", "nothing in row 2, column a"),
-        ("a,b,kind\n1,2,x\n3\n5,6,y\n", "nothing in row 2, column b"),
-        ("a,b,kind\n1,2,x\n3,4,\n5,6,y\n", "nothing in row 2, column kind"),
-        ("a,b,kind\n1,2,x\n3,red,x\n5,6,y\n", "column b: 'red' in row 2"),
-        ("a,b,kind\n1,2,x\n3,-inf,x\n5,6,y\n", "column b: -inf in row 2"),
+        ("a,b,kind\n1,2,x\n3,4,\n5,6,\n", "column kind. Got 2 rows of .*, the first is row 2"),
+        ("a,b,kind\n1,2,x\n3,red,x\n5,6,y\n", "column b. Got 'red' in row 2"),
+        ("a,b,kind\n1,2,x\n3,-inf,x\n5,6,y\n", "column b. Got -inf in row 2"),
         (
             "a,b\n1,2\n",
-            r"name the column of .*table\.csv that holds the labels. Got 'kind'. It has a, b\.",
+            r"`label` must name columns of .*table\.csv. Got kind. It has a, b\.",
         ),
-        ("a;b\n1;x\n", r"holds the labels. Got 'kind'. It has a, b\."),
+        ("a;b\n1;x\n", r"Got kind. It has a, b\."),
         ("a,kind\n1,x\n2,x\n", r"at least two classes. Got 'x for all 2 samples of .*table\.csv"),
         ("a,kind\n1,2.5\n2,3.5\n3,1.5\n", "several samples. Got '3 different labels for 3 samples"),
-        ("kind\nx\nx\ny\n", "with columns beside the labels"),
+        ("kind\nx\nx\ny\n", "a column whose entries differ. Got no column"),
         ("", r"table\.csv, empty'"),
         ("a,b,kind\n", "no row below them"),
         ("a,kind\n1,x\n2,x,3\n", "3 entries in row 2 and 2 names of columns"),
@@ -110,9 +108,9 @@ def test_labels_are_whole_numbers_or_text_and_the_same_in_part_of_a_file(tmp_pat
         ("a,a,kind\n0,1,x\n", "two columns named 'a'"),
         (f"a,{LONG},kind\n1,2,x\n3,4,y\n", r"field larger than field limit \(131072\)'"),
         (f"a,kind\n1,x\n{LONG},x,9\n", r"table\.csv, found more fields"),
-        (f"a,b,kind\n1,2,x\n{LONG},3,x\n5,6,y\n", "column a: 'x{100} … x{100}' in row 2"),
-        (f"a,b,kind\n1,{10**400},x\n2,{10**400},x\n3,{10**400},y\n", "column b: inf in row 1"),
-        ("a,b,kind\n1,-1e999,x\n2,-1e999,x\n3,-1e999,y\n", "column b: -inf in row 1"),
+        (f"a,b,kind\n1,2,x\n{LONG},3,x\n5,6,y\n", "column a. Got 'x{100} … x{100}' in row 2"),
+        (f"a,b,kind\n1,{10**400},x\n2,{10**400},x\n3,{10**400},y\n", "column b. Got inf in row 1"),
+        ("a,b,kind\n1,-1e999,x\n2,-1e999,x\n3,-1e999,y\n", "column b. Got -inf in row 1"),
         (b"a,kind\n1,\x81\n", "text in none of UTF-8, UTF-16, Latin-1'. Save it as CSV in UTF-8"),
     ],
 )
@@ -124,14 +122,14 @@ def test_what_is_wrong_with_a_table_is_named(content, message, tmp_path):
 
 def test_what_is_wrong_with_a_parquet_file_is_named(tmp_path):
     for columns, message in (
-        ({"a": [1.0, None, 2.0]}, "nothing in row 2, column a"),
-        ({"a": [1.0, float("nan"), 2.0]}, "nothing in row 2, column a"),
-        ({"a": [[1], [2], [3]]}, "column a: of type List"),
+        ({"a": [1.0, None, 2.0]}, r"a \(1 missing, first in row 2"),
+        ({"a": [1.0, float("nan"), 2.0]}, r"a \(1 missing, first in row 2"),
+        ({"a": [[1], [2], [3]]}, "column a with 3 different texts"),
     ):
         path = tmp_path / "t.parquet"
         polars.DataFrame(columns | {"kind": ["x", "x", "y"]}).write_parquet(path)
         with pytest.raises(ValueError, match=message):
-            load_inputs(path, "kind")
+            load_inputs(path, "kind", table=TableEncoder(missing="error"))
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(ValueError, match=r"t\.parquet, "):
         load_inputs(path, "kind")
@@ -139,12 +137,10 @@ def test_what_is_wrong_with_a_parquet_file_is_named(tmp_path):
 
 def test_columns_are_ignored_if_they_are_there(tmp_path):
     path = written(tmp_path, "id,a,kind\nr1,1,x\nr2,2,x\nr3,3,y\n")
-    inputs = load_inputs(path, "kind", ignore=["id"])
+    inputs = load_inputs(path, "kind", table=TableEncoder(drop=["id"]))
     assert inputs.preparation["columns"] == ["a"]
-    with pytest.raises(
-        ValueError, match=r"`ignore` must name columns of .*Got 'color'. It has id, a, kind"
-    ):
-        load_inputs(path, "kind", ignore=["color"])
+    with pytest.raises(ValueError, match=r"`drop` must name columns of .*Got color. It has id, a, kind"):
+        load_inputs(path, "kind", table=TableEncoder(drop=["color"]))
     again = load_inputs_like(path, inputs.preparation)
     np.testing.assert_array_equal(again.X, inputs.X)
     without = written(tmp_path, "a\n1\n2\n3\n", "new.csv")
@@ -166,9 +162,9 @@ def test_more_rows_may_have_their_columns_in_any_order(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a\n1\n", r"new\.csv without b'. Add what is missing"),
-        ("a,b,c,d\n1,2,3,4\n", r"new\.csv with c, d'. Name what is to be left out with `ignore`"),
-        ("a,c\n1,2\n", r"new\.csv without b and with c'"),
+        ("a\n1\n", r"new\.csv: .* without b. Add the missing columns"),
+        ("a,b,c,d\n1,2,3,4\n", r"new\.csv: .* with c, d. Leave the other columns out with `drop`"),
+        ("a,c\n1,2\n", r"new\.csv: .* without b and with c\."),
     ],
 )
 def test_other_columns_are_named(content, message, tmp_path):
@@ -213,7 +209,7 @@ def test_a_table_does_for_a_model_of_arrays(tmp_path):
     assert load_inputs_like(path, {"kind": "array", "n_features": 2}).X.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(ValueError, match=r"have 3 features.*table\.csv with 2"):
         load_inputs_like(path, {"kind": "array", "n_features": 3})
-    with pytest.raises(ValueError, match="column a: 'red' in row 1"):
+    with pytest.raises(ValueError, match="column a. Got 'red' in row 1"):
         load_inputs_like(written(tmp_path, "a\nred\n"), {"kind": "array", "n_features": 1})
 
 

@@ -8,7 +8,9 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -17,6 +19,7 @@ from nsse import NSSE, SmoothEmbedding, WithinMetric, methods
 from nsse.affine import Affine
 from nsse.augment import Noise
 from nsse.centers import CentersPerClass, KMeansCenters, RandomCenters
+from nsse.datasets import TableEncoder
 from nsse.pipelines import AffineStep
 from nsse.unlabeled import GraphPenalty, LabelPropagation
 
@@ -29,6 +32,12 @@ FACTORED = Affine(
     np.ones(3),
     sparse.csr_array([[1.0, 0, 0, 0, 1], [0, 2, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, -1, 3, 1]]),
     tail=np.random.default_rng(0).standard_normal((5, 3)),
+)
+COLUMNS = ColumnTransformer(
+    [
+        ("scaled", make_pipeline(SimpleImputer(), StandardScaler()), [0, 2]),
+        ("as they are", "passthrough", [3]),
+    ]
 )
 SOME = np.where(np.arange(len(Y)) % 3 == 0, Y, -1)
 
@@ -62,6 +71,9 @@ PROBLEMS = {
     "standardised": (make_pipeline(StandardScaler(), SmoothEmbedding()), X, NAMES),
     "reduced": (make_pipeline(MinMaxScaler(), PCA(2), NSSE(sigma=1.0)), X, Y),
     "factored": (make_pipeline(AffineStep(FACTORED), SmoothEmbedding()), X, Y),
+    "imputed": (make_pipeline(StandardScaler(), SimpleImputer(), SmoothEmbedding()), X, Y),
+    "columns": (make_pipeline(COLUMNS, SmoothEmbedding()), X, Y),
+    "table": (make_pipeline(TableEncoder(), StandardScaler(), SmoothEmbedding()), X, NAMES),
     "search": (GridSearchCV(make_pipeline(StandardScaler(), SmoothEmbedding()), {}, cv=2), X, Y),
     **{kind.__name__: (kind(), X, Y) for kind in vars(methods).values() if isinstance(kind, type)},
 }

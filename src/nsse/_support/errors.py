@@ -7,6 +7,15 @@ from importlib import import_module
 from typing import Any
 
 
+class Described(str):
+    """A description of what was received, which messages show without quotation marks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def rule_message(parameter: str, rule: str, got: object, cure: str) -> str:
     """Write ```parameter` must <rule>. Got <value>. <cure>``.
 

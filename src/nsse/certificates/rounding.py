@@ -21,7 +21,7 @@ from nsse._support.errors import rule_error
 from nsse._support.types import Floats, SamplesLike
 from nsse.affine import SAFE, Affine, frobenius_norm, is_sparse, largest_value
 from nsse.maps import KernelMap, LinearMap
-from nsse.pipelines import affine_of_step
+from nsse.pipelines import affine_of_step, is_encoder
 from nsse.scores import Scores
 from nsse.votes import Member
 
@@ -62,6 +62,8 @@ class Front:
     def through(cls, steps: list[Any], X: SamplesLike) -> Front:
         """Samples through fitted steps of a pipeline, all refused or taken before any work."""
         known = [affine_of_step(step, with_gaps=True) for step in steps]
+        if steps and is_encoder(steps[0]):  # numbers pass it as they are, and dates become numbers
+            X, steps, known = steps[0].transform(X), steps[1:], known[1:]
         X = X if hasattr(X, "dtype") or hasattr(X, "dtypes") else np.asarray(X)
         front = cls(X, None, 1.0, 0.0, np.zeros(1))
         for step, affine in zip(steps, known, strict=True):

@@ -1,33 +1,63 @@
-"""Arguments and options that several commands share, and how they are read."""
+"""Arguments and options of the commands.
+
+Options that belong together are the fields of a dataclass. `command` turns such a parameter of a function
+into one option for each field.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
+from inspect import Parameter, Signature, get_annotations, signature
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from nsse._support.errors import rule_error
 
+if TYPE_CHECKING:
+    from nsse.datasets import TableEncoder
+
 _TABLE = (
     "A table (.csv, .tsv, .parquet), arrays (.npz with X and y, .npy), or a folder of images with one"
 )
-_NEW = "As the model was fitted to; also a folder of images without sub-folders, or one image."
-_LABEL = (
-    "The column of labels; in .npz the array (default y); for .npy the file of labels. Not for images."
-)
-_CATEGORY = "A column of categories, a feature each; may be given more than once. Text always is."
-_STANDARDIZE = "Scale columns to mean 0 and variance 1, or not. (default: tables are scaled)"
-_IMPUTE = "Fill missing numbers with the medians of columns."
-_IGNORE = "Leave a column out; may be given more than once."
-_ENCODER = "A pretrained network, .onnx or .json: its features instead of pixels."
-_KNOWN = "The network of MODEL. (default: where it was in `nsse fit`)"
+_NEW = "Data of the kind that the model was fitted to. Images may also be a single file or a plain folder."
+_LABEL = "The column of labels. In .npz the array (default y), for .npy the file of labels. Not for images."
+_CATEGORICAL = "A column of numbers that are categories. Can be repeated. Text is always categories."
+_KEEP = "A column that is a feature although it looks like a row id. Can be repeated."
+_DROP = "A column to leave out. Can be repeated."
+_MISSING = "Replace missing numbers by the medians of their columns, or raise an error."
+_STANDARDIZE = "Scale columns to mean 0 and variance 1, or do not. (default: tables are scaled)"
+_ENCODER = "A pretrained network, .onnx or .json. Its features replace the pixels."
+_KNOWN = "The network of MODEL. (default: the file that `nsse fit` used)"
 _SIZE = "Height and width of images, 25x25, or `original`. (default: compared on some images)"
+_AUGMENT = (
+    "Learn from transformed images as well: shift, rotate, scale, mirror, brightness, light, separated by "
+    "commas. With --encoder: mirror, crop. `auto` chooses what helps on held-out images, if anything."
+)
+_TUNE = (
+    "Choose metric, width, smoothness and decision by cross-validation, and combine the best candidates "
+    "(SmoothEmbeddingCV). Options that are given are kept. Ctrl-C writes the best model found by then, if "
+    "any, and ends with exit code 130."
+)
+_SIGMA = "Kernel width, in median distances. (default: 0.65; --tune chooses)"
+_SMOOTHNESS = "Weight of the smoothness of the map. (default: 0.1; --tune chooses)"
+_DECISION = "The class of the largest score, or of the nearest training sample. --tune chooses."
+_METRIC = "Euclidean distances (none), or the learned metric (within). (default: within)"
+_SHRINKAGE = "How close --metric within stays to Euclidean distances. --tune chooses."
+_CENTERS = "Centers of the map: a number, auto, or all for every sample. (default: auto)"
+_UNLABELED = "More samples of the kind of DATA, without labels. The map is learned from them too."
+_UNLABELED_LABEL = (
+    'The entry of rows of DATA without a label: "" is an empty entry. For images, the sub-folder of images '
+    "without a label."
+)
 
 # Titles under which `--help` shows options, each with columns of its own width.
 MODEL, TABLES, IMAGES = "Model", "Tables", "Images"
+_of_model = partial(typer.Option, rich_help_panel=MODEL)
 _of_tables = partial(typer.Option, rich_help_panel=TABLES)
 _of_images = partial(typer.Option, rich_help_panel=IMAGES)
 Columns = list[str] | None
@@ -36,29 +66,117 @@ NewData = Annotated[Path, typer.Argument(metavar="DATA", help=_NEW)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file of `nsse fit` or nsse.save.")]
 Label = Annotated[str | None, typer.Option(help=_LABEL)]
 KnownLabel = Annotated[str | None, typer.Option(help="As in `nsse fit`. (default: as it was there)")]
-Standardize = Annotated[bool | None, _of_tables("--standardize/--as-they-are", help=_STANDARDIZE)]
-Id = Annotated[str | None, _of_tables(metavar="COL", help="The column that names rows: no feature.")]
-KnownId = Annotated[str | None, _of_tables(metavar="COL", help="As in `nsse fit`.")]
-Impute = Annotated[Literal["median"] | None, _of_tables(help=_IMPUTE)]
-Category = Annotated[Columns, _of_tables(metavar="COL", help=_CATEGORY)]
-Feature = Annotated[Columns, _of_tables(metavar="COL", help="A feature that looks like an id.")]
-Ignore = Annotated[Columns, _of_tables(metavar="COL", help=_IGNORE)]
-Color = Annotated[
-    bool | None,
-    _of_images("--color/--grey", "--colour/--gray", help="Keep the color of images, or not."),
-]
-Encoder = Annotated[Path | None, _of_images(metavar="NET", help=_ENCODER)]
 KnownEncoder = Annotated[Path | None, _of_images(metavar="NET", help=_KNOWN)]
+Drop = Annotated[Columns, _of_tables(metavar="COL", help=_DROP)]
 SkipBroken = Annotated[bool, _of_images("--skip-broken", help="Leave out unreadable images.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on stdout.")]
-Size = Annotated[str | None, _of_images(help=_SIZE)]
-UnitNorm = Annotated[bool, _of_images("--unit-norm/--raw", help="Divide every image by its norm.")]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How the columns of a table become features."""
+
+    id: Annotated[str | None, _of_tables(metavar="COL", help="The column that names rows.")] = None
+    drop: Drop = None
+    categorical: Annotated[Columns, _of_tables(metavar="COL", help=_CATEGORICAL)] = None
+    keep: Annotated[Columns, _of_tables(metavar="COL", help=_KEEP)] = None
+    missing: Annotated[Literal["median", "error"], _of_tables(help=_MISSING)] = "median"
+    standardize: Annotated[
+        bool | None, _of_tables("--standardize/--as-they-are", help=_STANDARDIZE)
+    ] = None
+
+    def encoder(self) -> TableEncoder:
+        """Return the encoder that these options describe."""
+        from nsse.datasets import TableEncoder
+
+        named = {"drop": self.drop, "categorical": self.categorical, "keep": self.keep}
+        return TableEncoder(missing=self.missing, **{name: own or () for name, own in named.items()})
+
+
+@dataclass(frozen=True)
+class ImageOptions:
+    """How images become features."""
+
+    encoder: Annotated[Path | None, _of_images(metavar="NET", help=_ENCODER)] = None
+    augment: Annotated[str | None, _of_images(metavar="HOW", help=_AUGMENT)] = None
+    size: Annotated[str | None, _of_images(help=_SIZE)] = None
+    unit_norm: Annotated[
+        bool, _of_images("--unit-norm/--raw", help="Divide every image by its norm, or do not.")
+    ] = True
+    color: Annotated[
+        bool | None, _of_images("--color/--grey", help="Keep the color of images, or do not.")
+    ] = None
+    skip_broken: SkipBroken = False
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """Parameters of the model and of its search."""
+
+    tune: Annotated[bool, _of_model("--tune", help=_TUNE)] = False
+    n_components: Annotated[int | None, _of_model(help="Dimensions. (default: classes - 1)")] = None
+    sigma: Annotated[float | None, _of_model(help=_SIGMA)] = None
+    smoothness: Annotated[float | None, _of_model(help=_SMOOTHNESS)] = None
+    decision: Annotated[Literal["scores", "nearest"] | None, _of_model(help=_DECISION)] = None
+    metric: Annotated[Literal["none", "within"] | None, _of_model(help=_METRIC)] = None
+    shrinkage: Annotated[float | None, _of_model(help=_SHRINKAGE)] = None
+    centers: Annotated[str | None, _of_model(metavar="M", help=_CENTERS)] = None
+    seed: Annotated[int, _of_model(help="Random seed of splits, centers and subsamples.")] = 0
+
+
+@dataclass(frozen=True)
+class UnlabeledOptions:
+    """Samples without labels."""
+
+    unlabeled: Annotated[Path | None, _of_model(metavar="MORE", help=_UNLABELED)] = None
+    unlabeled_label: Annotated[str | None, _of_model(metavar="TEXT", help=_UNLABELED_LABEL)] = None
+
+
+@dataclass(frozen=True)
+class NewOptions:
+    """How a model's command reads new data."""
+
+    drop: Drop = None
+    id: Annotated[str | None, _of_tables(metavar="COL", help="As in `nsse fit`.")] = None
+    encoder: KnownEncoder = None
+    skip_broken: SkipBroken = False
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a function one option for each field of its parameters that are dataclasses."""
+    parameters = signature(function, eval_str=True).parameters.values()
+    groups = {one.name: one.annotation for one in parameters if is_dataclass(one.annotation)}
+
+    def run(**given: Any) -> None:
+        own = {
+            name: kind(**{one.name: given.pop(one.name) for one in fields(kind)})
+            for name, kind in groups.items()
+        }
+        function(**given, **own)
+
+    flat = [part for one in parameters for part in _flat(one)]
+    run.__signature__ = Signature(flat)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in flat}
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    return run
+
+
+def _flat(parameter: Parameter) -> list[Parameter]:
+    """Return one parameter for each field of a dataclass, or the parameter itself."""
+    kind = parameter.annotation
+    if not is_dataclass(kind):
+        return [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
+    types = get_annotations(kind, eval_str=True)  # type: ignore[arg-type]
+    return [
+        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=types[one.name])
+        for one in fields(kind)
+    ]
 
 
 def read_size(text: str) -> tuple[int, int] | None:
-    """``25x25`` as a pair, ``original`` as None."""
+    """Return ``25x25`` as a pair, and ``original`` as None."""
     found = re.fullmatch(r"([1-9]\d{0,4})[x×]([1-9]\d{0,4})", text)
     if found is None and text != "original":
         rule = "be HEIGHTxWIDTH or original"
-        raise rule_error("--size", rule, text, "--size 25x25 is what the paper takes.")
+        raise rule_error("--size", rule, text, "The paper uses --size 25x25.")
     return None if found is None else (int(found[1]), int(found[2]))

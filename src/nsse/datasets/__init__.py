@@ -13,8 +13,8 @@ The map of this package, in the order of the imports:
 - ``_load``: the table of names, what is found of it, and the public functions;
 - ``_write``: a random split, and a data set as a folder of PNG files, one sub-folder per class;
 - ``_preparation``: what was done to samples, as a value that travels with a model;
-- ``_tables``, ``_arrays``: CSV and Parquet; NumPy's files;
-- ``_columns``: columns of a table -> features: numbers, categories, dates; labels, names;
+- ``_table_encoder``: columns of a table -> features: numbers, categories, dates;
+- ``_table_files``, ``_arrays``: CSV and Parquet; NumPy's files;
 - ``_unlabeled``: rows without a label, marked by a value that no label is;
 - ``_inputs``: samples from any of these, and more of them for a model that was fitted.
 
@@ -44,6 +44,7 @@ from nsse.datasets._write import per_class_split, write_images
 
 if TYPE_CHECKING:
     from nsse.datasets._encoder import Encoder, encoder_of
+    from nsse.datasets._table_encoder import TableEncoder
 
 __all__ = [
     "ArrayPreparation",
@@ -55,6 +56,7 @@ __all__ = [
     "Inputs",
     "KnownDataset",
     "Preparation",
+    "TableEncoder",
     "TablePreparation",
     "area_average",
     "cache_home",
@@ -72,8 +74,10 @@ __all__ = [
     "write_images",
 ]
 
+_ESTIMATORS = {"Encoder": "_encoder", "encoder_of": "_encoder", "TableEncoder": "_table_encoder"}
+
 
 def __getattr__(name: str) -> Any:
-    if name in ("Encoder", "encoder_of"):  # an estimator: others do not wait for scikit-learn
-        return getattr(import_module("nsse.datasets._encoder"), name)
+    if name in _ESTIMATORS:  # other names do not wait for scikit-learn
+        return getattr(import_module(f"nsse.datasets.{_ESTIMATORS[name]}"), name)
     raise AttributeError(f"module 'nsse.datasets' has no attribute {name!r}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._support.errors import listed, rule_error, rule_message
+from nsse._support.errors import Described, listed, rule_error, rule_message
 from nsse._support.files import written
-from nsse.datasets import _columns as columns
 from nsse.datasets._arrays import read_arrays
 from nsse.datasets._folder import PICTURES, has_folders, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Levels, Reading, Size, Thumbnails, read_each, unit_rows
@@ -27,11 +27,12 @@ from nsse.datasets._preparation import (
     frozen,
 )
 from nsse.datasets._store import key_of, recalled
-from nsse.datasets._tables import PARQUET, TEXT, Table, read_table
+from nsse.datasets._table_files import PARQUET, TEXT, Table, read_table
 from nsse.datasets._unlabeled import marked, with_marks
 
 if TYPE_CHECKING:
     from nsse.datasets._encoder import Encoder
+    from nsse.datasets._table_encoder import Encoded, TableEncoder
 
 # More than these are not kept for a report: their keys stand in the header of a model file.
 MOST_THUMBNAILS = 5000
@@ -65,7 +66,9 @@ class Inputs:
     copies : tuple of ndarray
         Features of augmented images, where an encoder makes them; each like X.
     files : tuple of Path
-        Of images, where they are.
+        The files of images.
+    unknown_categories : ndarray of shape (n_samples,) or None
+        For a table, the number of categories in each row that the training table does not have.
 
     See Also
     --------
@@ -88,6 +91,7 @@ class Inputs:
     unlabeled: Any = None
     copies: tuple[NDArray[Any], ...] = ()
     files: tuple[Path, ...] = ()
+    unknown_categories: NDArray[np.intp] | None = None
 
     @property
     def is_labeled(self) -> NDArray[np.bool_]:
@@ -101,16 +105,13 @@ def load_inputs(
     path: str | os.PathLike[str],
     label: str | None = None,
     *,
-    ignore: Iterable[str] = (),
+    id: str | None = None,
+    table: TableEncoder | None = None,
     size: Size = (25, 25),
     unit_norm: bool = True,
     color: bool = False,
     encoder: Encoder | str | os.PathLike[str] | None = None,
     skip_broken: bool = False,
-    id: str | None = None,
-    impute: str | None = None,
-    category: Iterable[str] = (),
-    feature: Iterable[str] = (),
     unlabeled: str | None = None,
 ) -> Inputs:
     r"""Load labeled samples to learn from.
@@ -125,8 +126,10 @@ def load_inputs(
     label : str, default=None
         The column of labels in a table; the array of labels in an ``.npz`` file (None: y); the file of
         labels beside an ``.npy`` file. Images have their labels from their sub-folders.
-    ignore : iterable of str, default=()
-        Columns of a table to leave out.
+    id : str, default=None
+        The column of a table that names its rows. It is no feature.
+    table : TableEncoder, default=None
+        How the columns of a table become features. None is ``TableEncoder()``. It is not changed.
     size : tuple of (int, int) or None, default=(25, 25)
         Height and width to which images are brought by area averaging, whatever their own; None keeps
         their size, which must then be the same for all.
@@ -140,18 +143,6 @@ def load_inputs(
         then its own.
     skip_broken : bool, default=False
         Leave out images that cannot be read; else they are an error.
-    id : str, default=None
-        The column of a table that names its rows: no feature.
-    impute : {"median"} or None, default=None
-        What to do about missing numbers of a table: the median of the column stands for them, here and
-        in all tables for the same model, and a missing category is none of those known. None refuses
-        missing entries.
-    category : iterable of str, default=()
-        Columns of a table that hold categories, whatever they look like; each category becomes a
-        feature, 1 or 0. Columns of text do so by themselves where they hold a few categories.
-    feature : iterable of str, default=()
-        Columns of a table that are features although they look like ids: distinct whole numbers under a
-        name such as ``sample_id``, which are refused otherwise.
     unlabeled : str, default=None
         What stands in the place of a label, as it is written, where there is none: "" for an empty
         entry of a table. Of images the sub-folder of those that have none. None: every row has a
@@ -176,8 +167,6 @@ def load_inputs(
     >>> inputs.X.shape, inputs.y
     ((4, 2), array(['a', 'a', 'b', 'b'], dtype='<U1'))
     """
-    if impute not in (None, "median"):
-        raise rule_error("impute", "be None or median", impute, "Leave it out to refuse missing values.")
     source, kind = _source(path)
     if kind is ImagePreparation:
         _check_no_label(label)
@@ -194,16 +183,7 @@ def load_inputs(
         X, y = read_arrays(source, label)
         inputs = Inputs(X, y, None, ArrayPreparation(X.shape[1]))
         return _checked(inputs if unlabeled is None else marked(inputs, unlabeled), source)
-    table = read_table(source)
-    columns.check_label(table, label)
-    known = TablePreparation((), label, tuple(ignore), id)
-    for parameter, named in (("ignore", known.ignored), ("id", () if id is None else (id,))):
-        columns.check_named(table, parameter, named, table.names)
-    found_out = columns.learned(
-        table, known, impute=impute is not None, category=tuple(category), feature=tuple(feature)
-    )
-    rows = _rows(table, found_out, labeled=True, unlabeled=unlabeled)
-    return _checked(replace(rows, notes=rows.notes + _about_columns(known, found_out)), source)
+    return _checked(_table(source, label, id, table, unlabeled), source)
 
 
 def load_inputs_like(
@@ -212,7 +192,7 @@ def load_inputs_like(
     label: str | None = None,
     *,
     labeled: bool | None = False,
-    ignore: Iterable[str] = (),
+    drop: Iterable[str] = (),
     id: str | None = None,
     encoder: str | os.PathLike[str] | None = None,
     skip_broken: bool = False,
@@ -231,8 +211,8 @@ def load_inputs_like(
         As in `load_inputs`; None is the column that the model was fitted to.
     labeled : bool or None, default=False
         Whether labels must be there; None takes them where they are.
-    ignore : iterable of str, default=()
-        Columns to leave out beside those that were left out before.
+    drop : iterable of str, default=()
+        More columns to leave out.
     id : str, default=None
         The column that names the rows; None is the one that the model was fitted beside, if it is there.
     encoder : path-like, default=None
@@ -281,16 +261,12 @@ def load_inputs_like(
         return _images(source, _pictures(source, reading, labeled, skip_broken), known.unit_norm)
     if isinstance(known, TablePreparation):
         label, id = known.label if label is None else label, known.id if id is None else id
-        ignored = (*ignore, *known.ignored)
-        return _rows(
-            read_table(source), replace(known, label=label, id=id, ignored=ignored), labeled=labeled
-        )
+        known = replace(known, label=label, id=id, ignored=(*drop, *known.ignored))
+        return _rows(read_table(source), known, labeled=labeled)
     if takes_tables:
-        table = read_table(source)
-        left_out = {label, id, *ignore}
+        table, left_out = read_table(source), {label, id, *drop}
         kept = tuple(name for name in table.names if name not in left_out)
-        plain = TablePreparation(kept, label, tuple(ignore), id)
-        found = _rows(table, plain, labeled=labeled)
+        found = _rows(table, TablePreparation(kept, label, tuple(drop), id), labeled=labeled)
     else:
         X, y = read_arrays(source, label, labeled=labeled)
         found = Inputs(X, y, None, known)
@@ -300,35 +276,91 @@ def load_inputs_like(
     return replace(found, preparation=known)
 
 
+def _table(
+    source: Path, label: str | None, id: str | None, given: TableEncoder | None, unlabeled: str | None
+) -> Inputs:
+    """Read a table to learn from."""
+    from sklearn.base import clone
+
+    from nsse.datasets._table_encoder import TableEncoder
+
+    table, encoder = read_table(source), TableEncoder() if given is None else clone(given)
+    table.check_label(label)
+    table.check_named("id", () if id is None else (id,))
+    table.check_named("drop", encoder.drop)
+    encoder.drop = [*encoder.drop, *(name for name in (label, id) if name is not None)]
+    names = [name for name in table.names if name not in encoder.drop]
+    with _in_file(source):
+        encoder.fit(table.features(names, encoder.categorical))
+    known = TablePreparation.of(encoder, label, id)
+    rows = _rows(table, known, labeled=True, unlabeled=unlabeled)
+    return replace(rows, notes=rows.notes + _about_columns(encoder))
+
+
 def _rows(
     table: Table, known: TablePreparation, *, labeled: bool | None, unlabeled: str | None = None
 ) -> Inputs:
-    """The rows of a table prepared as is known; labels if they must, may or need not be there."""
+    """Return the rows of a table with labels, if these are required (True), optional (None) or not read."""
     if labeled:
-        columns.check_label(table, known.label)
-    columns.check_same(table, known)
-    X, filled = columns.prepared(table, known)
-    names = columns.names_of(table, str(known.id)) if known.id in table.names else None
-    rows = Inputs(X, None, names, known, (table.note,) * bool(table.note) + filled)
+        table.check_label(known.label)
+    encoder, left_out = known.encoder, {known.label, known.id, *known.ignored}
+    names = [name for name in table.names if name not in left_out]
+    with _in_file(table.path):
+        encoded = encoder.encoded(table.features(names, [name for name, _ in known.categories]))
+    ids = table.texts(str(known.id)) if known.id in table.names else None
+    notes = (table.note,) * bool(table.note) + _about_gaps(encoded)
+    rows = Inputs(encoded.X, None, ids, known, notes, unknown_categories=encoded.unknown)
     if labeled is False or known.label not in table.names:
         return rows
-    labels, hidden = columns.labels_of(table, str(known.label), unlabeled)
+    labels, hidden = table.labels(str(known.label), unlabeled)
     return replace(rows, y=labels) if unlabeled is None else with_marks(rows, unlabeled, labels, hidden)
 
 
-def _about_columns(given: TablePreparation, known: TablePreparation) -> tuple[str, ...]:
-    """What columns were taken for, where that is not plain."""
-    each = "; ".join(f"{name}: {listed(found, 6)}" for name, found in known.categories)
-    constant = known.ignored[len(given.ignored) :]
+@contextmanager
+def _in_file(path: Path) -> Iterator[None]:
+    """Put the name of a file before the messages of a `TableEncoder`, which does not know it."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _about_columns(encoder: TableEncoder) -> tuple[str, ...]:
+    """Describe columns that are no plain numbers."""
+    each = "; ".join(f"{name}: {listed(known, 6)}" for name, known in encoder.categories_.items())
     sentences = {
-        f"Categories, a feature each: {each}.": known.categories,
-        f"Dates, as days since 1970: {listed([name for name, _ in known.dates])}.": known.dates,
-        f"Left out, the same in every row: {listed(constant)}.": constant,
+        f"Categories, a feature each: {each}.": encoder.categories_,
+        f"Dates, as days since 1970: {listed(list(encoder.dates_))}.": encoder.dates_,
+        f"Left out, the same in every row: {listed(encoder.constant_)}.": encoder.constant_,
     }
     return tuple(line for line, found in sentences.items() if found)
 
 
+def _about_gaps(encoded: Encoded) -> tuple[str, ...]:
+    """Describe what was missing or unknown, and how it was replaced."""
+    sentences = []
+    for counts, what in (
+        (encoded.missing_numbers, "numbers, filled in with the medians of their columns"),
+        (encoded.missing_categories, "categories, treated as none of the known ones"),
+    ):
+        if counts:
+            each = listed([f"{name} {count}" for name, count in counts.items()])
+            sentences.append(f"Missing {what}: {each}.")
+    n_rows = int((encoded.unknown > 0).sum())
+    if n_rows:
+        rows = "1 row" if n_rows == 1 else f"{n_rows} rows"
+        sentences.append(f"Unknown categories in {rows}, treated as none of the known ones.")
+    return tuple(sentences)
+
+
 def _source(path: str | os.PathLike[str]) -> tuple[Path, type[Preparation]]:
+    if not isinstance(path, str | os.PathLike):
+        cure = (
+            "For tables and arrays in memory, use nsse.datasets.TableEncoder, for example "
+            "make_pipeline(TableEncoder(), SmoothEmbedding()).fit(table, labels)."
+        )
+        got = Described(f"a {type(path).__name__}")
+        raise TypeError(rule_message("path", "name a file or a folder", got, cure))
     source = Path(path).expanduser()
     if not source.exists():
         cure = "Check its spelling."

@@ -4,11 +4,11 @@ It reads like the mapping that a model file holds, and ``dict(preparation)`` is 
 
     {"kind": "images", "size": [25, 25], "unit_norm": True, "color": False}
     {"kind": "encoded", "encoder": "dinov2.onnx", "sha256": "9f2…", "n_features": 384, "settings": {…}}
-    {"kind": "table", "columns": ["length", "width"], "label": "species", "ignored": []}
+    {"kind": "table", "columns": ["length", "width"], "medians": {…}, "label": "species", "ignored": []}
     {"kind": "array", "n_features": 64}
 
-Of a table ``"id": "plant"``, ``"categories": {"soil": ["clay", "sand"]}`` and ``"medians": {"length":
-4.5}`` are there where they are used.
+The entry of a table also has ``"id": "plant"``, ``"categories": {"soil": ["clay", "sand"]}`` and
+``"dates": {"day": "%d.%m.%Y"}`` if they are needed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nsse._support.errors import rule_error
+
+if TYPE_CHECKING:
+    from nsse.datasets._table_encoder import TableEncoder
 
 
 class Preparation(Mapping[str, Any]):
@@ -187,31 +190,26 @@ class EncodedPreparation(Preparation):
 
 @dataclass(frozen=True, eq=False)
 class TablePreparation(Preparation):
-    """Columns of a table in this order, and what becomes of them.
-
-    A column of numbers is a feature. One that holds categories becomes a feature for each of them, 1
-    where the sample has it and 0 elsewhere. Dates become days since 1970. Where there are medians, they
-    stand for missing numbers, and a missing category is none of those known. The columns of labels and
-    of names (`id`) and those `ignored` are no features.
+    """The columns of a table, as a fitted `nsse.datasets.TableEncoder` has them, and the column of labels.
 
     Attributes
     ----------
     columns : tuple of str
-        Those that become features, in this order.
+        The columns that become features, in this order.
     label, id : str or None
-        The columns of labels and of names.
+        The columns of labels and of names of rows.
     ignored : tuple of str
-        Columns left out.
+        The columns that are left out.
     categories : Pairs of (str, tuple of str)
-        Of columns that hold categories, which there are.
+        The categories of each column that has them.
     medians : Pairs of (str, float) or None
-        What stands for missing numbers.
+        The numbers that replace missing ones. None: missing entries raise an error.
     dates : Pairs of (str, str)
-        Of columns that hold dates, how these are written.
+        The form in which the dates of a column are written.
 
     See Also
     --------
-    nsse.datasets.load_inputs : Prepares a table so.
+    nsse.datasets.TableEncoder : Turns the columns into features.
 
     Examples
     --------
@@ -231,6 +229,33 @@ class TablePreparation(Preparation):
     medians: Pairs | None = None
     dates: Pairs = NO_PAIRS
 
+    @classmethod
+    def of(cls, encoder: TableEncoder, label: str | None, id: str | None) -> TablePreparation:
+        """Return the preparation of a fitted encoder."""
+        dropped = [name for name in encoder.drop if name not in (label, id)]
+        return cls(
+            columns=tuple(encoder.columns_),
+            label=label,
+            ignored=(*dropped, *encoder.constant_),
+            id=id,
+            categories=frozen(encoder.categories_),
+            medians=frozen(encoder.medians_) if encoder.missing == "median" else None,
+            dates=frozen(encoder.dates_),
+        )
+
+    @property
+    def encoder(self) -> TableEncoder:
+        """A fitted encoder."""
+        from nsse.datasets._table_encoder import TableEncoder  # an estimator: others do not wait for it
+
+        dropped = [name for name in (*self.ignored, self.label, self.id) if name is not None]
+        encoder = TableEncoder(drop=dropped, missing="error" if self.medians is None else "median")
+        encoder.columns_, encoder.constant_ = list(self.columns), []
+        encoder.categories_ = {name: list(known) for name, known in self.categories}
+        encoder.medians_, encoder.dates_ = dict(self.medians or ()), dict(self.dates)
+        encoder._names, encoder.n_features_in_ = list(self.columns), len(self.columns)
+        return encoder
+
     @property
     def features(self) -> tuple[str, ...]:
         """Names of the features, in their order: ``length``, ``soil=clay``, ``soil=sand``."""
@@ -246,10 +271,12 @@ class TablePreparation(Preparation):
         texts = [*self.columns, *self.ignored, *(form for _, form in self.dates)]
         texts += [one for _, known in self.categories for one in known]
         numbers = [number for _, number in self.medians or ()]
+        plain = {*self.columns} - {name for name, _ in self.categories}
         return (
             all(isinstance(text, str) for text in texts)
             and {name for name, _ in (*self.categories, *self.dates, *(self.medians or ()))}
             <= set(self.columns)
+            and (self.medians is None or {name for name, _ in self.medians} == plain)
             and all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)
             and len(self.features) == n_features
         )
@@ -262,10 +289,9 @@ class TablePreparation(Preparation):
 
     def __str__(self) -> str:
         text = f"{len(self.columns)} columns"
-        if self.categories:
-            hold = "holds" if len(self.categories) == 1 else "hold"
-            text += f" ({len(self.categories)} {hold} categories: {len(self.features)} features)"
-        return text if self.medians is None else f"{text}, missing values filled with medians"
+        if not self.categories:
+            return text
+        return f"{text} ({len(self.categories)} with categories: {len(self.features)} features)"
 
 
 @dataclass(frozen=True, eq=False)

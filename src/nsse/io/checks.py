@@ -21,7 +21,7 @@ _MAP = "map:KernelMap|LinearMap|NystromMap|PolynomialMap|SparseCodingMap scores:
 _KERNEL = "metric:Affine kernel:Kernel coef:fmd centers:fmp"
 RULES = {
     "Affine": "shift:fn scale:fn offset:fp matrix:fnm? down:fnr? up:frn? tail:fmp?",
-    "AffineStep": "affine:Affine",
+    "AffineStep": "affine:Affine fill:xn?",
     "ConformalClassifier": "alpha:+",
     "KernelMap": _KERNEL,
     "LinearMap": "affine:Affine",
@@ -54,7 +54,7 @@ TYPES = {
     "i": np.dtype(np.intp).name,
 }
 # Of these a fitted estimator has one.
-NEEDED = {"affine_", "components_", "map_", "vote_", "folds_", "threshold_"}
+NEEDED = {"affine_", "columns_", "components_", "map_", "vote_", "folds_", "threshold_"}
 
 
 def check_fields(name: str, fields: dict[str, Any]) -> None:
@@ -77,9 +77,36 @@ def check_fields(name: str, fields: dict[str, Any]) -> None:
     elif "model" in fields:
         _require(hasattr(fields["model"], "predict"), "a model that predicts nothing")
     elif name == "Pipeline":
-        (_, step), (_, last) = fields["steps"]
-        _require(type(step).__name__ == "AffineStep", "a pipeline of other steps")
-        _require(step.affine_.n_outputs == last.n_features_in_, "a pipeline that does not fit")
+        _check_steps([step for _, step in fields["steps"]])
+    elif name == "AffineStep" and fields.get("fill") is not None:
+        _require(len(fields["fill"]) == fields["affine"].n_features, "numbers for other gaps")
+
+
+def _check_steps(steps: list[Any]) -> None:
+    """Check that a pipeline has an encoder or an affine step, and that each step fits the next one."""
+    kinds = [type(step).__name__ for step in steps[:-1]]
+    is_known = kinds in (["TableEncoder"], ["AffineStep"], ["TableEncoder", "AffineStep"])
+    _require(is_known, "a pipeline of other steps")
+    for step, following in pairwise(steps):
+        _require(_n_outputs(step) == following.n_features_in_, "a pipeline that does not fit")
+
+
+def _n_outputs(step: Any) -> int:
+    if type(step).__name__ == "AffineStep":
+        return int(step.affine_.n_outputs)
+    return len(step.get_feature_names_out())
+
+
+def _check_table(state: dict[str, Any]) -> None:
+    """Check the attributes of a fitted `TableEncoder`."""
+    names, columns = state["_names"], state["columns_"]
+    categories, medians, dates = state["categories_"], state["medians_"], state["dates_"]
+    texts = [*names, *columns, *dates.values(), *(one for known in categories.values() for one in known)]
+    _require(all(isinstance(text, str) for text in texts), "names or categories that are no text")
+    _require(set(columns) <= set(names) and len(names) == state["n_features_in_"], "columns")
+    _require(set(categories).isdisjoint(medians), "a column of two kinds")
+    _require({*categories, *medians} == set(columns) and set(dates) <= set(medians), "columns")
+    _require(all(isinstance(m, float) and math.isfinite(m) for m in medians.values()), "medians")
 
 
 def _check_affine(fields: dict[str, Any], sides: dict[str, Any]) -> None:
@@ -100,6 +127,8 @@ def check_state(state: dict[str, Any]) -> None:
     is_fitted = any(key.endswith("_") for key in state)
     _require(not is_fitted or not NEEDED.isdisjoint(state), "a fitted model without its map")
     _require("affine_" not in state or state["affine_"].n_features == n, "affine_ of other features")
+    if "columns_" in state:
+        _check_table(state)
     _check_labels(state, classes)
     for fitted, own, codes, counts in state.get("folds_", ()):
         _check({"own": own, "codes": codes, "counts": counts}, "own:ls codes:is counts:fs")

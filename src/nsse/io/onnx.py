@@ -11,7 +11,7 @@ distances once.
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,17 +20,24 @@ from nsse._support.errors import optional, rule_error
 from nsse.affine import Affine, is_sparse
 from nsse.kernels import FARTHEST, Kernel
 from nsse.maps import KernelMap, LinearMap
-from nsse.pipelines import split_pipeline
+from nsse.pipelines import Form, Front, form_of_step, split_pipeline
 from nsse.scores import Scores
 from nsse.votes import MajorityVote
 
+if TYPE_CHECKING:
+    from nsse.datasets import TableEncoder
+
 OPSET, IR = 17, 8  # runtimes of 2022 and later know them
+ML, ML_OPSET = "ai.onnx.ml", 3  # the operators for categories
 
 
 def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any:
     """Write a fitted model, or a pipeline of affine steps that ends in one, as an ONNX graph.
 
-    The graph has one input, ``X``. Its outputs are ``embedding`` (what `transform` gives), ``label``
+    The graph has one input, ``X``. If the pipeline begins with a `nsse.datasets.TableEncoder` whose table
+    has categories, the graph has one input of shape (n, 1) for each column instead, under the name of
+    the column. Categories are strings, and "" is a missing one. Dates are days since 1970-01-01. NaN is a
+    missing number, if the pipeline fills in missing numbers. The outputs are ``embedding`` (what `transform` gives), ``label``
     (`predict`), ``scores`` (of every class, the largest that of the label: `decision_function`, which
     for two classes is their difference) and ``probabilities`` (`predict_proba`).
 
@@ -41,8 +48,8 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     ----------
     model : estimator
         Fitted: any estimator of ours with a kernel or a linear map, hence not `NYS` and `SPE`; a
-        search around one; or a pipeline of affine steps (scalers, PCA) and one of these. Labels are
-        integers, strings, booleans or floats.
+        search around one; or a pipeline of a `TableEncoder`, affine steps (scalers, imputers, PCA) and one
+        of these. Labels are integers, strings, booleans or floats.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the input and of the outputs. The arithmetic is in float64: a graph of float32 gives
         what Python gives for rows that were rounded to float32.
@@ -81,15 +88,15 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     check_is_fitted(model)
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise rule_error("dtype", "be float32 or float64", str(dtype), "Leave it out for float32.")
-    graph, (affine, last) = _Graph(np.dtype(dtype)), split_pipeline(model)
-    X = graph.X if affine is None else graph.affine(graph.X, affine)
+    graph, (front, last) = _Graph(np.dtype(dtype)), split_pipeline(model)
+    X = graph.front(front, int(model.n_features_in_))
     Y, width = graph.map(X, last), last.embedding_.shape[1]
     if width < last.map_.n_components:
         Y = graph("Gather", Y, graph.constant(np.arange(width)), axis=1)
     graph.output("embedding", Y, [None, width])
     if predict:
         _write_decision(graph, X, last)
-    return graph.model(int(model.n_features_in_))
+    return graph.model()
 
 
 def _write_decision(graph: _Graph, X: str, model: Any) -> None:
@@ -139,8 +146,7 @@ class _Graph:
         self._onnx = optional("onnx", "ONNX graphs need onnx", "onnx")
         self.dtype, self.double = dtype, self._onnx.TensorProto.DOUBLE
         self._nodes, self._constants = dict[Any, Any](), dict[Any, Any]()
-        self._outputs: list[Any] = []
-        self.X = self("Cast", "X", to=self.double)
+        self._inputs, self._outputs, self._domains = list[Any](), list[Any](), list[Any]()
 
     def __call__(self, operation: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> str:
         """The result of an operation; of several the first, the others are numbered from there on."""
@@ -157,6 +163,46 @@ class _Graph:
         if key not in self._constants:
             self._constants[key] = self._onnx.numpy_helper.from_array(array, f"c_{len(self._constants)}")
         return str(self._constants[key].name)
+
+    def input(self, name: str, shape: list[int | None], dtype: Any = None) -> str:
+        """Add an input, and return it in float64 unless it contains text."""
+        self._inputs.append(self._value(name, shape, dtype or self.dtype))
+        return name if dtype else self("Cast", name, to=self.double)
+
+    def front(self, front: Front, n_features: int) -> str:
+        """Write the steps before the model, and return the samples behind them."""
+        encoder, form = front.encoder, front.form
+        if encoder is not None and encoder.categories_:
+            X = self._table(encoder)
+        else:
+            X = self.input("X", [None, n_features])
+            if encoder is not None:
+                X = self.form(X, form_of_step(encoder))
+        return X if form is None else self.form(X, form)
+
+    def form(self, X: str, form: Form) -> str:
+        """Fill in missing entries and apply the affine map."""
+        if form.fill is not None:
+            X = self("Where", self("IsNaN", X), self.constant(form.fill), X)
+        return self.affine(X, form.affine)
+
+    def _table(self, encoder: TableEncoder) -> str:
+        """Write the features of the columns of a table, each of which is an input."""
+        parts = []
+        for name in encoder.columns_:
+            if name not in encoder.categories_:
+                number = self.input(name, [None, 1])
+                median = self.constant(np.array([encoder.medians_[name]]))
+                parts.append(self("Where", self("IsNaN", number), median, number))
+                continue
+            known = encoder.categories_[name]
+            text = self.input(name, [None, 1], np.dtype(object))
+            # All zeros for other categories, as `handle_unknown="ignore"` has it.
+            ones = self("OneHotEncoder", text, domain=ML, cats_strings=tuple(known), zeros=1)
+            flat = self("Reshape", ones, self.constant(np.array([-1, len(known)])))
+            parts.append(self("Cast", flat, to=self.double))
+        self._domains = [self._onnx.helper.make_opsetid(ML, ML_OPSET)]
+        return self("Concat", *parts, axis=1)
 
     def affine(self, X: str, affine: Affine) -> str:
         """((x − shift) · scale) T + offset."""
@@ -218,12 +264,12 @@ class _Graph:
         make, operation = self._onnx.helper.make_node, "Identity" if dtype else "Cast"
         self._nodes[name] = make(operation, [result], [name], **kind)
 
-    def model(self, n_features: int) -> Any:
-        """The finished graph, checked."""
-        helper, X = self._onnx.helper, self._value("X", [None, n_features], self.dtype)
+    def model(self) -> Any:
+        """Return the finished graph, checked."""
+        helper = self._onnx.helper
         nodes, constants = self._nodes.values(), self._constants.values()
-        graph = helper.make_graph(nodes, "nsse", [X], self._outputs, constants)
-        opsets = [helper.make_opsetid("", OPSET)]
+        graph = helper.make_graph(nodes, "nsse", self._inputs, self._outputs, constants)
+        opsets = [helper.make_opsetid("", OPSET), *self._domains]
         proto = helper.make_model(graph, producer_name="nsse", ir_version=IR, opset_imports=opsets)
         self._onnx.checker.check_model(proto)
         return proto

@@ -39,6 +39,7 @@ _HOMES = {
     "nsse.augment": "Copies Images Noise Signals",
     "nsse.centers": "RandomCenters Given KMeansCenters CentersPerClass",
     "nsse.certificates": "ConformalClassifier SelectivePredictor",
+    "nsse.datasets": "TableEncoder",
     "nsse.maps": "Affine KernelMap LinearMap",
     "nsse.methods": "KDA LDE LFDA LPP MFA NPE NPPE NYS SPE SUPLAP IsoKRR MReg SemiRBF",
     "nsse.methods.nppe": "PolynomialMap",

@@ -1,8 +1,9 @@
-"""Tables on disk, as named columns: one row per sample.
+"""Tables in CSV, TSV and Parquet files, as named columns with one row per sample.
 
-Text is read whichever way it was written: in UTF-8, UTF-16 or Latin-1, separated by commas, semicolons
-or tabs, with points or commas in its numbers. What differs from the plain way is said. ``_columns``
-makes features of the columns. Rows are counted from 1, below the names of the columns.
+Text may be in UTF-8, UTF-16 or Latin-1. Columns may be separated by commas, semicolons or tabs, and numbers
+may have decimal points or commas. The note of a table names what differs from UTF-8 with commas between
+columns and decimal points. `Table.features` returns columns for a `TableEncoder`. Messages count rows from
+1, below the names of the columns.
 """
 
 from __future__ import annotations
@@ -10,14 +11,20 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from nsse._support.errors import abridged, optional, rule_error, rule_message
+import numpy as np
+from numpy.typing import NDArray
+
+from nsse._support.errors import Described, abridged, listed, optional, rule_error, rule_message
+from nsse._support.types import Bools
+from nsse.datasets._table_encoder import MISSING
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv")
@@ -27,12 +34,15 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _ENCODINGS = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16", "cp1252": "Latin-1"}
 _BLOCK = 1 << 20
 # A number of the countries that write a comma for the point, and semicolons between columns.
+# Also in capitals and with a first capital, as people write them.
+_MISSING = {form for text in MISSING for form in (text, text.upper(), text.capitalize(), "NaN", "NaT")}
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # eighteen digits fit into 64 bits
 _COMMA_NUMBER = r"^\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*$"
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Named columns of a file, those of CSV as text; `note` tells what was not plain about it."""
+    """The columns of a file, those of CSV as text. `note` names what is unusual about the file."""
 
     path: Path
     frame: Any
@@ -41,8 +51,82 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns."""
+        """Return the names of the columns."""
         return list(self.frame.columns)
+
+    def features(self, names: Sequence[str], categorical: Collection[str] = ()) -> Any:
+        """Return a data frame of some columns, in which text that contains only numbers is numbers.
+
+        Columns that are named in `categorical` remain text.
+        """
+        polars, frame = import_polars(), self.frame.select(names)
+        kinds = frame.schema.items()  # once, because it takes as long as it has columns
+        text = [name for name, kind in kinds if kind == polars.String and name not in categorical]
+        if not text:
+            return frame
+        entries = frame.select(polars.col(text).str.strip_chars())
+        known = entries.select(polars.col(text).replace(list(_MISSING), None))
+        numbers = known.select(_as_number(polars.col(name), self.has_commas) for name in text)
+        gaps = zip(text, known.null_count().row(0), numbers.null_count().row(0), strict=True)
+        all_numbers = [name for name, before, after in gaps if before == after < frame.height]
+        if self.has_commas:
+            self._check_points(known.select(name for name in text if name not in all_numbers))
+        return frame.with_columns(numbers[name] for name in all_numbers)
+
+    def _check_points(self, text: Any) -> None:
+        """Refuse points in the numbers of a file with decimal commas, because they may separate thousands."""
+        for name in text.columns:
+            column = text[name]
+            is_number = _as_number(column, True).is_not_null()
+            has_points = _as_number(column, False).is_not_null().any()
+            if is_number.any() or has_points:
+                row = int((~is_number & column.is_not_null()).arg_true()[0])
+                got = Described(f"{abridged(column[row])!r} in row {row + 1}")
+                cure = "Correct it. If the entries are categories, name the column in `categorical`."
+                raise rule_error("X", f"have numbers with decimal commas in column {name}", got, cure)
+
+    def labels(self, name: str, unlabeled: str | None) -> tuple[NDArray[Any], Bools]:
+        """Return the labels of the rows that have one, and which rows have the entry for no label.
+
+        Labels are integers if all of them are, and text otherwise.
+        """
+        texts = self.texts(name)
+        hidden = np.array([unlabeled is not None and text == unlabeled.strip() for text in texts])
+        missing = [row for row, text in enumerate(texts) if not text and not hidden[row]]
+        if missing:
+            got = Described(f"{len(missing)} rows of {self.path} without, the first is row {missing[0] + 1}")
+            cure = 'Fill them in, or pass `unlabeled=""` to learn from rows without labels as well.'
+            raise rule_error("label", f"have an entry in every row of column {name}", got, cure)
+        kept = [text for text, is_hidden in zip(texts, hidden, strict=True) if not is_hidden]
+        whole = all(_WHOLE.fullmatch(text) for text in kept)
+        return np.array([int(text) for text in kept] if whole else kept), hidden
+
+    def check_label(self, label: str | None) -> None:
+        """Refuse a table without the column of labels."""
+        if label is None:
+            rule, got = f"name the column of labels, because {self.path} is a table", Described("nothing")
+            raise rule_error("label", rule, got, f"The table has {listed(self.names)}.")
+        self.check_named("label", [label])
+
+    def texts(self, name: str) -> list[str]:
+        """Return the entries of a column as text without spaces around it."""
+        column = self.frame[name].cast(import_polars().String, strict=False)
+        return [text or "" for text in column.str.strip_chars().to_list()]
+
+    def check_named(self, parameter: str, names: Collection[str | None]) -> None:
+        """Refuse names of columns that the table does not have."""
+        unknown = [str(name) for name in names if name not in self.names]
+        if unknown:
+            rule, cure = f"name columns of {self.path}", f"It has {listed(self.names)}."
+            raise rule_error(parameter, rule, Described(listed(unknown)), cure)
+
+
+def _as_number(column: Any, has_commas: bool) -> Any:
+    """Return text as numbers, null if an entry is none. Takes a series or an expression."""
+    if has_commas:
+        column = column.str.replace_all(".", "no number", literal=True)
+        column = column.str.replace_all(",", ".", literal=True)
+    return column.cast(import_polars().Float64, strict=False)
 
 
 @dataclass(frozen=True)
