@@ -3,8 +3,9 @@
     x ↦ affine(x, with gaps filled in)
 
 `form_of_step` returns this form of a fitted step. It recognizes a step by its name and by the package
-that defines it, because a subclass from elsewhere may compute something else. Other steps raise an error.
-A `TableEncoder` may stand before all other steps. It has this form if its table has no categories.
+that defines it, because a subclass from elsewhere may compute something else. Other steps raise an
+error. A `TableEncoder` may stand before all other steps. It has this form if its table has no
+categories.
 """
 
 from __future__ import annotations
@@ -51,10 +52,9 @@ class Form:
         """Whether missing entries are filled in whose columns the affine map uses."""
         if self.fill is None:
             return False
-        is_used = np.ones(self.affine.n_features, dtype=bool)
-        if self.affine.matrix is not None:
-            is_used = self.affine.dense().any(axis=1)
-        return bool(np.any(is_used & ~np.isnan(self.fill)))
+        if self.affine.matrix is None:
+            return not np.isnan(self.fill).all()
+        return bool(np.any(self.affine.dense().any(axis=1) & ~np.isnan(self.fill)))
 
     def after(self, first: Form) -> Form:
         """Return the form of two steps, of which this one is the second."""
@@ -62,7 +62,9 @@ class Form:
         if self.fill is None:
             return Form(affine, first.fill)
         own = _before(self.fill, first.affine)
-        return Form(affine, own if first.fill is None else np.where(np.isnan(first.fill), own, first.fill))
+        return Form(
+            affine, own if first.fill is None else np.where(np.isnan(first.fill), own, first.fill)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,10 +262,12 @@ def _not_affine(step: Any) -> ValueError:
     if is_encoder(step):
         rule = "have numbers and dates only, because categories do not change by small amounts"
         cure = "Drop the columns of categories if you need radii, or use the model without them."
-        return rule_error("model", rule, f"a table with categories in {', '.join(step.categories_)}", cure)
+        return rule_error(
+            "model", rule, f"a table with categories in {', '.join(step.categories_)}", cure
+        )
     cure = (
-        "Scalers without clipping, SimpleImputer, PCA and other projections, selections of features, and a "
-        "ColumnTransformer of these are affine. For tables with categories use "
+        "Scalers without clipping, SimpleImputer, PCA and other projections, selections of features, "
+        "and a ColumnTransformer of these are affine. For tables with categories use "
         "nsse.datasets.TableEncoder. With other steps, apply model[-1] to model[:-1].transform(X), and "
         "store the pipeline with skops or pickle."
     )
@@ -406,7 +410,7 @@ def _places(step: Any, columns: Any) -> Ints:
     if not isinstance(given, slice) and len(given) and isinstance(given[0], str):
         places = {name: place for place, name in enumerate(step.feature_names_in_)}
         return np.array([places[name] for name in given], dtype=np.intp)
-    return np.arange(step.n_features_in_)[given]
+    return np.asarray(np.arange(step.n_features_in_)[given])
 
 
 def _scaled(step: Any, shift: Any) -> Affine:

@@ -43,9 +43,9 @@ def model(tmp_path_factory):
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        ("a,b,kind\n1,2,x\n3,,x\n5,6,y\n", "row 2, column b"),
-        ("a,b,kind\n1,red,x\n3,blue,x\n5,6,y\n", "column b: 'red' in row 1"),
-        ("a,b\n1,2\n3,4\n", "Got 'kind'. It has a, b."),
+        ("a,b,kind\n1,2,x\n3,,\n5,6,y\n", "column kind. Got 1 row"),
+        ("a,b,kind\n1,red,x\n3,blue,x\n5,6,y\n", "column b. Got 'red' in row 1"),
+        ("a,b\n1,2\n3,4\n", "Got kind. It has a, b."),
         ("", "empty"),
     ],
 )
@@ -70,7 +70,7 @@ def test_new_rows_that_do_not_fit_the_model(command, model, tmp_path):
     for content, what in (
         ("a,kind\n1,x\n", "without b"),
         ("a,b,c,kind\n1,2,3,x\n", "with c"),
-        ("a,b,kind\n1,,x\n", "row 1, column b"),
+        ("a,b,kind\n1,red,x\n", "column b. Got 'red' in row 1"),
         ("", "empty"),
     ):
         data.write_text(content)
@@ -163,7 +163,7 @@ def test_bad_models(kind, what, model, tmp_path):
 
 
 def test_a_model_whose_header_lies_is_refused(model, tmp_path):
-    lying = nsse.load(model)
+    lying = nsse.load(model)[-1]
     nsse.save(lying, tmp_path / "m.nsse", metadata={"kind": "images", "size": [9, 9], "unit_norm": True})
     assert "`MODEL` must say" in fails("predict", tmp_path / "m.nsse", model.with_name("good.csv"))
 
@@ -200,11 +200,14 @@ def test_nothing_is_written_over_what_is_read(command, model, tmp_path):
     ("arguments", "words"),
     [
         (("fit", "nowhere.csv", "--label", "kind"), "`DATA` must name a file or folder that exists"),
-        (("fit", "good.csv"), "`--label` must name the column"),
-        (("fit", "good.csv", "--label", "kind", "--ignore", "c"), "`--ignore` must name columns"),
-        (("fit", "good.csv", "--label", "kind", "--category", "c"), "`--category` must name columns"),
-        (("fit", "good.csv", "--label", "kind", "--feature", "c"), "`--feature` must name columns"),
-        (("fit", "more.csv", "--label", "kind"), "or say that it is a `--category`."),
+        (("fit", "good.csv"), "`--label` must name the column of labels, because"),
+        (("fit", "good.csv", "--label", "kind", "--drop", "c"), "`--drop` must name columns"),
+        (
+            ("fit", "good.csv", "--label", "kind", "--categorical", "c"),
+            "`--categorical` must name columns",
+        ),
+        (("fit", "good.csv", "--label", "kind", "--keep", "c"), "`--keep` must name columns"),
+        (("fit", "more.csv", "--label", "kind"), "name the column in `--categorical`."),
         (("fit", "good.csv", "--label", "kind", "--n-components", "9"), "`--n-components` must"),
         (
             ("fit", "good.csv", "--label", "kind", "--augment", "shift"),
@@ -215,7 +218,7 @@ def test_nothing_is_written_over_what_is_read(command, model, tmp_path):
         (("predict", "nowhere.nsse", "good.csv"), "`MODEL` must name a file"),
         (("predict", "good.csv", "good.csv"), "`MODEL` must name a model file"),
         (("info", "nowhere.nsse"), "`MODEL` must name a file"),
-        (("predict", "model.nsse", "more.csv"), "left out with `--ignore`"),
+        (("predict", "model.nsse", "more.csv"), "Leave the other columns out with `--drop`"),
     ],
 )
 def test_errors_name_what_was_typed(arguments, words, model, tmp_path):

@@ -108,7 +108,7 @@ def test_empty_labels_are_refused_unless_they_are_named(options, unlabeled, tabl
     result = told(*arguments, "--unlabeled-label", "")
     centers = options[1] if options else "auto"
     same = SmoothEmbedding(unlabeled=unlabeled, centers=centers).fit(X, few)
-    model = nsse.load(out)
+    model = nsse.load(out)[-1]
     np.testing.assert_allclose(model.coef_, same.coef_, atol=1e-9)
     np.testing.assert_array_equal(model.transduction_, same.transduction_)
     np.testing.assert_array_equal(model.labels_, few)
@@ -116,7 +116,7 @@ def test_empty_labels_are_refused_unless_they_are_named(options, unlabeled, tabl
     assert result["unlabeled"]["n"] == 135
     assert np.mean(model.transduction_ == names) > 0.9
     lines = run(*arguments, "--unlabeled-label", "").stdout
-    assert "150 samples in 3 classes, 135 of them unlabelled" in lines
+    assert "150 samples in 3 classes, 135 of them without a label" in lines
     assert "135 of 150 samples had no label: they got one, with a median probability" in lines
 
 
@@ -129,7 +129,7 @@ def test_more_samples_from_a_place_of_their_own(tables):
     own = [np.flatnonzero(few == kind) for kind in np.unique(few) if kind]
     order = np.concatenate([*own, np.flatnonzero(few == "")])
     whole = SmoothEmbedding(unlabeled=GraphPenalty(marker="")).fit(X[order], few[order])
-    assert np.mean(nsse.load(out).transduction_ == whole.transduction_) > 0.99
+    assert np.mean(nsse.load(out)[-1].transduction_ == whole.transduction_) > 0.99
 
 
 def test_whole_numbers_have_a_number_for_a_mark(tmp_path):
@@ -149,7 +149,7 @@ def test_marks_and_columns_that_are_not_there(tables):
     arguments = ("fit", folder / "own.csv", "--label", "kind", "--out", folder / "m.nsse")
     for options, words in (
         (("--unlabeled-label", "x"), "`--unlabeled-label` must be the entry of some rows"),
-        (("--unlabeled", folder / "wrong.csv"), "`--unlabeled` must name a table with the columns"),
+        (("--unlabeled", folder / "wrong.csv"), "`--unlabeled` must have the columns of the model"),
     ):
         assert words in run(*arguments, *options, code=2).stderr
     assert not (folder / "m.nsse").exists()

@@ -75,6 +75,7 @@ def test_fit_does_what_python_does(iris, fitted):
     model, same = nsse.load(path), SmoothEmbedding().fit(X, y)
     np.testing.assert_array_equal(model.transform(X_new), same.transform(X_new))
     expected = {"kind": "table", "columns": COLUMNS, "label": "species", "ignored": []}
+    expected["medians"] = dict(zip(COLUMNS, np.median(X, axis=0).tolist(), strict=True))
     assert read_header(path).metadata == expected
     lines = result.stdout.splitlines()
     assert lines[0].endswith("train.csv: 75 samples in 3 classes, 4 columns.")
@@ -111,7 +112,7 @@ def test_fit_passes_its_options_on(options, parameters, iris, tmp_path):
 
 def test_columns_are_left_out_and_scaled(iris, tmp_path):
     _, X, y, X_new, _ = iris
-    fit(iris, tmp_path / "m.nsse", "--standardize", "--ignore", "petal width")
+    fit(iris, tmp_path / "m.nsse", "--standardize", "--drop", "petal width")
     same = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(X[:, :3], y)
     model = nsse.load(tmp_path / "m.nsse")
     np.testing.assert_allclose(
@@ -123,10 +124,10 @@ def test_numbers_of_a_table_are_scaled(iris, tmp_path):
     _, X, y, *_ = iris
     polars.DataFrame({"a": 1000 * X[:, 0], "b": X[:, 2], "kind": y}).write_csv(tmp_path / "t.csv")
     common = ("fit", tmp_path / "t.csv", "--label", "kind", "--out", tmp_path / "m.nsse")
-    assert "Numbers are scaled to mean 0 and variance 1; --as-they-are leaves" in run(*common).stdout
-    assert len(nsse.load(tmp_path / "m.nsse").steps) == 2
+    assert "Columns are scaled to mean 0 and variance 1. Use --as-they-are" in run(*common).stdout
+    assert len(nsse.load(tmp_path / "m.nsse").steps) == 3
     assert "scaled" not in run(*common, "--as-they-are").stdout
-    assert isinstance(nsse.load(tmp_path / "m.nsse"), SmoothEmbedding)
+    assert len(nsse.load(tmp_path / "m.nsse").steps) == 2
     np.savez(tmp_path / "t.npz", X=1000.0 * X, y=y)  # arrays are as their maker wants them
     run("fit", tmp_path / "t.npz", "--out", tmp_path / "m.nsse")
     assert isinstance(nsse.load(tmp_path / "m.nsse"), SmoothEmbedding)
@@ -160,7 +161,7 @@ def test_predict_writes_labels_and_measures_of_trust(ending, iris, fitted, tmp_p
     out = tmp_path / f"labels.{ending}"
     result = run("predict", fitted[0], folder / "test.csv", "--out", out)
     frame = getattr(polars, f"read_{ending}")(out)
-    assert frame.columns == ["row", "label", "probability", "p_value", "distance", "radius"]
+    assert frame.columns == ["row", "label", "probability", "typicality", "distance", "radius"]
     model = SmoothEmbedding().fit(X, y)
     embedded = model.transform(X_new)
     brute = np.sqrt(((embedded[:, None] - model.embedding_) ** 2).sum(axis=2)).min(axis=1)
@@ -168,7 +169,7 @@ def test_predict_writes_labels_and_measures_of_trust(ending, iris, fitted, tmp_p
     assert frame["label"].to_list() == model.predict(X_new).tolist()
     np.testing.assert_allclose(frame["distance"], brute, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(frame["probability"], model.predict_proba(X_new).max(axis=1), rtol=1e-9)
-    np.testing.assert_allclose(frame["p_value"], typicality(model, X_new), rtol=1e-12)
+    np.testing.assert_allclose(frame["typicality"], typicality(model, X_new), rtol=1e-12)
     np.testing.assert_allclose(frame["radius"], model.certified_radius(X_new), rtol=1e-12)
     assert f"Wrote {out}: 75 rows." in result.stdout
 
@@ -181,13 +182,13 @@ def test_samples_of_no_known_class_are_refused(tmp_path):
     run("fit", tmp_path / "d.npz", "--out", tmp_path / "m.nsse")
     arguments = ("predict", tmp_path / "m.nsse", tmp_path / "new.npz", "--refuse", 0.02)
     result = told(*arguments)
-    p = np.array([row["p_value"] for row in result["predictions"]])
+    p = np.array([row["typicality"] for row in result["predictions"]])
     labels = [row["label"] for row in result["predictions"]]
     assert [label is None for label in labels] == (p <= 0.02).tolist()
     assert labels[10:] == [None] * 10
     assert labels[:10].count(0) >= 9
     assert result["n_refused"] == labels.count(None)
-    assert f"Refused {result['n_refused']} of 20: p_value up to 0.02." in run(*arguments).stdout
+    assert f"Refused {result['n_refused']} of 20: typicality up to 0.02." in run(*arguments).stdout
     run(*arguments, "--out", tmp_path / "o.csv")
     assert [row["label"] for row in rows_of(tmp_path / "o.csv")[10:]] == [""] * 10
     assert "`--refuse` must be above 0" in run(*arguments[:-1], 1, code=2).stderr
@@ -210,8 +211,7 @@ def test_radii_of_a_pipeline_hold_for_the_columns_as_they_are(iris, tmp_path):
     scaler = StandardScaler().fit(X)
     model = SmoothEmbedding().fit(scaler.transform(X), y)
     written = rows_of(tmp_path / "l.csv")
-    raw, scaled = ([float(row[name]) for row in written] for name in ("radius", "radius_scaled"))
-    np.testing.assert_allclose(scaled, model.certified_radius(scaler.transform(X_new)), rtol=1e-6)
+    raw = [float(row["radius"]) for row in written]
     whole = make_pipeline(scaler, model)
     np.testing.assert_allclose(raw, nsse.certificates.certified_radius(whole, X_new), rtol=1e-6)
     assert "measured on the columns as they are" in result.stdout
@@ -222,9 +222,9 @@ def test_without_certificates_predict_says_why(blobs, tmp_path):
     nsse.save(nsse.methods.NYS(2).fit(blobs.X, blobs.codes), tmp_path / "m.nsse")
     arguments = (tmp_path / "m.nsse", tmp_path / "d.npz")
     result = run("predict", *arguments, "--out", tmp_path / "l.csv")
-    assert "No certified radii: " in result.stdout
+    assert "No certified radii. " in result.stdout
     assert "radius" not in rows_of(tmp_path / "l.csv")[0]
-    assert "No certified radii: " in run("evaluate", *arguments).stdout
+    assert "No certified radii. " in run("evaluate", *arguments).stdout
     refused = run("predict", *arguments, "--refuse", "0.05", code=2).stderr
     assert "`MODEL` must hold training samples left out one by one" in refused
 

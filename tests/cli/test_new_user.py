@@ -59,7 +59,7 @@ def test_from_photographs_of_a_phone_to_a_report(photos, tmp_path):
     model, labels, page = tmp_path / "fruit.nsse", tmp_path / "labels.csv", tmp_path / "fruit.html"
     said = run("fit", photos / "train", "--out", model).stdout
     assert "Compared color and grey and sides of 25, 16, 40 on 32 images, left out one by one." in said
-    assert said.splitlines()[-1].endswith("tell more than pixels: --encoder.")
+    assert said.splitlines()[-1].endswith("features of a pretrained network are better: --encoder.")
     assert "train: 32 images in 4 classes, 25 x 25 pixels in color, unit norm." in said
     assert "Left out 1 file, no image: lime left/Thumbs.db." in said
     grey = run("fit", photos / "train", "--out", tmp_path / "g.nsse", "--grey", "--size", "9x8").stdout
@@ -154,9 +154,15 @@ def test_the_command_asks_what_it_cannot_know(plants, tmp_path):
     fit = ("fit", plants / "train.csv", "--out", tmp_path / "m.nsse")
     for options, words in (
         ((), "`--label` must name the column of"),
-        (("--label", "Art"), "Keep it as names with `--id`, leave it out with `--ignore`, or say"),
+        (
+            ("--label", "Art"),
+            "Got column Pflanze_ID, which looks like a row id (a different integer in every",
+        ),
         (("--label", "Art", "--id", "Nummer"), "`--id` must name columns of"),
-        (("--label", "Art", "--id", "Pflanze_ID"), "or fit with `--impute median`."),
+        (
+            ("--label", "Art", "--id", "Pflanze_ID", "--missing", "error"),
+            "Höhe (cm) (1 missing, first in row 4)",
+        ),
     ):
         (line,) = run(*fit, *options, code=2).stderr.splitlines()
         assert words in line
@@ -166,16 +172,16 @@ def test_the_command_asks_what_it_cannot_know(plants, tmp_path):
 @pytest.mark.slow
 def test_from_a_spreadsheet_to_a_report(plants, tmp_path):
     model, labels, page = tmp_path / "plants.nsse", tmp_path / "labels.csv", tmp_path / "plants.html"
-    options = ("--label", "Art", "--id", "Pflanze_ID", "--impute", "median")
+    options = ("--label", "Art", "--id", "Pflanze_ID")
     said = run("fit", plants / "train.csv", *options, "--out", model).stdout
-    assert "36 samples in 3 classes, 3 columns (1 holds categories: 4 features), missing values" in said
+    assert "36 samples in 3 classes, 3 columns (1 with categories: 4 features)." in said
     assert (
         "It is written in Latin-1, with semicolons between columns, with commas for decimal points."
         in said
     )
-    assert "Missing numbers, filled with the medians of their columns: Höhe (cm) 1," in said
+    assert "Missing numbers, filled in with the medians of their columns: Höhe (cm) 1," in said
     assert "Categories, a feature each: Boden: Löß, Sand." in said
-    assert "Numbers are scaled to mean 0 and variance 1; --as-they-are leaves them." in said
+    assert "Columns are scaled to mean 0 and variance 1. Use --as-they-are to leave them." in said
     known = read_header(model).metadata
     assert known["categories"] == {"Boden": ["Löß", "Sand"]}
     assert set(known["medians"]) == {"Höhe (cm)", "Lage (m, ü. M.)"}
@@ -183,7 +189,7 @@ def test_from_a_spreadsheet_to_a_report(plants, tmp_path):
     run("predict", model, plants / "new.csv", "--out", labels)
     rows = rows_of(labels)
     assert [row["Pflanze_ID"] for row in rows] == [str(500 + k) for k in range(15)]
-    columns = ["label", "probability", "p_value", "distance", "radius", "radius_scaled"]
+    columns = ["label", "probability", "typicality", "distance", "unknown_categories"]
     assert list(rows[0]) == ["Pflanze_ID", *columns]
     found = told("evaluate", model, plants / "new.csv")
     assert (found["n_samples"], found["n_wrong"]) == (
@@ -205,7 +211,7 @@ def test_from_a_spreadsheet_to_a_report(plants, tmp_path):
     )
     (one,) = told("predict", model, tmp_path / "one.csv")["predictions"]
     assert (one["row"], one["label"]) == (1, "Klee")
-    assert nsse.load(model).n_features_in_ == 4
+    assert nsse.load(model).n_features_in_ == 3
 
 
 def test_an_id_does_not_hide_what_is_predicted(tmp_path):

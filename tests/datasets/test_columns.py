@@ -148,7 +148,9 @@ def test_numbers_are_categories_on_request(tmp_path):
     assert load_inputs(path, "kind").X.shape == (4, 2)
     inputs = load_inputs(path, "kind", table=TableEncoder(categorical=["zone"]))
     np.testing.assert_array_equal(inputs.X, [[1, 0, 1], [1, 0, 2], [0, 1, 3], [0, 1, 4]])
-    with pytest.raises(ValueError, match=r"`categorical` must name columns .* Got color. It has zone, a"):
+    with pytest.raises(
+        ValueError, match=r"`categorical` must name columns .* Got color. It has zone, a"
+    ):
         load_inputs(path, "kind", table=TableEncoder(categorical=["color"]))
 
 
@@ -157,16 +159,23 @@ def test_text_of_many_kinds_is_no_category_unless_it_is_said_to_be(n_categories,
     n_rows = 19 if n_categories == 10 else 204
     rows = "".join(f"name {k % n_categories},{k},{k % 2}\n" for k in range(n_rows))
     path = written(tmp_path, f"who,a,kind\n{rows}")
-    message = rf"column who with {n_categories} different texts in {n_rows} rows\. If they are categories"
+    message = (
+        rf"column who with {n_categories} different texts in {n_rows} rows\. If they are categories"
+    )
     with pytest.raises(ValueError, match=message):
         load_inputs(path, "kind")
-    assert load_inputs(path, "kind", table=TableEncoder(categorical=["who"])).X.shape == (n_rows, n_categories + 1)
+    assert load_inputs(path, "kind", table=TableEncoder(categorical=["who"])).X.shape == (
+        n_rows,
+        n_categories + 1,
+    )
     assert load_inputs(path, "kind", id="who").names[:2] == ["name 0", "name 1"]
 
 
 def test_a_slip_among_numbers_makes_no_categories(tmp_path):
     path = written(tmp_path, "a,kind\n1,x\n2,x\nl,y\nl,y\n")
-    with pytest.raises(ValueError, match=r"column a. Got 'l' in row 3. .* name the column in `categorical`"):
+    with pytest.raises(
+        ValueError, match=r"column a. Got 'l' in row 3. .* name the column in `categorical`"
+    ):
         load_inputs(path, "kind")
 
 
@@ -196,7 +205,9 @@ def test_what_only_sounds_like_an_id_is_a_feature(name, entries, tmp_path):
 
 def test_gaps_are_refused_on_request_with_all_their_columns(tmp_path):
     path = written(tmp_path, "a,b,c,kind\n1,,1,x\n2,?,,x\n3,,2,y\n")
-    with pytest.raises(ValueError, match=r"table\.csv: .* b \(3 missing, first in row 1\), c \(1 missing"):
+    with pytest.raises(
+        ValueError, match=r"table\.csv: .* b \(3 missing, first in row 1\), c \(1 missing"
+    ):
         load_inputs(path, "kind", table=TableEncoder(missing="error"))
     inputs = load_inputs(path, "kind")
     assert inputs.notes[1] == "Left out, the same in every row: b."
@@ -308,7 +319,10 @@ def test_a_constant_column_is_left_out_and_told(tmp_path):
     np.testing.assert_array_equal(new.X, [[7.0]])
     with pytest.raises(ValueError, match=r"a column whose entries differ\. Got a, with"):
         load_inputs(written(tmp_path, "a,kind\n1,x\n1,y\n1,x\n"), "kind")
-    assert load_inputs(written(tmp_path, text), "kind", table=TableEncoder(keep=["year"])).X.shape == (4, 2)
+    assert load_inputs(written(tmp_path, text), "kind", table=TableEncoder(keep=["year"])).X.shape == (
+        4,
+        2,
+    )
 
 
 def wide(n_columns):

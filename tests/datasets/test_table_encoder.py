@@ -102,9 +102,7 @@ def test_unknown_categories_are_counted_or_refused(frame):
     new = frame({"soil": ["loam", "clay", None], "sun": ["maybe", "often", "no"]})
     encoder = TableEncoder().fit(table)
     assert encoder.count_unknown(new).tolist() == [2, 1, 0]
-    np.testing.assert_array_equal(
-        encoder.transform(new), [[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]]
-    )
+    np.testing.assert_array_equal(encoder.transform(new), [[0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]])
     strict = TableEncoder(handle_unknown="error").fit(table)
     with pytest.raises(ValueError, match=r"column soil, which are clay, sand\. Got 'loam' in row 1"):
         strict.transform(new)
@@ -115,7 +113,9 @@ def test_whole_numbers_are_the_same_categories_in_every_type():
     encoder = TableEncoder(categorical=["zone"]).fit(table)
     assert encoder.categories_ == {"zone": ["10", "9"]}
     for other in ([10.0, np.nan], ["10", None]):
-        np.testing.assert_array_equal(encoder.transform(pandas.DataFrame({"zone": other})), [[1, 0], [0, 0]])
+        np.testing.assert_array_equal(
+            encoder.transform(pandas.DataFrame({"zone": other})), [[1, 0], [0, 0]]
+        )
 
 
 def refusal(table, **parameters):
@@ -131,7 +131,9 @@ def test_what_cannot_be_a_feature_is_refused_by_name(frame):
     )
     keep = TableEncoder(keep=["customer_id"]).fit(frame({"customer_id": [3, 1, 2]}))
     assert keep.columns_ == ["customer_id"]
-    drop = TableEncoder(drop=["customer_id"]).fit(frame({"customer_id": [3, 1, 2], "a": [1.0, 2.0, 4.0]}))
+    drop = TableEncoder(drop=["customer_id"]).fit(
+        frame({"customer_id": [3, 1, 2], "a": [1.0, 2.0, 4.0]})
+    )
     assert drop.columns_ == ["a"]
     assert "column who with 3 different texts in 4 rows" in refusal(frame({"who": ["a", "b", "c", "a"]}))
     assert "column a. Got 'l' in row 3" in refusal(frame({"a": ["1", "2", "l", "l"]}))
@@ -141,7 +143,9 @@ def test_what_cannot_be_a_feature_is_refused_by_name(frame):
     gaps = frame({"a": [1.0, None, None], "b": ["x", "x", None], "c": [1, 2, 3]})
     assert "a (2 missing, first in row 2)" in refusal(gaps, missing="error")
     assert "`missing` must be one of median, error. Got 'mean'" in refusal(gaps, missing="mean")
-    assert "`categorical` must name columns of the table. Got color" in refusal(gaps, categorical=["color"])
+    assert "`categorical` must name columns of the table. Got color" in refusal(
+        gaps, categorical=["color"]
+    )
     assert "`max_categories` must be an integer from 1" in refusal(gaps, max_categories=0)
 
 
@@ -219,7 +223,9 @@ def test_a_table_of_numbers_has_radii_and_one_input(frame):
         np.testing.assert_array_equal(model[1:].predict(moved), model.predict(numbers))
     session = onnxruntime.InferenceSession(nsse.to_onnx(model, np.float64).SerializeToString())
     days = model[0].transform(numbers)[:, 1]
-    gaps = np.column_stack([np.array(data["height"], dtype=float), days, np.array(data["leaves"], dtype=float)])
+    gaps = np.column_stack(
+        [np.array(data["height"], dtype=float), days, np.array(data["leaves"], dtype=float)]
+    )
     (label,) = session.run(["label"], {"X": gaps})
     assert label.tolist() == model.predict(numbers).tolist()
 

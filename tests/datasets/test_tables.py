@@ -90,13 +90,13 @@ def test_labels_are_whole_numbers_or_text_and_the_same_in_part_of_a_file(tmp_pat
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b,kind\n1,2,x\n3,4,\n5,6,\n", "column kind. Got 2 rows of .*, the first is row 2"),
+        (
+            "a,b,kind\n1,2,x\n3,4,\n5,6,\n",
+            "column kind. Got 2 rows of .* without one, the first is row 2",
+        ),
         ("a,b,kind\n1,2,x\n3,red,x\n5,6,y\n", "column b. Got 'red' in row 2"),
         ("a,b,kind\n1,2,x\n3,-inf,x\n5,6,y\n", "column b. Got -inf in row 2"),
-        (
-            "a,b\n1,2\n",
-            r"`label` must name columns of .*table\.csv. Got kind. It has a, b\.",
-        ),
+        ("a,b\n1,2\n", r"`label` must name columns of .*table\.csv. Got kind. It has a, b\."),
         ("a;b\n1;x\n", r"Got kind. It has a, b\."),
         ("a,kind\n1,x\n2,x\n", r"at least two classes. Got 'x for all 2 samples of .*table\.csv"),
         ("a,kind\n1,2.5\n2,3.5\n3,1.5\n", "several samples. Got '3 different labels for 3 samples"),
@@ -209,7 +209,7 @@ def test_a_table_does_for_a_model_of_arrays(tmp_path):
     assert load_inputs_like(path, {"kind": "array", "n_features": 2}).X.tolist() == [[1, 2], [3, 4]]
     with pytest.raises(ValueError, match=r"have 3 features.*table\.csv with 2"):
         load_inputs_like(path, {"kind": "array", "n_features": 3})
-    with pytest.raises(ValueError, match="column a. Got 'red' in row 1"):
+    with pytest.raises(ValueError, match=r"column a\. Got 'red' in row 1"):
         load_inputs_like(written(tmp_path, "a\nred\n"), {"kind": "array", "n_features": 1})
 
 

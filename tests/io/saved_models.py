@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_iris
 from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV

@@ -166,7 +166,7 @@ def test_a_row_of_the_users_own_columns_lands_where_python_puts_it(browser, tmp_
         lines.append(f"r{k},{1 + k % 28}.3.2024,{soil},{height},{kind}")
     table = tmp_path / "plants.csv"
     table.write_text("\n".join(lines))
-    inputs = load_inputs(table, "kind", id="id", impute="median")
+    inputs = load_inputs(table, "kind", id="id")
     model = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(inputs.X, inputs.y)
     samples = Samples(inputs.X, inputs.y, inputs.names)
     write_report(tmp_path / "p.html", model, samples, preparation=inputs.preparation)

@@ -12,6 +12,7 @@ from nsse.cli.evaluate import evaluate
 from nsse.cli.export import export
 from nsse.cli.fit import fit
 from nsse.cli.info import info
+from nsse.cli.options import command
 from nsse.cli.predict import predict, transform
 from nsse.cli.report import report
 from nsse.cli.screen import DEBUG
@@ -29,9 +30,10 @@ def _unwrapped(docstring: str) -> str:
 
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
-for panel, commands in PANELS.items():
-    for command in commands:
-        app.command(rich_help_panel=panel, help=_unwrapped(command.__doc__ or ""))(command)
+for panel, functions in PANELS.items():
+    for function in functions:
+        text = _unwrapped(function.__doc__ or "")
+        app.command(rich_help_panel=panel, help=text)(command(function))
 
 
 def _show_version(requested: bool) -> None:

@@ -1,4 +1,4 @@
-"""Labelled samples for a command to learn from, and what they decide: color and size."""
+"""Labeled samples for a command to learn from, and the color and size of images."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nsse._support.errors import rule_error
-from nsse._support.types import LabelsLike, SamplesLike
-from nsse.cli.options import read_size
+from nsse._support.errors import Described, rule_error
+from nsse.cli.options import ImageOptions, TableOptions, read_size
 from nsse.cli.screen import DATA, Screen, typed
 
 if TYPE_CHECKING:
-    from nsse.datasets import Inputs
+    from nsse._support.types import LabelsLike, SamplesLike
+    from nsse.datasets import Encoder, Inputs
 
 
 SIDES = (25, 16, 40)  # of pictures: the usual one, and others
@@ -22,28 +22,32 @@ MOST = 200  # pictures that are looked at: a choice must not take long
 
 
 def read_labeled(
-    data: Path, label: str | None, size: str | None, encoder: Any, screen: Screen, **how: Any
+    data: Path,
+    label: str | None,
+    table: TableOptions,
+    images: ImageOptions,
+    network: Encoder | None,
+    unlabeled: str | None,
+    screen: Screen,
 ) -> Inputs:
-    """Samples to learn from, with what a user should know about them said; `how` is `load_inputs`'."""
+    """Read samples to learn from, and tell what a user should know about them."""
     from nsse.datasets import load_inputs
 
-    begun = perf_counter()
-    given, note = {name: value for name, value in how.items() if value is not None}, ""
+    begun, note = perf_counter(), ""
+    how: dict[str, Any] = {"unit_norm": images.unit_norm, "skip_broken": images.skip_broken}
     with screen.busy(f"Reading {data}"), typed(DATA):
-        if encoder is not None:
-            if size is not None or "color" in given:
-                got = size or ("--color" if given["color"] else "--grey")
-                raise rule_error(
-                    "encoder", "come without --size, --color and --grey", got, "Leave it out."
-                )
-            given["encoder"] = encoder
+        if network is not None:
+            _check_encoder_alone(images)
+            how["encoder"] = network
         elif data.is_dir():
-            note = _choose_levels(data, size, given)
-        inputs = load_inputs(data, label, **given)
+            how["size"], how["color"], note = _levels_of(data, images)
+        else:
+            how["table"] = table.encoder()
+        inputs = load_inputs(data, label, id=table.id, unlabeled=unlabeled, **how)
     noun, labeled = "images" if inputs.files else "samples", inputs.is_labeled
     n_classes = len(set(inputs.y[labeled].tolist()))  # type: ignore[index]
-    without = "" if labeled.all() else f", {int((~labeled).sum())} of them unlabelled"
-    took = "" if encoder is None else f", in {perf_counter() - begun:.1f} s"
+    without = "" if labeled.all() else f", {int((~labeled).sum())} of them without a label"
+    took = "" if network is None else f", in {perf_counter() - begun:.1f} s"
     about = f"{len(inputs.X)} {noun} in {n_classes} classes{without}, {inputs.preparation}{took}"
     screen.say(f"Read {data}: {about}.")
     for line in (*inputs.notes, *[note] * bool(note)):
@@ -51,20 +55,36 @@ def read_labeled(
     return inputs
 
 
-def _choose_levels(data: Path, size: str | None, given: dict[str, Any]) -> str:
-    """Add size and color of pictures to what is given; in words how they were decided."""
-    wanted = None if size is None else [read_size(size)]
-    side, given["color"], note = chosen_levels(data, SIDES[:1] if wanted else SIDES, given.get("color"))
-    given["size"] = wanted[0] if wanted else (side, side)
-    return note
+def _check_encoder_alone(images: ImageOptions) -> None:
+    """Refuse options that an encoder decides."""
+    names = {True: "--color", False: "--grey", None: None}
+    other = images.size or names[images.color]
+    if other is not None:
+        rule = "come without --size, --color and --grey"
+        raise rule_error("encoder", rule, Described(other), "Leave it out.")
 
 
-def with_unlabeled(inputs: Inputs, path: Path, screen: Screen, **how: Any) -> Inputs:
-    """The samples and, below them, more of their kind without labels; labels there are not read."""
+def _levels_of(data: Path, images: ImageOptions) -> tuple[tuple[int, int] | None, bool, str]:
+    """Return the size of images, whether they keep their color, and how both were decided."""
+    sides = SIDES if images.size is None else SIDES[:1]
+    side, color, note = chosen_levels(data, sides, images.color)
+    return (side, side) if images.size is None else read_size(images.size), color, note
+
+
+def with_unlabeled(
+    inputs: Inputs, path: Path, table: TableOptions, images: ImageOptions, screen: Screen
+) -> Inputs:
+    """Return the samples and, below them, others without labels. Labels of the others are not read."""
     from nsse.datasets import joined, load_inputs_like
 
-    with screen.busy(f"Reading {path}"), typed({**DATA, "path": "--unlabeled"}):
-        more = load_inputs_like(path, inputs.preparation, labeled=False, **how)
+    with screen.busy(f"Reading {path}"), typed({**DATA, "path": "--unlabeled", "X": "--unlabeled"}):
+        more = load_inputs_like(
+            path,
+            inputs.preparation,
+            drop=table.drop or (),
+            encoder=images.encoder,
+            skip_broken=images.skip_broken,
+        )
     screen.say(f"Read {path}: {len(more.X)} without labels.")
     for note in more.notes:
         screen.say(note)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nsse._support.types import LabelsLike, SamplesLike
 from nsse.cli.files import prepare_folder, table_rows, write_columns
 from nsse.cli.options import Json
 from nsse.cli.screen import plain_table, running
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from nsse._support.types import LabelsLike, SamplesLike
 
 SIZES = (7, 20)  # training samples per class
 SHOWN_SIZE, SHOWN_SEED = 30, 0

@@ -1,4 +1,4 @@
-"""``nsse evaluate``: how a model does on labelled samples that it has not seen."""
+"""``nsse evaluate``: the errors of a model on labeled samples that it has not seen."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nsse._support.errors import rule_error
-from nsse._support.types import LabelsLike
 from nsse.cli.models import Opened, radii_of, read
-from nsse.cli.options import Data, Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, SkipBroken
+from nsse.cli.options import Data, Json, KnownLabel, Model, NewOptions
 from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from nsse._support.types import LabelsLike
     from nsse.datasets import Inputs
 
 REFUSED = (0.1, 0.2)  # shares of the predictions
@@ -30,24 +30,16 @@ class Confusion(NamedTuple):
 
 
 def evaluate(
-    model: Model,
-    data: Data,
-    label: KnownLabel = None,
-    ignore: Ignore = None,
-    id: KnownId = None,
-    encoder: KnownEncoder = None,
-    skip_broken: SkipBroken = False,
-    as_json: Json = False,
+    model: Model, data: Data, new: NewOptions, label: KnownLabel = None, as_json: Json = False
 ) -> None:
     """Compare the labels of a model with the true ones: error, confusions, probabilities, refusals."""
     with running(as_json) as screen:
         from sklearn.metrics import confusion_matrix
 
-        how = {"label": label, "id": id, "encoder": encoder, "skip_broken": skip_broken}
-        opened, inputs = read(model, data, ignore, screen, labeled=True, **how)
+        opened, inputs = read(model, data, new, screen, label=label, labeled=True)
         classes = opened.last.classes_
         _check_known(classes, inputs.y, data)
-        with screen.busy(f"Labelling {len(inputs.X)} samples"):
+        with screen.busy(f"Labeling {len(inputs.X)} samples"):
             labels = opened.model.predict(inputs.X)
         counts = confusion_matrix(inputs.y, labels, labels=classes)
         totals = counts.sum(axis=1)
@@ -155,9 +147,9 @@ def _tell_coverage(screen: Screen, opened: Opened, inputs: Inputs, wrong: Any) -
     """The error where the least certain predictions are refused."""
     from nsse.certificates.selective import risk_coverage_curve
 
-    radii, why = radii_of(opened.model, inputs.X)
+    radii, why = radii_of(opened, inputs.X)
     if radii is None:
-        screen.say(f"No certified radii: {why}")
+        screen.say(f"No certified radii. {why}")
         return
     curve = risk_coverage_curve(radii, wrong)
     errors = {share: 1.0 - curve.accuracy_at(1.0 - share) for share in REFUSED}

@@ -37,8 +37,8 @@ def export(
         from nsse.io import to_onnx
 
         with screen.busy("Writing the graph"), typed(MODEL):
-            graph = to_onnx(opened.model, dtype)
-            what = f"X: rows of {opened.model.n_features_in_} ({opened.preparation})"
+            graph = to_onnx(opened.whole, dtype)
+            what = _about_inputs(opened, graph)
             if isinstance(opened.preparation, EncodedPreparation):
                 graph, what = _with_encoder(opened, graph, encoder)
             # What is done to samples before the graph sees them is written beside it.
@@ -55,6 +55,14 @@ def export(
         screen.result |= {"inputs": _inputs(graph), "outputs": names, "preparation": preparation}
         screen.say(f"Wrote {onnx}, {size_of(onnx)}: opset {opset}, {dtype}.")
         screen.say(f"Input {what}. Outputs: {', '.join(names)}.")
+
+
+def _about_inputs(opened: Opened, graph: Any) -> str:
+    """Describe the inputs of a graph."""
+    names = [one.name for one in graph.graph.input]
+    if names == ["X"]:
+        return f"X: rows of {opened.whole.n_features_in_} ({opened.preparation})"
+    return f"of shape (n, 1) for each column: {', '.join(names)}"
 
 
 def _inputs(graph: Any) -> dict[str, list[int | None]]:

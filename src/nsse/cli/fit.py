@@ -5,18 +5,18 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse.cli import options as given
 from nsse.cli.data import Choice, chosen, read_labeled, right_when_left_out, with_unlabeled
 from nsse.cli.files import bytes_of, check_out, size_of
+from nsse.cli.models import with_encoder
 from nsse.cli.screen import FIT, Screen, running, typed
 
 if TYPE_CHECKING:
@@ -24,102 +24,48 @@ if TYPE_CHECKING:
 
 DECISIONS = {"nearest": "the nearest training sample", "scores": "the largest class score"}
 INTERRUPTED = 130
-VIEWS = ("mirror", "crop")  # what may be done to a picture before a network sees it
-
-_of_model = partial(typer.Option, rich_help_panel=given.MODEL)
-_TUNE = (
-    "Choose metric, width, smoothness and decision by cross-validation, and let the best few vote "
-    "(SmoothEmbeddingCV). What is given is kept. Ctrl-C writes the best model known by then, if any, "
-    "and ends with exit code 130."
-)
-_SIGMA = "Kernel width, in median distances. (default: 0.65; --tune chooses)"
-_SMOOTHNESS = "Weight of the smoothness of the map. (default: 0.1; --tune chooses)"
-_DECISION = "The class of the largest score, or of the nearest training sample; --tune chooses."
-_METRIC = "Distances: Euclidean (none), or short along differences within classes. (default: within)"
-_SHRINKAGE = "How close --metric within stays to the Euclidean one; --tune chooses."
-_CENTERS = "Centres of the map: a number, auto, or all for every sample. (default: auto)"
-_AUGMENT = (
-    "Learn from transformed images as well: some of shift, rotate, scale, mirror, brightness, light, "
-    "with commas (with --encoder mirror, crop); or auto: what helps on images left out, if anything."
-)
-_UPDATABLE = "Keep in the file what `nsse update` needs to learn from more samples later."
-_UNLABELED = "More samples of the kind of DATA, without labels: the map is learned from them too."
-_UNLABELED_LABEL = (
-    'What stands in DATA in the place of a label where there is none: "" is an empty entry; of images '
-    "the sub-folder of those."
-)
+VIEWS = ("mirror", "crop")  # transformations of an image before a network sees it
+_UPDATABLE = "Store in the file what `nsse update` needs to learn from more samples later."
 
 
 def fit(
     data: given.Data,
     out: Annotated[Path, typer.Option(help="The model file to write, for example model.nsse.")],
+    parameters: given.ModelOptions,
+    more: given.UnlabeledOptions,
+    table: given.TableOptions,
+    images: given.ImageOptions,
     label: given.Label = None,
-    tune: Annotated[bool, _of_model("--tune", help=_TUNE)] = False,
-    n_components: Annotated[int | None, _of_model(help="Dimensions. (default: classes - 1)")] = None,
-    sigma: Annotated[float | None, _of_model(help=_SIGMA)] = None,
-    smoothness: Annotated[float | None, _of_model(help=_SMOOTHNESS)] = None,
-    decision: Annotated[Literal["scores", "nearest"] | None, _of_model(help=_DECISION)] = None,
-    metric: Annotated[Literal["none", "within"] | None, _of_model(help=_METRIC)] = None,
-    shrinkage: Annotated[float | None, _of_model(help=_SHRINKAGE)] = None,
-    centers: Annotated[str | None, _of_model(metavar="M", help=_CENTERS)] = None,
-    unlabeled: Annotated[Path | None, _of_model(metavar="MORE", help=_UNLABELED)] = None,
-    unlabeled_label: Annotated[str | None, _of_model(metavar="TEXT", help=_UNLABELED_LABEL)] = None,
-    standardize: given.Standardize = None,
-    ignore: given.Ignore = None,
-    id: given.Id = None,
-    impute: given.Impute = None,
-    category: given.Category = None,
-    feature: given.Feature = None,
-    encoder: given.Encoder = None,
-    augment: Annotated[
-        str | None, typer.Option(metavar="HOW", help=_AUGMENT, rich_help_panel=given.IMAGES)
-    ] = None,
-    size: given.Size = None,
-    unit_norm: given.UnitNorm = True,
-    color: given.Color = None,
-    skip_broken: given.SkipBroken = False,
     updatable: Annotated[bool, typer.Option("--updatable", help=_UPDATABLE)] = False,
-    seed: Annotated[int, _of_model(help="Random seed of splits, centres and subsamples.")] = 0,
     as_json: given.Json = False,
 ) -> None:
     """Fit a model (SmoothEmbedding) to a table, to arrays or to a folder of images.
 
-    Images may differ in size and in kind: they are read upright, and averaged to a size, or go through
-    a pretrained network (--encoder). Numbers of a table are scaled, columns of text become categories.
-    All of it is kept in the model.
+    Images may differ in size and format. They are read upright and averaged to one size, or go through
+    a pretrained network (--encoder). Columns of text become categories, missing numbers are replaced by
+    medians, and the features of a table are scaled. The model file contains all of this.
     """
     with running(as_json) as screen:
-        check_out(out, read=[data] if unlabeled is None else [data, unlabeled])
-        _check_no_clash(
-            (standardize and data.is_dir(), "--standardize", "images", "They have --unit-norm."),
-            (tune and decision, "--decision", "--tune", "The search chooses it."),
-            (tune and updatable, "--updatable", "--tune", "A vote of several models is fitted anew."),
-            (encoder and augment and unlabeled, "--unlabeled", "--encoder and --augment", "Choose two."),
-        )
-        options: dict[str, Any] = {"n_components": n_components, "sigma": sigma}
-        options |= {"smoothness": smoothness, "decision": decision, "random_state": seed}
-        settings = _settings(options, metric, shrinkage, centers)
-        columns = {"ignore": ignore, "id": id, "impute": impute, "category": category}
-        images = {"unit_norm": unit_norm, "color": color, "skip_broken": skip_broken}
-        how = {**columns, **images, "feature": feature, "unlabeled": unlabeled_label}
-        names = [] if augment is None else _augmentations(augment, encoder)
-        network = None if encoder is None else _network(encoder, names)
+        check_out(out, read=[data] if more.unlabeled is None else [data, more.unlabeled])
+        _check_clashes(data, parameters, more, table, images, updatable)
+        settings = _settings(parameters)
+        names = None if images.augment in (None, "auto") else _augmentations(images)
+        network = None if images.encoder is None else _network(images, names)
         begun = perf_counter()
-        inputs = read_labeled(data, label, size, network, screen, **how)
+        inputs = read_labeled(data, label, table, images, network, more.unlabeled_label, screen)
         reading = perf_counter() - begun
-        standardize = _standardize(standardize, inputs, screen)
-        if unlabeled is not None:
-            more = {"ignore": ignore or (), "skip_broken": skip_broken, "encoder": encoder}
-            inputs = with_unlabeled(inputs, unlabeled, screen, **more)
+        standardize = _standardize(table, inputs, screen)
+        if more.unlabeled is not None:
+            inputs = with_unlabeled(inputs, more.unlabeled, table, images, screen)
         start, choice = perf_counter(), None
-        sets = [None] if names == [] else _sets(names, inputs, network)
-        if len(sets) > 1 and not tune:
+        sets = [None] if images.augment is None else _sets(names, inputs, network)
+        if len(sets) > 1 and not parameters.tune:
             with screen.busy(f"Comparing {len(sets)} augmentations"), typed(FIT):
                 choice = _chosen_set(settings, inputs, sets)
             sets = [sets[choice.place]]
-        model = _model(settings, inputs, sets, tune, standardize)
-        # The search has a bar of its own.
-        busy = nullcontext() if tune else screen.busy(f"Fitting {len(inputs.X)} samples")
+        model = _model(settings, inputs, sets, parameters.tune, standardize)
+        # The search has a progress bar of its own.
+        busy = nullcontext() if parameters.tune else screen.busy(f"Fitting {len(inputs.X)} samples")
         with busy, typed(FIT), _noting_interrupts() as interrupts:
             model.fit(inputs.X, inputs.y)
         seconds = perf_counter() - start
@@ -128,16 +74,17 @@ def fit(
         if inputs.copies:
             _forget_copies(model)
         with typed(FIT):
-            save(model, out, metadata=inputs.preparation.to_dict(), updatable=updatable)
+            whole = with_encoder(model, inputs.preparation)
+            save(whole, out, metadata=inputs.preparation.to_dict(), updatable=updatable)
         _tell(screen, model, inputs, choice and (sets[0], choice))
         screen.result |= {"seconds_reading": reading, "seconds": seconds}
         screen.result |= {"out": str(out), "bytes": bytes_of(out)}
         screen.say(f"Wrote {out}, {size_of(out)}, after {seconds:.1f} s.")
         if inputs.files and network is None and inputs.preparation["color"]:
-            screen.say("Photographs? Features of a pretrained network tell more than pixels: --encoder.")
+            screen.say("For photographs, features of a pretrained network are better: --encoder.")
         if interrupts:
             screen.code = INTERRUPTED
-            screen.say("Stopped before the search had ended: the model is the best known by then.")
+            screen.say("Stopped before the search had ended. The model is the best one found by then.")
 
 
 @contextmanager
@@ -156,29 +103,44 @@ def _noting_interrupts() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _check_no_clash(*clashes: tuple[Any, str, str, str]) -> None:
-    """Refuse options that exclude each other: whether both are given, the one, the other, why."""
-    for is_there, option, other, why in clashes:
-        if is_there:
-            raise rule_error(option, f"be left out with {other}", "both", why)
+def _check_clashes(
+    data: Path,
+    parameters: given.ModelOptions,
+    more: given.UnlabeledOptions,
+    table: given.TableOptions,
+    images: given.ImageOptions,
+    updatable: bool,
+) -> None:
+    """Refuse options that exclude each other."""
+    tune, is_augmented = parameters.tune, images.encoder and images.augment
+    for is_clash, option, other, cure in (
+        (table.standardize and data.is_dir(), "--standardize", "images", "They have --unit-norm."),
+        (tune and parameters.decision, "--decision", "--tune", "The search chooses it."),
+        (tune and updatable, "--updatable", "--tune", "An ensemble must be fitted anew."),
+        (is_augmented and more.unlabeled, "--unlabeled", "--encoder and --augment", "Choose two."),
+    ):
+        if is_clash:
+            raise rule_error(option, f"be left out with {other}", Described("both"), cure)
 
 
-def _settings(
-    options: dict[str, Any], metric: str | None, shrinkage: float | None, centers: str | None
-) -> dict[str, Any]:
-    """Parameters of the estimator that were given."""
-    settings = {name: value for name, value in options.items() if value is not None}
-    if metric is not None or shrinkage is not None:
-        settings["metric"] = _metric(metric, shrinkage)
-    if centers not in (None, "auto"):
-        settings["centers"] = _centers(str(centers))
+def _settings(given: given.ModelOptions) -> dict[str, Any]:
+    """Return the parameters of the estimator that were given."""
+    names = ("n_components", "sigma", "smoothness", "decision")
+    settings = {name: getattr(given, name) for name in names if getattr(given, name) is not None}
+    settings["random_state"] = given.seed
+    if given.metric is not None or given.shrinkage is not None:
+        settings["metric"] = _metric(given.metric, given.shrinkage)
+    if given.centers not in (None, "auto"):
+        settings["centers"] = _centers(str(given.centers))
     return settings
 
 
-def _network(encoder: Path, names: list[str] | None) -> Any:
+def _network(images: given.ImageOptions, names: list[str] | None) -> Any:
+    """Return the encoder, with all augmentations if one of them is to be chosen."""
     from nsse.datasets import Encoder
 
-    return Encoder(encoder, augment=VIEWS if names is None else names)  # all copies that may be wanted
+    views = () if images.augment is None else VIEWS if names is None else names
+    return Encoder(str(images.encoder), augment=views)
 
 
 def _metric(metric: str | None, shrinkage: float | None) -> Any:
@@ -200,17 +162,15 @@ def _centers(text: str) -> int | None:
     return None if text == "all" else int(text)
 
 
-def _augmentations(augment: str, encoder: Path | None) -> list[str] | None:
-    """What to do to images; None leaves the choice to samples that are held out."""
+def _augmentations(images: given.ImageOptions) -> list[str]:
+    """Return the names of the augmentations that were given."""
     from nsse.augment import AMOUNTS
 
-    names = [name.strip() for name in augment.split(",")]
-    if names == ["auto"]:
-        return None
-    known = tuple(AMOUNTS) if encoder is None else VIEWS
+    names = [name.strip() for name in str(images.augment).split(",")]
+    known = tuple(AMOUNTS) if images.encoder is None else VIEWS
     if any(name not in known for name in names):
         rule = f"be auto, or some of {', '.join(known)}"
-        raise rule_error("--augment", rule, augment, "Write them with commas.")
+        raise rule_error("--augment", rule, images.augment, "Separate them by commas.")
     return names
 
 
@@ -248,14 +208,14 @@ def _forget_copies(model: Any) -> None:
             one.augment = one.augment.forgotten()
 
 
-def _standardize(wanted: bool | None, inputs: Inputs, screen: Screen) -> bool:
-    """Whether columns are scaled: as requested, or those of tables, whose units differ."""
+def _standardize(table: given.TableOptions, inputs: Inputs, screen: Screen) -> bool:
+    """Return whether columns are scaled. By default the columns of tables are, because units differ."""
     from nsse.datasets import TablePreparation
 
-    if wanted is None and isinstance(inputs.preparation, TablePreparation):
-        screen.say("Numbers are scaled to mean 0 and variance 1; --as-they-are leaves them.")
+    if table.standardize is None and isinstance(inputs.preparation, TablePreparation):
+        screen.say("Columns are scaled to mean 0 and variance 1. Use --as-they-are to leave them.")
         return True
-    return bool(wanted)
+    return bool(table.standardize)
 
 
 def _chosen_set(settings: dict[str, Any], inputs: Inputs, sets: list[Any]) -> Choice:

@@ -7,21 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nsse._support.errors import rule_error
-from nsse._support.types import SamplesLike
+from nsse.cli.options import NewOptions
 from nsse.cli.screen import DATA, MODEL, Screen, typed
 
 if TYPE_CHECKING:
+    from nsse._support.types import SamplesLike
     from nsse.datasets import Inputs, Preparation
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A model, its steps, the last of which embeds and predicts, and how its samples are prepared."""
+    """A model behind the encoder of its table, its steps, and the preparation of its samples."""
 
     model: Any
     before: list[Any]
     last: Any
     preparation: Preparation
+
+    @property
+    def whole(self) -> Any:
+        """The model with the encoder of its table, as files have it."""
+        return with_encoder(self.model, self.preparation)
 
     @property
     def measured(self) -> str:
@@ -37,14 +43,14 @@ class Opened:
 
 
 def open_model(path: Path) -> Opened:
-    """Load a model, with the preparation that its file tells or that the model itself implies."""
+    """Load a model, with the preparation that its file states or that the model itself implies."""
     from nsse.io import read_header
 
     with typed(MODEL):
-        header = read_header(path)  # what is no model file is refused before scikit-learn is waited for
-    from nsse.datasets import check_preparation
+        header = read_header(path)  # other files are refused before scikit-learn is imported
+    from nsse.datasets import TablePreparation, check_preparation
     from nsse.io import load
-    from nsse.pipelines import opened
+    from nsse.pipelines import is_encoder, opened
 
     with typed(MODEL):
         model = load(path)
@@ -53,40 +59,66 @@ def open_model(path: Path) -> Opened:
         rule = "hold an embedding of nsse, alone or at the end of a pipeline"
         got = f"{path}, {type(model).__name__}"
         raise rule_error("MODEL", rule, got, "Fit one with `nsse fit`.")
-    stored, first = header.metadata, [*before, last][0]
-    stored = stored if stored is not None and "kind" in stored else _implied(first)
-    with typed(MODEL):
-        preparation = check_preparation(stored, int(first.n_features_in_))
-    # Columns are compared by name when they are read; after that, samples are plain arrays.
+    stored = header.metadata if header.metadata is not None and "kind" in header.metadata else None
+    preparation: Preparation
+    if before and is_encoder(before[0]):
+        known = stored or {}
+        preparation = TablePreparation.of(before.pop(0), known.get("label"), known.get("id"))
+        model = model[1:] if before else last
+    else:
+        first = [*before, last][0]
+        with typed(MODEL):
+            preparation = check_preparation(stored or _implied(first), int(first.n_features_in_))
+    # Columns are compared by name when they are read. After that, samples are plain arrays.
     for step in (*before, last, *getattr(last, "voters_", [getattr(last, "best_estimator_", last)])):
         vars(step).pop("feature_names_in_", None)
     return Opened(model, before, last, preparation)
 
 
-def read(
-    model: Path, data: Path, ignore: list[str] | None, screen: Screen, **how: Any
-) -> tuple[Opened, Inputs]:
-    """A model, and samples prepared as its own were; notes are said. `how` is `load_inputs_like`'s."""
+def with_encoder(model: Any, preparation: Preparation) -> Any:
+    """Return a pipeline that begins with the encoder of a table. For other samples, return the model."""
+    from nsse.datasets import TablePreparation
+
+    if not isinstance(preparation, TablePreparation):
+        return model
+    from sklearn.pipeline import Pipeline
+
+    steps = model.steps if isinstance(model, Pipeline) else [(type(model).__name__.lower(), model)]
+    return Pipeline([("tableencoder", preparation.encoder), *steps])
+
+
+def read(model: Path, data: Path, new: NewOptions, screen: Screen, **how: Any) -> tuple[Opened, Inputs]:
+    """Return a model, and samples prepared as its own were. `how` is passed to `load_inputs_like`."""
     from nsse.datasets import load_inputs_like
 
     with screen.busy(f"Reading {data}"):
         opened = open_model(model)
         with typed(DATA):
-            inputs = load_inputs_like(data, opened.preparation, ignore=ignore or (), **how)
+            inputs = load_inputs_like(
+                data,
+                opened.preparation,
+                drop=new.drop or (),
+                id=new.id,
+                encoder=new.encoder,
+                skip_broken=new.skip_broken,
+                **how,
+            )
     for note in inputs.notes:
         screen.say(note)
     if inputs.y is not None and inputs.y.dtype.kind == "i" and opened.last.classes_.dtype.kind in "OU":
-        # A model of text, and a file in which all labels look like numbers.
+        # The model has labels of text, and all labels of this file look like numbers.
         inputs = replace(inputs, y=inputs.y.astype(str))
     return opened, inputs
 
 
-def radii_of(model: Any, X: SamplesLike) -> tuple[Any, str]:
-    """Certified radii, or None and why there are none."""
+def radii_of(opened: Opened, X: SamplesLike) -> tuple[Any, str]:
+    """Return certified radii, or None and the reason why there are none."""
     from nsse.certificates import certified_radius
 
+    if opened.preparation.get("categories"):
+        return None, "A radius is for features that can change by small amounts, and categories cannot."
     try:
-        return certified_radius(model, X), ""
+        return certified_radius(opened.model, X), ""
     except (TypeError, ValueError) as error:
         return None, " ".join(str(error).split())
 

@@ -1,7 +1,7 @@
 """Arguments and options of the commands.
 
-Options that belong together are the fields of a dataclass. `command` turns such a parameter of a function
-into one option for each field.
+Options that belong together are the fields of a dataclass. `command` turns such a parameter of a
+function into one option for each field.
 """
 
 from __future__ import annotations
@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 _TABLE = (
     "A table (.csv, .tsv, .parquet), arrays (.npz with X and y, .npy), or a folder of images with one"
 )
-_NEW = "Data of the kind that the model was fitted to. Images may also be a single file or a plain folder."
-_LABEL = "The column of labels. In .npz the array (default y), for .npy the file of labels. Not for images."
+_NEW = (
+    "Data of the kind that the model was fitted to. Images may also be a single file or a plain folder."
+)
+_LABEL = (
+    "The column of labels. In .npz the array (default y), for .npy the file of labels. Not for images."
+)
 _CATEGORICAL = "A column of numbers that are categories. Can be repeated. Text is always categories."
 _KEEP = "A column that is a feature although it looks like a row id. Can be repeated."
 _DROP = "A column to leave out. Can be repeated."
@@ -35,12 +39,13 @@ _ENCODER = "A pretrained network, .onnx or .json. Its features replace the pixel
 _KNOWN = "The network of MODEL. (default: the file that `nsse fit` used)"
 _SIZE = "Height and width of images, 25x25, or `original`. (default: compared on some images)"
 _AUGMENT = (
-    "Learn from transformed images as well: shift, rotate, scale, mirror, brightness, light, separated by "
-    "commas. With --encoder: mirror, crop. `auto` chooses what helps on held-out images, if anything."
+    "Learn from transformed images as well: shift, rotate, scale, mirror, brightness, light, separated "
+    "by commas. With --encoder: mirror, crop. `auto` chooses what helps on held-out images."
 )
 _TUNE = (
-    "Choose metric, width, smoothness and decision by cross-validation, and combine the best candidates "
-    "(SmoothEmbeddingCV). Options that are given are kept. Ctrl-C writes the best model found by then, if "
+    "Choose metric, width, smoothness and decision by cross-validation, and combine the best "
+    "candidates (SmoothEmbeddingCV). Options that are given are kept. Ctrl-C writes the best "
+    "model found by then, if "
     "any, and ends with exit code 130."
 )
 _SIGMA = "Kernel width, in median distances. (default: 0.65; --tune chooses)"
@@ -51,8 +56,8 @@ _SHRINKAGE = "How close --metric within stays to Euclidean distances. --tune cho
 _CENTERS = "Centers of the map: a number, auto, or all for every sample. (default: auto)"
 _UNLABELED = "More samples of the kind of DATA, without labels. The map is learned from them too."
 _UNLABELED_LABEL = (
-    'The entry of rows of DATA without a label: "" is an empty entry. For images, the sub-folder of images '
-    "without a label."
+    'The entry of rows of DATA without a label: "" is an empty entry. For images, the sub-folder of '
+    "images without a label."
 )
 
 # Titles under which `--help` shows options, each with columns of its own width.
@@ -81,16 +86,20 @@ class TableOptions:
     categorical: Annotated[Columns, _of_tables(metavar="COL", help=_CATEGORICAL)] = None
     keep: Annotated[Columns, _of_tables(metavar="COL", help=_KEEP)] = None
     missing: Annotated[Literal["median", "error"], _of_tables(help=_MISSING)] = "median"
-    standardize: Annotated[
-        bool | None, _of_tables("--standardize/--as-they-are", help=_STANDARDIZE)
-    ] = None
+    standardize: Annotated[bool | None, _of_tables("--standardize/--as-they-are", help=_STANDARDIZE)] = (
+        None
+    )
 
     def encoder(self) -> TableEncoder:
         """Return the encoder that these options describe."""
         from nsse.datasets import TableEncoder
 
-        named = {"drop": self.drop, "categorical": self.categorical, "keep": self.keep}
-        return TableEncoder(missing=self.missing, **{name: own or () for name, own in named.items()})
+        return TableEncoder(
+            categorical=self.categorical or (),
+            keep=self.keep or (),
+            drop=self.drop or (),
+            missing=self.missing,
+        )
 
 
 @dataclass(frozen=True)
@@ -145,7 +154,9 @@ class NewOptions:
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Give a function one option for each field of its parameters that are dataclasses."""
     parameters = signature(function, eval_str=True).parameters.values()
-    groups = {one.name: one.annotation for one in parameters if is_dataclass(one.annotation)}
+    groups: dict[str, Any] = {
+        one.name: one.annotation for one in parameters if is_dataclass(one.annotation)
+    }
 
     def run(**given: Any) -> None:
         own = {

@@ -1,4 +1,4 @@
-"""``nsse predict`` and ``nsse transform``: what a model says about new samples."""
+"""``nsse predict`` and ``nsse transform``: labels and coordinates of new samples."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import typer
 
 from nsse._support.errors import rule_error
 from nsse._support.files import replacing
-from nsse._support.types import SamplesLike
 from nsse.cli.files import check_out, table_rows, write_columns
 from nsse.cli.models import Opened, radii_of, read
-from nsse.cli.options import Ignore, Json, KnownEncoder, KnownId, Model, NewData, SkipBroken
+from nsse.cli.options import Json, Model, NewData, NewOptions
 from nsse.cli.screen import Screen, plain_table, running
 
 if TYPE_CHECKING:
+    from nsse._support.types import SamplesLike
     from nsse.datasets import Inputs
 
 SHOWN = 20  # rows on the screen
-# Columns of ours, whose names no other has.
-OURS = ("label", "probability", "p_value", "distance", "radius", "radius_scaled")
+# The columns that we add. The column of names is called "name" if its own name is one of them.
+OURS = ("label", "probability", "typicality", "distance", "unknown_categories", "radius")
 
 _REFUSE = (
-    "Give no label to samples with P_VALUE up to this: about that share of the samples of known "
-    "classes, and most of the others. 0.05 is usual."
+    "Give no label to samples whose TYPICALITY is at most ALPHA. These are about that share of the "
+    "samples of known classes, and most of the others. 0.05 is usual."
 )
 
 Columns = dict[str, list[Any]]
@@ -34,23 +34,20 @@ Columns = dict[str, list[Any]]
 def predict(
     model: Model,
     data: NewData,
+    new: NewOptions,
     out: Annotated[
         Path | None, typer.Option(help="Write .csv or .parquet. (default: show on the screen)")
     ] = None,
     refuse: Annotated[float | None, typer.Option(metavar="ALPHA", help=_REFUSE)] = None,
-    ignore: Ignore = None,
-    id: KnownId = None,
-    encoder: KnownEncoder = None,
-    skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
     """Label new samples, with measures of trust.
 
-    PROBABILITY is that of the label. P_VALUE is small for samples of no known class: the share of
-    training samples, left out one by one, that are as far from all classes. DISTANCE is that to the
-    nearest training sample in the embedding. RADIUS is certified: no change of the prepared sample by
-    less than it changes the label. Of a model that scales columns it is in the units of the columns as
-    they are, and RADIUS_SCALED in those of the scaled ones.
+    PROBABILITY belongs to the label. TYPICALITY is a p-value that is small for samples unlike every
+    training class: the share of left-out training samples that are at least as far from all classes.
+    DISTANCE is the distance to the nearest training sample in the embedding. UNKNOWN_CATEGORIES counts
+    the categories of a row that the training table does not have. RADIUS is certified: no change of the
+    sample that is shorter than the radius changes its label. It is left out for tables with categories.
     """
     with running(as_json) as screen:
         if out is not None:
@@ -58,32 +55,29 @@ def predict(
         if refuse is not None and not 0 < refuse < 1:
             raise rule_error("--refuse", "be above 0 and below 1", refuse, "0.05 is usual.")
 
-        opened, inputs = read(
-            model, data, ignore, screen, id=id, encoder=encoder, skip_broken=skip_broken
-        )
-        with screen.busy(f"Labelling {len(inputs.X)} samples"):
+        opened, inputs = read(model, data, new, screen)
+        with screen.busy(f"Labeling {len(inputs.X)} samples"):
             columns = first_column(inputs) | _predictions(opened, inputs.X)
-            radii, why = radii_of(opened.model, inputs.X)
+            radii, why = radii_of(opened, inputs.X)
+        if opened.preparation.get("categories") and inputs.unknown_categories is not None:
+            columns["unknown_categories"] = inputs.unknown_categories.tolist()
         if radii is not None:
             columns["radius"] = radii.tolist()
-        if radii is not None and opened.before:
-            scaled = opened.model[:-1].transform(inputs.X)
-            columns["radius_scaled"] = radii_of(opened.last, scaled)[0].tolist()
         n_refused = 0 if refuse is None else _refuse(columns, refuse)
         screen.result = {"n_samples": len(inputs.X), "labels": _counts(columns["label"])}
         _deliver(screen, columns, out)
         if refuse is not None:
             screen.result["n_refused"] = n_refused
-            screen.say(f"Refused {n_refused} of {len(inputs.X)}: p_value up to {refuse:g}.")
+            screen.say(f"Refused {n_refused} of {len(inputs.X)}: typicality up to {refuse:g}.")
         if radii is None:
-            screen.say(f"No certified radii: {why}")
+            screen.say(f"No certified radii. {why}")
         else:
             where = opened.measured
             screen.say(f"A label stays the same under any change below its radius, measured {where}.")
 
 
 def _predictions(opened: Opened, X: SamplesLike) -> Columns:
-    """Label, probability, p-value and distance, as far as the model has them."""
+    """Return label, probability, typicality and distance, if the model has them."""
     from sklearn.metrics import pairwise_distances_argmin_min
 
     from nsse.certificates import typicality
@@ -92,18 +86,18 @@ def _predictions(opened: Opened, X: SamplesLike) -> Columns:
     columns: Columns = {"label": model.predict(X).tolist()}
     columns["probability"] = model.predict_proba(X).max(axis=1).tolist()
     if len(getattr(last, "leave_one_out_", ())):
-        columns["p_value"] = typicality(model, X).tolist()
+        columns["typicality"] = typicality(model, X).tolist()
     columns["distance"] = pairwise_distances_argmin_min(model.transform(X), last.embedding_)[1].tolist()
     return columns
 
 
 def _refuse(columns: Columns, alpha: float) -> int:
     """Take the labels away from samples of no known class; their number."""
-    if "p_value" not in columns:
+    if "typicality" not in columns:
         cure = "Fit one with `nsse fit`."
         rule = "hold training samples left out one by one where samples are to be refused"
         raise rule_error("MODEL", rule, "a model without", cure)
-    refused = [p <= alpha for p in columns["p_value"]]
+    refused = [p <= alpha for p in columns["typicality"]]
     columns["label"] = [
         None if out else label for out, label in zip(refused, columns["label"], strict=True)
     ]
@@ -113,21 +107,16 @@ def _refuse(columns: Columns, alpha: float) -> int:
 def transform(
     model: Model,
     data: NewData,
+    new: NewOptions,
     out: Annotated[Path, typer.Option(help="The file to write: .csv, .parquet or .npy.")],
-    ignore: Ignore = None,
-    id: KnownId = None,
-    encoder: KnownEncoder = None,
-    skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
-    """Embed new samples by the learned map: one row each, one column per dimension."""
+    """Embed new samples by the learned map, with one row each and one column per dimension."""
     with running(as_json) as screen:
         check_out(out, (".csv", ".parquet", ".npy"), read=[model, data])
         import numpy as np
 
-        opened, inputs = read(
-            model, data, ignore, screen, id=id, encoder=encoder, skip_broken=skip_broken
-        )
+        opened, inputs = read(model, data, new, screen)
         embedding = np.asarray(opened.model.transform(inputs.X))
         n, d = embedding.shape
         if out.suffix.lower() == ".npy":
@@ -141,7 +130,7 @@ def transform(
 
 
 def first_column(inputs: Inputs) -> Columns:
-    """The names of images, or the column of a table that names its rows; else their numbers, from 1."""
+    """Return the names of rows if there are any, otherwise their numbers from 1."""
     if inputs.names is not None:
         column = inputs.preparation.get("id")
         return {"name" if column in (None, *OURS) else column: list(inputs.names)}

@@ -9,20 +9,17 @@ import typer
 
 from nsse.cli.files import bytes_of, check_out, size_of
 from nsse.cli.models import read
-from nsse.cli.options import Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, NewData, SkipBroken
+from nsse.cli.options import Json, KnownLabel, Model, NewData, NewOptions
 from nsse.cli.screen import PAGE, running, typed
 
 
 def report(
     model: Model,
     data: NewData,
+    new: NewOptions,
     out: Annotated[Path, typer.Option(help="The page to write, .html; .png or .svg is a figure.")],
     label: KnownLabel = None,
     title: Annotated[str, typer.Option(help="Title of the page.")] = "",
-    ignore: Ignore = None,
-    id: KnownId = None,
-    encoder: KnownEncoder = None,
-    skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
     """Write one HTML page with the embedding, the samples of DATA over it, and the map itself."""
@@ -31,8 +28,7 @@ def report(
         from nsse.report import Samples, write_report
 
         check_out(out, (".html", ".png", ".svg"))
-        how = {"label": label, "id": id, "encoder": encoder, "skip_broken": skip_broken}
-        opened, inputs = read(model, data, ignore, screen, labeled=None, **how)
+        opened, inputs = read(model, data, new, screen, label=label, labeled=None)
         shown, known = inputs.files, opened.preparation
         pictures = thumbnails(known, shown) if shown else None
         samples = Samples(inputs.X, inputs.y, inputs.names, pictures, thumbnails(known))

@@ -167,11 +167,13 @@ def _options(*names: str) -> dict[str, str]:
 
 
 DATA: Words = {
-    **_options("label", "ignore", "size", "unit_norm", "skip_broken", "id", "impute", "category"),
-    **_options("feature", "encoder", "augment"),
+    **_options("label", "drop", "size", "unit_norm", "skip_broken", "id", "categorical", "keep"),
+    **_options("missing", "encoder", "augment"),
     "path": "DATA",
+    "X": "DATA",
     "unit_norm=False": "--raw",
-    'impute="median"': "--impute median",
+    'missing="median"': "--missing median",
+    'unlabeled=""': '--unlabeled-label ""',
     "unlabeled": "--unlabeled-label",
 }
 MODEL: Words = {"path": "MODEL", "model": "MODEL", "metadata": "MODEL", **_options("dtype", "encoder")}

@@ -1,4 +1,4 @@
-"""``nsse update``: a model that learns from more samples, or forgets some."""
+"""``nsse update``: learn from more samples, or forget some."""
 
 from __future__ import annotations
 
@@ -10,27 +10,24 @@ import typer
 from nsse._support.errors import rule_error
 from nsse.cli.files import bytes_of, check_out, size_of
 from nsse.cli.models import read
-from nsse.cli.options import Data, Ignore, Json, KnownEncoder, KnownId, KnownLabel, Model, SkipBroken
+from nsse.cli.options import Data, Json, KnownLabel, Model, NewOptions
 from nsse.cli.screen import DATA, running, typed
 
 
 def update(
     model: Model,
     data: Data,
+    new: NewOptions,
     out: Annotated[
         Path | None, typer.Option(help="The model file to write. (default: MODEL, written whole or not)")
     ] = None,
     forget: Annotated[bool, typer.Option("--forget", help="Forget these samples instead.")] = False,
     label: KnownLabel = None,
-    ignore: Ignore = None,
-    id: KnownId = None,
-    encoder: KnownEncoder = None,
-    skip_broken: SkipBroken = False,
     as_json: Json = False,
 ) -> None:
-    """Learn from more labelled samples without a new fit; new classes may come.
+    """Learn from more labeled samples without a new fit. They may have new classes.
 
-    Metric and centres stay as they are. The model must have been made by `nsse fit --updatable`.
+    Metric and centers stay as they are. The model must have been written by `nsse fit --updatable`.
     """
     with running(as_json) as screen:
         target = model if out is None else out
@@ -38,8 +35,7 @@ def update(
             check_out(out, read=[data])
         from nsse.io import read_header, save
 
-        how = {"label": label, "id": id, "encoder": encoder, "skip_broken": skip_broken}
-        opened, inputs = read(model, data, ignore, screen, labeled=True, **how)
+        opened, inputs = read(model, data, new, screen, label=label, labeled=True)
         before = set(opened.last.classes_.tolist())
         _check_updatable(opened.last, model)
         X = inputs.X
@@ -48,7 +44,7 @@ def update(
         words = {**DATA, "X": "DATA", "y": "DATA"}
         with screen.busy(f"{'Forgetting' if forget else 'Learning'} {len(X)} samples"), typed(words):
             (opened.last.forget if forget else opened.last.partial_fit)(X, inputs.y)
-        save(opened.model, target, metadata=read_header(model).metadata, updatable=True)
+        save(opened.whole, target, metadata=read_header(model).metadata, updatable=True)
         after = set(opened.last.classes_.tolist())
         came, gone = (sorted(map(str, one - other)) for one, other in ((after, before), (before, after)))
         screen.result = {"n_samples": len(X), "n_classes": len(after), "new": came, "gone": gone}

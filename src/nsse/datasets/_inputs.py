@@ -300,7 +300,7 @@ def _table(
 def _rows(
     table: Table, known: TablePreparation, *, labeled: bool | None, unlabeled: str | None = None
 ) -> Inputs:
-    """Return the rows of a table with labels, if these are required (True), optional (None) or not read."""
+    """Return the rows of a table. Labels are required (True), optional (None) or not read (False)."""
     if labeled:
         table.check_label(known.label)
     encoder, left_out = known.encoder, {known.label, known.id, *known.ignored}

@@ -190,7 +190,7 @@ class EncodedPreparation(Preparation):
 
 @dataclass(frozen=True, eq=False)
 class TablePreparation(Preparation):
-    """The columns of a table, as a fitted `nsse.datasets.TableEncoder` has them, and the column of labels.
+    """The columns of a table, as a fitted `nsse.datasets.TableEncoder` has them, and those left out.
 
     Attributes
     ----------

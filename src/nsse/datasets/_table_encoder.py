@@ -22,9 +22,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import Described, abridged, listed, rule_error
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
+from nsse.datasets._table_files import MISSING
 
-# The text of an entry that is missing, in lower case.
-MISSING = ("", "-", "?", "n/a", "na", "nan", "nat", "<na>", "none", "null")
 # The forms in which dates and times are written.
 DATES = (
     *(f"%Y-%m-%d{time}" for time in ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", "T%H:%M:%S", "T%H:%M")),
@@ -42,7 +41,9 @@ _LIKE_AN_ID = re.compile(
     r"|.*[a-z](Id|ID|Nr|No)"
 )
 _DAY = np.timedelta64(1, "D")
-_NAME_IT = "If they are categories, name the column in `categorical`. Otherwise leave it out with `drop`."
+_NAME_IT = (
+    "If they are categories, name the column in `categorical`. Otherwise leave it out with `drop`."
+)
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -113,7 +114,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     --------
     >>> import pandas as pd
     >>> from nsse.datasets import TableEncoder
-    >>> plants = pd.DataFrame({"height": [10.0, None, 30.0, 20.0], "soil": ["clay", "sand", "clay", "sand"]})
+    >>> soil = ["clay", "sand", "clay", "sand"]
+    >>> plants = pd.DataFrame({"height": [10.0, None, 30.0, 20.0], "soil": soil})
     >>> encoder = TableEncoder().fit(plants)
     >>> encoder.get_feature_names_out()
     array(['height', 'soil=clay', 'soil=sand'], dtype=object)
@@ -166,7 +168,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._check_named(columns)
         if self.missing == "error":
             self._check_whole(columns)
-        kinds = {name: self._kind_of(name, values) for name, values in columns.items()}
+        kinds: dict[str, list[str] | str | None] = {
+            name: self._kind_of(name, values) for name, values in columns.items()
+        }
         self.constant_ = [
             name for name, values in columns.items() if name not in self.keep and _is_constant(values)
         ]
@@ -177,8 +181,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             got = f"{listed(list(columns)) or 'no column'}, with n_samples = {n_rows}"
             cure = "Add a column that tells rows apart."
             raise rule_error("X", "have a column whose entries differ", Described(got), cure)
-        self.categories_ = {name: kinds[name] for name in self.columns_ if isinstance(kinds[name], list)}
-        self.dates_ = {name: kinds[name] for name in self.columns_ if isinstance(kinds[name], str)}
+        used = {name: kinds[name] for name in self.columns_}
+        self.categories_ = {name: kind for name, kind in used.items() if isinstance(kind, list)}
+        self.dates_ = {name: kind for name, kind in used.items() if isinstance(kind, str)}
         self.medians_ = {
             name: self._median(name, columns[name])
             for name in self.columns_
@@ -282,7 +287,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, choices in (("missing", FILLS), ("handle_unknown", UNKNOWN)):
             value = getattr(self, name)
             if value not in choices:
-                raise rule_error(name, f"be one of {', '.join(choices)}", value, "See the documentation.")
+                raise rule_error(
+                    name, f"be one of {', '.join(choices)}", value, "See the documentation."
+                )
         if not isinstance(self.max_categories, int) or self.max_categories < 1:
             rule = "be an integer from 1"
             raise rule_error("max_categories", rule, self.max_categories, "The default is 50.")
@@ -302,8 +309,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the columns that become features."""
         if not is_frame(X):
             values = self._columns_of_array(X, reset=False).values()
-            columns = dict(zip(self._names, values, strict=True))
-            return {name: columns[name] for name in self.columns_}
+            by_name = dict(zip(self._names, values, strict=True))
+            return {name: by_name[name] for name in self.columns_}
         present = [str(name) for name in X.columns]
         known, present_names, used = {*self._names, *self.drop}, set(present), set(self.columns_)
         missing = [name for name in self.columns_ if name not in present_names]

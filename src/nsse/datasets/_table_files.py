@@ -1,9 +1,9 @@
 """Tables in CSV, TSV and Parquet files, as named columns with one row per sample.
 
-Text may be in UTF-8, UTF-16 or Latin-1. Columns may be separated by commas, semicolons or tabs, and numbers
-may have decimal points or commas. The note of a table names what differs from UTF-8 with commas between
-columns and decimal points. `Table.features` returns columns for a `TableEncoder`. Messages count rows from
-1, below the names of the columns.
+Text may be in UTF-8, UTF-16 or Latin-1. Columns may be separated by commas, semicolons or tabs, and
+numbers may have decimal points or commas. The note of a table names what differs from UTF-8 with commas
+between columns and decimal points. `Table.features` returns columns for a `TableEncoder`. Messages count
+rows from 1, below the names of the columns.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from nsse._support.errors import Described, abridged, listed, optional, rule_error, rule_message
 from nsse._support.types import Bools
-from nsse.datasets._table_encoder import MISSING
 
+# The text of an entry that is missing, in lower case.
+MISSING = ("", "-", "?", "n/a", "na", "nan", "nat", "<na>", "none", "null")
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv")
 # What separates columns, and its name; the first of those that make most of the line of names.
@@ -74,7 +75,7 @@ class Table:
         return frame.with_columns(numbers[name] for name in all_numbers)
 
     def _check_points(self, text: Any) -> None:
-        """Refuse points in the numbers of a file with decimal commas, because they may separate thousands."""
+        """Refuse points in a file with decimal commas, because they may separate thousands."""
         for name in text.columns:
             column = text[name]
             is_number = _as_number(column, True).is_not_null()
@@ -94,7 +95,8 @@ class Table:
         hidden = np.array([unlabeled is not None and text == unlabeled.strip() for text in texts])
         missing = [row for row, text in enumerate(texts) if not text and not hidden[row]]
         if missing:
-            got = Described(f"{len(missing)} rows of {self.path} without, the first is row {missing[0] + 1}")
+            count = "1 row" if len(missing) == 1 else f"{len(missing)} rows"
+            got = Described(f"{count} of {self.path} without one, the first is row {missing[0] + 1}")
             cure = 'Fill them in, or pass `unlabeled=""` to learn from rows without labels as well.'
             raise rule_error("label", f"have an entry in every row of column {name}", got, cure)
         kept = [text for text, is_hidden in zip(texts, hidden, strict=True) if not is_hidden]
@@ -104,7 +106,10 @@ class Table:
     def check_label(self, label: str | None) -> None:
         """Refuse a table without the column of labels."""
         if label is None:
-            rule, got = f"name the column of labels, because {self.path} is a table", Described("nothing")
+            rule, got = (
+                f"name the column of labels, because {self.path} is a table",
+                Described("nothing"),
+            )
             raise rule_error("label", rule, got, f"The table has {listed(self.names)}.")
         self.check_named("label", [label])
 

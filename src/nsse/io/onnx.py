@@ -34,12 +34,14 @@ ML, ML_OPSET = "ai.onnx.ml", 3  # the operators for categories
 def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any:
     """Write a fitted model, or a pipeline of affine steps that ends in one, as an ONNX graph.
 
-    The graph has one input, ``X``. If the pipeline begins with a `nsse.datasets.TableEncoder` whose table
-    has categories, the graph has one input of shape (n, 1) for each column instead, under the name of
-    the column. Categories are strings, and "" is a missing one. Dates are days since 1970-01-01. NaN is a
-    missing number, if the pipeline fills in missing numbers. The outputs are ``embedding`` (what `transform` gives), ``label``
-    (`predict`), ``scores`` (of every class, the largest that of the label: `decision_function`, which
-    for two classes is their difference) and ``probabilities`` (`predict_proba`).
+    The graph has one input, ``X``. If the pipeline begins with a `nsse.datasets.TableEncoder` whose
+    table has categories, the graph has one input of shape (n, 1) for each column instead, under the
+    name of the column. Categories are strings, and "" is a missing one. Dates are days since 1970-01-01.
+    NaN is a missing number, if the pipeline fills in missing numbers.
+
+    The outputs are ``embedding`` (as `transform` returns it), ``label`` (`predict`), ``scores`` (one
+    per class, and the largest one belongs to the label) and ``probabilities`` (`predict_proba`). For two
+    classes, `decision_function` is the difference of the scores.
 
     A graph cannot refuse a row as Python does. Where a feature is NaN or infinite, it gives coordinates
     that are not finite, and with them a label without meaning.
@@ -48,8 +50,8 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     ----------
     model : estimator
         Fitted: any estimator of ours with a kernel or a linear map, hence not `NYS` and `SPE`; a
-        search around one; or a pipeline of a `TableEncoder`, affine steps (scalers, imputers, PCA) and one
-        of these. Labels are integers, strings, booleans or floats.
+        search around one; or a pipeline of a `TableEncoder`, affine steps (scalers, imputers, PCA) and
+        one of these. Labels are integers, strings, booleans or floats.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the input and of the outputs. The arithmetic is in float64: a graph of float32 gives
         what Python gives for rows that were rounded to float32.
