@@ -247,13 +247,26 @@ def test_the_search_refuses_other_metrics_for_now(metric):
         SmoothEmbeddingCV(SmoothEmbedding(metric=metric)).fit(*TRAIN)
 
 
-def test_wrong_components_are_refused():
+WRONG_COMPONENTS = {
+    "NaN": np.full((2, 64), np.nan),
+    "columns": np.ones((2, 3)),
+    "complex": np.eye(64) + 1e-9j,
+    "text": np.full((2, 64), "a"),
+    "complex operator": aslinearoperator(np.eye(64, dtype=complex)),
+}
+
+
+@pytest.mark.parametrize("components", WRONG_COMPONENTS.values(), ids=WRONG_COMPONENTS)
+def test_wrong_components_are_refused(components):
     class Wrong(Metric):
         def fit(self, X, y, sample_weight=None):
-            self.components_ = np.full((2, 3), np.nan)
+            self.components_ = components
             return self
 
-    with pytest.raises(ValueError, match="finite components_ of 64 columns"):
+    with pytest.raises(ValueError, match="`metric` must set real, finite components_ of 64 columns"):
         SmoothEmbedding(metric=Wrong()).fit(*TRAIN)
+
+
+def test_a_fixed_metric_needs_as_many_columns_as_there_are_features():
     with pytest.raises(ValueError, match="64 columns"):
         SmoothEmbedding(metric=FixedMetric(np.eye(3))).fit(*TRAIN)

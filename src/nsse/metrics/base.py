@@ -288,11 +288,15 @@ def fit_to(metric: Metric, X: SamplesLike, rows: Rows) -> None:
     if components is None:
         raise not_a_metric(own_metric(metric))
     shape = np.shape(components)
-    numbers = components.data if is_sparse(components) else components
-    is_finite = isinstance(components, LinearOperator) or bool(np.isfinite(numbers).all())
-    if len(shape) != 2 or shape[1] != X.shape[1] or not is_finite:
-        rule = f"set finite components_ of {X.shape[1]} columns"
-        raise rule_error("metric", rule, f"components_ of shape {shape}", "Check its fit method.")
+    if isinstance(components, LinearOperator):
+        numbers = np.empty(0, dtype=components.dtype)  # its values are not at hand
+    else:
+        numbers = np.asarray(components.data if is_sparse(components) else components)
+    is_usable = numbers.dtype.kind in "buif" and bool(np.isfinite(numbers).all())
+    if len(shape) != 2 or shape[1] != X.shape[1] or not is_usable:
+        rule = f"set real, finite components_ of {X.shape[1]} columns"
+        got = f"components_ of shape {shape} and type {numbers.dtype}"
+        raise rule_error("metric", rule, got, "Check its fit method.")
 
 
 def behind_components(metric: Metric, X: SamplesLike, with_hull: bool) -> Learned:
