@@ -38,6 +38,7 @@ MAY_IMPORT = {
     "sources": {"affine"},
     "equal_rows": {"affine"},
     "rows": {"affine", "equal_rows", "labels", "sources"},
+    "columns": {"affine", "rows"},
     "hull": set(),
     "metrics": {"affine", "distances", "graphs", "hull", "rows", "sources"},
     "centers": {"affine", "distances", "rows"},
@@ -50,7 +51,7 @@ MAY_IMPORT = {
     "pipelines": {"affine", "datasets", "maps"},
     "planes": {"pipelines", "scores"},
     "left_out": {"distances", "ridge", "rows", "scores"},
-    "model": MODEL | {"centers", "base", "hull", "left_out", "ridge", "unlabeled"},
+    "model": MODEL | {"centers", "columns", "base", "hull", "left_out", "ridge", "unlabeled"},
     "updates": {"distances", "left_out", "maps", "metrics", "model", "ridge"} | (ROWS - {"equal_rows"}),
     "positions": words("distances equal_rows left_out metrics model rows sources"),
     "explanations": {"affine", "maps", "pipelines", "votes"},
@@ -59,7 +60,7 @@ MAY_IMPORT = {
     "base": {"labels"},
     "memory": {"affine", "centers", "model", "sources"},
     "smooth": words(
-        "affine centers base kernels labels maps memory metrics model positions rows sources "
+        "affine centers columns base kernels labels maps memory metrics model positions rows sources "
         "unlabeled updates"
     ),
     "exceptions": set(),

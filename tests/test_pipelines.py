@@ -62,6 +62,7 @@ def wine():
     return load_wine(return_X_y=True)
 
 
+@pytest.mark.filterwarnings("ignore:Distances depend almost only on:UserWarning")
 @pytest.mark.parametrize("name", STEPS)
 def test_the_affine_map_is_the_steps(name, wine):
     X, y = wine

@@ -250,6 +250,16 @@ class Affine:
         vars(changed).pop("norm", None)
         return changed
 
+    def of_scaled_columns(self, scales: Floats) -> Affine:
+        """The map of rows whose columns are first multiplied by positive numbers.
+
+        Unlike `after`, it subtracts a shift first, so that projections onto a hull keep their origin.
+        """
+        changed = copy(self)  # what is formed later stays so
+        vars(changed).update(shift=self.shift / scales, scale=self.scale * scales)
+        vars(changed).pop("norm", None)
+        return changed
+
     def in_units_of(self, length: float) -> Affine:
         """The same map in a unit of length, such as the median distance of samples behind the map."""
         largest = largest_value(self.scale)

@@ -21,7 +21,7 @@ from nsse._support.errors import rule_error
 from nsse._support.parameters import check_count
 from nsse._support.threads import in_parallel
 from nsse._support.types import Floats, Ints
-from nsse.affine import is_sparse
+from nsse.affine import Affine, is_sparse
 from nsse.distances import BLOCK_VALUES, squared_norms
 from nsse.rows import Rows, drawn
 
@@ -89,7 +89,8 @@ class CenterSelector(ABC):
             ``rows.codes`` contains for each row the position of its label there, or −1 if it has none.
             ``rows.weights`` contains the weights. ``rows.source.take(positions)`` returns rows by their
             ascending positions, as an array or as a sparse matrix if ``rows.source.is_sparse``. Other
-            rows are not read, so that the samples may be larger than the memory.
+            rows are not read, so that the samples may be larger than the memory. The columns are
+            standardized if the estimator has ``standardize=True``.
         rng : numpy.random.Generator
             Random numbers that follow from ``random_state`` of the estimator. A selector that draws
             from them returns the same centers in every fit with the same integer ``random_state``.
@@ -97,7 +98,7 @@ class CenterSelector(ABC):
         Returns
         -------
         {ndarray, sparse matrix} of shape (n_centers, n_features) or None
-            The centers in the units of the samples. They may be rows or any other finite numbers. None
+            The centers in the units of ``rows``. They may be rows or any other finite numbers. None
             means that the rows themselves are the centers.
         """
 
@@ -271,6 +272,14 @@ def chosen_centers(centers: Any, rows: Rows, rng: np.random.Generator) -> Any:
         return Given(centers)(rows, rng)
     found = centers(rows, rng)
     return None if found is None else center_rows(found, rows.source.n_features, "return None, or")
+
+
+def mapped_centers(centers: Any, affine: Affine) -> Any:
+    """Return a `centers` parameter for rows behind a map. Given rows are mapped as well."""
+    is_given = not (centers is None or isinstance(centers, str | Integral) or callable(centers))
+    if is_given and (is_sparse(centers) or np.ndim(centers) == 2):
+        return affine(center_rows(centers, affine.n_features, "hold indices of samples, or"))
+    return centers
 
 
 def check_centers(centers: Any) -> None:

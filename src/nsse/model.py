@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from nsse._support.types import Bools, Floats, Ints, SamplesLike
 from nsse.affine import Affine
 from nsse.base import signs_of
-from nsse.centers import chosen_centers
+from nsse.centers import chosen_centers, mapped_centers
+from nsse.columns import standardizing
 from nsse.distances import median_distance, squared_distances
 from nsse.hull import Hull
 from nsse.kernels import Kernel, solvable
@@ -57,7 +58,7 @@ class Settings:
     ----------
     kernel : Kernel
         The kernel, whose width is not used.
-    sigma, smoothness, decision, metric, centers, augment
+    sigma, smoothness, decision, metric, centers, augment, standardize
         Parameters of `SmoothEmbedding`.
     unlabeled : UnlabeledUse
         How rows without a label are used.
@@ -74,6 +75,7 @@ class Settings:
     augment: Any
     unlabeled: UnlabeledUse
     seed: int
+    standardize: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,27 +159,31 @@ def learned(
 
     ``look`` is called before the metric is learned.
     """
-    rng = np.random.default_rng(settings.seed)
+    rng, wanted = np.random.default_rng(settings.seed), settings.centers
     rows = given.augmented(settings.augment)
-    centers = chosen_centers(settings.centers, rows, rng)
+    if settings.standardize:
+        front = standardizing(given)
+        rows, wanted = rows.through(front), mapped_centers(wanted, front)
+    centers = chosen_centers(wanted, rows, rng)
     some = rows.sample(METRIC_SAMPLES, rng)
     if look is not None:
         look(rows, len(rows) if centers is None else centers.shape[0], some)
     is_whole = len(some) == len(rows)
     metric = unfitted_metric(settings.metric, some.held())
     found = metric.learn(some, with_hull=is_whole).projected()
-    space = Space(metric, found.affine, found.unit, found.hull is not None)
-    near = labeled_by(settings.unlabeled, rows.through(space.affine))
+    affine = found.affine.of_scaled_columns(front.scale) if settings.standardize else found.affine
+    space = Space(metric, affine, found.unit, found.hull is not None)
+    near = labeled_by(settings.unlabeled, rows.through(found.affine))
     if centers is not None and near.is_labeled.sum() > rows.is_labeled.sum():
         # Labels that were propagated tell of which classes the other samples are.
-        centers = chosen_centers(settings.centers, replace(rows, codes=near.codes), rng)
+        centers = chosen_centers(wanted, replace(rows, codes=near.codes), rng)
     left = None
     if centers is None and settings.unlabeled.is_exact:
         ridge, left = exact_ridge(near, metric, found, is_whole, settings, leave_out)
     else:
         unit = median_distance(found.distances(evenly(len(some))))
         kernel = settings.kernel.at(settings.sigma * unit)
-        points = near.held() if centers is None else space.affine(centers)
+        points = near.held() if centers is None else found.affine(centers)
         with solvable(kernel, settings.smoothness):
             ridge = Ridge.over(near, points, kernel, settings.smoothness, settings.unlabeled)
     return replace(read(near, space, ridge, left, settings.decision), hull=found.hull)

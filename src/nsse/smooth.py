@@ -26,13 +26,15 @@ from nsse._support.fitting import LOGGER, all_or_nothing, logged
 from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
 from nsse._support.threads import threads_for
 from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
-from nsse.affine import Affine, is_sparse
+from nsse.affine import Affine
 from nsse.base import FLOATS, EmbeddingClassifier
 from nsse.centers import EXACT_UP_TO, check_centers
+from nsse.columns import warn_of_units
 from nsse.kernels import Kernel, as_kernel
 from nsse.labels import encoded
 from nsse.maps import KernelMap
 from nsse.memory import center_count, fit_memory, require_fit_memory
+from nsse.metrics import Euclidean, WithinMetric
 from nsse.metrics.base import as_metric
 from nsse.metrics.names import named_metric
 from nsse.model import Fitted, Model, Settings, Space, learned, left_out, read
@@ -49,8 +51,6 @@ Ints = NDArray[np.intp]
 USUAL_WEIGHTS = (0.1, 10.0)
 # Less than a part of one sample in all tells nothing; beyond such a mean no digits are left.
 LEAST_TOTAL, LARGEST_MEAN = 0.1, 1e8
-# Columns whose spreads differ by more than this are probably in different units.
-USUAL_SPREADS = 1000.0
 # Widths of kernels whose squares, and one over these, single precision has.
 LEAST_SINGLE = 1e-15
 
@@ -75,6 +75,13 @@ class SmoothEmbedding(EmbeddingClassifier):
         Width σ of the kernel, in median distances between samples in the metric.
     smoothness : float, default=0.1
         λ, the weight of ‖s − π‖², which bounds how fast scores change.
+    standardize : bool, default=False
+        Whether every column is divided by its standard deviation before distances are measured. Constant
+        columns stay as they are, sample weights count, and sparse samples stay sparse, because nothing
+        is subtracted. The division is a part of the map. New samples, radii, explanations, files and
+        ONNX graphs therefore stay in the units of X, and no pipeline with a scaler is needed. Blocks and
+        Dask arrays are read twice more. `partial_fit` keeps the standard deviations of its first
+        samples. Parameters of augmentations are in the units of X, too.
     decision : {"scores", "nearest"}, default="scores"
         The label is the class with the largest score, or the class of the nearest training sample in the
         embedding: for classes that are curved and maps that are very smooth.
@@ -134,11 +141,13 @@ class SmoothEmbedding(EmbeddingClassifier):
     transduction_ : ndarray of shape (n_samples,)
         Labels of the training samples, predicted ones where none was given.
     metric_ : estimator
-        The fitted metric, with ``components_``.
+        The fitted metric, with ``components_``. It measures standardized columns if ``standardize`` is
+        True.
     length_unit_ : float
-        Median distance between training samples in the metric, in the units of X.
+        Median distance between training samples in the metric, in the units of X, or in standard
+        deviations if ``standardize`` is True.
     sigma_ : float
-        Width of the kernel in the units of X.
+        Width of the kernel in the same units.
     map_ : KernelMap
         f, with all its coordinates.
     scores_ : Scores
@@ -190,6 +199,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         kernel: str | Kernel = "gaussian",
         sigma: float = 0.65,
         smoothness: float = 0.1,
+        standardize: bool = False,
         decision: str = "scores",
         metric: Any = "within",
         centers: Any = "auto",
@@ -203,6 +213,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         self.kernel = kernel
         self.sigma = sigma
         self.smoothness = smoothness
+        self.standardize = standardize
         self.decision = decision
         self.metric = metric
         self.centers = centers
@@ -397,7 +408,7 @@ class SmoothEmbedding(EmbeddingClassifier):
             warn_of_weights(float(given.weights.sum()), int(np.count_nonzero(given.given >= 0)))
         per_sample = given.augmented(self.augment).per_sample
         with logged(self.verbose), threads_for(len(given) * per_sample):
-            model = learned(given, settings, look=look_before_fit)
+            model = learned(given, settings, look=self._look_before_fit)
             found = left_out(given, model, settings)
             fitted = Fitted.of(model, found, float(self.sigma), given.is_labeled[found.rows])
             self.__dict__.update(vars(fitted))
@@ -411,6 +422,13 @@ class SmoothEmbedding(EmbeddingClassifier):
         self.updates_ = None
         self._learned = begun(model, found) if hasattr(self, "partial_fit") else None
         return self
+
+    def _look_before_fit(self, rows: Rows, n_centers: int, some: Rows) -> None:
+        """Refuse a fit that needs more memory than is left, and warn if a few columns dominate."""
+        require_fit_memory(len(rows), rows.source.n_features, n_centers)
+        # A metric of the user may measure each column in a unit of its own.
+        if isinstance(named_metric(self.metric), WithinMetric | Euclidean):
+            warn_of_units(some, getattr(self, "feature_names_in_", None))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also those of the metric, such as ``metric__shrinkage``.
@@ -440,6 +458,7 @@ class SmoothEmbedding(EmbeddingClassifier):
             kernel=as_kernel(self.kernel),
             sigma=float(self.sigma),
             smoothness=float(self.smoothness),
+            standardize=bool(self.standardize),
             decision=self.decision,
             metric=self.metric,
             centers=self.centers,
@@ -559,6 +578,9 @@ class SmoothEmbedding(EmbeddingClassifier):
     def _check_parameters(self) -> None:
         check_kernel_width("sigma", self.sigma, cure="0.65 is a good start.")
         check_number("smoothness", self.smoothness, positive=True, cure="0.1 is a good start.")
+        if not isinstance(self.standardize, bool | np.bool_):
+            cure = "True divides every column by its standard deviation."
+            raise rule_error("standardize", "be True or False", self.standardize, cure)
         check_choice("decision", self.decision, ("scores", "nearest"))
         named_metric(self.metric)
         check_centers(self.centers)
@@ -579,12 +601,6 @@ class SmoothEmbedding(EmbeddingClassifier):
             raise rule_error(
                 "n_components", rule, self.n_components, "As many coordinates separate all classes."
             )
-
-
-def look_before_fit(rows: Rows, n_centers: int, some: Rows) -> None:
-    """Refuse a fit that needs more memory than is left, and warn of columns in different units."""
-    require_fit_memory(len(rows), rows.source.n_features, n_centers)
-    warn_of_spreads(some.held())
 
 
 def warn_of_weights(total: float, n_samples: int) -> None:
@@ -612,22 +628,6 @@ def warn_of_kernel(f: KernelMap) -> None:
         warnings.warn(
             f"Certificates will raise an error, because the kernel {type(f.kernel).__name__} is not "
             f"valid: {f.flaw}. Correct it (see nsse.kernels.Kernel).",
-            UserWarning,
-            stacklevel=5,
-        )
-
-
-def warn_of_spreads(X: SamplesLike) -> None:
-    """Warn where a few columns are so much wider than the others that only they count."""
-    if is_sparse(X) or X.shape[1] < 2:
-        return
-    spreads = np.asarray(X.max(axis=0) - X.min(axis=0), dtype=np.float64)
-    spreads = spreads[spreads > 0]
-    narrow = len(spreads) // 4
-    if len(spreads) > 1 and spreads.max() > USUAL_SPREADS * np.partition(spreads, narrow)[narrow]:
-        warnings.warn(
-            f"The features spread by {spreads.min():.3g} to {spreads.max():.3g}: distances hardly see "
-            "the narrow ones. Standardise them: make_pipeline(StandardScaler(), SmoothEmbedding()).",
             UserWarning,
             stacklevel=5,
         )

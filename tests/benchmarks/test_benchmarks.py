@@ -205,9 +205,10 @@ def test_the_guide_shows_what_the_rows_of_photographs_say(script):
     assert photographs.table(rows) in guide.read_text(encoding="utf-8")
 
 
-def test_the_tables_of_kernels_are_those_of_the_page(script):
-    kernels = script("kernels")
-    rows = [json.loads(line) for line in kernels.ROWS.read_text(encoding="utf-8").splitlines()]
+@pytest.mark.parametrize("name", ["kernels", "units"])
+def test_the_tables_of_kernels_and_units_are_those_of_the_page(script, name):
+    benchmark = script(name)
+    rows = [json.loads(line) for line in benchmark.ROWS.read_text(encoding="utf-8").splitlines()]
     page = (Path(__file__).parents[2] / "docs" / "parameters.md").read_text(encoding="utf-8")
-    for table in kernels.tables(rows).split("\n\n"):
+    for table in benchmark.tables(rows).split("\n\n"):
         assert table in page

@@ -31,7 +31,7 @@ def split():
 )
 @pytest.mark.filterwarnings("ignore:The metric is the Euclidean one:UserWarning")
 @pytest.mark.filterwarnings("ignore:The weights have a mean of:UserWarning")
-@pytest.mark.filterwarnings("ignore:The features spread by:UserWarning")
+@pytest.mark.filterwarnings("ignore:Distances depend almost only on:UserWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
