@@ -64,7 +64,7 @@ MAY_IMPORT = {
         "unlabeled updates"
     ),
     "exceptions": set(),
-    "published": MODEL | {"base", "exceptions", "graphs", "labels"},
+    "published": (MODEL - {"rows"}) | {"base", "exceptions", "graphs", "labels"},
     "methods": (MODEL - {"rows"}) | {"base", "exceptions", "graphs", "published"},
     "splits": set(),
     "sequential": set(),

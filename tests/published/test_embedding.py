@@ -188,7 +188,6 @@ def test_a_factor_of_the_kernel_and_one_of_p_agree(digits, monkeypatch, d, start
     np.testing.assert_allclose(projector(by_kernel.Y), projector(by_p.Y), atol=1e-5)
     assert by_kernel.slope == pytest.approx(by_p.slope, rel=1e-5)
     assert embed(other, 5.0).factorization == "cholesky"
-    assert 2.5 <= other.stiff_from <= 5.0  # and no kernel is factorised there again
 
 
 @pytest.mark.parametrize("d", [4, 12])

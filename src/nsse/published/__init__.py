@@ -1,7 +1,13 @@
-"""The method of the paper, file by file its terms.
+"""The method of the paper.
 
-``objective`` Eq. (11) and its slope · ``embedding`` Y at one σ (Eq. 12) · ``scale`` the search for σ ·
-``alternating`` Algorithm 1 · ``trace`` what a search reports · ``nsse`` the estimator.
+Read the files in this order:
+
+- ``objective``: Eq. (11) and its slope,
+- ``embedding``: Y at one σ, Eqs. (12) and (13), with the triangular factors of ``factors``,
+- ``alternating``: Algorithm 1, with Eq. (14),
+- ``scale``: the search for the best σ that `NSSE` uses instead of Algorithm 1 by default,
+- ``trace``: the steps that a search reports,
+- ``nsse``: the estimator.
 """
 
 from nsse.published.nsse import NSSE, Condition

@@ -1,23 +1,28 @@
-"""The embedding for one σ: Eq. (12) without an inverse.
+"""The embedding Y at one kernel scale σ: Eq. (12), solved without an inverse.
 
-Departs from the paper: it takes the smallest eigenvectors of A = L_w − μ1 L_b + μ2 K⁻². With Y = KC the
-same problem reads
+The columns of Y are the eigenvectors of Eq. (13), A = L_w − μ1 L_b + μ2 K⁻², to its d smallest
+eigenvalues. Adding μ1 N to all eigenvalues changes no eigenvector and gives A = S + μ2 K⁻², which is
+positive definite (`nsse.published.objective`).
 
-    minimise tr(C'PC)  s.t.  C'K²C = I,   P = KSK + μ2 I = R'R,
+Departs from the paper: K⁻² has the square of the condition number of K, so it is not formed if K is
+ill-conditioned. With Y = KC, Eq. (12) is equivalent to
 
-and in U = RC it is the largest eigenpairs θ of R⁻ᵀK²R⁻¹, λ = 1/θ. After M − 1 of them there is a gap of
-about 10⁶, and S vanishes on the centred class indicators: a block Krylov space from there converges in
-one to three blocks. Where there is no gap (d ≥ M), or no room for blocks, all eigenpairs are computed.
+    minimize tr(C'PC)  subject to  C'K²C = I,     P = KAK = KSK + μ2 I = R'R,
 
-P has the square of the condition number of K. Three factorisations, recorded as the one that was used:
+and in U = RC this asks for the largest eigenvalues θ = 1/λ of R⁻ᵀK²R⁻¹. There are three ways. The one
+that was used is reported as `factorization`.
 
-- ``"kernel"``: K = R'R, where K is well-conditioned. In the space of Y, A = S + μ2 K⁻² is at least μ1
-  n_c on what is orthogonal to the class indicators, so a Rayleigh–Ritz iteration from these, with
-  residuals over μ1 n_c for new directions, converges fast as long as the *stiffness* μ2 ‖K⁻¹‖²/(μ1 n_c)
-  is moderate. P is never formed, which saves three quarters of the work.
-- ``"cholesky"`` of P: the rule.
-- ``"qr"`` of [F'K; √μ2 I] with FF' = S: the same R without forming P, where Cholesky breaks down, or the
-  coordinates that it gives do not solve the problem, as their residuals tell.
+- ``"kernel"`` solves the problem of the paper if K is well-conditioned, d < M and N is large. S vanishes
+  on
+  the centered class indicators and is at least μ1 n_c on everything orthogonal to them. A Rayleigh–Ritz
+  iteration that starts from the indicators therefore converges fast, and only K is factorized.
+- ``"cholesky"`` factorizes P and is the rule otherwise. θ has a gap of about 10⁶ after M − 1
+  eigenvalues,
+  so that a block Krylov space that starts from the class indicators converges in one to three blocks. If
+  there is no gap (d ≥ M) or N is small, all eigenpairs are computed.
+- ``"qr"`` computes the same R as the QR factor of [F'K; √μ2 I] with FF' = S. It is slower and is used if
+  P
+  is too ill-conditioned for Cholesky, or if the residuals of the coordinates are too large.
 """
 
 from __future__ import annotations
@@ -25,43 +30,38 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import eigh, lapack, qr, svd
-from scipy.linalg.blas import dsyrk, dtrmm, dtrsm
+from scipy.linalg import eigh, svd
+from scipy.linalg.blas import dsyrk
 
 from nsse._support.errors import rule_message
-from nsse._support.threads import in_parallel, one_blas_thread
+from nsse._support.threads import one_blas_thread
 from nsse._support.types import Floats
+from nsse.published.factors import EPS, Factor, cholesky_factor, orthonormal, qr_factor
 from nsse.published.objective import Problem
 
-EPS = float(np.finfo(np.float64).eps)
-# How far the leading eigenspace may be off, in radians: for all digits of g, and for five, in a scan.
-# And the residual beyond which no step of the power method is trusted.
+# Largest angle between the found and the true leading eigenspace, in radians, for a final result and
+# for the scan of σ. No step is accepted if its relative residual is above the third number.
 RESIDUAL, ROUGHLY, LARGEST_RESIDUAL = 1e-7, 3e-3, 0.1
-# Vectors beyond those wanted: they carry the convergence of the last wanted one.
+# Additional vectors, which speed up the convergence of the last wanted one.
 GUARD = 4
-# Blocks of a Krylov space, at most and at least; with fewer than so many rows per column of the least,
-# for all digits and for few, all eigenpairs take less time.
+# Largest number of blocks of a Krylov space, and the least N per column of a block, for a final result
+# and for the scan. With fewer samples, computing all eigenpairs is faster.
 MOST_BLOCKS, ROWS_PER_COLUMN, ROWS_PER_ROUGH_COLUMN = 12, 10, 5
-# Columns of K S K formed at a time.
-COLUMNS = 128
-# Share of a coordinate that may be rounding.
+# Largest share of rounding errors in a coordinate.
 LARGEST_NOISE = 1e-2
-# cond(P) up to which Cholesky needs no check, and beyond which it leaves less than about four digits;
-# how far, in radians, the coordinates that it gives may be from the true ones; and the residual that is
-# small whatever the gap.
+# Up to the first cond(P), a Cholesky solution is not checked. Above the second one, fewer than four
+# digits would be left. LARGEST_ANGLE is the accepted angle in radians. A residual below NEGLIGIBLE is
+# always accepted.
 HARMLESS, LARGEST_CONDITION, LARGEST_ANGLE, NEGLIGIBLE = 1e9, 1e13, 1e-4, 1e-9
-# "kernel": with fewer rows P takes no longer. The stiffest K; times how much K will not do at half the σ
-# either; most steps; the largest cond(K); √ of what is left to gain of an eigenvalue.
-LEAST_ROWS, STIFFEST, HOPELESS, MOST_STEPS = 400, 60.0, 1e3, 8
-LARGEST_KERNEL_CONDITION, ENERGY = 1e10, 1e-6
+# "kernel": the least N, the largest cond(K), the largest μ2 ‖K⁻¹‖²/(μ1 n_c), which governs the
+# convergence, the largest number of steps, and the square root of the accepted gain of an eigenvalue.
+LEAST_ROWS, LARGEST_KERNEL_CONDITION, STIFFEST, MOST_STEPS, ENERGY = 400, 1e10, 60.0, 8, 1e-6
 
 
 class RankError(ValueError):
-    """The kernel matrix has fewer independent columns than the embedding coordinates."""
+    """The kernel matrix has fewer independent columns than the embedding has coordinates."""
 
     def __init__(self, rank: int, n_components: int) -> None:
         rule = "not exceed the number of distinct samples (the rank of the kernel)"
@@ -71,7 +71,7 @@ class RankError(ValueError):
 
 @dataclass(frozen=True)
 class Embedding:
-    """The minimiser of Eq. (12) at one σ, and g with its slope there.
+    """The minimizer of Eq. (12) at one σ, with the value and the slope of g there.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Embedding:
     coef, Y : ndarrays of shape (N, d)
         C, and Y = KC with Y'Y = I.
     basis : ndarray of shape (N, d or more)
-        Spans Y and some more: the start for a σ nearby.
+        Spans Y and some more. It is the start for a σ nearby.
     excess, slope : float
         g(σ), and dg/d log σ.
     factorization : {"kernel", "cholesky", "qr"}
@@ -90,7 +90,7 @@ class Embedding:
     condition : float
         Estimate of cond(P), or of cond(K) with "kernel".
     is_rough : bool
-        Whether the eigenpairs were iterated for to fewer digits than usual.
+        Whether the eigenpairs have fewer digits than usual.
     """
 
     sigma: float
@@ -106,59 +106,32 @@ class Embedding:
 
     @cached_property
     def x(self) -> float:
-        """log σ."""
+        """The number log σ."""
         return math.log(self.sigma)
 
     @cached_property
     def value(self) -> float:
-        """log g."""
+        """The number log g."""
         return math.log(self.excess)
 
     @cached_property
     def tilt(self) -> float:
-        """d log g/d log σ."""
+        """The derivative d log g/d log σ."""
         return self.slope / self.excess
 
 
 def embed(
     problem: Problem, sigma: float, start: Floats | None = None, residual: float = RESIDUAL
 ) -> Embedding:
-    """Embed at one σ; ``start`` is the ``basis`` of an embedding at a nearby σ.
+    """Return the embedding at one σ. ``start`` is the ``basis`` of an embedding at a nearby σ.
 
-    With a larger ``residual`` it takes less time, Y'Y = I still holds, and g is the one of an embedding
-    a little worse than the best.
+    A larger ``residual`` takes less time. Then Y'Y = I still holds, and g is a little above its minimum.
     """
     with one_blas_thread():
-        return _Pencil(problem, sigma, start, residual).solved()
+        return _EigenProblem(problem, sigma, start, residual).solved()
 
 
-@dataclass(frozen=True)
-class _Factor:
-    """Upper triangular R with R'R = P, or K, as its transpose, stored by columns."""
-
-    L: NDArray[Any]
-    method: str
-    norm: float
-
-    @cached_property
-    def condition(self) -> float:
-        """Estimate of the condition number of R'R."""
-        return 1.0 / max(float(lapack.dpocon(self.L, self.norm, uplo="L")[0]), EPS**2)
-
-    def solve(self, A: Floats) -> Floats:
-        """R⁻¹A."""
-        return np.asarray(dtrsm(1.0, self.L, A, lower=1, trans_a=1))
-
-    def solve_transposed(self, A: Floats) -> Floats:
-        """R⁻ᵀA."""
-        return np.asarray(dtrsm(1.0, self.L, A, lower=1))
-
-    def solve_both(self, A: Floats) -> Floats:
-        """(R'R)⁻¹A."""
-        return self.solve(self.solve_transposed(A))
-
-
-class _Pencil:
+class _EigenProblem:
     """Eq. (12) at one σ."""
 
     def __init__(self, problem: Problem, sigma: float, start: Floats | None, residual: float) -> None:
@@ -167,44 +140,32 @@ class _Pencil:
         self.K = problem.kernel(sigma)
 
     def solved(self) -> Embedding:
-        """By the factor of K; by the Cholesky factor of P; by the QR of its stacked factors."""
+        """Solve by the factor of K, by the Cholesky factor of P, or by the QR factor of P."""
         factor = self._factor_of_kernel()
         C = None if factor is None else self._from_indicators(factor)
         if factor is not None and C is not None:
-            return self._finished(C, factor, self.residual > RESIDUAL)
-        factor = self._cholesky()
+            return self._finished(C, factor)
+        factor = self._factor_of_P()
         if factor is not None and factor.condition <= LARGEST_CONDITION:
-            C, _, is_rough = self._leading(factor)
-            found = self._finished(C, factor, is_rough)
+            C, is_exact = self._leading(factor)
+            found = self._finished(C, factor, is_exact)
             if factor.condition <= HARMLESS or self._angle(found, C, factor) <= LARGEST_ANGLE:
                 return found
-        return self._finished(*self._leading(self._stacked_qr()))
+        mu2, N = self.weights.mu2, len(self.K)
+        factor = qr_factor(np.vstack([self.S.root_times(self.K), math.sqrt(mu2) * np.eye(N)]))
+        C, is_exact = self._leading(factor)
+        return self._finished(C, factor, is_exact)
 
-    def _cholesky(self) -> _Factor | None:
-        """R with R'R = P = KSK + μ2 I, in the place of P; None if rounding made P indefinite."""
-        P, S, K = self.problem.scratch, self.S, self.K
-
-        def fill(start: int) -> None:
-            columns = slice(start, start + COLUMNS)
-            # On and above the diagonal: the other half is its mirror image, and never read.
-            np.matmul(S(K[:, columns]).T, K[:, start:], out=P[columns, start:])
-
-        in_parallel(fill, range(0, len(P), COLUMNS), P.size)
+    def _factor_of_P(self) -> Factor | None:  # noqa: N802 - as in the formulas
+        """Return R with R'R = P = KSK + μ2 I, or None if rounding made P indefinite."""
+        P = self.S(self.K).T @ self.K
         P[np.diag_indices(len(P))] += self.weights.mu2
-        norm = float(np.trace(P))  # bounds the norm of P, and is near it: one direction dominates
-        return _cholesky_in_place(P, "cholesky", norm)
+        # The trace is near the norm, because one direction dominates.
+        return cholesky_factor(P, "cholesky", float(np.trace(P)))
 
-    def _stacked_qr(self) -> _Factor:
-        """R of [F'K; √μ2 I]."""
-        N = len(self.K)
-        stacked = np.vstack([self.S.root_times(self.K), math.sqrt(self.weights.mu2) * np.eye(N)])
-        (R,) = qr(stacked, mode="r", overwrite_a=True, check_finite=False)
-        R = np.ascontiguousarray(R[:N])
-        return _Factor(R.T, "qr", float((R**2).sum()))
-
-    def _leading(self, factor: _Factor) -> tuple[Floats, _Factor, bool]:
-        """C = R⁻¹U of the leading eigenpairs and some more; the factor; whether C is rough."""
-        K, N, start = self.K, len(self.K), self.start
+    def _leading(self, factor: Factor) -> tuple[Floats, bool]:
+        """Return C = R⁻¹U of the leading eigenpairs and some more, and whether all digits are right."""
+        N, start = len(self.K), self.start
         if start is None:  # class indicators, on which S nearly vanishes, and guard vectors
             indicators = self.S.indicators.toarray()[:, :-1]
             n_guard = max(self.d - indicators.shape[1], 0) + GUARD
@@ -213,31 +174,31 @@ class _Pencil:
         if (ROWS_PER_ROUGH_COLUMN if is_rough else ROWS_PER_COLUMN) * start.shape[1] <= N:
             C = self._block_krylov(factor, start)
             if C is not None:
-                return C, factor, is_rough
+                return C, not is_rough
         n_pairs = min(N, self.d + GUARD)
-        G = factor.solve_transposed(K.T)  # R⁻ᵀK; K is symmetric, its transpose stored by columns
-        if factor.method == "qr":  # GG' would square what QR did not
+        G = factor.solve_transposed(self.K)
+        if factor.method == "qr":  # GG' would square the condition number again
             U = svd(G, full_matrices=False, check_finite=False)[0][:, :n_pairs]
         else:
             M, last = dsyrk(1.0, G, lower=1), (N - n_pairs, N - 1)
             U = eigh(M, overwrite_a=True, check_finite=False, subset_by_index=last)[1][:, ::-1]
-        return factor.solve(U), factor, False
+        return factor.solve(U), True
 
-    def _block_krylov(self, factor: _Factor, start: Floats) -> Floats | None:
-        """The same from the blocks M^j R⁻ᵀK start, M = R⁻ᵀK²R⁻¹; None where they do not converge.
+    def _block_krylov(self, factor: Factor, start: Floats) -> Floats | None:
+        """Return C from the blocks M^j R⁻ᵀK start, M = R⁻ᵀK²R⁻¹, or None if they do not converge.
 
-        The last product MU is a step of the power method for all vectors found: what they have outside
-        of the leading eigenspace gets smaller by the gap, which the residuals need not be.
+        The last product MU is one step of the power method. It reduces the part of all vectors outside
+        of the leading eigenspace by the gap. The residuals can therefore be larger by the gap.
         """
-        d, (N, width) = self.d, start.shape
+        d, K, (N, width) = self.d, self.K, start.shape
         most = min(MOST_BLOCKS, N // (2 * width))
         U, Y, V = (np.empty((N, most * width), order="F") for _ in range(3))
-        fresh = factor.solve_transposed(self._carried(start))
+        fresh = factor.solve_transposed(K @ start)
         for done in range(0, most * width, width):
             block, upto = slice(done, done + width), slice(0, done + width)
-            U[:, block] = _orthonormal(fresh, U[:, :done])
-            Y[:, block] = self._carried(factor.solve(U[:, block]))
-            V[:, block] = fresh = factor.solve_transposed(self._carried(Y[:, block]))
+            U[:, block] = orthonormal(fresh, U[:, :done])
+            Y[:, block] = K @ factor.solve(U[:, block])
+            V[:, block] = fresh = factor.solve_transposed(K @ Y[:, block])
             theta, Q = np.linalg.eigh(Y[:, upto].T @ Y[:, upto])
             theta, Q = theta[: -width - 1 : -1], Q[:, : -width - 1 : -1]
             stepped, values = V[:, upto] @ Q, theta[:d]
@@ -247,79 +208,69 @@ class _Pencil:
                 return factor.solve(stepped)
         return None
 
-    def _carried(self, A: Floats) -> Floats:
-        """KA; K is symmetric, and BLAS has it sooner from this side."""
-        return np.asarray((A.T @ self.K).T)
-
-    def _finished(self, C: Floats, factor: _Factor, is_rough: bool) -> Embedding:
-        """The embedding in the span of KC: Rayleigh and Ritz have the last word on λ and Y'Y = I."""
-        K, S, weights, basis = self.K, self.S, self.weights, self._carried(C)
+    def _finished(self, C: Floats, factor: Factor, is_exact: bool = True) -> Embedding:
+        """Return the embedding in the span of KC. A Rayleigh–Ritz step gives λ and Y'Y = I."""
+        K, S, weights, basis = self.K, self.S, self.weights, self.K @ C
         C, Y = C[:, : self.d], basis[:, : self.d]
-        # y = Kc carries an error of about ε‖K‖‖c‖. Where K has no d independent columns, the last
-        # coordinates need coefficients so large that they consist of nothing else.
+        # y = Kc has an error of about ε‖K‖‖c‖. If K has fewer than d independent columns, the last
+        # coordinates need such large coefficients that only this error is left.
         size = np.linalg.norm(Y, axis=0)
-        clean = EPS * K.sum(axis=0).max() * np.linalg.norm(C, axis=0) < LARGEST_NOISE * size
-        if not clean.all():
-            raise RankError(int(np.argmin(clean)), self.d)
+        is_clean = EPS * K.sum(axis=0).max() * np.linalg.norm(C, axis=0) < LARGEST_NOISE * size
+        if not is_clean.all():
+            raise RankError(int(np.argmin(is_clean)), self.d)
         C, Y = C / size, Y / size
-        # C'PC = Y'SY + μ2 C'C from its terms, which has several digits more than 1/θ.
+        # C'PC = Y'SY + μ2 C'C. Its terms have several digits more than 1/θ.
         values, Q = eigh(S.quadratic(Y) + weights.mu2 * (C.T @ C), Y.T @ Y, check_finite=False)
         C, Y = C @ Q, Y @ Q
         slopes = self.problem.slopes(K, self.sigma, C, S(Y) - Y * values)
         scale = weights.scale_term(self.sigma)
         excess, slope = float(values.sum()) + scale, float(slopes.sum()) - 2.0 * scale
-        how = factor.method, factor.condition, is_rough
+        how = factor.method, factor.condition, not is_exact
         return Embedding(self.sigma, values, C, Y, basis, excess, slope, *how)
 
-    def _angle(self, found: Embedding, C: Floats, factor: _Factor) -> float:
-        """How far the span of the coordinates may be from the true one, as their residuals tell.
+    def _angle(self, found: Embedding, C: Floats, factor: Factor) -> float:
+        """Return a bound of the angle between the span of the coordinates and the true one.
 
         The residual of the symmetric problem is R⁻ᵀ(K(S − λ)y + μ2 c), computed without P. Its part
-        outside of the span, over the gap to the following eigenvalue, bounds the angle. A negligible
-        residual, or in a scan the one asked for, is enough whatever the gap: without one the coordinates
-        are not determined.
+        outside of the span, divided by the gap to the next eigenvalue, bounds the angle. A negligible
+        residual is accepted whatever the gap, because without a gap the coordinates are not unique. In a
+        scan, the requested residual is accepted.
         """
         mu2, Y, values = self.weights.mu2, found.Y, found.eigenvalues
-        moved = self._carried(self.S(Y) - Y * values) + mu2 * found.coef
-        moved = factor.solve_transposed(moved)
-        U = _orthonormal(dtrmm(1.0, factor.L, found.coef, lower=1, trans_a=1), np.empty((len(C), 0)))
-        for _ in range(2):  # the part inside may be many times the one outside
+        moved = factor.solve_transposed(self.K @ (self.S(Y) - Y * values) + mu2 * found.coef)
+        U = orthonormal(factor.times(found.coef), np.empty((len(C), 0)))
+        for _ in range(2):  # the part inside may be much larger than the part outside
             moved = moved - U @ (U.T @ moved)
         relative = np.linalg.norm(moved, axis=0) / np.sqrt(np.maximum(values, EPS**2))
         c, y = C[:, self.d : self.d + 1], found.basis[:, self.d : self.d + 1]
-        gaps = 1.0 - values * (y**2).sum() / (
-            np.trace(self.S.quadratic(y)) + mu2 * (c**2).sum() + EPS**2
-        )
+        following = np.trace(self.S.quadratic(y)) + mu2 * (c**2).sum() + EPS**2
+        gaps = 1.0 - values * (y**2).sum() / following
         enough = NEGLIGIBLE if self.residual <= RESIDUAL else self.residual
-        small = relative <= enough * math.sqrt(self.d)
-        return float(np.max(np.where(small, 0.0, relative / np.maximum(gaps, EPS))))
+        is_small = relative <= enough * math.sqrt(self.d)
+        return float(np.max(np.where(is_small, 0.0, relative / np.maximum(gaps, EPS))))
 
-    def _factor_of_kernel(self) -> _Factor | None:
-        """R with R'R = K; None where K is too stiff, or the problem too small, for it to pay."""
-        problem, weights, K = self.problem, self.weights, self.K
-        fits = len(K) >= LEAST_ROWS and weights.mu1 > 0 and self.d < len(self.S.sizes)
-        if not fits or self.sigma >= problem.stiff_from:
+    def _factor_of_kernel(self) -> Factor | None:
+        """Return R with R'R = K, or None if the iteration by it would not converge or not pay."""
+        weights, K = self.weights, self.K
+        if len(K) < LEAST_ROWS or weights.mu1 == 0 or self.d >= len(self.S.sizes):
             return None
-        np.copyto(problem.scratch, K)
         norm = float(K.sum(axis=0).max())
-        factor = _cholesky_in_place(problem.scratch, "kernel", norm)
-        condition = math.inf if factor is None else factor.condition
-        stiffness = weights.mu2 * (condition / norm) ** 2 / (weights.mu1 * self.S.sizes.min())
-        if condition <= LARGEST_KERNEL_CONDITION and stiffness <= STIFFEST:
-            return factor
-        problem.stiff_from = self.sigma / (2 if stiffness > HOPELESS * STIFFEST else 1)
-        return None
+        factor = cholesky_factor(K, "kernel", norm)
+        if factor is None or factor.condition > LARGEST_KERNEL_CONDITION:
+            return None
+        stiffness = weights.mu2 * (factor.condition / norm) ** 2 / (weights.mu1 * self.S.sizes.min())
+        return factor if stiffness <= STIFFEST else None
 
-    def _from_indicators(self, factor: _Factor) -> Floats | None:
-        """C of the smallest eigenpairs of A = S + μ2 K⁻² and some more; None after too many steps.
+    def _from_indicators(self, factor: Factor) -> Floats | None:
+        """Return C of the smallest eigenpairs of A = S + μ2 K⁻² and some more, or None.
 
-        What is left to gain of λ_k is about r'r/(μ1 n_c) or less, r the residual of its Ritz vector.
+        If r is the residual of a Ritz vector, its λ_k can still fall by about r'r/(μ1 n_c).
         """
         S, d, mass = self.S, self.d, self.S.mu1 * self.S.sizes[self.S.codes][:, np.newaxis]
         energy = max(self.residual, ENERGY) ** 2
         fresh = S.indicators.toarray() / np.sqrt(S.sizes)
-        if self.start is not None:  # what the indicators lack at a σ nearby: saves several steps
-            fresh = np.hstack([fresh, _orthonormal(S.centred(self.start[:, :d]), fresh)])
+        if self.start is not None:  # the part of a solution nearby that the indicators do not span
+            fresh = np.hstack([fresh, orthonormal(S.centred(self.start[:, :d]), fresh)])
         V, C, AV = (np.empty((len(S.codes), 0)) for _ in range(3))
         for _ in range(MOST_STEPS):
             C_fresh = factor.solve_both(fresh)
@@ -329,21 +280,5 @@ class _Pencil:
             step = S.centred(AV @ Q[:, :d] - (V @ Q[:, :d]) * values[:d]) / mass
             if np.all((mass * step**2).sum(axis=0) <= energy * values[:d]):
                 return np.asarray(C @ Q[:, : d + GUARD])
-            fresh = _orthonormal(step, V)
+            fresh = orthonormal(step, V)
         return None
-
-
-def _cholesky_in_place(A: Floats, method: str, norm: float) -> _Factor | None:
-    """The factor of a matrix of which the upper half is given, in its place; None if it has none."""
-    # An upper half stored by rows is the lower half stored by columns that LAPACK takes as it is.
-    L, failed = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
-    return None if failed else _Factor(L, method, norm)
-
-
-def _orthonormal(A: Floats, against: Floats) -> Floats:
-    """An orthonormal basis of the columns of A, orthogonal to the columns of another one."""
-    # Twice is enough: one pass of Gram-Schmidt loses orthogonality where A nearly lies in the space.
-    for _ in range(2 if against.shape[1] else 1):
-        A = A - against @ (against.T @ A)
-        A = np.asarray(qr(A, mode="economic", overwrite_a=True, check_finite=False)[0])
-    return A

@@ -36,17 +36,17 @@ from nsse.metrics.learned import centred
 from nsse.published.alternating import alternate
 from nsse.published.embedding import GUARD, embed
 from nsse.published.objective import Problem, Weights
-from nsse.published.scale import Found, minimise
+from nsse.published.scale import Found, minimize
 from nsse.published.trace import Recorder, Step, Stopped, Trace
 from nsse.scores import Scores, nearest_scores
 
-# μ3 = 5 μ2 d where the user gives none: keeps the balance of the two smoothness terms.
+# The default μ3 = 5 μ2 d keeps the balance of the two smoothness terms.
 MU3_PER_MU2 = 5.0
-# N × N arrays of a fit at its peak: distances, K, a factor, temporaries.
+# N × N arrays of a fit at its peak: distances, K, a factor, and temporaries.
 MATRICES = 5
-# Samples that tell how far samples typically lie apart.
+# Samples that are used to estimate the typical distance.
 FEW = 32
-# Lengths that are no more than this apart can be squared and compared.
+# Lengths with at most this ratio can be squared and compared.
 LARGEST_RATIO = 1e100
 
 
@@ -57,8 +57,8 @@ class Condition:
     Attributes
     ----------
     factorization : {"kernel", "cholesky", "qr"}
-        Of P = KSK + μ2 I by Cholesky, the rule; of the kernel matrix K itself, where that is
-        well-conditioned; or of P by QR, the answer to an ill-conditioned P.
+        "kernel" if the kernel matrix K was factorized, "cholesky" if P = KSK + μ2 I was, and "qr" if P
+        is so ill-conditioned that its factor was computed by a QR factorization.
     condition_number : float
         Estimate of cond(P), or of cond(K) with "kernel".
     """
@@ -68,15 +68,16 @@ class Condition:
 
 
 class NSSE(EmbeddingClassifier):
-    """Nonlinear Supervised Smooth Embedding, as its paper has it.
+    """Nonlinear Supervised Smooth Embedding, the method of the paper.
 
-    Learns an embedding Y of the labelled samples X together with the Gaussian RBF map f that produces
-    it, f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), by minimising (Eq. 11 of [1]_)
+    Learns an embedding Y of the labeled samples X together with the Gaussian RBF map f that produces
+    it, f(x) = Σ c_i exp(−‖x − x_i‖²/σ²), by minimizing (Eq. 11 of [1]_)
 
-        tr(Y'L_w Y) − μ1 tr(Y'L_b Y) + μ2 ‖C‖² + μ3/σ²,   Y = KC,   Y'Y = I:
+        tr(Y'L_w Y) − μ1 tr(Y'L_b Y) + μ2 ‖C‖² + μ3/σ²,   Y = KC,   Y'Y = I.
 
-    neighbours of a class stay together, classes separate, *and* f stays smooth, so that it holds on new
-    samples. These are embedded by f in closed form and classified there. All samples are centres of f.
+    Neighbors of a class stay together, classes separate, *and* f stays smooth, so that it generalizes to
+    new samples. These are embedded by f and classified in the embedding. All training samples are
+    centers of f.
 
     Parameters
     ----------
@@ -86,54 +87,53 @@ class NSSE(EmbeddingClassifier):
     mu1 : float, default=1.0
         Weight of the separation between classes.
     mu2 : float, default=0.01
-        Weight of the size of the coefficients, ‖C‖². Positive.
+        Weight of the size of the coefficients, ‖C‖². Must be positive.
     mu3 : float, default=None
-        Weight of 1/σ²: larger values ask for a wider, smoother kernel. None means
+        Weight of 1/σ². Larger values lead to a wider and smoother kernel. None means
         ``5 * mu2 * n_components``.
     n_neighbors : int, default=5
-        Nearest samples of the same class joined in the within-class graph (all of them in a class
-        that has no more). None joins all pairs of the same class.
+        Number of nearest samples of the same class that are joined in the within-class graph. None
+        joins all pairs of the same class.
     beta : float, default=None
         Width of the edge weights exp(−‖x_i − x_j‖²/β), in squared units of length. None takes the
         mean squared length of the edges.
     sigma : float, default=None
-        Kernel scale σ in units of length. None finds it within `sigma_range`, by the objective.
+        Kernel scale σ in units of length. None finds it within `sigma_range` by the objective.
     sigma_range : tuple of (float, float), default=(0.1, 10.0)
-        Where to look for σ, in units of length.
+        The interval that is searched for σ, in units of length.
     length_unit : {"median"} or float, default="median"
-        The unit in which `sigma`, `sigma_range`, `beta` and `mu3` are understood: the median distance
-        between training samples, so that rescaling X changes nothing, or a length given as a number.
-        With 1.0 they are in the units of X, as in the paper.
+        The unit of `sigma`, `sigma_range`, `beta` and `mu3`. "median" is the median distance between
+        training samples, so that rescaling X changes nothing. 1.0 is the unit of X, as in the paper.
     solver : {"joint", "alternating"}, default="joint"
-        "joint" minimises over σ directly, Y being eliminated, and looks for the global minimum: it
-        never ends above a σ that it tried. "alternating" is Algorithm 1 of the paper, with 40 values of
-        σ for its exhaustive search, from the geometric mean of `sigma_range`.
+        "joint" eliminates Y, minimizes over σ directly and looks for the global minimum. "alternating"
+        is Algorithm 1 of the paper, with 40 values of σ for its exhaustive search. It starts at the
+        geometric mean of `sigma_range`.
     classifier : {"nearest", "linear"}, default="nearest"
-        The label of the nearest training sample in the embedding, as in Theorem 1 of the paper; or a
-        linear classifier there, as in its extension: multinomial logistic regression, which separates
-        every pair of classes by a hyperplane.
+        "nearest" gives the label of the nearest training sample in the embedding, as in Theorem 1 of
+        the paper. "linear" is a multinomial logistic regression in the embedding, as in the extension
+        of the theorem.
     max_iter : int, default=50
-        Most iterations of the alternating solver, or evaluations of the joint one beside those that
-        look for valleys. A search that needs more warns and keeps the best it has seen.
+        Largest number of iterations of the alternating solver, or of evaluations of the joint solver
+        after its scan. If this is not enough, a warning is raised and the best result is used.
     tol : float, default=1e-8
-        A search ends when the objective (without its constant part) can be improved by no more than
-        this, relatively.
+        The search ends if the objective without its constant part cannot be improved by more than this
+        relative amount.
     callback : callable, default=None
         ``callback(step)`` is called after every evaluation of the objective with its terms, σ and
-        seconds; returning True ends the search.
+        seconds. If it returns True, the search ends.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        Y, f at the training samples.
+        Y, the values of f at the training samples.
     coef_ : ndarray of shape (n_samples, n_components)
         Coefficients C of f.
     centers_ : ndarray or sparse matrix of shape (n_samples, n_features)
-        Kernel centres, the training samples, in the units of X.
+        Kernel centers, which are the training samples, in the units of X.
     sigma_ : float
-        Kernel scale, in the units of X.
+        Kernel scale in the units of X.
     length_unit_ : float
-        The unit of length, in the units of X.
+        The unit of length in the units of X.
     classes_ : ndarray of shape (n_classes,)
         Labels.
     labels_ : ndarray of shape (n_samples,)
@@ -141,17 +141,17 @@ class NSSE(EmbeddingClassifier):
     objective_ : float
         Eq. (11) at the solution.
     eigenvalues_ : ndarray of shape (n_components,)
-        Eigenvalues of L_w − μ1 L_b + μ2 K⁻² belonging to the coordinates, ascending.
+        Eigenvalues of L_w − μ1 L_b + μ2 K⁻² that belong to the coordinates, ascending.
     trace_ : Trace
-        One step per evaluation of the objective: σ (in the units of X), each term, seconds.
+        One step per evaluation of the objective: σ in the units of X, each term, and seconds.
     n_iter_ : int
-        Number of evaluations; of iterations of the alternating solver.
+        Number of evaluations, or of iterations of the alternating solver.
     condition_ : Condition
-        How well-conditioned the problem was, and how it was solved.
+        How the problem was solved, and its condition number.
     map_, scores_
-        f, and the decision rule as affine functions of f.
+        The map f, and the decision rule as affine functions of f.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in scikit-learn.
 
     Warns
     -----
@@ -160,23 +160,23 @@ class NSSE(EmbeddingClassifier):
     ScaleAtBoundWarning
         If the best σ lies at an end of `sigma_range`.
     ConditioningWarning
-        If the problem is so ill-conditioned that it was solved by a QR factorisation.
+        If the problem is so ill-conditioned that it was solved by a QR factorization.
 
     See Also
     --------
-    SmoothEmbedding : The same idea as one regression: what we recommend.
+    SmoothEmbedding : The recommended method, the same idea as one regression.
     nsse.certificates.theorem_1 : The bound of the paper, term by term.
 
     Notes
     -----
-    A fit takes O(N³) time and about 40 N² bytes, or 90 N² where an ill-conditioned problem needs a QR
-    factorisation; where less than 40 N² are available, `fit` raises a `MemoryError` before it starts.
+    A fit takes O(N³) time and about 40 N² bytes, or 90 N² bytes if an ill-conditioned problem needs a
+    QR factorization. If less than 40 N² bytes are available, `fit` raises a `MemoryError` before it
+    starts.
 
-    What ``solver="joint"`` guarantees: the result is the best of all σ evaluated on all samples; and at
-    the result the slope vanishes or points out of `sigma_range`. That no deeper valley exists is not
-    proven: between two σ that were tried it is excluded by values and slopes at both, which a valley
-    much narrower than their distance can escape. From 800 samples on the first σ is predicted from
-    subsamples.
+    With ``solver="joint"``, the result is the best of all evaluated σ. There, the slope of the objective
+    vanishes or points out of `sigma_range`. It is not proven that no deeper valley exists. Between two
+    evaluated σ, a deeper valley is excluded by the values and slopes at both, but a valley that is much
+    narrower than their distance can be missed.
 
     References
     ----------
@@ -245,7 +245,7 @@ class NSSE(EmbeddingClassifier):
         Returns
         -------
         self
-            The fitted estimator. If fit fails, it is as it was before.
+            The fitted estimator. If fit fails, the estimator is unchanged.
         """
         X, self.labels_ = self._validated(X, y)
         self.classes_, codes = encoded(self.labels_)
@@ -267,19 +267,19 @@ class NSSE(EmbeddingClassifier):
         Parameters
         ----------
         n_samples, n_features, n_classes : int
-            Of the training samples.
+            Sizes of the training set.
 
         Returns
         -------
         int
-            Bytes, beside the samples themselves. An ill-conditioned problem takes about twice as many.
+            Bytes, without the samples themselves. An ill-conditioned problem takes about twice as many.
         """
         d = n_classes - 1 if self.n_components is None else self.n_components
         rows = 2 * n_features + 60 * (d + GUARD)  # samples in the metric, embeddings of a search
         return int(8 * n_samples * (MATRICES * n_samples + rows))
 
     def _weights(self, n_samples: int, n_classes: int) -> Weights:
-        """The parameters of Eq. (11), checked, as all others are."""
+        """Check all parameters, and return those of Eq. (11)."""
         if n_classes < 2:
             got, cure = f"1 class, {self.classes_.tolist()[0]!r}", "Give samples of another one."
             raise rule_error("y", "have at least two classes", got, cure)
@@ -308,12 +308,12 @@ class NSSE(EmbeddingClassifier):
         return Weights(mu1, mu2, mu3, int(d), self.n_neighbors, self.beta)
 
     def _searched(self, recorder: Recorder) -> Found:
-        """The embedding at the σ that was given, or at the one that the solver finds."""
+        """Return the embedding at the given σ, or at the σ that the solver finds."""
         try:
             if self.sigma is not None:
                 found = recorder.record("fixed", embed(recorder.problem, float(self.sigma)))
                 return Found(found, converged=True, at_bound=False)
-            solve = alternate if self.solver == "alternating" else minimise
+            solve = alternate if self.solver == "alternating" else minimize
             return solve(recorder, self.sigma_range, float(self.tol), int(self.max_iter))
         except Stopped as stop:
             return Found(stop.best, converged=True, at_bound=False)
@@ -331,18 +331,18 @@ class NSSE(EmbeddingClassifier):
         self.condition_ = Condition(best.factorization, best.condition)
 
     def _warn_about(self, found: Found) -> None:
-        """Say what a user should know about how the search went."""
+        """Warn if the search did not converge, ended at a bound, or was ill-conditioned."""
         best = found.embedding
         if not found.converged:
-            text = f"The search for sigma did not converge in max_iter={self.max_iter} steps; the best "
-            _warn(text + "one seen is kept. Raise `max_iter` or `tol`.", ConvergenceWarning)
+            text = f"The search for sigma did not converge in max_iter={self.max_iter} steps. The best "
+            _warn(text + "sigma so far is used. Raise `max_iter` or `tol`.", ConvergenceWarning)
         if found.at_bound:
             text = f"The best sigma, {best.sigma:.3g} units of length, lies at an end of what can be "
             text += f"solved of sigma_range={self.sigma_range}. Widen it, change `mu3`, or fix `sigma`."
             _warn(text, ScaleAtBoundWarning)
         if best.factorization == "qr":
-            text = f"The problem is ill-conditioned (condition number {best.condition:.1e}); it was "
-            text += "solved by a QR factorisation, accurate but slower. Raise `mu2`, or lower `sigma` "
+            text = f"The problem is ill-conditioned (condition number {best.condition:.1e}). It was "
+            text += "solved by a QR factorization, which is slower. Raise `mu2`, or lower `sigma` "
             _warn(text + "or the upper end of `sigma_range`.", ConditioningWarning)
 
 
@@ -351,7 +351,7 @@ def _warn(message: str, category: type[Warning]) -> None:
 
 
 def measured(X: SamplesLike, length_unit: Any) -> tuple[Affine, Floats]:
-    """The map to where one is the unit of length, and squared distances there."""
+    """Return the map to units of length, and squared distances in them."""
     metric = centred(X)
     Z, scale = metric(X), float(metric.scale[0])
     D2 = squared_distances(Z, Z)
@@ -371,26 +371,26 @@ def measured(X: SamplesLike, length_unit: Any) -> tuple[Affine, Floats]:
 
 
 def _check_resolved(Z: Any, widest: float) -> None:
-    """Refuse a few samples so far out that the distances of the others are less than rounding."""
+    """Raise an error if a few samples are so far out that other distances are less than rounding."""
     some = Z[np.unique(np.linspace(0, Z.shape[0] - 1, FEW).astype(np.intp))]
     squares = pdist(some.toarray() if is_sparse(some) else some, "sqeuclidean")
     typical = float(np.quantile(squares[squares > 0], 0.8)) if squares.any() else math.inf
     if typical <= SAME_PLACE * widest:
-        rule = "have no samples so far from the others that these are the same beside them"
-        got = f"distances up to {math.sqrt(widest / typical):.1e} times the usual one"
-        cure = "Leave out the far samples, or rescale the features, by their logarithms for instance."
+        rule = "have no samples so far from the others that these cannot be told apart"
+        got = f"distances up to {math.sqrt(widest / typical):.1e} times the typical one"
+        cure = "Remove the far samples, or transform the features, for example by logarithms."
         raise rule_error("X", rule, got, cure)
 
 
 def decision(classifier: str, classes: NDArray[Any], Y: Floats, codes: Ints) -> Scores:
-    """The decision rule in the embedding as affine functions of f."""
+    """Return the decision rule in the embedding as affine functions of f."""
     if classifier == "linear":
         return linear_scores(classes, Y, codes)
     return nearest_scores(classes, Y, codes)
 
 
 def linear_scores(classes: NDArray[Any], Y: Floats, codes: Ints) -> Scores:
-    """Multinomial logistic regression on the embedding, with the mean square of its columns made 1."""
+    """Fit a logistic regression on the embedding, scaled to columns of mean square 1."""
     unit = math.sqrt(len(Y))
     model = LogisticRegression(max_iter=1000).fit(Y * unit, codes)
     weights, offsets = model.coef_ * unit, model.intercept_

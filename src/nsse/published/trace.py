@@ -1,4 +1,4 @@
-"""What a search for σ reports: one step per evaluation of Eq. (11), the same for every solver."""
+"""The steps that a search for σ reports, one per evaluation of Eq. (11), for every solver."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from nsse.published.objective import Problem
 class Step:
     """One evaluation of Eq. (11): its four terms with their weights and signs, their sum, and the time.
 
-    ``excess`` is the objective plus the constant μ1 N d. It is never negative and is the one to look
-    at: the constant dominates the objective itself.
+    ``excess`` is the objective plus the constant μ1 N d. It is never negative. Compare this number,
+    because the constant dominates the objective itself.
     """
 
     iteration: int
@@ -47,16 +47,16 @@ class Trace:
         return self.steps[index]
 
     def column(self, name: str) -> NDArray[Any]:
-        """One quantity over all steps, for example ``trace.column("sigma")``."""
+        """Return one quantity over all steps, for example ``trace.column("sigma")``."""
         return np.array([getattr(step, name) for step in self.steps])
 
     def to_dict(self) -> dict[str, list[object]]:
-        """Columns by name, ready for ``pandas.DataFrame`` or ``polars.DataFrame``."""
+        """Return columns by name, for ``pandas.DataFrame`` or ``polars.DataFrame``."""
         return {field.name: self.column(field.name).tolist() for field in fields(Step)}
 
 
-class Stopped(Exception):  # noqa: N818 - no error, like StopIteration
-    """The callback asked for an end; carries the best embedding so far."""
+class Stopped(Exception):  # noqa: N818 - not an error, like StopIteration
+    """The callback ended the search. The exception contains the best embedding so far."""
 
     def __init__(self, best: Embedding) -> None:
         super().__init__("stopped by a callback")
@@ -64,14 +64,14 @@ class Stopped(Exception):  # noqa: N818 - no error, like StopIteration
 
 
 class Recorder:
-    """Collects the steps of a search and tells the user's callback, which ends it by returning True.
+    """Collect the steps of a search and call the user's callback, which ends it by returning True.
 
     Parameters
     ----------
     problem : Problem
-        What is solved.
+        The problem that is solved.
     unit : float
-        The unit of length in the units of X, in which σ is reported.
+        The unit of length in the units of X. σ is reported in the units of X.
     callback : callable or None
         ``callback(step)``.
     """
@@ -85,7 +85,7 @@ class Recorder:
         self._clock = time.perf_counter()
 
     def record(self, stage: str, found: Embedding, iteration: int | None = None) -> Embedding:
-        """Append a step; raises `Stopped` where the callback returned True."""
+        """Append a step. Raises `Stopped` if the callback returned True."""
         weights, S, Y = self.problem.weights, self.problem.S, found.Y
         number = len(self.steps) if iteration is None else iteration
         graphs = S.within(Y), -weights.mu1 * S.between(Y)
