@@ -40,7 +40,7 @@ VALUES = [None, True, 0, -1, 3, 10**30, 0.5, -2.0, 1e308, 5e-324, "", "within", 
 VALUES += [{"float": "inf"}, {"float": "nan"}, {"array": "0"}, {"array": "x"}, {"objects": "1"}]
 VALUES += [{"tuple": [1]}, {"pairs": [[[], 1]]}, {"class": "Affine", "parameters": {}}, {"class": "os"}]
 QUESTIONS = ["transform", "predict", "predict_proba", "predict_set", "certified_radius", "typicality"]
-QUESTIONS += ["plane", "explain", "select"]
+QUESTIONS += ["explain", "select"]
 NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 1e-308, 7.0, 2.0**31]
 TYPES = ["f4", ">f8", "i4", "i8", "u1", "c16", "U8", "?", "f2", "S3", "M8[s]"]
 

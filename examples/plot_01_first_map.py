@@ -17,8 +17,8 @@ model = SmoothEmbedding().fit(X_train, y_train)
 print(f"{model.transform(X_new).shape[1]} dimensions, accuracy {model.score(X_new, y_new):.1%}")
 
 # %%
-# Nine dimensions in one plane: each class has a corner, and a sample lies the nearer to a corner
-# the more it belongs there. Training samples are outlined; new ones that get a wrong label are
-# ringed.
+# The class map shows the class probabilities: each class is a corner, and a sample is the nearer to a
+# corner the more probable the class is. Training samples are outlined. Each of them is placed by the
+# model without it. Misclassified new samples are circled.
 
 model.plot(X_new, y_new)

@@ -35,13 +35,13 @@ seen, new = umap.embedding_, umap.transform(X_new)
 wrong = KNeighborsClassifier(1).fit(seen, y_train).predict(new) != y_new
 
 # %%
-# On the left the nine dimensions of SmoothEmbedding in one view; on the right the plane of UMAP,
-# labels by the nearest training sample. Wrong ones are ringed. On the left they lie between the
-# corners; on the right many lie inside an island of another class, with nothing to tell them from
-# the others.
+# The left panel is the class map of SmoothEmbedding, which shows class probabilities. The right panel
+# shows the two coordinates of UMAP, with labels by the nearest training sample. Misclassified samples
+# are circled. In the class map they are between the corners. In the right panel, many of them are inside
+# an island of another class.
 
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 5), layout="constrained")
-nsse.plot.embedding(model, X_new, y_new, ax=axes[0])
+nsse.plot.class_map(model, X_new, y_new, ax=axes[0])
 axes[0].set_title(f"SmoothEmbedding: {1 - model.score(X_new, y_new):.1%} of new samples wrong")
 for digit in range(10):
     axes[1].scatter(*new[y_new == digit].T, s=9, color=f"C{digit}")

@@ -27,7 +27,7 @@ model.fit(X_train, y_train)
 model.transform(X_new).head(3)
 
 # %%
-# Three kinds need two dimensions:
+# Three classes have two coordinates:
 
 nsse.plot.embedding(model, X_new, y_new)
 

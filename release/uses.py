@@ -27,7 +27,7 @@ assert (nsse.load("model.nsse").predict(X) == model.predict(X)).all()
 
 OF_PART = {
     "plot": """
-nsse.plot.embedding(model, X, y).figure.savefig("map.png")
+model.plot(X, y).save("map.png")
 assert Path("map.png").stat().st_size > 5000
 """,
     "images": """

@@ -49,7 +49,9 @@ MAY_IMPORT = {
     "augment": set(),
     "votes": {"maps", "scores"},
     "pipelines": {"affine", "datasets", "maps"},
-    "planes": {"pipelines", "scores"},
+    "class_maps": {"scores"},
+    "palette": set(),
+    "figures": {"palette"},
     "left_out": {"distances", "ridge", "rows", "scores"},
     "model": MODEL | {"centers", "columns", "base", "hull", "left_out", "ridge", "unlabeled"},
     "updates": {"distances", "left_out", "maps", "metrics", "model", "ridge"} | (ROWS - {"equal_rows"}),
@@ -89,24 +91,24 @@ MAY_IMPORT = {
     "io": words("affine datasets kernels maps metrics nsse pipelines scores smooth votes"),
     "datasets": set(),
     "report": words(
-        "affine certificates datasets distances base kernels maps explanations pipelines planes "
-        "scores votes"
+        "affine certificates class_maps datasets base figures kernels maps explanations palette "
+        "pipelines plot scores votes"
     ),
-    "plot": {"report"},
+    "plot": {"base", "certificates", "class_maps", "explanations", "figures", "palette", "pipelines"},
     "cli": {"augment", "centers", "certificates", "datasets", "io", "metrics", "nsse", "pipelines"}
-    | {"report", "search", "smooth", "unlabeled"},
+    | {"figures", "report", "search", "smooth", "unlabeled"},
     "nsse": words("io metrics published search sequential smooth"),
     "__main__": {"cli"},
 }
 # What may be imported inside functions besides: no fit waits for certificates or figures.
 AT_USE = {("base", "certificates"), ("base", "plot"), ("smooth", "certificates")}
-AT_USE |= {("base", "comparisons"), ("base", "devices"), ("base", "explanations"), ("base", "planes")}
+AT_USE |= {("base", "comparisons"), ("base", "devices"), ("base", "explanations"), ("base", "figures")}
 TESTS = Path(__file__).parent
 # What users import, and what tests do: these modules, and of them what they offer.
 OFFERED = words(
     "nsse nsse.augment nsse.centers nsse.certificates nsse.cli nsse.cli.app nsse.comparisons "
     "nsse.datasets nsse.devices nsse.exceptions nsse.explanations nsse.io nsse.kernels nsse.methods "
-    "nsse.metrics nsse.planes nsse.plot nsse.report nsse.search nsse.splits nsse.unlabeled"
+    "nsse.metrics nsse.plot nsse.report nsse.search nsse.splits nsse.unlabeled"
 )
 # Tests that may import more, folder by folder: oracles of core objects, and what these share.
 ORACLES = {

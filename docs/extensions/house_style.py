@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nsse.report import Plot, class_colors
-from nsse.report.palette import FAINT, INK, MUTED_INK
+from nsse.palette import FAINT, INK, MUTED_INK, class_colors
+from nsse.plot import Plot
 
 STYLE = {
     "figure.dpi": 100,

@@ -22,10 +22,10 @@ from threadpoolctl import threadpool_limits
 from nsse import NSSE
 from nsse.datasets import per_class_split
 from nsse.methods import SUPLAP
+from nsse.palette import class_colors
 from nsse.published.alternating import alternate
 from nsse.published.scale import Found
 from nsse.published.trace import Recorder, Stopped
-from nsse.report import class_colors
 from reproduction.paper.candidates import WHOLE
 from reproduction.paper.grid_row import best, validated
 from reproduction.paper.grids import FIXED

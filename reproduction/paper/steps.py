@@ -16,7 +16,7 @@ from typing import Any
 from nsse import __version__
 from nsse._support.errors import rule_error
 from nsse.datasets import DatasetNotFoundError
-from nsse.report import save_figure
+from nsse.figures import save_figure
 from reproduction.paper import check, figures, findings, pages, tables
 from reproduction.paper.manifest import manifest, told
 from reproduction.paper.picture import cells_picture

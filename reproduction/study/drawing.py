@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from PIL import Image
 
-from nsse.report import class_colors
+from nsse.palette import class_colors
 from reproduction.paper.figures import INK, MUTED, framed
 from reproduction.study.methods import OURS
 from reproduction.study.ranks import alike

@@ -62,7 +62,6 @@ _MODULES = (
     "kernels",
     "methods",
     "metrics",
-    "planes",
     "plot",
     "report",
     "splits",

@@ -8,7 +8,7 @@ an arbitrary sign; those of our estimators never do: `signs_of` is the one rule.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nsse._support.arrays import is_dask, is_foreign, lazily
 from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike
 from nsse.labels import of_one_type
+
+if TYPE_CHECKING:
+    from nsse.explanations import Explanation
+    from nsse.figures import Plot
 
 FLOATS = [np.float64, np.float32]
 # Class means within this share of the largest count as large: two equal ones of opposite sign, as those
@@ -140,92 +144,50 @@ class EmbeddingClassifier(
 
         return certified_radius(self, X)
 
-    def explain(self, X: SamplesLike, target: Any = None) -> Any:
-        """Which features move predictions, and which training samples speak for them.
+    def explain(self, X: SamplesLike, target: Any = None) -> Explanation:
+        """Explain predictions by features and by training samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
         target : label or array-like of shape (n_samples,), default=None
-            The class to explain; None is the predicted one.
+            The class to explain, one for all samples or one for each. None explains the predicted class.
 
         Returns
         -------
         Explanation
-            Gradients of the margin, in closed form, and witnesses with their weights. See
-            `nsse.explanations.explain`, which takes pipelines, too.
+            Gradients and contributions of the features, and the influential training samples with their
+            weights. `nsse.explanations.explain` does the same for a pipeline.
         """
         from nsse.explanations import explain
 
         return explain(self, X, target)
 
-    @property
-    def feature_relevance_(self) -> Floats:
-        """Share of every feature in what moves the predictions of the training samples, of one."""
-        from nsse.explanations import feature_relevance
-
-        return feature_relevance(self)
-
-    def compare(self, other: Any, X: SamplesLike, *, n_neighbors: int = 5) -> Any:
-        """Which predictions, probabilities and neighbours another model changes.
-
-        Parameters
-        ----------
-        other : estimator
-            Fitted, such as the same after a retraining.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        n_neighbors : int, default=5
-            Neighbours of a sample that are compared.
-
-        Returns
-        -------
-        Comparison
-            What changed. See `nsse.comparisons.compare`, which takes pipelines, too.
-        """
-        from nsse.comparisons import compare
-
-        return compare(self, other, X, n_neighbors=n_neighbors)
-
-    def plane(self, X: SamplesLike) -> Floats:
-        """Places of samples in a plane that separates the classes, at the corners of a polygon.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, new or old.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-            Means of the corners, weighted by the probabilities of the classes. See `nsse.planes.plane`,
-            which takes pipelines, too.
-        """
-        from nsse.planes import plane  # at use, as all that looks at a fitted model
-
-        return plane(self, X)
-
-    def plot(self, X: SamplesLike = None, y: LabelsLike = None, *, ax: Any = None) -> Any:
-        """Draw the embedding, with other samples over the training samples: `nsse.plot.embedding`.
+    def plot(self, X: SamplesLike = None, y: LabelsLike = None, *, ax: Any = None) -> Plot:
+        """Draw the class map: samples placed by their class probabilities, with mistakes circled.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-            Samples to lay over the training samples.
+            Samples, which are drawn over the training samples. Rows that are training samples are
+            recognized. Training samples are drawn where the model without them would put them, if the
+            model stores ``left_out_embedding_``. None draws the training samples alone.
         y : array-like of shape (n_samples,), default=None
-            Their labels; None colours them by their predicted labels.
+            The labels of the samples. None colors them by their predicted labels.
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on. None makes a figure.
 
         Returns
         -------
         Plot
-            ``.figure``, a matplotlib figure, and ``.frame``, what it is drawn from, as columns by name.
+            ``.save("map.png")`` writes the figure, ``.show()`` shows it in a script, ``.figure`` is the
+            matplotlib figure, and ``.frame`` contains the numbers that are drawn. `nsse.plot.class_map`
+            does the same for pipelines and other classifiers.
         """
-        from nsse.plot import embedding  # at use: matplotlib is optional
+        from nsse.plot import class_map  # imported here because matplotlib is optional
 
-        return embedding(self, X, y, ax=ax)
+        return class_map(self, X, y, ax=ax)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,8 +1,8 @@
-"""What changed between two models: labels, probabilities and neighbours of the same samples.
+"""Compare two fitted models on the same samples: labels, probabilities and neighbors.
 
-For who retrains: which predictions are others now, by how much probabilities moved, and whether samples
-still have the same neighbours. Neighbours of a sample are the nearest of the given samples in the
-embedding of a model, all its dimensions counting; coordinates do not compare, for they may be rotated.
+Use it after retraining, to see which predictions have changed and by how much. The neighbors of a sample
+are the nearest of the given samples in the embedding of a model, with all its dimensions. Coordinates
+themselves cannot be compared, because two embeddings may differ by a rotation.
 """
 
 from __future__ import annotations
@@ -22,38 +22,42 @@ from nsse.pipelines import opened
 
 __all__ = ["Comparison", "compare"]
 
+LISTED_CHANGES = 10  # pairs of labels that the text of a comparison lists
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two models on the same samples.
+    """Differences between two models on the same samples.
 
     Attributes
     ----------
     label, other_label : ndarray of shape (n_samples,)
-        Predictions of the model, and of the other one.
+        Predictions of the first and of the second model.
     changed : ndarray of bool of shape (n_samples,)
-        Where they differ.
+        Whether the two predictions differ.
     moved : ndarray of shape (n_samples,)
-        Total variation between the probabilities, from 0 to 1; a class that a model does not know has
-        probability 0.
-    kept_neighbors : ndarray of shape (n_samples,)
-        Share of the nearest samples in one embedding that are among the nearest in the other.
+        Total variation distance between the two probability vectors, from 0 to 1. If a model does not
+        have a class, its probability counts as 0.
+    shared_neighbors : ndarray of shape (n_samples,)
+        Share of the nearest samples in the first embedding that are also among the nearest in the
+        second.
     changes : dict
-        How many samples went from one label to another, the most first.
-    gone, new : list
-        Classes that only the model knows, and only the other one.
+        Number of samples for each pair of different labels, with the largest number first.
+    removed_classes, added_classes : list
+        Classes that only the first model has, and classes that only the second model has.
 
     See Also
     --------
-    nsse.comparisons.compare : Gives it.
+    nsse.comparisons.compare : Makes it.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from nsse import SmoothEmbedding
+    >>> from nsse.comparisons import compare
     >>> X, y = load_iris(return_X_y=True)
-    >>> one, two = (SmoothEmbedding().fit(X[k::3], y[k::3]) for k in (0, 1))
-    >>> one.compare(two, X).changed.shape
+    >>> first, second = (SmoothEmbedding().fit(X[k::3], y[k::3]) for k in (0, 1))
+    >>> compare(first, second, X).changed.shape
     (150,)
     """
 
@@ -61,21 +65,23 @@ class Comparison:
     other_label: NDArray[Any]
     changed: Bools
     moved: Floats
-    kept_neighbors: Floats
+    shared_neighbors: Floats
     changes: dict[tuple[Any, Any], int]
-    gone: list[Any]
-    new: list[Any]
+    removed_classes: list[Any]
+    added_classes: list[Any]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         n, count = len(self.changed), int(self.changed.sum())
         lines = [
             f"{count} of {n} predictions changed ({100 * count / n:.1f} %). Probabilities moved by "
-            f"{self.moved.mean():.3f} in the mean, {100 * self.kept_neighbors.mean():.0f} % of the "
-            "nearest neighbours are the same."
+            f"{self.moved.mean():.3f} on average. {100 * self.shared_neighbors.mean():.0f} % of the "
+            "nearest neighbors are the same."
         ]
-        lines += [f"  {old} → {new}: {k}" for (old, new), k in list(self.changes.items())[:10]]
-        for classes, words in ((self.gone, "no longer known"), (self.new, "new")):
-            lines += [f"Classes {words}: {', '.join(map(str, classes))}."] if classes else []
+        lines += [
+            f"  {old} → {new}: {k}" for (old, new), k in list(self.changes.items())[:LISTED_CHANGES]
+        ]
+        for classes, words in ((self.removed_classes, "Removed"), (self.added_classes, "Added")):
+            lines += [f"{words} classes: {', '.join(map(str, classes))}."] if classes else []
         return "\n".join(lines)
 
 
@@ -85,20 +91,20 @@ def compare(model: Any, other: Any, X: SamplesLike, *, n_neighbors: int = 5) -> 
     Parameters
     ----------
     model, other : estimator
-        Fitted, methods of this library, alone or at the end of a pipeline: the one in use, and another.
+        Fitted models of this library, alone or at the end of a pipeline.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Samples, as both take them.
+        Samples that both models accept.
     n_neighbors : int, default=5
-        Neighbours of a sample, among these samples, that are compared.
+        Number of neighbors of each sample, among these samples, that are compared.
 
     Returns
     -------
     Comparison
-        Which predictions, probabilities and neighbours changed; ``print`` sums it up.
+        The changed predictions, probabilities and neighbors. `print` shows a summary.
 
     See Also
     --------
-    nsse.SmoothEmbedding.partial_fit : A model that learns from samples that come later.
+    nsse.SmoothEmbedding.partial_fit : Updates a model with new samples.
 
     Examples
     --------
@@ -112,27 +118,27 @@ def compare(model: Any, other: Any, X: SamplesLike, *, n_neighbors: int = 5) -> 
     label, other_label = np.asarray(model.predict(X)), np.asarray(other.predict(X))
     k = check_count("n_neighbors", n_neighbors, cure="5 is usual.")
     if k >= len(label):
-        cure = "Pass more samples, or ask for fewer neighbours."
+        cure = "Pass more samples or a smaller number of neighbors."
         raise rule_error("n_neighbors", f"be less than the {len(label)} samples", k, cure)
     changed = label != other_label
     pairs = zip(label[changed].tolist(), other_label[changed].tolist(), strict=True)
-    classes = [opened(each)[1].classes_.tolist() for each in (model, other)]
+    own, others = (opened(each)[1].classes_.tolist() for each in (model, other))
     P, Q = (np.asarray(each.predict_proba(X)) for each in (model, other))
     F, G = (np.asarray(each.transform(X)) for each in (model, other))
     return Comparison(
         label,
         other_label,
         changed,
-        _moved(P, Q, *classes),
-        _kept(F, G, k),
+        _moved(P, Q, own, others),
+        _shared(F, G, k),
         dict(Counter(pairs).most_common()),
-        [name for name in classes[0] if name not in classes[1]],
-        [name for name in classes[1] if name not in classes[0]],
+        [name for name in own if name not in others],
+        [name for name in others if name not in own],
     )
 
 
 def _moved(P: Floats, Q: Floats, own: list[Any], others: list[Any]) -> Floats:
-    """½ Σ_c |p_c − q_c| over all classes that either knows."""
+    """Return ½ Σ_c |p_c − q_c| over the classes of both models."""
     every = [*own, *(name for name in others if name not in own)]
     place = {name: code for code, name in enumerate(every)}
     D = np.zeros((len(P), len(every)))
@@ -141,8 +147,8 @@ def _moved(P: Floats, Q: Floats, own: list[Any], others: list[Any]) -> Floats:
     return np.asarray(0.5 * np.abs(D).sum(axis=1))
 
 
-def _kept(F: Floats, G: Floats, k: int) -> Floats:
-    """Share of the k nearest rows of ``F`` that are among the k nearest of ``G``."""
+def _shared(F: Floats, G: Floats, k: int) -> Floats:
+    """Return the share of the k nearest rows of ``F`` that are among the k nearest of ``G``."""
     near, other = (
         NearestNeighbors(n_neighbors=k).fit(each).kneighbors(return_distance=False) for each in (F, G)
     )

@@ -1,123 +1,208 @@
-"""Why a prediction: which features move it, and which training samples speak for it.
+"""Why a prediction: the features that move it, and the training samples that influence it most.
 
-The decision is about a difference of two affine functions of f, own class c less strongest rival r,
+A prediction depends on the difference of two affine functions of f, for the class c and its rival r,
 
-    v_c(x) − v_r(x) = b + a'f(x) = b + Σ_j w_j(x),    w_j(x) = k(A x, z_j) a'C_j,    a = w_c − w_r,
+    v_c(x) − v_r(x) = b + a'f(x) = b + Σ_j w_j(x),    w_j(x) = k(A x, z_j) a'C_j,    a = w_c − w_r.
 
-so that every centre z_j has a signed weight: a kernel expansion names its witnesses. Its gradient by x
-has a closed form (`nsse.maps.KernelMap.gradients`), and goes through affine steps of a pipeline. A vote
-is the mean of its members' differences. What a feature contributes is its part of the way from the mean
-x̄ of the samples to x, gradients integrated along it (Sundararajan, Taly & Yan 2017),
+Every center z_j has a signed weight w_j(x), so a sum of kernels shows which training samples support a
+prediction. The gradient by x has a closed form (`nsse.maps.KernelMap.gradients`) and passes through the
+affine steps of a pipeline. The contribution of a feature is its share of the path from the mean x̄ of the
+training samples to x, with the gradient integrated along the path (Sundararajan, Taly & Yan 2017),
 
-    (x_k − x̄_k) ∫₀¹ ∂_k (v_c − v_r)(x̄ + t (x − x̄)) dt,
+    (x_k − x̄_k) ∫₀¹ ∂_k (v_c − v_r)(x̄ + t (x − x̄)) dt.
 
-so that contributions of all features make up the difference of the margins at x and at x̄, and features
-of different units compare.
+The contributions of all features add up to the difference of the margins at x and at x̄. They have no
+units, so features with different units can be compared.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error, rule_message
+from nsse._support.frames import Columns, Frame, as_frame
 from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import Affine, is_sparse
 from nsse.maps import KernelMap, LinearMap
 from nsse.pipelines import affine_of_step, opened
 from nsse.votes import Member, vote_of
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "explain", "feature_relevance"]
 
-# Witnesses of a prediction that are listed, and centres at which relevance is looked at, at most.
-WITNESSES, LOOKED_AT = 8, 2000
-NODES = 16  # places on the way from the mean to a sample
-BLOCK_VALUES = 4_000_000  # weights of centres held at a time, 32 MB
+# Influential samples of a prediction that are listed, and centers that are used for the relevance, at
+# most.
+INFLUENTIAL, LOOKED_AT = 8, 2000
+NODES = 16  # nodes of Gauss's rule on the path from the mean to a sample
+BLOCK_VALUES = 4_000_000  # weights of centers held at a time, 32 MB
+# Of the repr: samples with a line, and features that a line names.
+SHOWN_SAMPLES, SHOWN_FEATURES = 10, 3
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why samples are predicted as they are.
+    """Explanations of the predictions for some samples.
+
+    `print` shows one line per sample. `to_frame` returns the numbers of all features as a table.
 
     Attributes
     ----------
     gradient : ndarray of shape (n_samples, n_features)
-        Gradient of the margin by every feature, in the units of the features: by how much a small step
-        along the feature speaks for the class.
+        Gradient of the margin by each feature. A positive value means that a small increase of the
+        feature supports the class.
     contribution : ndarray of shape (n_samples, n_features)
-        What the feature adds to the margin on the way from the mean of the centres of the model, which
-        are the training samples where it is exact, to the sample.
+        Part of the margin that comes from the feature. The contributions of a sample add up to
+        ``margin - margin_at_mean``.
     margin : ndarray of shape (n_samples,)
-        Score of the explained class less that of its strongest rival.
+        Score of the explained class minus the score of its rival.
+    margin_at_mean : ndarray of shape (n_samples,)
+        The same difference of scores at the mean training sample. If the model has fewer centers than
+        training samples, the mean is the mean of the centers.
     label, rival : ndarray of shape (n_samples,)
-        The class that is explained, and its strongest rival.
-    witnesses : ndarray of int of shape (n_samples, n_witnesses)
-        Rows of ``centers_`` with the largest weights: training samples in their order where the model is
-        exact, all are different, and none is augmented. Empty for linear maps, and for votes whose
-        members have different centres.
-    weights : ndarray of shape (n_samples, n_witnesses)
-        What these add to the margin: positive ones speak for the class, negative ones for the rival. All
-        centres together and ``offset`` make the margin.
+        The class that is explained, and the other class with the largest score.
+    influential : ndarray of int of shape (n_samples, n_influential)
+        Rows of ``centers_`` with the largest weights. If the model is exact and has neither equal nor
+        augmented rows, these are training samples in their order. Linear maps have none, and neither
+        have ensembles whose members have different centers.
+    weights : ndarray of shape (n_samples, n_influential)
+        Contributions of these samples to the margin. A positive weight supports the class, and a
+        negative weight supports the rival. The weights of all centers and ``offset`` add up to the
+        margin.
     offset : ndarray of shape (n_samples,)
-        What is left of the margin where no centre is near.
+        The margin of a sample that is far from all centers.
+    feature_names : tuple of str
+        Names of the features.
     space : str
-        What the features are: "X", or the output of the last step that is not affine.
+        "X" if the features are the columns of X. Otherwise the step of the pipeline that returns them.
 
     See Also
     --------
-    nsse.explanations.explain : Gives it.
+    nsse.explanations.explain : Makes it.
     nsse.plot.explanation : Draws it.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from nsse import SmoothEmbedding
-    >>> X, y = load_iris(return_X_y=True)
-    >>> found = SmoothEmbedding().fit(X[::3], y[::3]).explain(X[:5])
+    >>> data = load_iris(as_frame=True)
+    >>> model = SmoothEmbedding().fit(data.data[::3], data.target_names[data.target][::3])
+    >>> found = model.explain(data.data[:3])
     >>> found.gradient.shape, found.space
-    ((5, 4), 'X')
+    ((3, 4), 'X')
+    >>> len(found.to_frame())
+    12
     """
 
     gradient: Floats
     contribution: Floats
     margin: Floats
+    margin_at_mean: Floats
     label: NDArray[Any]
     rival: NDArray[Any]
-    witnesses: Ints
+    influential: Ints
     weights: Floats
     offset: Floats
+    feature_names: tuple[str, ...]
     space: str
 
     def __len__(self) -> int:
         return len(self.margin)
 
+    def __repr__(self) -> str:
+        n = len(self)
+        lines = [f"Explanation of {n} prediction{'s' * (n != 1)}:"]
+        lines += [f"  {row}: {self.line(row)}" for row in range(min(n, SHOWN_SAMPLES))]
+        if n > SHOWN_SAMPLES:
+            lines.append(f"  and {n - SHOWN_SAMPLES} more. `to_frame()` returns all of them.")
+        return "\n".join(lines)
+
+    def line(self, row: int) -> str:
+        """Return the explanation of one sample in one line.
+
+        Parameters
+        ----------
+        row : int
+            Which sample.
+
+        Returns
+        -------
+        str
+            The class, its rival, the margin, and the features with the largest contributions.
+        """
+        contribution = self.contribution[row]
+        largest = np.argsort(-np.abs(contribution), kind="stable")[:SHOWN_FEATURES]
+        parts = [f"{self.feature_names[k]} {contribution[k]:+.2f}" for k in largest]
+        more = ", …" if len(contribution) > SHOWN_FEATURES else ""
+        return (
+            f"{self.label[row]!s} over {self.rival[row]!s} by {self.margin[row]:.2f}: "
+            f"{', '.join(parts)}{more}"
+        )
+
+    def with_names(self, names: Sequence[str]) -> Explanation:
+        """Return the same explanation with other names of the features.
+
+        Parameters
+        ----------
+        names : sequence of str
+            One name for each feature.
+
+        Returns
+        -------
+        Explanation
+            A copy with these names.
+        """
+        return replace(self, feature_names=tuple(map(str, names)))
+
+    def to_frame(self) -> Frame:
+        """Return one row per sample and feature.
+
+        Returns
+        -------
+        pandas.DataFrame or dict of lists
+            The columns ``sample``, ``label``, ``rival``, ``margin``, ``feature``, ``gradient`` and
+            ``contribution``. If pandas is not installed, the result is a dict of columns.
+        """
+        n_samples, n_features = self.gradient.shape
+        each = {
+            "sample": np.arange(n_samples),
+            "label": self.label,
+            "rival": self.rival,
+            "margin": self.margin,
+        }
+        columns: Columns = {name: np.repeat(part, n_features).tolist() for name, part in each.items()}
+        columns["feature"] = list(self.feature_names) * n_samples
+        columns["gradient"] = self.gradient.ravel().tolist()
+        columns["contribution"] = self.contribution.ravel().tolist()
+        return as_frame(columns)
+
 
 def explain(model: Any, X: SamplesLike, target: Any = None) -> Explanation:
-    """Which features move predictions, and which training samples speak for them.
+    """Explain predictions by features and by training samples.
 
     Parameters
     ----------
     model : estimator
-        Fitted, with a kernel or linear map: alone, a vote, or at the end of a pipeline.
+        A fitted model with a kernel map or a linear map, alone, in a search or at the end of a pipeline.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples.
     target : label or array-like of shape (n_samples,), default=None
-        The class to explain, the same for all samples or one for each. None is the predicted class.
+        The class to explain, one for all samples or one for each. None explains the predicted class.
 
     Returns
     -------
     Explanation
-        Gradients and contributions of the features, and witnesses with their weights. Through affine
-        steps of a pipeline these are of the features of ``X``; behind another step, such as an encoder,
-        of what that step gives, and ``space`` says so.
+        Gradients and contributions of the features, and the influential training samples with their
+        weights. Affine steps of a pipeline are included, so the features are the columns of ``X``. If a
+        step is not affine, such as an encoder, the features are its output, and ``space`` names it.
 
     See Also
     --------
-    nsse.plot.explanation : Draws it.
-    nsse.certificates.certified_radius : How far a sample may move.
+    nsse.plot.explanation : Draws the contributions.
+    nsse.certificates.certified_radius : How far a sample may move without a change of its label.
 
     Examples
     --------
@@ -126,65 +211,101 @@ def explain(model: Any, X: SamplesLike, target: Any = None) -> Explanation:
     >>> X, y = load_digits(return_X_y=True)
     >>> model = nsse.SmoothEmbedding().fit(X[::6], y[::6])
     >>> found = nsse.explanations.explain(model, X[:3])
-    >>> found.gradient.shape, found.witnesses.shape
+    >>> found.gradient.shape, found.influential.shape
     ((3, 64), (3, 8))
     """
-    _, core = opened(model)
+    steps, core = opened(model)
     members = _members(core)
-    Z, front, base, space = _behind_steps(model, X)
+    Z, front, base, step = _behind_steps(steps, X)
     parts = _explained(members, Z, _codes(core, Z, target))
-    gradient, along = (
-        each if front is None else front.pull_back(each)
-        for each in (parts.gradient, _along_the_way(members, _dense(Z), parts.label, parts.rival))
-    )
+    Z = _dense(Z)
+    along = _mean_gradient(members, Z, parts.label, parts.rival)
+    gradient = parts.gradient
+    if front is not None:
+        gradient, along = front.pull_back(gradient), front.pull_back(along)
     return Explanation(
         gradient,
         along * (_dense(base) - _mean_sample(members[0], front)),
         parts.margin,
+        parts.margin_at_mean,
         core.classes_[parts.label],
         core.classes_[parts.rival],
-        parts.witnesses,
+        parts.influential,
         parts.weights,
         parts.offset,
-        space,
+        _feature_names(base, model if step is None else step, gradient.shape[1], step is not None),
+        "X" if step is None else f"output of {type(step).__name__}",
     )
 
 
-def feature_relevance(core: Any) -> Floats:
-    """Root mean square over the centres of gradient times distance from the mean, shares of one.
+def feature_relevance(model: Any) -> Floats:
+    """Return the share of each feature in the predictions of the training samples.
 
-    The centres are the training samples where the model is exact.
+    The relevance of a feature is the root mean square of its gradient times its distance from the mean,
+    over the training samples or, if the model has fewer centers, over the centers.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model with a kernel map, alone, in a search or behind affine steps of a pipeline.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Shares that add up to one. They do not depend on the units of the features.
+
+    See Also
+    --------
+    nsse.explanations.explain : Explains single predictions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from nsse import SmoothEmbedding
+    >>> from nsse.explanations import feature_relevance
+    >>> X, y = load_iris(return_X_y=True)
+    >>> relevance = feature_relevance(SmoothEmbedding().fit(X, y))
+    >>> relevance.shape, int(relevance.argmax())
+    ((4,), 2)
     """
+    steps, core = opened(model)
     members = _members(core)
+    front = None
+    for step in steps:
+        affine = affine_of_step(step, with_gaps=True)
+        front = affine if front is None else affine.after(front)
     f = members[0].map
     if not isinstance(f, KernelMap):
-        rule, cure = "have training samples as centres", "Take the gradients of `explain`."
-        raise AttributeError(rule_message("model", rule, type(core).__name__, cure))
+        rule, cure = "have training samples as centers", "Use the gradients of `explain`."
+        raise TypeError(rule_message("model", rule, type(core).__name__, cure))
     n = f.coef.shape[0]
     some = np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(np.intp))
     rows = f.metric.inverse(f.centers[some])
-    parts = _explained(members, rows, None)
+    gradient = _explained(members, rows, None).gradient
+    if front is not None:
+        gradient, rows = front.pull_back(gradient), front.inverse(_dense(rows))
     size = np.sqrt(
-        np.mean(np.square(parts.gradient * (_dense(rows) - _mean_sample(members[0]))), axis=0)
+        np.mean(np.square(gradient * (_dense(rows) - _mean_sample(members[0], front))), axis=0)
     )
     total = float(size.sum())
     return size / total if total > 0 else np.full(len(size), 1.0 / len(size))
 
 
 class _Parts(NamedTuple):
-    """What is known of a block of samples; classes are codes."""
+    """The explanation of a block of samples, with classes as codes."""
 
     gradient: Floats
     margin: Floats
+    margin_at_mean: Floats
     label: Ints
     rival: Ints
-    witnesses: Ints
+    influential: Ints
     weights: Floats
     offset: Floats
 
 
 def _explained(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
-    """The samples explained, as many at a time as there is room for; no codes take the largest value."""
+    """Explain the classes of ``codes``, or those with the largest value, block by block."""
     size = _block_size(members)
     parts = [
         _of_block(
@@ -196,7 +317,7 @@ def _explained(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
 
 
 def _block_size(members: list[Member]) -> int:
-    """Samples that are looked at together."""
+    """Return the number of samples in a block."""
     widest = max(getattr(member.map, "coef", member.scores.weights).shape[0] for member in members)
     return max(1, BLOCK_VALUES // widest)
 
@@ -212,39 +333,47 @@ def _of_block(members: list[Member], Z: Any, codes: Ints | None) -> _Parts:
     pairs = list(zip(members, directions, strict=True))
     gradient = np.mean([member.map.gradients(Z, a) for member, a in pairs], axis=0)
     margin = values[rows, label] - values[rows, rival]
-    # Members of a vote that have different centres have no witnesses in common.
+    # Members with different centers have no influential samples in common.
     each = [_weights(member, Z, a) for member, a in pairs]
     widths = {part.shape[1] for part in each}
     weights = np.mean(each, axis=0) if len(widths) == 1 else np.empty((len(rows), 0))
-    most = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :WITNESSES]
+    most = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :INFLUENTIAL]
     own = np.take_along_axis(weights, most, axis=1)
-    return _Parts(gradient, margin, label, rival, most, own, margin - weights.sum(axis=1))
+    offset = margin - weights.sum(axis=1)
+    at_mean = np.mean([_at_mean(member, members[0], Z, label, rival) for member in members], axis=0)
+    return _Parts(gradient, margin, at_mean, label, rival, most, own, offset)
 
 
-def _along_the_way(members: list[Member], Z: Floats, label: Ints, rival: Ints) -> Floats:
-    """Mean gradient of the difference of two classes on the way from the mean, by Gauss's rule."""
+def _at_mean(member: Member, first: Member, Z: Any, label: Ints, rival: Ints) -> Floats:
+    """Return the difference at the mean of the two functions that are the largest at each sample."""
+    v = member.scores.functions(member.map(_mean_sample(first)))[0]
+    return np.asarray(v[_largest(member, Z, label)] - v[_largest(member, Z, rival)])
+
+
+def _mean_gradient(members: list[Member], Z: Floats, label: Ints, rival: Ints) -> Floats:
+    """Return the mean gradient on the path from the mean sample, by Gauss's rule."""
     size, mean = _block_size(members), _mean_sample(members[0])
     if len(Z) > size:
         cuts = [slice(start, start + size) for start in range(0, len(Z), size)]
-        return np.vstack([_along_the_way(members, Z[cut], label[cut], rival[cut]) for cut in cuts])
+        return np.vstack([_mean_gradient(members, Z[cut], label[cut], rival[cut]) for cut in cuts])
     nodes, shares = np.polynomial.legendre.leggauss(NODES)
-    ways = [(member, _directions(member, Z, label, rival)) for member in members]
+    directions = [(member, _directions(member, Z, label, rival)) for member in members]
     total = np.zeros(Z.shape)
     for node, share in zip((nodes + 1.0) / 2.0, shares / 2.0, strict=True):
-        there = mean + node * (Z - mean)
-        for member, a in ways:
-            total += share / len(ways) * member.map.gradients(there, a)
+        on_path = mean + node * (Z - mean)
+        for member, a in directions:
+            total += share / len(members) * member.map.gradients(on_path, a)
     return total
 
 
 def _directions(member: Member, Z: Any, label: Ints, rival: Ints) -> Floats:
-    """a of every sample: the difference of the largest functions of two classes."""
+    """Return a for every sample, the difference of the largest functions of two classes."""
     own, other = (_largest(member, Z, codes) for codes in (label, rival))
     return np.asarray(member.scores.weights[own] - member.scores.weights[other])
 
 
 def _weights(member: Member, Z: Any, a: Floats) -> Floats:
-    """The weight of each center in a'f; none for linear maps."""
+    """Return the weight of each center in a'f. A linear map has no centers."""
     f: Any = member.map
     if isinstance(f, LinearMap):
         return np.empty((len(a), 0))
@@ -252,7 +381,7 @@ def _weights(member: Member, Z: Any, a: Floats) -> Floats:
 
 
 def _largest(member: Member, Z: Any, codes: Ints) -> Ints:
-    """Which function of the given class is the largest at every sample."""
+    """Return which function of the given class is the largest at every sample."""
     scores = member.scores
     if scores.has_one_per_class:
         return codes
@@ -261,7 +390,7 @@ def _largest(member: Member, Z: Any, codes: Ints) -> Ints:
 
 
 def _members(core: Any) -> list[Member]:
-    """Maps and scores that decide, all of a kind that can be explained."""
+    """Return the maps and scores of a model if all of them can be explained."""
     members = list(vote_of(core).members)
     if not all(isinstance(member.map, KernelMap | LinearMap) for member in members):
         rule, cure = "have a kernel or linear map", "SmoothEmbedding, NSSE and most methods have one."
@@ -269,23 +398,46 @@ def _members(core: Any) -> list[Member]:
     return members
 
 
-def _behind_steps(model: Any, X: SamplesLike) -> tuple[Any, Affine | None, Any, str]:
-    """Samples behind the steps; the last steps as one affine map, what it takes, and what that is."""
-    steps, _ = opened(model)
-    front, base, Z, space = None, X, X, "X"
+def _behind_steps(steps: list[Any], X: SamplesLike) -> tuple[Any, Affine | None, Any, Any]:
+    """Return the samples behind the steps, and the affine steps at the end as one map.
+
+    The other two values are the samples that this affine map takes, and the step that returns them. The
+    step is None if these samples are X.
+    """
+    front, base, last, Z = None, X, None, X
     for step in steps:
         Z = step.transform(Z)
         try:
             affine = affine_of_step(step, with_gaps=True)
         except ValueError:
-            front, base, space = None, Z, f"output of {type(step).__name__}"
+            front, base, last = None, Z, step
         else:
             front = affine if front is None else affine.after(front)
-    return Z, front, base, space
+    return Z, front, base, last
+
+
+def _feature_names(base: Any, source: Any, n_features: int, is_output: bool) -> tuple[str, ...]:
+    """Return the names of a data frame, of the fitted model or of a step, or x0, x1, ... ."""
+    names: Sequence[Any] | None = getattr(base, "columns", None)
+    if names is None and is_output:
+        names = _output_names(source)
+    elif names is None:
+        names = getattr(source, "feature_names_in_", None)
+    if names is None or len(names) != n_features:
+        return tuple(f"x{k}" for k in range(n_features))
+    return tuple(str(name) for name in names)
+
+
+def _output_names(step: Any) -> Sequence[Any] | None:
+    """Return the names that scikit-learn's protocol gives to the output of a step, or None."""
+    try:
+        return list(step.get_feature_names_out())
+    except (AttributeError, ValueError):  # the protocol is optional, and some steps need input names
+        return None
 
 
 def _codes(core: Any, Z: Any, target: Any) -> Ints:
-    """Codes of the classes to explain."""
+    """Return the codes of the classes to explain."""
     predicted = core.predict(Z)  # checks the samples
     labels = predicted if target is None else np.asarray(target)
     if labels.ndim > 0 and labels.shape != predicted.shape:
@@ -293,14 +445,14 @@ def _codes(core: Any, Z: Any, target: Any) -> Ints:
         raise rule_error("target", "be a label, or one label per sample", labels.shape, cure)
     unknown = sorted(set(labels.ravel().tolist()) - set(core.classes_.tolist()), key=str)
     if unknown:
-        cure = f"The model knows {core.classes_.tolist()[:10]}."
-        raise rule_error("target", "be labels that the model knows", unknown, cure)
+        cure = f"The classes of the model are {core.classes_.tolist()[:10]}."
+        raise rule_error("target", "be labels of training samples", unknown, cure)
     codes = np.searchsorted(core.classes_, labels)
     return np.broadcast_to(codes, predicted.shape).astype(np.intp)
 
 
 def _mean_sample(member: Member, front: Affine | None = None) -> Floats:
-    """The mean of the centres in the units of the samples; of a linear map, what it shifts by."""
+    """Return the mean of the centers in the units of the samples, or the shift of a linear map."""
     f: Any = member.map
     if isinstance(f, KernelMap):
         middle = np.asarray(f.centers.mean(axis=0), dtype=np.float64).reshape(1, -1)

@@ -36,9 +36,10 @@ def run(script, tmp_path):
     return act
 
 
-def test_the_plane_and_relevant_features_are_measured(run):
-    rows = run("ask", "plane", "--sets", "digits", "--splits", 1)["percent"]["digits"]
-    assert rows["first two"] < rows["plane"] <= rows["scores"] + 0.05
+def test_class_maps_and_relevant_features_are_measured(run):
+    rows = run("ask", "maps", "--sets", "digits", "--splits", 1)["percent"]["digits"]
+    assert rows["first two"] < rows["class map"] <= rows["scores"] + 0.05
+    assert rows["first two"] < rows["class map, LDA"]
     rows = run("ask", "features", "--sets", "digits", "--splits", 1)["percent"]["digits"]
     assert rows["irrelevant"] < rows["random"] < rows["relevant"]
 

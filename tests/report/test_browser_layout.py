@@ -151,7 +151,7 @@ def test_a_line_is_spread_out_and_said_to_be(browser, sized, two_classes):
     assert not page.find('[data-view="all"]').is_displayed()
     places = page.places()
     across, heights = places.T
-    embedding = np.concatenate([model[-1].embedding_[:, 0], model.transform(X_new)[:, 0]])
+    embedding = np.concatenate([model[-1].left_out_embedding_[:, 0], model.transform(X_new)[:, 0]])
     assert np.corrcoef(across, embedding)[0, 1] > 1 - 1e-9  # the coordinate is as it is
     codes = np.array(page.js("return Array.from(window.nsse.points.shown)"))
     assert heights[codes == 0].max() < heights[codes == 1].min()  # a band for each class

@@ -153,7 +153,9 @@ def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):
     page.js("window.nsse.stage.select(17); window.nsse.live.takeSelected()")
     last = page.js("const { place, neighbors } = window.nsse.live.last; return { place, neighbors }")
     np.testing.assert_allclose(last["place"], model[-1].embedding_[17], atol=1e-5)
-    assert last["neighbors"][0]["distance"] < 1e-5
+    away = np.linalg.norm(model[-1].left_out_embedding_ - model[-1].embedding_[17], axis=1)
+    assert [each["i"] for each in last["neighbors"]] == np.argsort(away)[:8].tolist()
+    assert last["neighbors"][0]["distance"] == pytest.approx(away.min(), rel=1e-3)
     assert page.complaints() == []
 
 

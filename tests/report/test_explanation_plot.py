@@ -37,7 +37,7 @@ def test_tables_have_bars_with_the_names_of_their_columns():
     widest = max(bars, key=lambda bar: abs(bar.get_width()))
     assert widest.get_width() == pytest.approx(found[np.abs(found).argmax()])
     names = [label.get_text() for label in drawn.figure.axes[0].get_yticklabels()]
-    assert names[-1] == wine.data.columns[np.abs(found).argmax()][:20]
+    assert names[-1] == wine.data.columns[np.abs(found).argmax()][:22]
     assert isinstance(drawn.frame, pd.DataFrame)
 
 
@@ -55,11 +55,11 @@ def test_many_features_are_a_curve_and_an_encoder_is_named():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"X": X[:20]}, "`X` must hold 1 to 12 samples"),
+        ({"X": X[:20]}, "`X` must contain 1 to 12 samples"),
         ({"X": X[:2], "shape": (5, 5)}, "`shape` must have 64 pixels"),
         ({"X": X[:2], "kind": "pie"}, "`kind` must be"),
         ({"X": X[:2], "names": ["a"]}, "`names` must name every feature"),
-        ({"X": X[:2], "target": 77}, "`target` must be labels that the model knows"),
+        ({"X": X[:2], "target": 77}, "`target` must be labels of training samples"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(given, words):

@@ -20,6 +20,7 @@ from nsse import SmoothEmbedding
 from nsse.affine import Affine
 from nsse.augment import Images
 from nsse.certificates import ConformalClassifier, certified_radius
+from nsse.class_maps import left_out_coordinates
 from nsse.methods import LFDA, NYS, SUPLAP
 from nsse.pipelines import AffineStep
 from nsse.report import Samples, write_report
@@ -59,7 +60,7 @@ def test_points_labels_radii_and_probabilities_are_those_of_the_model(tmp_path, 
     assert (summary.n_train, summary.n_shown, summary.live) == (100, 100, True)
     assert summary.bytes == (tmp_path / "r.html").stat().st_size
     data, X = data_of(tmp_path / "r.html"), samples.X
-    for part, expected in (("train", fitted.embedding_), ("test", fitted.transform(X))):
+    for part, expected in (("train", left_out_coordinates(fitted)[0]), ("test", fitted.transform(X))):
         np.testing.assert_array_equal(unpacked(data[part]["embedding"]), expected.astype(np.float32))
     np.testing.assert_array_equal(unpacked(data["test"]["predicted"]), fitted.predict(X))
     radius = unpacked(data["radius"])

@@ -8,7 +8,7 @@ import pytest
 
 from browser import READY, wait_for
 from nsse import SmoothEmbedding
-from nsse.report import Samples, shown, write_report
+from nsse.report import Samples, notebook, write_report
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +35,11 @@ def test_a_report_stands_in_a_frame_of_its_own(fitted, unseen, tmp_path):
 def test_pictures_large_and_lost_reports(fitted, unseen, tmp_path, monkeypatch):
     written = write_report(tmp_path / "r.svg", fitted, Samples(*unseen))
     assert 'src="data:image/svg+xml;base64,' in written._repr_html_()
-    monkeypatch.setattr(shown, "INLINE_BYTES", 1000)
-    assert "open" in written._repr_html_()
+    monkeypatch.setattr(notebook, "INLINE_BYTES", 1000)
+    assert "Open" in written._repr_html_()
     assert "<img" not in written._repr_html_()
     (tmp_path / "r.svg").unlink()
-    assert "is not there any more" in written._repr_html_()
+    assert "does not exist any more" in written._repr_html_()
 
 
 def test_the_framed_report_draws_itself(browser, fitted, unseen, tmp_path):

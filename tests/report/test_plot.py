@@ -11,16 +11,20 @@ import pandas as pd
 import pytest
 from matplotlib import image
 from matplotlib.figure import Figure
+from scipy.stats import binomtest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
 
 import nsse
-from nsse import NSSE, SmoothEmbedding
+from nsse import NSSE, SmoothEmbedding, figures
 from nsse.certificates import risk_coverage
 from nsse.certificates.reliability import EDGES, reliability_curve
 from nsse.methods import LFDA, NYS
-from nsse.report import Plot, Samples, shown, write_report
+from nsse.plot import Plot
+from nsse.report import Samples, write_report
 
 PLOTS = {
+    "class_map": nsse.plot.class_map,
     "embedding": nsse.plot.embedding,
     "confusion": nsse.plot.confusion,
     "radii": nsse.plot.radii,
@@ -38,19 +42,6 @@ def fitted(digits):
 @pytest.fixture(scope="module")
 def unseen(digits):
     return digits.X[1::2], digits.codes[1::2]
-
-
-def test_embedding_frame_holds_every_sample(fitted, unseen, digits):
-    X, y = unseen
-    figure, frame = nsse.plot.embedding(fitted, X, y)
-    assert frame["set"].tolist() == ["train"] * 100 + ["test"] * 100
-    coordinates = frame[[f"y{k}" for k in range(1, 5)]].to_numpy()
-    np.testing.assert_array_equal(coordinates, np.vstack([fitted.embedding_, fitted.transform(X)]))
-    assert frame["label"].tolist() == [str(label) for label in [*digits.codes[::2], *y]]
-    assert frame["predicted"].tolist()[100:] == [str(label) for label in fitted.predict(X)]
-    drawn = {dots.get_gid(): dots.get_offsets() for axes in figure.axes for dots in axes.collections}
-    np.testing.assert_allclose(drawn["NSSE-test"], frame[["x", "y"]].to_numpy()[100:])
-    assert len(drawn["NSSE-wrong"]) == (fitted.predict(X) != y).sum()
 
 
 @pytest.mark.slow
@@ -71,8 +62,8 @@ def test_a_confusion_matrix_says_which_way_round_it_is_and_can_be_read():
 
 @pytest.mark.slow
 def test_plot_is_a_method_of_every_model(fitted, unseen):
-    assert set(fitted.plot().frame["set"]) == {"train"}
-    pd.testing.assert_frame_equal(fitted.plot(*unseen).frame, nsse.plot.embedding(fitted, *unseen).frame)
+    assert set(fitted.plot().frame["set"]) == {"training"}
+    pd.testing.assert_frame_equal(fitted.plot(*unseen).frame, nsse.plot.class_map(fitted, *unseen).frame)
     assert fitted.plot(unseen[0]).frame["label"][100:].isna().all()
 
 
@@ -95,9 +86,12 @@ def test_frames_are_those_of_the_definitions(fitted, unseen):
     risk = nsse.plot.risk_coverage(fitted, X, y).frame
     assert risk.to_dict("list") == risk_coverage(fitted, X, y).to_dict()
     curve = nsse.plot.reliability(fitted, X, y).frame
-    assert curve.to_numpy().tolist() == [
+    assert curve[["low", "high", "n", "mean", "right"]].to_numpy().tolist() == [
         list(each) for each in reliability_curve(P.max(axis=1), predicted == y, EDGES)
     ]
+    for n, right, low, high in curve[["n", "right", "right_low", "right_high"]].to_numpy():
+        exact = binomtest(round(n * right), int(n)).proportion_ci(method="wilson")
+        assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-6)
 
 
 @pytest.mark.slow
@@ -108,7 +102,7 @@ def test_a_plot_is_shown_saved_and_told_in_a_line(fitted, unseen, name, tmp_path
     data, size = plot._repr_png_()
     (tmp_path / "p.png").write_bytes(data)
     height, width, _ = image.imread(tmp_path / "p.png").shape
-    assert (width, height) == (int(shown.SHARP * size["width"]), int(shown.SHARP * size["height"]))
+    assert (width, height) == (int(figures.SHARP * size["width"]), int(figures.SHARP * size["height"]))
     assert image.imread(tmp_path / "p.png").std() > 0.01, "an empty picture"
     assert len(repr(plot)) < 200
     assert "\n" not in repr(plot)
@@ -159,8 +153,8 @@ assert plt.get_fignums() == [1, 2, 3]
 sys.modules["pandas"] = None
 import importlib.util
 importlib.util.find_spec = lambda name: None
-import nsse.report.shown as shown
-shown.find_spec = lambda name: None
+import nsse._support.frames as frames
+frames.find_spec = lambda name: None
 assert isinstance(model.plot().frame, dict)
 """
 
@@ -175,15 +169,28 @@ def test_what_cannot_be_drawn_is_refused(fitted, unseen, digits):
     X, y = unseen
     with pytest.raises(TypeError, match=r"`model` must search for its kernel scale. Got 'LFDA'"):
         nsse.plot.trace(LFDA(n_components=3).fit(X, y))
-    with pytest.raises(TypeError, match=r"have certified radii. Got 'NYS'.*kernel or linear map"):
+    with pytest.raises(
+        TypeError, match=r"`model` must have a kernel or linear map to be certified. Got 'NYS"
+    ):
         nsse.plot.radii(NYS().fit(X, y), X)
     for draw in (nsse.plot.confusion, nsse.plot.risk_coverage, nsse.plot.reliability):
         with pytest.raises(ValueError, match=r"`y` must be given to count mistakes"):
             draw(fitted, X, None)
-    with pytest.raises(ValueError, match=r"`X` must hold samples that the model has not seen"):
+    with pytest.raises(ValueError, match=r"`X` must contain samples that the model was not fitted to"):
         nsse.plot.reliability(fitted, digits.X[::2], digits.codes[::2])
-    with pytest.raises(ValueError, match=r"`y` must hold labels that the model knows.*'77'"):
-        nsse.plot.embedding(fitted, X, np.where(y == 3, 77, y))
+
+
+@pytest.mark.slow
+def test_confusion_and_reliability_take_any_classifier(unseen, digits):
+    X, y = unseen
+    model = LogisticRegression(max_iter=2000).fit(digits.X[::2], digits.codes[::2])
+    frame = nsse.plot.confusion(model, X, y).frame
+    assert frame["count"][frame["label"] != frame["predicted"]].sum() == (model.predict(X) != y).sum()
+    assert nsse.plot.reliability(model, X, y).frame["n"].sum() == len(y)
+    strangers = nsse.plot.confusion(
+        model, X, np.where(y == 3, 77, y)
+    ).frame  # 77 is no class of the model
+    assert strangers["count"][strangers["label"] == 77].sum() == (y == 3).sum()
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ def test_a_line_names_label_rival_witnesses_and_columns():
     assert len(lines) == len(found) == 89
     for row in (0, 40, 88):
         assert lines[row].startswith(f"{found.label[row]} over {found.rival[row]} by ")
-        best = found.witnesses[row][found.weights[row] > 0][0]
+        best = found.influential[row][found.weights[row] > 0][0]
         named = re.search(r"training rows for it: (\d+)", lines[row])
         assert int(named[1]) == best
         assert NAMES[np.abs(found.contribution[row]).argmax()] in lines[row]

@@ -186,7 +186,7 @@ with config_context(array_api_dispatch=True):
         raise AssertionError("another namespace")
     home = to_device(there, None)
     assert isinstance(home.embedding_, np.ndarray)
-    home.plane(X[new])
+    home.plot(X[new])
 here = SmoothEmbedding().fit(X[train], y[train])
 np.testing.assert_array_equal(home.predict(X[new]), here.predict(X[new]))
 """)

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import nsse
 from nsse import NSSE, SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
 from nsse.augment import Noise
+from nsse.explanations import explain, feature_relevance
 from nsse.methods import LFDA
 
 GRID = {"sigma": [0.5, 1.0], "smoothness": [0.1]}
@@ -47,7 +47,7 @@ def margin_of(model, x, label, rival):
 def test_gradients_equal_finite_differences(name, data):
     model = MODELS[name].fit(data.X, data.codes)
     new = data.X[::7] + 0.05
-    found = nsse.explanations.explain(model, new)
+    found = explain(model, new)
     assert found.space == "X"
     np.testing.assert_array_equal(found.label, model.predict(new))
     h = 1e-5
@@ -61,24 +61,25 @@ def test_gradients_equal_finite_differences(name, data):
 
 
 @pytest.mark.parametrize("name", ["scores", "centers", "vote", "pipeline"])
-def test_contributions_make_up_the_way_from_the_mean(name, data):
+def test_contributions_add_up_to_the_difference_from_the_mean_sample(name, data):
     model = MODELS[name].fit(data.X, data.codes)
-    found = nsse.explanations.explain(model, data.X[::9])
+    found = explain(model, data.X[::9])
     mean = data.X.mean(axis=0, keepdims=True)
     if name == "centers":
         mean = model.centers_.mean(axis=0, keepdims=True)
     for row in range(len(found)):
         pair = found.label[row], found.rival[row]
         before = margin_of(model, mean, *pair)[0]
+        np.testing.assert_allclose(found.margin_at_mean[row], before, atol=1e-9)
         np.testing.assert_allclose(found.contribution[row].sum(), found.margin[row] - before, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["scores", "nearest", "paper"])
-def test_weights_of_all_witnesses_and_the_offset_make_the_margin(name, data):
+def test_weights_of_all_centers_and_the_offset_add_up_to_the_margin(name, data):
     some = np.r_[0:3, 30:33, 55:57]
     model = MODELS[name].fit(data.X[some], data.codes[some])
     found = model.explain(data.X[:9])
-    assert found.weights.shape == (9, 8)  # every centre is a witness
+    assert found.weights.shape == (9, 8)  # there are only eight centers
     assert np.all(np.diff(np.abs(found.weights), axis=1) <= 0)
     np.testing.assert_allclose(found.offset + found.weights.sum(axis=1), found.margin, atol=1e-10)
     # v_c - v_r = b + a'f: far from all samples f is zero, and the offset alone is left.
@@ -87,7 +88,7 @@ def test_weights_of_all_witnesses_and_the_offset_make_the_margin(name, data):
     np.testing.assert_allclose(far.offset, far.margin)
 
 
-def test_a_witness_is_what_is_lost_without_its_kernel_function(data):
+def test_the_weight_of_a_sample_is_the_value_of_its_kernel_function(data):
     model = SmoothEmbedding().fit(data.X, data.codes)
     x = data.X[[3]] + 0.1
     found = model.explain(x)
@@ -95,10 +96,12 @@ def test_a_witness_is_what_is_lost_without_its_kernel_function(data):
     own, rival = (int(code[0]) for code in (found.label, found.rival))
     a = model.scores_.weights[own] - model.scores_.weights[rival]
     weights = K * (model.coef_ @ a)
-    np.testing.assert_allclose(found.weights[0], weights[found.witnesses[0]])
+    np.testing.assert_allclose(found.weights[0], weights[found.influential[0]])
     np.testing.assert_allclose(found.offset[0] + weights.sum(), found.margin[0])
-    # Witnesses are training samples.
-    np.testing.assert_allclose(model.centers_[found.witnesses[0]], data.X[found.witnesses[0]], atol=1e-8)
+    # The influential centers are training samples.
+    np.testing.assert_allclose(
+        model.centers_[found.influential[0]], data.X[found.influential[0]], atol=1e-8
+    )
 
 
 def test_another_class_may_be_explained_and_what_is_no_class_is_refused(data):
@@ -109,7 +112,7 @@ def test_another_class_may_be_explained_and_what_is_no_class_is_refused(data):
     assert np.all(found.margin < 0)
     each = model.explain(data.X[:2], target=["a", "b"])
     np.testing.assert_array_equal(each.label, ["a", "b"])
-    with pytest.raises(ValueError, match="`target` must be labels that the model knows"):
+    with pytest.raises(ValueError, match="`target` must be labels of training samples"):
         model.explain(data.X[:2], target="d")
     with pytest.raises(ValueError, match="`target` must be a label, or one label per sample"):
         model.explain(data.X[:2], target=["a", "b", "c"])
@@ -119,7 +122,7 @@ def test_behind_an_encoder_features_are_its_own_and_it_is_said(data):
     model = make_pipeline(
         StandardScaler(), RBFSampler(n_components=9, random_state=0), StandardScaler(), SmoothEmbedding()
     ).fit(data.X, data.codes)
-    found = nsse.explanations.explain(model, data.X[:3])
+    found = explain(model, data.X[:3])
     assert found.space == "output of RBFSampler"
     assert found.gradient.shape == (3, 9)
 
@@ -128,14 +131,11 @@ def test_units_of_features_do_not_move_contributions_or_relevance(data):
     units = np.array([1.0, 10.0, 100.0, 0.1, 0.01, 1.0])
     one = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.X, data.codes)
     two = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.X * units, data.codes)
-    first, second = (
-        nsse.explanations.explain(one, data.X),
-        nsse.explanations.explain(two, data.X * units),
-    )
+    first, second = explain(one, data.X), explain(two, data.X * units)
     np.testing.assert_allclose(first.gradient, second.gradient * units, atol=1e-9)
     np.testing.assert_allclose(first.contribution, second.contribution, atol=1e-8)
-    relevance = one[-1].feature_relevance_
-    np.testing.assert_allclose(relevance, two[-1].feature_relevance_, atol=1e-8)
+    relevance = feature_relevance(one)
+    np.testing.assert_allclose(relevance, feature_relevance(two), atol=1e-8)
     np.testing.assert_allclose(relevance.sum(), 1.0)
 
 
@@ -143,7 +143,7 @@ def test_deleting_relevant_features_costs_more_than_deleting_others():
     X, y = load_digits(return_X_y=True)
     train, new = np.arange(0, 1797, 6), np.arange(1, 1797, 3)
     model = SmoothEmbedding().fit(X[train], y[train])
-    order = np.argsort(-model.feature_relevance_)
+    order = np.argsort(-feature_relevance(model))
     right = model.score(X[new], y[new])
 
     def cost(features):
@@ -157,7 +157,63 @@ def test_deleting_relevant_features_costs_more_than_deleting_others():
     assert cost(order[-6:]) < at_random
 
 
-def test_a_linear_method_has_no_witnesses_and_no_relevance(data):
+def test_a_linear_method_has_no_influential_samples_and_no_relevance(data):
     model = LFDA().fit(data.X, data.codes)
-    assert model.explain(data.X[:2]).witnesses.shape == (2, 0)
-    assert not hasattr(model, "feature_relevance_")
+    assert model.explain(data.X[:2]).influential.shape == (2, 0)
+    with pytest.raises(TypeError, match=r"`model` must have training samples as centers. Got 'LFDA'"):
+        feature_relevance(model)
+
+
+def test_contributions_add_up_for_standardized_columns_and_any_class():
+    """The mean of the columns themselves is the reference, whatever the steps in front do."""
+    data = load_wine(as_frame=True)
+    model = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.data[::2], data.target[::2])
+    mean = data.data[::2].mean().to_frame().T
+    for target in (None, 0, 1, 2):
+        found = explain(model, data.data[1:20:2], target)
+        total = found.contribution.sum(axis=1)
+        np.testing.assert_allclose(total, found.margin - found.margin_at_mean, atol=1e-6)
+        for row in range(len(found)):
+            before = margin_of(model, mean, found.label[row], found.rival[row])
+            np.testing.assert_allclose(total[row], found.margin[row] - before, atol=1e-6)
+
+
+def test_an_explanation_prints_one_line_per_sample_with_the_names_of_columns():
+    data = load_wine(as_frame=True)
+    kinds = np.array(["rich", "poor", "plain"])[data.target]
+    model = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(data.data[::2], kinds[::2])
+    found = explain(model, data.data[1::2])
+    lines = repr(found).splitlines()
+    assert lines[0] == "Explanation of 89 predictions:"
+    assert lines[-1] == "  and 79 more. `to_frame()` returns all of them."
+    assert len(lines) == 12
+    assert max(map(len, lines)) < 150
+    largest = int(np.abs(found.contribution[0]).argmax())
+    start = f"  0: {found.label[0]} over {found.rival[0]} by {found.margin[0]:.2f}: "
+    assert lines[1].startswith(
+        f"{start}{data.data.columns[largest]} {found.contribution[0, largest]:+.2f}"
+    )
+    assert len(repr(explain(model, data.data[:1])).splitlines()) == 2
+
+
+def test_the_frame_has_one_row_per_sample_and_feature(data):
+    model = SmoothEmbedding().fit(data.X, data.codes)
+    found = model.explain(data.X[:5])
+    frame = found.to_frame()
+    assert frame["feature"].tolist() == [f"x{k}" for k in range(6)] * 5
+    assert frame["sample"].tolist() == np.repeat(np.arange(5), 6).tolist()
+    np.testing.assert_array_equal(frame["contribution"], found.contribution.ravel())
+    np.testing.assert_array_equal(frame["gradient"], found.gradient.ravel())
+    np.testing.assert_array_equal(frame["label"], np.repeat(found.label, 6))
+    np.testing.assert_array_equal(frame["margin"], np.repeat(found.margin, 6))
+
+
+def test_features_behind_an_encoder_have_the_names_that_it_gives(data):
+    encoder = RBFSampler(n_components=3, random_state=0)
+    model = make_pipeline(encoder, StandardScaler(), SmoothEmbedding()).fit(data.X, data.codes)
+    names = tuple(encoder.get_feature_names_out())
+    assert (
+        explain(model, data.X[:2]).feature_names
+        == names
+        == ("rbfsampler0", "rbfsampler1", "rbfsampler2")
+    )

@@ -249,7 +249,6 @@ def test_what_hangs_on_a_model_works_after_an_update():
     model = in_chunks(SmoothEmbedding(centers=40), X[:600], Y[:600], 3)
     assert model.certified_radius(NEW[:5]).min() > 0
     assert 0 <= model.typicality(NEW[:5]).min() <= 1
-    assert model.plane(NEW).shape == (297, 2)
     assert model.explain(NEW[:2]).gradient.shape == (2, 64)
     pytest.importorskip("matplotlib")
-    assert nsse.plot.embedding(model, NEW, Y[1500:]).frame.shape[0] == 897
+    assert nsse.plot.class_map(model, NEW, Y[1500:]).frame.shape[0] == 897

@@ -76,7 +76,7 @@ class GeneralizationReport:
     See Also
     --------
     generalization_report : Makes it.
-    nsse.report.generalization_figure : Draws it.
+    nsse.plot.generalization : Draws it.
 
     Examples
     --------
@@ -146,11 +146,11 @@ def generalization_report(
     Returns
     -------
     GeneralizationReport
-        `nsse.report.generalization_figure` draws it.
+        `nsse.plot.generalization` draws it.
 
     See Also
     --------
-    nsse.report.generalization_figure : Draws it.
+    nsse.plot.generalization : Draws it.
     theorem_1 : The bound of the paper.
 
     Examples

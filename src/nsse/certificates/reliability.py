@@ -37,3 +37,11 @@ def reliability_curve(probability: Floats, right: Bools, edges: Sequence[float])
         )
         for b in np.unique(places)
     ]
+
+
+def wilson_interval(share: float, n: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share among ``n`` samples (Wilson 1927)."""
+    z = 1.959964
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return min(share, max(0.0, float(middle - half))), max(share, min(1.0, float(middle + half)))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nsse._support.types import LabelsLike, SamplesLike
 
 SIZES = (7, 20)  # training samples per class
-SHOWN_SIZE, SHOWN_SEED = 30, 0
+SHOWN = 300  # training samples of the picture, which is that of the README
 OURS = "SmoothEmbedding, shifts"
 OTHERS = "SVM", "SVM, shifts", "LDA, shrinkage", "1-NN"
 FILES = "embedding.png", "embedding.csv", "errors.csv"
@@ -38,19 +38,23 @@ def demo(
     """Embed scikit-learn's digits: a picture, a table of errors and a CSV, in less than a minute."""
     with running(as_json) as screen:
         prepare_folder(out)
+        import numpy as np
         from sklearn.datasets import load_digits
+        from sklearn.model_selection import train_test_split
         from threadpoolctl import threadpool_limits
 
         from nsse import SmoothEmbedding
-        from nsse.datasets import per_class_split
-        from nsse.report import require_matplotlib
+        from nsse.figures import require_matplotlib
 
         require_matplotlib()
         X, y = load_digits(return_X_y=True)
         # Matrices of this size are faster on one thread of BLAS, most of all beside other programs.
         with threadpool_limits(1, user_api="blas"):
             errors = _compared(X, y, splits)
-            train, test = per_class_split(y, SHOWN_SIZE, SHOWN_SEED)
+            train, test = train_test_split(
+                np.arange(len(y)), train_size=SHOWN, stratify=y, random_state=0
+            )
+            train, test = np.sort(train), np.sort(test)
             model = SmoothEmbedding().fit(X[train], y[train])
             model.plot(X[test], y[test]).save(out / "embedding.png")
         table = error_columns(errors, splits)

@@ -24,20 +24,21 @@ from nsse.base import EmbeddingClassifier
 from nsse.certificates import ConformalClassifier, certified_radius
 from nsse.certificates.radii import certified_vote
 from nsse.certificates.reliability import EDGES, Bin, log_loss, reliability_curve
-from nsse.distances import in_row_blocks
+from nsse.class_maps import (
+    ClassMap,
+    class_map_of,
+    left_out_coordinates,
+    training_probabilities,
+    training_rows,
+)
 from nsse.maps import KernelMap
 from nsse.pipelines import affine_of_step, opened
-from nsse.planes import Plane
 from nsse.votes import Vote, vote_of
 
 # Centres at which the map is evaluated to see whether they are the training samples.
 COMPARED = 32
-# Samples are centers themselves if their squared distance is at most so many σ².
-SAME_SAMPLE = 1e-10
 # How often a set of labels may lack the true one.
 ALPHA = 0.1
-# What is known of labels with a probability between two edges.
-BIN = ("low", "high", "n", "mean", "right")
 NO_SAMPLES = "No samples came with the model."
 
 
@@ -89,6 +90,7 @@ class Points:
     # Probability of the label that a training sample without one was given, -1 if unknown; else 0.
     certainty: Floats | None = None
     probabilities: Floats | None = None  # of the classes that the model knows
+    is_left_out: Bools | None = None  # training samples at the positions of models without them
 
     def __len__(self) -> int:
         return len(self.embedding)
@@ -126,7 +128,7 @@ class Findings:
     test: Points
     behind: Any
     per_sample: int
-    plane: Plane
+    class_map: ClassMap
     has_labels: bool = False
     seen: Bools = field(default_factory=lambda: np.zeros(0, dtype=bool))
     radius: Any = None  # an array, or nothing
@@ -170,7 +172,7 @@ class Findings:
     def places(self) -> Floats:
         """Training and other samples in the plane."""
         parts = (self.train.probabilities, self.probabilities)
-        return self.plane(np.vstack([part for part in parts if part is not None]))
+        return self.class_map(np.vstack([part for part in parts if part is not None]))
 
     @property
     def wrong(self) -> Bools:
@@ -201,8 +203,8 @@ def find(model: Any, samples: Samples) -> Findings:
     classes, per_sample = tuple(str(label) for label in place), centers_per_sample(core)
     train = _training_points(core, front, not_affine, per_sample, place)
     nothing = Points(train.embedding[:0], train.codes[:0], train.predicted[:0], None)
-    plane = Plane.of(core)
-    findings = Findings(core, front, not_affine, classes, train, nothing, Z, per_sample, plane)
+    class_map = class_map_of(core)
+    findings = Findings(core, front, not_affine, classes, train, nothing, Z, per_sample, class_map)
     return findings if Z is None else _with_samples(findings, model, samples, labels, place)
 
 
@@ -250,7 +252,7 @@ def _with_samples(
     codes = np.array([place[label] for label in labels] or [-1] * len(predicted), dtype=np.intp)
     embedding, names = np.asarray(core.transform(Z), np.float64), _names(samples.names, len(predicted))
     test = Points(embedding, codes, predicted, _as_shown(samples.X), names)
-    P, seen = np.asarray(core.predict_proba(Z)), _seen(core, Z, len(predicted))
+    P, seen = np.asarray(core.predict_proba(Z)), training_rows(core, _plain(Z)) >= 0
     unproved = why_unproved(model)
     sets, threshold = _label_sets(core, Z)
     alone = predicted
@@ -293,31 +295,18 @@ def why_not_valid(vote: Vote) -> str:
 def _training_points(
     core: Any, front: Affine | None, not_affine: str, per_sample: int, place: dict[Any, int]
 ) -> Points:
-    embedding = np.asarray(core.embedding_, dtype=np.float64)
+    embedding, _ = left_out_coordinates(core)
     given = getattr(core, "labels_", None)
     spread = getattr(core, "transduction_", None)
     if spread is None:
-        spread = core.scores_.predict(embedding) if given is None else given
+        spread = core.scores_.predict(np.asarray(core.embedding_)) if given is None else given
     own = np.array([place[label] for label in spread.tolist()], dtype=np.intp)
     known = spread if given is None else given
     hidden = np.array([label not in place for label in known.tolist()], dtype=bool)
     inputs = None if not_affine or not per_sample else _in_user_units(core.map_, front, per_sample)
     certainty = _certainty(core, hidden, own, per_sample) if hidden.any() else None
-    probabilities = _training_probabilities(core, per_sample)
-    return Points(embedding, own, own, inputs, None, certainty, probabilities)
-
-
-def _training_probabilities(core: Any, per_sample: int) -> Floats:
-    """By the model where the centres of its map are the samples, else by the embedding of its best map.
-
-    Coordinates that the model does not hand out are taken as zero there, their mean.
-    """
-    if per_sample:
-        rows = core.map_.metric.inverse(core.map_.centers[::per_sample])
-        return vote_of(core).probabilities(rows)
-    F = np.zeros((len(core.embedding_), core.scores_.weights.shape[1]))
-    F[:, : core.embedding_.shape[1]] = core.embedding_
-    return core.scores_.probabilities(F)
+    probabilities, is_left_out = training_probabilities(core)
+    return Points(embedding, own, own, inputs, None, certainty, probabilities, is_left_out)
 
 
 def _in_user_units(f: KernelMap, front: Affine | None, per_sample: int) -> Any:
@@ -354,17 +343,6 @@ def _nearest(core: Any, per_sample: int, embedding: Floats) -> tuple[Ints, Ints,
     if len(names) != per_sample - 1:
         names = tuple(f"copy {k}" for k in range(1, per_sample))
     return places // per_sample, places % per_sample, ("as it is", *names)
-
-
-def _seen(core: Any, Z: Any, n_samples: int) -> Bools:
-    """Which samples are centres of the map, that is training samples."""
-    f = core.map_
-    if not isinstance(f, KernelMap):
-        return np.zeros(n_samples, dtype=bool)
-    largest = in_row_blocks(
-        lambda part: f.kernel_rows(part).max(axis=1, keepdims=True), _plain(Z), len(f.coef), 1
-    )
-    return np.asarray(largest[:, 0] > 1.0 - f.kernel.fall(np.array([SAME_SAMPLE])))
 
 
 def _label_sets(core: Any, Z: Any) -> tuple[Bools | None, float]:

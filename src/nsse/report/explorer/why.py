@@ -26,7 +26,7 @@ def reasons(findings: Findings, columns: list[str]) -> list[str]:
 
 
 def _line(found: Explanation, row: int, per_sample: int, columns: list[str]) -> str:
-    samples, weights = found.witnesses[row] // per_sample, found.weights[row]
+    samples, weights = found.influential[row] // per_sample, found.weights[row]
     parts = [f"{found.label[row]} over {found.rival[row]} by {found.margin[row]:.2f}"]
     for words, sign in (("training rows for it", 1.0), ("against it", -1.0)):
         rows = list(dict.fromkeys(samples[sign * weights > 0].tolist()))[:NAMED]

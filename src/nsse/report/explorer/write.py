@@ -14,7 +14,9 @@ import numpy as np
 
 from nsse._support.errors import rule_error
 from nsse._support.files import replacing, written
+from nsse.class_maps import spread_heights
 from nsse.datasets import EncodedPreparation, Preparation
+from nsse.palette import HUES
 from nsse.report.explorer import facts
 from nsse.report.explorer.alike import alike_in_class
 from nsse.report.explorer.blocks import block, script_safe_json
@@ -29,9 +31,7 @@ from nsse.report.explorer.pictures import (
     pictures_or_rows,
 )
 from nsse.report.explorer.why import reasons
-from nsse.report.palette import HUES
-from nsse.report.polygon import spread_heights
-from nsse.report.shown import report_in_notebook
+from nsse.report.notebook import report_in_notebook
 
 SUFFIXES = (".html", ".png", ".svg")
 
@@ -140,10 +140,10 @@ def write_report(
     findings = find(model, samples)
     known = checked_preparation(preparation, findings.n_features)
     if path.suffix.lower() != ".html":
-        from nsse.report.page import save_figure
-        from nsse.report.plots import report_figure
+        from nsse.figures import save_figure
+        from nsse.report.explorer.sheet import report_figure
 
-        save_figure(report_figure(findings, title), path, path.suffix.lower()[1:])
+        save_figure(report_figure(model, samples, findings, title), path, path.suffix.lower()[1:])
         inside = False
     else:
         carried = live_map(findings, known, live)
@@ -208,12 +208,12 @@ def _points_entry(points: Points) -> dict[str, Any]:
 
 def _polygon_entry(findings: Findings) -> dict[str, Any]:
     """Classes around the polygon, and where the samples are seen in it."""
-    corners = findings.plane.corners
+    corners = findings.class_map.corners
     order = np.argsort(np.arctan2(*corners.T))
     return {
         "classes": order.tolist(),
         "corners": corners[order].tolist(),
-        "sharpness": findings.plane.sharpness,
+        "sharpness": findings.class_map.sharpness,
         "places": block(np.pad(findings.places(), ((0, 0), (0, 1))), "f4"),
     }
 
@@ -222,7 +222,7 @@ def _heights_entry(findings: Findings) -> dict[str, Any] | None:
     """Heights that keep points on a line apart, and those of the middles of the classes' bands."""
     parts = findings.train, findings.test
     Y = np.vstack([points.embedding for points in parts])
-    if Y.shape[1] > 1 and len(findings.plane.corners) > 2:
+    if Y.shape[1] > 1 and len(findings.class_map.corners) > 2:
         return None
     across = Y[:, 0] if Y.shape[1] == 1 else findings.places()[:, 0]
     codes = [np.where(points.codes < 0, points.predicted, points.codes) for points in parts]

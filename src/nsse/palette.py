@@ -1,8 +1,9 @@
-"""Colours of classes, told apart by people with and without colour-blindness.
+"""Colors of classes, chosen for people with and without color blindness.
 
-The ten hues are Petroff's (arXiv:2107.02270), found by optimising distances under simulated
-deuteranopia, protanopia and tritanopia; in this order light and dark alternate, so neighbours on a
-polygon differ in grey as well. Beyond ten no palette is safe: figures name classes directly, too.
+The ten hues are those of Petroff (arXiv:2107.02270), found by optimizing distances under simulated
+deuteranopia, protanopia and tritanopia. Light and dark hues alternate, so neighbors on a polygon also
+differ in gray. More than ten colors cannot be told apart safely, so figures also name the classes, and
+every ten classes have another mark.
 """
 
 from __future__ import annotations
@@ -24,44 +25,26 @@ HUES = (
     "#717581",
     "#92dadd",
 )
+# Marks of the first ten classes, of the next ten, and so on, as matplotlib calls them.
+SHAPES, HUES_PER_SHAPE = "os^DvP", 10
 
 
 def class_colors(n_classes: int) -> list[str]:
-    """Give every class its own colour, as ``#rrggbb``.
+    """Return a different color for every class, as ``#rrggbb``.
 
-    The first ten are Petroff's; further ones are mixes of these with ever more ink.
-
-    Parameters
-    ----------
-    n_classes : int
-        Number of classes.
-
-    Returns
-    -------
-    list of str
-        All different.
-
-    See Also
-    --------
-    nsse.plot.embedding : Takes its colours from here.
-
-    Examples
-    --------
-    >>> from nsse.report import class_colors
-    >>> len(class_colors(40))
-    40
+    The first ten are the hues. Further ones are mixes of these with ever more ink.
     """
     rounds = -(-n_classes // len(HUES))
     return [_mix(hue, INK, turn / rounds) for turn in range(rounds) for hue in HUES][:n_classes]
 
 
 def ink_on(color: str) -> str:
-    """Text colour, dark or white, that reads better on `color`."""
+    """Return the text color, dark or white, that has more contrast with ``color``."""
     return INK if _contrast(color, INK) >= _contrast(color, PAPER) else PAPER
 
 
 def relative_luminance(color: str) -> float:
-    """Luminance between 0 (black) and 1 (white), as WCAG 2 defines it."""
+    """Return the luminance between 0 (black) and 1 (white) as WCAG 2 defines it."""
     red, green, blue = (_linear(channel / 255) for channel in _channels(color))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 

@@ -1,14 +1,13 @@
-"""The plane: corners of a polygon weighted by probabilities, confused classes side by side."""
+"""Class maps: means of corners weighted by probabilities, with confused classes as neighbors."""
 
 from itertools import permutations
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from sklearn.neighbors import KNeighborsClassifier
 
 from nsse import SmoothEmbedding
-from nsse.planes import Plane, confusions, ring
+from nsse.class_maps import MOST_LABELS, ClassMap, confusions, confusions_left_out, ring
 
 
 def random_confusions(n_classes, seed):
@@ -40,7 +39,7 @@ def test_a_ring_that_is_confused_as_a_ring_is_found_whatever_the_names():
 
 
 def test_places_are_means_of_corners_and_corners_a_regular_polygon():
-    plane = Plane.of_confusions(random_confusions(5, 0))
+    plane = ClassMap.of_confusions(random_confusions(5, 0))
     np.testing.assert_allclose(plane(np.eye(5)), plane.corners, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(plane.corners, axis=1), 1.0)
     np.testing.assert_allclose(plane(np.full((1, 5), 0.2)), 0.0, atol=1e-12)
@@ -50,15 +49,29 @@ def test_places_are_means_of_corners_and_corners_a_regular_polygon():
     np.testing.assert_allclose(plane(tiny)[0], plane.corners[0], atol=1e-5)
 
 
-def test_confused_digits_stand_side_by_side_and_neighbours_in_the_plane_are_right():
+def test_confusions_are_those_of_left_out_samples():
     X, y = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(X))
     train, new = order[:300], order[300:]
     model = SmoothEmbedding().fit(X[train], y[train])
-    found = confusions(model)
+    found = confusions_left_out(model)
     np.testing.assert_allclose(found, found.T)
-    corners = model.plane(X[train])
-    right = KNeighborsClassifier(5).fit(corners, y[train]).score(model.plane(X[new]), y[new])
-    assert right > 0.93
-    one_by_one = np.vstack([model.plane(row[np.newaxis]) for row in X[new[:5]]])
-    np.testing.assert_allclose(one_by_one, model.plane(X[new[:5]]), atol=1e-12)
+    P = model.predict_proba(X[new])
+    unseen = np.array([P[y[new] == digit].mean(axis=0) for digit in range(10)])
+    off = ~np.eye(10, dtype=bool)
+    assert np.corrcoef(found[off], (unseen + unseen.T)[off])[0, 1] > 0.4
+    # Samples that the model was fitted to are confused less.
+    fitted = confusions(model.predict_proba(X[train]), y[train])
+    assert found.sum() > 1.5 * fitted.sum()
+
+
+@pytest.mark.parametrize("n_classes", range(3, MOST_LABELS + 1))
+def test_labels_of_a_column_are_a_gap_apart_and_outside_of_the_polygon(n_classes):
+    placed = ClassMap.of_confusions(random_confusions(n_classes, 0))
+    x, y, side = placed.labels.T
+    assert set(side) == {-1.0, 1.0}
+    for own in (side < 0, side > 0):
+        heights = np.sort(y[own])
+        assert np.all(np.diff(heights) >= placed.label_gap - 1e-9)
+    assert np.all(np.hypot(x, y) > 1.05)
+    assert np.abs(y).max() < 1.3
