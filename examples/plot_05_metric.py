@@ -37,10 +37,10 @@ for axis, Z, name in zip(axes, (X, metric.transform(X)), ("Before", "After"), st
 plt.show()
 
 # %%
-# The same with pictures of solids, ten views of each to learn from. The larger ``shrinkage``, the
-# closer is the metric to the Euclidean one, which infinity gives.
+# The same with handwritten digits, ten images of each to learn from. The larger ``shrinkage``, the
+# closer the metric is to the Euclidean one, which infinity gives.
 
-data = load_dataset("objects", size=(25, 25), unit_norm=True)
+data = load_dataset("digits", unit_norm=True)
 train, test = per_class_split(data.y, 10, 100)
 for shrinkage in (np.inf, 10, 3, 1, 0.3):
     model = make_pipeline(WithinMetric(shrinkage), KNeighborsClassifier(1))

@@ -42,9 +42,9 @@ for axis, name, model in zip(axes, names, (few, many), strict=True):
 plt.show()
 
 # %%
-# Pictures of twenty solids, three labelled views of each, and 480 views that nobody has named:
+# Handwritten digits, three labeled images of each, and 480 images without a label:
 
-data = load_dataset("objects", size=(25, 25), unit_norm=True)
+data = load_dataset("digits", unit_norm=True)
 named, rest = per_class_split(data.y, 3, 100)
 rest = np.random.default_rng(0).permutation(rest)
 unnamed, new = rest[:480], rest[480:]
@@ -53,5 +53,5 @@ labels = np.where(np.isin(rows, named), data.y[rows], -1)
 
 alone = SmoothEmbedding().fit(data.X[named], data.y[named])
 together = SmoothEmbedding(unlabeled=GraphPenalty()).fit(data.X[rows], labels)
-for name, model in {"60 labelled": alone, "and 480 unlabelled": together}.items():
+for name, model in {"30 labeled": alone, "and 480 unlabeled": together}.items():
     print(f"{name}: {1 - model.score(data.X[new], data.y[new]):.1%} of {len(new)} new pictures wrong")

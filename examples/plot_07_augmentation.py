@@ -2,9 +2,9 @@
 What does not change a class
 ============================
 
-A picture that is turned a little or mirrored shows the same solid. :class:`~nsse.SmoothEmbedding`
-takes such pictures as more samples, made inside ``fit``, so that none of them gets from one side of a
-split to the other.
+A digit that is shifted or turned a little is the same digit. :class:`~nsse.SmoothEmbedding` takes such
+images as more samples. They are made inside ``fit``, so that none of them gets from one side of a split
+to the other.
 """
 
 import matplotlib.pyplot as plt
@@ -15,15 +15,15 @@ from nsse import SmoothEmbedding
 from nsse.augment import Images
 from nsse.datasets import load_dataset, per_class_split
 
-data = load_dataset("objects", size=(25, 25), unit_norm=True)
+data = load_dataset("digits", unit_norm=True)
 train, test = per_class_split(data.y, 6, 100)
-views = Images(data.image_shape, shift=None, rotate=6, mirror=True)
+views = Images(data.image_shape, rotate=6)
 
 # %%
 # One sample, and the augmented samples that are made of it:
 
-duck = data.X[train][data.y[train] == 1 + data.class_names.index("duck")][:1]
-pictures = np.vstack([duck, *views(duck)])
+three = data.X[train][data.y[train] == 3][:1]
+pictures = np.vstack([three, *views(three)])
 names = "as it is", *views.names
 figure, axes = plt.subplots(1, len(names), figsize=(10, 2.1), layout="constrained")
 for axis, picture, name in zip(axes, pictures, names, strict=True):
@@ -33,8 +33,7 @@ for axis, picture, name in zip(axes, pictures, names, strict=True):
 plt.show()
 
 # %%
-# Six pictures of each of twenty solids to learn from; a support vector machine gets the same
-# augmented pictures.
+# Six images of each digit to learn from. A support vector machine gets the same augmented images.
 
 X, y = data.X[train], data.y[train]
 augmented = np.vstack([X, *views(X)]), np.tile(y, 1 + views.n_copies)

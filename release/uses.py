@@ -18,7 +18,7 @@ assert nsse.SmoothEmbeddingCV().fit(X[::3], y[::3]).score(X, y) > 0.9
 assert nsse.NSSE().fit(X[::3], y[::3]).score(X, y) > 0.8
 assert (nsse.certificates.certified_radius(model, X) >= 0).all()
 assert model.predict_proba(X).shape == (150, 3)
-assert nsse.datasets.load_dataset("objects").X.shape[0] == 1440
+assert nsse.datasets.load_dataset("digits").X.shape[0] == 1797
 for room in ("augment", "centers", "methods", "report", "splits"):
     getattr(nsse, room)
 nsse.save(model, "model.nsse")
@@ -31,9 +31,9 @@ model.plot(X, y).save("map.png")
 assert Path("map.png").stat().st_size > 5000
 """,
     "images": """
-objects = nsse.datasets.load_dataset("objects")
-nsse.datasets.write_images(objects, range(0, 1440, 30), Path("pictures"))
-assert nsse.datasets.load_image_folder("pictures").X.shape == (48, 625)
+digits = nsse.datasets.load_dataset("digits")
+nsse.datasets.write_images(digits, range(40), Path("pictures"))
+assert nsse.datasets.load_image_folder("pictures").X.shape == (40, 625)
 """,
     # Who has not the part has no onnx either: what matters is what the encoder says then.
     "encode": """

@@ -88,9 +88,9 @@ def digits():
 
 
 @pytest.fixture(scope="session")
-def solids():
-    """The rendered objects in their own size: a second of work."""
-    return load_dataset("objects", size=None)
+def digit_images():
+    """Scikit-learn's digits as images."""
+    return load_dataset("digits")
 
 
 @pytest.fixture(autouse=True)

@@ -16,23 +16,22 @@ LEARNED, SHOWN = 12, 15
 
 
 def write(app: Sphinx, failed: Exception | None) -> None:
-    """Twenty solids, as in the README: `objects.html` beside the front page."""
+    """Write `digits.html`, which the front page shows."""
     if failed or app.builder.name != "html":
         return
-    data = load_dataset("objects", size=(25, 25))
+    data = load_dataset("digits")
     order = np.random.default_rng(0).permutation(len(data.y))
     of_class = [order[data.y[order] == label] for label in np.unique(data.y)]
     train = np.concatenate([rows[:LEARNED] for rows in of_class])
     shown = np.concatenate([rows[LEARNED : LEARNED + SHOWN] for rows in of_class])
-    names = np.array(data.class_names)[data.y - 1]
     X = data.X / np.linalg.norm(data.X, axis=1, keepdims=True)
-    model = SmoothEmbedding().fit(X[train], names[train])
+    model = SmoothEmbedding().fit(X[train], data.y[train])
     write_report(
-        Path(app.outdir) / "objects.html",
+        Path(app.outdir) / "digits.html",
         model,
-        Samples(X[shown], names[shown]),
-        preparation={"kind": "images", "size": (25, 25), "unit_norm": True},
-        title="Twenty solids, embedded",
+        Samples(X[shown], data.y[shown]),
+        preparation={"kind": "images", "size": (8, 8), "unit_norm": True},
+        title="Handwritten digits, embedded",
     )
 
 

@@ -38,8 +38,8 @@ from reproduction.rows import Row
 Frame = list[dict[str, Any]]
 
 # Which data set a figure shows: the first of these that is there.
-CONVERGENCE_SETS = ("fei", "orl", "coil20", "objects")
-PLANE_SETS = ("csie", "coil20", "objects")
+CONVERGENCE_SETS = ("fei", "orl", "coil20", "digits")
+PLANE_SETS = ("csie", "coil20", "digits")
 CONVERGENCE_SAMPLES, CONVERGENCE_DIMENSION = 100, 10
 STARTS = {"too high": 8.0, "too low": 0.12}  # σ, in units of the median distance
 PLANE_CLASSES, PLANE_TRAIN = 10, 7

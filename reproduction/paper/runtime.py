@@ -16,7 +16,7 @@ from reproduction.paper.settings import IMAGE_SIZE, N_CLASSES
 from reproduction.paper.work import samples
 
 # Training samples in all, where the paper prints none.
-OTHER_SIZES = {"digits": (100, 300), "objects": (140, 300)}
+OTHER_SIZES = {"digits": (100, 300)}
 REPEATS = 3
 SHARED = ("mu1", "mu2", "n_neighbors", "sigma_range", "tol", "max_iter")
 N_SIGMAS = 40  # that Algorithm 1 tries in its search for σ

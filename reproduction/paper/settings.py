@@ -53,9 +53,9 @@ OURS = (SMOOTH, SMOOTH_CV, SMOOTH_COPIED)
 OFTEN = ("NSSE", "SUPLAP", "SVM", "NN", "LDA", "shrinkage LDA", *OURS, SVM_WITHIN)
 REALISATIONS, FEWER = 20, 5
 
-TITLES = TABLES | {"digits": "Digits", "objects": "Objects"}
+TITLES = TABLES | {"digits": "Digits"}
 N_CLASSES = {"yale": 38, "coil20": 20, "orl": 40, "fei": 50, "csie": 40, "mit_cbcl": 10}
-N_CLASSES |= {"digits": 10, "objects": 20}
+N_CLASSES |= {"digits": 10}
 
 # Methods that measure the spread within classes and cannot do with one sample of each.
 NEED_PAIRS = ("LFDA", "LDA", "LDE", "NCA", "KPCA+LDA", "shrinkage LDA", SVM_WITHIN, *grids.CITED)
@@ -209,7 +209,7 @@ FULL = Profile("full", {name: tuple(sorted(rows)) for name, rows in PRINTED.item
 # A taste of everything on a fresh machine: data that need no download, few repeats, coarse grids.
 QUICK = Profile(
     "quick",
-    {"digits": (5, 10), "objects": (4,)},
+    {"digits": (5, 10)},
     weights={"mu1": (0.1, 1.0), "mu2": (0.01, 0.1), "mu3": (1.0, 100.0), "n_neighbors": (5,)},
     shares=(0.3, 0.55, 1.0),
     multiples=(2,),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 
+import numpy as np
 from typer.testing import CliRunner
 
 from nsse.cli.app import app
@@ -29,9 +30,9 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-def write_views(folder, solids, **parts):
-    """Some views of three solids as PNG files, in a folder for each part."""
-    for part, views in parts.items():
-        samples = [72 * solid + view for solid in (0, 15, 17) for view in views]
-        write_images(solids, samples, folder / part)
+def write_digits(folder, digit_images, **parts):
+    """Write some images of three digits as PNG files, in a folder for each part."""
+    for part, numbers in parts.items():
+        places = [np.flatnonzero(digit_images.y == digit)[list(numbers)] for digit in (0, 1, 2)]
+        write_images(digit_images, np.concatenate(places).tolist(), folder / part)
     return folder

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from commands import run, told, write_views
+from commands import run, told, write_digits
 from sklearn.datasets import load_iris
 
 import nsse
@@ -20,10 +20,10 @@ pytest.importorskip("polars")
 
 
 @pytest.fixture(scope="module")
-def photos(tmp_path_factory, solids):
-    """Six views each of three solids, and some more, as PNG files."""
+def photos(tmp_path_factory, digit_images):
+    """Six images each of three digits, and some more, as PNG files."""
     folder = tmp_path_factory.mktemp("photos")
-    return write_views(folder, solids, train=range(0, 36, 6), test=range(3, 40, 12))
+    return write_digits(folder, digit_images, train=range(0, 36, 6), test=range(3, 40, 12))
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars
 import pytest
-from commands import rows_of, run, told, write_views
+from commands import rows_of, run, told, write_digits
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import log_loss
 from sklearn.neighbors import NearestNeighbors
@@ -42,10 +42,10 @@ def fitted(iris):
 
 
 @pytest.fixture(scope="module")
-def photos(tmp_path_factory, solids):
-    """Ten views each of three solids, and five more, as PNG files of 64 × 64."""
+def photos(tmp_path_factory, digit_images):
+    """Ten images each of three digits, and five more, as PNG files."""
     folder = tmp_path_factory.mktemp("photos")
-    return write_views(folder, solids, train=range(0, 40, 4), test=range(1, 40, 8))
+    return write_digits(folder, digit_images, train=range(0, 40, 4), test=range(1, 40, 8))
 
 
 def fit(iris, out, *options):
@@ -334,10 +334,10 @@ def test_images_go_all_the_way(photos, tmp_path):
     error = told("evaluate", path, photos / "test")["error"]
     assert error == pytest.approx(np.mean(model.predict(new.X) != new.y))
     # Without labels: a folder without sub-folders, and one image.
-    run("predict", path, photos / "test" / "mug", "--out", tmp_path / "mugs.csv")
-    mugs = [{**row, "name": row["name"].removeprefix("mug/")} for row in rows if "mug/" in row["name"]]
+    run("predict", path, photos / "test" / "1", "--out", tmp_path / "mugs.csv")
+    mugs = [{**row, "name": row["name"].removeprefix("1/")} for row in rows if "1/" in row["name"]]
     assert [row["label"] for row in rows_of(tmp_path / "mugs.csv")] == [row["label"] for row in mugs]
-    (one,) = told("predict", path, photos / "test" / "mug" / mugs[0]["name"])["predictions"]
+    (one,) = told("predict", path, photos / "test" / "1" / mugs[0]["name"])["predictions"]
     for name, value in one.items():
         same = mugs[0][name] if name in ("name", "label") else pytest.approx(float(mugs[0][name]))
         assert value == same
@@ -387,7 +387,7 @@ def test_datasets_lists_and_writes(tmp_path, monkeypatch):
     monkeypatch.delenv("NSSE_DATA", raising=False)
     shown = run("datasets").stdout
     assert "https://cave.cs.columbia.edu/repository/COIL-20 → $NSSE_DATA/coil-20-proc" in shown
-    assert [one["name"] for one in told("datasets")["datasets"]][:2] == ["digits", "objects"]
+    assert [one["name"] for one in told("datasets")["datasets"]][:2] == ["digits", "coil20"]
     out = tmp_path / "digits"
     result = told("datasets", "digits", "--out", out, "--train", 5)
     assert result == {"name": "digits", "out": str(out), "n_classes": 10, "train": 50, "test": 1747}

@@ -393,8 +393,8 @@ def test_images_are_written_as_they_are_read(tmp_path):
 def test_every_name_is_listed_with_its_place(tmp_path, monkeypatch):
     monkeypatch.delenv("NSSE_DATA", raising=False)
     known = {one.name: one for one in known_datasets()}
-    assert len(known) == 9
-    assert [one.name for one in known.values() if one.found is not None] == ["digits", "objects"]
+    assert len(known) == 8
+    assert [one.name for one in known.values() if one.found is not None] == ["digits"]
     assert "cam-orl.co.uk" in known["orl"].cure
     (tmp_path / "orl_faces").mkdir()
     found = {one.name: one.found for one in known_datasets(tmp_path)}

@@ -85,14 +85,14 @@ def test_started_again_it_goes_on_and_writes_the_same(copy, capsys):
 
 
 def test_all_leaves_tables_times_figures_and_one_page(tmp_path, capsys):
-    options = ["--quick", "--datasets", "objects", "--methods", "NN", "LDA", "--repeats", "1"]
+    options = ["--quick", "--datasets", "digits", "--methods", "NN", "LDA", "--repeats", "1"]
     assert main(["all", *options, "--out", str(tmp_path)]) == 0
-    assert {"convergence-objects.svg", "dimension-objects.csv", "embedding-objects.png"} <= {
+    assert {"convergence-digits.svg", "dimension-digits.csv", "embedding-digits.png"} <= {
         path.name for path in (tmp_path / "figures").iterdir()
     }
     assert [line[:2] for line in lines_of(tmp_path / "runtime.csv")[1:]] == [
-        ["objects", "140"],
-        ["objects", "300"],
+        ["digits", "100"],
+        ["digits", "300"],
     ]
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert page.count("<img alt=") == 3

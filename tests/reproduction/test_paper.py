@@ -383,7 +383,7 @@ def test_run_time_measures_the_same_problem():
 
 @pytest.mark.slow
 def test_convergence_falls():
-    frame = figures.convergence("objects")
+    frame = figures.convergence("digits")
     for start in figures.STARTS:
         excess = [line["excess"] for line in frame if line["start"] == start]
         assert np.all(np.diff(excess) <= 1e-9 * np.abs(excess[:-1]))

@@ -61,7 +61,7 @@ class Anchors(HTMLParser):
 def pages():
     """All pages but the report itself, whose links are its own, and templates of the theme."""
     found = [path for path in SITE.rglob("*.html") if "_static" not in path.parts]
-    found.remove(SITE / "objects.html")
+    found.remove(SITE / "digits.html")
     return {path: Anchors(path.read_text(encoding="utf-8")) for path in found}
 
 

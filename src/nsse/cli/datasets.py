@@ -42,7 +42,7 @@ def datasets(
             screen.result = {"datasets": [vars(one) for one in known]}
             _list(known, screen)
         else:
-            cure = "nsse datasets objects --out photos"
+            cure = "nsse datasets digits --out photos"
             raise rule_error("--out", "be given with a NAME", f"NAME {name}, --out {out}", cure)
 
 
@@ -58,7 +58,7 @@ def _list(known: list[KnownDataset], screen: Screen) -> None:
             if one.found != "":
                 screen.say(f"  {one.name:<9} {one.found or one.cure}")
         screen.say("")
-        screen.say("As folders of images: nsse datasets objects --out photos")
+        screen.say("As folders of images: nsse datasets digits --out photos")
 
 
 def _write(name: str, out: Path, train: int, seed: int, download: bool, screen: Screen) -> None:

@@ -68,7 +68,7 @@ def demo(
         screen.say(f"Found: {finding(errors)}")
         screen.say(f"In the picture, {wrong} of {len(test)} unseen digits get a wrong label.")
         screen.say(f"Files: {', '.join(str(out / name) for name in FILES)}.")
-        screen.say("Next: nsse datasets objects --out photos, nsse fit photos/train --out model.nsse.")
+        screen.say("Next: nsse datasets digits --out photos, nsse fit photos/train --out model.nsse.")
 
 
 def methods(X: SamplesLike, y: LabelsLike) -> Iterator[tuple[str, Any]]:

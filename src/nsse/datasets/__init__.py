@@ -9,7 +9,6 @@ The map of this package, in the order of the imports:
 - ``_places``: where a data set lies on disk, where it is downloaded from, what is missing;
 - ``_layouts``: which files make up COIL-20, ORL, Extended Yale B, FEI, ROBOTICS-CSIE and MIT-CBCL;
 - ``_mnist``: the IDX files of MNIST;
-- ``_solids``: rendered solids on a turning table, for machines without data;
 - ``_load``: the table of names, what is found of it, and the public functions;
 - ``_write``: a random split, and a data set as a folder of PNG files, one sub-folder per class;
 - ``_preparation``: what was done to samples, as a value that travels with a model;

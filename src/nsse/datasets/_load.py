@@ -18,7 +18,6 @@ from nsse.datasets._images import ImageSet, Levels, Size, unit_rows
 from nsse.datasets._layouts import LAYOUTS, read_tree
 from nsse.datasets._mnist import MNIST, read_mnist
 from nsse.datasets._places import ENVIRONMENT_VARIABLE, DataHome, DatasetNotFoundError
-from nsse.datasets._solids import read_objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,6 @@ def load_dataset(
     name         what, folder under `data_home`                 images  classes labels
     ============ ============================================== ======= ======= ==================
     ``digits``   scikit-learn's digits, 8 x 8, no folder           1797      10 0 ... 9
-    ``objects``  solids rendered on a turning table, no folder     1440      20 solids 1 ... 20
     ``coil20``   COIL-20 (processed), ``coil-20-proc``             1440      20 objects 1 ... 20
     ``orl``      ORL (AT&T) faces, ``orl_faces``                    400      40 subjects 1 ... 40
     ``yale``     Extended Yale B (cropped), ``CroppedYale``        2242      38 subjects 1 ... 39,
@@ -214,11 +212,10 @@ def load_image_folder(
     --------
     >>> from pathlib import Path
     >>> from nsse.datasets import load_dataset, load_image_folder, write_images
-    >>> objects = load_dataset("objects")
-    >>> write_images(objects, range(0, len(objects.y), 30), Path("pictures"))
-    48
+    >>> write_images(load_dataset("digits"), range(40), Path("pictures"))
+    40
     >>> load_image_folder("pictures", size=(16, 16)).X.shape
-    (48, 256)
+    (40, 256)
     """
     folder = Path(path).expanduser()
     found = read_folder(folder, Levels(size, color), skip_broken=skip_broken)
@@ -251,7 +248,6 @@ Reader = Callable[[DataHome, Size], ImageSet]
 
 READERS: dict[str, Reader] = {
     "digits": _read_digits,
-    "objects": read_objects,
     **{name: partial(read_tree, *layout) for name, layout in LAYOUTS.items()},
     "mnist": read_mnist,
 }
@@ -272,10 +268,7 @@ def _known_name(name: object) -> str:
 
 
 PLACES = {**{name: place for name, (place, _) in LAYOUTS.items()}, "mnist": MNIST}
-WITHOUT_FILES = {
-    "digits": "scikit-learn's handwritten digits, 8 x 8",
-    "objects": "Twenty solids rendered on a turning table, 64 x 64",
-}
+WITHOUT_FILES = {"digits": "scikit-learn's handwritten digits, 8 x 8"}
 
 
 @dataclass(frozen=True)
@@ -299,7 +292,7 @@ class KnownDataset:
     --------
     >>> from nsse.datasets import known_datasets
     >>> [known.name for known in known_datasets() if known.found == ""]
-    ['digits', 'objects']
+    ['digits']
     """
 
     name: str
@@ -323,7 +316,7 @@ def known_datasets(data_home: DataHome = None) -> list[KnownDataset]:
     Examples
     --------
     >>> from nsse.datasets import known_datasets
-    >>> "objects" in [known.name for known in known_datasets()]
+    >>> "digits" in [known.name for known in known_datasets()]
     True
     """
     known = [KnownDataset(name, title, "", "") for name, title in WITHOUT_FILES.items()]

@@ -59,7 +59,7 @@ def write_images(dataset: Dataset, samples: Sequence[int], folder: Path) -> int:
     --------
     >>> from pathlib import Path
     >>> from nsse.datasets import load_dataset, write_images
-    >>> write_images(load_dataset("objects"), range(3), Path("pictures"))
+    >>> write_images(load_dataset("digits"), range(3), Path("pictures"))
     3
     """
     pillow = import_pillow()
