@@ -4,7 +4,7 @@ The map of this package, in the order of the imports:
 
 - ``_store``: what was computed from the content of a file, kept on disk;
 - ``_images``: a file -> grey or color levels in [0, 1], upright; area averaging, thumbnails;
-- ``_network``, ``_encoder``: ONNX graphs of image networks; pictures -> features by one of them;
+- ``_encoder``: images -> features of an ONNX network;
 - ``_folder``: a folder of one's own images, one sub-folder per class;
 - ``_places``: where a data set lies on disk, where it is downloaded from, what is missing;
 - ``_layouts``: which files make up COIL-20, ORL, Extended Yale B, FEI, ROBOTICS-CSIE and MIT-CBCL;

@@ -1,15 +1,18 @@
-"""`Encoder`: pictures as features of a pretrained image network.
+"""`Encoder`: images as features of a pretrained image network.
 
-Features are divided by the sum of their absolute values, and square roots are taken: the Euclidean
-distance of two pictures is then Hellinger's, every row has norm 1, and a few large features do not
-drown the others.
+The graph that is run begins with pixels and ends with features. It consists of three graphs, which
+`onnx.compose` merges: one that prepares pixels, the network, and one that makes one row of its output.
+
+By default, features are divided by the sum of their absolute values, and square roots are taken. The
+Euclidean distance of two images is then the Hellinger distance, every row has norm 1, and a few large
+features do not dominate the others.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -20,16 +23,18 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from nsse._support.errors import optional, rule_error, rule_message
+from nsse._support.errors import listed, optional, rule_error, rule_message
 from nsse._support.types import LabelsLike, SamplesLike
 from nsse.datasets._images import Reading, checked_size, eight_bits, import_pillow, read_images
-from nsse.datasets._network import FEATURES, IMAGE, SIDE, feature_graph, merged
 from nsse.datasets._preparation import EncodedPreparation
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# Those of ImageNet, in levels from 0 to 1.
+IMAGE, FEATURES = "image", "features"
+TYPES = {1: "float", 2: "uint8", 10: "float16", 11: "double"}  # of ONNX
+SIDE = 224  # of networks that take any size
+# Mean and std are those of ImageNet, in levels from 0 to 1.
 DEFAULTS: dict[str, Any] = {
     "output": None,
     "size": None,
@@ -44,40 +49,41 @@ CHOICES = {
     "resize": ("squash", "crop", "pad"),
     "norm": ("hellinger", "l2", "none"),
 }
-# What may be done to a picture before the network sees it, and what is kept of it in a crop.
+# The transformations of an image before the network sees it, and the share of its sides in a crop.
 VIEWS, KEPT = ("mirror", "crop"), 0.875
 CORNERS = {"upper left": (0, 0), "upper right": (1, 0), "lower left": (0, 1), "lower right": (1, 1)}
-VERSION = 1  # raised whenever the same settings give other numbers
+VERSION = 2  # raised whenever the same settings give other numbers
 
 
 class Encoder(TransformerMixin, BaseEstimator):
-    """Features of pictures by a pretrained image network, an ONNX file.
+    """Features of images by a pretrained image network, which is an ONNX file.
 
-    Nothing is downloaded: the file is yours (see the page on encoders). Features of files are kept on
-    disk (:func:`cache_home`), by the content of the picture and of the network.
+    Nothing is downloaded, so you need the file (the page on encoders shows how to get one). Features of
+    image files are stored on disk (:func:`cache_home`), by the content of the image and the network.
 
     Parameters
     ----------
     model : str or path-like
-        The network, ``.onnx``; or a ``.json`` file with its path as ``"model"`` and any of the next
-        seven parameters. A file of the name of the network that ends in ``.json`` is read as well.
+        The network, ``.onnx``, or a ``.json`` file with its path as ``"model"`` and any of the next
+        seven parameters. A JSON file beside the network with the same name is read as well.
     output : str, default=None
-        The result of the graph to take. None is the last one that is averaged over all places, where
-        classifiers end before their last layer, or else the last output. Of tokens the first is taken,
-        of a feature map the mean.
+        The name of the result of the network that contains the features. None is the result of the last
+        averaging over all places, which classifiers compute before their last layer, or the last output
+        if there is no averaging. If the result has tokens, the first one is taken. If it is a feature
+        map, its mean is taken.
     size : tuple of (int, int), default=None
-        Height and width, for networks that take any; None is 224 × 224.
+        Height and width, for networks that take any size. None is 224 × 224.
     mean, std : float or sequence of three, default=None
-        Pixels become (level − mean)/std. Levels go from 0 to 1, or to 255 where a number exceeds 1.
-        None: those of ImageNet.
+        Pixels become (level − mean)/std. Levels range from 0 to 1, or to 255 if a number exceeds 1. None
+        takes the numbers of ImageNet.
     channels : {"RGB", "BGR"}, default=None
-        Their order; None is RGB.
+        The order of the channels. None is RGB.
     resize : {"squash", "crop", "pad"}, default=None
-        The whole picture squeezed to the size of the network, the middle of it, or the whole with grey
-        beside it. None is squash.
+        The whole image squeezed to the size of the network, its middle, or the whole image with grey
+        margins. None is squash.
     norm : {"hellinger", "l2", "none"}, default=None
-        Square roots of the features, with their signs, and then norm 1; norm 1 alone; or as they are.
-        None is hellinger.
+        Signed square roots of the features, scaled to norm 1, the features scaled to norm 1, or the
+        features as they are. None is hellinger.
     augment : sequence of {"mirror", "crop"}, default=()
         What `copies` does to pictures.
     batch_size : int, default=8
@@ -195,7 +201,7 @@ class Encoder(TransformerMixin, BaseEstimator):
         parts = [self.path, *(Path(f"{self.path}{end}") for end in (".data", "_data"))]
         found = [part for part in parts if part.is_file()]
         if not self.path.is_file():
-            cure = "Check its spelling. Nothing is downloaded: docs/encoders.md says where to get one."
+            cure = "Check its spelling. Nothing is downloaded, so export a network first."
             message = rule_message("encoder", "name the ONNX file of a network", str(self.path), cure)
             raise FileNotFoundError(message)
         return _sha256(
@@ -256,23 +262,32 @@ class Encoder(TransformerMixin, BaseEstimator):
         return np.stack([*reading.finished([reading.picture(image) for image in _in_memory(X)])])
 
     def graph(self, model: Any = None) -> Any:
-        """The graph that is run, from pixels to features; with the graph of a model behind it, if any.
+        """Return the graph from pixels to features, or to the outputs of a model behind it.
 
         Parameters
         ----------
         model : onnx.ModelProto, default=None
-            What `nsse.to_onnx` makes of a model that was fitted to the features.
+            What `nsse.to_onnx` returns for a model that was fitted to the features.
 
         Returns
         -------
         onnx.ModelProto
-            With the input ``image`` (n, height, width, 3): red, green and blue from 0 to 255 of pictures
-            that were resized. Its outputs are those of the model, or ``features``.
+            Its input ``image`` (n, height, width, 3) has red, green and blue from 0 to 255 of resized
+            images. Its outputs are those of the model, or ``features``.
         """
         if model is None:
             return feature_graph(self.path, self.settings)
-        dtype = np.float32 if model.graph.input[0].type.tensor_type.elem_type == 1 else np.float64
-        return merged(feature_graph(self.path, self.settings, dtype), model)
+        onnx = optional("onnx", "Encoders need onnx", "encode")
+        kind = model.graph.input[0].type.tensor_type.elem_type
+        both = [feature_graph(self.path, self.settings, kind), model]
+        opset = max(map(_opset, both))
+        both = [
+            one if _opset(one) == opset else onnx.version_converter.convert_version(one, opset)
+            for one in both
+        ]
+        for one in both:
+            one.ir_version = max(graph.ir_version for graph in both)
+        return onnx.compose.merge_models(*both, io_map=[(FEATURES, model.graph.input[0].name)])
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -355,6 +370,138 @@ def _sha256(files: tuple[tuple[str, int, int], ...]) -> str:
     if len(digests) == 1:
         return digests[0].hexdigest()
     return sha256(b"".join(one.digest() for one in digests)).hexdigest()
+
+
+def feature_graph(path: Path, settings: Mapping[str, Any], kind: int = 1) -> Any:
+    """Return a graph from bytes, ``image`` (n, height, width, 3), to ``features`` of an ONNX type."""
+    onnx = optional("onnx", "Encoders need onnx", "encode")
+    try:
+        network = onnx.compose.add_prefix(onnx.shape_inference.infer_shapes(onnx.load(path)), "encoder/")
+    except Exception as error:  # onnx, protobuf and the file system have many
+        why = " ".join(str(error).split())[:120]
+        raise _unusable(path, f"no whole ONNX file ({why})") from error
+    network.ir_version = max(8, network.ir_version)
+    graph = network.graph
+    weights = {part.name for part in graph.initializer}
+    inputs = [one for one in graph.input if one.name not in weights]
+    shapes = [_shape(one) or [] for one in inputs]
+    if len(inputs) != 1 or len(shapes[0]) != 4 or not {shapes[0][1], shapes[0][3]} & {1, 3, None}:
+        got = listed([f"{_plain(one)} {_shape(one)}" for one in inputs]) or "none"
+        raise _unusable(path, f"no image input, but {got}")
+    ranks = {one.name: len(_shape(one) or []) for one in (*graph.value_info, *inputs, *graph.output)}
+    output = _output(path, graph, settings["output"], ranks)
+    is_last = shapes[0][3] in (1, 3) and shapes[0][1] not in (1, 3)
+    # Convolutions of ONNX have channels first. A network with channels last turns its output around.
+    is_turned = is_last and output in {one.name for one in graph.output}
+    del graph.output[:]
+    rank = ranks.get(output) or 2
+    graph.output.append(onnx.helper.make_tensor_value_info(output, 1, [None] * rank))
+    header = f'<ir_version: {network.ir_version}, opset_import: ["" : {_opset(network)}]>'
+    before = _preparing(inputs[0], shapes[0], is_last, settings)
+    after = _making_rows(rank, is_turned, settings["norm"], kind)
+    first, last = (onnx.parser.parse_model(header + text) for text in (before, after))
+    whole = onnx.compose.merge_models(first, network, io_map=[("prepared", inputs[0].name)])
+    whole = onnx.compose.merge_models(whole, last, io_map=[(output, "result")])
+    # Merging repeats the sets of operators, and the converter of versions reads the first one only.
+    versions = {one.domain: one.version for one in whole.opset_import}
+    del whole.opset_import[:]
+    whole.opset_import.extend(onnx.helper.make_opsetid(*one) for one in versions.items())
+    return whole
+
+
+def _preparing(network_input: Any, shape: list[Any], is_last: bool, settings: Mapping[str, Any]) -> str:
+    """Write the graph from bytes to the input of a network, in the text format of onnx."""
+    kind = network_input.type.tensor_type.elem_type
+    n, *sides, n_channels = shape if is_last else (shape[0], *shape[2:], shape[1])
+    size = settings["size"] or (SIDE, SIDE)
+    height, width = (own or given for own, given in zip(sides, size, strict=True))
+    lines = ["x = Cast <to = 1> (image)"]
+    if settings["channels"] == "BGR":
+        lines += ["order = Constant <value_ints = [2, 1, 0]> ()", "x = Gather <axis = 3> (x, order)"]
+    if n_channels == 1:
+        lines += [
+            "grey = Constant <value_floats = [0.299, 0.587, 0.114]> ()",  # ITU-R 601
+            "column = Constant <value_ints = [3, 1]> ()",
+            "weights = Reshape (grey, column)",
+            "x = MatMul (x, weights)",
+        ]
+    if kind != 2:  # networks of bytes take them as they are
+        for operation, name in (("Sub", "mean"), ("Div", "std")):
+            values = ", ".join(repr(255.0 * level) for level in settings[name][: n_channels or 3])
+            lines += [
+                f"{name} = Constant <value_floats = [{values}]> ()",
+                f"x = {operation} (x, {name})",
+            ]
+    if not is_last:
+        lines.append("x = Transpose <perm = [0, 3, 1, 2]> (x)")
+    lines.append(f"prepared = Cast <to = {kind}> (x)")
+    out = [n or "n", height, width, n_channels or 3]
+    out = out if is_last else [out[0], out[3], *out[1:3]]
+    result = f"{TYPES[kind]}[{', '.join(map(str, out))}] prepared"
+    signature = f"(uint8[{n or 'n'}, {height}, {width}, 3] image) => ({result})"
+    return _text("prepare", signature, lines)
+
+
+def _making_rows(rank: int, is_turned: bool, norm: str, kind: int) -> str:
+    """Write the graph from the result of a network to rows of features."""
+    lines = ["x = Cast <to = 1> (result)"]
+    if rank == 3:
+        lines += ["first = Constant <value_int = 0> ()", "x = Gather <axis = 1> (x, first)"]
+    if rank == 4 and is_turned:
+        lines.append("x = Transpose <perm = [0, 3, 1, 2]> (x)")
+    if rank == 4:
+        lines.append("x = GlobalAveragePool (x)")
+    lines.append("x = Flatten <axis = 1> (x)")
+    if norm == "hellinger":
+        lines += ["size = Abs (x)", "root = Sqrt (size)", "sign = Sign (x)", "x = Mul (sign, root)"]
+    if norm != "none":
+        lines.append("x = LpNormalization <axis = 1, p = 2> (x)")
+    lines.append(f"features = Cast <to = {kind}> (x)")
+    sides = ", ".join("abcdefgh"[:rank])
+    return _text("rows", f"(float[{sides}] result) => ({TYPES[kind]}[n, m] features)", lines)
+
+
+def _text(name: str, signature: str, lines: list[str]) -> str:
+    """Return a graph as text, in which every result has a name of its own."""
+    written, x = [], "x"
+    for number, line in enumerate(lines):
+        result, _, operation = line.partition(" = ")
+        operation = operation.replace("(x", f"({x}")
+        if result == "x":
+            result = x = f"{name}_{number}"
+        written.append(f"{result} = {operation}")
+    return f"{name} {signature} {{ {' '.join(written)} }}"
+
+
+def _output(path: Path, graph: Any, output: str | None, ranks: Mapping[str, int]) -> str:
+    """Return the result that is named, the last one that is averaged over places, or the last output."""
+    if output is None:
+        pools = [node for node in graph.node if node.op_type in ("GlobalAveragePool", "ReduceMean")]
+        averaged = [node.output[0] for node in pools if ranks.get(node.input[0]) == 4]
+        return str([*(one.name for one in graph.output), *averaged][-1])
+    if f"encoder/{output}" not in {name for node in graph.node for name in node.output}:
+        cure = f"Its outputs are {listed([_plain(one) for one in graph.output])}."
+        raise rule_error("output", f"be a result of {path.name}", output, cure)
+    return f"encoder/{output}"
+
+
+def _shape(value: Any) -> list[int | None] | None:
+    kind = value.type.tensor_type
+    return [side.dim_value or None for side in kind.shape.dim] if kind.HasField("shape") else None
+
+
+def _plain(value: Any) -> str:
+    return str(value.name.removeprefix("encoder/"))
+
+
+def _opset(model: Any) -> int:
+    return int(next(one.version for one in model.opset_import if one.domain in ("", "ai.onnx")))
+
+
+def _unusable(path: Path, got: str) -> ValueError:
+    rule = "name an ONNX graph with one input of images, (n, 3, height, width) or (n, height, width, 3)"
+    cure = "The page on encoders shows how to export one."
+    return rule_error("encoder", rule, f"{path}, {got}", cure)
 
 
 @lru_cache(maxsize=2)
