@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "rows": {"affine", "equal_rows", "labels", "sources"},
     "columns": {"affine", "rows"},
     "hull": set(),
-    "metrics": {"affine", "distances", "graphs", "hull", "rows", "sources"},
+    "metrics": {"affine", "distances", "graphs", "hull", "labels", "rows", "sources"},
     "centers": {"affine", "distances", "rows"},
     "ridge": {"distances", "kernels", "rows"},
     "maps": {"affine", "distances", "kernels"},

@@ -18,12 +18,11 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.arrays import is_dask, is_foreign, lazily
 from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike
-from nsse.labels import of_one_type
+from nsse.labels import check_classes, check_targets, of_one_type
 
 if TYPE_CHECKING:
     from nsse.explanations import Explanation
@@ -201,11 +200,12 @@ class EmbeddingClassifier(
         return int(self.embedding_.shape[1])
 
     def _validated(self, X: SamplesLike, y: LabelsLike) -> tuple[Any, NDArray[Any]]:
-        """Training samples and labels, checked as scikit-learn does."""
+        """Return training samples and labels after the checks of scikit-learn and of the labels."""
+        check_targets(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         if y.dtype == object:
             of_one_type(y)  # raises an error for labels of mixed types
-        check_classification_targets(y)
+        check_classes(y)
         return X, y
 
     def _decided(self, what: str, X: SamplesLike) -> Any:

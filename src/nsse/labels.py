@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from nsse._support.arrays import is_dask
@@ -17,8 +17,26 @@ from nsse._support.errors import listed, rule_error
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, WeightsLike
 
 
+def check_targets(y: LabelsLike) -> None:
+    """Raise an error for regression, multilabel and multioutput targets."""
+    shape = getattr(y, "shape", None) or np.asarray(y).shape
+    if len(shape) > 1 and shape[1] != 1:
+        cure = "For several labels per sample, use sklearn.multioutput.MultiOutputClassifier."
+        raise rule_error("y", "contain one class label per sample", f"shape {shape}", cure)
+
+
+def check_classes(y: NDArray[Any]) -> None:
+    """Raise an error for numbers that are not class labels."""
+    kind = type_of_target(y, input_name="y")
+    if kind not in ("binary", "multiclass"):
+        # "Unknown label type" is the text that scikit-learn's own classifiers use.
+        cure = "Regression is not supported. Divide the numbers into classes, or use a regressor."
+        raise rule_error("y", "contain class labels", f"Unknown label type: {kind}", cure)
+
+
 def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     """Classes, sorted, and the class of every label: −1 where it is missing or the marker."""
+    check_targets(y)
     y = np.asarray(y.compute() if is_dask(y) else y)
     y = y if y.ndim == 1 else column_or_1d(y, warn=True)
     may_miss = marker is not None or y.dtype.kind in "fO"
@@ -39,7 +57,7 @@ def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
         raise rule_error("y", "hold numbers or text", f"labels of type {known.dtype}", cure)
     if known.dtype.kind not in "biuU":  # these cannot be targets of a regression
         assert_all_finite(known, input_name="y")
-        check_classification_targets(known)
+        check_classes(known)
     classes, places = np.unique(known, return_inverse=True)
     codes = np.full(len(y), -1, dtype=np.intp)
     codes[~missing] = places.ravel()

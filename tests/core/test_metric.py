@@ -3,12 +3,20 @@
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from nsse import WithinMetric
 from nsse.affine import Affine
+from nsse.metrics import Euclidean
 from nsse.metrics.relevance import feature_weights
 from nsse.rows import Rows
 from nsse.sources import Source
+
+
+@pytest.mark.slow
+@parametrize_with_checks([WithinMetric(), Euclidean()])
+def test_contract_of_scikit_learn(estimator, check):
+    check(estimator)
 
 
 def literal_edges(Z, codes, k):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine
+from nsse.labels import checked_weights
 from nsse.metrics.base import FLOATS, Metric
 from nsse.metrics.learned import Learned, centred
 from nsse.rows import Rows
@@ -57,15 +58,18 @@ class Euclidean(OneToOneFeatureMixin, Metric):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
-        y, sample_weight : ignored
-            There for scikit-learn's pipelines.
+        y : ignored
+            Exists for compatibility with scikit-learn's pipelines.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Checked, but it has no influence.
 
         Returns
         -------
         self
             The metric.
         """
-        validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS)
+        checked_weights(sample_weight, X.shape[0])
         return self._of(self.n_features_in_)
 
     def learn(self, rows: Rows, with_hull: bool = False) -> Learned:
@@ -83,6 +87,11 @@ class Euclidean(OneToOneFeatureMixin, Metric):
     def heights(self, affine: Affine, X: SamplesLike) -> Floats:
         """Return squared distances of samples from the hull of the training rows."""
         return affine.squares_outside(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _of(self, n_features: int) -> Self:
         self.n_features_in_ = n_features

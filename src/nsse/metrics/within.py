@@ -38,6 +38,7 @@ from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count, check_number
 from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine, formed_later
+from nsse.labels import check_targets
 from nsse.metrics.base import FLOATS, Components, Metric
 from nsse.metrics.learned import LARGEST, Learned, centred, dense_rows, too_large
 from nsse.metrics.relevance import feature_weights
@@ -149,6 +150,7 @@ class WithinMetric(OneToOneFeatureMixin, Metric):
         self
             The fitted transformer. If fit fails, it is as it was before.
         """
+        check_targets(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2)
         rows = Rows.of(Source.of(X), y, sample_weight)
         Z = dense_rows(rows.held())
