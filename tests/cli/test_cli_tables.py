@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from commands import rows_of, run, told
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import nsse
 from nsse import SmoothEmbedding
@@ -68,7 +67,7 @@ def test_python_and_the_command_line_have_the_same_error(bank):
     read = pandas.read_csv(folder / "train.csv"), pandas.read_csv(folder / "test.csv")
     for first, second in ((train, test), read):
         X, new = (frame.drop(columns=["customer_id", "result"]) for frame in (first, second))
-        model = make_pipeline(TableEncoder(), StandardScaler(), SmoothEmbedding())
+        model = make_pipeline(TableEncoder(), SmoothEmbedding(standardize=True))
         model.fit(X, first["result"])
         error = np.mean(model.predict(new) != second["result"])
         assert told("evaluate", folder / "m.nsse", folder / "test.csv")["error"] == pytest.approx(error)
@@ -88,7 +87,7 @@ def test_the_file_of_a_command_takes_data_frames(bank):
 def test_a_pipeline_of_python_is_read_by_the_commands(bank):
     folder, train, test = bank
     columns = ["amount", "months", "job"]
-    model = make_pipeline(TableEncoder(), StandardScaler(), SmoothEmbedding())
+    model = make_pipeline(TableEncoder(), SmoothEmbedding(standardize=True))
     model.fit(train[columns], train["result"])
     nsse.save(model, folder / "own.nsse")
     test[[*columns, "result"]].to_csv(folder / "own.csv", index=False)

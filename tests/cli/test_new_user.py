@@ -181,7 +181,7 @@ def test_from_a_spreadsheet_to_a_report(plants, tmp_path):
     )
     assert "Missing numbers, filled in with the medians of their columns: Höhe (cm) 1," in said
     assert "Categories, a feature each: Boden: Löß, Sand." in said
-    assert "Columns are scaled to mean 0 and variance 1. Use --as-they-are to leave them." in said
+    assert "Columns are divided by their standard deviations. Use --as-they-are to leave them." in said
     known = read_header(model).metadata
     assert known["categories"] == {"Boden": ["Löß", "Sand"]}
     assert set(known["medians"]) == {"Höhe (cm)", "Lage (m, ü. M.)"}

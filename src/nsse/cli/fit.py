@@ -213,7 +213,7 @@ def _standardize(table: given.TableOptions, inputs: Inputs, screen: Screen) -> b
     from nsse.datasets import TablePreparation
 
     if table.standardize is None and isinstance(inputs.preparation, TablePreparation):
-        screen.say("Columns are scaled to mean 0 and variance 1. Use --as-they-are to leave them.")
+        screen.say("Columns are divided by their standard deviations. Use --as-they-are to leave them.")
         return True
     return bool(table.standardize)
 
@@ -230,23 +230,26 @@ def _chosen_set(settings: dict[str, Any], inputs: Inputs, sets: list[Any]) -> Ch
 def _model(
     settings: dict[str, Any], inputs: Inputs, sets: list[Any], tune: bool, standardize: bool
 ) -> Any:
-    """Unfitted; of several augmentations a search chooses."""
+    """Return the unfitted model. If there are several augmentations, a search chooses among them."""
+    from nsse.smooth import SmoothEmbedding
+
+    more: dict[str, Any] = {"augment": sets[0] if len(sets) == 1 else None}
+    more["unlabeled"] = None if inputs.unlabeled is None else _unlabeled(settings, inputs)
+    if not tune:
+        return SmoothEmbedding(**settings, **more, standardize=standardize)
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from nsse.smooth import SmoothEmbedding
+    from nsse.search import SmoothEmbeddingCV
 
-    augment = sets[0] if len(sets) == 1 else None
-    unlabeled = None if inputs.unlabeled is None else _unlabeled(settings, inputs)
-    model: Any = SmoothEmbedding(**settings, augment=augment, unlabeled=unlabeled)
-    if tune:
-        from nsse.search import SmoothEmbeddingCV
-
-        several, seed = sets if len(sets) > 1 else None, settings["random_state"]
-        model = SmoothEmbeddingCV(
-            model, grid=_grid(settings) or None, augment=several, random_state=seed
-        )
-    return make_pipeline(StandardScaler(), model) if standardize else model
+    search = SmoothEmbeddingCV(
+        SmoothEmbedding(**settings, **more),
+        grid=_grid(settings) or None,
+        augment=sets if len(sets) > 1 else None,
+        random_state=settings["random_state"],
+    )
+    # The search compares candidates on the columns that it gets.
+    return make_pipeline(StandardScaler(), search) if standardize else search
 
 
 def _grid(settings: dict[str, Any]) -> dict[str, Any]:

@@ -66,9 +66,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     numbers and dates are replaced by the median of their column. A row with a missing category has none
     of the known categories. Columns with the same entry in every training row are left out.
 
-    The encoder does not scale features, because some models should not get scaled features. Use
-    ``SmoothEmbedding`` behind a ``StandardScaler``. A pipeline of the three can be saved and exported,
-    and it has certified radii if the table has no categories.
+    The encoder does not scale features. Use it in front of ``SmoothEmbedding(standardize=True)``. The
+    pipeline of both can be saved and exported. It has certified radii if the table has no categories.
 
     Parameters
     ----------
