@@ -18,9 +18,10 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.arrays import is_dask, is_foreign, lazily
+from nsse._support.samples import validate_data
 from nsse._support.types import Floats, Ints, LabelsLike, SamplesLike
 from nsse.labels import check_classes, check_targets, of_one_type
 

@@ -274,6 +274,12 @@ def chosen_centers(centers: Any, rows: Rows, rng: np.random.Generator) -> Any:
     return None if found is None else center_rows(found, rows.source.n_features, "return None, or")
 
 
+def requested_centers(centers: Any) -> int | None:
+    """Return the number of centers that a `centers` parameter contains, or None."""
+    number = getattr(centers, "n_centers", centers)
+    return int(number) if isinstance(number, Integral) else None
+
+
 def mapped_centers(centers: Any, affine: Affine) -> Any:
     """Return a `centers` parameter for rows behind a map. Given rows are mapped as well."""
     is_given = not (centers is None or isinstance(centers, str | Integral) or callable(centers))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -36,6 +37,12 @@ def check_classes(y: NDArray[Any]) -> None:
 
 def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     """Classes, sorted, and the class of every label: −1 where it is missing or the marker."""
+    if y is None:
+        raise ValueError(
+            "A supervised embedding requires y to be passed, but the target y is None. Pass one label "
+            "for each sample. If some samples have no label, mark them with -1 and pass "
+            "unlabeled=nsse.unlabeled.GraphPenalty()."
+        )
     check_targets(y)
     y = np.asarray(y.compute() if is_dask(y) else y)
     y = y if y.ndim == 1 else column_or_1d(y, warn=True)
@@ -62,6 +69,24 @@ def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     codes = np.full(len(y), -1, dtype=np.intp)
     codes[~missing] = places.ravel()
     return classes, codes
+
+
+def warn_of_marker(classes: NDArray[Any], codes: Ints) -> None:
+    """Warn if -1 is a class among at least two others that are non-negative integers.
+
+    Other libraries mark samples without a label with -1. With one other class, it is one of two classes.
+    """
+    if classes.dtype.kind not in "if" or len(classes) < 3 or classes[0] != -1 or classes[1] < 0:
+        return
+    if np.any(classes != np.round(classes)):
+        return
+    warnings.warn(
+        f"The label -1 of {np.count_nonzero(codes == 0)} samples is a class like the others. If it "
+        "marks samples without a label, pass unlabeled=nsse.unlabeled.GraphPenalty() or "
+        "LabelPropagation() to SmoothEmbedding, or leave these samples out.",
+        UserWarning,
+        stacklevel=6,
+    )
 
 
 def of_one_type(known: NDArray[Any]) -> NDArray[Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from nsse._support.machine import WORTH_ASKING, require_memory
 from nsse.affine import is_sparse
-from nsse.centers import EXACT_UP_TO, FEWER
+from nsse.centers import EXACT_UP_TO, FEWER, requested_centers
 from nsse.model import METRIC_SAMPLES
 from nsse.sources import BLOCK_ROWS
 
@@ -38,9 +37,9 @@ def center_count(centers: Any, n_samples: int) -> int:
     """
     if centers is None:
         return n_samples
-    number = getattr(centers, "n_centers", centers)
-    if isinstance(number, Integral):
-        return min(int(number), n_samples)
+    number = requested_centers(centers)
+    if number is not None:
+        return min(number, n_samples)
     if isinstance(centers, str) or callable(centers):
         return n_samples if n_samples <= EXACT_UP_TO else FEWER
     if is_sparse(centers) or np.ndim(centers) > 1:

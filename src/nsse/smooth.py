@@ -17,21 +17,21 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.arrays import Home, fitted_in_numpy, is_dask, is_foreign, to_numpy
 from nsse._support.errors import rule_error
 from nsse._support.fitting import LOGGER, all_or_nothing, logged
 from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
+from nsse._support.samples import validate_data
 from nsse._support.threads import threads_for
 from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine
 from nsse.base import FLOATS, EmbeddingClassifier
-from nsse.centers import EXACT_UP_TO, check_centers
-from nsse.columns import warn_of_units
+from nsse.centers import EXACT_UP_TO, check_centers, requested_centers
+from nsse.columns import WARN_AT, warn_of_units
 from nsse.kernels import Kernel, as_kernel
-from nsse.labels import encoded
+from nsse.labels import encoded, warn_of_marker
 from nsse.maps import KernelMap
 from nsse.memory import center_count, fit_memory, require_fit_memory
 from nsse.metrics import Euclidean, WithinMetric
@@ -42,7 +42,7 @@ from nsse.positions import Training, known_positions
 from nsse.rows import Rows
 from nsse.sources import Source, read_blocks
 from nsse.unlabeled import use_of_unlabeled
-from nsse.updates import Begun, Updates, adds_up, begun, chunk, not_learned
+from nsse.updates import Begun, Updates, Updating, begun, chunk, not_learned
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -109,7 +109,9 @@ class SmoothEmbedding(EmbeddingClassifier):
         What the weights of the samples of a class are multiplied by; "balanced" makes classes weigh the
         same.
     random_state : int, RandomState instance or None, default=0
-        Draws centres, and the samples from which metric and unit are taken where there are many.
+        Seed for the random choice of centers, and of the samples from which the metric and the median
+        distance are computed if there are more than 5000 and 2000. The default is a fixed number and
+        not None, so that the same data always give the same model.
     verbose : int, default=0
         1 logs what was done, in a line.
 
@@ -272,7 +274,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         self.n_features_in_ = source.n_features
         return self._learn(source, y, sample_weight)
 
-    @available_if(adds_up)
+    @Updating
     @fitted_in_numpy
     @all_or_nothing
     def partial_fit(
@@ -311,7 +313,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         more, classes = kept.added(near, f, self.scores_.classes, as_metric(self.metric_))
         return self._keep_updates(more, f, classes)
 
-    @available_if(adds_up)
+    @Updating
     @fitted_in_numpy
     @all_or_nothing
     def forget(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
@@ -342,7 +344,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         except np.linalg.LinAlgError:  # sums of no samples
             raise not_learned("samples of which the model has no sums") from None
 
-    @available_if(adds_up)
+    @Updating
     def updatable(self) -> Self:
         """A copy that keeps the sums of its samples, for `nsse.save`.
 
@@ -404,6 +406,8 @@ class SmoothEmbedding(EmbeddingClassifier):
         settings = self._settings()
         given = Rows.of(source, y, sample_weight, self.class_weight, settings.unlabeled.marker)
         self._check_components(given.classes)
+        if self.unlabeled is None:
+            warn_of_marker(*given.labels)
         if sample_weight is not None or self.class_weight is not None:
             warn_of_weights(float(given.weights.sum()), int(np.count_nonzero(given.given >= 0)))
         per_sample = given.augmented(self.augment).per_sample
@@ -426,6 +430,14 @@ class SmoothEmbedding(EmbeddingClassifier):
     def _look_before_fit(self, rows: Rows, n_centers: int, some: Rows) -> None:
         """Refuse a fit that needs more memory than is left, and warn if a few columns dominate."""
         require_fit_memory(len(rows), rows.source.n_features, n_centers)
+        wanted = requested_centers(self.centers)
+        if wanted is not None and wanted > len(rows):
+            warnings.warn(
+                f"There are only {len(rows)} different training samples for {wanted} centers. All of "
+                "them are centers, as with centers=None.",
+                UserWarning,
+                stacklevel=WARN_AT - 1,
+            )
         # A metric of the user may measure each column in a unit of its own.
         if isinstance(named_metric(self.metric), WithinMetric | Euclidean):
             warn_of_units(some, getattr(self, "feature_names_in_", None))
@@ -598,9 +610,9 @@ class SmoothEmbedding(EmbeddingClassifier):
             and check_count("n_components", self.n_components, cure=cure) > most
         ):
             rule = f"not exceed n_classes - 1 = {most}"
-            raise rule_error(
-                "n_components", rule, self.n_components, "As many coordinates separate all classes."
-            )
+            cure = "Further coordinates would be zero. The method plot draws any number of classes in a "
+            cure += "plane."
+            raise rule_error("n_components", rule, self.n_components, cure)
 
 
 def warn_of_weights(total: float, n_samples: int) -> None:

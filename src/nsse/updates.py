@@ -17,16 +17,19 @@ enough later samples have come.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import MethodType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.utils.validation import validate_data
 
 from nsse._support.arrays import is_dask
 from nsse._support.errors import listed, rule_error, rule_message
+from nsse._support.samples import validate_data
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike, WeightsLike
 from nsse.distances import squared_distances
 from nsse.labels import encoded
@@ -364,22 +367,39 @@ def chunk(
     return rows.augmented(model.augment).through(model.map_.metric)
 
 
-def adds_up(model: Any) -> bool:
-    """Whether samples add up with the parameters of a model; an error says which one is against it."""
-    later = "for samples that come later"
+class Updating:
+    """Decorate a method that needs samples that add up, so that other models do not have it.
+
+    The error of other models names the parameter that prevents updates. scikit-learn's ``available_if``
+    shows that reason only as the cause of another error.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        functools.update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, model: Any, kind: type | None = None) -> Any:
+        if model is None:
+            return self.method
+        require_sums(model)
+        return MethodType(self.method, model)
+
+
+def require_sums(model: Any) -> None:
+    """Raise an error that names the parameter of a model with which its samples do not add up."""
+    later = "in a model that is updated"
     found = ""
     if model.decision != "scores":
-        cure = "The nearest sample needs all samples."
+        cure = "The nearest training sample cannot be found without keeping all of them."
         found = rule_message("decision", f'be "scores" {later}', model.decision, cure)
     elif model.unlabeled is not None:
-        cure = "Fit once to all samples where some have no label."
+        cure = "Fit once to all samples if some have no label."
         found = rule_message("unlabeled", f"be None {later}", model.unlabeled, cure)
     elif isinstance(model.class_weight, str):
         cure = "Pass the weights of the classes as a dict."
         found = rule_message("class_weight", f"be None or a dict {later}", model.class_weight, cure)
     if found:
         raise AttributeError(found)
-    return True
 
 
 def _sums(near: Rows, f: KernelMap, classes: Any) -> Sums:

@@ -43,6 +43,7 @@ def model(split):
         SmoothEmbedding(),
         SmoothEmbedding(metric=None, centers=None),
         SmoothEmbedding(n_components=1, centers=10, metric=WithinMetric(1.0)),
+        SmoothEmbedding(standardize=True),
         SmoothEmbedding(unlabeled=GraphPenalty(marker=-99)),
         SmoothEmbedding(unlabeled=LabelPropagation(marker=-99)),
         WithinMetric(),
@@ -52,6 +53,7 @@ def model(split):
 @pytest.mark.filterwarnings("ignore:The metric is the Euclidean one:UserWarning")
 @pytest.mark.filterwarnings("ignore:The weights have a mean of:UserWarning")
 @pytest.mark.filterwarnings("ignore:Distances depend almost only on:UserWarning")
+@pytest.mark.filterwarnings("ignore:There are only .* different training samples:UserWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

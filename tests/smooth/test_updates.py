@@ -64,7 +64,7 @@ def test_twenty_chunks_are_one_fit(weighted):
 
 
 def test_in_the_metric_of_the_first_chunk_the_literal_regression_agrees():
-    model = in_chunks(SmoothEmbedding(centers=40), X[:600], Y[:600], 20)
+    model = in_chunks(SmoothEmbedding(centers=40), X[:600], Y[:600], 12)
     scores = literal(model, X[:600], Y[:600], np.ones(600))
     np.testing.assert_allclose(model.decision_function(NEW), scores, atol=1e-8)
 
@@ -197,9 +197,9 @@ def test_what_cannot_be_forgotten_is_said_and_leaves_the_model_as_it_was():
 def test_parameters_with_which_samples_do_not_add_up_are_refused(parameters):
     model = SmoothEmbedding(**parameters)
     assert not hasattr(model, "partial_fit")
-    with pytest.raises(AttributeError, match="has no attribute 'partial_fit'") as error:
+    (name,) = parameters
+    with pytest.raises(AttributeError, match=f"^`{name}` must be .* in a model that is updated"):
         model.partial_fit(X[:300], Y[:300])
-    assert "for samples that come later" in str(error.value.__cause__)
 
 
 def test_fit_goes_on_and_starts_over():

@@ -26,9 +26,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.errors import rule_message
+from nsse._support.samples import validate_data
 from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import dense_array, is_sparse
 from nsse.certificates.rounding import EPS, PRODUCT_ROUNDING, TINY, Front, MapBounds, is_ordinary

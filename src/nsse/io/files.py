@@ -15,7 +15,7 @@ from nsse._support.errors import rule_error
 from nsse._support.files import replacing
 from nsse.io import archive
 from nsse.io.archive import Header, Metadata, Place
-from nsse.io.values import Writer, read_value
+from nsse.io.values import HOME_OF, Writer, read_value
 from nsse.pipelines import Pipeline, in_one_step
 from nsse.smooth import SmoothEmbedding
 
@@ -72,6 +72,10 @@ def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool 
         raise rule_error("metadata", "be plain data that JSON can hold", str(error), cure) from error
     saved, writer = in_one_step(model, updatable=updatable), Writer(updatable)
     last = saved[-1] if isinstance(saved, Pipeline) else saved
+    if type(last).__name__ not in HOME_OF:
+        rule = "be a model of nsse, or a pipeline or a search that ends in one"
+        cure = "Keep other estimators with skops or joblib."
+        raise rule_error("model", rule, type(last).__name__, cure)
     if isinstance(last, SmoothEmbedding):
         last._compute_left_out()
     versions = __version__, sklearn.__version__, np.__version__

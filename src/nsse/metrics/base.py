@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from nsse._support.errors import rule_error
+from nsse._support.samples import validate_data
 from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine, is_sparse
 from nsse.distances import squared_distances

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import OneToOneFeatureMixin
-from sklearn.utils.validation import validate_data
 
+from nsse._support.samples import validate_data
 from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine
 from nsse.labels import checked_weights

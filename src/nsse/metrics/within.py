@@ -31,11 +31,12 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator
 from sklearn.base import OneToOneFeatureMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nsse._support.errors import rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_count, check_number
+from nsse._support.samples import validate_data
 from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine, formed_later
 from nsse.labels import check_targets
