@@ -127,7 +127,7 @@ def test_a_file_and_a_graph_give_the_same(model, tmp_path):
     np.testing.assert_array_equal(found["label"], model.predict(TEST[0]))
 
 
-@pytest.mark.parametrize("centers", [None, 60], ids=["exact", "centers"])
+@pytest.mark.parametrize("centers", [None, 30], ids=["exact", "centers"])
 @pytest.mark.parametrize("n_features", [64, 400])
 def test_new_rows_of_many_features_are_projected_in_any_metric(make_blobs, centers, n_features):
     """The map measures from the nearest point of the hull, and typicality sees the distance from it."""

@@ -118,7 +118,7 @@ def test_columns_are_left_out_and_scaled(iris, tmp_path):
     )
 
 
-@pytest.mark.filterwarnings("ignore:Distances depend almost only on column 0")
+@pytest.mark.filterwarnings("ignore:Distances depend almost only on:UserWarning")
 def test_numbers_of_a_table_are_scaled(iris, tmp_path):
     _, X, y, *_ = iris
     polars.DataFrame({"a": 1000 * X[:, 0], "b": X[:, 2], "kind": y}).write_csv(tmp_path / "t.csv")

@@ -227,7 +227,7 @@ def test_metadata_and_facts(tmp_path):
         (NSSE(sigma=1.0, callback=print), "`callback`"),
         (make_pipeline(PolynomialFeatures(), SmoothEmbedding()), "PolynomialFeatures.*skops or pickle"),
         (make_pipeline(SmoothEmbedding(), LogisticRegression()), "skops or pickle"),
-        (LogisticRegression(max_iter=1000), "LogisticRegression.*skops or pickle"),
+        (LogisticRegression(max_iter=1000), "LogisticRegression.*skops or joblib"),
     ],
     ids=["function", "generator", "callback", "polynomials", "classifier", "other"],
 )
