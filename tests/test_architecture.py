@@ -124,7 +124,7 @@ ORACLES = {
     # where a command waits, writes and is stopped
     "cli": "cli_errors cli_shell demo new_user",
     # images and official files, byte by byte
-    "datasets": "datasets image_folder",
+    "datasets": "columns datasets image_folder tables",
 }
 OPTIONAL = words(
     "PIL dask distributed jinja2 matplotlib onnx onnxruntime pandas plotly polars pooch rich typer umap"

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from table_files import written
 
-from nsse.datasets import Preparation, TableEncoder, check_preparation, load_inputs, load_inputs_like
+from nsse.datasets import Preparation, TableEncoder, load_inputs, load_inputs_like
+from nsse.datasets._preparation import check_preparation
 
 polars = pytest.importorskip("polars", reason="tables need Polars: pip install 'nsse[tables]'")
 

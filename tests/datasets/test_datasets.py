@@ -14,10 +14,9 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 
-from nsse.datasets import Dataset, area_average, load_dataset, per_class_split
-from nsse.datasets import _layouts as layouts_module
-from nsse.datasets import _mnist as mnist_module
-from nsse.datasets._images import read_levels
+from nsse.datasets import Dataset, load_dataset, per_class_split
+from nsse.datasets import _sources as sources
+from nsse.datasets._images import area_average, read_levels
 
 Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
 
@@ -140,9 +139,7 @@ def mit_cbcl_file(home: Path, part: str, subject: int, number: int) -> Path:
 @pytest.fixture
 def mit_cbcl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """3 + 2 images needed per subject, and one more of each kind."""
-    monkeypatch.setattr(
-        layouts_module, "MIT_CBCL_IMAGES_PER_SUBJECT", {"training-synthetic": 3, "test": 2}
-    )
+    monkeypatch.setattr(sources, "MIT_CBCL_IMAGES_PER_SUBJECT", {"training-synthetic": 3, "test": 2})
     for subject in range(10):
         for part, numbers in (("training-synthetic", range(4)), ("test", range(10, 13))):
             for number in numbers:
@@ -160,7 +157,7 @@ def write_idx(path: Path, array: np.ndarray, magic: int | None = None) -> None:
 @pytest.fixture
 def mnist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """MNIST with 6 + 4 images."""
-    monkeypatch.setattr(mnist_module, "PARTS", {"train": 6, "t10k": 4})
+    monkeypatch.setattr(sources, "PARTS", {"train": 6, "t10k": 4})
     (tmp_path / "mnist").mkdir()
     for part, n, level in (("train", 6, 51), ("t10k", 4, 102)):
         images = np.full((n, 28, 28), level)
@@ -311,7 +308,7 @@ def test_fei_may_lie_in_one_folder(fei: Path) -> None:
 
 
 def test_mit_cbcl_has_as_many_images_as_the_paper_counts() -> None:
-    assert sum(layouts_module.MIT_CBCL_IMAGES_PER_SUBJECT.values()) == 524
+    assert sum(sources.MIT_CBCL_IMAGES_PER_SUBJECT.values()) == 524
 
 
 def test_mnist_has_the_training_part_first(mnist: Path) -> None:

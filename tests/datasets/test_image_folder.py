@@ -17,17 +17,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nsse.datasets import (
-    ImagePreparation,
-    cache_home,
-    load_dataset,
-    load_image_folder,
-    load_inputs_like,
-    small_images,
-)
-from nsse.datasets import _mnist as mnist_module
+from nsse.datasets import ImagePreparation, cache_home, load_dataset, load_image_folder, load_inputs_like
+from nsse.datasets import _sources as mnist_module
+from nsse.datasets._folder import small_images
 from nsse.datasets._images import area_average, read_levels
-from nsse.datasets._places import Download
+from nsse.datasets._sources import Download
 
 Image = pytest.importorskip("PIL.Image", reason="reading images needs Pillow")
 

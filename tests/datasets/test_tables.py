@@ -15,13 +15,13 @@ from nsse.datasets import (
     Dataset,
     Preparation,
     TableEncoder,
-    check_preparation,
     known_datasets,
     load_dataset,
     load_inputs,
     load_inputs_like,
     write_images,
 )
+from nsse.datasets._preparation import check_preparation
 
 polars = pytest.importorskip("polars", reason="tables need Polars: pip install 'nsse[tables]'")
 

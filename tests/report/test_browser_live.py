@@ -17,7 +17,8 @@ from nsse import NSSE, SmoothEmbedding, WithinMetric
 from nsse.augment import Images
 from nsse.certificates import certified_radius
 from nsse.certificates.conformal import ConformalClassifier, conformity
-from nsse.datasets import area_average, load_dataset, load_inputs
+from nsse.datasets import load_dataset, load_inputs
+from nsse.datasets._images import area_average
 from nsse.methods import LFDA, SUPLAP
 from nsse.report import Samples, write_report
 from nsse.votes import MajorityVote, MeanVote

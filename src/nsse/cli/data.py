@@ -75,7 +75,7 @@ def with_unlabeled(
     inputs: Inputs, path: Path, table: TableOptions, images: ImageOptions, screen: Screen
 ) -> Inputs:
     """Return the samples and, below them, others without labels. Labels of the others are not read."""
-    from nsse.datasets import joined, load_inputs_like
+    from nsse.datasets._inputs import joined, load_inputs_like
 
     with screen.busy(f"Reading {path}"), typed({**DATA, "path": "--unlabeled", "X": "--unlabeled"}):
         more = load_inputs_like(
@@ -123,7 +123,7 @@ def right_when_left_out(model: Any, X: SamplesLike, y: LabelsLike) -> Any:
 
 def chosen_levels(folder: Path, sides: Sequence[int], color: bool | None) -> tuple[int, bool, str]:
     """One of these sides, and whether pictures keep their color, by some of them; in words."""
-    from nsse.datasets import small_images
+    from nsse.datasets._folder import small_images
     from nsse.smooth import SmoothEmbedding
 
     images, y = small_images(folder, MOST)
@@ -144,7 +144,7 @@ def chosen_levels(folder: Path, sides: Sequence[int], color: bool | None) -> tup
 def _levels(images: Any, ways: list[tuple[int, bool]]) -> Iterator[Any]:
     import numpy as np
 
-    from nsse.datasets import area_average
+    from nsse.datasets._images import area_average
 
     for side, color in ways:
         levels = images if color else images @ np.array([0.299, 0.587, 0.114])

@@ -74,7 +74,7 @@ def _with_encoder(opened: Opened, graph: Any, path: Path | None) -> tuple[Any, s
     """One graph from pixels to labels, compared with Python on made-up pictures; its input in words."""
     import numpy as np
 
-    from nsse.datasets import encoder_of
+    from nsse.datasets._encoder import encoder_of
 
     runtime = optional("onnxruntime", "Encoders need onnxruntime", "encode")
     encoder = encoder_of(opened.preparation, path)  # type: ignore[arg-type]

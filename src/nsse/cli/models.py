@@ -48,7 +48,8 @@ def open_model(path: Path) -> Opened:
 
     with typed(MODEL):
         header = read_header(path)  # other files are refused before scikit-learn is imported
-    from nsse.datasets import TablePreparation, check_preparation
+    from nsse.datasets import TablePreparation
+    from nsse.datasets._preparation import check_preparation
     from nsse.io import load
     from nsse.pipelines import is_encoder, opened
 

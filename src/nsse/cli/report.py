@@ -24,7 +24,7 @@ def report(
 ) -> None:
     """Write one HTML page with the embedding, the samples of DATA over it, and the map itself."""
     with running(as_json) as screen:
-        from nsse.datasets import thumbnails
+        from nsse.datasets._inputs import thumbnails
         from nsse.report import Samples, write_report
 
         check_out(out, (".html", ".png", ".svg"))

@@ -552,34 +552,7 @@ def _broken(path: Path, why: str) -> OSError:
 
 
 def encoder_of(known: EncodedPreparation, path: str | os.PathLike[str] | None = None) -> Encoder:
-    """The network that a model was fitted behind: the file that is named, or where it was; no other.
-
-    Parameters
-    ----------
-    known : EncodedPreparation
-        Of the model.
-    path : path-like, default=None
-        The file of the network; None is where it was when the model was fitted.
-
-    Returns
-    -------
-    Encoder
-        The same network, used in the same way.
-
-    See Also
-    --------
-    nsse.datasets.load_inputs_like : Reads images by it.
-
-    Examples
-    --------
-    >>> from nsse.datasets import EncodedPreparation, encoder_of
-    >>> known = EncodedPreparation("gone.onnx", "9f" * 32, 384)
-    >>> try:
-    ...     encoder_of(known)
-    ... except FileNotFoundError as error:
-    ...     print(str(error)[:40])
-    `encoder` must name the network of the m
-    """
+    """Return the network of a model, from the file that is named or from where it was."""
     network = Encoder(known.encoder if path is None else path, **dict(known.settings))
     rule = f"name the network of the model, {Path(known.encoder).name} (SHA-256 {known.sha256[:12]}…)"
     if not network.path.is_file():

@@ -108,34 +108,9 @@ def _told_apart(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def small_images(folder: Path, most: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Some images of a folder, in color and small, to decide by; and their classes.
+    """Return some small color images of a folder, about ``most`` of all classes, and their classes.
 
-    Parameters
-    ----------
-    folder : Path
-        One sub-folder per class.
-    most : int
-        Images, about; spread over every class.
-
-    Returns
-    -------
-    images : ndarray of shape (n_images, 40, 40, 3)
-        Levels from 0 to 1; broken images are left out.
-    y : ndarray of shape (n_images,)
-        Names of their sub-folders.
-
-    See Also
-    --------
-    nsse.datasets.load_image_folder : All of them.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from nsse.datasets import load_dataset, small_images, write_images
-    >>> write_images(load_dataset("digits"), range(30), Path("some"))
-    30
-    >>> small_images(Path("some"), 20)[0].shape
-    (20, 40, 40, 3)
+    Broken images are left out. The images have shape (n_images, 40, 40, 3) and levels from 0 to 1.
     """
     classes = _entries_of(folder, only_folders=True) if folder.is_dir() else []
     each = max(2, most // max(1, len(classes)))

@@ -293,31 +293,7 @@ def _white(image: Image) -> float:
 
 
 def area_average(image: Floats, size: tuple[int, int]) -> Floats:
-    """An image of another size: every pixel is the mean of the area that it covers.
-
-    Parameters
-    ----------
-    image : ndarray of shape (height, width) or (height, width, n_channels)
-        Levels; every channel is averaged by itself.
-    size : tuple of (int, int)
-        Height and width of the result.
-
-    Returns
-    -------
-    ndarray of shape `size` or `size` and n_channels
-        Means.
-
-    See Also
-    --------
-    nsse.datasets.load_image_folder : Brings pictures to one size by it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nsse.datasets import area_average
-    >>> area_average(np.array([[0.0, 1.0], [2.0, 3.0]]), (1, 2))
-    array([[1., 2.]])
-    """
+    """Return an image of another size, in which every pixel is the mean of the area that it covers."""
     if image.ndim == 3:
         return np.stack([area_average(channel, size) for channel in np.moveaxis(image, 2, 0)], axis=2)
     height, width = image.shape

@@ -1,4 +1,4 @@
-"""Samples from whatever a user has: a table, arrays, a folder of images; and more of the same kind."""
+"""Samples from a table, from arrays or from a folder of images, and more samples of the same kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from nsse._support.errors import Described, listed, rule_error, rule_message
 from nsse._support.files import written
-from nsse.datasets._arrays import read_arrays
+from nsse._support.types import Bools
+from nsse.datasets._files import PARQUET, TEXT, Table, read_arrays, read_table
 from nsse.datasets._folder import PICTURES, has_folders, read_folder, read_pictures
 from nsse.datasets._images import ImageSet, Levels, Reading, Size, Thumbnails, read_each, unit_rows
 from nsse.datasets._preparation import (
@@ -27,12 +28,11 @@ from nsse.datasets._preparation import (
     frozen,
 )
 from nsse.datasets._store import key_of, recalled
-from nsse.datasets._table_files import PARQUET, TEXT, Table, read_table
-from nsse.datasets._unlabeled import marked, with_marks
 
 if TYPE_CHECKING:
     from nsse.datasets._encoder import Encoder
     from nsse.datasets._table_encoder import Encoded, TableEncoder
+
 
 # More than these are not kept for a report: their keys stand in the header of a model file.
 MOST_THUMBNAILS = 5000
@@ -427,30 +427,10 @@ def _thumbnail_keys(files: Sequence[Path]) -> list[bytes]:
 
 
 def thumbnails(preparation: Preparation, files: Sequence[Path] = ()) -> list[bytes | None] | None:
-    """Small JPEG files of images: of those that a model was fitted to, or of others.
+    """Return small JPEG files of images, of those that a model was fitted to or of others.
 
-    Parameters
-    ----------
-    preparation : Preparation
-        Of the model.
-    files : sequence of Path, default=()
-        Images to show; none are those that the model was fitted to, as far as the cache has them.
-
-    Returns
-    -------
-    list of bytes, or None
-        The content of a file for each, None where there is none; None for samples that are no encoded
-        images.
-
-    See Also
-    --------
-    nsse.report.Samples : Takes them as ``pictures``.
-
-    Examples
-    --------
-    >>> from nsse.datasets import ArrayPreparation, thumbnails
-    >>> thumbnails(ArrayPreparation(2)) is None
-    True
+    None stands for an image that the cache does not have. If samples are no encoded images, the result
+    is None.
     """
     if not isinstance(preparation, EncodedPreparation):
         return None
@@ -488,3 +468,50 @@ def _checked(inputs: Inputs, source: Path) -> Inputs:
         got = f"{len(classes)} different labels for {len(classes)} samples of {source}"
         raise rule_error("label", "hold classes with several samples", got, "Name a column of classes.")
     return inputs
+
+
+def marker_for(labels: NDArray[Any]) -> Any:
+    """What marks rows without a label beside these: -1 or less for whole numbers, no text for text."""
+    if labels.dtype.kind in "biu":
+        least = int(labels.min(initial=0))
+        return -1 if least >= 0 or -1 not in labels else least - 1
+    if labels.dtype.kind == "f":
+        return float(min(labels.min(initial=0.0), 0.0) - 1.0)
+    return ""
+
+
+def marked(inputs: Inputs, name: str) -> Inputs:
+    """Inputs whose rows of one label, as it is written, are taken for rows without any."""
+    assert inputs.y is not None
+    hidden = inputs.y.astype(str) == name
+    return with_marks(inputs, name, inputs.y[~hidden], hidden)
+
+
+def with_marks(inputs: Inputs, name: str, labels: NDArray[Any], hidden: Bools) -> Inputs:
+    """The same with these labels, and the mark in rows that have ``name`` in their place."""
+    if hidden.all() or not hidden.any():
+        got = f"{name!r}, which {'every row' if hidden.all() else 'no row'} has"
+        cure = 'Write it as the labels are written; "" is an empty entry.'
+        raise rule_error("unlabeled", "be the entry of some rows in the place of a label", got, cure)
+
+    marker = marker_for(labels)
+    y = np.empty(len(hidden), dtype=np.result_type(labels, np.asarray(marker)))
+    y[hidden], y[~hidden] = marker, labels
+    return replace(inputs, y=y, unlabeled=marker)
+
+
+def joined(labeled: Inputs, others: Inputs) -> Inputs:
+    """Return labeled rows, some of which may lack their label, and below them rows without labels."""
+    assert labeled.y is not None
+    marker = marker_for(labeled.y) if labeled.unlabeled is None else labeled.unlabeled
+    more = np.full(len(others.X), marker)
+    names = None
+    if labeled.names is not None and others.names is not None:
+        names = [*labeled.names, *others.names]
+    return replace(
+        labeled,
+        X=np.concatenate([labeled.X, others.X]),
+        y=np.concatenate([labeled.y, more]),
+        names=names,
+        unlabeled=marker,
+    )

@@ -326,30 +326,7 @@ class ArrayPreparation(Preparation):
 
 
 def check_preparation(stored: Mapping[str, Any], n_features: int) -> Preparation:
-    """Refuse what no `load_inputs` gives: a file may say anything.
-
-    Parameters
-    ----------
-    stored : mapping
-        What a file says.
-    n_features : int
-        Features of the model in it.
-
-    Returns
-    -------
-    Preparation
-        The same, understood.
-
-    See Also
-    --------
-    nsse.datasets.Preparation : What it gives.
-
-    Examples
-    --------
-    >>> from nsse.datasets import check_preparation
-    >>> check_preparation({"kind": "array", "n_features": 4}, 4)
-    ArrayPreparation(n_features=4)
-    """
+    """Return the preparation that a file states, or raise an error if it does not fit the model."""
     try:
         found = Preparation.from_dict(stored)
         is_fit = found.fits(n_features)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nsse._support.errors import Described, abridged, listed, rule_error
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
-from nsse.datasets._table_files import MISSING
+from nsse.datasets._files import MISSING
 
 # The forms in which dates and times are written.
 DATES = (

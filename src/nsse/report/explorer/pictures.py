@@ -13,13 +13,8 @@ from numpy.typing import NDArray
 from nsse._support.errors import rule_error
 from nsse._support.types import Floats, SamplesLike
 from nsse.affine import is_sparse
-from nsse.datasets import (
-    EncodedPreparation,
-    ImagePreparation,
-    Preparation,
-    TablePreparation,
-    area_average,
-)
+from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation, TablePreparation
+from nsse.datasets._images import area_average
 from nsse.report.explorer.blocks import block
 from nsse.report.explorer.models import Findings, Samples
 
