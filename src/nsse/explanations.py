@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from nsse._support.errors import rule_error, rule_message
 from nsse._support.frames import Columns, Frame, as_frame
+from nsse._support.samples import validate_data
 from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import Affine, is_sparse
 from nsse.maps import KernelMap, LinearMap
@@ -216,8 +217,10 @@ def explain(model: Any, X: SamplesLike, target: Any = None) -> Explanation:
     """
     steps, core = opened(model)
     members = _members(core)
-    Z, front, base, step = _behind_steps(steps, X)
-    parts = _explained(members, Z, _codes(core, Z, target))
+    behind, front, base, step = _behind_steps(steps, X)
+    codes = _codes(core, behind, target)
+    Z = validate_data(core, behind, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
+    parts = _explained(members, Z, codes)
     Z = _dense(Z)
     along = _mean_gradient(members, Z, parts.label, parts.rival)
     gradient = parts.gradient

@@ -217,3 +217,12 @@ def test_features_behind_an_encoder_have_the_names_that_it_gives(data):
         == names
         == ("rbfsampler0", "rbfsampler1", "rbfsampler2")
     )
+
+
+def test_a_data_frame_is_explained_as_its_array():
+    X, y = load_digits(return_X_y=True, as_frame=True)
+    samples = X.to_numpy()
+    found = SmoothEmbedding().fit(X[:200], y[:200]).explain(X[200:204])
+    expected = SmoothEmbedding().fit(samples[:200], y[:200]).explain(samples[200:204])
+    np.testing.assert_array_equal(found.gradient, expected.gradient)
+    assert found.feature_names == tuple(X.columns)
