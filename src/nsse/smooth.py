@@ -36,7 +36,7 @@ from nsse.maps import KernelMap
 from nsse.memory import center_count, fit_memory, require_fit_memory
 from nsse.metrics import Euclidean, WithinMetric
 from nsse.metrics.base import as_metric
-from nsse.metrics.names import named_metric
+from nsse.metrics.names import NAMES, named_metric
 from nsse.model import Fitted, Model, Settings, Space, learned, left_out, read
 from nsse.positions import Training, known_positions
 from nsse.rows import Rows
@@ -442,6 +442,26 @@ class SmoothEmbedding(EmbeddingClassifier):
         if isinstance(named_metric(self.metric), WithinMetric | Euclidean):
             warn_of_units(some, getattr(self, "feature_names_in_", None))
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, also those of the metric, such as ``metric__shrinkage``.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether parameters of kernel, metric and other objects are included. If the metric is a name,
+            they are those of the object that the name stands for.
+
+        Returns
+        -------
+        dict
+            Parameters and their values.
+        """
+        found = dict(super().get_params(deep=deep))
+        if deep and isinstance(self.metric, str) and self.metric in NAMES:
+            nested = NAMES[self.metric]().get_params()
+            found |= {f"metric__{name}": value for name, value in nested.items()}
+        return found
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also those of the metric, such as ``metric__shrinkage``.
 
@@ -458,9 +478,15 @@ class SmoothEmbedding(EmbeddingClassifier):
         self
             The estimator.
         """
-        has_nested = any(name.startswith("metric__") for name in params)
-        if has_nested and "metric" not in params and isinstance(self.metric, str):
-            self.metric = named_metric(self.metric)
+        metric = params.get("metric", self.metric)
+        if isinstance(metric, str) and metric in NAMES:
+            own = NAMES[metric]().get_params()
+            nested = {key: key.removeprefix("metric__") for key in params if key.startswith("metric__")}
+            # The name stays if the values are those that it stands for.
+            if all(name in own and params[key] == own[name] for key, name in nested.items()):
+                params = {key: value for key, value in params.items() if key not in nested}
+            else:
+                params["metric"] = named_metric(metric)
         super().set_params(**params)
         return self
 

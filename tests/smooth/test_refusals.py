@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import nsse
-from nsse import SmoothEmbedding, WithinMetric
+from nsse import SequentialSearchCV, SmoothEmbedding, WithinMetric
 from nsse.centers import KMeansCenters
 from nsse.kernels import Matern32
 from nsse.unlabeled import GraphPenalty
@@ -131,3 +131,19 @@ def test_grids_of_kernels_and_metrics():
     ).fit(X, Y)
     assert len(set(search.cv_results_["mean_test_score"])) == 4
     assert search.best_estimator_.metric_.shrinkage == search.best_params_["metric__shrinkage"]
+
+
+def test_a_named_metric_has_the_parameters_of_its_object():
+    model = SmoothEmbedding()
+    assert model.get_params()["metric__shrinkage"] == 3.0
+    assert "metric__shrinkage" not in model.get_params(deep=False)
+    assert model.set_params(**model.get_params()).metric == "within"
+    assert model.set_params(metric__shrinkage=0.5).metric.shrinkage == 0.5
+    assert model.set_params(metric="within", metric__relevance=0.0).metric.shrinkage == 3.0
+    with pytest.raises(ValueError, match="Invalid parameter 'strength'"):
+        SmoothEmbedding().set_params(metric__strength=1.0)
+    with pytest.raises(ValueError, match="Invalid parameter 'shrinkage'"):
+        SmoothEmbedding(metric="euclidean").set_params(metric__shrinkage=1.0)
+    grid = {"metric__shrinkage": [0.01, 3.0], "sigma": [0.65, 1.0]}
+    search = SequentialSearchCV(SmoothEmbedding(), grid, cv=3).fit(X, Y)
+    assert set(search.best_params_) == set(grid)
