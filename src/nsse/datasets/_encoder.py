@@ -372,6 +372,40 @@ def _sha256(files: tuple[tuple[str, int, int], ...]) -> str:
     return sha256(b"".join(one.digest() for one in digests)).hexdigest()
 
 
+# Graphs in the text format of onnx: bytes of images -> the input of a network, its result -> features.
+_PREPARE = """prepare (uint8[{n}, {height}, {width}, 3] image) => ({out} prepared) {{
+    levels = Cast <to = 1> (image)
+    numbers = Constant <value_floats = {weights}> ()
+    shape = Constant <value_ints = [3, -1]> ()
+    weights = Reshape (numbers, shape)
+    pixels = MatMul (levels, weights)
+    mean = Constant <value_floats = {mean}> ()
+    centered = Sub (pixels, mean)
+    std = Constant <value_floats = {std}> ()
+    scaled = Div (centered, std)
+    turned = {turn} (scaled)
+    prepared = Cast <to = {kind}> (turned)
+}}"""
+_MAKE_ROWS = """rows (float[{sides}] result) => ({out}[n, m] features) {{
+    first = Constant <value_int = 0> ()
+    places = {turn} (result)
+    row = {row}
+    flat = Flatten <axis = 1> (row)
+    size = Abs (flat)
+    root = Sqrt (size)
+    sign = Sign (flat)
+    signed = Mul (sign, root)
+    chosen = Identity ({chosen})
+    normed = {normed} (chosen)
+    features = Cast <to = {kind}> (normed)
+}}"""
+_CHANNELS_FIRST = "Transpose <perm = [0, 3, 1, 2]>"
+# Of tokens the first one, of a feature map its mean.
+_ROWS = {3: "Gather <axis = 1> (places, first)", 4: "GlobalAveragePool (places)"}
+# From red, green and blue to the channels of a network. The weights of grey are those of ITU-R 601.
+_WEIGHTS = {"RGB": np.eye(3), "BGR": np.eye(3)[::-1], "grey": np.array([[0.299], [0.587], [0.114]])}
+
+
 def feature_graph(path: Path, settings: Mapping[str, Any], kind: int = 1) -> Any:
     """Return a graph from bytes, ``image`` (n, height, width, 3), to ``features`` of an ONNX type."""
     onnx = optional("onnx", "Encoders need onnx", "encode")
@@ -384,21 +418,29 @@ def feature_graph(path: Path, settings: Mapping[str, Any], kind: int = 1) -> Any
     graph = network.graph
     weights = {part.name for part in graph.initializer}
     inputs = [one for one in graph.input if one.name not in weights]
-    shapes = [_shape(one) or [] for one in inputs]
+    shapes = [_shape(one) for one in inputs]
     if len(inputs) != 1 or len(shapes[0]) != 4 or not {shapes[0][1], shapes[0][3]} & {1, 3, None}:
         got = listed([f"{_plain(one)} {_shape(one)}" for one in inputs]) or "none"
         raise _unusable(path, f"no image input, but {got}")
-    ranks = {one.name: len(_shape(one) or []) for one in (*graph.value_info, *inputs, *graph.output)}
-    output = _output(path, graph, settings["output"], ranks)
     is_last = shapes[0][3] in (1, 3) and shapes[0][1] not in (1, 3)
-    # Convolutions of ONNX have channels first. A network with channels last turns its output around.
-    is_turned = is_last and output in {one.name for one in graph.output}
-    del graph.output[:]
+    ranks = {one.name: len(_shape(one)) for one in (*graph.value_info, *inputs, *graph.output)}
+    output = _output(path, graph, settings["output"], ranks)
     rank = ranks.get(output) or 2
+    # Convolutions of ONNX have channels first. A network with channels last turns its output around.
+    is_turned = is_last and rank == 4 and output in {one.name for one in graph.output}
+    after = _MAKE_ROWS.format(
+        sides=", ".join("abcdefgh"[:rank]),
+        out=TYPES[kind],
+        kind=kind,
+        turn=_CHANNELS_FIRST if is_turned else "Identity",
+        row=_ROWS.get(rank, "Identity (places)"),
+        chosen="signed" if settings["norm"] == "hellinger" else "flat",
+        normed="Identity" if settings["norm"] == "none" else "LpNormalization <axis = 1, p = 2>",
+    )
+    del graph.output[:]
     graph.output.append(onnx.helper.make_tensor_value_info(output, 1, [None] * rank))
     header = f'<ir_version: {network.ir_version}, opset_import: ["" : {_opset(network)}]>'
-    before = _preparing(inputs[0], shapes[0], is_last, settings)
-    after = _making_rows(rank, is_turned, settings["norm"], kind)
+    before = _preparation(inputs[0], is_last, settings)
     first, last = (onnx.parser.parse_model(header + text) for text in (before, after))
     whole = onnx.compose.merge_models(first, network, io_map=[("prepared", inputs[0].name)])
     whole = onnx.compose.merge_models(whole, last, io_map=[(output, "result")])
@@ -409,68 +451,28 @@ def feature_graph(path: Path, settings: Mapping[str, Any], kind: int = 1) -> Any
     return whole
 
 
-def _preparing(network_input: Any, shape: list[Any], is_last: bool, settings: Mapping[str, Any]) -> str:
-    """Write the graph from bytes to the input of a network, in the text format of onnx."""
-    kind = network_input.type.tensor_type.elem_type
+def _preparation(network_input: Any, is_last: bool, settings: Mapping[str, Any]) -> str:
+    """Return the text of the graph from bytes to the input of a network."""
+    shape, kind = _shape(network_input), network_input.type.tensor_type.elem_type
     n, *sides, n_channels = shape if is_last else (shape[0], *shape[2:], shape[1])
-    size = settings["size"] or (SIDE, SIDE)
+    n_channels, size = n_channels or 3, settings["size"] or (SIDE, SIDE)
     height, width = (own or given for own, given in zip(sides, size, strict=True))
-    lines = ["x = Cast <to = 1> (image)"]
-    if settings["channels"] == "BGR":
-        lines += ["order = Constant <value_ints = [2, 1, 0]> ()", "x = Gather <axis = 3> (x, order)"]
-    if n_channels == 1:
-        lines += [
-            "grey = Constant <value_floats = [0.299, 0.587, 0.114]> ()",  # ITU-R 601
-            "column = Constant <value_ints = [3, 1]> ()",
-            "weights = Reshape (grey, column)",
-            "x = MatMul (x, weights)",
-        ]
-    if kind != 2:  # networks of bytes take them as they are
-        for operation, name in (("Sub", "mean"), ("Div", "std")):
-            values = ", ".join(repr(255.0 * level) for level in settings[name][: n_channels or 3])
-            lines += [
-                f"{name} = Constant <value_floats = [{values}]> ()",
-                f"x = {operation} (x, {name})",
-            ]
-    if not is_last:
-        lines.append("x = Transpose <perm = [0, 3, 1, 2]> (x)")
-    lines.append(f"prepared = Cast <to = {kind}> (x)")
-    out = [n or "n", height, width, n_channels or 3]
-    out = out if is_last else [out[0], out[3], *out[1:3]]
-    result = f"{TYPES[kind]}[{', '.join(map(str, out))}] prepared"
-    signature = f"(uint8[{n or 'n'}, {height}, {width}, 3] image) => ({result})"
-    return _text("prepare", signature, lines)
-
-
-def _making_rows(rank: int, is_turned: bool, norm: str, kind: int) -> str:
-    """Write the graph from the result of a network to rows of features."""
-    lines = ["x = Cast <to = 1> (result)"]
-    if rank == 3:
-        lines += ["first = Constant <value_int = 0> ()", "x = Gather <axis = 1> (x, first)"]
-    if rank == 4 and is_turned:
-        lines.append("x = Transpose <perm = [0, 3, 1, 2]> (x)")
-    if rank == 4:
-        lines.append("x = GlobalAveragePool (x)")
-    lines.append("x = Flatten <axis = 1> (x)")
-    if norm == "hellinger":
-        lines += ["size = Abs (x)", "root = Sqrt (size)", "sign = Sign (x)", "x = Mul (sign, root)"]
-    if norm != "none":
-        lines.append("x = LpNormalization <axis = 1, p = 2> (x)")
-    lines.append(f"features = Cast <to = {kind}> (x)")
-    sides = ", ".join("abcdefgh"[:rank])
-    return _text("rows", f"(float[{sides}] result) => ({TYPES[kind]}[n, m] features)", lines)
-
-
-def _text(name: str, signature: str, lines: list[str]) -> str:
-    """Return a graph as text, in which every result has a name of its own."""
-    written, x = [], "x"
-    for number, line in enumerate(lines):
-        result, _, operation = line.partition(" = ")
-        operation = operation.replace("(x", f"({x}")
-        if result == "x":
-            result = x = f"{name}_{number}"
-        written.append(f"{result} = {operation}")
-    return f"{name} {signature} {{ {' '.join(written)} }}"
+    many = n or "n"
+    out = [many, height, width, n_channels] if is_last else [many, n_channels, height, width]
+    mean, std = (255.0 * np.array(settings[name][:n_channels]) for name in ("mean", "std"))
+    if kind == 2:  # networks of bytes take them as they are
+        mean, std = np.zeros(n_channels), np.ones(n_channels)
+    return _PREPARE.format(
+        n=many,
+        height=height,
+        width=width,
+        out=f"{TYPES[kind]}[{', '.join(map(str, out))}]",
+        weights=_WEIGHTS["grey" if n_channels == 1 else settings["channels"]].ravel().tolist(),
+        mean=mean.tolist(),
+        std=std.tolist(),
+        turn="Identity" if is_last else _CHANNELS_FIRST,
+        kind=kind,
+    )
 
 
 def _output(path: Path, graph: Any, output: str | None, ranks: Mapping[str, int]) -> str:
@@ -485,9 +487,8 @@ def _output(path: Path, graph: Any, output: str | None, ranks: Mapping[str, int]
     return f"encoder/{output}"
 
 
-def _shape(value: Any) -> list[int | None] | None:
-    kind = value.type.tensor_type
-    return [side.dim_value or None for side in kind.shape.dim] if kind.HasField("shape") else None
+def _shape(value: Any) -> list[int | None]:
+    return [side.dim_value or None for side in value.type.tensor_type.shape.dim]
 
 
 def _plain(value: Any) -> str:
