@@ -256,7 +256,10 @@ def test_evaluate_counts_mistakes_and_measures_probabilities(iris, fitted):
     curve = risk_coverage(model, X_new, y_new)
     for entry in result["risk_coverage"]:
         assert entry["error"] == pytest.approx(1 - curve.accuracy_at(entry["coverage"]))
+    largest = max(np.unique(y_new, return_counts=True)[1]) / len(y_new)
+    assert result["error_of_largest_class"] == pytest.approx(1 - largest)
     shown = run("evaluate", fitted[0], folder / "test.csv").stdout
+    assert f"the largest class here, has an error of {100 * (1 - largest):.1f} %." in shown
     assert shown.startswith(f"Error {100 * result['error']:.1f} %: {result['n_wrong']} of 75 samples")
     assert "% without 10 %, " in shown
     # How good probabilities are.

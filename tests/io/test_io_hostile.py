@@ -404,3 +404,38 @@ def test_mutated_files_work_or_are_refused(seed, tmp_path):
     tally = fuzz_files.run(range(seed * 80, (seed + 1) * 80), seed, tmp_path)
     assert not tally.failures
     assert tally.counts["refused"] > 20
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"columns_": ["x0", "x9", "x2", "x3"]},
+        {"columns_": ["x0", "x1", "x2"]},
+        {"_names": ["x0", "x1", "x2"]},
+        {"categories_": {"pairs": [["x0", [1]]]}},
+        {"categories_": {"pairs": [["x0", ["a"]]]}},
+        {"medians_": {"pairs": [["x0", {"float": "nan"}]]}},
+        {"dates_": {"pairs": [["x9", ""]]}},
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused(wrong, opened, refused):
+    header, arrays = opened("table")
+    encoder = node(header["tree"], "steps")[0]["tuple"][1]
+    assert encoder["class"] == "TableEncoder"
+    encoder["state"].update(wrong)
+    assert "damaged" in refused(header, arrays)
+
+
+def test_steps_in_another_order_are_refused(opened, refused):
+    header, arrays = opened("table")
+    steps = node(header["tree"], "steps")
+    steps[0], steps[1] = steps[1], steps[0]
+    assert "damaged" in refused(header, arrays)
+
+
+def test_numbers_for_other_gaps_are_refused(opened, refused):
+    header, arrays = opened("imputed")
+    step = node(header["tree"], "steps")[0]["tuple"][1]
+    arrays["999"] = np.zeros(3)
+    step["parameters"]["fill"] = {"array": "999"}
+    assert "damaged" in refused(header, arrays)

@@ -21,7 +21,7 @@ MOST = 10  # classes in a list
 
 
 class Confusion(NamedTuple):
-    """Counts of samples of class i (row) labelled j (column); samples and mistakes of each class."""
+    """Counts of samples of class i (row) labeled j (column), and samples and mistakes per class."""
 
     classes: list[Any]
     counts: Any
@@ -66,6 +66,7 @@ def _result(confusion: Confusion) -> dict[str, Any]:
         "n_samples": n,
         "n_wrong": wrong,
         "error": wrong / n,
+        "error_of_largest_class": 1.0 - float(confusion.totals.max()) / n,
         "per_class": [
             {"label": label, "n_samples": n, "n_wrong": wrong, "error": wrong / n if n else None}
             for label, n, wrong in each
@@ -77,6 +78,9 @@ def _result(confusion: Confusion) -> dict[str, Any]:
 def _tell(screen: Screen, confusion: Confusion) -> None:
     n, wrong = int(confusion.totals.sum()), int(confusion.wrong.sum())
     screen.say(f"Error {100 * wrong / n:.1f} %: {wrong} of {n} samples got a wrong label.")
+    largest = confusion.classes[int(confusion.totals.argmax())]
+    share = 100 * screen.result["error_of_largest_class"]
+    screen.say(f"Always predicting {largest}, the largest class here, has an error of {share:.1f} %.")
     matrix = _matrix(confusion)
     if screen.fits(matrix):
         screen.show(matrix)
@@ -90,7 +94,7 @@ def _tell(screen: Screen, confusion: Confusion) -> None:
 
 
 def _matrix(confusion: Confusion) -> Table:
-    """Every class with its error, and what its samples were predicted as."""
+    """Return every class with its error, and what its samples were predicted as."""
     from rich.text import Text
 
     numbers = ["samples", "error", *(f"→ {label}" for label in confusion.classes)]
@@ -105,7 +109,7 @@ def _matrix(confusion: Confusion) -> Table:
 
 
 def _mistakes(confusion: Confusion, worst: list[int]) -> Table:
-    """For many classes: those with most mistakes, and what they were predicted as."""
+    """Return the classes with the most mistakes, and what their samples were predicted as."""
     table = plain_table("class", "samples", "error", "predicted as", right=("samples", "error"))
     for i in worst:
         counts = dict(zip(confusion.classes, confusion.counts[i].tolist(), strict=True))
@@ -122,7 +126,7 @@ def _share(confusion: Confusion, i: int) -> str:
 
 
 def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
-    """How good the probabilities are, and how often labels of some probability are right."""
+    """Tell how good the probabilities are, and how often labels of each probability are right."""
     import numpy as np
 
     from nsse.certificates.reliability import EDGES, log_loss, reliability_curve
@@ -144,7 +148,7 @@ def _tell_probabilities(screen: Screen, opened: Opened, inputs: Inputs) -> None:
 
 
 def _tell_coverage(screen: Screen, opened: Opened, inputs: Inputs, wrong: Any) -> None:
-    """The error where the least certain predictions are refused."""
+    """Tell the error without the least certain predictions."""
     from nsse.certificates.selective import risk_coverage_curve
 
     radii, why = radii_of(opened, inputs.X)

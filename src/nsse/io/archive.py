@@ -94,7 +94,7 @@ def opened_archive(path: Place) -> Iterator[ZipFile]:
     source = Path(path)
     if not source.is_file():  # a device need not end
         kind = IsADirectoryError if source.is_dir() else FileNotFoundError
-        cure = "Check its spelling; copy what comes from a device or a pipe to a file first."
+        cure = "Copy it to a file first." if source.exists() else "Check its spelling."
         raise kind(rule_message("path", "name a file", str(source), cure))
     try:
         with ZipFile(source) as archive:
