@@ -94,7 +94,8 @@ def opened_archive(path: Place) -> Iterator[ZipFile]:
     source = Path(path)
     if not source.is_file():  # a device need not end
         kind = IsADirectoryError if source.is_dir() else FileNotFoundError
-        cure = "Copy it to a file first." if source.exists() else "Check its spelling."
+        is_stream = source.exists() and not source.is_dir()
+        cure = "Copy a device or a pipe to a file first." if is_stream else "Check its spelling."
         raise kind(rule_message("path", "name a file", str(source), cure))
     try:
         with ZipFile(source) as archive:
