@@ -149,6 +149,23 @@ def test_what_cannot_be_a_feature_is_refused_by_name(frame):
     assert "`max_categories` must be an integer from 1" in refusal(gaps, max_categories=0)
 
 
+@pytest.mark.parametrize("parameter", ["categorical", "keep", "drop"])
+def test_one_name_is_no_sequence_of_names(parameter):
+    words = refusal(pandas.DataFrame({"id": [3, 1, 2], "a": [1, 2, 4]}), **{parameter: "id"})
+    assert f"`{parameter}` must be a sequence of names. Got 'id'. Pass `{parameter}=['id']`." in words
+
+
+def test_columns_of_arrays_are_dropped_by_their_place():
+    X = np.arange(12.0).reshape(4, 3) ** 2
+    encoder = TableEncoder(drop=["x1"]).fit(X)
+    np.testing.assert_array_equal(encoder.transform(X), X[:, [0, 2]])
+
+
+def test_numbers_that_are_written_as_text_are_row_ids_too():
+    words = refusal(pandas.DataFrame({"row": ["1", "?", "3"], "nr": ["2", "1", "3"], "a": [1, 2, 4]}))
+    assert "column nr, which looks like a row id" in words
+
+
 @both
 def test_other_columns_are_refused_by_name(frame):
     encoder = TableEncoder(drop=["kind"]).fit(frame({"a": [1, 2], "b": [3, 4], "kind": ["x", "y"]}))

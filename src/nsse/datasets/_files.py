@@ -63,7 +63,8 @@ class Table:
 
         Columns that are named in `categorical` remain text.
         """
-        polars, frame = import_polars(), self.frame.select(names)
+        polars = import_polars()
+        frame = self.frame.select(names)
         kinds = frame.schema.items()  # once, because it takes as long as it has columns
         text = [name for name, kind in kinds if kind == polars.String and name not in categorical]
         if not text:
@@ -109,11 +110,8 @@ class Table:
     def check_label(self, label: str | None) -> None:
         """Refuse a table without the column of labels."""
         if label is None:
-            rule, got = (
-                f"name the column of labels, because {self.path} is a table",
-                Described("nothing"),
-            )
-            raise rule_error("label", rule, got, f"The table has {listed(self.names)}.")
+            rule = f"name the column of labels, because {self.path} is a table"
+            raise rule_error("label", rule, Described("nothing"), f"It has {listed(self.names)}.")
         self.check_named("label", [label])
 
     def texts(self, name: str) -> list[str]:

@@ -64,7 +64,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Numbers and truth values remain as they are. Each category of a column of text becomes a feature,
     which is 1 if the row has this category and 0 otherwise. Dates become days since 1970-01-01. Missing
     numbers and dates are replaced by the median of their column. A row with a missing category has none
-    of the known categories. Columns with the same entry in every training row are left out.
+    of the known categories. Text such as "", "-", "?", "NA" and "none" is missing. Columns with the same
+    entry in every training row are left out.
 
     The encoder does not scale features. Use it in front of ``SmoothEmbedding(standardize=True)``. The
     pipeline of both can be saved and exported. It has certified radii if the table has no categories.
@@ -157,6 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             The fitted encoder.
         """
         self._check_parameters()
+        columns: Columns
         if is_frame(X):
             columns = _columns_of_frame(X, self.drop)
             own = [name for name in X.columns if str(name) in columns]
@@ -165,6 +167,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             columns = self._columns_of_array(X, reset=True)
         self._names = list(columns)
         self._check_named(columns)
+        columns = {name: values for name, values in columns.items() if name not in self.drop}
         if self.missing == "error":
             self._check_whole(columns)
         kinds: dict[str, list[str] | str | None] = {
@@ -238,7 +241,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         columns = self._known_columns(X)
         if self.missing == "error":
             self._check_whole(columns)
-        parts, numbers, words = list[Floats](), dict[str, int](), dict[str, int]()
+        parts = list[Floats]()
+        numbers = dict[str, int]()
+        words = dict[str, int]()
         unknown = np.zeros(len(next(iter(columns.values()))), dtype=np.intp)
         for name in self.columns_:
             if name in self.categories_:
@@ -289,6 +294,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 raise rule_error(
                     name, f"be one of {', '.join(choices)}", value, "See the documentation."
                 )
+        for name in ("categorical", "keep", "drop"):
+            if isinstance(getattr(self, name), str):
+                cure = f"Pass `{name}=[{getattr(self, name)!r}]`."
+                raise rule_error(name, "be a sequence of names", getattr(self, name), cure)
         if not isinstance(self.max_categories, int) or self.max_categories < 1:
             rule = "be an integer from 1"
             raise rule_error("max_categories", rule, self.max_categories, "The default is 50.")
@@ -311,15 +320,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             by_name = dict(zip(self._names, values, strict=True))
             return {name: by_name[name] for name in self.columns_}
         present = [str(name) for name in X.columns]
-        known, present_names, used = {*self._names, *self.drop}, set(present), set(self.columns_)
-        missing = [name for name in self.columns_ if name not in present_names]
+        set_of_present = set(present)
+        known = {*self._names, *self.drop}
+        missing = [name for name in self.columns_ if name not in set_of_present]
         extra = [name for name in present if name not in known]
         parts = [f"without {listed(missing)}"] * bool(missing) + [f"with {listed(extra)}"] * bool(extra)
         if parts:
             rule, got = "have the columns of the model, in any order", f"a table {' and '.join(parts)}"
             cure = "Add the missing columns." if missing else "Leave the other columns out with `drop`."
             raise rule_error("X", rule, Described(got), cure)
-        columns = _columns_of_frame(X, present_names - used)
+        columns = _columns_of_frame(X, set_of_present.difference(self.columns_))
         if not len(next(iter(columns.values()))):
             raise rule_error("X", "have rows", Described("none"), "Found array with 0 sample(s).")
         return columns
