@@ -86,7 +86,7 @@ def test_the_report_shows_the_pictures_themselves(folder, tmp_path):
     data = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
     assert len(data["photographs"]) == 39
     assert all(address.startswith("data:image/jpeg;base64,/9j/") for address in data["photographs"])
-    assert "small.onnx: it holds in feature space, not for pixels;" in data["panels"]["radii"][0]
+    assert "small.onnx, so it holds in feature space and not for pixels." in data["panels"]["radii"][0]
     assert data["radius_in"] == " in feature space"
     assert data["rows"] is None
 

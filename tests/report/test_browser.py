@@ -56,9 +56,47 @@ def page(browser, written):
     assert opened.requests() == []
 
 
-def test_opens_from_disk_and_says_what_is_found(page, written):
+def test_opens_from_disk_and_states_the_error_and_that_of_the_largest_class(page, written):
     assert page.text("h1") == "Digits & <friends>"
     assert f"mislabels {written.n_wrong} of 150 test samples" in page.text(".finding")
+    largest = np.bincount(written.y_train).argmax()
+    base = 100 * np.mean(written.y_test != largest)
+    words = f"largest training class, {largest}, would mislabel {base:.1f} %."
+    assert words in page.text(".finding")
+
+
+def test_a_misclassified_sample_is_selected_at_the_start(page, written):
+    first = int(np.flatnonzero(written.predicted != written.y_test)[0])
+    assert page.js("return window.nsse.stage.selected") == 80 + first
+    assert f"Predicted {written.predicted[first]}" in page.text("#sample .wrong")
+    assert f"digit-{first:03d}.png" in page.text("#sample")
+
+
+def test_a_card_shows_the_images_that_support_a_label_and_its_rival(page, written):
+    first = int(np.flatnonzero(written.predicted != written.y_test)[0])
+    found = written.model.explain(written.X_test[[first]])
+    text = page.text("#sample")
+    for name in (found.label[0], found.rival[0]):
+        assert f"Training samples that support {name}" in text
+    best = found.influential[0][found.weights[0] > 0][0]
+    expected = quantised(written.X_train[best].reshape(1, 8, 8), unit_norm=False)[0]
+    np.testing.assert_array_equal(page.picture("#sample .why canvas"), expected)
+    assert f"Most similar training images of {found.label[0]}" in text
+
+
+def test_the_calibration_has_counts_and_error_bars(page, written):
+    P = written.model.predict_proba(written.X_test).max(axis=1)
+    edges = np.array([0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0])
+    counts = np.histogram(P, edges)[0]
+    shown = page.js(
+        "return [...document.querySelectorAll('#probabilities text.end:not(.tick)')]"
+        ".map((text) => text.textContent).filter(Boolean)"
+    )
+    assert [int(count) for count in shown] == counts[counts > 0].tolist()
+    n_bars = page.js("return document.querySelectorAll('#probabilities .error').length")
+    assert n_bars == np.count_nonzero(counts)
+    assert "Calibration" in page.text("#probabilities")
+    assert "90 % prediction set" in page.text("#sample")
 
 
 def test_isolated_points_have_the_colour_of_their_class_on_the_canvas(page, written):
@@ -82,6 +120,10 @@ def test_as_many_spots_on_the_canvas_as_points(browser, tmp_path):
     model = LFDA(n_components=2).fit(X, y)
     write_report(tmp_path / "few.html", model, Samples(X + np.array([0.5, 0.45]), 1 - y))
     page = Page(browser, tmp_path / "few.html")
+    page.click("[data-view='2d']")
+    page.click("#reset")
+    page.js("window.nsse.stage.select(-1)")
+    page.settle()
     assert pdist(page.places()).min() > 30, "the test needs points that do not touch"
     _, spots = ndimage.label(page.pixels()[..., 3] > 60, structure=np.ones((3, 3)))
     drawn = page.drawn()
@@ -103,7 +145,7 @@ def test_hover_shows_the_picture_of_the_sample(page, written):
         assert f"Class {written.y_test[row]}" in page.text("#tip")
 
 
-def test_click_lists_the_nearest_training_samples(page, written):
+def test_a_click_marks_the_nearest_training_samples(page, written):
     apart = page.places()
     point = next(i for i in range(100, 230) if np.sort(np.linalg.norm(apart - apart[i], axis=1))[1] > 15)
     page.mouse_to(point).click().perform()
@@ -112,8 +154,6 @@ def test_click_lists_the_nearest_training_samples(page, written):
     nearest = np.argsort(np.linalg.norm(written.model.left_out_embedding_ - place, axis=1))[:8]
     shown = page.js("return window.nsse.stage.neighbors.map((n) => n.i)")
     assert shown == nearest.tolist()
-    expected = quantised(written.X_train[nearest[0]].reshape(1, 8, 8), unit_norm=False)[0]
-    np.testing.assert_array_equal(page.picture("#sample .neighbors canvas"), expected)
 
 
 def test_legend_hides_classes_and_kinds(page, written):

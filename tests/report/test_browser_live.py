@@ -6,6 +6,7 @@ import base64
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
@@ -17,7 +18,7 @@ from nsse import NSSE, SmoothEmbedding, WithinMetric
 from nsse.augment import Images
 from nsse.certificates import certified_radius
 from nsse.certificates.conformal import ConformalClassifier, conformity
-from nsse.datasets import load_dataset, load_inputs
+from nsse.datasets import TableEncoder, load_dataset, load_inputs
 from nsse.datasets._images import area_average
 from nsse.methods import LFDA, SUPLAP
 from nsse.report import Samples, write_report
@@ -143,8 +144,8 @@ def test_a_pasted_row_lands_where_python_puts_it(browser, tmp_path, make_blobs):
     assert last["radius"] == pytest.approx(certified_radius(model, row[np.newaxis])[0], rel=TOLERANCE)
     result = page.text("#live .result")
     assert f"Predicted {model.predict(row[np.newaxis])[0]}" in result
-    assert "no smaller change of the row changes this label" in result
-    for words, answer in (("1, 2, 3", "6 entries; there are 3"), ("1, 2, 3, 4, nan, 6", "“nan” is not")):
+    assert "No smaller change of the row changes this label." in result
+    for words, answer in (("1, 2, 3", "6 entries. There are 3"), ("1, 2, 3, 4, nan, 6", "“nan” is not")):
         page.find("#row").clear()
         page.find("#row").send_keys(words)
         page.click("#embed")
@@ -186,13 +187,44 @@ def test_a_row_of_the_users_own_columns_lands_where_python_puts_it(browser, tmp_
         last = page.js("return window.nsse.live.last.place")
         np.testing.assert_allclose(last, exact[row], atol=TOLERANCE)
     for text, answer in (
-        ("1.3.2024,mud,2", "“mud” is not among clay, loam, sand."),
-        ("soon,clay,2", "“soon” is not a date."),
-        ("1.3.2024,clay", "3 entries; there are 2"),
+        ("1.3.2024,mud,2", "Unknown: “mud” in soil. They count as none of the known categories."),
+        ("soon,clay,2", "day: “soon” is not a date."),
+        ("day,height\n1.3.2024,2", "The line of names lacks soil."),
+        ("1.3.2024,clay", "3 entries. There are 2"),
     ):
         page.js(f"window.nsse.live.text.value = {json.dumps(text)}")
         page.click("#embed")
         assert answer in page.text("#live .result")
+    assert "radius" not in page.text("#live .result")
+    assert "omitted, because this table has categories" in page.text("#radii")
+    assert "entries of a row" in page.find("#row").get_attribute("placeholder")
+    # The card and the selected sample have the columns of the user.
+    page.js(
+        "const { stage, points, live } = window.nsse; stage.select(points.nTrain + 3); "
+        "live.takeSelected()"
+    )
+    card, cells = page.text("#sample .values"), lines[4].split(",")
+    assert cells[2] in card
+    assert page.js("return window.nsse.live.text.value").splitlines()[0] == "day\tsoil\theight"
+    np.testing.assert_allclose(page.js("return window.nsse.live.last.place"), exact[3], atol=1e-4)
+    assert page.complaints() == []
+
+
+def test_a_pipeline_with_an_encoder_of_tables_has_a_report(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    kinds = np.repeat(["a", "b"], 20)
+    frame = pd.DataFrame(
+        {"height": rng.normal(3.0 * (kinds == "a"), 1.0), "soil": rng.choice(["clay", "sand"], 40)}
+    )
+    model = make_pipeline(TableEncoder(), SmoothEmbedding(standardize=True)).fit(frame[::2], kinds[::2])
+    assert write_report(tmp_path / "r.html", model, Samples(frame[1::2], kinds[1::2])).live
+    page = Page(browser, tmp_path / "r.html")
+    assert "Paste a row: height, soil." in page.text("#live")
+    page.js("window.nsse.live.text.value = arguments[0]", f"{float(frame.height[1])!r}, {frame.soil[1]}")
+    page.click("#embed")
+    exact = model.transform(frame[1:2])[0]
+    np.testing.assert_allclose(page.js("return window.nsse.live.last.place"), exact, atol=TOLERANCE)
+    assert "omitted, because this table has categories" in page.text("#radii")
     assert page.complaints() == []
 
 
@@ -260,7 +292,7 @@ def test_what_is_no_picture_is_refused_and_black_has_no_norm(browser, tmp_path, 
     (tmp_path / "text.png").write_text("no picture")
     Image.new("L", (20, 20)).save(tmp_path / "black.png")
     page = Page(browser, path)
-    for name, words in (("text.png", "not a picture"), ("black.png", "its norm is 0")):
+    for name, words in (("text.png", "not an image"), ("black.png", "its norm is 0")):
         page.find("#file").send_keys(str(tmp_path / name))
         wait_for(
             browser, f"return document.querySelector('#live .result').innerText.includes('{words}')"

@@ -72,7 +72,7 @@ def test_points_labels_radii_and_probabilities_are_those_of_the_model(tmp_path, 
     np.testing.assert_array_equal(unpacked(told["sizes"]), sets.sum(axis=1))
     np.testing.assert_array_equal(unpacked(told["members"]), np.nonzero(sets)[1])
     held = 100 * sets[np.arange(100), samples.y].mean()
-    assert f"{held:.1f} % have their label" in data["panels"]["probabilities"][-1]
+    assert f"{held:.1f} % of 100 test samples have their label" in data["panels"]["probabilities"][-1]
 
 
 def test_page_asks_for_nothing_from_outside_and_is_the_same_each_time(tmp_path, fitted, samples):
@@ -102,7 +102,7 @@ def test_labels_come_from_the_model_or_are_what_it_predicts(digits, samples):
     predicted = find(SUPLAP().fit(X, y), samples)
     np.testing.assert_array_equal(predicted.train.codes, SUPLAP().fit(X, y).predict(X))
     notes = " ".join(facts.notes(predicted))
-    assert predicted.knows_labels != ("does not keep the labels" in notes)
+    assert predicted.knows_labels != ("does not store the labels" in notes)
 
 
 def test_unlabelled_samples_have_the_label_they_were_given(tmp_path, digits, samples):
@@ -124,7 +124,10 @@ def test_unknown_labels_and_training_samples_are_told(fitted, samples, digits):
     findings = find(fitted, Samples(samples.X, y))
     assert findings.classes[-1] == "77"
     assert findings.wrong[y == 77].all()
-    assert any("1 class of the test samples is unknown" in note for note in facts.notes(findings))
+    assert any(
+        "1 class of the test samples is not in the training data" in note
+        for note in facts.notes(findings)
+    )
     X, y = np.vstack([samples.X, digits.X[:10:2]]), np.append(samples.y, digits.codes[:10:2])
     assert find(fitted, samples).seen.sum() == 0
     assert find(fitted, Samples(sparse.csr_array(X), y)).seen.sum() == 5

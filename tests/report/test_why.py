@@ -1,6 +1,4 @@
-"""The line of a sample's card that says why: witnesses are training rows, columns have their names."""
-
-import re
+"""Why a sample has its label, for its card: training samples of both sides, and columns by name."""
 
 import numpy as np
 from sklearn.datasets import load_wine
@@ -8,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import nsse
-from nsse import SmoothEmbedding, SmoothEmbeddingCV
+from nsse import SmoothEmbedding
 from nsse.report import Samples
 from nsse.report.explorer.models import find
 from nsse.report.explorer.why import reasons
@@ -19,21 +17,20 @@ NAMES = list(WINE.data.columns)
 MODEL = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(X[::2], Y[::2])
 
 
-def test_a_line_names_label_rival_witnesses_and_columns():
-    lines = reasons(find(MODEL, Samples(X[1::2], Y[1::2])), NAMES)
+def test_entries_name_the_rival_the_columns_and_the_samples_of_both_sides():
+    entries = reasons(find(MODEL, Samples(X[1::2], Y[1::2])), NAMES)
     found = nsse.explanations.explain(MODEL, X[1::2])
-    assert len(lines) == len(found) == 89
+    assert len(entries) == len(found) == 89
     for row in (0, 40, 88):
-        assert lines[row].startswith(f"{found.label[row]} over {found.rival[row]} by ")
-        best = found.influential[row][found.weights[row] > 0][0]
-        named = re.search(r"training rows for it: (\d+)", lines[row])
-        assert int(named[1]) == best
-        assert NAMES[np.abs(found.contribution[row]).argmax()] in lines[row]
+        entry, weights = entries[row], found.weights[row]
+        assert entry["rival"] == str(found.rival[row])
+        assert entry["words"].startswith(f"Score {found.margin[row]:.2f} above {found.rival[row]}: ")
+        assert NAMES[np.abs(found.contribution[row]).argmax()] in entry["words"]
+        for side, sign in (("support", 1), ("oppose", -1)):
+            assert entry[side] == found.influential[row][sign * weights > 0][:4].tolist()
 
 
-def test_there_is_no_line_where_training_samples_are_no_centres():
-    few = SmoothEmbedding(centers=20).fit(X[::2], Y[::2])
-    vote = SmoothEmbeddingCV(n_voters=2, grid={"sigma": [0.5, 1.0]}).fit(X[::2], Y[::2])
-    for model in (few, vote):
-        assert reasons(find(model, Samples(X[1::2], Y[1::2])), NAMES) == []
+def test_there_are_no_entries_if_training_samples_are_not_centers():
+    few = SmoothEmbedding(centers=20, standardize=True).fit(X[::2], Y[::2])
+    assert reasons(find(few, Samples(X[1::2], Y[1::2])), NAMES) == []
     assert reasons(find(MODEL, Samples(None)), NAMES) == []

@@ -32,7 +32,7 @@ def report(
         shown, known = inputs.files, opened.preparation
         pictures = thumbnails(known, shown) if shown else None
         samples = Samples(inputs.X, inputs.y, inputs.names, pictures, thumbnails(known))
-        title = title or f"{model.stem}: {data.name}"
+        title = title or f"Model {model.stem} on {data.name}"
         with screen.busy("Writing the page"), typed(PAGE):
             done = write_report(out, opened.model, samples, preparation=opened.preparation, title=title)
         counts = {"n_train": done.n_train, "n_shown": done.n_shown, "live": done.live}

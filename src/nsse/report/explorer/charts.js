@@ -16,7 +16,7 @@ function ticks([low, high], count, log) {
   return allOf(last - first + 1).map((k) => (first + k) * step);
 }
 
-// Axes with few lines, and what they hold: lines and bars of a kind, dots with a name.
+// Axes with few grid lines, and bars, lines and dots of a kind. A dot has a name and may have a label.
 function chart({ title, x, y, labels, lines, bars, dots, key, log, whole }) {
   const { width, height, left, right, top, bottom } = SIZE, middle = (top + height - bottom) / 2;
   const viewBox = `0 0 ${width} ${height}`, turned = `rotate(-90 12 ${middle})`;
@@ -41,10 +41,11 @@ function chart({ title, x, y, labels, lines, bars, dots, key, log, whole }) {
     const d = xs.map((v, k) => `${k ? "L" : "M"}${toX(v).toFixed(1)} ${toY(ys[k]).toFixed(1)}`).join("");
     svg.append(draw("path", { d, class: kind }));
   }
-  for (const [kind, cx, cy, name] of dots) {
+  for (const [kind, cx, cy, name, words] of dots) {
     const circle = draw("circle", { cx: toX(cx), cy: toY(cy), r: 3.2, class: kind });
     circle.append(draw("title", {}, name));
-    svg.append(circle);
+    const label = { x: toX(cx) - 6, y: Math.max(toY(cy) - 6, top + 16), class: "end" };
+    svg.append(circle, draw("text", label, words));
   }
   const keys = key.map(([kind, name]) => make("span", { class: kind }, name));
   return make("figure", {}, make("h3", {}, title), svg,

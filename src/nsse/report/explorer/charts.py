@@ -1,7 +1,8 @@
-"""Panels below the stage as data: sentences and charts, which the page draws as they come.
+"""The panels below the map as data: sentences and charts, which the page draws in their order.
 
-A panel is a list of parts, each a sentence, a chart, or a list of charts that stand side by side. A
-chart has a title, ranges and names of its axes, and bars, lines and dots of a kind.
+A panel is a list of parts. A part is a sentence, a chart, or a list of charts that are side by side. A
+chart has a title, ranges and names of its axes, and bars, lines and dots of a kind. A dot also has a
+name and a label.
 """
 
 from __future__ import annotations
@@ -10,18 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from nsse.certificates.reliability import Bin, wilson_interval
 from nsse.certificates.selective import risk_coverage_curve
 from nsse.datasets import Preparation
 from nsse.report.explorer import facts
 from nsse.report.explorer.models import Findings
 
 BINS = 30
-# Points of a curve in the page: more are not told apart.
+# Points of a curve in the page. The eye cannot distinguish more.
 CURVE_POINTS = 400
 
 
 def panels(findings: Findings, preparation: Preparation) -> dict[str, list[Any]]:
-    """The parts of every panel by its name; a panel without parts is not shown."""
+    """Return the parts of every panel by its name. A panel without parts is not shown."""
     return {
         "probabilities": _probabilities(findings),
         "radii": _radii(findings, preparation),
@@ -30,49 +32,56 @@ def panels(findings: Findings, preparation: Preparation) -> dict[str, list[Any]]
 
 
 def _probabilities(findings: Findings) -> list[Any]:
-    """How often labels of a probability are right, and where sets of labels come from."""
+    """Return the calibration of the probabilities, and where prediction sets come from."""
     curve = findings.calibration.curve
     if not curve and findings.sets is None:
         return []
     parts: list[Any] = [facts.probability_sentence(findings), facts.set_sentence(findings)]
     if curve:
-        mean, right = ([100.0 * part[k] for part in curve] for k in (3, 4))
-        axis = [float(np.floor(min(*mean, *right, 90.0) / 10.0) * 10.0), 100.0]
-        dots = []
-        for low, high, n, p, share in curve:
-            name = f"{n} labels of {_percent(low)} to {_percent(high)}: mean {_percent(p)}"
-            dots.append(["dot", 100.0 * p, 100.0 * share, f"{name}, right {_percent(share)}"])
-        labels = ["mean probability of the label (%)", "labels that are right (%)"]
-        lines = [["reference", axis, axis], ["line", mean, right]]
-        title = "How often labels of a probability are right"
-        parts.insert(1, _chart(title, axis, axis, labels, lines=lines, dots=dots))
+        parts.insert(1, _calibration(curve))
     return parts
 
 
+def _calibration(curve: tuple[Bin, ...]) -> dict[str, Any]:
+    dots, lines, lowest = [], [], 100.0
+    for low, high, n, p, share in curve:
+        below, above = (100.0 * end for end in wilson_interval(share, n))
+        name = f"{n} labels of {_percent(low)} to {_percent(high)}: mean {_percent(p)}"
+        dots.append(["dot", 100.0 * p, 100.0 * share, f"{name}, correct {_percent(share)}", str(n)])
+        lines.append(["error", [100.0 * p] * 2, [below, above]])
+        lowest = min(lowest, 100.0 * p, below)
+    axis = [float(np.floor(min(lowest, 90.0) / 10.0) * 10.0), 100.0]
+    labels = ["mean probability of the label (%)", "correct labels (%)"]
+    lines = [["reference", axis, axis], *lines]
+    return _chart("Calibration", axis, axis, labels, lines=lines, dots=dots)
+
+
 def _radii(findings: Findings, preparation: Preparation) -> list[Any]:
-    """Samples by radius, and what is mislabelled among those with the largest."""
+    """Return the histogram of radii, and the error of the predictions with the largest ones."""
+    if omitted := facts.without_radii(preparation):
+        return [omitted]
     if findings.radius is None or not len(findings.radius):
-        return [f"No certified radii here. {findings.unproved}"]
+        return [f"There are no certified radii. {findings.unproved}"]
     unit = facts.radius_unit(findings, preparation)
     intro = (
-        "No change of a sample by less than its certified radius, in any direction, changes the label "
-        f"that the model gives it. The radius is measured in {unit}; it does not "
-        f"say whether the label is right. {facts.radius_sentence(findings)}"
+        "No change of a sample that is smaller than its certified radius changes the predicted "
+        f"label. The radius is measured in {unit}. It does not show whether the label is correct. "
+        f"{facts.radius_sentence(findings)}"
     )
     finite = np.isfinite(findings.radius)
     if not finite.any():
-        return [intro, "All radii are infinite: no change of a sample changes its label."]
+        return [intro, "All radii are infinite, so no change of a sample changes its label."]
     charts = [_histogram(findings, findings.radius[finite], findings.wrong[finite])]
     parts, infinite = [intro, charts], int(np.sum(~finite))
     if infinite:
-        parts.append(f"{infinite} more have an infinite radius.")
+        parts.append(f"{infinite} more samples have an infinite radius.")
     if findings.has_labels:
         curve = risk_coverage_curve(findings.radius, findings.wrong)
         kept = np.unique(np.linspace(0, len(curve.risk) - 1, CURVE_POINTS).astype(int))
         charts.append(_risk(100.0 * curve.coverage[kept], 100.0 * curve.risk[kept], curve))
         parts.append(
-            f"Of all test samples {_percent(curve.error)} are mislabelled; of the 80 % with the largest "
-            f"radii {_percent(1.0 - curve.accuracy_at(0.8))}."
+            f"{_percent(curve.error)} of all test samples are mislabeled, and "
+            f"{_percent(1.0 - curve.accuracy_at(0.8))} of the 80 % with the largest radii."
         )
     return parts
 
@@ -84,7 +93,7 @@ def _histogram(findings: Findings, radius: Any, wrong: Any) -> dict[str, Any]:
     places = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
     bars = [["bar", *place, n] for place, n in zip(places, counts.tolist(), strict=True)]
     bars += [["bar-wrong", *place, n] for place, n in zip(places, mistaken.tolist(), strict=True)]
-    key = [["", "label right"], ["is-wrong", "label wrong"]] if findings.has_labels else [["", "all"]]
+    key = [["", "correct label"], ["is-wrong", "wrong label"]] if findings.has_labels else [["", "all"]]
     labels, title = ["certified radius", "samples"], "Certified radii of the test samples"
     y = [0.0, float(counts.max())]
     return _chart(title, [0.0, high], y, labels, bars=bars, key=key, whole=True)
@@ -96,16 +105,16 @@ def _risk(coverage: Any, risk: Any, curve: Any) -> dict[str, Any]:
     inside = risk <= top
     lines = [["reference", [0.0, 100.0], [every, every]]]
     lines.append(["line", coverage[inside].tolist(), risk[inside].tolist()])
-    dots = [["dot", 80.0, at_80, f"{at_80:.1f} % of the accepted are mislabelled"]]
-    labels = ["samples accepted, largest radii first (%)", "mislabelled (%)"]
-    title = "Mistakes among accepted predictions"
+    dots = [["dot", 80.0, at_80, f"{at_80:.1f} % of the accepted are mislabeled", f"{at_80:.1f} %"]]
+    labels = ["samples accepted, largest radii first (%)", "mislabeled (%)"]
+    title = "Errors if uncertain predictions are rejected"
     return _chart(title, [0.0, 100.0], [0.0, top], labels, lines=lines, dots=dots)
 
 
 def _trace(findings: Findings) -> list[Any]:
-    """The objective by the scales that a fit looked at."""
+    """Return the objective for the scales that a fit evaluated."""
     trace = findings.trace
-    # A scale that was given is one dot, and stands in the title of the page.
+    # A single scale needs no curve. The title of the page states it.
     if not trace or len(trace["sigma"]) < 2:
         return []
     order = np.argsort(trace["sigma"], kind="stable")
@@ -115,10 +124,10 @@ def _trace(findings: Findings) -> list[Any]:
     for k, step in enumerate(order.tolist()):
         name = f"step {step + 1}, {trace['stage'][step]}: σ {sigma[k]:.4g}, objective {excess[k]:.4g}"
         kind = "dot chosen" if k == best else "dot"
-        dots.append([kind, float(sigma[k]), float(excess[k]), name])
+        dots.append([kind, float(sigma[k]), float(excess[k]), name, ""])
     intro = (
-        f"The objective, without its constant part, at the {len(order)} scales σ that the fit looked "
-        f"at; the marked one, σ = {sigma[best]:.4g}, has the smallest value."
+        f"The objective, without its constant part, at the {len(order)} scales σ that the fit "
+        f"evaluated. The marked one, σ = {sigma[best]:.4g}, has the smallest value."
     )
     y = _stretched(excess) if is_log else [float(excess.min()), float(excess.max())]
     lines = [["line", sigma.tolist(), excess.tolist()]]

@@ -74,7 +74,7 @@ export class Points {
   setWords(codes) {
     const names = codes.map((code) => this.className(code));
     const last = names.pop() ?? "none of the known classes";
-    return `Set at ${this.data.probabilities.sets?.sure}: `
+    return `${this.data.probabilities.sets?.sure} prediction set: `
       + `${names.length ? `${names.join(", ")} or ` : ""}${last}`;
   }
 
@@ -116,14 +116,14 @@ export class Points {
       .map((i) => ({ i, distance: Math.sqrt(squares[i]) }));
   }
 
-  // Training samples most alike a sample by distances of the samples: of its own class for a training
-  // sample, of the predicted one for another.
+  // The most similar training samples in the input space: those of the class of a training sample, or of the
+  // predicted class of a test sample.
   alike(i) {
     const { alike } = this.data, count = alike?.shape[1] ?? 0;
     return [...(alike?.values.subarray(i * count, (i + 1) * count) ?? [])].filter((j) => j !== NOBODY);
   }
 
-  // The same for squared distances to the centres, so many of each training sample.
+  // The same for squared distances to the centers, of which each training sample has several.
   alikeBy(squares, perSample, code, count) {
     const members = allOf(this.data.alike ? this.nTrain : 0).filter((i) => this.shown[i] === code);
     return members.sort((a, b) => squares[a * perSample] - squares[b * perSample]).slice(0, count);

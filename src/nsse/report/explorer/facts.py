@@ -1,17 +1,20 @@
-"""Titles and sentences of a report, made of what was found and nothing else."""
+"""Titles and sentences of a report. They state only what was computed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from nsse.datasets import EncodedPreparation, Preparation
+from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation
 from nsse.report.explorer.models import ALPHA, Findings
 
 SURE = f"{100 * (1 - ALPHA):.0f} %"
 
 
 def finding(findings: Findings) -> str:
-    """The sentence under the title: how many of the samples are mislabelled."""
+    """Return the sentence under the title: the error, compared with that of the largest class."""
     n = len(findings.test)
     if not n or not findings.has_labels:
         shown = f" and {_count(n, 'sample')} without labels" if n else ""
@@ -19,11 +22,21 @@ def finding(findings: Findings) -> str:
     wrong = int(findings.wrong.sum())
     share = f" ({100 * wrong / n:.1f} %)" if wrong else ""
     count = f"{wrong:,}" if wrong else "none"
-    return f"{findings.decider} mislabels {count} of {_count(n, 'test sample')}{share}."
+    found = f"{findings.decider} mislabels {count} of {_count(n, 'test sample')}{share}."
+    return f"{found} {_base_rate(findings)}"
+
+
+def _base_rate(findings: Findings) -> str:
+    """State the error of always predicting the largest class of the training samples."""
+    largest = int(np.bincount(findings.train.codes).argmax())
+    labels = findings.test.codes[findings.test.codes >= 0]
+    error = 100.0 * float(np.mean(labels != largest))
+    name = findings.classes[largest]
+    return f"Always predicting the largest training class, {name}, would mislabel {error:.1f} %."
 
 
 def made_of(findings: Findings) -> str:
-    """The line below it: dimensions, samples, classes, kernel scale."""
+    """Return the line below it: dimensions, samples, classes and kernel scale."""
     d = findings.train.embedding.shape[1]
     n_classes = len(findings.core.classes_)
     sigma = getattr(findings.core, "sigma_", None)
@@ -39,21 +52,19 @@ def made_of(findings: Findings) -> str:
 
 
 def about_labels(findings: Findings) -> list[str]:
-    """What a reader must know about the colors."""
+    """Return what a reader must know about the colors."""
     found = [_about_the_vote(findings)] if findings.n_members > 1 else []
     if not findings.knows_labels:
         found.append(
-            "The model does not keep the labels of its training samples: they are shown with the labels "
-            "that the model gives them."
+            "The model does not store the labels of its training samples. They are shown with the "
+            "labels that the model gives them."
         )
     certainty = findings.train.certainty
     if certainty is not None:
         n, of_n = f"{np.count_nonzero(certainty):,}", _count(len(certainty), "training sample")
-        found.append(
-            f"{n} of the {of_n} had no label: they have the color of the label that they were given."
-        )
+        found.append(f"{n} of the {of_n} had no label. They have the color of the label that they got.")
     if len(findings.test) and not findings.has_labels:
-        found.append("No labels came with the test samples: they are shown with their predicted class.")
+        found.append("The test samples have no labels. They are shown with their predicted class.")
     return found
 
 
@@ -61,80 +72,105 @@ def _about_the_vote(findings: Findings) -> str:
     n = len(findings.test)
     radii = "" if findings.radius is None else " and certified radii"
     of_n = f"{findings.n_otherwise:,} of the {_count(n, 'test sample')}"
-    alone = f"; alone, it gives {of_n} another label" if n else ""
+    alone = f" Alone, it gives {of_n} another label." if n else ""
     return (
-        f"Labels{radii} are those of the vote of {findings.n_members} maps. Places and neighbours are "
-        f"those of the best one{alone}."
+        f"Labels{radii} are those of the vote of {findings.n_members} maps. Places and neighbors are "
+        f"those of the best one.{alone}"
     )
 
 
 def notes(findings: Findings) -> list[str]:
-    """What a reader must know about the colors, the pictures and the radii."""
+    """Return what a reader must know about the colors, the places, the images and the radii."""
     found = about_labels(findings)
+    is_left_out = findings.train.is_left_out
+    if is_left_out is not None and is_left_out.all():
+        found.append("Each training sample is drawn where the model without it would put it.")
+    else:
+        found.append(
+            "Training samples are drawn where the fitted model puts them, so they look better than new "
+            "samples."
+        )
     if findings.train.inputs is None:
         found.append(
-            "The model does not keep its training samples as they were: their points have no picture "
-            "and no row."
+            "The model does not store its training samples as they were, so they have no image and "
+            "no row."
         )
     n_seen = int(findings.seen.sum())
     if n_seen:
         seen = f"{n_seen:,} of the {len(findings.test):,} test samples"
-        found.append(f"{seen} are training samples: that these are labelled well says little.")
+        found.append(f"{seen} are training samples, whose predictions are too good.")
     unknown = len(findings.classes) - len(findings.core.classes_)
     if unknown:
         classes = _count(unknown, "class", "classes")
         are = "is" if unknown == 1 else "are"
-        found.append(f"{classes} of the test samples {are} unknown to the model: always mislabelled.")
+        found.append(
+            f"{classes} of the test samples {are} not in the training data, so these samples are always "
+            "mislabeled."
+        )
     return found
 
 
+def without_radii(preparation: Mapping[str, Any] | None) -> str:
+    """Return why radii are omitted for such samples, or "" if they are not."""
+    if preparation is not None and preparation.get("categories"):
+        return (
+            "Certified radii are omitted, because this table has categories: a radius is a distance, "
+            "and the change of a category is not."
+        )
+    return ""
+
+
 def radius_unit(findings: Findings, preparation: Preparation) -> str:
-    """In what radii are measured."""
+    """Return the unit of the radii."""
     if isinstance(preparation, EncodedPreparation):
-        return f"the {preparation}: it holds in feature space, not for pixels"
-    if findings.front is None:
-        return "units of the features"
-    return (
-        "the units of the features as they are, before the steps in front of the model: it is that of "
-        "the largest ball in a certified ellipsoid that is longer along features of large spread"
-    )
+        return f"the {preparation}, so it holds in feature space and not for pixels"
+    if isinstance(preparation, ImagePreparation) and not preparation.unit_norm:
+        return "gray levels from 0 to 1, as the root of the sum of squared changes over all pixels"
+    return "the units of the features, as the root of the sum of squared changes over all features"
 
 
 def radius_sentence(findings: Findings) -> str:
-    """How the radii of right and wrong predictions compare."""
+    """Compare the radii of correct and wrong predictions."""
     radius = findings.radius
-    text = f"The median is {np.median(radius):.3g}"
+    text = f"The median radius is {np.median(radius):.3g}."
     wrong = findings.wrong
     if findings.has_labels and 0 < wrong.sum() < len(wrong):
         right, mistaken = np.median(radius[~wrong]), np.median(radius[wrong])
-        text += f": {right:.3g} where the label is right, {mistaken:.3g} where it is wrong"
-    return text + "."
+        text += f" It is {right:.3g} for correct labels and {mistaken:.3g} for wrong ones."
+    return text
 
 
 def probability_sentence(findings: Findings) -> str:
-    """Where probabilities come from, and how good they are on samples that the model has not seen."""
-    rule = "scores, with a temperature from training samples that are left out"
-    found = f"Probabilities come from the {'vote' if findings.n_members > 1 else rule}."
+    """State where the probabilities come from, and their log-loss on new samples."""
+    rule = "the scores, with a temperature that was fitted to left-out training samples"
+    found = f"Probabilities come from {'the vote' if findings.n_members > 1 else rule}."
     n = findings.calibration.n_samples
     if not n:
-        return f"{found} No labelled sample that the model has not seen shows how good they are."
-    return f"{found} Log-loss {findings.calibration.log_loss:.3f} over {_count(n, 'test sample')}."
+        return f"{found} There are no labeled new samples to measure them on."
+    return (
+        f"{found} Their log-loss is {findings.calibration.log_loss:.3f} on "
+        f"{_count(n, 'test sample')}. In the chart, dots near the dashed line are well calibrated. "
+        "Numbers are counts of samples, and vertical lines are 95 % intervals."
+    )
 
 
 def set_sentence(findings: Findings) -> str:
-    """Where the sets of labels come from, and what they came to."""
+    """State where the prediction sets come from, and their coverage on new samples."""
     if findings.sets is None:
-        return "Sets of labels need scores of training samples left out; this model has none."
+        return (
+            "There are no prediction sets, because the model has no scores of left-out training samples."
+        )
     text = (
-        f"Sets of labels at {SURE} hold the labels that score as high as {SURE} of the training samples "
-        f"do for their own class, each by the model without it. An empty set: none of the known classes."
+        f"A {SURE} prediction set contains the true label of {SURE} of new samples. It consists of "
+        f"the labels that score as high as {SURE} of the training samples do for their own class, "
+        "each by the model without it. An empty set means that the sample fits none of the classes."
     )
     held = findings.calibration
     if not held.n_samples:
         return text
     return (
-        f"{text} Of {_count(held.n_samples, 'test sample')}, {100 * held.coverage:.1f} % have their "
-        f"label in the set; a set has {held.size:.2f} labels in the mean."
+        f"{text} Here, {100 * held.coverage:.1f} % of {_count(held.n_samples, 'test sample')} have "
+        f"their label in the set, and a set has {held.size:.2f} labels on average."
     )
 
 

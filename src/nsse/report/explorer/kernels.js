@@ -1,5 +1,5 @@
-// Kernels: profiles κ(t) with t = r²/σ², and how far t may grow (nsse.kernels). The profile of a kernel that
-// has no formula here is a table over log t (profiles.py).
+// Kernels: profiles κ(t) with t = r²/σ², and how far t may grow (nsse.kernels). The profile of a kernel
+// without a formula is a table over log t (profiles.py).
 
 const PROFILES = {
   gaussian: (t) => Math.exp(-t),

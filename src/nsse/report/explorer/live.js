@@ -1,8 +1,8 @@
-// The live map: a visitor's picture or row goes through f, here in the page.
+// The live map: the page predicts an image or a row of the reader.
 
 import { allOf, clipped, get, greatest, make, makeButton, number, paragraph, percent } from "./basics.js";
 import { Model } from "./model.js";
-import { neighborLists, swatch } from "./panels.js";
+import { similarParts, swatch } from "./panels.js";
 import { Pad, normed } from "./pictures.js";
 
 export class Live {
@@ -14,12 +14,14 @@ export class Live {
     this.stage = stage;
     this.model = new Model(entry);
     this.n = entry.n_features;
+    this.isTable = entry.preparation.kind === "table";
     this.names = entry.preparation.columns ?? stage.points.data.columns;
     this.images = entry.preparation.kind === "images" ? entry.preparation : null;
     this.pad = this.images && new Pad(this.images, {
       paint: () => this.attempt(() => this.showPad("Painted")), clear: () => this.clear() });
-    this.text = make("textarea", { id: "row", spellcheck: false, "aria-label": `A row of ${this.n} numbers`,
-      placeholder: `${this.n} numbers, separated by commas or spaces` });
+    const what = this.isTable ? `the ${this.names.length} entries of a row, or two lines: names and entries`
+      : `${this.n} numbers, separated by commas or spaces`;
+    this.text = make("textarea", { id: "row", spellcheck: false, "aria-label": "A row", placeholder: what });
     this.result = make("div", { class: "result", hidden: true, "aria-live": "polite" });
     get("live").hidden = false;
     get("live-body").replaceChildren(make("div", { class: "try" }, ...this.imageParts(), ...this.rowParts(),
@@ -30,9 +32,10 @@ export class Live {
     if (!this.images || !this.pad) return [];
     const [height, width] = this.images.size, norm = this.images.unit_norm ? ", with norm 1" : "";
     const file = make("input", { type: "file", accept: "image/*", id: "file",
-      "aria-label": "Choose a picture", onchange: () => this.takeFile(file.files) });
-    const drop = make("div", { class: "drop" }, "Drop a picture here or on the embedding, or choose one. It "
-      + `is ${this.images.color ? "" : "made grey and "}averaged to ${width} × ${height}${norm}.`, file);
+      "aria-label": "Choose an image", onchange: () => this.takeFile(file.files) });
+    const drop = make("div", { class: "drop" }, "Drop an image here or on the map, or choose one. It is "
+      + `${this.images.color ? "" : "converted to gray and "}averaged to ${width} × ${height}${norm}.`,
+    file);
     for (const place of [drop, this.stage.box])
       for (const [name, on] of [["dragover", true], ["dragleave", false], ["drop", false]])
         place.addEventListener(name, (event) => {
@@ -45,28 +48,39 @@ export class Live {
 
   rowParts() {
     const go = () => {
-      this.attempt(() => this.show(parseRow(this.text.value, this.n, this.model.entry.preparation)));
+      this.attempt(() => this.takeRow());
       this.result.scrollIntoView({ block: "nearest" });
     };
     const parts = [this.text, make("div", { class: "row" },
-      makeButton({ class: "plain", id: "embed", onclick: go }, "Embed this row"),
+      makeButton({ class: "plain", id: "embed", onclick: go }, "Predict this row"),
       ...(this.images ? [] : [this.fillButton()]))];
     if (!this.images) return [paragraph(`Paste a row: ${clipped(this.names.join(", "), 120)}.`), ...parts];
     return [make("details", {}, make("summary", { class: "quiet" }, "A row of numbers instead"), ...parts)];
   }
 
-  fillButton() {
-    return makeButton({ class: "plain", onclick: () => this.takeSelected() }, "Take the selected sample");
+  // Categories that the model does not know count as none of its categories, as in Python.
+  takeRow(source = "") {
+    const { x, unknown } = parseRow(this.text.value, this.n, this.model.entry.preparation);
+    const words = `Unknown: ${unknown.join(", ")}. They count as none of the known categories.`;
+    this.show(x, [source, ...(unknown.length ? [words] : [])].filter(Boolean).join(". "));
   }
 
-  // A sample is known as the page shows it.
+  fillButton() {
+    return makeButton({ class: "plain", onclick: () => this.takeSelected() }, "Use the selected sample");
+  }
+
+  // The sample as the page contains it.
   takeSelected() {
     this.attempt(() => {
       const { points, selected: i } = this.stage;
-      if (i < 0) throw new Error("Click a sample in the embedding first.");
+      if (i < 0) throw new Error("Click a sample in the map first.");
+      if (this.isTable && points.cells(i).length === this.names.length) {
+        this.text.value = `${this.names.join("\t")}\n${points.cells(i).map(([, cell]) => cell).join("\t")}`;
+        return this.takeRow(points.title(i));
+      }
       const levels = points.picture(i)?.levels, isWhole = !points.data.pictures?.stretched;
       const x = levels && isWhole && this.images ? Array.from(levels, (v) => v / 255) : points.numbers(i);
-      if (x?.length !== this.n) throw new Error("The page does not carry all numbers of this sample.");
+      if (x?.length !== this.n) throw new Error("The page does not contain all numbers of this sample.");
       if (this.pad) {
         this.pad.show(Float64Array.from(x, (v) => v / (this.images?.unit_norm ? greatest(x) || 1 : 1)));
         return this.showPad(`${points.title(i)}, in 256 levels`);
@@ -83,7 +97,7 @@ export class Live {
       this.showPad([files[0].name, ...cautions].join(". "));
     } catch (error) {
       const unread = error instanceof DOMException && error.name === "InvalidStateError";
-      const reason = unread ? `${files[0].name} is not a picture that this browser can read.` : error;
+      const reason = unread ? `${files[0].name} is not an image that this browser can read.` : error;
       this.attempt(() => { throw reason; });
     }
   }
@@ -118,10 +132,10 @@ export class Live {
     this.result.replaceChildren(...(source ? [paragraph(source)] : []),
       make("p", { class: "row" }, swatch(stage, code), name),
       ...this.words(found, set).map((text) => paragraph(text)),
-      ...neighborLists(stage, neighbors, code, alike));
+      ...similarParts(stage, neighbors, code, alike));
   }
 
-  // The labels that conform; null where the page has no threshold.
+  // The prediction set, or null if the page has no threshold.
   setOf(conformity) {
     const { sets } = this.stage.points.data.probabilities;
     return sets && allOf(conformity.length).filter((c) => conformity[c] >= (sets.threshold ?? -Infinity));
@@ -132,35 +146,40 @@ export class Live {
     const next = allOf(P.length).filter((c) => c !== code && P[c] >= 0.005).sort((a, b) => P[b] - P[a])
       .slice(0, 2).map((c) => `${points.className(c)} (${percent(P[c])})`);
     const certified = radius === Infinity ? "No change of the sample can change this label."
-      : radius === 0 ? "Certified radius 0: nothing is certain here."
-        : `Certified radius ${number(radius)}: no smaller change of the `
-          + `${this.images ? "prepared picture" : "row"} changes this label.`;
-    return [...(votes.length > 1 ? [`${agree} of ${votes.length} maps say so.`] : []),
-      `Probability ${percent(P[code])}${next.length ? `; then ${next.join(", ")}` : ""}.`,
-      ...(set ? [`${points.setWords(set)}.`] : []), certified];
+      : `Certified radius ${number(radius)}. No smaller change of the `
+        + `${this.images ? "image" : "row"} changes this label.`;
+    return [...(votes.length > 1 ? [`${agree} of ${votes.length} maps agree.`] : []),
+      `Probability ${percent(P[code])}${next.length ? `, then ${next.join(", ")}` : ""}.`,
+      ...(set ? [`${points.setWords(set)}.`] : []), ...(this.model.entry.certifies ? [certified] : [])];
   }
 }
 
-// A row of numbers; or of a table: entries of its columns in their order, or below a line of their names.
-function parseRow(text, nFeatures, { columns = allOf(nFeatures).map(String), ...table }) {
-  const numbers = text.trim().split(/[\s,;]+/).map(Number), lines = text.trim().split(/\r?\n/);
-  if (numbers.length === nFeatures && numbers.every(Number.isFinite)) return Float64Array.from(numbers);
-  const sign = ["\t", ";", ","].find((one) => lines[0].includes(one)) ?? /\s+/, around = /^[\s"]+|[\s"]+$/g;
+// The features of a row of numbers, or of the entries of a table in the order of its columns or below a line
+// of their names; and the entries that are not known categories.
+function parseRow(text, nFeatures, { kind, columns = allOf(nFeatures).map(String), ...table }) {
+  const numbers = text.trim().split(/[\s,;]+/).map(Number), unknown = [];
+  if (kind !== "table" && numbers.length === nFeatures && numbers.every(Number.isFinite))
+    return { x: Float64Array.from(numbers), unknown };
+  const lines = text.replace(/^\s*\n|\s*$/g, "").split(/\r?\n/), around = /^[\s"]+|[\s"]+$/g;
+  const sign = ["\t", ";", ","].find((one) => lines[0].includes(one)) ?? /\s+/;
   const [head, row] = lines.map((line) => line.split(sign).map((cell) => cell.replace(around, "")));
+  const missing = row ? columns.filter((name) => !head.includes(name)) : [];
+  if (missing.length) throw new Error(`The line of names lacks ${clipped(missing.join(", "), 120)}.`);
   const cells = row ? columns.map((name) => row[head.indexOf(name)] ?? "") : head;
   if (cells.length !== columns.length)
-    throw new Error(`A row has ${columns.length} entries; there are ${cells.length} here.`);
-  return Float64Array.from(columns.flatMap((name, k) => features(cells[k], name, table, sign)));
+    throw new Error(`A row has ${columns.length} entries. There are ${cells.length} here.`);
+  const x = columns.flatMap((name, k) => features(cells[k], name, table, sign, unknown));
+  return { x: Float64Array.from(x), unknown };
 }
 
-function features(cell, name, { categories = {}, medians = {}, dates = {} }, by) {
+function features(cell, name, { categories = {}, medians = {}, dates = {} }, by, unknown) {
   const known = categories[name], isGap = /^(|-|\?|n\/?a|nan|none|null)$/i.test(cell);
-  if (known && (isGap || known.includes(cell))) return known.map((one) => Number(one === cell));
+  if (known && !isGap && !known.includes(cell)) unknown.push(`“${cell}” in ${name}`);
+  if (known) return known.map((one) => Number(one === cell));
   if (isGap && name in medians) return [medians[name]];
-  if (known) throw new Error(`“${cell}” is not among ${known.join(", ")}.`);
   const value = name in dates ? days(cell, dates[name]) : Number(by === ";" ? cell.replace(",", ".") : cell);
   if (!isGap && Number.isFinite(value)) return [value];
-  throw new Error(`“${cell}” is not a ${name in dates ? "date" : "number"}.`);
+  throw new Error(`${name}: “${cell}” is not a ${name in dates ? "date" : "number"}.`);
 }
 
 function days(text, form) {

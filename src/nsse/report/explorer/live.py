@@ -21,6 +21,7 @@ from nsse.certificates.rounding import EPS, Front, MapBounds, absolute_norm, is_
 from nsse.datasets import EncodedPreparation, ImagePreparation, Preparation, TablePreparation
 from nsse.maps import KernelMap, LinearMap
 from nsse.report.explorer.blocks import block
+from nsse.report.explorer.facts import without_radii
 from nsse.report.explorer.models import Findings, why_not_valid
 from nsse.report.explorer.pictures import are_levels
 from nsse.report.explorer.profiles import has_profile, kernel_entry
@@ -50,7 +51,7 @@ def live_map(findings: Findings, preparation: Preparation, live: bool | str) -> 
     vote = vote_of(findings.core)
     reason = _obstacle(findings, vote)
     if isinstance(preparation, EncodedPreparation) and live == "auto":
-        reason = f"It takes {preparation}, which a page cannot compute; `nsse predict` takes pictures."
+        reason = f"It takes {preparation}, which a page cannot compute. Use nsse predict for images."
     if reason:
         return _without(reason, live)
     size = _bytes_of(vote)
@@ -152,6 +153,7 @@ def _entry(findings: Findings, vote: Vote, preparation: Preparation) -> dict[str
         "n_classes": len(findings.core.classes_),
         "n_components": findings.train.embedding.shape[1],
         "per_sample": findings.per_sample,
+        "certifies": not without_radii(preparation),
         "drawn": _drawn(findings, vote),
         "is_mean": isinstance(vote, MeanVote),
         "temperature": vote.temperature,

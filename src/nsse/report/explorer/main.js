@@ -9,11 +9,11 @@ import { Stage } from "./stage.js";
 
 const MOVES = "Scroll to zoom, drag to move, double-click to reset.";
 const HINTS = {
-  all: "A sample lies at the mean of the classes’ corners, weighted by their probabilities; classes that "
-    + `are confused stand side by side. ${MOVES}`,
+  all: "Class map: a sample near a corner surely belongs to that class, and a sample near the middle is "
+    + `uncertain. Classes that are often confused are neighbors. ${MOVES}`,
+  line: "Class map: a sample at the left or right end surely belongs to that class. The vertical position "
+    + `has no meaning. It separates the samples of a class. ${MOVES}`,
   "2d": `Two coordinates of the embedding, to the same scale. ${MOVES}`,
-  flat: "One coordinate, across. Heights mean nothing: every class has a band of its own, wider where "
-    + `its points are denser, in which they are kept apart. ${MOVES}`,
   "3d": "Three coordinates. Drag to turn, with shift to move. Scroll to zoom, double-click to reset.",
 };
 
@@ -47,9 +47,9 @@ function bindViews(stage) {
   const show = (mode) => {
     if (mode !== view.mode) stage.setView(mode);
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.view === mode));
-    const nAxes = points.d === 1 ? 0 : Math.min(points.d, { all: 0, "2d": 2, "3d": 3 }[mode]);
+    const nAxes = { all: 0, "2d": 2, "3d": 3 }[mode];
     get("axes").replaceChildren(...allOf(nAxes).map((place) => axisSelect(stage, place)));
-    get("hint").textContent = HINTS[view.isFlat ? "flat" : mode];
+    get("hint").textContent = HINTS[mode === "all" && points.data.polygon.bands ? "line" : mode];
   };
   for (const button of buttons) {
     button.hidden = points.d === 1 || (button.dataset.view === "3d" && points.d < 3);
@@ -87,7 +87,9 @@ async function main() {
   get("reset").addEventListener("click", () => stage.home());
   for (const build of [buildLegend, bindViews, bindSearch, buildConfusion]) build(stage);
   buildPanels(points);
-  showSample(stage, -1, []);
+  const wrong = allOf(points.n).find((i) => points.isWrong(i)) ?? points.nTrain;
+  if (points.nTest) stage.select(wrong);
+  else showSample(stage, -1, []);
   const live = data.live ? new Live(stage, data.live) : null;
   const without = data.without_live ? [`The map itself is not in this page. ${data.without_live}`] : [];
   get("notes").replaceChildren(...[...data.notes, ...without].map((text) => make("li", {}, text)));

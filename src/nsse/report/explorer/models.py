@@ -186,8 +186,11 @@ class Findings:
         return None if trace is None else trace.to_dict()
 
 
-def find(model: Any, samples: Samples) -> Findings:
-    """Embed and label the samples, and ask the model for its training points."""
+def find(model: Any, samples: Samples, *, without_radii: str = "") -> Findings:
+    """Embed and label the samples, and get the training points of the model.
+
+    ``without_radii`` states why radii are omitted, if they are.
+    """
     before, core = steps_and_core(model)
     front, not_affine = affine_front(before)
     Z = samples.X
@@ -205,7 +208,9 @@ def find(model: Any, samples: Samples) -> Findings:
     nothing = Points(train.embedding[:0], train.codes[:0], train.predicted[:0], None)
     class_map = class_map_of(core)
     findings = Findings(core, front, not_affine, classes, train, nothing, Z, per_sample, class_map)
-    return findings if Z is None else _with_samples(findings, model, samples, labels, place)
+    if Z is None:
+        return findings
+    return _with_samples(findings, model, samples, labels, place, without_radii)
 
 
 def steps_and_core(model: Any) -> tuple[list[Any], Any]:
@@ -245,7 +250,12 @@ def centers_per_sample(core: Any) -> int:
 
 
 def _with_samples(
-    findings: Findings, model: Any, samples: Samples, labels: list[Any], place: dict[Any, int]
+    findings: Findings,
+    model: Any,
+    samples: Samples,
+    labels: list[Any],
+    place: dict[Any, int],
+    without_radii: str,
 ) -> Findings:
     core, Z = findings.core, findings.behind
     predicted = np.array([place[label] for label in core.predict(Z).tolist()], dtype=np.intp)
@@ -253,7 +263,7 @@ def _with_samples(
     embedding, names = np.asarray(core.transform(Z), np.float64), _names(samples.names, len(predicted))
     test = Points(embedding, codes, predicted, _as_shown(samples.X), names)
     P, seen = np.asarray(core.predict_proba(Z)), training_rows(core, _plain(Z)) >= 0
-    unproved = why_unproved(model)
+    unproved = without_radii or why_unproved(model)
     sets, threshold = _label_sets(core, Z)
     alone = predicted
     if findings.n_members > 1:

@@ -1,11 +1,8 @@
 // What lies over the points: frame and axes, names of the classes, rings, the visitor's own sample.
 
-import { allOf, brushOf, clipped, cssColor, grouped, readable } from "./basics.js";
+import { allOf, brushOf, clipped, cssColor, greatest, grouped, readable } from "./basics.js";
 
-const MOST_COVERED = 0.25; // share of the stage: names that take more hide the points
-const LOOKED_AT = 2000; // points that are counted, about
-const TURNS = 16; // directions in which a place is looked for
-const FAR = 26; // pixels from a name to its points beyond which a line joins them
+const FAR = 26; // pixels from a name to its place beyond which a line joins them
 
 export function drawOverlay(stage, at) {
   const context = brushOf(stage.overlay), { ratio, width, height, neighbors, selected, hovered } = stage;
@@ -64,8 +61,8 @@ function drawFrame(context, stage, at) {
   const { view, width, height, points } = stage, names = view.axes.map((axis) => `axis ${axis + 1}`);
   Object.assign(context, { strokeStyle: stage.faint, fillStyle: stage.muted, lineWidth: 1,
     textAlign: "center", font: "12px system-ui, sans-serif" });
-  if (view.mode === "all" && !view.isFlat) {
-    path(context, points.data.polygon.corners.map((corner) => at([...corner, 0])));
+  if (view.mode === "all") {
+    path(context, points.data.polygon.bands ? [] : points.data.polygon.corners.map((c) => at([...c, 0])));
     context.closePath();
     context.stroke();
   } else if (view.mode === "3d")
@@ -77,14 +74,13 @@ function drawFrame(context, stage, at) {
     });
   else {
     context.fillText(names[0], width - 32, height - 10);
-    if (!view.isFlat) context.fillText(names[1], 32, 20);
+    context.fillText(names[1], 32, 20);
   }
 }
 
 function drawNames(context, stage, at) {
   Object.assign(context, { font: "600 12px system-ui, sans-serif", textBaseline: "middle" });
-  if (stage.isStale || stage.inMotion)
-    stage.names = placeNames(stage, at, (name) => context.measureText(name).width);
+  stage.names = placeNames(stage, at, (name) => context.measureText(name).width);
   for (const { name, code, anchor: [x, y], box: [left, top, wide, high] } of stage.names) {
     const middle = [left + wide / 2, top + high / 2], color = stage.channelsOf(code);
     const away = Math.hypot(Math.max(left - x, 0, x - left - wide), Math.max(top - y, 0, y - top - high));
@@ -104,73 +100,35 @@ function drawNames(context, stage, at) {
   context.textBaseline = "alphabetic";
 }
 
-// Names stand beside their points, not on them, nor on each other: { code, name, anchor, box }.
+// The names of the classes: { code, name, anchor, box }. Names that would cover others are omitted.
 function placeNames(stage, at, widthOf) {
-  const { points, view, width, height } = stage, { polygon } = points.data;
-  const isPolygon = view.mode === "all" && !view.isFlat;
-  const anchors = !isPolygon ? middlePlaces(points, view)
-    : polygon.corners.map(([x, y], k) => [polygon.classes[k], [1.27 * x, 1.27 * y, 0]]);
-  const shown = anchors.filter(([code]) => !stage.filter.hiddenClasses.has(code));
-  const seen = shown.map(([code, place]) => {
-    const name = clipped(points.className(code), width < 520 ? 11 : 18);
-    return { code, name, anchor: at(place).slice(0, 2), size: [Math.max(20, widthOf(name) + 13), 20] };
-  });
-  if (seen.reduce((sum, { size }) => sum + size[0] * size[1], 0) > MOST_COVERED * width * height) return [];
-  // While the view moves, names keep their distance to the points: they do not jump.
-  const crowd = stage.inMotion ? null : crowdOf(stage);
-  const middle = [0, 1].map((k) => seen.reduce((sum, { anchor }) => sum + anchor[k], 0) / (seen.length || 1));
-  const placed = [];
-  for (const { code, name, anchor, size } of seen) {
-    if (crowd) stage.nameOffsets.set(code, freeOffset(stage, crowd, placed, anchor, size, middle));
-    const box = boxAt(stage, anchor, stage.nameOffsets.get(code) || [0, 0], size);
-    placed.push({ code, name, anchor, box });
+  const { points, view, width, height, filter } = stage, placed = [];
+  if (points.data.classes.length > points.data.most_labels) return placed;
+  for (const [code, [x, y], toward] of view.mode === "all" ? corners(points, at) : groups(stage)) {
+    if (filter.hiddenClasses.has(code)) continue;
+    const name = clipped(points.className(code), width < 520 ? 9 : 18);
+    const wide = Math.max(20, widthOf(name) + 13), left = x + (toward * wide - wide) / 2;
+    const box = [inside(left, width - wide), inside(y - 9, height - 19), wide, 19];
+    if (!placed.some((other) => covers(box, other.box))) placed.push({ code, name, anchor: [x, y], box });
   }
   return placed;
 }
 
-// The mean place of the training points of every class.
-const middlePlaces = (points, { positions }) => [...grouped(0, points.nTrain, (i) => points.shown[i])]
-  .map(([code, rows]) => [code, [0, 1, 2].map((k) =>
-    rows.reduce((sum, i) => sum + positions[3 * i + k], 0) / rows.length)]);
+// Names extend outward from their places in the class map (class_maps.py).
+const corners = ({ data: { polygon } }, at) => polygon.labels.map(([x, y, toward], k) =>
+  [polygon.classes[k], at([x, y, 0]), toward]);
 
-// Points that a name may hide: x, y, and how much that matters.
-function crowdOf({ points, screen, marks }) {
-  const every = Math.ceil(points.n / LOOKED_AT);
-  return allOf(points.n).filter((i) => marks[4 * i + 3] && i % every === 0)
-    .map((i) => [screen[3 * i], screen[3 * i + 1], points.isTest(i) ? 1 : 3]);
+// Outside of the training points of a class, in the direction away from the middle of all points.
+function groups({ points, screen, width, height }) {
+  return [...grouped(0, points.nTrain, (i) => points.shown[i])].map(([code, rows]) => {
+    const mean = [0, 1].map((k) => rows.reduce((sum, i) => sum + screen[3 * i + k], 0) / rows.length);
+    const away = [mean[0] - width / 2, mean[1] - height / 2], length = Math.hypot(...away) || 1;
+    const [ux, uy] = away.map((v) => v / length), side = Math.abs(ux) > 0.4 ? Math.sign(ux) : 0;
+    const along = (i) => ux * (screen[3 * i] - mean[0]) + uy * (screen[3 * i + 1] - mean[1]);
+    const far = greatest(rows.map(along));
+    return [code, [mean[0] + ux * (far + 14), mean[1] + uy * (far + 18)], side];
+  });
 }
 
-// The offset of a name from its anchor that hides least.
-function freeOffset(stage, crowd, placed, anchor, size, middle) {
-  const outward = Math.atan2(anchor[1] - middle[1], anchor[0] - middle[0] || 1e-9);
-  let best = [0, 0], least = Infinity;
-  const consider = (offset, price) => {
-    const box = boxAt(stage, anchor, offset, size);
-    const moved = Math.hypot(box[0] + size[0] / 2 - anchor[0], box[1] + size[1] / 2 - anchor[1]);
-    let cost = price + 0.12 * moved + placed.reduce((sum, other) => sum + 300 * shared(box, other.box), 0);
-    if (cost >= least) return;
-    const [left, top] = [box[0] - 4, box[1] - 4], [right, bottom] = [left + box[2] + 8, top + box[3] + 8];
-    for (const [x, y, weight] of crowd) if (x > left && x < right && y > top && y < bottom) cost += weight;
-    if (cost < least) [least, best] = [cost, offset];
-  };
-  consider([0, 0], 0);
-  for (const step of [0.5, 0.75, 1.2, 1.8, 2.6, 3.6, 5, 7])
-    for (const k of allOf(TURNS)) {
-      const angle = outward + (2 * Math.PI * k) / TURNS, way = [Math.cos(angle), Math.sin(angle)];
-      consider(way.map((share, j) => share * (size[j] / 2 + 22 * step)), 1 - Math.cos(angle - outward));
-    }
-  return best;
-}
-
-// A box about a place, moved into the stage.
-function boxAt({ width, height }, [x, y], [dx, dy], [wide, high]) {
-  const inside = (v, room) => Math.max(4, Math.min(v, room - 4));
-  return [inside(x + dx - wide / 2, width - wide), inside(y + dy - high / 2, height - high), wide, high];
-}
-
-// The share of the first box that the second one covers, with some room between them.
-function shared(a, b) {
-  const over = (k) => Math.min(a[k] + a[k + 2], b[k] + b[k + 2]) - Math.max(a[k], b[k]) + 3;
-  const wide = over(0), high = over(1);
-  return wide > 0 && high > 0 ? 0.2 + (wide * high) / (a[2] * a[3]) : 0;
-}
+const inside = (v, room) => Math.max(4, Math.min(v, room - 4));
+const covers = (a, b) => [0, 1].every((k) => a[k] < b[k] + b[k + 2] && b[k] < a[k] + a[k + 2]);

@@ -5,9 +5,8 @@ import { percent } from "./basics.js";
 import { pictureCanvas } from "./pictures.js";
 import { KINDS, N_HUES, SHAPES } from "./scatter.js";
 
-const KIND_NAMES = ["Training, outlined", "Test, plain", "Test, mislabelled", "Training, no label, hollow"];
+const KIND_NAMES = ["Training", "Test", "Misclassified", "Training without label"];
 const TIP_COLUMNS = 6; // of a sample in the tip at the pointer
-const MATRIX_CLASSES = 40;
 const SMALL_CLASSES = 14;
 const LISTED_PAIRS = 30;
 
@@ -74,16 +73,15 @@ function verdict(points, i) {
   const predicted = `Predicted ${points.className(points.predicted[i])}`, radius = points.radius(i);
   const lines = [make("p", {}, points.isLabelled(i) ? `Class ${label}` : predicted)];
   if (points.isWrong(i)) lines.push(paragraph(predicted, "wrong"));
-  else if (points.isTest(i) && points.isLabelled(i)) lines.push(paragraph("Predicted right"));
+  else if (points.isTest(i) && points.isLabelled(i)) lines.push(paragraph("Predicted correctly"));
   const probabilities = points.probabilities(i), set = points.setOf(i), nearest = points.nearestCopy(i);
   if (probabilities) {
     const [p, own] = probabilities.map(percent);
-    lines.push(paragraph(`Probability ${p}${points.isWrong(i) ? `; of ${label}, the label, ${own}` : ""}`));
+    lines.push(paragraph(`Probability ${p}${points.isWrong(i) ? `, and ${own} for ${label}` : ""}`));
   }
   if (set) lines.push(paragraph(points.setWords(set), "quiet set"));
   if (radius !== null) lines.push(paragraph(`Certified radius ${number(radius)}${points.data.radius_in}`));
-  for (const words of [nearest, points.data.why[i - points.nTrain]])
-    if (words) lines.push(paragraph(words, words === nearest ? "nearest" : "quiet why"));
+  if (nearest) lines.push(paragraph(nearest, "nearest"));
   return lines;
 }
 
@@ -116,18 +114,32 @@ function sampleList(stage, heading, kind, items) {
   return items.length ? [paragraph(heading, "sub"), make("ol", { class: kind }, ...rows)] : [];
 }
 
-// Where a class has collapsed to a point, the embedding does not tell its samples apart: both are listed.
-export const neighborLists = (stage, neighbors, code, alike) => [
-  ...sampleList(stage, "Nearest training samples, by distance in the embedding", "neighbors", neighbors),
-  ...sampleList(stage, `Most alike in ${stage.points.className(code)}, by distance of the samples themselves`,
-    "neighbors alike", alike.map((i) => ({ i })))];
+// The training samples that support a prediction and its rival, by their weights in its score.
+function whyParts(stage, i) {
+  const { points } = stage, why = points.data.why[i - points.nTrain];
+  if (!why) return [];
+  const list = (name, rows) => sampleList(stage, `Training samples that support ${name}`, "neighbors why",
+    rows.map((row) => ({ i: row })));
+  return [paragraph(`${why.words}.`, "quiet why"),
+    ...list(points.className(points.predicted[i]), why.support), ...list(why.rival, why.oppose)];
+}
+
+// The most similar training samples of the predicted class, or else the nearest ones in the embedding.
+export function similarParts(stage, neighbors, code, alike) {
+  const { points } = stage, name = points.className(code);
+  const noun = points.data.pictures || points.data.photographs ? "images" : "samples";
+  const most = alike.map((i) => ({ i }));
+  if (most.length)
+    return sampleList(stage, `Most similar training ${noun} of ${name}`, "neighbors alike", most);
+  return sampleList(stage, "Nearest training samples in the embedding", "neighbors", neighbors);
+}
 
 export function showSample(stage, i, neighbors) {
   const { points } = stage;
-  const invitation = "Point at a sample to see it. Click one to find its nearest training samples.";
+  const invitation = "Point at a sample to see it. Click one to find similar training samples.";
   get("sample-body").replaceChildren(...(i < 0 ? [paragraph(invitation)] : [
-    make("div", { class: "sample-head" }, ...headOf(points, i, [])), ...cellsTable(points, i),
-    ...neighborLists(stage, neighbors, points.predicted[i], points.alike(i))]));
+    make("div", { class: "sample-head" }, ...headOf(points, i, [])), ...whyParts(stage, i),
+    ...similarParts(stage, neighbors, points.predicted[i], points.alike(i)), ...cellsTable(points, i)]));
 }
 
 // A matrix of test samples, or a list of pairs where it would be too large.
@@ -144,8 +156,9 @@ export function buildConfusion(stage) {
   };
   get("confusion").hidden = false;
   get("confusion").classList.toggle("wide", classes.length > SMALL_CLASSES);
-  const [list, how] = classes.length <= MATRIX_CLASSES ? [confusionTable, "True label down, predicted across"]
-    : [confusionList, "True label → predicted label, the most frequent pairs first"];
+  const [list, how] = classes.length <= points.data.most_labels
+    ? [confusionTable, "Rows are labels, columns are predictions"]
+    : [confusionList, "Label → prediction, with the most frequent pairs first"];
   body.replaceChildren(paragraph(`${how}. Click to see the samples.`), list(classes, cells, choose));
 }
 

@@ -1,8 +1,8 @@
-// Pictures: shown on a canvas, made into features as nsse.datasets does, and painted by a visitor.
+// Images: shown on a canvas, converted to features as nsse.datasets does it, and painted by the reader.
 
 import { allOf, brushOf, make, makeButton } from "./basics.js";
 
-// A picture of a sample, grey or in colour, one canvas pixel per pixel.
+// The image of a sample, gray or in color, with one canvas pixel per pixel.
 export function pictureCanvas(levels, width, height, name) {
   const canvas = make("canvas", { class: "picture", role: "img", "aria-label": name, width, height });
   const image = new ImageData(width, height), n = levels.length / (width * height);
@@ -12,8 +12,8 @@ export function pictureCanvas(levels, width, height, name) {
   return canvas;
 }
 
-// Features of pixels (red, green, blue, alpha): grey, weighted as in ITU-R 601, or red, green and blue next
-// to each other, in [0, 1] and averaged to a size.
+// The features of pixels (red, green, blue, alpha): gray with the weights of ITU-R 601, or red, green and
+// blue in turn, in [0, 1] and averaged to a size.
 function featuresOf(pixels, height, width, { size, color }) {
   const weights = color ? [[1, 0, 0], [0, 1, 0], [0, 0, 1]] : [[0.299, 0.587, 0.114]];
   const levelsOf = (w) => Float64Array.from({ length: height * width }, (_, i) =>
@@ -22,7 +22,7 @@ function featuresOf(pixels, height, width, { size, color }) {
   return Float64Array.from(averages[0].flatMap((_, k) => averages.map((levels) => levels[k])));
 }
 
-// Every cell gets the mean of the area that it covers, fractions of pixels included.
+// Every cell is the mean of the area that it covers, with fractions of pixels.
 function areaAverage(image, height, width, [toHeight, toWidth]) {
   // Cell i is [i nIn, (i + 1) nIn) and pixel j is [j nOut, (j + 1) nOut): whole numbers throughout.
   const shares = (i, nIn, nOut) => {
@@ -38,14 +38,14 @@ function areaAverage(image, height, width, [toHeight, toWidth]) {
 export function normed(image, unitNorm) {
   if (!unitNorm) return image;
   const norm = Math.sqrt(image.reduce((sum, v) => sum + v * v, 0));
-  if (norm === 0) throw new Error("An all-black picture has no direction: its norm is 0.");
+  if (norm === 0) throw new Error("A black image cannot be scaled to norm 1, because its norm is 0.");
   return image.map((v) => v / norm);
 }
 
-// A small picture that a visitor fills from a file or paints on.
+// A small image that the reader fills from a file or paints.
 export class Pad {
   constructor(images, listeners) {
-    const [height, width] = images.size, label = "Picture to try; paint on it";
+    const [height, width] = images.size, label = "Image to try. Paint on it";
     this.images = images;
     this.listeners = listeners;
     this.channels = images.color ? 3 : 1;
@@ -67,7 +67,7 @@ export class Pad {
   element(more) {
     const clear = () => this.listeners.clear(this.show(this.levels.map(() => 0)));
     return make("div", { class: "pad" }, this.canvas, make("div", {},
-      make("span", { class: "quiet" }, "Or paint, and watch it move."), this.brush,
+      make("span", { class: "quiet" }, "Or paint, and watch the star move."), this.brush,
       makeButton({ class: "plain", onclick: clear }, "Clear"), more));
   }
 
@@ -78,18 +78,18 @@ export class Pad {
     brushOf(this.canvas).drawImage(pictureCanvas(bytes, width, height, ""), 0, 0);
   }
 
-  // Returns what a browser does otherwise than Python.
+  // Returns the differences between the browser and Python.
   async take(file) {
     const head = new Uint8Array(await file.slice(0, 26).arrayBuffer());
     const isPng = [137, 80, 78, 71].every((byte, k) => head[k] === byte);
-    const cautions = isPng && head[24] === 16 ? ["It has 16 bits; the browser keeps 8"] : [];
+    const cautions = isPng && head[24] === 16 ? ["It has 16 bits, of which the browser keeps 8"] : [];
     const bitmap = await createImageBitmap(file, { colorSpaceConversion: "none", premultiplyAlpha: "none" });
     const { width, height } = bitmap;
     const context = brushOf(make("canvas", { width, height }), { willReadFrequently: true });
     context.drawImage(bitmap, 0, 0);
     const { data } = context.getImageData(0, 0, width, height);
     if (data.some((v, k) => k % 4 === 3 && v < 255))
-      cautions.push("Parts of it are transparent; Python sees the colour behind them, this page does not.");
+      cautions.push("Parts of it are transparent. Python uses the color behind them, and this page cannot.");
     this.show(featuresOf(data, height, width, this.images));
     return cautions;
   }

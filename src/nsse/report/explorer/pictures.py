@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -49,12 +50,12 @@ def column_names(preparation: Preparation, findings: Findings, columns: Any = No
     if isinstance(preparation, ImagePreparation | EncodedPreparation):
         return []
     if isinstance(preparation, TablePreparation):
-        return [str(name) for name in preparation.features]
+        return [str(name) for name in preparation.columns]
     if columns is None:
         columns = getattr(findings.core, "feature_names_in_", ())
     if len(columns) == findings.n_features:
         return [str(name) for name in columns]
-    return [f"feature {k}" for k in range(findings.n_features)]
+    return [f"x{k}" for k in range(findings.n_features)]
 
 
 def pictures_or_rows(preparation: Preparation, findings: Findings, columns: list[str]) -> dict[str, Any]:
@@ -69,6 +70,10 @@ def pictures_or_rows(preparation: Preparation, findings: Findings, columns: list
         X = np.vstack([_dense(part) for part in shown])
         return {"pictures": {"first": first, **_pictures(X, preparation)}, "rows": None}
     n_rows = sum(part.shape[0] for part in shown)
+    if isinstance(preparation, TablePreparation) and n_rows * len(columns) <= WHOLE_ROWS:
+        words = [row for part in shown for row in _table_rows(preparation, _dense(part))]
+        entry = {"first": first, "columns": columns, "n_columns": len(columns), "values": None}
+        return {"pictures": None, "rows": {**entry, "words": words}}
     kept = len(columns) if n_rows * len(columns) <= WHOLE_ROWS else COLUMNS
     kept = min(len(columns), kept, ROW_VALUES // n_rows)
     if kept == 0:  # more than a page carries, or features of a network
@@ -98,6 +103,34 @@ def photographs(samples: Samples, findings: Findings) -> list[str | None] | None
 
 def _dense(part: Any) -> NDArray[Any]:
     return part.toarray() if is_sparse(part) else np.asarray(part)
+
+
+def _table_rows(preparation: TablePreparation, X: Floats) -> list[list[str]]:
+    """Return the entries of the columns of the user's table, from the features."""
+    known, forms, start = dict(preparation.categories), dict(preparation.dates), 0
+    cells = []
+    for name in preparation.columns:
+        n = len(known[name]) if name in known else 1
+        part, start = X[:, start : start + n], start + n
+        if name in known:
+            cells.append([_category(row, known[name]) for row in part])
+        elif name in forms:
+            cells.append([_date(days, forms[name]) for days in part[:, 0]])
+        else:
+            cells.append([f"{value:.9g}" for value in part[:, 0]])
+    return [list(row) for row in zip(*cells, strict=True)]
+
+
+def _category(indicators: Floats, names: Sequence[str]) -> str:
+    """Return the category of a row. Training samples come back from the metric with rounding errors."""
+    place = int(indicators.argmax())
+    return names[place] if indicators[place] > 0.5 else ""
+
+
+def _date(days: float, form: str) -> str:
+    """Return days since 1970 as a date in the form of the table."""
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=round(86400.0 * float(days)) / 86400.0)
+    return moment.strftime(form or "%Y-%m-%d")
 
 
 def _word(cell: Any) -> str:

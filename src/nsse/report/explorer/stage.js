@@ -12,7 +12,7 @@ export class Stage {
   width = 0; height = 0; ratio = 1;
   hovered = -1; selected = -1; neighbors = [];
   waiting = false; isStale = true; inMotion = false; resting = 0;
-  names = []; nameOffsets = new Map(); hues = [[0, 0, 0]];
+  names = []; hues = [[0, 0, 0]];
   /** @type {any} */
   live = null;
   /** @type {{ hiddenClasses: Set<number>, hiddenKinds: Set<number>, strong: Set<number> | null }} */

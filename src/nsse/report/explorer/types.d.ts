@@ -11,15 +11,16 @@ interface PageData {
   test: PointsEntry;
   labelled: boolean;
   notes: string[];
-  polygon: { classes: number[]; corners: number[][]; sharpness: number; places: Block<Float32Array> };
-  heights: { values: Block<Float32Array>; bands: number[] } | null; // of points that lie on one line
+  polygon: { classes: number[]; corners: number[][]; labels: number[][]; sharpness: number;
+    places: Block<Float32Array>; bands: number[] | null }; // bands of two classes
+  most_labels: number; // classes up to which they have names in the picture
   columns: string[];
   panels: Record<string, any[]>; // sentences, charts and lists of charts
   radius: Block<Float32Array> | null;
   probabilities: ProbabilitiesEntry;
   alike: Block<Uint32Array> | null;
   nearest: { sample: Block<Float64Array>; copy: Block<Uint16Array>; names: string[] } | null;
-  why: string[]; // of test samples, or empty
+  why: { words: string; rival: string; support: number[]; oppose: number[] }[]; // of test samples, or empty
   live: LiveEntry | null;
   without_live: string;
   pictures:
@@ -91,6 +92,7 @@ interface LiveEntry {
   n_classes: number;
   n_components: number;
   per_sample: number;
+  certifies: boolean;
   drawn: number;
   is_mean: boolean;
   temperature: number;

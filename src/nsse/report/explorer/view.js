@@ -1,42 +1,37 @@
-// Views: places of points in space for a choice of axes, and the camera that looks at them.
+// Views: the places of points for a choice of axes, and the camera.
 
 export class View {
   mode = "all"; axes = [0, 1, 2];
   zoom = 1; reach = 1; turn = [0, 0];
   middle = [0, 0, 0]; center = [0, 0, 0]; extent = [0, 0, 0];
-  heights = 0; // of a line, per unit of those that come with the data
 
   /** @param {Points} points */
   constructor(points) {
     this.points = points;
     this.positions = new Float32Array(points.n * 3);
-    const isRing = points.data.polygon.corners.length > 2, last = points.d - 1;
-    this.choose(isRing ? "all" : "2d", [0, Math.min(1, last), Math.min(2, last)]);
+    const last = points.d - 1;
+    this.choose("all", [0, Math.min(1, last), Math.min(2, last)]);
   }
 
-  // Where a place in the embedding is seen.
+  // The place of an embedding in the view.
   of(y) {
     const { axes, mode } = this;
-    return [y[axes[0]], this.isFlat ? 0 : y[axes[1]], mode === "3d" ? y[axes[2]] : 0];
+    return [y[axes[0]], y[axes[1]], mode === "3d" ? y[axes[2]] : 0];
   }
 
-  // The mean of the corners, weighted by sharpened probabilities.
-  inPlane(probabilities) {
+  // The mean of the corners, weighted by the sharpened probabilities.
+  inClassMap(probabilities) {
     const { classes, corners, sharpness } = this.points.data.polygon;
     const weights = classes.map((code) => probabilities[code] ** sharpness);
     const total = weights.reduce((sum, w) => sum + w, 0);
     return [...[0, 1].map((j) => corners.reduce((sum, c, k) => sum + c[j] * weights[k], 0) / total), 0];
   }
 
-  // Whether all that is seen lies on one line: of one coordinate, or between two corners.
-  get isFlat() {
-    return this.mode === "all" ? this.points.data.polygon.corners.length === 2 : this.points.d === 1;
-  }
-
-  // Where a visitor's sample is seen: on a line, in the band of its class.
+  // The place of a new sample. With two classes, its height is the middle of the band of its class.
   ofLive({ place: y, probabilities, code }) {
-    const place = this.mode === "all" ? this.inPlane(probabilities) : this.of(y);
-    if (this.isFlat) place[1] = this.heights * (this.points.data.heights?.bands[code] ?? 0);
+    if (this.mode !== "all") return this.of(y);
+    const place = this.inClassMap(probabilities), { bands } = this.points.data.polygon;
+    if (bands) place[1] = bands[code];
     return place;
   }
 
@@ -45,12 +40,6 @@ export class View {
     const { points, positions } = this;
     if (mode === "all") positions.set(points.data.polygon.places.values);
     else for (let i = 0; i < points.n; i++) positions.set(this.of(points.place(i)), 3 * i);
-    this.home();
-    const heights = points.data.heights;
-    if (!this.isFlat || !heights) return;
-    // Points on a line would hide each other: they have heights, which mean nothing.
-    this.heights = (0.25 * this.extent[0]) / (heights.bands[0] || 1);
-    heights.values.values.forEach((height, i) => (positions[3 * i + 1] = this.heights * height));
     this.home();
   }
 
@@ -62,8 +51,8 @@ export class View {
       high[k] = Math.max(high[k], x);
     };
     this.positions.forEach((x, i) => see(x, i % 3));
-    for (const corner of this.mode === "all" ? this.points.data.polygon.corners : [])
-      corner.forEach((x, k) => see(1.33 * x, k));
+    for (const [x, y] of this.mode === "all" ? this.points.data.polygon.labels : [])
+      [x, 1.08 * y].forEach(see);
     this.middle = low.map((l, k) => (l + high[k]) / 2);
     this.center = [...this.middle];
     this.extent = low.map((l, k) => Math.max(high[k] - l, 1e-12));
@@ -77,13 +66,14 @@ export class View {
     return [[cy, 0, -sy], [sp * sy, cp, sp * cy], [cp * sy, -sp, cp * cy]];
   }
 
-  // Pixels per unit of the embedding on a stage of this size.
+  // Pixels per unit on a stage of this size.
   scale(width, height) {
     if (this.mode === "3d") return (0.62 * Math.min(width, height) * this.zoom) / this.reach;
-    return 0.9 * Math.min(width / this.extent[0], height / this.extent[1]) * this.zoom;
+    const names = this.mode === "all" ? Math.min(120, 0.25 * width) : 0; // room for the names of classes
+    return 0.9 * Math.min((width - names) / this.extent[0], height / this.extent[1]) * this.zoom;
   }
 
-  // A place in space on the screen: x, y in pixels, and depth (larger is nearer).
+  // The place of a point on the screen: x and y in pixels, and depth (a larger one is nearer).
   toScreen([x, y, z], width, height, rotation = this.rotation) {
     const s = this.scale(width, height), c = this.center;
     const [a, b, depth] = rotation.map((r) => r[0] * (x - c[0]) + r[1] * (y - c[1]) + r[2] * (z - c[2]));
@@ -100,7 +90,7 @@ export class View {
     this.turn[1] = Math.max(-Math.PI / 2, Math.min(Math.PI / 2, this.turn[1] + dy * 0.008));
   }
 
-  // Zoom so that what is under the pointer stays there.
+  // Zoom so that the place under the pointer stays there.
   zoomAt(factor, [x, y], width, height) {
     const before = this.zoom;
     this.zoom = Math.max(0.2, Math.min(400, this.zoom * factor));

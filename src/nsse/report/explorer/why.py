@@ -1,6 +1,9 @@
-"""Why a sample has its label, in a line for its card: witnesses, and columns that count most."""
+"""Why a sample has its label: the training samples and the columns that count most, for its card."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -8,32 +11,39 @@ from nsse.affine import is_sparse
 from nsse.explanations import Explanation, explain
 from nsse.report.explorer.models import Findings
 
-# Witnesses and columns that a line names, and multiplications that a page is worth.
-NAMED, COLUMNS, MOST_WORK = 5, 3, 4e10
-PASSES = 20  # times that an explanation goes over the centres, about
+# Training samples on either side and columns that a card lists, and multiplications that a page is
+# worth.
+NAMED, COLUMNS, MOST_WORK = 4, 3, 4e10
+PASSES = 20  # times that an explanation goes over the centers, about
 
 
-def reasons(findings: Findings, columns: list[str]) -> list[str]:
-    """A line for every test sample; none where samples are sparse or no centres, or it takes long."""
+def reasons(findings: Findings, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return an entry for every test sample.
+
+    The list is empty if samples are sparse, if the model does not store its training samples, or if the
+    computation takes long. ``names`` are those of the features, or empty for pixels.
+    """
     Z, f = findings.behind, findings.core.map_
     if Z is None or is_sparse(Z) or not findings.per_sample or findings.n_members > 1:
         return []
     if float(Z.shape[0]) * f.coef.shape[0] * Z.shape[1] * PASSES > MOST_WORK:
         return []
     found = explain(findings.core, Z)
-    named = columns if len(columns) == found.gradient.shape[1] else []
-    return [_line(found, row, findings.per_sample, named) for row in range(len(found))]
+    named = names if len(names) == found.gradient.shape[1] else []
+    return [_entry(found, row, findings.per_sample, named) for row in range(len(found))]
 
 
-def _line(found: Explanation, row: int, per_sample: int, columns: list[str]) -> str:
+def _entry(found: Explanation, row: int, per_sample: int, names: Sequence[str]) -> dict[str, Any]:
+    """Return the sentence of a sample, its rival, and the rows that support either class."""
     samples, weights = found.influential[row] // per_sample, found.weights[row]
-    parts = [f"{found.label[row]} over {found.rival[row]} by {found.margin[row]:.2f}"]
-    for words, sign in (("training rows for it", 1.0), ("against it", -1.0)):
-        rows = list(dict.fromkeys(samples[sign * weights > 0].tolist()))[:NAMED]
-        if rows:
-            parts.append(f"{words}: {', '.join(map(str, rows))}")
+    sides = [list(dict.fromkeys(samples[sign * weights > 0].tolist()))[:NAMED] for sign in (1.0, -1.0)]
+    words = f"Score {found.margin[row]:.2f} above {found.rival[row]}"
     contribution = found.contribution[row]
-    most = np.argsort(-np.abs(contribution), kind="stable")[: COLUMNS if columns else 0]
-    if len(most):
-        parts.append("columns: " + ", ".join(f"{columns[k]} {contribution[k]:+.2f}" for k in most))
-    return "; ".join(parts)
+    most = np.argsort(-np.abs(contribution), kind="stable")[: COLUMNS if len(names) else 0]
+    parts = [f"{names[k]} {contribution[k]:+.2f}" for k in most]
+    return {
+        "words": f"{words}: {', '.join(parts)}" if parts else words,
+        "rival": str(found.rival[row]),
+        "support": sides[0],
+        "oppose": sides[1],
+    }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -11,12 +11,14 @@ from string import Template
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
 
 from nsse._support.errors import rule_error
 from nsse._support.files import replacing, written
-from nsse.class_maps import spread_heights
-from nsse.datasets import EncodedPreparation, Preparation
+from nsse.class_maps import MOST_LABELS, spread_heights
+from nsse.datasets import EncodedPreparation, Preparation, TablePreparation
 from nsse.palette import HUES
+from nsse.pipelines import is_encoder, opened
 from nsse.report.explorer import facts
 from nsse.report.explorer.alike import alike_in_class
 from nsse.report.explorer.blocks import block, script_safe_json
@@ -137,7 +139,8 @@ def write_report(
     path, title = Path(path), written(title)
     if path.suffix.lower() not in SUFFIXES:
         raise rule_error("path", f"end in {', '.join(SUFFIXES)}", str(path), "Name it report.html.")
-    findings = find(model, samples)
+    model, samples, preparation = _behind_encoder(model, samples, preparation)
+    findings = find(model, samples, without_radii=facts.without_radii(preparation))
     known = checked_preparation(preparation, findings.n_features)
     if path.suffix.lower() != ".html":
         from nsse.figures import save_figure
@@ -156,6 +159,20 @@ def write_report(
             temporary.write_text(text, encoding="utf-8")
         inside = carried.entry is not None
     return WrittenReport(len(findings.train), len(findings.test), path.stat().st_size, inside, path)
+
+
+def _behind_encoder(
+    model: Any, samples: Samples, preparation: Mapping[str, Any] | None
+) -> tuple[Any, Samples, Mapping[str, Any] | None]:
+    """Return the model without the encoder of its table, the encoded samples, and the columns."""
+    before, last = opened(model)
+    if not before or not is_encoder(before[0]):
+        return model, samples, preparation
+    encoder, rest = before[0], before[1:]
+    if samples.X is not None:
+        samples = replace(samples, X=encoder.transform(samples.X))
+    known = preparation or TablePreparation.of(encoder, None, None).to_dict()
+    return make_pipeline(*rest, last) if rest else last, samples, known
 
 
 def page(data: dict[str, Any], findings: Findings, title: str) -> str:
@@ -180,18 +197,23 @@ def page_data(
         "labelled": findings.has_labels,
         "notes": facts.notes(findings),
         "polygon": _polygon_entry(findings),
-        "heights": _heights_entry(findings),
+        "most_labels": MOST_LABELS,
         "columns": columns,
         "panels": panels(findings, preparation),
         "radius": None if not has_radii else block(findings.radius, "f4"),
         "probabilities": _probabilities_entry(findings),
         "alike": None if alike is None else block(alike, "u4"),
         "nearest": _nearest_entry(findings),
-        "why": reasons(findings, columns),
+        "why": reasons(findings, _feature_names(preparation, columns)),
         "live": live.entry,
         "without_live": live.reason,
         **pictures_or_rows(preparation, findings, columns),
     }
+
+
+def _feature_names(preparation: Preparation, columns: list[str]) -> Sequence[str]:
+    """Return the names of the features, of which a column with categories has several."""
+    return preparation.features if isinstance(preparation, TablePreparation) else columns
 
 
 def _points_entry(points: Points) -> dict[str, Any]:
@@ -207,27 +229,23 @@ def _points_entry(points: Points) -> dict[str, Any]:
 
 
 def _polygon_entry(findings: Findings) -> dict[str, Any]:
-    """Classes around the polygon, and where the samples are seen in it."""
-    corners = findings.class_map.corners
-    order = np.argsort(np.arctan2(*corners.T))
+    """Return the corners of the classes, the places of the samples, and where the labels are."""
+    class_map, places = findings.class_map, findings.places()
+    order = np.argsort(np.arctan2(*class_map.corners.T))
+    bands = None
+    if class_map.is_line:
+        parts = findings.train, findings.test
+        codes = [np.where(points.codes < 0, points.predicted, points.codes) for points in parts]
+        places[:, 1], middles = spread_heights(places[:, 0], np.concatenate(codes))
+        bands = middles.tolist()
     return {
         "classes": order.tolist(),
-        "corners": corners[order].tolist(),
-        "sharpness": findings.class_map.sharpness,
-        "places": block(np.pad(findings.places(), ((0, 0), (0, 1))), "f4"),
+        "corners": class_map.corners[order].tolist(),
+        "labels": class_map.labels[order].tolist(),
+        "sharpness": class_map.sharpness,
+        "places": block(np.pad(places, ((0, 0), (0, 1))), "f4"),
+        "bands": bands,
     }
-
-
-def _heights_entry(findings: Findings) -> dict[str, Any] | None:
-    """Heights that keep points on a line apart, and those of the middles of the classes' bands."""
-    parts = findings.train, findings.test
-    Y = np.vstack([points.embedding for points in parts])
-    if Y.shape[1] > 1 and len(findings.class_map.corners) > 2:
-        return None
-    across = Y[:, 0] if Y.shape[1] == 1 else findings.places()[:, 0]
-    codes = [np.where(points.codes < 0, points.predicted, points.codes) for points in parts]
-    heights, bands = spread_heights(across, np.concatenate(codes))
-    return {"values": block(heights, "f4"), "bands": bands.tolist()}
 
 
 def _nearest_entry(findings: Findings) -> dict[str, Any] | None:
