@@ -60,10 +60,11 @@ MAY_IMPORT = {
     "devices": {"affine", "kernels", "maps", "scores", "votes"},
     "comparisons": {"pipelines"},
     "base": {"labels"},
+    "fit_warnings": {"centers", "maps"},
     "memory": {"affine", "centers", "model", "sources"},
     "smooth": words(
-        "affine centers columns base kernels labels maps memory metrics model positions rows sources "
-        "unlabeled updates"
+        "affine centers columns base fit_warnings kernels labels maps memory metrics model "
+        "positions rows sources unlabeled updates"
     ),
     "exceptions": set(),
     "published": (MODEL - {"rows"}) | {"base", "exceptions", "graphs", "labels"},

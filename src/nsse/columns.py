@@ -25,8 +25,8 @@ from nsse.affine import LARGEST_SCALE, Affine, is_sparse
 from nsse.rows import Rows
 
 LEAST = float(np.finfo(np.float64).tiny)
-# Calls from `SmoothEmbedding.fit`, as users call it, to the warning.
-WARN_AT = 8
+# Calls between the warning and the line of the user that calls `SmoothEmbedding.fit`.
+FROM_USER = 8
 # Differences below this share of the largest value are rounding, and the column is constant.
 CONSTANT = 10.0 * float(np.finfo(np.float64).eps)
 # A few columns dominate the distances if there are effectively fewer than this, and if each of at least
@@ -152,7 +152,7 @@ def warn_of_units(rows: Rows, names: Sequence[str] | None = None) -> None:
         f"columns have less than {100 * NO_INFLUENCE:.0f} % each. If the columns are in different "
         "units, pass standardize=True to SmoothEmbedding.",
         UserWarning,
-        stacklevel=WARN_AT,
+        stacklevel=FROM_USER,
     )
 
 

@@ -36,7 +36,7 @@ def check_classes(y: NDArray[Any]) -> None:
 
 
 def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
-    """Classes, sorted, and the class of every label: −1 where it is missing or the marker."""
+    """Return the sorted classes, and the class of every label, −1 if it is missing or the marker."""
     if y is None:
         raise ValueError(
             "A supervised embedding requires y to be passed, but the target y is None. Pass one label "
@@ -57,9 +57,9 @@ def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
     if known.dtype == object:
         known = of_one_type(known)
     if len(known) == 0:
-        cure = "An embedding separates classes: give some labels."
+        cure = "An embedding separates classes. Give some labels."
         raise rule_error("y", "have labels", "none at all", cure)
-    if known.dtype.kind in "SV":  # no file of ours and no ONNX graph has these
+    if known.dtype.kind in "SV":  # neither model files nor ONNX graphs contain these
         cure = "Decode the labels first, for example with np.char.decode(y)."
         raise rule_error("y", "hold numbers or text", f"labels of type {known.dtype}", cure)
     if known.dtype.kind not in "biuU":  # these cannot be targets of a regression
@@ -101,7 +101,7 @@ def of_one_type(known: NDArray[Any]) -> NDArray[Any]:
 
 
 def present_classes(classes: NDArray[Any], codes: Ints, weights: Floats) -> tuple[NDArray[Any], Ints]:
-    """Classes that have any weight, and codes among them: a weight of zero leaves a sample out."""
+    """Return the classes that have any weight, and codes among them. Weight zero leaves samples out."""
     known = codes >= 0
     weight = np.bincount(codes[known], weights[known], minlength=len(classes))
     place = np.where(weight > 0, np.cumsum(weight > 0) - 1, -1)
@@ -109,7 +109,7 @@ def present_classes(classes: NDArray[Any], codes: Ints, weights: Floats) -> tupl
 
 
 def missing_labels(y: NDArray[Any], marker: Any) -> Bools:
-    """Which labels are None, NaN, pandas' NA, or the marker where one is given."""
+    """Return which labels are None, NaN, the NA of pandas, or the marker if one is given."""
     if y.dtype.kind == "f":
         missing = np.isnan(y)
     elif y.dtype == object:
@@ -126,7 +126,7 @@ def missing_labels(y: NDArray[Any], marker: Any) -> Bools:
 
 
 def checked_weights(sample_weight: WeightsLike, n_samples: int) -> Floats:
-    """One finite number per sample, none negative and not all zero; 1 each where none are given."""
+    """Return one finite number per sample, not negative and not all zero. The default is 1 each."""
     if sample_weight is None:
         return np.ones(n_samples)
     weights = np.array(sample_weight, dtype=np.float64)
@@ -143,9 +143,9 @@ def checked_weights(sample_weight: WeightsLike, n_samples: int) -> Floats:
 
 
 def class_factors(class_weight: Any, classes: NDArray[Any], codes: Ints, weights: Floats) -> Floats:
-    """What `class_weight` multiplies the weight of every sample by; 1 for those without a label."""
+    """Return the factor of `class_weight` for every sample, 1 for samples without a label."""
     if isinstance(class_weight, str) and class_weight == "balanced":
-        # The samples that weigh nothing, or have no label, belong to no class.
+        # Samples of weight zero and samples without a label belong to no class.
         known = codes >= 0
         sizes = np.bincount(codes[known], weights[known], minlength=len(classes))
         present = sizes > 0
@@ -164,16 +164,16 @@ def _given_factors(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> Fl
     known = classes.tolist()
     for label, weight in class_weight.items():
         if label not in known:
-            cure = f"Those of the training samples are {listed([repr(name) for name in known])}."
+            cure = f"The training samples have {listed([repr(name) for name in known])}."
             raise rule_error("class_weight", "name labels of the training samples", label, cure)
         if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 < float(weight) < np.inf:
-            cure = "Leave the label out for a weight of 1; leave its samples out for none."
+            cure = "Leave the label out for a weight of 1, or its samples for a weight of 0."
             raise rule_error(f"class_weight[{label!r}]", "be a positive, finite number", weight, cure)
     return np.array([float(class_weight.get(label, 1.0)) for label in known])
 
 
 def _is_nan(label: Any) -> bool:
-    # NaN differs from itself; what pandas' NA says of any comparison cannot be asked for its truth.
+    # NaN differs from itself. Comparisons with the NA of pandas have no truth value.
     try:
         return bool(label != label)
     except TypeError:

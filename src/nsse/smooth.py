@@ -1,15 +1,14 @@
-"""`SmoothEmbedding`: class scores by one regression in closed form, and the embedding that they make.
+"""`SmoothEmbedding`: class scores by one regression in closed form, and the embedding made of them.
 
-    minimise Σ_i w_i ‖s(x_i) − e_{c_i}‖² + λ ‖s − π‖²_H,    f = (s − π) V
+    minimize Σ_i w_i ‖s(x_i) − e_{c_i}‖² + λ ‖s − π‖²_H,    f = (s − π) V
 
-The regression is `nsse.ridge`, the metric `nsse.metrics`; V is a rotation, so that distances in the
-embedding are distances of scores. Labels, probabilities and radii use all coordinates, whatever
-`n_components` hands out.
+`nsse.ridge` solves the regression, and `nsse.metrics` learns the metric. V is a rotation, so distances
+in the embedding are distances between class scores. Labels, probabilities and radii use all coordinates,
+while `transform` returns the first `n_components`.
 """
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -28,8 +27,9 @@ from nsse._support.threads import threads_for
 from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine
 from nsse.base import FLOATS, EmbeddingClassifier
-from nsse.centers import EXACT_UP_TO, check_centers, requested_centers
-from nsse.columns import WARN_AT, warn_of_units
+from nsse.centers import EXACT_UP_TO, check_centers
+from nsse.columns import warn_of_units
+from nsse.fit_warnings import warn_of_centers, warn_of_kernel, warn_of_weights
 from nsse.kernels import Kernel, as_kernel
 from nsse.labels import encoded, warn_of_marker
 from nsse.maps import KernelMap
@@ -47,34 +47,32 @@ from nsse.updates import Begun, Updates, Updating, begun, chunk, not_learned
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-# Mean weights outside of this range are probably not meant as numbers of samples.
-USUAL_WEIGHTS = (0.1, 10.0)
-# Less than a part of one sample in all tells nothing; beyond such a mean no digits are left.
-LEAST_TOTAL, LARGEST_MEAN = 0.1, 1e8
-# Widths of kernels whose squares, and one over these, single precision has.
+# Single precision can represent the squares of larger kernel widths and their inverses.
 LEAST_SINGLE = 1e-15
 
 
 class SmoothEmbedding(EmbeddingClassifier):
-    """Supervised embedding by smooth class scores, in closed form.
+    """Learn a supervised embedding by smooth class scores, in closed form.
 
-    Learns class scores s(x) = π + Σ_j k(x, z_j) C_j, a kernel regression of class indicators
-    that is smooth in the space of the kernel, in a metric that knows the classes. The embedding f is
-    the scores less the class shares π, rotated so that its first coordinates separate classes most.
-    New samples are embedded by f and get the class with the largest score.
+    The class scores s(x) = π + Σ_j k(x, z_j) C_j are a kernel ridge regression of class indicators, in
+    a metric that is learned from the classes. The embedding f consists of the scores minus the class
+    priors π, rotated so that the first coordinates separate the classes most. A new sample is embedded
+    by f, and its label is the class with the largest score. Regression and multilabel targets are not
+    supported.
 
     Parameters
     ----------
     n_components : int, default=None
-        Coordinates that `transform` gives, at most ``n_classes - 1``, which None means. Labels,
-        probabilities and radii do not depend on it.
+        Number of coordinates that `transform` returns, at most ``n_classes - 1``, which is the default.
+        Labels, probabilities and radii do not depend on it.
     kernel : {"gaussian", "exponential", "matern32"} or Kernel, default="gaussian"
-        The function of distance that scores are sums of: the name of a kernel of `nsse.kernels`, or an
-        object of one of these classes or of your own subclass of `nsse.kernels.Kernel`.
+        Class scores are sums of this function of the distance. It is the name of a kernel of
+        `nsse.kernels`, an object of one of these classes, or of your own subclass of
+        `nsse.kernels.Kernel`.
     sigma : float, default=0.65
         Width σ of the kernel, in median distances between samples in the metric.
     smoothness : float, default=0.1
-        λ, the weight of ‖s − π‖², which bounds how fast scores change.
+        λ, the weight of ‖s − π‖². A larger value makes class scores change more slowly.
     standardize : bool, default=False
         Whether every column is divided by its standard deviation before distances are measured. Constant
         columns stay as they are, sample weights count, and sparse samples stay sparse, because nothing
@@ -84,41 +82,43 @@ class SmoothEmbedding(EmbeddingClassifier):
         samples. Parameters of augmentations are in the units of X, too.
     decision : {"scores", "nearest"}, default="scores"
         The label is the class with the largest score, or the class of the nearest training sample in the
-        embedding: for classes that are curved and maps that are very smooth.
+        embedding. The second rule is useful if classes are curved and the map is very smooth.
     metric : {"within", "euclidean"}, None or estimator, default="within"
-        What the kernel measures. "within" is ``WithinMetric()``, whose distances are short along the
-        directions in which neighbors of a class differ. For sparse samples it is "euclidean", because it
-        would make them dense. None is "euclidean". An object is a metric of `nsse.metrics`, your own
-        subclass of `nsse.metrics.Metric`, or any estimator whose ``fit`` sets ``components_``, such as
-        scikit-learn's ``NeighborhoodComponentsAnalysis``.
+        The distances that the kernel uses. "within" is ``WithinMetric()``, whose distances are short
+        along the directions in which neighbors of a class differ. For sparse samples it is "euclidean",
+        because it would make them dense. None is "euclidean". An object is a metric of `nsse.metrics`,
+        your own subclass of `nsse.metrics.Metric`, or any estimator whose ``fit`` sets ``components_``,
+        such as scikit-learn's ``NeighborhoodComponentsAnalysis``.
     centers : "auto", int, None, array or selector, default="auto"
-        Centres z_j of the kernel functions. None takes the training samples: exact, cubic in their
-        number. A number takes so many k-means centres (of sparse samples, so many of each class):
-        linear in the number of samples. "auto" is None up to 5000 samples and 3000 beyond. Or indices
-        of samples, rows, a selector of `nsse.centers`, or your own subclass of
+        Centers z_j of the kernel functions. If it is None, the centers are the training samples, and the
+        time is cubic in their number. If it is a number, the centers are this number of k-means centers,
+        or for sparse samples this number of random samples, and the time is linear in the number of
+        samples. "auto" means None for up to 5000 samples and 3000 for more. It can also be an array of
+        indices of samples, an array of rows, a selector of `nsse.centers`, or your own subclass of
         `nsse.centers.CenterSelector`. Centers that are numerically linearly dependent on the others are
         dropped.
     augment : callable or None, default=None
-        What may be done to a sample without changing its class: `nsse.augment.Images`, `Signals`,
-        `Noise`, your own subclass of `nsse.augment.Augmentation`, or any function of rows that returns a
-        sequence of arrays of their shape. The augmented samples are more training samples.
+        Changes of a sample that do not change its class: `nsse.augment.Images`, `Signals`, `Noise`, your
+        own subclass of `nsse.augment.Augmentation`, or any function of rows that returns a sequence of
+        arrays of their shape. The augmented samples are further training samples.
     unlabeled : GraphPenalty, LabelPropagation, UnlabeledUse or None, default=None
-        How samples without a label are used. If it is None, every value of ``y`` is a label. Your own
-        use is a subclass of `nsse.unlabeled.UnlabeledUse`.
+        How samples without a label are used. If it is None, every value of ``y`` is a label. You can
+        define a use of your own as a subclass of `nsse.unlabeled.UnlabeledUse`.
     class_weight : {"balanced"}, dict or None, default=None
-        What the weights of the samples of a class are multiplied by; "balanced" makes classes weigh the
-        same.
+        Factors for the weights of the samples of each class. With "balanced", all classes have the same
+        total weight.
     random_state : int, RandomState instance or None, default=0
         Seed for the random choice of centers, and of the samples from which the metric and the median
         distance are computed if there are more than 5000 and 2000. The default is a fixed number and
         not None, so that the same data always give the same model.
     verbose : int, default=0
-        1 logs what was done, in a line.
+        If it is 1, `fit` logs one line with the numbers of rows and centers.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
-        f at the training samples; computed in single precision for more than 5000 of that precision.
+        The positions f(x) of the training samples. If there are more than 5000 samples in single
+        precision, they are computed in single precision.
     left_out_embedding_ : ndarray of shape (n_samples, n_components)
         The position that the model without the sample would give to each training sample, in the
         coordinates of `embedding_`. The embedding of training samples is too good, because each of them
@@ -135,13 +135,13 @@ class SmoothEmbedding(EmbeddingClassifier):
     coef_ : ndarray of shape (n_centers, n_classes - 1)
         Coefficients of the kernel functions, one column for every coordinate.
     centers_ : ndarray or sparse matrix of shape (n_centers, n_features)
-        Centres of the kernel functions, in the units of X.
+        Centers of the kernel functions, in the units of X.
     classes_ : ndarray of shape (n_classes,)
-        Labels.
+        The labels, sorted.
     labels_ : ndarray of shape (n_samples,)
         Labels of the training samples, as they were given.
     transduction_ : ndarray of shape (n_samples,)
-        Labels of the training samples, predicted ones where none was given.
+        Labels of the training samples. Samples without a label have a predicted one.
     metric_ : estimator
         The fitted metric, with ``components_``. It measures standardized columns if ``standardize`` is
         True.
@@ -151,32 +151,33 @@ class SmoothEmbedding(EmbeddingClassifier):
     sigma_ : float
         Width of the kernel in the same units.
     map_ : KernelMap
-        f, with all its coordinates.
+        The map f with all of its coordinates.
     scores_ : Scores
         Labels, decision values and probabilities as functions of f.
     leave_one_out_ : ndarray of shape (n_left_out, n_classes)
-        Values of the classes for training samples by the model without them, from which the
-        probabilities have their temperature; some of the samples where there are many.
+        Class values of training samples by the model without them, to which the probabilities are
+        calibrated. If there are many samples, some of them.
     leave_one_out_labels_ : ndarray of shape (n_left_out,)
         Labels of these samples.
     leave_one_out_gain_ : float
-        What scores less class shares are larger by, about, in the whole model, which has one sample more
-        of the class; 1 where it is not known.
+        Approximate factor by which scores minus class priors are larger in the whole model, which has
+        one more sample of the class. It is 1 if it is not known.
     leave_one_out_score_ : float
-        Share of them that have the largest value for their own class.
+        Share of these samples that have the largest value for their own class.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        As in all estimators of scikit-learn.
 
     See Also
     --------
-    SmoothEmbeddingCV : Chooses the parameters.
+    SmoothEmbeddingCV : Choose the parameters by cross-validation.
     NSSE : The method of the paper.
     WithinMetric : The metric alone.
 
     Notes
     -----
-    Exact fits take O(N³) time and about 24 N² bytes; with m centres O(N m (n + m)) time, and memory for
-    m² values and a block of rows. Where less memory is left, `fit` says so before it starts.
+    If the centers are the N samples, a fit takes O(N³) time and about 24 N² bytes. With m centers and n
+    features, it takes O(N m (n + m)) time, and memory for m² values and a block of rows. If less memory
+    is available, `fit` raises an error before it starts.
 
     Examples
     --------
@@ -228,7 +229,7 @@ class SmoothEmbedding(EmbeddingClassifier):
     @fitted_in_numpy
     @all_or_nothing
     def fit(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Learn the scores and the embedding.
+        """Learn the class scores and the embedding.
 
         Parameters
         ----------
@@ -237,18 +238,18 @@ class SmoothEmbedding(EmbeddingClassifier):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many samples every sample counts as; 0 leaves it out.
+            Number of samples that each sample counts as. A sample of weight 0 is left out.
 
         Returns
         -------
         self
-            The fitted estimator. If fit fails, it is as it was before.
+            The fitted estimator. If fit fails, it stays as it was before.
         """
         if is_dask(X):
             self.n_features_in_ = int(X.shape[1])
         else:
-            # Missing labels may be meant: only X is checked by scikit-learn.
-            # Integers on disk stay there: blocks of them become floats where they are read.
+            # Labels may be missing on purpose, so scikit-learn checks X alone.
+            # Integers on disk stay there. Blocks of them become floats when they are read.
             on_disk = isinstance(X, np.memmap) and X.dtype.kind in "iu" and self.augment is None
             kinds = None if on_disk else FLOATS
             X = validate_data(self, X, accept_sparse="csr", dtype=kinds, ensure_min_samples=2)
@@ -261,14 +262,14 @@ class SmoothEmbedding(EmbeddingClassifier):
         Parameters
         ----------
         blocks : iterable of (X, y), or function returning one
-            Samples and labels; the same blocks in the same order whenever they are read.
+            Samples and labels. They must be the same blocks in the same order whenever they are read.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many samples every sample counts as, in the order in which they come.
+            Number of samples that each sample counts as, in the order of the blocks.
 
         Returns
         -------
         self
-            The fitted estimator. If a block cannot be used, it is as it was before.
+            The fitted estimator. If a block cannot be used, it stays as it was before.
         """
         source, y = read_blocks(blocks)
         self.n_features_in_ = source.n_features
@@ -280,10 +281,10 @@ class SmoothEmbedding(EmbeddingClassifier):
     def partial_fit(
         self, X: SamplesLike, y: LabelsLike, classes: Any = None, sample_weight: WeightsLike = None
     ) -> Self:
-        """Learn from more samples, as if all that came had been there in one fit.
+        """Learn from more samples, as if all samples had been given in one fit.
 
-        The first samples choose metric, width and centres, as in `fit`; later ones are learned with
-        these. A new class may come. Memory does not grow with the samples.
+        The first call chooses metric, kernel width and centers like `fit`, and later calls keep them.
+        Later samples may belong to new classes. The memory does not grow with the number of samples.
 
         Parameters
         ----------
@@ -292,15 +293,15 @@ class SmoothEmbedding(EmbeddingClassifier):
         y : array-like of shape (n_samples,)
             Labels.
         classes : array-like, default=None
-            Labels that may occur; others are refused. None lets new classes come.
+            Labels that may occur. Other labels raise an error. None allows new classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            How many samples every sample counts as.
+            Number of samples that each sample counts as.
 
         Returns
         -------
         self
-            The estimator; `embedding_` and `labels_` are of 2000 of the samples at most. If the samples
-            cannot be learned, it is as it was before.
+            The estimator. Its `embedding_` and `labels_` contain at most 2000 of the samples. If the
+            samples cannot be learned, it stays as it was before.
         """
         if not hasattr(self, "map_"):
             if classes is not None and len(unknown := np.setdiff1d(encoded(y)[0], classes)):
@@ -317,9 +318,9 @@ class SmoothEmbedding(EmbeddingClassifier):
     @fitted_in_numpy
     @all_or_nothing
     def forget(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Forget samples that were learned, as if they had never been there.
+        """Forget samples that were learned, as if they had never been given.
 
-        Metric, width and centres stay; a class without any sample goes.
+        Metric, kernel width and centers stay. A class that loses all of its samples is removed.
 
         Parameters
         ----------
@@ -333,7 +334,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         Returns
         -------
         self
-            The estimator. If the samples cannot be forgotten, it is as it was before.
+            The estimator. If the samples cannot be forgotten, it stays as it was before.
         """
         check_is_fitted(self)
         kept, f = self._updates()
@@ -346,12 +347,12 @@ class SmoothEmbedding(EmbeddingClassifier):
 
     @Updating
     def updatable(self) -> Self:
-        """A copy that keeps the sums of its samples, for `nsse.save`.
+        """Return a copy that keeps the sums of its samples, for `nsse.save`.
 
         Returns
         -------
         SmoothEmbedding
-            This model where it has been updated, or one that gives the same where it is exact.
+            This model if it has been updated, or else an equivalent one that can be updated.
         """
         check_is_fitted(self)
         if self.updates_ is not None:
@@ -359,12 +360,12 @@ class SmoothEmbedding(EmbeddingClassifier):
         return copy(self)._keep_updates(*self._updates(), self.scores_.classes)
 
     def _updates(self) -> tuple[Updates, KernelMap]:
-        """Return what is kept of the samples that were learned, and the map that reads it."""
+        """Return the sums of the samples that were learned, and the map with their centers."""
         self._check_parameters()
         return Updates.begun(self) if self.updates_ is None else (self.updates_, self.map_)
 
     def _keep_updates(self, kept: Updates, f: KernelMap, classes: Any) -> Self:
-        """Solve the regression by its sums, and keep what `fit` keeps."""
+        """Solve the regression by its sums, and set the attributes that `fit` sets."""
         self._check_components(classes)
         ridge = kept.solved(f, float(self.smoothness))
         near = kept.kept.as_rows(classes, kept.per_sample)
@@ -384,7 +385,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        # Sums are large. A copy has them if samples have come later, and not after `fit` alone.
+        # Sums are large. A copy contains them after `partial_fit`, and not after `fit` alone.
         state = dict(super().__getstate__())
         if isinstance(state.get("_learned"), Updates):
             state["_learned"] = None
@@ -430,14 +431,7 @@ class SmoothEmbedding(EmbeddingClassifier):
     def _look_before_fit(self, rows: Rows, n_centers: int, some: Rows) -> None:
         """Refuse a fit that needs more memory than is left, and warn if a few columns dominate."""
         require_fit_memory(len(rows), rows.source.n_features, n_centers)
-        wanted = requested_centers(self.centers)
-        if wanted is not None and wanted > len(rows):
-            warnings.warn(
-                f"There are only {len(rows)} different training samples for {wanted} centers. All of "
-                "them are centers, as with centers=None.",
-                UserWarning,
-                stacklevel=WARN_AT - 1,
-            )
+        warn_of_centers(self.centers, len(rows))
         # A metric of the user may measure each column in a unit of its own.
         if isinstance(named_metric(self.metric), WithinMetric | Euclidean):
             warn_of_units(some, getattr(self, "feature_names_in_", None))
@@ -491,7 +485,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         return self
 
     def _settings(self) -> Settings:
-        """Return the checked parameters. A random state draws once, whatever is fitted how often."""
+        """Return the checked parameters. A random state is drawn from once for all fits of folds."""
         return Settings(
             kernel=as_kernel(self.kernel),
             sigma=float(self.sigma),
@@ -510,9 +504,9 @@ class SmoothEmbedding(EmbeddingClassifier):
         near, ridge = model.rows, model.ridge
         dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
         if ridge.fitted is None or np.any(near.given < 0):
-            # Many samples of single precision are embedded in single precision.
-            # A kernel that is narrow because far rows set the scale would underflow there, and a kernel
-            # that is not smooth at zero needs more digits of small distances.
+            # Many samples of single precision are embedded in single precision. A kernel that is narrow
+            # because far rows set the scale would underflow there, and a kernel that is not smooth at
+            # zero needs more digits of small distances.
             kernel = self.map_.kernel
             is_safe = kernel.sigma > LEAST_SINGLE and np.isfinite(kernel.curvature)
             precision = dtype if len(near) > EXACT_UP_TO and is_safe else np.float64
@@ -538,7 +532,7 @@ class SmoothEmbedding(EmbeddingClassifier):
 
     @property
     def left_out_embedding_(self) -> Any:
-        """Position of every training sample by the model without it."""
+        """Return the position of every training sample by the model without it."""
         check_is_fitted(self)
         if self._left_out_embedding is None:
             self._left_out_embedding = self._computed_left_out()
@@ -572,16 +566,16 @@ class SmoothEmbedding(EmbeddingClassifier):
 
     @property
     def coef_(self) -> Floats:
-        """Coefficients of the kernel functions, one column for every coordinate."""
+        """Return the coefficients of the kernel functions, one column for every coordinate."""
         return self.map_.coef
 
     @property
     def centers_(self) -> Any:
-        """Centres of the kernel functions, in the units of X."""
+        """Return the centers of the kernel functions, in the units of X."""
         return self.map_.metric.inverse(self.map_.centers)
 
     def typicality(self, X: SamplesLike) -> Floats:
-        """p-values of "this sample is of a known class": small for samples of new classes.
+        """Return p-values that are small for samples unlike every training class.
 
         Parameters
         ----------
@@ -591,10 +585,10 @@ class SmoothEmbedding(EmbeddingClassifier):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The share of training samples, left out one by one, whose largest score is no larger: a
-            p-value of "x is of a known class". `nsse.certificates.typicality` states what is guaranteed.
+            A sample of a known class has a p-value of at most α with a probability of about α.
+            `nsse.certificates.typicality` states how they are computed and what is guaranteed.
         """
-        from nsse.certificates import typicality  # at use: a fit does not wait for it
+        from nsse.certificates import typicality  # imported when used, so that fits do not wait for it
 
         return typicality(self, X)
 
@@ -604,7 +598,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         Parameters
         ----------
         n_samples, n_features : int
-            Shape of the training samples, dense ones, with their augmented copies.
+            Shape of dense training samples. Augmented samples count.
 
         Returns
         -------
@@ -628,7 +622,7 @@ class SmoothEmbedding(EmbeddingClassifier):
             raise rule_error("augment", rule, self.augment, cure)
 
     def _check_components(self, classes: Any) -> None:
-        """Refuse more coordinates than there are."""
+        """Raise an error if there are fewer coordinates than requested."""
         most = len(classes) - 1
         cure = f"Leave it None for n_classes - 1 = {most}."
         if (
@@ -639,33 +633,3 @@ class SmoothEmbedding(EmbeddingClassifier):
             cure = "Further coordinates would be zero. The method plot draws any number of classes in a "
             cure += "plane."
             raise rule_error("n_components", rule, self.n_components, cure)
-
-
-def warn_of_weights(total: float, n_samples: int) -> None:
-    """Warn of weights that are hardly meant as numbers of samples. Refuse those that leave no digits.
-
-    The mean is that of the samples. A row that stands for many equal samples has a larger weight.
-    """
-    mean = total / n_samples
-    if total < LEAST_TOTAL or mean > LARGEST_MEAN:
-        rule = f"sum to {LEAST_TOTAL} at least and have a mean of {LARGEST_MEAN:.0e} at most"
-        cure = "Divide the weights by their mean: 2 counts a sample twice."
-        raise rule_error("sample_weight", rule, f"a sum of {total:.3g}, a mean of {mean:.3g}", cure)
-    if not USUAL_WEIGHTS[0] <= mean <= USUAL_WEIGHTS[1]:
-        warnings.warn(
-            f"The weights have a mean of {mean:.3g}. A weight of 2 counts a sample twice, so that all "
-            "together say how smooth the scores are. Divide them by their mean if that is not meant.",
-            UserWarning,
-            stacklevel=5,
-        )
-
-
-def warn_of_kernel(f: KernelMap) -> None:
-    """Warn if certificates will refuse the model because its kernel is not valid."""
-    if f.flaw is not None:
-        warnings.warn(
-            f"Certificates will raise an error, because the kernel {type(f.kernel).__name__} is not "
-            f"valid: {f.flaw}. Correct it (see nsse.kernels.Kernel).",
-            UserWarning,
-            stacklevel=5,
-        )
