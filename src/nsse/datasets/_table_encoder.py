@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any, Self
@@ -40,7 +40,8 @@ _LIKE_AN_ID = re.compile(
     r"(?i:(.*[\W_])?(id|ids|uid|uuid|guid|index|idx|key|nr|no|number|row|record|#)|unnamed: 0)"
     r"|.*[a-z](Id|ID|Nr|No)"
 )
-_DAY = np.timedelta64(1, "D")
+START = datetime.datetime(1970, 1, 1)
+_ONE_DAY = datetime.timedelta(days=1)
 _NAME_IT = (
     "If they are categories, name the column in `categorical`. Otherwise leave it out with `drop`."
 )
@@ -343,8 +344,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if values.dtype.kind != "O":
             self._check_no_id(name, values)
             return None
-        texts = [text for text in _texts(values) if text is not None]
-        is_number = np.array([_is_number(text) for text in texts], dtype=bool)
+        texts = Texts.of(values).known
+        is_number = np.array([_number(text) is not None for text in texts], dtype=bool)
         if is_number.all() or _are_numbers(values):
             self._check_no_id(name, _numbers(name, values))
             return None
@@ -384,7 +385,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Refuse missing entries, with all columns that have them."""
         found = []
         for name, values in columns.items():
-            rows = np.flatnonzero([text is None for text in _texts(values)])
+            rows = Texts.of(values).rows(lambda text: text is None)
             if rows.size:
                 found.append(f"{name} ({rows.size} missing, first in row {rows[0] + 1})")
         if found:
@@ -396,14 +397,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return a column for each category, and which entries are missing or unknown."""
         known = self.categories_[name]
         place = {category: code for code, category in enumerate(known)}
-        texts = _texts(values)
-        codes = np.array([-1 if text is None else place.get(text, -2) for text in texts])
+        texts = Texts.of(values)
+        codes = np.array([-1 if text is None else place.get(text, -2) for text in texts.different])
+        codes = codes[texts.places]
         unknown = np.flatnonzero(codes == -2)
         if unknown.size and self.handle_unknown == "error":
             rule = f"have known categories in column {name}, which are {listed(known)}"
-            got = f"{abridged(str(texts[unknown[0]]))!r} in row {unknown[0] + 1}"
+            entry = str(texts.different[texts.places[unknown[0]]])
             cure = 'Leave the row out, or take `handle_unknown="ignore"`.'
-            raise rule_error("X", rule, Described(got), cure)
+            got = Described(f"{abridged(entry)!r} in row {unknown[0] + 1}")
+            raise rule_error("X", rule, got, cure)
         one_hot = (codes[:, np.newaxis] == np.arange(len(known))).astype(np.float64)
         return one_hot, codes == -1, codes == -2
 
@@ -451,29 +454,62 @@ def _in_utc(text: str) -> datetime.datetime:
     return moment if moment.tzinfo is None else moment.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
-def _texts(values: NDArray[Any]) -> list[str | None]:
-    """Return entries as text, None where they are missing. Whole numbers have no decimal point."""
-    if values.dtype.kind == "f":
-        entries: list[Any] = [int(v) if v.is_integer() else v for v in values.astype(float).tolist()]
-    else:
-        entries = (values.astype(str) if values.dtype.kind in "mM" else values).tolist()
-    texts = [entry if isinstance(entry, str) else str(entry) for entry in entries]
-    stripped = [text.strip() for text in texts]
-    return [None if text.lower() in MISSING else text for text in stripped]
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """The entries of a column as text: the different ones, None for missing ones, and their places."""
+
+    different: list[str | None]
+    places: Ints
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> Texts:
+        """Return entries without spaces around them. Whole numbers have no decimal point."""
+        if values.dtype.kind == "f":
+            entries: list[Any] = [int(v) if v.is_integer() else v for v in values.astype(float).tolist()]
+        else:
+            entries = (values.astype(str) if values.dtype.kind in "mM" else values).tolist()
+        if values.dtype.kind == "O":  # lists and other objects have no hash
+            entries = [entry if isinstance(entry, str) else str(entry) for entry in entries]
+        place: dict[Any, int] = {}
+        places = [place.setdefault(entry, len(place)) for entry in entries]
+        texts = [str(entry).strip() for entry in place]
+        different = [None if text.lower() in MISSING else text for text in texts]
+        return cls(different, np.array(places, dtype=np.intp))
+
+    @property
+    def known(self) -> list[str]:
+        """The different entries that are not missing, in the order of their first appearance."""
+        return list(dict.fromkeys(text for text in self.different if text is not None))
+
+    def rows(self, wanted: Callable[[str | None], bool]) -> Ints:
+        """Return the rows with such entries."""
+        return np.flatnonzero(np.array([wanted(text) for text in self.different])[self.places])
+
+    def numbers(
+        self, number: Callable[[str], float | None], wrong: Callable[[str], ValueError]
+    ) -> Floats:
+        """Return the number of each entry, NaN for missing ones. An entry without one is an error."""
+        found = np.full(len(self.different), np.nan)
+        for place, text in enumerate(self.different):
+            value = np.nan if text is None else number(text)
+            if value is None:
+                raise wrong(str(text))
+            found[place] = value
+        return np.asarray(found[self.places])
 
 
 def _categories(values: NDArray[Any]) -> list[str]:
-    return sorted({text for text in _texts(values) if text is not None})
+    return sorted(Texts.of(values).known)
 
 
-def _is_number(text: str) -> bool:
+def _number(text: str) -> float | None:
+    """Return the number that a text means, None if it means none."""
     if text.lower() in TRUTH:
-        return True
+        return TRUTH[text.lower()]
     try:
-        float(text)
+        return None if "_" in text else float(text)  # Python allows _ between digits
     except ValueError:
-        return False
-    return "_" not in text  # which Python allows between digits
+        return None
 
 
 def _are_numbers(values: NDArray[Any]) -> bool:
@@ -515,14 +551,12 @@ def _numbers(name: str, values: NDArray[Any], form: str | None = None) -> Floats
         return _days(name, values, form)
     if values.dtype.kind in "mM":
         raise _unlike(name, values, str(values[0]), "numbers", _NAME_IT)
-    numbers = np.empty(len(values))
     if values.dtype.kind in "biuf":
-        numbers[:] = values
+        numbers = values.astype(np.float64)
     else:
-        for row, text in enumerate(_texts(values)):
-            if text is not None and not _is_number(text):
-                raise _unlike(name, values, text, "numbers", _NAME_IT)
-            numbers[row] = np.nan if text is None else _number(text)
+        numbers = Texts.of(values).numbers(
+            _number, lambda text: _unlike(name, values, text, "numbers", _NAME_IT)
+        )
     infinite = np.flatnonzero(np.isinf(numbers))
     if infinite.size:
         wrong = str(numbers[infinite[0]])
@@ -531,32 +565,26 @@ def _numbers(name: str, values: NDArray[Any], form: str | None = None) -> Floats
     return numbers
 
 
-def _number(text: str) -> float:
-    truth = TRUTH.get(text.lower())
-    return float(text) if truth is None else truth
-
-
 def _days(name: str, values: NDArray[Any], form: str) -> Floats:
     """Return dates as days since 1970-01-01."""
     if values.dtype.kind == "M":
         missing = np.isnat(values)
-        days = (values - np.datetime64(0, "D")) / _DAY
+        days = (values - np.datetime64(START)) / np.timedelta64(_ONE_DAY)
         return np.where(missing, np.nan, days)
-    start = datetime.datetime(1970, 1, 1)
-    numbers = np.full(len(values), np.nan)
-    for row, text in enumerate(_texts(values)):
-        if text is None:
-            continue
+    kind = f"dates as in the training table ({form or '2024-03-31'})"
+
+    def number(text: str) -> float | None:
         moment = _moment(text, form)
-        if moment is None:
-            rule = f"dates as in the training table ({form or '2024-03-31'})"
-            raise _unlike(name, values, text, rule, "Write them in the same way.")
-        numbers[row] = (moment.replace(tzinfo=None) - start) / datetime.timedelta(days=1)
-    return numbers
+        return None if moment is None else (moment.replace(tzinfo=None) - START) / _ONE_DAY
+
+    def wrong(text: str) -> ValueError:
+        return _unlike(name, values, text, kind, "Write them in the same way.")
+
+    return Texts.of(values).numbers(number, wrong)
 
 
 def _unlike(name: str, values: NDArray[Any], text: str, kind: str, cure: str) -> ValueError:
     """Build the error for an entry of another kind than its column."""
-    row = next(row for row, one in enumerate(_texts(values)) if one == text)
+    row = Texts.of(values).rows(lambda one: one == text)[0]
     got = Described(f"{abridged(text)!r} in row {row + 1}")
     return rule_error("X", f"have {kind} in column {name}", got, cure)
