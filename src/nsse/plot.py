@@ -136,10 +136,9 @@ class _Shown:
     @property
     def judged(self) -> _Part | None:
         """The samples whose predictions are counted: new ones, else training samples left out."""
-        if len(self.new):
-            return self.new if (self.new.codes >= 0).any() else None
-        has_labels = (self.train.codes >= 0).any()
-        return self.train if len(self.train) and self.is_left_out and has_labels else None
+        part = self.new if len(self.new) else self.train
+        can_be_wrong = ((part.codes >= 0) & (part.predicted >= 0)).any()
+        return part if can_be_wrong and (part is self.new or self.is_left_out) else None
 
     def title(self, what: str) -> str:
         """Return what is drawn, with the number of mistakes and of the samples that it refers to."""
@@ -149,17 +148,17 @@ class _Shown:
         labeled = judged.codes >= 0
         n, wrong = int(labeled.sum()), int(judged.wrong.sum())
         kind = "new " if judged is self.new and self.knows_training else ""
-        of = f"{n} {kind}sample{'s' * (n != 1)}"
+        of = _count(n, f"{kind}sample")
         if judged is self.train:
-            of = f"{n} training samples, each left out"
+            of = f"{_count(n, 'training sample')}, each left out"
         return f"{self.name} mislabels {wrong or 'none'} of {of} ({100 * wrong / n:.1f} %)"
 
     def _parts(self) -> str:
         parts = []
         if len(self.new):
-            parts.append(f"{len(self.new)} {'new ' * self.knows_training}samples")
+            parts.append(_count(len(self.new), f"{'new ' * self.knows_training}sample"))
         if len(self.train):
-            parts.append(f"{len(self.train)} training samples")
+            parts.append(_count(len(self.train), "training sample"))
         return " and ".join(parts) or "no samples"
 
     def sentence(self) -> str:
@@ -176,6 +175,10 @@ class _Shown:
         if (self.new.codes < 0).any():
             found.append("Samples without a label have the color of their predicted class.")
         return " ".join(found)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n != 1)}"
 
 
 def _shown_samples(model: Any, X: SamplesLike, y: LabelsLike, *, coordinates: bool) -> _Shown:
@@ -226,15 +229,17 @@ def _part(model: Any, X: SamplesLike, labels: Ints, coordinates: bool, classes: 
 def _training(core: Any, coordinates: bool) -> tuple[_Part, Bools]:
     """Return the training samples of a model, and whether they were left out."""
     P, is_left_out = training_probabilities(core)
-    values = P
+    values, predicted = P, P.argmax(axis=1)
+    codes = np.full(len(P), -1, dtype=np.intp)
+    labels = getattr(core, "labels_", None)
+    if labels is not None:
+        places = np.searchsorted(core.classes_, labels).clip(0, len(core.classes_) - 1)
+        codes = np.where(core.classes_[places] == labels, places, -1)
     if coordinates:
         values, is_left_out = left_out_coordinates(core)
-    labels = getattr(core, "labels_", None)
-    predicted = P.argmax(axis=1)
-    if labels is None:
-        return _Part(values, np.full(len(P), -1, dtype=np.intp), predicted), is_left_out
-    codes = np.searchsorted(core.classes_, labels).clip(0, len(core.classes_) - 1)
-    return _Part(values, np.where(core.classes_[codes] == labels, codes, -1), predicted), is_left_out
+        if values.shape[1] < core.scores_.weights.shape[1]:  # too few coordinates for predictions
+            predicted = np.where(codes >= 0, -1, predicted)
+    return _Part(values, codes, predicted), is_left_out
 
 
 def _codes_of(y: LabelsLike, classes: NDArray[Any], X: SamplesLike) -> Ints:
@@ -376,6 +381,9 @@ def embedding(
     >>> len(drawn.frame)
     100
     """
+    if not hasattr(model, "transform"):
+        rule, cure = "have the method transform", "`nsse.plot.class_map` takes any classifier."
+        raise TypeError(rule_message("model", rule, type(model).__name__, cure))
     shown = _shown_samples(model, X, y, coordinates=True)
     F = np.vstack([shown.train.values, shown.new.values])
     codes = np.concatenate([shown.train.shown, shown.new.shown])
@@ -871,7 +879,7 @@ def risk_coverage(
     _labeled(model, X, y)
     curve = curve_of(model, X, y, by=by)
     kind = "largest radii" if by == "radius" else "largest probabilities"
-    axes = chart_axes(ax, f"{_name_of(model)}: errors among the predictions with the {kind}")
+    axes = chart_axes(ax, "Errors by coverage")
     _draw_curve(axes, curve, coverage, kind)
     return Plot(axes.figure, dict(curve.to_dict()), ax is None)
 

@@ -7,6 +7,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits, load_iris
+from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -203,6 +204,31 @@ def test_an_embedding_shows_coordinates_or_a_plane_that_separates(digits_model):
     assert right(places) > right(F[:, :2])
     with pytest.raises(ValueError, match="`coordinates` must be two numbers from 0 to 8"):
         nsse.plot.embedding(digits_model, X[NEW], coordinates=(0, 9))
+
+
+def test_few_components_do_not_count_mistakes_that_they_cannot_show():
+    model = SmoothEmbedding(n_components=2).fit(X[TRAIN], Y[TRAIN])
+    assert title_of(model.plot()) == f"Class map of {len(TRAIN)} training samples"
+    plot = nsse.plot.embedding(model)
+    assert title_of(plot) == f"Coordinates 1 and 2 of 2: embedding of {len(TRAIN)} training samples"
+    np.testing.assert_allclose(plot.frame[["x", "y"]], model.left_out_embedding_)
+    wrong = (model.predict(X[NEW]) != Y[NEW]).sum()
+    assert f"mislabels {wrong} of {len(NEW)} new samples" in title_of(model.plot(X[NEW], Y[NEW]))
+
+
+def test_a_transformer_without_predictions_has_no_mistakes():
+    plot = nsse.plot.embedding(PCA(3).fit(X[TRAIN]), X[NEW], Y[NEW])
+    assert title_of(plot) == f"Linear projection of 3 coordinates: embedding of {len(NEW)} samples"
+    assert len(drawn(plot, "wrong")) == 0
+    with pytest.raises(TypeError, match="`model` must have the method transform"):
+        nsse.plot.embedding(LogisticRegression(max_iter=2000).fit(X[TRAIN], Y[TRAIN]), X)
+
+
+def test_one_sample_is_called_one_sample(digits_model):
+    assert "of 1 new sample (" in title_of(digits_model.plot(X[NEW[:1]], Y[NEW[:1]]))
+    assert "of 1 training sample, each left out" in title_of(
+        digits_model.plot(X[TRAIN[:1]], Y[TRAIN[:1]])
+    )
 
 
 def test_an_embedding_of_another_library_is_drawn_too():

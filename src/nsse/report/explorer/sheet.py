@@ -21,8 +21,10 @@ def report_figure(model: Any, samples: Samples, findings: Findings, title: str) 
     plot.class_map(model, X, y, ax=place_axes(figure, 0.55, 3.75, 6.9, 6.0))
     if findings.has_labels:
         plot.confusion(model, X, y, ax=place_axes(figure, 9.0, 4.9, 4.5, 4.5))
-    for k, draw in enumerate(_charts(model, samples, findings)):
-        draw(place_axes(figure, 0.9 + 3.35 * k, 0.95, 2.6, 1.75))
+    charts = _charts(model, samples, findings)
+    pitch = 13.0 / max(len(charts), 1)
+    for k, draw in enumerate(charts):
+        draw(place_axes(figure, 0.95 + pitch * k, 0.95, pitch - 0.95, 1.75))
     write(figure, 0.55, 0.15, " ".join(notes(findings)), fontsize=7.8, color=MUTED_INK, va="bottom")
     return figure
 
