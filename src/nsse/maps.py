@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils.extmath import row_norms
@@ -23,6 +23,7 @@ from nsse._support.types import Floats, SamplesLike
 from nsse.affine import Affine, dense_array, formed_later, is_sparse
 from nsse.distances import FEW_ROWS, in_row_blocks, products, squared_distances
 from nsse.kernels import Kernel
+from nsse.scores import Scores
 
 
 class Map(Protocol):
@@ -60,6 +61,24 @@ class Map(Protocol):
         ndarray of shape (n,)
             A bound that holds for every sample and every direction of the move.
         """
+
+    def members(self, scores: Scores) -> tuple[Member, ...]:
+        """Return the kernel and linear maps whose weighted values make up the values of the classes."""
+
+
+class Member(NamedTuple):
+    """A kernel or linear map with affine functions of the classes, and the weight of their values.
+
+    A single model is one member of weight 1. The members of an ensemble add up to its class scores.
+    """
+
+    map: KernelMap | LinearMap
+    scores: Scores
+    weight: float = 1.0
+
+    def values(self, X: SamplesLike) -> Floats:
+        """Return the weight times the largest function of every class at the rows of ``X``."""
+        return self.weight * self.scores.values(self.map(X))
 
 
 @formed_later("centers")
@@ -192,13 +211,23 @@ class KernelMap:
         return in_row_blocks(of_rows, np.arange(X.shape[0]), width, self.metric.n_features)
 
     def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
-        """Return √(a'Qa) √(2 − 2κ(s²δ²/σ²)), a = w_own − w_rival, for a move δ and stretch s."""
-        change = self.kernel.change(self.metric.norm * np.asarray(distance, dtype=np.float64))
-        return norms_in(self.gram, own - rival) * change
+        """Return √(a'Qa) ρ(δ) with a = w_own − w_rival, for a move δ."""
+        return norms_in(self.gram, own - rival) * self.change(distance)
+
+    def change(self, distance: Floats) -> Floats:
+        """Return ρ(δ) = √(2 − 2κ(s²δ²/σ²)) for a move δ and the stretch s of the metric.
+
+        No coordinate of unit norm changes by more.
+        """
+        return self.kernel.change(self.metric.norm * np.asarray(distance, dtype=np.float64))
 
     def reach(self, change: Floats) -> Floats:
         """Distance in the units of X within which no coordinate of unit norm changes by ``change``."""
         return self.kernel.reach(change) / self.metric.norm
+
+    def members(self, scores: Scores) -> tuple[Member, ...]:
+        """Return the map as a single member."""
+        return (Member(self, scores),)
 
 
 def norms_in(gram: Floats, A: Floats) -> Floats:
@@ -253,9 +282,17 @@ class LinearMap:
         return self.affine.pull_back(A)
 
     def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
-        """Return √(a'Qa) δ, a = w_own − w_rival, for moves of length δ."""
-        return norms_in(self.gram, own - rival) * np.asarray(distance, dtype=np.float64)
+        """Return √(a'Qa) δ with a = w_own − w_rival, for a move δ."""
+        return norms_in(self.gram, own - rival) * self.change(distance)
+
+    def change(self, distance: Floats) -> Floats:
+        """Return the move itself, because no coordinate of unit norm changes by more."""
+        return np.asarray(distance, dtype=np.float64)
 
     def reach(self, change: Floats) -> Floats:
         """Distance within which no coordinate of unit norm changes by ``change``: the change itself."""
         return np.asarray(change, dtype=np.float64)
+
+    def members(self, scores: Scores) -> tuple[Member, ...]:
+        """Return the map as a single member."""
+        return (Member(self, scores),)

@@ -1,0 +1,124 @@
+"""The ensemble of a search: one map that is a weighted sum of the values of several models.
+
+Member k has a map f_k and affine functions of it, each of a class. Its value v_kc(x) is the largest
+function of class c. The scores of the ensemble are
+
+    S(x) = Σ_k w_k v_k(x) / τ_k,    centered so that they add up to zero over the classes,
+
+and its coordinates are f(x) = V'S(x) with a matrix V whose columns are orthonormal and add up to zero.
+S(x) = V f(x) then follows from the coordinates, so the label, the probabilities and the embedding come
+from one map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from nsse._support.types import Floats, Ints, SamplesLike
+from nsse.maps import Member, norms_in
+from nsse.scores import Scores
+
+
+@dataclass(frozen=True)
+class EnsembleMap:
+    """f(x) = V' Σ_k w_k v_k(x), the rotated class scores of an ensemble.
+
+    It is piecewise affine in the maps of its members, because v_kc is the largest of the functions of
+    class c. It therefore has no Gram matrix, and its gradient is the one of the functions that are
+    largest at x.
+
+    Attributes
+    ----------
+    parts : tuple of Member
+        Maps with affine functions of the classes and their weights w_k/τ_k.
+    rotation : ndarray of shape (n_classes, n_classes - 1)
+        V.
+    """
+
+    parts: tuple[Member, ...]
+    rotation: Floats
+
+    @property
+    def n_components(self) -> int:
+        """Number of coordinates."""
+        return int(self.rotation.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.rotation)
+
+    def members(self, scores: Scores) -> tuple[Member, ...]:
+        """Return the members. ``scores`` are the class scores, which are their sum."""
+        return self.parts
+
+    def class_scores(self, X: SamplesLike) -> Floats:
+        """Return S at the rows of ``X``, which adds up to zero over the classes."""
+        return centered(np.sum([part.values(X) for part in self.parts], axis=0))
+
+    def __call__(self, X: SamplesLike) -> Floats:
+        """Return f at the rows of ``X``, dense or sparse, in float64."""
+        return self.class_scores(X) @ self.rotation
+
+    def jacobian(self, X: SamplesLike) -> Floats:
+        """Return df/dx at the rows of ``X``, of shape (n_samples, d, n_features)."""
+        every = np.eye(self.n_components)
+        columns = [self.gradients(X, np.tile(own, (X.shape[0], 1))) for own in every]
+        return np.stack(columns, axis=1)
+
+    def gradients(self, X: SamplesLike, A: Floats) -> Floats:
+        """Return the gradients of a_i'f at the rows x_i of ``X``, one direction a_i for each row."""
+        of_classes = A @ self.rotation.T  # a'V'S, and the columns of V add up to zero
+        total = np.zeros((X.shape[0], X.shape[1]))
+        for f, scores, weight in self.parts:
+            own = largest_functions(scores, f(X))
+            directions = np.einsum("nc,ncd->nd", weight * of_classes, scores.weights[own])
+            total += f.gradients(X, directions)
+        return total
+
+    def margin_loss(self, own: Floats, rival: Floats, distance: Floats) -> Floats:
+        """Return how far a'f can fall if a sample moves, with a = w_own − w_rival.
+
+        a'f = Σ_c b_c S_c with b = Va is a mixture of Σ|b_c|/2 differences of two classes. The difference
+        of two classes of a member falls by at most max ‖w_i − w_j‖_Q ρ(δ) over their functions i and j.
+        """
+        b = (own - rival) @ self.rotation.T
+        falls = (b[:, :, np.newaxis] > 0.0) & (b[:, np.newaxis, :] < 0.0)
+        total = np.zeros(len(b))
+        for f, scores, weight in self.parts:
+            widest = np.where(falls, widest_differences(f.gram, scores), 0.0).max(axis=(1, 2))
+            total += weight * widest * f.change(distance)
+        return np.asarray(np.abs(b).sum(axis=1) / 2.0 * total)
+
+
+def centered(values: Floats) -> Floats:
+    """Return values of the classes that add up to zero for every sample."""
+    return np.asarray(values - values.mean(axis=1, keepdims=True))
+
+
+def largest_functions(scores: Scores, F: Floats) -> Ints:
+    """Return the positions of the largest function of every class, of shape (n_samples, n_classes)."""
+    if scores.has_one_per_class:
+        return np.broadcast_to(np.arange(len(scores.classes)), (len(F), len(scores.classes)))
+    v = scores.functions(F)
+    starts = np.append(np.searchsorted(scores.codes, np.arange(len(scores.classes))), len(scores.codes))
+    found = np.empty((len(F), len(scores.classes)), dtype=np.intp)
+    for c, (start, stop) in enumerate(pairwise(starts)):
+        found[:, c] = start + v[:, start:stop].argmax(axis=1)
+    return found
+
+
+def widest_differences(gram: Floats, scores: Scores) -> Floats:
+    """Return max ‖w_i − w_j‖_Q over the functions i of one class and j of another, for every pair."""
+    n_classes = len(scores.classes)
+    starts = np.searchsorted(scores.codes, np.arange(n_classes))
+    widest = np.zeros((n_classes, n_classes))
+    for c, start in enumerate(starts):
+        stop = starts[c + 1] if c + 1 < n_classes else len(scores.codes)
+        for own in scores.weights[start:stop]:
+            norms = norms_in(gram, own - scores.weights)
+            widest[c] = np.maximum(widest[c], np.maximum.reduceat(norms, starts))
+    return widest
