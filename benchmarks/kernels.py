@@ -102,7 +102,7 @@ def computed(family: str, name: str, size: int, seed: int) -> Row | None:
             for width in WIDTHS:
                 model = SmoothEmbedding(kernel=kernel, sigma=width).fit(Z, y[train])
                 errors[kind].append(float(np.mean(model.predict(Z_test) != y[test])))
-                radius = np.median(certified_radius(model, Z_test[:RADII])) / model.length_unit_
+                radius = np.median(certified_radius(model, Z_test[:RADII])) / model._length_unit
                 radii[kind].append(float(f"{radius:.4g}"))
     cell = {"set": name, "family": family, "size": size, "seed": seed, "test": len(test)}
     return {**cell, "errors": dict(errors), "radii": dict(radii)}

@@ -193,9 +193,9 @@ def confusions_left_out(core: Any) -> Floats:
 
 def _left_out_values(core: Any) -> tuple[Floats, Ints]:
     """Return class values of training samples by the model without them, and their classes."""
-    values = getattr(core, "leave_one_out_", None)
+    values = getattr(core, "_leave_one_out", None)
     if values is not None and len(values):
-        return values, np.searchsorted(core.classes_, core.leave_one_out_labels_).astype(np.intp)
+        return values, np.searchsorted(core.classes_, core._leave_one_out_labels).astype(np.intp)
     scores, n_classes = core.scores_, len(core.classes_)
     if scores.has_one_per_class:
         return np.empty((0, n_classes)), np.empty(0, dtype=np.intp)

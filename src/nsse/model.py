@@ -284,13 +284,13 @@ class Fitted:
     metric_: Any
     map_: KernelMap
     sigma_: float
-    length_unit_: float
+    _length_unit: float
     scores_: Scores
-    leave_one_out_: Floats
-    leave_one_out_labels_: NDArray[Any]
-    leave_one_out_counts_: Floats
-    leave_one_out_heights_: Floats | None
-    leave_one_out_gain_: float
+    _leave_one_out: Floats
+    _leave_one_out_labels: NDArray[Any]
+    _leave_one_out_counts: Floats
+    _leave_one_out_heights: Floats | None
+    _leave_one_out_gain: float
     leave_one_out_score_: float
 
     @classmethod
@@ -309,13 +309,13 @@ class Fitted:
             metric_=own_metric(model.space.metric),
             map_=model.map,
             sigma_=width,
-            length_unit_=width / sigma,
+            _length_unit=width / sigma,
             scores_=model.scores.calibrated(values, codes, weights),
-            leave_one_out_=found.values[had_label],
-            leave_one_out_labels_=model.classes[found.codes[had_label]],
-            leave_one_out_counts_=found.counts[had_label],
-            leave_one_out_heights_=None if found.heights is None else found.heights[had_label],
-            leave_one_out_gain_=found.gain,
+            _leave_one_out=found.values[had_label],
+            _leave_one_out_labels=model.classes[found.codes[had_label]],
+            _leave_one_out_counts=found.counts[had_label],
+            _leave_one_out_heights=None if found.heights is None else found.heights[had_label],
+            _leave_one_out_gain=found.gain,
             leave_one_out_score_=float(np.average(is_right, weights=found.weights)),
         )
 

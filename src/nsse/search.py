@@ -149,8 +149,6 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
         The models that decide, the best first.
     vote_ : MeanVote or MajorityVote
         Their decision.
-    leave_one_out_, leave_one_out_labels_ : ndarrays
-        Class scores of held-out samples, averaged over the voters, and their labels.
     classes_, embedding_, map_, scores_, n_features_in_, feature_names_in_
         Of `best_estimator_`.
 
@@ -359,13 +357,13 @@ class SmoothEmbeddingCV(EmbeddingClassifier):
             taus = np.array([member.scores.temperature for member in members])
             each = softmax(each / taus[:, np.newaxis, np.newaxis], axis=2)
         values = np.asarray(each.mean(axis=0))
-        self.leave_one_out_, self.leave_one_out_labels_ = values, self.classes_[codes]
+        self._leave_one_out, self._leave_one_out_labels = values, self.classes_[codes]
         if best.decision == "scores" and len(codes):
             self.vote_ = MeanVote(members).calibrated(values, codes, outside.weights)
         elif best.decision == "scores":
             self.vote_ = MeanVote(members, best.scores_.temperature)
-            self.leave_one_out_ = best.leave_one_out_
-            self.leave_one_out_labels_ = best.leave_one_out_labels_
+            self._leave_one_out = best._leave_one_out
+            self._leave_one_out_labels = best._leave_one_out_labels
 
 
 def require_searched(metric: Any) -> None:

@@ -145,25 +145,16 @@ class SmoothEmbedding(EmbeddingClassifier):
     metric_ : estimator
         The fitted metric, with ``components_``. It measures standardized columns if ``standardize`` is
         True.
-    length_unit_ : float
-        Median distance between training samples in the metric, in the units of X, or in standard
-        deviations if ``standardize`` is True.
     sigma_ : float
-        Width of the kernel in the same units.
+        Width of the kernel, a distance in the metric. Its unit is that of X, or a standard deviation if
+        ``standardize`` is True.
     map_ : KernelMap
         The map f with all of its coordinates.
     scores_ : Scores
         Labels, decision values and probabilities as functions of f.
-    leave_one_out_ : ndarray of shape (n_left_out, n_classes)
-        Class values of training samples by the model without them, to which the probabilities are
-        calibrated. If there are many samples, some of them.
-    leave_one_out_labels_ : ndarray of shape (n_left_out,)
-        Labels of these samples.
-    leave_one_out_gain_ : float
-        Approximate factor by which scores minus class priors are larger in the whole model, which has
-        one more sample of the class. It is 1 if it is not known.
     leave_one_out_score_ : float
-        Share of these samples that have the largest value for their own class.
+        Share of the training samples whose label the model without them predicts. If there are many
+        samples, it is the share of some of them.
     n_features_in_, feature_names_in_
         As in all estimators of scikit-learn.
 
@@ -308,8 +299,8 @@ class SmoothEmbedding(EmbeddingClassifier):
                 cure = "Name all labels in `classes`, or leave it None."
                 raise rule_error("y", "hold labels of `classes` only", unknown.tolist(), cure)
             self.fit(X, y, sample_weight)
-            return self._keep_updates(*self._updates(), self.scores_.classes)
-        kept, f = self._updates()
+            return self._keep_updates(*self._sums(), self.scores_.classes)
+        kept, f = self._sums()
         near = chunk(self, X, y, sample_weight, classes)
         more, classes = kept.added(near, f, self.scores_.classes, as_metric(self.metric_))
         return self._keep_updates(more, f, classes)
@@ -337,7 +328,7 @@ class SmoothEmbedding(EmbeddingClassifier):
             The estimator. If the samples cannot be forgotten, it stays as it was before.
         """
         check_is_fitted(self)
-        kept, f = self._updates()
+        kept, f = self._sums()
         near = chunk(self, X, y, sample_weight, known=self.scores_.classes)
         less, classes = kept.without(near, f, self.scores_.classes)
         try:
@@ -355,21 +346,21 @@ class SmoothEmbedding(EmbeddingClassifier):
             This model if it has been updated, or else an equivalent one that can be updated.
         """
         check_is_fitted(self)
-        if self.updates_ is not None:
+        if self._updates is not None:
             return self
-        return copy(self)._keep_updates(*self._updates(), self.scores_.classes)
+        return copy(self)._keep_updates(*self._sums(), self.scores_.classes)
 
-    def _updates(self) -> tuple[Updates, KernelMap]:
+    def _sums(self) -> tuple[Updates, KernelMap]:
         """Return the sums of the samples that were learned, and the map with their centers."""
         self._check_parameters()
-        return Updates.begun(self) if self.updates_ is None else (self.updates_, self.map_)
+        return Updates.begun(self) if self._updates is None else (self._updates, self.map_)
 
     def _keep_updates(self, kept: Updates, f: KernelMap, classes: Any) -> Self:
         """Solve the regression by its sums, and set the attributes that `fit` sets."""
         self._check_components(classes)
         ridge = kept.solved(f, float(self.smoothness))
         near = kept.kept.as_rows(classes, kept.per_sample)
-        is_projected = self.leave_one_out_heights_ is not None
+        is_projected = self._leave_one_out_heights is not None
         unit = f.kernel.sigma / self.sigma_
         space = Space(as_metric(self.metric_), f.metric, unit, is_projected)
         model = read(near, space, ridge, None, self.decision)
@@ -380,7 +371,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         self.embedding_ = behind(kept.kept.rows[own])[:, : int(d)]
         self._training = self._left_out_embedding = None
         self.labels_ = self.transduction_ = classes[near.codes[own]]
-        self.updates_: Updates | None = kept
+        self._updates: Updates | None = kept
         self._learned: Begun | Updates | None = None
         return self
 
@@ -424,7 +415,7 @@ class SmoothEmbedding(EmbeddingClassifier):
             self._training = Training.of(given, settings) if known is None else None
             sizes = len(model.rows), len(model.ridge.coef)
             LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
-        self.updates_ = None
+        self._updates = None
         self._learned = begun(model, found) if hasattr(self, "partial_fit") else None
         return self
 
@@ -547,11 +538,11 @@ class SmoothEmbedding(EmbeddingClassifier):
         check_is_fitted(self)
         training: Training | None = self._training
         has_samples = training is not None and training.is_small and not training.has_changed
-        if self._left_out_embedding is None and (has_samples or self.updates_ is not None):
+        if self._left_out_embedding is None and (has_samples or self._updates is not None):
             self._left_out_embedding, self._training = self._computed_left_out(), None
 
     def _computed_left_out(self) -> Floats:
-        training, updates = self._training, self.updates_
+        training, updates = self._training, self._updates
         if training is not None:
             return self._of_samples(training.given, training.embedding())
         if updates is None:

@@ -52,7 +52,7 @@ def test_auto_takes_what_helps_and_says_so(photos, tmp_path):
     right = []
     for augment in usual_sets((12, 12)):
         model = SmoothEmbedding(augment=augment).fit(inputs.X, inputs.y)
-        right.append(model.classes_[model.leave_one_out_.argmax(axis=1)] == inputs.y)
+        right.append(model.classes_[model._leave_one_out.argmax(axis=1)] == inputs.y)
     gains = np.mean(right, axis=1) - np.mean(right[0])
     best = 1 + int(gains[1:].argmax())
     error = np.std(np.subtract(right[best], right[0], dtype=float)) / np.sqrt(18)

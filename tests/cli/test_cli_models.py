@@ -61,8 +61,8 @@ def test_the_error_is_named_for_what_it_is(tmp_path):
     assert f"300 samples (leave-one-out error {wrong:.1f} %, 200 of them left out)" in alone
     tuned = run("fit", tmp_path / "digits.npz", "--tune", "--out", tmp_path / "b.nsse").stdout
     search = nsse.load(tmp_path / "b.nsse")
-    labels = search.classes_[search.leave_one_out_.argmax(axis=1)]
-    wrong = 100 * np.mean(labels != search.leave_one_out_labels_)
+    labels = search.classes_[search._leave_one_out.argmax(axis=1)]
+    wrong = 100 * np.mean(labels != search._leave_one_out_labels)
     assert f"cross-validation error {wrong:.1f} %" in tuned
     assert "leave-one-out" not in tuned
 

@@ -56,12 +56,12 @@ def test_scores_are_those_of_a_metric_without_the_edges_of_the_row(make_blobs, n
         return np.array([kernel(without, z, j) for j in others]) @ C
 
     for i in range(0, N, 5):
-        np.testing.assert_allclose(model.leave_one_out_[i], left_out(i) + shares, atol=1e-8)
+        np.testing.assert_allclose(model._leave_one_out[i], left_out(i) + shares, atol=1e-8)
     one = sum(left_out(i)[codes[i]] for i in range(N))
     pairs = [[left_out(i, j) for j in np.flatnonzero(codes == codes[i]) if j != i] for i in range(N)]
     two = sum(np.mean(scores, axis=0)[codes[i]] for i, scores in enumerate(pairs))
-    assert 1.001 < model.leave_one_out_gain_ < 1.999
-    assert model.leave_one_out_gain_ == pytest.approx(2.0 - two / one, abs=1e-8)
+    assert 1.001 < model._leave_one_out_gain < 1.999
+    assert model._leave_one_out_gain == pytest.approx(2.0 - two / one, abs=1e-8)
 
 
 def test_with_many_features_left_out_samples_are_like_new_ones():
@@ -71,6 +71,6 @@ def test_with_many_features_left_out_samples_are_like_new_ones():
     means = rng.standard_normal((4, 500))
     X, new = (means[codes] + 2.0 * rng.standard_normal((48, 500)) for _ in range(2))
     model = SmoothEmbedding().fit(X, codes)
-    own = model.leave_one_out_[np.arange(48), codes].mean()
+    own = model._leave_one_out[np.arange(48), codes].mean()
     unseen = model.decision_function(new)[np.arange(48), codes].mean()
     assert abs(own - unseen) < 0.05

@@ -82,7 +82,7 @@ def test_centres_at_the_rows_give_the_exact_model(data, new, weighted, metric):
     np.testing.assert_allclose(summed.decision_function(new), exact.decision_function(new), atol=1e-8)
     np.testing.assert_allclose(summed.embedding_, exact.embedding_, atol=1e-8)
     if metric is None:  # rows leave a metric only where they are the centres
-        np.testing.assert_allclose(summed.leave_one_out_, exact.leave_one_out_, atol=1e-8)
+        np.testing.assert_allclose(summed._leave_one_out, exact._leave_one_out, atol=1e-8)
 
 
 @pytest.mark.parametrize("centers", [None, "some"])
@@ -104,7 +104,7 @@ def test_leaving_one_out_is_refitting(data, centers):
         P = K.T @ (W * K) + SMOOTHNESS * literal_kernel(centers_, centers_, sigma)
         C = np.linalg.lstsq(P, K.T @ (W * T), rcond=1e-15)[0]
         expected = literal_kernel(data.X[i : i + 1], centers_, sigma) @ C + shares
-        np.testing.assert_allclose(model.leave_one_out_[i], expected[0], atol=1e-8)
+        np.testing.assert_allclose(model._leave_one_out[i], expected[0], atol=1e-8)
 
 
 def test_copies_leave_together(data):
@@ -123,7 +123,7 @@ def test_copies_leave_together(data):
         K = literal_kernel(rows[kept], rows[kept], sigma)
         C = np.linalg.solve(K + SMOOTHNESS * np.eye(len(K)), np.eye(3)[codes[kept]] - shares)
         expected = literal_kernel(data.X[i : i + 1], rows[kept], sigma) @ C + shares
-        np.testing.assert_allclose(model.leave_one_out_[i], expected[0], atol=1e-8)
+        np.testing.assert_allclose(model._leave_one_out[i], expected[0], atol=1e-8)
 
 
 def test_gram_is_that_of_the_coordinates(data):
@@ -163,7 +163,7 @@ def test_of_many_samples_some_are_left_out_alike(data, monkeypatch):
     monkeypatch.setattr("nsse.model.LEFT_OUT_ALL", 20)
     monkeypatch.setattr("nsse.model.LEFT_OUT_SOME", 7)
     some = SmoothEmbedding(metric=None).fit(data.X, data.codes)
-    distances = np.abs(model.leave_one_out_ - some.leave_one_out_[:, np.newaxis]).max(axis=2)
+    distances = np.abs(model._leave_one_out - some._leave_one_out[:, np.newaxis]).max(axis=2)
     chosen = distances.argmin(axis=1)
     assert len(np.unique(chosen)) == 7
-    np.testing.assert_allclose(some.leave_one_out_, model.leave_one_out_[chosen], atol=1e-12)
+    np.testing.assert_allclose(some._leave_one_out, model._leave_one_out[chosen], atol=1e-12)

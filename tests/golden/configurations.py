@@ -91,7 +91,7 @@ def exact() -> Numbers:
         quantities(model, X_new)
         | {
             "metric": axes @ axes.T,  # A'A
-            "length unit": model.length_unit_,
+            "length unit": model._length_unit,
             "training embedding": model.embedding_[:60],
         }
     )

@@ -110,7 +110,7 @@ def test_agrees_with_python(browser, tmp_path, digits_split, name):
     np.testing.assert_allclose(radius, proven, rtol=TOLERANCE, atol=1e-8)
     assert (proven > 1e-4).mean() > 0.5
     np.testing.assert_allclose(P, model.predict_proba(rows), atol=TOLERANCE)
-    if hasattr(core, "leave_one_out_"):
+    if hasattr(core, "_leave_one_out"):
         own = np.sort(ConformalClassifier(model).fit().folds_[0][1])
         q = own[int(0.1 * (len(own) + 1)) - 1]
         scores = conformity(model, rows)

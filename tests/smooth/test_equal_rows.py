@@ -48,7 +48,7 @@ def test_no_two_different_rows_are_taken_for_equal(change):
     for name, model in fits_of(X, y):
         assert len(model.coef_) == n_distinct, name
     updated = SmoothEmbedding(metric=None).fit(X, y).partial_fit(X[:50] + 0.5, y[:50])
-    assert updated.updates_.n_came == n_distinct + len(
+    assert updated._updates.n_came == n_distinct + len(
         np.unique(np.column_stack([X[:50], y[:50]]), axis=0)
     )
 
@@ -118,16 +118,16 @@ def test_leaving_out_removes_one_of_several_equal_samples():
     _, first = np.unique(rows, axis=0, return_index=True)
     for place, i in enumerate(np.sort(first)):
         expected = literal_left_out(X, y, i, model)
-        np.testing.assert_allclose(model.leave_one_out_[place], expected, atol=1e-8)
+        np.testing.assert_allclose(model._leave_one_out[place], expected, atol=1e-8)
 
 
 def test_class_weights_do_not_count_samples():
     """A lone sample of a heavy class is left out whole, not one of 25."""
     X, y = RNG.normal(size=(60, 2)), np.r_[np.zeros(54, int), np.ones(6, int)]
     heavy = SmoothEmbedding(metric=None, class_weight={1: 25.0}).fit(X, y)
-    lone = heavy.leave_one_out_[heavy.leave_one_out_labels_ == 1]
+    lone = heavy._leave_one_out[heavy._leave_one_out_labels == 1]
     copies = SmoothEmbedding(metric=None).fit(X, y, sample_weight=np.where(y == 1, 25.0, 1.0))
-    many = copies.leave_one_out_[copies.leave_one_out_labels_ == 1]
+    many = copies._leave_one_out[copies._leave_one_out_labels == 1]
     assert lone[:, 1].mean() < many[:, 1].mean() - 0.2
 
 

@@ -74,7 +74,7 @@ def test_positions_are_those_of_a_model_that_is_fitted_without_the_sample(case):
 def test_all_samples_by_one_formula_are_the_calibration_samples_by_another(samples, weighted):
     weights = np.random.default_rng(0).integers(1, 4, 255) if weighted else None
     model = SmoothEmbedding().fit(samples[:255], Y[:255], weights)
-    positions = (model.leave_one_out_ - model.scores_.offsets) @ model.scores_.weights
+    positions = (model._leave_one_out - model.scores_.offsets) @ model.scores_.weights
     assert len(positions) == 200
     distances = np.abs(model.left_out_embedding_ - positions[:, np.newaxis]).max(axis=2)
     assert distances.min(axis=1).max() < 1e-9
@@ -181,7 +181,7 @@ def test_updated_models_leave_out_the_samples_that_they_keep():
     found = model.left_out_embedding_
     assert found.shape == model.embedding_.shape == (900, 9)
     fixed = {"centers": model.centers_, "metric": None}
-    unit = SmoothEmbedding(**fixed).fit(X[:900], Y[:900]).length_unit_
+    unit = SmoothEmbedding(**fixed).fit(X[:900], Y[:900])._length_unit
     literal = SmoothEmbedding(**fixed, sigma=model.sigma_ / unit).fit(X[:900], Y[:900])
     np.testing.assert_allclose(
         np.linalg.norm(found[300:], axis=1),

@@ -63,10 +63,17 @@ def test_the_embedding_holds_on_new_samples(split, model):
     assert model.score(X_new, y_new) > 0.97
     assert model.embedding_.shape == (300, 9)
     np.testing.assert_allclose(model.transform(X), model.embedding_, atol=1e-10)
-    assert model.leave_one_out_.shape == (200, 10)  # so many leave the metric too
+    assert model._leave_one_out.shape == (200, 10)  # so many leave the metric too
     assert abs(model.leave_one_out_score_ - model.score(X_new, y_new)) < 0.03
     np.testing.assert_allclose(model.centers_, X, atol=1e-9)
-    assert model.sigma_ == pytest.approx(0.65 * model.length_unit_)
+    assert model.sigma_ == pytest.approx(0.65 * model._length_unit)
+
+
+def test_only_documented_attributes_are_public(model):
+    public = {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
+    documented = "classes_ embedding_ left_out_embedding_ centers_ coef_ sigma_ metric_ labels_ "
+    documented += "transduction_ leave_one_out_score_ map_ scores_ n_features_in_"
+    assert public == set(documented.split())
 
 
 def test_labels_do_not_depend_on_the_coordinates_that_are_handed_out(split, model):
@@ -91,8 +98,8 @@ def test_the_temperature_has_the_smallest_left_out_loss(model):
     """With one sample more, placed like the others and of any class alike."""
 
     def loss(temperature):
-        P = log_softmax(model.leave_one_out_ / temperature, axis=1)
-        return -P[np.arange(200), model.leave_one_out_labels_].sum() - P.mean()
+        P = log_softmax(model._leave_one_out / temperature, axis=1)
+        return -P[np.arange(200), model._leave_one_out_labels].sum() - P.mean()
 
     best = minimize_scalar(loss, bounds=(0.01, 1.0), method="bounded", options={"xatol": 1e-7}).x
     assert model.scores_.temperature == pytest.approx(best, rel=1e-4)
@@ -139,7 +146,7 @@ def test_a_far_row_leaves_the_other_samples_their_labels(kind, far):
     plain = SmoothEmbedding(**FAR_ROW[kind]).fit(X, y)
     model = SmoothEmbedding(**FAR_ROW[kind]).fit(X_far, y_far)
     assert model.score(X, y) > 0.95
-    assert model.length_unit_ == pytest.approx(plain.length_unit_, rel=0.1)
+    assert model._length_unit == pytest.approx(plain._length_unit, rel=0.1)
 
 
 def test_clusters_of_rows_in_single_precision_stay_where_the_rows_are():

@@ -30,7 +30,7 @@ def one_fit(first, X, y, sample_weight=None):
     """One fit to all samples with the centres and the width of a model without a metric."""
     centers = first.centers_
     probe = SmoothEmbedding(metric=None, centers=centers).fit(X, y, sample_weight)
-    sigma = first.sigma_ / probe.length_unit_
+    sigma = first.sigma_ / probe._length_unit
     return SmoothEmbedding(metric=None, centers=centers, sigma=sigma).fit(X, y, sample_weight)
 
 
@@ -60,7 +60,7 @@ def test_twenty_chunks_are_one_fit(weighted):
         np.testing.assert_allclose(getattr(model, method)(NEW), getattr(whole, method)(NEW), atol=1e-8)
     np.testing.assert_array_equal(model.predict(NEW), whole.predict(NEW))
     # The first chunk chose the centers, so that its samples are no longer left out.
-    np.testing.assert_allclose(model.leave_one_out_, whole.leave_one_out_[75:], atol=1e-8)
+    np.testing.assert_allclose(model._leave_one_out, whole._leave_one_out[75:], atol=1e-8)
 
 
 def test_in_the_metric_of_the_first_chunk_the_literal_regression_agrees():
@@ -86,7 +86,7 @@ def test_a_forgotten_chunk_was_never_there():
     model.forget(X[600:900], Y[600:900])
     for method in ("decision_function", "predict_proba", "transform"):
         np.testing.assert_allclose(getattr(model, method)(NEW), getattr(never, method)(NEW), atol=1e-6)
-    np.testing.assert_allclose(model.leave_one_out_, never.leave_one_out_, atol=1e-6)
+    np.testing.assert_allclose(model._leave_one_out, never._leave_one_out, atol=1e-6)
     np.testing.assert_array_equal(model.labels_, never.labels_)
 
 
@@ -209,7 +209,7 @@ def test_fit_goes_on_and_starts_over():
     for each in (model, began):
         each.partial_fit(X[300:900], Y[300:900])
     np.testing.assert_allclose(model.decision_function(NEW), began.decision_function(NEW), atol=1e-8)
-    assert began.fit(X[:200], Y[:200]).updates_ is None
+    assert began.fit(X[:200], Y[:200])._updates is None
 
 
 def test_a_copy_of_a_fit_leaves_large_sums_behind_and_says_so():

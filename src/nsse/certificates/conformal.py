@@ -65,13 +65,13 @@ def left_out(model: Any) -> tuple[Floats, Ints, Floats]:
     Equal samples of a class share one score. Models without such scores are refused.
     """
     last = opened(model)[1]
-    scores = getattr(last, "leave_one_out_", None)
+    scores = getattr(last, "_leave_one_out", None)
     if scores is None or len(scores) == 0:
         cure = "Pass samples that the model has not seen, and their labels, to `fit`."
         got = type(last).__name__
         raise rule_error("model", "have scores of training samples left out one by one", got, cure)
-    codes = np.searchsorted(last.classes_, last.leave_one_out_labels_).astype(np.intp)
-    return scores, codes, np.maximum(getattr(last, "leave_one_out_counts_", np.ones(len(codes))), 1.0)
+    codes = np.searchsorted(last.classes_, last._leave_one_out_labels).astype(np.intp)
+    return scores, codes, np.maximum(getattr(last, "_leave_one_out_counts", np.ones(len(codes))), 1.0)
 
 
 def number_below(known: Floats, counts: Floats, values: Floats) -> Floats:
@@ -125,10 +125,10 @@ def typicality(model: Any, X: SamplesLike) -> Floats:
     """
     scores, _, counts = left_out(model)
     before, last = opened(model)
-    gain = getattr(last, "leave_one_out_gain_", 1.0)  # the whole model has one sample more of a class
+    gain = getattr(last, "_leave_one_out_gain", 1.0)  # the whole model has one sample more of a class
     if gain != 1.0:
         scores = gain * scores + (1.0 - gain) * last.scores_.offsets
-    values, heights = conformity(model, X), getattr(last, "leave_one_out_heights_", None)
+    values, heights = conformity(model, X), getattr(last, "_leave_one_out_heights", None)
     if heights is not None:
         for step in before:
             X = step.transform(X)

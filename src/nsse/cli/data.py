@@ -117,8 +117,8 @@ def chosen(rights: list[Any]) -> Choice:
 def right_when_left_out(model: Any, X: SamplesLike, y: LabelsLike) -> Any:
     """Whether the label of each sample is right by the model without it."""
     model.fit(X, y)
-    labels = model.classes_[model.leave_one_out_.argmax(axis=1)]
-    return labels == model.leave_one_out_labels_
+    labels = model.classes_[model._leave_one_out.argmax(axis=1)]
+    return labels == model._leave_one_out_labels
 
 
 def chosen_levels(folder: Path, sides: Sequence[int], color: bool | None) -> tuple[int, bool, str]:

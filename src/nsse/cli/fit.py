@@ -282,7 +282,7 @@ def _tell(screen: Screen, model: Any, inputs: Inputs, choice: tuple[Any, Choice]
 
     last = opened(model)[1]
     best = getattr(last, "best_estimator_", last)
-    d, in_medians = best.embedding_.shape[1], best.sigma_ / best.length_unit_
+    d, in_medians = best.embedding_.shape[1], best.sigma_ / best._length_unit
     augmented: dict[str, Any] = {"how": [], "per_sample": 0}
     if best.augment is not None:
         augmented = {"how": names_of(best.augment), "per_sample": best.augment.n_copies}
@@ -320,11 +320,11 @@ def _about_error(last: Any, best: Any, n_samples: int) -> tuple[dict[str, Any], 
 
     A search leaves samples out of its splits, and a single model leaves some of them out of itself.
     """
-    if last is not best and len(last.leave_one_out_):
-        labels = last.classes_[last.leave_one_out_.argmax(axis=1)]
-        error = float((labels != last.leave_one_out_labels_).mean())
+    if last is not best and len(last._leave_one_out):
+        labels = last.classes_[last._leave_one_out.argmax(axis=1)]
+        error = float((labels != last._leave_one_out_labels).mean())
         return {"cross_validation_error": error}, f"cross-validation error {100 * error:.1f} %"
-    error, n_left = 1.0 - best.leave_one_out_score_, round(float(best.leave_one_out_counts_.sum()))
+    error, n_left = 1.0 - best.leave_one_out_score_, round(float(best._leave_one_out_counts.sum()))
     some = f", {n_left} of them left out" if n_left < n_samples else ""
     found = {"leave_one_out_error": error, "n_left_out": n_left}
     return found, f"leave-one-out error {100 * error:.1f} %{some}"

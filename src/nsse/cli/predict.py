@@ -85,7 +85,7 @@ def _predictions(opened: Opened, X: SamplesLike) -> Columns:
     model, last = opened.model, opened.last
     columns: Columns = {"label": model.predict(X).tolist()}
     columns["probability"] = model.predict_proba(X).max(axis=1).tolist()
-    if len(getattr(last, "leave_one_out_", ())):
+    if len(getattr(last, "_leave_one_out", ())):
         columns["typicality"] = typicality(model, X).tolist()
     columns["distance"] = pairwise_distances_argmin_min(model.transform(X), last.embedding_)[1].tolist()
     return columns

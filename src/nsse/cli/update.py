@@ -57,6 +57,6 @@ def update(
 
 
 def _check_updatable(last: Any, path: Path) -> None:
-    if getattr(last, "updates_", None) is None:
+    if getattr(last, "_updates", None) is None:
         cure = "Fit it with `nsse fit --updatable`."
         raise rule_error("MODEL", "keep the sums of its samples", str(path), cure)

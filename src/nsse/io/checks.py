@@ -38,10 +38,10 @@ RULES = {
 FITTED = (
     "affine_:Affine? metric_:WithinMetric|Euclidean|FixedMetric? scatter_:Scatter? "
     "vote_:MajorityVote|MeanVote? sigma_:+? "
-    "length_unit_:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? labels_:oN? "
-    "transduction_:oN? _left_out_embedding:xNe? leave_one_out_:lLc? leave_one_out_labels_:oL? "
-    "leave_one_out_gain_:+? leave_one_out_counts_:fL? leave_one_out_heights_:fL? "
-    "updates_:Updates?"
+    "length_unit_:+? _length_unit:+? weights_:fn? feature_names_in_:on? classes_:oc? embedding_:gNe? "
+    "labels_:oN? transduction_:oN? _left_out_embedding:xNe? _leave_one_out:lLc? "
+    "_leave_one_out_labels:oL? _leave_one_out_gain:+? _leave_one_out_counts:fL? "
+    "_leave_one_out_heights:fL? _updates:Updates?"
 )
 # Arrays that may be sparse.
 SPARSE = {"centers", "matrix", "rows", "samples"}
@@ -138,8 +138,8 @@ def check_state(state: dict[str, Any]) -> None:
     if "map_" in state:
         members.append((state["map_"], state["scores_"]))
         _require(sides["e"] <= state["map_"].n_components, "embedding_ is wider than its map")
-    if state.get("updates_") is not None:
-        _require(state["updates_"].fits(state["map_"], len(classes)), "sums of another model")
+    if state.get("_updates") is not None:
+        _require(state["_updates"].fits(state["map_"], len(classes)), "sums of another model")
     for f, scores in members:
         _check({"map": f, "scores": scores}, _MAP)
         front = f.affine if hasattr(f, "affine") else f.metric
@@ -156,10 +156,10 @@ def _check_labels(state: dict[str, Any], classes: Any) -> None:
     if classes.ndim == 0:
         return
     _require(all(a < b for a, b in pairwise(classes.tolist())), "classes_ that are not sorted")
-    if state.get("leave_one_out_labels_") is not None:
-        is_known = set(classes.tolist()).issuperset(state["leave_one_out_labels_"].tolist())
-        _require(is_known, "leave_one_out_labels_ of other classes")
-    kept = [state.get(name) is not None for name in ("leave_one_out_", "leave_one_out_labels_")]
+    if state.get("_leave_one_out_labels") is not None:
+        is_known = set(classes.tolist()).issuperset(state["_leave_one_out_labels"].tolist())
+        _require(is_known, "left-out samples of other classes")
+    kept = [state.get(name) is not None for name in ("_leave_one_out", "_leave_one_out_labels")]
     _require(kept[0] == kept[1], "values of left-out samples without labels")
     if "threshold_" in state:
         value = state["threshold_"]

@@ -357,7 +357,7 @@ def _nearest(core: Any, per_sample: int, embedding: Floats) -> tuple[Ints, Ints,
 
 def _label_sets(core: Any, Z: Any) -> tuple[Bools | None, float]:
     """Sets of labels by training samples left out one by one, and the least score in a set."""
-    if not len(getattr(core, "leave_one_out_", ())):
+    if not len(getattr(core, "_leave_one_out", ())):
         return None, -np.inf
     conformal = ConformalClassifier(core, alpha=ALPHA).fit()
     _, own, _, counts = conformal.folds_[0]
