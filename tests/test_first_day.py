@@ -92,7 +92,7 @@ def test_from_a_table_with_gaps_to_a_report(tmp_path):
     np.testing.assert_array_equal(loaded.predict(X_new), model.predict(X_new))
 
     known = X_new.dropna()
-    session = onnxruntime.InferenceSession(nsse.to_onnx(model, np.float64).SerializeToString())
+    session = onnxruntime.InferenceSession(nsse.to_onnx(model, dtype=np.float64).SerializeToString())
     inputs = {name: as_input(known[name]) for name in known}
     (labels,) = session.run(["label"], inputs)
     np.testing.assert_array_equal(labels.astype(str), model.predict(known))

@@ -206,7 +206,7 @@ def test_a_graph_computes_what_python_computes(split, kernel, decision):
     X, X_new, y, _ = split
     model = SmoothEmbedding(kernel=kernel, decision=decision)
     model = make_pipeline(StandardScaler(with_std=False), model).fit(X, y)
-    session = onnxruntime.InferenceSession(nsse.to_onnx(model, np.float64).SerializeToString())
+    session = onnxruntime.InferenceSession(nsse.to_onnx(model, dtype=np.float64).SerializeToString())
     for rows in (X_new, X[:10]):
         found = session.run(["embedding", "label", "probabilities"], {"X": rows})
         np.testing.assert_allclose(found[0], model.transform(rows), rtol=0, atol=1e-12)

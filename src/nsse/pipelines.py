@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error, rule_message
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.affine import Affine, is_sparse
 from nsse.maps import LinearMap
@@ -157,6 +157,14 @@ class AffineStep(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = self.fill is None
         tags.input_tags.allow_nan = self.fill is not None
         return tags
+
+
+def check_model(model: Any) -> None:
+    """Raise an error if an object is no estimator, or if it is not fitted."""
+    if isinstance(model, type) or not hasattr(model, "fit"):
+        got = model if isinstance(model, str | type) else Described(f"a {type(model).__name__}")
+        raise TypeError(rule_message("model", "be a fitted estimator", got, "Pass the model first."))
+    check_is_fitted(model)
 
 
 def opened(model: Any) -> tuple[list[Any], Any]:

@@ -224,7 +224,7 @@ def test_its_graph_goes_from_pixels_to_features_and_on_to_labels(network, pictur
     for graph, name, expected in (
         (encoder.graph(), "features", X),
         (encoder.graph(nsse.to_onnx(model)), "label", model.predict(X)),
-        (encoder.graph(nsse.to_onnx(model, np.float64)), "label", model.predict(X)),
+        (encoder.graph(nsse.to_onnx(model, dtype=np.float64)), "label", model.predict(X)),
     ):
         session = onnxruntime.InferenceSession(graph.SerializeToString())
         (found,) = session.run([name], {"image": pixels})

@@ -204,7 +204,7 @@ def test_from_a_frame_to_a_file_and_a_graph(frame, tmp_path):
             loaded.predict_proba(kind(new)), model.predict_proba(frame(new)), atol=1e-9
         )
     assert loaded[0].count_unknown(frame(new)).tolist() == [int(k == 3) for k in range(60)]
-    graph = nsse.to_onnx(loaded, np.float64)
+    graph = nsse.to_onnx(loaded, dtype=np.float64)
     session = onnxruntime.InferenceSession(graph.SerializeToString())
     first = datetime.date(1970, 1, 1)
     columns = {
@@ -238,7 +238,7 @@ def test_a_table_of_numbers_has_radii_and_one_input(frame):
             step, axis=1, keepdims=True
         )
         np.testing.assert_array_equal(model[1:].predict(moved), model.predict(numbers))
-    session = onnxruntime.InferenceSession(nsse.to_onnx(model, np.float64).SerializeToString())
+    session = onnxruntime.InferenceSession(nsse.to_onnx(model, dtype=np.float64).SerializeToString())
     days = model[0].transform(numbers)[:, 1]
     gaps = np.column_stack(
         [np.array(data["height"], dtype=float), days, np.array(data["leaves"], dtype=float)]

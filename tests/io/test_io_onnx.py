@@ -23,7 +23,7 @@ OUTPUTS = ["embedding", "label", "scores", "probabilities"]
 
 
 def run(model, X, dtype, names=OUTPUTS):
-    graph = nsse.to_onnx(model, dtype)
+    graph = nsse.to_onnx(model, dtype=dtype)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(graph.SerializeToString(), options)
@@ -98,7 +98,7 @@ def test_votes(kind, rule):
     for P in (labels["probabilities"], vote.probabilities(new)):
         np.testing.assert_array_equal(vote.classes[P.argmax(axis=1)], vote.predict(new))
     np.testing.assert_allclose(labels["scores"], vote.values(new), atol=1e-9)
-    kinds = [node.op_type for node in nsse.to_onnx(model, np.float64).graph.node]
+    kinds = [node.op_type for node in nsse.to_onnx(model, dtype=np.float64).graph.node]
     assert kinds.count("Exp") == 3
     # The distances of the members are measured once. A majority has a maximum of its own.
     assert kinds.count("Max") == 1 + (kind is MajorityVote)
@@ -123,7 +123,7 @@ def test_samples_far_from_the_origin_keep_their_digits():
 
 
 def test_the_embedding_alone():
-    graph = nsse.to_onnx(fitted("plane"), "float64", predict=False)
+    graph = nsse.to_onnx(fitted("plane"), dtype="float64", predict=False)
     assert [output.name for output in graph.graph.output] == ["embedding"]
     assert [(entry.domain, entry.version) for entry in graph.opset_import] == [("", 17)]
     assert graph.ir_version == 8
@@ -150,8 +150,24 @@ def test_what_cannot_be_exported_is_refused():
     with pytest.raises(ValueError, match="PolynomialFeatures"):
         nsse.to_onnx(polynomials)
     with pytest.raises(ValueError, match="`dtype` must"):
-        nsse.to_onnx(fitted("default"), np.int32)
+        nsse.to_onnx(fitted("default"), dtype=np.int32)
 
 
 def test_the_page_of_the_documentation_runs(run_page):
     assert run_page("deploy.md")["n_blocks"] == 4
+
+
+def test_a_graph_is_written_to_a_file(tmp_path):
+    graph = nsse.to_onnx(fitted("default"), tmp_path / "model.onnx")
+    assert (tmp_path / "model.onnx").read_bytes() == graph.SerializeToString()
+    assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
+    with pytest.raises(FileNotFoundError, match="folder that exists"):
+        nsse.to_onnx(fitted("default"), str(tmp_path / "none" / "model.onnx"))
+    with pytest.raises(TypeError, match=r"`path` must be the name of a file, or None.*dtype="):
+        nsse.to_onnx(fitted("default"), np.float64)
+
+
+@pytest.mark.parametrize("write", [nsse.save, nsse.to_onnx])
+def test_arguments_in_the_wrong_order(write, tmp_path):
+    with pytest.raises(TypeError, match=r"`model` must be a fitted estimator. Got 'model.nsse'"):
+        write("model.nsse", fitted("default"))

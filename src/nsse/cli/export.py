@@ -37,7 +37,7 @@ def export(
         from nsse.io import to_onnx
 
         with screen.busy("Writing the graph"), typed(MODEL):
-            graph = to_onnx(opened.whole, dtype)
+            graph = to_onnx(opened.whole, dtype=dtype)
             what = _about_inputs(opened, graph)
             if isinstance(opened.preparation, EncodedPreparation):
                 graph, what = _with_encoder(opened, graph, encoder)

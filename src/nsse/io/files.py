@@ -16,7 +16,7 @@ from nsse._support.files import replacing
 from nsse.io import archive
 from nsse.io.archive import Header, Metadata, Place
 from nsse.io.values import HOME_OF, Writer, read_value
-from nsse.pipelines import Pipeline, in_one_step
+from nsse.pipelines import Pipeline, check_model, in_one_step
 from nsse.smooth import SmoothEmbedding
 
 
@@ -64,7 +64,7 @@ def save(model: Any, path: Place, *, metadata: Metadata = None, updatable: bool 
     >>> bool((nsse.load("iris.nsse").predict(X) == model.predict(X)).all())
     True
     """
-    check_is_fitted(model)
+    check_model(model)
     try:
         added = json.loads(json.dumps(dict(metadata or {}), allow_nan=False)) or None
     except (TypeError, ValueError) as error:

@@ -11,16 +11,18 @@ distances once.
 from __future__ import annotations
 
 from hashlib import sha256
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from nsse._support.errors import optional, rule_error
+from nsse._support.errors import optional, rule_error, rule_message
+from nsse._support.files import replacing
 from nsse.affine import Affine, is_sparse
+from nsse.io.archive import Place
 from nsse.kernels import FARTHEST, Kernel
 from nsse.maps import KernelMap, LinearMap
-from nsse.pipelines import Form, Front, form_of_step, split_pipeline
+from nsse.pipelines import Form, Front, check_model, form_of_step, split_pipeline
 from nsse.scores import Scores
 from nsse.votes import MajorityVote
 
@@ -31,8 +33,10 @@ OPSET, IR = 17, 8  # runtimes of 2022 and later know them
 ML, ML_OPSET = "ai.onnx.ml", 3  # the operators for categories
 
 
-def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any:
-    """Write a fitted model, or a pipeline of affine steps that ends in one, as an ONNX graph.
+def to_onnx(
+    model: Any, path: Place | None = None, *, dtype: Any = np.float32, predict: bool = True
+) -> Any:
+    """Export a fitted model, or a pipeline of affine steps that ends in one, as an ONNX graph.
 
     The graph has one input, ``X``. If the pipeline begins with a `nsse.datasets.TableEncoder` whose
     table has categories, the graph has one input of shape (n, 1) for each column instead, under the
@@ -52,6 +56,9 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
         Fitted: any estimator of ours with a kernel or a linear map, hence not `NYS` and `SPE`; a
         search around one; or a pipeline of a `TableEncoder`, affine steps (scalers, imputers, PCA) and
         one of these. Labels are integers, strings, booleans or floats.
+    path : str or path-like, default=None
+        The file to write, usually with the ending ``.onnx``. The file is written whole or not at all.
+        None writes no file.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the input and of the outputs. The arithmetic is in float64: a graph of float32 gives
         what Python gives for rows that were rounded to float32.
@@ -61,7 +68,7 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     Returns
     -------
     onnx.ModelProto
-        The graph; ``SerializeToString()`` gives the bytes of the file.
+        The graph. Its method ``SerializeToString()`` returns the bytes of the file.
 
     Raises
     ------
@@ -81,13 +88,14 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = nsse.SmoothEmbedding().fit(X[::3], y[::3])
-    >>> graph = nsse.to_onnx(model)
-    >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
+    >>> graph = nsse.to_onnx(model, "iris.onnx")
+    >>> session = onnxruntime.InferenceSession("iris.onnx")
     >>> (label,) = session.run(["label"], {"X": X.astype("float32")})
     >>> bool((label == model.predict(X)).all())
     True
     """
-    check_is_fitted(model)
+    check_model(model)
+    _check_place(path)
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise rule_error("dtype", "be float32 or float64", str(dtype), "Leave it out for float32.")
     graph, (front, last) = _Graph(np.dtype(dtype)), split_pipeline(model)
@@ -98,7 +106,18 @@ def to_onnx(model: Any, dtype: Any = np.float32, *, predict: bool = True) -> Any
     graph.output("embedding", Y, [None, width])
     if predict:
         _write_decision(graph, X, last)
-    return graph.model()
+    proto = graph.model()
+    if path is not None:
+        with replacing(path) as temporary:
+            temporary.write_bytes(proto.SerializeToString())
+    return proto
+
+
+def _check_place(path: Any) -> None:
+    """Raise an error for a type of numbers in the place of the path, where version 0.3 took it."""
+    if path is not None and not isinstance(path, str | PathLike):
+        cure = "Pass the type of the input as `dtype=`."
+        raise TypeError(rule_message("path", "be the name of a file, or None", path, cure))
 
 
 def _write_decision(graph: _Graph, X: str, model: Any) -> None:
