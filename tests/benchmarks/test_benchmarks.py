@@ -130,6 +130,43 @@ def test_criteria_of_a_search_are_compared(script):
     assert last.startswith("| the same and N/40 for a wrong label: the same, or the nearest sample |")
 
 
+def test_versions_of_the_search_are_compared_on_the_same_splits(script, tmp_path, capsys):
+    frontier, out = script("frontier"), tmp_path / "rows.jsonl"
+    options = (
+        "--sets",
+        "iris",
+        "wine",
+        "--sizes",
+        "5",
+        "--seeds",
+        "0",
+        "1",
+        "--halves",
+        *frontier.HALVES,
+    )
+    frontier.main(["measure", "--out", str(out), *options])
+    rows = frontier.rows_of(out)
+    assert len(rows) == 2 * 2 * 2
+    assert all(0.0 <= row["error"] <= 0.3 and row["radius"] > 0.0 for row in rows)
+    # A line that is torn is computed again, and no other one.
+    out.write_bytes(out.read_bytes()[:-20])
+    frontier.main(["measure", "--out", str(out), *options])
+    again = frontier.rows_of(out)
+    assert [row["error"] for row in again] == [row["error"] for row in rows]
+    assert again[:-1] == rows[:-1]
+    capsys.readouterr()
+    frontier.main(["compare", str(out), str(out)])
+    header, all_sets = capsys.readouterr().out.splitlines()[1:3]
+    assert "error ratio" in header
+    assert all_sets.split()[:5] == ["all", "1", "1", "2", "1.000"]
+
+
+def test_a_figure_of_calibration_is_the_mean_gap_of_its_bins(script):
+    error = script("frontier").calibration_error
+    confidence, is_right = np.array([0.99, 0.99, 0.51, 0.51]), np.array([True, True, True, False])
+    assert error(confidence, is_right) == pytest.approx((2 * 0.01 + 2 * 0.01) / 4)
+
+
 def test_the_table_of_the_untuned_model(script):
     row = {"set": "a", "size": 5, "seed": 0, "family": "pictures", "test": 99, "0.2": 0.2, "0.3": 0.1}
     told = script("untuned").table([row, row | {"set": "b", "family": "genes", "0.3": 0.2}])

@@ -1,0 +1,393 @@
+"""Compare the error, the log-loss and the certified radius of two versions of the search on many sets.
+
+    export NSSE_DATA=<folder>
+    PYTHONPATH=src:. python benchmarks/frontier.py measure --out new.jsonl --label new
+    PYTHONPATH=<old>/src:<old> python benchmarks/frontier.py measure --out old.jsonl --label old
+    python benchmarks/frontier.py compare old.jsonl new.jsonl
+    python benchmarks/frontier.py curve price-0.jsonl price-0.001.jsonl
+
+`measure` fits `SmoothEmbedding()` and `SmoothEmbeddingCV()` to the splits of the study in
+``reproduction/study`` and writes one JSON line for each fit. Lines that are in the file already are not
+computed again. All sets and sizes come with the first split before any set comes with the second one, so
+that a part of the file is balanced. The script runs with the package and the study of another version if
+these come first on the path of Python.
+
+`compare` pairs the lines of two files by set, size and split. An experiment is a set at one size. Its
+ratio of errors is the ratio of the mean errors over the splits, with half a mistake added to both, as in
+the study. The pooled ratio is the geometric mean over the experiments. Standard errors are those of the
+mean over the sets, each of which counts as the mean over its sizes.
+
+`curve` prints the same figures for several files, all relative to the first one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+# At the end of the path: the study of another version comes first where PYTHONPATH names it.
+sys.path.append(str(Path(__file__).parents[1]))
+
+import nsse
+from common import text_table
+from nsse import SmoothEmbedding, SmoothEmbeddingCV
+from nsse.certificates import ConformalClassifier
+from nsse.datasets import per_class_split
+from reproduction.study import sets
+from reproduction.study.study import MOST_TEST, SIZES, Study, standardised
+
+SEEDS = tuple(range(10))
+MOST_RADII, ECE_BINS, ALPHA = 200, 15, 0.1
+MODELS = ("untuned", "search")
+KEY = ("set", "size", "seed", "model")
+HALVES = ("report", "choose")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Standardized training and test samples of one split of a set."""
+
+    X: Any
+    y: Any
+    X_new: Any
+    y_new: Any
+    fingerprint: int
+
+    @classmethod
+    def of(cls, family: str, name: str, size: int, seed: int) -> Split:
+        """Draw the samples as the study draws them."""
+        X, y = sets.samples(family, name)
+        train, test = per_class_split(y, size, seed)
+        test = np.sort(np.random.default_rng(seed).permutation(test)[:MOST_TEST])
+        own, new = standardised(X[train], X[test])
+        return cls(own, y[train], new, y[test], zlib.crc32(X[train].tobytes() + test.tobytes()))
+
+
+def measured(model: Any, split: Split, seed: int) -> dict[str, Any]:
+    """Fit a model, and measure its labels, its probabilities, its radii and its sets of labels."""
+    start = time.process_time()
+    model.fit(split.X, split.y)
+    seconds = time.process_time() - start
+    log_p = np.asarray(model.predict_log_proba(split.X_new))
+    codes = np.searchsorted(model.classes_, split.y_new)
+    is_wrong = np.asarray(model.predict(split.X_new)) != split.y_new
+    some = np.random.default_rng(seed).permutation(len(split.X_new))[:MOST_RADII]
+    start = time.process_time()
+    radii = np.asarray(model.certified_radius(split.X_new[some]))
+    radius_seconds = time.process_time() - start
+    return {
+        "train": len(split.X),
+        "test": len(split.X_new),
+        "split": split.fingerprint,
+        "error": float(is_wrong.mean()),
+        "log_loss": float(-log_p[np.arange(len(codes)), codes].mean()),
+        "ece": calibration_error(np.exp(log_p.max(axis=1)), log_p.argmax(axis=1) == codes),
+        "radius": float(np.median(radii)),
+        "no_radius": float((radii == 0.0).mean()),
+        "infinite_radius": float(np.isinf(radii).mean()),
+        "coverage": coverage(model, split.X_new, codes),
+        "seconds": seconds,
+        "radius_seconds": radius_seconds,
+        "members": number_of_members(model),
+        "chosen": {name: str(value) for name, value in getattr(model, "best_params_", {}).items()},
+    }
+
+
+def calibration_error(confidence: Any, is_right: Any) -> float:
+    """Return the mean distance of confidence and accuracy over bins of equal width."""
+    bins = np.minimum((confidence * ECE_BINS).astype(int), ECE_BINS - 1)
+    gaps = np.bincount(bins, confidence - is_right, minlength=ECE_BINS)
+    return float(np.abs(gaps).sum() / len(confidence))
+
+
+def coverage(model: Any, X_new: Any, codes: Any) -> float | None:
+    """Return the share of 90 % sets with the true label, or None without scores of left-out samples."""
+    try:
+        labels = ConformalClassifier(model, alpha=ALPHA).fit().predict_set(X_new)
+    except (ValueError, TypeError):
+        return None
+    return float(np.asarray(labels)[np.arange(len(codes)), codes].mean())
+
+
+def number_of_members(model: Any) -> int:
+    """Return how many models decide, in this version and in version 0.3."""
+    # Version 0.3 keeps its members in `voters_`, and its model alone has none of them.
+    members = getattr(model, "members_", getattr(model, "voters_", ()))
+    return max(1, len(members))
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Write the lines that are not in the file yet."""
+    parameters = dict(options.parameter)
+    makers: dict[str, Callable[[], Any]] = {
+        "untuned": SmoothEmbedding,
+        "search": lambda: SmoothEmbeddingCV(**parameters),
+    }
+    done = {tuple(row[key] for key in KEY) for row in rows_of(options.out)}
+    where, missing = sets.found(None, options.sets or ())
+    for line in missing:
+        print(f"Left out: {line}")
+    where = {name: family for name, family in where.items() if sets.half_of(name) in options.halves}
+    tasks = Study(where, ("SmoothEmbeddingCV",), options.sizes, max(options.seeds) + 1).tasks()
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    with options.out.open("a", encoding="utf-8") as out, threadpool_limits(1):
+        for task in tasks:
+            for model in options.models:
+                key = (task.dataset, task.n_train, task.seed, model)
+                if key in done or task.seed not in options.seeds:
+                    continue
+                split = Split.of(where[task.dataset], task.dataset, task.n_train, task.seed)
+                told = {"kind": sets.kind_of(task.dataset), "half": sets.half_of(task.dataset)}
+                told |= {"label": options.label, "version": nsse.__version__, "parameters": parameters}
+                row = dict(zip(KEY, key, strict=True)) | told
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # searches on few samples have much to say
+                    row |= measured(makers[model](), split, task.seed)
+                out.write(json.dumps(row) + "\n")
+                out.flush()
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a file; a line that a stopped run left unfinished is cut off."""
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        path.write_text(whole, encoding="utf-8")
+    return [json.loads(line) for line in whole.splitlines()]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The paired lines of a set at one size, those of A and those of B in the same order of splits."""
+
+    name: str
+    kind: str
+    size: int
+    a: Sequence[Mapping[str, Any]]
+    b: Sequence[Mapping[str, Any]]
+
+    def values(self, key: str) -> tuple[Any, Any]:
+        """Return one figure of all splits, of A and of B."""
+        return np.array([row[key] for row in self.a]), np.array([row[key] for row in self.b])
+
+    @cached_property
+    def log_ratio(self) -> float:
+        """The logarithm of the error of B over that of A, with half a mistake added to both."""
+        a, b = self.values("error")
+        n = self.a[0]["test"]
+        return float(np.log((b.mean() * n + 0.5) / (a.mean() * n + 0.5)))
+
+    @cached_property
+    def loss_difference(self) -> float:
+        """The log-loss of B minus that of A."""
+        a, b = self.values("log_loss")
+        return float((b - a).mean())
+
+    @cached_property
+    def log_radius_ratio(self) -> float:
+        """The logarithm of the median radius of B over that of A; NaN if a median is 0 or infinite."""
+        a, b = self.values("radius")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.log(np.median(b)) - np.log(np.median(a))
+        return float(ratio) if np.isfinite(ratio) else np.nan
+
+    def difference(self, key: str) -> tuple[float, float]:
+        """Return the mean of B minus A over the splits, and its standard error."""
+        a, b = self.values(key)
+        return mean_and_error(b - a)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether B has a higher error by more than a standard error over the splits."""
+        mean, error = self.difference("error")
+        return bool(mean > error + 1e-9)
+
+    @property
+    def is_better(self) -> bool:
+        """Whether B has a lower error by more than a standard error over the splits."""
+        mean, error = self.difference("error")
+        return bool(-mean > error + 1e-9)
+
+
+def paired(a: Path, b: Path, models: tuple[str, str], half: str) -> list[Experiment]:
+    """Return the experiments of a half, with the splits that both files have."""
+    tables = []
+    for path, model in zip((a, b), models, strict=True):
+        own = [row for row in rows_of(path) if row["model"] == model and row["half"] == half]
+        tables.append({(row["set"], row["size"], row["seed"]): row for row in own})
+    found: dict[tuple[str, int], list[tuple[Any, Any]]] = defaultdict(list)
+    for key in sorted(set(tables[0]) & set(tables[1])):
+        rows = tables[0][key], tables[1][key]
+        if rows[0]["split"] != rows[1]["split"]:
+            raise ValueError(
+                f"The files must come from the same splits. Got different samples of {key}."
+            )
+        found[key[:2]].append(rows)
+    return [
+        Experiment(name, rows[0][0]["kind"], size, *zip(*rows, strict=True))
+        for (name, size), rows in found.items()
+    ]
+
+
+def mean_and_error(values: Any) -> tuple[float, float]:
+    """Return the mean and its standard error, which is NaN for a single value."""
+    values = np.asarray(values, dtype=np.float64)
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return float(values.mean()), float(error)
+
+
+def over_sets(experiments: Iterable[Experiment], figure: str) -> Any:
+    """Return one figure per set, the mean over its sizes, without what is not a number."""
+    of_set: dict[str, list[float]] = defaultdict(list)
+    for experiment in experiments:
+        of_set[experiment.name].append(getattr(experiment, figure))
+    means = np.array([np.nanmean(values) for values in of_set.values() if not np.isnan(values).all()])
+    return means if len(means) else np.array([np.nan])
+
+
+def over_splits(experiments: Sequence[Experiment]) -> tuple[float, float]:
+    """Return the mean difference of errors in percent, and its error from the splits alone."""
+    means, errors = zip(*(experiment.difference("error") for experiment in experiments), strict=True)
+    return 100 * float(np.mean(means)), 100 * float(np.sqrt(np.sum(np.square(errors)))) / len(errors)
+
+
+HEADER = (
+    *("data", "sets", "exp.", "splits", "error ratio", "over sets: log ± s.e.", "error, points ± s.e."),
+    *("log-loss: A", "B", "B − A ± s.e.", "ECE: A", "B", "radius ratio", "median", "worse", "better"),
+    *("members A", "B", "coverage A", "B"),
+)
+
+
+def figures(name: str, experiments: Sequence[Experiment]) -> list[Any]:
+    """Return a line of the table for some experiments."""
+    logs = [experiment.log_ratio for experiment in experiments]
+    mean, error = mean_and_error(over_sets(experiments, "log_ratio"))
+    points, points_error = over_splits(experiments)
+    loss, loss_error = mean_and_error(over_sets(experiments, "loss_difference"))
+    radius = np.array([experiment.log_radius_ratio for experiment in experiments])
+    known = radius[~np.isnan(radius)]
+    ratios = (
+        [f"{np.exp(known.mean()):.2f}", f"{np.exp(np.median(known)):.2f}"] if len(known) else ["", ""]
+    )
+    several = [experiment for experiment in experiments if len(experiment.a) > 1]
+    numbers = sorted({len(experiment.a) for experiment in experiments})
+    return [
+        *(name, len({experiment.name for experiment in experiments}), len(experiments)),
+        f"{numbers[0]} to {numbers[-1]}" if numbers[1:] else numbers[0],
+        *(f"{np.exp(np.mean(logs)):.3f}", f"{mean:+.3f} ± {error:.3f}"),
+        f"{points:+.2f} ± {points_error:.2f}",
+        *(f"{value:.3f}" for value in means_of(experiments, "log_loss")),
+        f"{loss:+.4f} ± {loss_error:.4f}",
+        *(f"{value:.3f}" for value in means_of(experiments, "ece")),
+        *ratios,
+        share(several, "is_worse"),
+        share(several, "is_better"),
+        *(f"{value:.1f}" for value in means_of(experiments, "members")),
+        *(f"{value:.3f}" for value in means_of(experiments, "coverage")),
+    ]
+
+
+def means_of(experiments: Iterable[Experiment], key: str) -> Iterator[float]:
+    """Yield the mean of a figure over the experiments, of A and of B; NaN if no line has it."""
+    for values in zip(*(experiment.values(key) for experiment in experiments), strict=True):
+        known = [np.mean(of) for of in values if all(value is not None for value in of)]
+        yield float(np.mean(known)) if known else np.nan
+
+
+def share(experiments: Sequence[Experiment], question: str) -> str:
+    """Return the share of experiments with an answer of yes."""
+    if not experiments:
+        return ""
+    return f"{np.mean([getattr(experiment, question) for experiment in experiments]):.0%}"
+
+
+def groups(experiments: Sequence[Experiment]) -> Iterator[tuple[str, list[Experiment]]]:
+    """Yield all experiments, those of each kind of data, and those of each size."""
+    yield "all", list(experiments)
+    for kind in sorted({experiment.kind for experiment in experiments}):
+        yield kind, [experiment for experiment in experiments if experiment.kind == kind]
+    for size in sorted({experiment.size for experiment in experiments}):
+        yield f"{size} per class", [experiment for experiment in experiments if experiment.size == size]
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Print the table of two files."""
+    experiments = paired(options.a, options.b, (options.model_a, options.model_b), options.half)
+    if not experiments:
+        raise SystemExit("The two files have no split in common.")
+    print(f"B/A, {options.half} half: A {options.a.stem} ({options.model_a}), ", end="")
+    print(f"B {options.b.stem} ({options.model_b})")
+    print(text_table(HEADER, [figures(*group) for group in groups(experiments)]))
+    lost = [e for e in experiments if len(e.a) > 1 and e.difference("error")[0] > 0]
+    lost.sort(key=lambda e: -e.difference("error")[0] / max(e.difference("error")[1], 1e-3))
+    print("\nExperiments that lost most, in standard errors:")
+    for e in lost[: options.lost]:
+        mean, error = e.difference("error")
+        print(f"  {e.name}, {e.size} per class: {100 * mean:+.2f} ± {100 * error:.2f} points")
+
+
+def curve(options: argparse.Namespace) -> None:
+    """Print one line per file, relative to the first one."""
+    first, *_ = options.files
+    models = options.model_a, "search"
+    lines = []
+    for path in options.files:
+        experiments = paired(first, path, models, options.half)
+        if experiments:
+            lines.append(figures(path.stem, experiments))
+    print(text_table(HEADER, lines))
+
+
+def parameter(text: str) -> tuple[str, Any]:
+    """Read a parameter of the search, NAME=JSON."""
+    name, _, value = text.partition("=")
+    return name, json.loads(value)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    command = commands.add_parser("measure", help="fit both models, one line per fit")
+    command.set_defaults(run=measure)
+    command.add_argument("--out", type=Path, required=True, help="the file of JSON lines")
+    command.add_argument("--label", default=nsse.__version__)
+    command.add_argument("--halves", nargs="+", choices=HALVES, default=["report"])
+    command.add_argument("--sets", nargs="*", help="only these")
+    command.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="samples per class")
+    command.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
+    command.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
+    command.add_argument("--parameter", type=parameter, nargs="*", default=[], metavar="NAME=JSON")
+    command = commands.add_parser("compare", help="print the ratios of two files")
+    command.set_defaults(run=compare)
+    command.add_argument("a", type=Path)
+    command.add_argument("b", type=Path)
+    command.add_argument("--model-a", choices=MODELS, default="search")
+    command.add_argument("--model-b", choices=MODELS, default="search")
+    command.add_argument("--half", choices=HALVES, default="report")
+    command.add_argument("--lost", type=int, default=10, help="experiments that lost most")
+    command = commands.add_parser("curve", help="print several files beside the first one")
+    command.set_defaults(run=curve)
+    command.add_argument("files", type=Path, nargs="+")
+    command.add_argument("--model-a", choices=MODELS, default="search")
+    command.add_argument("--half", choices=HALVES, default="report")
+    options = parser.parse_args(argv)
+    options.run(options)
+
+
+if __name__ == "__main__":
+    main()
