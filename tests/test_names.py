@@ -148,7 +148,7 @@ def test_names_that_are_no_utf8_go_all_the_way(photos, tmp_path):
     for ending in ("html", "png"):
         run("report", model, photos, "--out", tmp_path / f"r.{ending}")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "m\\xf6del: " in page
+    assert "Model m\\xf6del on " in page
     assert "caf\\\\xe9" in page  # within JSON
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
+import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +36,12 @@ def run(script, tmp_path):
         return record
 
     return act
+
+
+def test_no_script_hides_an_installed_package():
+    # Scripts import each other by name. A script `coverage.py` would be what Numba imports.
+    scripts = {script.stem for script in BENCHMARKS.glob("*.py")}
+    assert scripts.isdisjoint({*packages_distributions(), *sys.stdlib_module_names})
 
 
 def test_class_maps_and_relevant_features_are_measured(run):

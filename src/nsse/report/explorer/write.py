@@ -179,7 +179,8 @@ def page(data: dict[str, Any], findings: Findings, title: str) -> str:
     """The page as text."""
     folder, title = files("nsse.report.explorer"), escape(title or f"{findings.name} report")
     frame, style = ((folder / name).read_text(encoding="utf-8") for name in ("page.html", "style.css"))
-    lines = {"finding": escape(facts.finding(findings)), "made_of": escape(facts.made_of(findings))}
+    sentences = {"finding": facts.finding(findings), "made_of": facts.made_of(findings)}
+    lines = {name: escape(written(sentence)) for name, sentence in sentences.items()}
     scripts = {"data": script_safe_json(data), "script": bundled()}
     return Template(frame).substitute(title=title, style=style, **lines, **scripts)
 

@@ -6,9 +6,9 @@ line of the table belongs to one model on one data set. It contains the share of
 0.90 in standard errors, the share of new samples of known classes with a typicality of at most 5 %,
 and the number of labels per set.
 
-    NSSE_DATA=<folder> python benchmarks/coverage.py --out coverage.jsonl    # 12 splits, 12 minutes
-    python benchmarks/coverage.py --out coverage.jsonl --sizes 300 --ratios 0.5 5    # a part of it
-    python benchmarks/coverage.py --out coverage.jsonl --splits 0    # print the table again
+    NSSE_DATA=<folder> python benchmarks/prediction_sets.py --out sets.jsonl    # 12 splits, 12 minutes
+    python benchmarks/prediction_sets.py --out sets.jsonl --sizes 300 --ratios 0.5 5    # a part of it
+    python benchmarks/prediction_sets.py --out sets.jsonl --splits 0    # print the table again
 
 The file contains one JSON line per model and split. Lines that it already contains are not computed
 again.
