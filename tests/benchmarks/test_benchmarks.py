@@ -13,6 +13,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from nsse import NSSE, SmoothEmbedding
+from reproduction.rows import Row, RowFile, Task
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -167,6 +168,28 @@ def test_versions_of_the_search_are_compared_on_the_same_splits(script, tmp_path
     header, all_sets = capsys.readouterr().out.splitlines()[1:3]
     assert "error ratio" in header
     assert all_sets.split()[:5] == ["all", "1", "1", "2", "1.000"]
+
+
+def test_rows_of_two_versions_are_paired_by_split(script, tmp_path, capsys):
+    for name, errors in {"a": (0.1, 0.2, 0.9), "b": (0.2, 0.4)}.items():
+        file = RowFile(tmp_path / name)
+        for seed, error in enumerate(errors):
+            file.add(Row(Task("orl", "SVC", 2, seed), error, 1.0, 0.0))
+    script("paired").main([str(tmp_path / "a"), str(tmp_path / "b")])
+    _, one, every = capsys.readouterr().out.splitlines()
+    assert one.split() == [
+        "SVC:",
+        "orl,",
+        "2",
+        "2",
+        "15.00",
+        "30.00",
+        "+15.000",
+        "5.000",
+        "+3.0",
+        *["1.0"] * 2,
+    ]
+    assert every.split()[2:] == one.split()[4:]
 
 
 def test_a_figure_of_calibration_is_the_mean_gap_of_its_bins(script):
