@@ -12,6 +12,8 @@ from nsse.methods import LFDA, MReg
 X, Y = load_iris(return_X_y=True)
 ESTIMATORS = [SmoothEmbedding(), SmoothEmbeddingCV(), NSSE(), WithinMetric(), LFDA(), MReg()]
 SEVERAL = [np.eye(3, dtype=int)[Y], np.column_stack([Y, Y]), X[:, :2], np.eye(3)[Y].tolist()]
+SEVERAL += [[[1, 2], [3]] * 75, [{1}, {2, 3}] * 75]
+KINDS = ["multilabel", "multioutput", "two numbers", "lists", "lists of different lengths", "sets"]
 
 
 @pytest.mark.parametrize("model", ESTIMATORS, ids=str)
@@ -21,7 +23,7 @@ def test_regression_targets_are_refused(model):
 
 
 @pytest.mark.parametrize("model", ESTIMATORS, ids=str)
-@pytest.mark.parametrize("targets", SEVERAL, ids=["multilabel", "multioutput", "two numbers", "lists"])
+@pytest.mark.parametrize("targets", SEVERAL, ids=KINDS)
 def test_several_labels_per_sample_are_refused(model, targets):
     with pytest.raises(ValueError, match=r"`y` must contain one class label per sample.*MultiOutput"):
         model.fit(X, targets)

@@ -30,7 +30,7 @@ from nsse._support.samples import validate_data
 from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import Affine, is_sparse
 from nsse.maps import KernelMap, LinearMap
-from nsse.pipelines import affine_of_step, opened
+from nsse.pipelines import affine_of_step, check_model, opened
 from nsse.votes import Member, vote_of
 
 __all__ = ["Explanation", "explain", "feature_relevance"]
@@ -394,8 +394,9 @@ def _largest(member: Member, Z: Any, codes: Ints) -> Ints:
 
 def _members(core: Any) -> list[Member]:
     """Return the maps and scores of a model if all of them can be explained."""
-    members = list(vote_of(core).members)
-    if not all(isinstance(member.map, KernelMap | LinearMap) for member in members):
+    check_model(core)
+    members = list(vote_of(core).members) if hasattr(core, "map_") else []
+    if not members or not all(isinstance(member.map, KernelMap | LinearMap) for member in members):
         rule, cure = "have a kernel or linear map", "SmoothEmbedding, NSSE and most methods have one."
         raise TypeError(rule_message("model", rule, type(core).__name__, cure))
     return members

@@ -14,16 +14,30 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from nsse._support.arrays import is_dask
-from nsse._support.errors import listed, rule_error
+from nsse._support.errors import Described, listed, rule_error
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, WeightsLike
 
 
 def check_targets(y: LabelsLike) -> None:
     """Raise an error for regression, multilabel and multioutput targets."""
-    shape = getattr(y, "shape", None) or np.asarray(y).shape
-    if len(shape) > 1 and shape[1] != 1:
+    got = _several_labels(y)
+    if got is not None:
         cure = "For several labels per sample, use sklearn.multioutput.MultiOutputClassifier."
-        raise rule_error("y", "contain one class label per sample", f"shape {shape}", cure)
+        raise rule_error("y", "contain one class label per sample", Described(got), cure)
+
+
+def _several_labels(y: LabelsLike) -> str | None:
+    """Describe targets with several labels per sample, None if there is one per sample."""
+    try:
+        targets = y if getattr(y, "shape", None) else np.asarray(y)
+    except ValueError:  # lists of different lengths
+        return "lists of different lengths"
+    if len(targets.shape) > 1:
+        return None if targets.shape[1] == 1 else f"shape {targets.shape}"
+    if len(targets.shape) == 0 or getattr(targets.dtype, "kind", "") != "O":
+        return None
+    kinds = {type(label).__name__ for label in targets if isinstance(label, list | tuple | set | dict)}
+    return f"labels of type {listed(sorted(kinds))}" if kinds else None
 
 
 def check_classes(y: NDArray[Any]) -> None:

@@ -464,9 +464,11 @@ class SmoothEmbedding(EmbeddingClassifier):
             The estimator.
         """
         metric = params.get("metric", self.metric)
+        nested = {key: key.removeprefix("metric__") for key in params if key.startswith("metric__")}
+        if nested and metric is None:
+            params["metric"] = named_metric(metric)
         if isinstance(metric, str) and metric in NAMES:
             own = NAMES[metric]().get_params()
-            nested = {key: key.removeprefix("metric__") for key in params if key.startswith("metric__")}
             # The name stays if the values are those that it stands for.
             if all(name in own and params[key] == own[name] for key, name in nested.items()):
                 params = {key: value for key, value in params.items() if key not in nested}

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
@@ -18,6 +19,7 @@ from nsse.unlabeled import GraphPenalty
 
 X, Y = load_iris(return_X_y=True)
 FRAME = pd.DataFrame(X, columns=["length", "width", "petal length", "petal width"])
+DAY = pd.Timestamp("2024-05-01")
 GAPS = X.copy()
 GAPS[3:5, 1], GAPS[9, 2] = np.nan, np.inf
 
@@ -36,6 +38,14 @@ UNUSABLE = {
     "frame": (with_gap(FRAME), r"Got NaN in column 'width' \(7 rows\)\. .*TableEncoder"),
     "text": (FRAME.assign(city="Rome"), r"Got text in column 'city' \(150 rows\)\. Encode such columns"),
     "nullable": (FRAME.assign(age=pd.array([None, *range(149)])), r"Got NaN in column 'age' \(1 row\)"),
+    "inf": (FRAME.replace(0.2, np.inf), r"Got inf in column 'petal width' \(29 rows\)\. Replace these"),
+    "dates, not text": (FRAME.assign(day=DAY), r"Got dates in column 'day' \(150 rows\)\. Encode such"),
+    "time zones, not text": (
+        FRAME.assign(day=DAY.tz_localize("UTC")),
+        r"values of type Timestamp in colu",
+    ),
+    "lists, not text": (FRAME.assign(pair=[[1, 2]] * 150), r"values of type list in column 'pair'"),
+    "path, not text": ("table.csv", r"Got 'table\.csv'\. nsse\.datasets\.load_inputs reads files"),
     "objects": ([*X.tolist()[:-1], ["a", 1, 2, 3]], r"Got text in column 0 \(1 row\)"),
 }
 
@@ -147,3 +157,33 @@ def test_a_named_metric_has_the_parameters_of_its_object():
     grid = {"metric__shrinkage": [0.01, 3.0], "sigma": [0.65, 1.0]}
     search = SequentialSearchCV(SmoothEmbedding(), grid, cv=3).fit(X, Y)
     assert set(search.best_params_) == set(grid)
+
+
+@pytest.mark.parametrize("metric", [None, "euclidean"])
+def test_metrics_without_a_parameter_say_so(metric):
+    with pytest.raises(ValueError, match="Invalid parameter 'shrinkage' for estimator Euclidean"):
+        SmoothEmbedding(metric=metric).set_params(metric__shrinkage=0.3)
+
+
+EXPLAINERS = {
+    "explain": nsse.explanations.explain,
+    "feature_relevance": lambda model, _: nsse.explanations.feature_relevance(model),
+    "plot": nsse.plot.explanation,
+}
+
+
+@pytest.mark.parametrize("name", EXPLAINERS)
+def test_other_models_cannot_be_explained(name):
+    with pytest.raises(TypeError, match=r"`model` must have a kernel or linear map\. Got 'SVC'"):
+        EXPLAINERS[name](SVC().fit(X, Y), X[:3])
+
+
+@pytest.mark.parametrize("method", ["explain", "typicality", "plot", "certified_radius", "transform"])
+def test_models_must_be_fitted(method):
+    with pytest.raises(NotFittedError, match="This SmoothEmbedding instance is not fitted yet"):
+        getattr(SmoothEmbedding(), method)(X)
+
+
+def test_typicality_needs_a_model_with_left_out_samples():
+    with pytest.raises(ValueError, match=r"Got 'SVC'\. A fitted SmoothEmbedding has them"):
+        nsse.certificates.typicality(SVC().fit(X, Y), X)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,21 +14,23 @@ from sklearn.utils import validation
 
 from nsse._support.errors import listed
 
-# Words of scikit-learn's errors of samples with missing values or text.
-ABOUT_VALUES = ("NaN", "infinity", "convert")
+# Words of the errors of scikit-learn and NumPy about samples with missing values, text or dates.
+ABOUT_VALUES = ("NaN", "infinity", "convert", "promoted", "real number", "sequence")
 MOST_NAMES = 5
+GAPS = ("NaN", "inf")
 FILL = "Fill the gaps first, for example with SimpleImputer() or nsse.datasets.TableEncoder()."
+REPLACE = "Replace these values, or leave out the rows that contain them."
 ENCODE = "Encode such columns first, for example with nsse.datasets.TableEncoder()."
 
 
 def validate_data(model: Any, X: Any = "no_validation", *args: Any, **kwargs: Any) -> Any:
     """Check samples like the function of this name of scikit-learn.
 
-    If samples contain NaN, infinite numbers or text, the error names the columns.
+    If samples contain NaN, infinite numbers, text or dates, the error names the columns.
     """
     try:
         return validation.validate_data(model, X, *args, **kwargs)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         is_about_values = any(word in str(error) for word in ABOUT_VALUES)
         better = unusable(X) if is_about_values else None
         if better is None:
@@ -36,18 +40,21 @@ def validate_data(model: Any, X: Any = "no_validation", *args: Any, **kwargs: An
 
 def unusable(X: Any) -> ValueError | None:
     """Return the error of samples with values that are no finite numbers, None if there are none."""
-    found: dict[str, list[str]] = {"text": [], "NaN": [], "inf": []}
+    if isinstance(X, str | PathLike):
+        cure = "nsse.datasets.load_inputs reads files."
+        return ValueError(f"`X` must contain finite numbers. Got {str(X)!r}. {cure}")
+    found: dict[str, list[str]] = {}
     for name, values in columns_of(X):
         for kind, count in unusable_values(values).items():
-            found[kind].append(f"{name} ({count} {'row' if count == 1 else 'rows'})")
-    kinds = [kind for kind, names in found.items() if names]
-    if not kinds:
+            found.setdefault(kind, []).append(f"{name} ({count} {'row' if count == 1 else 'rows'})")
+    if not found:
         return None
     got = ", ".join(
         f"{kind} in {'columns' if len(found[kind]) > 1 else 'column'} {listed(found[kind], MOST_NAMES)}"
-        for kind in kinds
+        for kind in sorted(found, key=lambda kind: (kind in GAPS, kind))
     )
-    return ValueError(f"`X` must contain finite numbers. Got {got}. {ENCODE if found['text'] else FILL}")
+    cure = ENCODE if set(found) - set(GAPS) else FILL if "NaN" in found else REPLACE
+    return ValueError(f"`X` must contain finite numbers. Got {got}. {cure}")
 
 
 def columns_of(X: Any) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -72,17 +79,24 @@ def columns_of(X: Any) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def unusable_values(values: NDArray[Any]) -> dict[str, int]:
-    """Return how many values of a column are text, NaN and infinite, if any."""
+    """Return how many values of a column are NaN, infinite, or text, dates and other objects, if any."""
+    if values.dtype.kind in "mM":
+        return {"dates": len(values)}
     if values.dtype.kind in "OUS":
-        numbers = np.array([as_number(value) for value in values.tolist()], dtype=object)
-        n_text = sum(number is None for number in numbers)
-        if n_text:
-            return {"text": n_text}
-        values = numbers.astype(np.float64)
+        numbers = [as_number(value) for value in values]
+        others = [value for value, number in zip(values, numbers, strict=True) if number is None]
+        if others:
+            return dict(Counter(map(kind_of, others)))
+        values = np.array(numbers, dtype=np.float64)
     if values.dtype.kind != "f":
         return {}
     counts = {"NaN": int(np.isnan(values).sum()), "inf": int(np.isinf(values).sum())}
     return {kind: count for kind, count in counts.items() if count}
+
+
+def kind_of(value: Any) -> str:
+    """Return what a value that is no number is called in a message."""
+    return "text" if isinstance(value, str | bytes) else f"values of type {type(value).__name__}"
 
 
 def as_number(value: Any) -> float | None:

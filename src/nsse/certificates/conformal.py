@@ -36,7 +36,7 @@ from nsse.certificates.radii import behind_metric, certified_vote, checked_sampl
 from nsse.certificates.rounding import EPS, Front, MapBounds
 from nsse.maps import KernelMap
 from nsse.metrics.base import as_metric
-from nsse.pipelines import opened
+from nsse.pipelines import check_model, opened
 from nsse.votes import MajorityVote
 
 
@@ -59,15 +59,19 @@ def conformity(model: Any, X: SamplesLike) -> Floats:
     return values if last.scores_.has_one_per_class else values - np.square(F).sum(axis=1)[:, np.newaxis]
 
 
-def left_out(model: Any) -> tuple[Floats, Ints, Floats]:
+# The cure for models without scores of left-out training samples.
+UNSEEN = "Pass samples that the model has not seen, and their labels, to `fit`."
+
+
+def left_out(model: Any, cure: str = UNSEEN) -> tuple[Floats, Ints, Floats]:
     """Return scores of training samples by models without them, their classes, and their numbers.
 
     Equal samples of a class share one score. Models without such scores are refused.
     """
     last = opened(model)[1]
+    check_model(last)
     scores = getattr(last, "_leave_one_out", None)
     if scores is None or len(scores) == 0:
-        cure = "Pass samples that the model has not seen, and their labels, to `fit`."
         got = type(last).__name__
         raise rule_error("model", "have scores of training samples left out one by one", got, cure)
     codes = np.searchsorted(last.classes_, last._leave_one_out_labels).astype(np.intp)
@@ -123,7 +127,7 @@ def typicality(model: Any, X: SamplesLike) -> Floats:
     >>> bool((p < 0.05).mean() < 0.1 and (typicality(model, X[~known]) < 0.05).mean() > 0.5)
     True
     """
-    scores, _, counts = left_out(model)
+    scores, _, counts = left_out(model, "A fitted SmoothEmbedding has them.")
     before, last = opened(model)
     gain = getattr(last, "_leave_one_out_gain", 1.0)  # the whole model has one sample more of a class
     if gain != 1.0:

@@ -228,7 +228,8 @@ def _checked_names(path: Path, writing: _Writing) -> list[str]:
     names, seen = next(_records(path, writing), []), set()
     for place, name in enumerate(names):
         if not name.strip():
-            raise no_table(path, f"no name for column {place + 1}", "Name it, or drop it.")
+            cure = "Name it, or drop it. pandas writes row numbers without a name unless index=False."
+            raise no_table(path, f"no name for column {place + 1}", cure)
         if name in seen:
             raise no_table(path, f"two columns named {name!r}", "Rename one of them.")
         seen.add(name)
