@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 from sklearn.base import BaseEstimator
 
-from nsse._support.errors import listed, rule_error
+from nsse._support.errors import Described, listed, rule_error
 from nsse._support.types import SamplesLike
 
 __all__ = ["Augmentation", "Copies", "Images", "Noise", "Signals", "named_images", "usual_sets"]
@@ -464,7 +464,7 @@ class Copies(NamedAugmentation):
         if -1 in places:
             cure = "Augment all rows, and do not change the rows afterwards."
             raise rule_error(
-                "X", "have rows with known augmented samples", f"row {places.index(-1)}", cure
+                "X", "have rows with known augmented samples", Described(f"row {places.index(-1)}"), cure
             )
         return [np.asarray(copy)[places] for copy in self.copies]
 
@@ -577,7 +577,7 @@ class Noise(NamedAugmentation):
         n_copies, scales = len(self.names), self._scales()
         if scales.ndim and scales.shape != (X.shape[1],):
             rule = f"be one number or one for each of the {X.shape[1]} features"
-            raise rule_error("scale", rule, f"{len(scales)} numbers", "Take one for all.")
+            raise rule_error("scale", rule, Described(f"{len(scales)} numbers"), "Take one for all.")
         X = X.astype(np.result_type(X.dtype, np.float32), copy=False)
         made = np.empty((n_copies, *X.shape), dtype=X.dtype)
         for place, row in enumerate(np.asarray(X, dtype=np.float64)):

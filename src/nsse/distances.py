@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.distance import squareform
 from sklearn.utils.extmath import row_norms
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse._support.threads import in_parallel
 from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import is_sparse
@@ -87,13 +87,15 @@ def median_distance(D2: Floats) -> float:
         raise rule_error(
             "X",
             "contain at least two distinct samples",
-            "samples that are all equal",
+            Described("samples that are all equal"),
             "Check the features: no distance, hence no kernel, can be built from these.",
         )
     unit = math.sqrt(_median(distinct))
     if lost > unit**2:
         rule = "contain no samples so far from the others that rounding makes them equal"
-        got = f"samples {math.sqrt(lost / SAME_PLACE) / unit:.1e} times the median distance away"
+        got = Described(
+            f"samples {math.sqrt(lost / SAME_PLACE) / unit:.1e} times the median distance away"
+        )
         cure = "Leave these samples out, or check whether a number such as 999999999 marks gaps."
         raise rule_error("X", rule, got, cure)
     return unit

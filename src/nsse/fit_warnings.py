@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse.centers import requested_centers
 from nsse.maps import KernelMap
 
@@ -28,7 +28,9 @@ def warn_of_weights(total: float, n_samples: int) -> None:
     if total < LEAST_TOTAL or mean > LARGEST_MEAN:
         rule = f"sum to {LEAST_TOTAL} at least and have a mean of {LARGEST_MEAN:.0e} at most"
         cure = "Divide the weights by their mean: 2 counts a sample twice."
-        raise rule_error("sample_weight", rule, f"a sum of {total:.3g}, a mean of {mean:.3g}", cure)
+        raise rule_error(
+            "sample_weight", rule, Described(f"a sum of {total:.3g}, a mean of {mean:.3g}"), cure
+        )
     if not USUAL_WEIGHTS[0] <= mean <= USUAL_WEIGHTS[1]:
         warnings.warn(
             f"The weights have a mean of {mean:.3g}. A weight of 2 counts a sample twice, so that the "

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import BaseEstimator, clone
 
-from nsse._support.errors import rule_error, rule_message
+from nsse._support.errors import Described, rule_error, rule_message
 from nsse._support.parameters import check_number
 from nsse._support.threads import WORTH_A_THREAD, in_parallel
 from nsse._support.types import Floats
@@ -305,9 +305,13 @@ class Kernel(ABC, BaseEstimator):
         for name, t in (("profile", CHECKED_AT), ("rate", CHECKED_AT[1:])):
             values = np.asarray(self.profile(t.copy(), np) if name == "profile" else self.rate(t.copy()))
             if values.shape != t.shape or values.dtype.kind != "f" or not np.isfinite(values).all():
-                got = f"{values.dtype} values of shape {values.shape} for {len(t)} values of t"
+                got = Described(
+                    f"{values.dtype} values of shape {values.shape} for {len(t)} values of t"
+                )
                 if values.shape == t.shape and values.dtype.kind == "f":
-                    got = f"{values[~np.isfinite(values)][0]} at t = {t[~np.isfinite(values)][0]:.3g}"
+                    got = Described(
+                        f"{values[~np.isfinite(values)][0]} at t = {t[~np.isfinite(values)][0]:.3g}"
+                    )
                 raise rule_error("kernel", f"have a finite {name} for every t ≥ 0", got, cure)
         if math.isnan(self.curvature) or self.curvature <= 0.0:
             cure = "It is −κ′(0), or infinite."
@@ -561,7 +565,9 @@ def solvable(kernel: Kernel, smoothness: float) -> Iterator[None]:
         rule = "be positive definite on the training samples"
         reason = f": {flaw}" if (flaw := kernel.flaw()) else ""
         cure = "Correct the kernel (see nsse.kernels.Kernel), or try a larger `smoothness`."
-        raise rule_error("kernel", rule, f"a {type(kernel).__name__}{reason}", cure) from error
+        raise rule_error(
+            "kernel", rule, Described(f"a {type(kernel).__name__}{reason}"), cure
+        ) from error
 
 
 def as_kernel(kernel: Any) -> Kernel:

@@ -46,7 +46,7 @@ def check_classes(y: NDArray[Any]) -> None:
     if kind not in ("binary", "multiclass"):
         # "Unknown label type" is the text that scikit-learn's own classifiers use.
         cure = "Regression is not supported. Divide the numbers into classes, or use a regressor."
-        raise rule_error("y", "contain class labels", f"Unknown label type: {kind}", cure)
+        raise rule_error("y", "contain class labels", Described(f"Unknown label type: {kind}"), cure)
 
 
 def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
@@ -66,16 +66,18 @@ def encoded(y: LabelsLike, marker: Any = None) -> tuple[NDArray[Any], Ints]:
         cure = (
             "Leave these samples out, or let them help: unlabeled=GraphPenalty() or LabelPropagation()."
         )
-        raise rule_error("y", "have a label for every sample", f"{missing.sum()} missing labels", cure)
+        raise rule_error(
+            "y", "have a label for every sample", Described(f"{missing.sum()} missing labels"), cure
+        )
     known = y[~missing]
     if known.dtype == object:
         known = of_one_type(known)
     if len(known) == 0:
         cure = "An embedding separates classes. Give some labels."
-        raise rule_error("y", "have labels", "none at all", cure)
+        raise rule_error("y", "have labels", Described("none at all"), cure)
     if known.dtype.kind in "SV":  # neither model files nor ONNX graphs contain these
         cure = "Decode the labels first, for example with np.char.decode(y)."
-        raise rule_error("y", "hold numbers or text", f"labels of type {known.dtype}", cure)
+        raise rule_error("y", "hold numbers or text", Described(f"labels of type {known.dtype}"), cure)
     if known.dtype.kind not in "biuU":  # these cannot be targets of a regression
         assert_all_finite(known, input_name="y")
         check_classes(known)
@@ -110,7 +112,9 @@ def of_one_type(known: NDArray[Any]) -> NDArray[Any]:
     if len(are_words) > 1 or (found.ndim == 1 and len(set(known.tolist())) != len(np.unique(found))):
         names = sorted({type(label).__name__ for label in known})
         cure = "Convert the labels first, for example with y.astype(str)."
-        raise rule_error("y", "hold labels of one type", f"labels of types {', '.join(names)}", cure)
+        raise rule_error(
+            "y", "hold labels of one type", Described(f"labels of types {', '.join(names)}"), cure
+        )
     return found
 
 
@@ -148,9 +152,11 @@ def checked_weights(sample_weight: WeightsLike, n_samples: int) -> Floats:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
         rule = f"have one number for each of the {n_samples} samples"
-        raise rule_error("sample_weight", rule, f"shape {weights.shape}", "Leave it None for 1 each.")
+        raise rule_error(
+            "sample_weight", rule, Described(f"shape {weights.shape}"), "Leave it None for 1 each."
+        )
     if not np.isfinite(weights).all() or weights.min() < 0 or not weights.any():
-        got = f"weights from {weights.min()} to {weights.max()}"
+        got = Described(f"weights from {weights.min()} to {weights.max()}")
         cure = "A weight of 0 leaves a sample out."
         raise rule_error("sample_weight", "be finite, not negative and not all zero", got, cure)
     return weights

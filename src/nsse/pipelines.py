@@ -271,7 +271,7 @@ def _not_affine(step: Any) -> ValueError:
         rule = "have numbers and dates only, because categories do not change by small amounts"
         cure = "Drop the columns of categories if you need radii, or use the model without them."
         return rule_error(
-            "model", rule, f"a table with categories in {', '.join(step.categories_)}", cure
+            "model", rule, Described(f"a table with categories in {', '.join(step.categories_)}"), cure
         )
     cure = (
         "Scalers without clipping, SimpleImputer, PCA and other projections, selections of features, "

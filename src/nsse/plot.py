@@ -24,7 +24,7 @@ from scipy.special import erf
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from nsse._support.errors import rule_error, rule_message
+from nsse._support.errors import Described, rule_error, rule_message
 from nsse._support.frames import Columns
 from nsse._support.parameters import check_choice
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
@@ -766,7 +766,9 @@ def reliability(model: Any, X: SamplesLike, y: LabelsLike, *, ax: Any = None) ->
         unseen &= training_rows(core, Z) < 0
     if not unseen.any():
         cure = "Pass labeled samples that are not training samples."
-        raise rule_error("X", "contain samples that the model was not fitted to", "none of them", cure)
+        raise rule_error(
+            "X", "contain samples that the model was not fitted to", Described("none of them"), cure
+        )
     codes = np.searchsorted(core.classes_, labels[unseen])
     columns = np.searchsorted(core.classes_, predicted[unseen])
     of_label = P[unseen][np.arange(len(codes)), columns]
@@ -1176,14 +1178,14 @@ def explanation(
     most = MOST_SAMPLES if ax is None else 1
     if not 1 <= n_samples <= most:
         cure = "Pass some of them: X[:4]."
-        raise rule_error("X", f"contain 1 to {most} samples", f"{n_samples} samples", cure)
+        raise rule_error("X", f"contain 1 to {most} samples", Described(f"{n_samples} samples"), cure)
     if kind == "auto":
         kind = "image" if shape is not None else "bars" if n_features <= FEW_FEATURES else "curve"
     if kind == "image" and (shape is None or math.prod(shape) != n_features):
         raise rule_error("shape", f"have {n_features} pixels", shape, "Pass the height and the width.")
     if names is not None and len(names) != n_features:
         cure = f"Pass {n_features} names, or None."
-        raise rule_error("names", "name every feature", f"{len(names)} names", cure)
+        raise rule_error("names", "name every feature", Described(f"{len(names)} names"), cure)
     if names is not None:
         found = found.with_names(names)
     figure, places = _explanation_axes(kind, n_samples, ax)

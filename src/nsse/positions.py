@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 from sklearn.base import clone
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse._support.types import Floats
 from nsse.distances import squared_distances
 from nsse.equal_rows import FEW_COLUMNS, row_hashes
@@ -67,7 +67,7 @@ class Training:
         if self.has_changed:
             rule = "stay as it was during the fit until left_out_embedding_ is computed"
             cure = "Read left_out_embedding_ before you change the training samples in place."
-            raise rule_error("X", rule, "an array that has changed", cure)
+            raise rule_error("X", rule, Described("an array that has changed"), cure)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the fit has warned
             return left_out_embedding(self.given, self.settings)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._support.errors import listed, rule_error
+from nsse._support.errors import Described, listed, rule_error
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import is_sparse
 from nsse.equal_rows import equal_rows
@@ -79,7 +79,9 @@ class Rows:
         labels = classes, codes = encoded(y, marker)
         if len(codes) != len(source):
             rule = f"have one label for each of the {len(source)} samples"
-            raise rule_error("y", rule, f"{len(codes)} labels", "Check that X and y belong together.")
+            raise rule_error(
+                "y", rule, Described(f"{len(codes)} labels"), "Check that X and y belong together."
+            )
         counts = checked_weights(sample_weight, len(codes))
         if not counts.all():
             classes, codes = present_classes(classes, codes, counts)
@@ -87,7 +89,9 @@ class Rows:
         if class_weight is not None:
             factors = class_factors(class_weight, classes, codes, counts)
         if len(classes) < at_least:
-            got = f"{len(classes)} class ({listed([repr(label) for label in classes.tolist()])})"
+            got = Described(
+                f"{len(classes)} class ({listed([repr(label) for label in classes.tolist()])})"
+            )
             cure = "An embedding separates classes: give samples of another one."
             raise rule_error("y", "have at least two classes", got, cure)
         place, keys = equal_rows(source, counts > 0)
@@ -216,7 +220,7 @@ class Expansion:
         """Rows and copies, those of a row side by side."""
         if is_sparse(X):
             cure = "Make the rows dense (`X.toarray()`), or leave `augment` None."
-            raise rule_error("augment", "be None for sparse samples", "sparse samples", cure)
+            raise rule_error("augment", "be None for sparse samples", Described("sparse samples"), cure)
         copies = [np.asarray(copy) for copy in self.augment(X)]
         for copy in copies:
             if copy.shape != X.shape or not np.all(np.isfinite(copy)):

@@ -20,7 +20,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from nsse._support.arrays import is_dask
-from nsse._support.errors import rule_error, rule_message
+from nsse._support.errors import Described, rule_error, rule_message
 from nsse._support.types import Ints, SamplesLike
 from nsse.affine import is_sparse
 
@@ -113,7 +113,7 @@ class RepeatedBlocks:
             self.is_sparse |= is_sparse(X)
         if self.n_features is None:
             cure = "Check the reader of the blocks."
-            raise rule_error("blocks", "give at least one block", "none", cure)
+            raise rule_error("blocks", "give at least one block", Described("none"), cure)
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -276,7 +276,7 @@ def _same_labels(first: NDArray[Any], second: NDArray[Any]) -> bool:
 def _changed(found: str, n_pass: int) -> ValueError:
     cure = "A loader that shuffles or augments must do so once, before the first pass."
     rule = "give the same blocks at every pass"
-    return rule_error("blocks", rule, f"{found} at pass {n_pass}", cure)
+    return rule_error("blocks", rule, Described(f"{found} at pass {n_pass}"), cure)
 
 
 def checked_blocks(blocks: Iterable[Any], n_features: int | None) -> Iterator[tuple[Any, Any]]:
@@ -285,12 +285,15 @@ def checked_blocks(blocks: Iterable[Any], n_features: int | None) -> Iterator[tu
         try:
             X, y = block
         except (TypeError, ValueError):
-            got, cure = f"{type(block).__name__} as block {index}", "Yield samples and labels together."
+            got, cure = (
+                Described(f"{type(block).__name__} as block {index}"),
+                "Yield samples and labels together.",
+            )
             raise rule_error("blocks", "give pairs (X, y)", got, cure) from None
         X = checked_rows(X, index, n_features)
         n_features, y = X.shape[1], column_or_1d(y)
         if len(y) != X.shape[0]:
-            got = f"{X.shape[0]} rows and {len(y)} labels in block {index}"
+            got = Described(f"{X.shape[0]} rows and {len(y)} labels in block {index}")
             raise rule_error("blocks", "have one label per row", got, "Check the reader of the blocks.")
         yield X, y
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from nsse._support.arrays import is_dask
-from nsse._support.errors import listed, rule_error, rule_message
+from nsse._support.errors import Described, listed, rule_error, rule_message
 from nsse._support.samples import validate_data
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike, WeightsLike
 from nsse.distances import squared_distances
@@ -151,7 +151,9 @@ class Updates:
         """Return what a fitted model keeps and its map. An exact one gets independent centers."""
         learned, f = getattr(model, "_learned", None), model.map_
         if learned is None:
-            raise rule_error("model", "keep the sums of its samples", "one that does not", MODEL_CURE)
+            raise rule_error(
+                "model", "keep the sums of its samples", Described("one that does not"), MODEL_CURE
+            )
         if isinstance(learned, Updates):
             return learned, f
         classes = model.scores_.classes
@@ -207,12 +209,14 @@ class Updates:
         left, least = had - gone.sizes, NOTHING * float(had.sum())
         if left.min() < -least:
             code = int(left.argmin())
-            got = f"weight {gone.sizes[code]:.6g} of class {classes[code]!r}, which has {had[code]:.6g}"
+            got = Described(
+                f"weight {gone.sizes[code]:.6g} of class {classes[code]!r}, which has {had[code]:.6g}"
+            )
             raise not_learned(got)
         stays = left > least
         if stays.sum() < 2:
             cure = "An embedding separates classes: forget fewer samples."
-            got = f"samples without which {int(stays.sum())} would be left"
+            got = Described(f"samples without which {int(stays.sum())} would be left")
             raise rule_error("X", "leave at least two classes", got, cure)
         found = self._without_some(near, np.searchsorted(classes, near.classes), f)
         found = replace(found, sums=found.sums - gone)

@@ -117,7 +117,7 @@ def test_an_out_that_is_no_folder_is_one_line_and_exit_code_2(tmp_path):
     for out in (tmp_path / "taken", tmp_path / "taken" / "below"):
         result = run("demo", "--out", out, "--splits", "1", code=2)
         (line,) = result.stderr.splitlines()
-        assert line.startswith(f"nsse: `--out` must be a folder that can be written. Got '{out}")
+        assert line.startswith(f"nsse: `--out` must be a folder that can be written. Got {out}")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
     assert (tmp_path / "taken").read_text() == "kept"
 

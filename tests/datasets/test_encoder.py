@@ -142,7 +142,7 @@ def test_every_kind_of_picture(network, tmp_path):
 def test_a_broken_picture_is_named(network, pictures):
     pictures[2].write_bytes(pictures[2].read_bytes()[:300])
     with pytest.raises(
-        OSError, match=rf"^`X` must name whole images\. Got '.*{pictures[2].name} \(.+\)'\."
+        OSError, match=rf"^`X` must name whole images\. Got .*{pictures[2].name} \(.+\)."
     ):
         Encoder(network).transform(pictures)
 
@@ -188,7 +188,7 @@ def test_a_json_file_says_how_a_network_is_used(network, pictures, tmp_path):
     found = Encoder(network, resize="crop").transform(pictures[:3])  # what is given wins
     np.testing.assert_array_equal(found, expected)
     (tmp_path / "small.json").write_text('{"means": 127}')
-    with pytest.raises(ValueError, match=r"`encoder` must say only output, size, .* Got '.*with means'"):
+    with pytest.raises(ValueError, match=r"`encoder` must say only output, size, .* Got .*with means"):
         Encoder(network).transform(pictures)
     (tmp_path / "small.json").write_text("{")
     with pytest.raises(ValueError, match=r"^`encoder` must have a JSON file .*JSONDecodeError"):

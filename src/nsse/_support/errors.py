@@ -13,7 +13,9 @@ class Described(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return str(self)
+        # Terminals obey control characters, so they are escaped as in the repr of a string.
+        signs = (sign if sign.isprintable() or sign == "\n" else repr(sign)[1:-1] for sign in self)
+        return "".join(signs)
 
 
 def rule_message(parameter: str, rule: str, got: object, cure: str) -> str:

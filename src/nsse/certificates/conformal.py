@@ -28,7 +28,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_validate
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_number
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
@@ -306,7 +306,9 @@ def scored(model: Any, X: SamplesLike, y: LabelsLike) -> tuple[Floats, Ints, Flo
     scores, labels, classes = conformity(model, X), column_or_1d(y), model.classes_
     if len(labels) != len(scores):
         rule = f"have a label for each of the {len(scores)} samples"
-        raise rule_error("y", rule, f"{len(labels)} labels", "Pass the labels of these samples.")
+        raise rule_error(
+            "y", rule, Described(f"{len(labels)} labels"), "Pass the labels of these samples."
+        )
     unknown = np.setdiff1d(labels, classes)
     if unknown.size:
         cure = "No set can hold it: leave out such samples, or fit the model with that class."

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_choice, check_number
 from nsse._support.types import Bools, Floats, LabelsLike, SamplesLike
@@ -212,7 +212,7 @@ class SelectivePredictor(BaseEstimator):
     def _check_parameters(self, X: SamplesLike) -> None:
         check_choice("by", self.by, CONFIDENCES)
         if (self.threshold is None) == (self.coverage is None):
-            got = f"threshold={self.threshold!r}, coverage={self.coverage!r}"
+            got = Described(f"threshold={self.threshold!r}, coverage={self.coverage!r}")
             rule, cure = "be given, or `coverage`, not both", "Leave one as None."
             raise rule_error("threshold", rule, got, cure)
         if self.threshold is not None:

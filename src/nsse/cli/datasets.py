@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nsse._support.errors import rule_error, rule_message
+from nsse._support.errors import Described, rule_error, rule_message
 from nsse._support.files import new_folder
 from nsse.cli.options import Json
 from nsse.cli.screen import KNOWN, Screen, plain_table, running, typed
@@ -43,7 +43,9 @@ def datasets(
             _list(known, screen)
         else:
             cure = "nsse datasets digits --out photos"
-            raise rule_error("--out", "be given with a NAME", f"NAME {name}, --out {out}", cure)
+            raise rule_error(
+                "--out", "be given with a NAME", Described(f"NAME {name}, --out {out}"), cure
+            )
 
 
 def _list(known: list[KnownDataset], screen: Screen) -> None:

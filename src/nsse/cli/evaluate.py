@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse.cli.models import Opened, radii_of, read
 from nsse.cli.options import Data, Json, KnownLabel, Model, NewOptions
 from nsse.cli.screen import Screen, plain_table, running
@@ -53,7 +53,7 @@ def evaluate(
 def _check_known(classes: Any, y: LabelsLike, data: Path) -> None:
     unknown = sorted(set(y.tolist()) - set(classes.tolist()))
     if unknown:
-        got = f"{data} with {', '.join(map(str, unknown[:MOST]))}"
+        got = Described(f"{data} with {', '.join(map(str, unknown[:MOST]))}")
         known = f"{', '.join(map(str, classes.tolist()[:MOST]))}{', …' * (len(classes) > MOST)}"
         rule = "hold classes only that the model knows"
         raise rule_error("DATA", rule, got, f"It knows {known}.")

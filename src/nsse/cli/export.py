@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from nsse._support.errors import optional, rule_error
+from nsse._support.errors import Described, optional, rule_error
 from nsse.cli.files import bytes_of, check_out, replacing, size_of
 from nsse.cli.models import Opened, open_model
 from nsse.cli.options import Json, KnownEncoder, Model
@@ -87,7 +87,7 @@ def _with_encoder(opened: Opened, graph: Any, path: Path | None) -> tuple[Any, s
     X = encoder.transform(images).astype(np.float64)
     apart = float(np.abs(opened.model.predict_proba(X) - found[1]).max())
     if apart > LARGEST_LOSS or any(opened.model.predict(X) != found[0]):
-        got, cure = f"probabilities {apart:.1e} apart", "Export it with --dtype float64."
+        got, cure = Described(f"probabilities {apart:.1e} apart"), "Export it with --dtype float64."
         raise rule_error("--onnx", "be a graph that computes what the model does", got, cure)
     resize = encoder.settings["resize"]
     return whole, f"image: n x {height} x {width} x 3, red, green, blue from 0 to 255 (resize: {resize})"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nsse._support.errors import optional, rule_error, rule_message
+from nsse._support.errors import Described, optional, rule_error, rule_message
 from nsse._support.files import replacing, takes_a_stream, written
 
 
@@ -24,7 +24,7 @@ def prepare_folder(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        got, cure = f"{folder} ({error.strerror})", "Choose another folder."
+        got, cure = Described(f"{folder} ({error.strerror})"), "Choose another folder."
         raise OSError(rule_message("--out", "be a folder that can be written", got, cure)) from error
 
 
@@ -40,7 +40,7 @@ def check_out(
     try:
         _try_to_write(path)
     except OSError as error:
-        got = f"{path} ({error.strerror})"
+        got = Described(f"{path} ({error.strerror})")
         cure = "Choose another place, or make its folder first."
         raise OSError(rule_message(option, "name a file that can be written", got, cure)) from error
 

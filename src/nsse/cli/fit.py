@@ -191,7 +191,7 @@ def _sets(names: list[str] | None, inputs: Inputs, network: Any) -> list[Any]:
         got = ",".join(names or ["auto"])
         raise rule_error("--augment", f"be left out for {preparation.noun}", got, cure)
     if min(preparation.size) < 2:
-        got = f"images of {preparation}"
+        got = Described(f"images of {preparation}")
         raise rule_error("--augment", "be left out for images of one line", got, "See --size.")
     shape = preparation.image_shape
     return usual_sets(shape) if names is None else [named_images(names, shape)]

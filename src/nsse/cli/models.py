@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse.cli.options import NewOptions
 from nsse.cli.screen import DATA, MODEL, Screen, typed
 
@@ -58,7 +58,7 @@ def open_model(path: Path) -> Opened:
         before, last = opened(model)
     if not hasattr(last, "embedding_"):
         rule = "hold an embedding of nsse, alone or at the end of a pipeline"
-        got = f"{path}, {type(model).__name__}"
+        got = Described(f"{path}, {type(model).__name__}")
         raise rule_error("MODEL", rule, got, "Fit one with `nsse fit`.")
     stored = header.metadata if header.metadata is not None and "kind" in header.metadata else None
     preparation: Preparation

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse._support.files import replacing
 from nsse.cli.files import check_out, table_rows, write_columns
 from nsse.cli.models import Opened, radii_of, read
@@ -96,7 +96,7 @@ def _refuse(columns: Columns, alpha: float) -> int:
     if "typicality" not in columns:
         cure = "Fit one with `nsse fit`."
         rule = "hold training samples left out one by one where samples are to be refused"
-        raise rule_error("MODEL", rule, "a model without", cure)
+        raise rule_error("MODEL", rule, Described("a model without"), cure)
     refused = [p <= alpha for p in columns["typicality"]]
     columns["label"] = [
         None if out else label for out, label in zip(refused, columns["label"], strict=True)

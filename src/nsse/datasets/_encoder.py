@@ -23,7 +23,7 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from nsse._support.errors import listed, optional, rule_error, rule_message
+from nsse._support.errors import Described, listed, optional, rule_error, rule_message
 from nsse._support.types import LabelsLike, SamplesLike
 from nsse.datasets._images import Reading, checked_size, eight_bits, import_pillow, read_images
 from nsse.datasets._preparation import EncodedPreparation
@@ -233,14 +233,17 @@ class Encoder(TransformerMixin, BaseEstimator):
             settings = dict(json.loads(beside.read_text(encoding="utf-8")))
             settings["model"] = beside.parent / settings["model"] if beside == file else file
         except (OSError, ValueError, TypeError, KeyError) as error:
-            got = f"{beside} ({type(error).__name__}: {error})"
+            got = Described(f"{beside} ({type(error).__name__}: {error})")
             cure = 'For example {"mean": 127, "std": 128}.'
             raise rule_error(
                 "encoder", "have a JSON file that says how it is used", got, cure
             ) from error
         strange = sorted(set(settings) - {"model", *DEFAULTS})
         if strange:
-            rule, got = f"say only {', '.join(DEFAULTS)} in its JSON", f"{beside} with {strange[0]}"
+            rule, got = (
+                f"say only {', '.join(DEFAULTS)} in its JSON",
+                Described(f"{beside} with {strange[0]}"),
+            )
             raise rule_error("encoder", rule, got, "Take it out.")
         return settings
 
@@ -502,7 +505,7 @@ def _opset(model: Any) -> int:
 def _unusable(path: Path, got: str) -> ValueError:
     rule = "name an ONNX graph with one input of images, (n, 3, height, width) or (n, height, width, 3)"
     cure = "The page on encoders shows how to export one."
-    return rule_error("encoder", rule, f"{path}, {got}", cure)
+    return rule_error("encoder", rule, Described(f"{path}, {got}"), cure)
 
 
 @lru_cache(maxsize=2)
@@ -521,7 +524,7 @@ def _session(path: str, _fingerprint: str, settings: str, n_jobs: int) -> Any:
         why = " ".join(str(error).split())[:160]
         cure = "Export it again, for opset 17."
         raise rule_error(
-            "encoder", "be a graph that onnxruntime runs", f"{path} ({why})", cure
+            "encoder", "be a graph that onnxruntime runs", Described(f"{path} ({why})"), cure
         ) from error
 
 
@@ -549,7 +552,7 @@ def _in_memory(X: SamplesLike) -> Iterator[Any]:
 
 def _broken(path: Path, why: str) -> OSError:
     cure = "Replace it, or leave it out."
-    return OSError(rule_message("X", "name whole images", f"{path} ({why})", cure))
+    return OSError(rule_message("X", "name whole images", Described(f"{path} ({why})"), cure))
 
 
 def encoder_of(known: EncodedPreparation, path: str | os.PathLike[str] | None = None) -> Encoder:
@@ -558,9 +561,9 @@ def encoder_of(known: EncodedPreparation, path: str | os.PathLike[str] | None = 
     rule = f"name the network of the model, {Path(known.encoder).name} (SHA-256 {known.sha256[:12]}…)"
     if not network.path.is_file():
         cure = "Pass its file."
-        got = f"{network.path}, which is not there"
+        got = Described(f"{network.path}, which is not there")
         raise FileNotFoundError(rule_message("encoder", rule, got, cure))
     if network.fingerprint != known.sha256:
-        got = f"{network.path} (SHA-256 {network.fingerprint[:12]}…)"
+        got = Described(f"{network.path} (SHA-256 {network.fingerprint[:12]}…)")
         raise rule_error("encoder", rule, got, "Pass the file that the model was fitted behind.")
     return network

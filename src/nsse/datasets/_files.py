@@ -254,7 +254,9 @@ def _why(path: Path, writing: _Writing | None, error: Exception) -> str:
 
 def no_table(path: Path, why: str, cure: str = "Check the file.") -> ValueError:
     """Build the error for a file that is no table."""
-    return rule_error("path", "name a table with named columns and rows", f"{path}, {why}", cure)
+    return rule_error(
+        "path", "name a table with named columns and rows", Described(f"{path}, {why}"), cure
+    )
 
 
 def import_polars() -> Any:
@@ -330,7 +332,9 @@ def _samples(path: Path, X: NDArray[Any]) -> NDArray[Any]:
 def _labels(path: Path, y: NDArray[Any], n_samples: int) -> NDArray[Any]:
     if y.shape != (n_samples,):
         cure = "Give one label for every row."
-        raise rule_error("label", f"hold {n_samples} labels for {path}", f"shape {y.shape}", cure)
+        raise rule_error(
+            "label", f"hold {n_samples} labels for {path}", Described(f"shape {y.shape}"), cure
+        )
     return y
 
 
@@ -338,6 +342,6 @@ def _unusable(path: Path, why: str) -> ValueError:
     return rule_error(
         "path",
         "name a whole .npy or .npz file of plain arrays, the samples as rows of finite numbers",
-        f"{path}, {why}",
+        Described(f"{path}, {why}"),
         "Write it again with numpy.save or numpy.savez.",
     )

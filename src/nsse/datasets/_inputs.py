@@ -245,7 +245,7 @@ def load_inputs_like(
     is_encoded = isinstance(known, EncodedPreparation) and kind is ImagePreparation
     if not isinstance(known, kind) and not takes_tables and not is_encoded:
         rule = f"hold {known.noun}, as the model was fitted to"
-        raise rule_error("path", rule, f"{source}, {kind.noun}", cure)
+        raise rule_error("path", rule, Described(f"{source}, {kind.noun}"), cure)
     if isinstance(known, EncodedPreparation):
         _check_no_label(label)
         from nsse.datasets._encoder import encoder_of
@@ -272,7 +272,7 @@ def load_inputs_like(
         found = Inputs(X, y, None, known)
     if not known.fits(found.X.shape[1]):
         rule = f"have {known}, as the model was fitted to"
-        raise rule_error("path", rule, f"{source} with {found.X.shape[1]}", cure)
+        raise rule_error("path", rule, Described(f"{source} with {found.X.shape[1]}"), cure)
     return replace(found, preparation=known)
 
 
@@ -461,11 +461,11 @@ def _checked(inputs: Inputs, source: Path) -> Inputs:
     labels = np.asarray(inputs.y)[inputs.is_labeled]
     classes, counts = np.unique(labels, return_counts=True)
     if len(classes) < 2:
-        got = f"{classes[0]!s} for all {counts[0]} samples of {source}"
+        got = Described(f"{classes[0]!s} for all {counts[0]} samples of {source}")
         cure = "Name another column, or add classes."
         raise rule_error("label", "hold at least two classes", got, cure)
     if counts.max() == 1:
-        got = f"{len(classes)} different labels for {len(classes)} samples of {source}"
+        got = Described(f"{len(classes)} different labels for {len(classes)} samples of {source}")
         raise rule_error("label", "hold classes with several samples", got, "Name a column of classes.")
     return inputs
 
@@ -490,7 +490,7 @@ def marked(inputs: Inputs, name: str) -> Inputs:
 def with_marks(inputs: Inputs, name: str, labels: NDArray[Any], hidden: Bools) -> Inputs:
     """The same with these labels, and the mark in rows that have ``name`` in their place."""
     if hidden.all() or not hidden.any():
-        got = f"{name!r}, which {'every row' if hidden.all() else 'no row'} has"
+        got = Described(f"{name!r}, which {'every row' if hidden.all() else 'no row'} has")
         cure = 'Write it as the labels are written; "" is an empty entry.'
         raise rule_error("unlabeled", "be the entry of some rows in the place of a label", got, cure)
 

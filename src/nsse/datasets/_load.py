@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse.datasets._folder import read_folder
 from nsse.datasets._images import ImageSet, Levels, Size, import_pillow, unit_rows
 from nsse.datasets._sources import (
@@ -355,7 +355,9 @@ def per_class_split(
     """
     classes, codes, sizes = np.unique(y, return_inverse=True, return_counts=True)
     if n_per_class >= sizes.min():
-        got = f"{n_per_class} of class {classes[sizes.argmin()]}, which has {sizes.min()} samples"
+        got = Described(
+            f"{n_per_class} of class {classes[sizes.argmin()]}, which has {sizes.min()} samples"
+        )
         rule = "be smaller than the number of samples of every class"
         raise rule_error("n_per_class", rule, got, "Take fewer.")
     # One random priority per sample, drawn without looking at the labels: names cannot matter.

@@ -20,7 +20,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 
-from nsse._support.errors import rule_error, rule_message
+from nsse._support.errors import Described, rule_error, rule_message
 from nsse._support.machine import available_memory
 
 Place = str | os.PathLike[str]
@@ -111,7 +111,7 @@ def opened_archive(path: Place) -> Iterator[ZipFile]:
         if not isinstance(found, NotAModelError):
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
             found = NotAModelError(f"cut short or damaged ({reason})", "Save or copy it again.")
-        rule, got = f"name a model file of nsse, format {FORMAT}", f"{source}, {found}"
+        rule, got = f"name a model file of nsse, format {FORMAT}", Described(f"{source}, {found}")
         raise rule_error("path", rule, got, found.cure) from error
 
 
@@ -196,7 +196,7 @@ def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
     declared = {name: {"dtype": a.dtype.str, "shape": list(a.shape)} for name, a in arrays.items()}
     content = json.dumps({**header, "arrays": declared}, allow_nan=False).encode()
     if len(content) > LARGEST_HEADER:
-        rule, got = "have names and metadata of at most a mebibyte", f"{len(content)} bytes"
+        rule, got = "have names and metadata of at most a mebibyte", Described(f"{len(content)} bytes")
         raise rule_error("model", rule, got, "Shorten names of classes, or `metadata`.")
     for method in (ZIP_DEFLATED, ZIP_STORED):
         with ZipFile(path, "w", method, compresslevel=LEVEL) as archive:

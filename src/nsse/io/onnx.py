@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nsse._support.errors import optional, rule_error, rule_message
+from nsse._support.errors import Described, optional, rule_error, rule_message
 from nsse._support.files import replacing
 from nsse.affine import Affine, is_sparse
 from nsse.io.archive import Place
@@ -388,7 +388,9 @@ class Functions:
     def __getattr__(self, name: str) -> Any:
         rule = "have a profile of exp, log, sqrt, minimum, maximum and the operators + - * / ** alone"
         cure = "Write it with these, or keep the model in Python."
-        raise rule_error("kernel", rule, f"xp.{name} in {type(self.kernel).__name__}.profile", cure)
+        raise rule_error(
+            "kernel", rule, Described(f"xp.{name} in {type(self.kernel).__name__}.profile"), cure
+        )
 
 
 def _tensor(values: Any) -> Any:

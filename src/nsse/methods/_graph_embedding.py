@@ -44,7 +44,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse._support.parameters import check_count, check_number
 from nsse._support.types import Floats, Ints, SamplesLike
 from nsse.affine import Affine
@@ -361,7 +361,7 @@ def check_size(metric: Affine) -> None:
     unit = float(metric.scale[0])
     if not SMALLEST < unit < LARGEST:
         rule = f"have values between {SMALLEST:.0e} and {LARGEST:.0e} in size for a linear map"
-        raise rule_error("X", rule, f"values of the order of {1 / unit:.0e}", "Rescale X.")
+        raise rule_error("X", rule, Described(f"values of the order of {1 / unit:.0e}"), "Rescale X.")
 
 
 def no_intrinsic_scatter() -> ValueError:

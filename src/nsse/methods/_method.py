@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
 from nsse._support.threads import one_blas_thread
@@ -163,7 +163,7 @@ def encoded(y: NDArray[Any], unlabeled: Any = None) -> tuple[NDArray[Any], Ints]
         labeled = np.array([label != unlabeled for label in y.tolist()])
     classes, found = np.unique(y[labeled], return_inverse=True)
     if len(classes) < 2:
-        got = f"{len(classes)} class, {classes.tolist()}"
+        got = Described(f"{len(classes)} class, {classes.tolist()}")
         cure = "Add labelled samples of another class: there is nothing to separate."
         raise rule_error("y", "contain samples of at least 2 classes", got, cure)
     codes = np.full(len(y), -1, dtype=np.intp)

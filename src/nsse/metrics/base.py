@@ -19,7 +19,7 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse._support.samples import validate_data
 from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
 from nsse.affine import Affine, is_sparse
@@ -296,7 +296,7 @@ def fit_to(metric: Metric, X: SamplesLike, rows: Rows) -> None:
     is_usable = numbers.dtype.kind in "buif" and bool(np.isfinite(numbers).all())
     if len(shape) != 2 or shape[1] != X.shape[1] or not is_usable:
         rule = f"set real, finite components_ of {X.shape[1]} columns"
-        got = f"components_ of shape {shape} and type {numbers.dtype}"
+        got = Described(f"components_ of shape {shape} and type {numbers.dtype}")
         raise rule_error("metric", rule, got, "Check its fit method.")
 
 

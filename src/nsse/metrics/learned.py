@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse._support.types import SamplesLike
 from nsse.affine import Affine, dense_array, is_sparse
 from nsse.distances import distances_from, products, squared_distances
@@ -168,7 +168,7 @@ def centred(X: SamplesLike) -> Affine:
     if 0.0 < usual < LEAST_USUAL * largest:
         rule = f"have no value more than {1 / LEAST_USUAL:.0e} times as large as the usual ones"
         cure = "Leave the samples with the largest values out, or mark the values as missing."
-        raise rule_error("X", rule, f"values up to {largest:.1e}", cure)
+        raise rule_error("X", rule, Described(f"values up to {largest:.1e}"), cure)
     unit = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000)) if largest > 0 else 1.0
     return Affine.diagonal(shift, np.full(n_features, unit))
 
@@ -187,4 +187,4 @@ def too_large(n_rows: int, n_columns: int) -> ValueError:
     sizes = [f"{8 * n_values / 1024**3:.1f} GiB" for n_values in (LARGEST, n_rows * n_columns)]
     cure = "Pass metric=None, or reduce the features first (TruncatedSVD)."
     rule = f"have matrices of at most {sizes[0]} in a learned metric"
-    return rule_error("X", rule, f"{n_rows} × {n_columns}, {sizes[1]}", cure)
+    return rule_error("X", rule, Described(f"{n_rows} × {n_columns}, {sizes[1]}"), cure)

@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from nsse._support.errors import rule_error
+from nsse._support.errors import Described, rule_error
 from nsse._support.fitting import all_or_nothing
 from nsse._support.machine import require_memory
 from nsse._support.parameters import (
@@ -281,7 +281,10 @@ class NSSE(EmbeddingClassifier):
     def _weights(self, n_samples: int, n_classes: int) -> Weights:
         """Check all parameters, and return those of Eq. (11)."""
         if n_classes < 2:
-            got, cure = f"1 class, {self.classes_.tolist()[0]!r}", "Give samples of another one."
+            got, cure = (
+                Described(f"1 class, {self.classes_.tolist()[0]!r}"),
+                "Give samples of another one.",
+            )
             raise rule_error("y", "have at least two classes", got, cure)
         check_choice("solver", self.solver, ("joint", "alternating"))
         check_choice("classifier", self.classifier, ("nearest", "linear"))
@@ -364,7 +367,7 @@ def measured(X: SamplesLike, length_unit: Any) -> tuple[Affine, Floats]:
         unit = scale * check_number("length_unit", length_unit, positive=True, cure=cure)
         if not median / LARGEST_RATIO < unit < median * LARGEST_RATIO:
             rule = "be comparable to the distances between samples"
-            got = f"{length_unit!r}, where samples are {median / scale:.3g} apart"
+            got = Described(f"{length_unit!r}, where samples are {median / scale:.3g} apart")
             raise rule_error("length_unit", rule, got, cure)
     D2 /= unit**2
     return metric.in_units_of(unit), D2
@@ -377,7 +380,7 @@ def _check_resolved(Z: Any, widest: float) -> None:
     typical = float(np.quantile(squares[squares > 0], 0.8)) if squares.any() else math.inf
     if typical <= SAME_PLACE * widest:
         rule = "have no samples so far from the others that these cannot be told apart"
-        got = f"distances up to {math.sqrt(widest / typical):.1e} times the typical one"
+        got = Described(f"distances up to {math.sqrt(widest / typical):.1e} times the typical one")
         cure = "Remove the far samples, or transform the features, for example by logarithms."
         raise rule_error("X", rule, got, cure)
 

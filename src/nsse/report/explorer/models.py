@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
-from nsse._support.errors import rule_error, rule_message
+from nsse._support.errors import Described, rule_error, rule_message
 from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.affine import Affine, is_sparse
 from nsse.base import EmbeddingClassifier
@@ -413,5 +413,7 @@ def _names(names: Sequence[str] | None, n_samples: int) -> tuple[str, ...] | Non
         return None
     if len(names) != n_samples:
         cure = f"Pass {n_samples} names, or None."
-        raise rule_error("samples.names", "hold one name per sample", f"{len(names)} names", cure)
+        raise rule_error(
+            "samples.names", "hold one name per sample", Described(f"{len(names)} names"), cure
+        )
     return tuple(str(name) for name in names)
