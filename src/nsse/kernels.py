@@ -47,6 +47,26 @@ RATE_ERROR, STEP = 1e-7, 1e-5
 NEARBY = np.arange(-8192, 8193, 512)
 # Centers among which a kernel matrix is checked, at most.
 CHECKED_CENTERS = 2000
+# Where slopes are checked: closely enough to see the largest one.
+SLOPES_AT = np.geomspace(1e-8, 1e4, 4001)
+# What a kernel may replace by closed forms of its profile.
+CLOSED_FORMS = (
+    "__call__",
+    "from_products",
+    "gradient_weights",
+    "bend",
+    "log_profile",
+    "fall",
+    "change",
+    "reach",
+    "slope",
+    "unit_slope",
+    "relative_slope",
+    "rounding",
+    "accuracy",
+    "has_local_bound",
+    "local_bound",
+)
 
 
 class Kernel(ABC, BaseEstimator):
@@ -75,7 +95,8 @@ class Kernel(ABC, BaseEstimator):
         −κ′(0), as an attribute or a property. It is infinite if the kernel is not smooth at zero.
 
     The other methods and attributes have defaults that follow from these three. A subclass may replace
-    them by closed forms.
+    them by closed forms. A class that derives from another kernel and replaces its profile starts from
+    the defaults again, because the closed forms of that kernel belong to another profile.
 
     Attributes
     ----------
@@ -133,6 +154,21 @@ class Kernel(ABC, BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         Kernel.defined[cls.__module__, cls.__qualname__] = cls
+        if "profile" in vars(cls):
+            for name in cls._forms_of_another_profile():
+                setattr(cls, name, vars(Kernel)[name])
+
+    @classmethod
+    def _forms_of_another_profile(cls) -> set[str]:
+        """Return the closed forms that the class inherits from a kernel whose profile it replaces."""
+        inherited: set[str] = set()
+        for base in cls.__mro__[1:]:
+            if base is Kernel:
+                break
+            inherited |= set(CLOSED_FORMS).intersection(vars(base))
+            if "profile" in vars(base):
+                return inherited - set(vars(cls))
+        return set()  # there is no such kernel
 
     @abstractmethod
     def profile(self, t: Any, xp: Any) -> Any:
@@ -675,12 +711,45 @@ def _wrong_closed_form(kernel: Kernel, kappa: Floats) -> str | None:
     values = kernel(t.copy())
     if np.abs(values - kappa).max() > accuracy:
         return "its values are not those of its profile"
-    fall = kernel.fall(t.copy())
-    if np.any(fall < 1.0 - kappa - accuracy):
+    least = 1.0 - kappa - accuracy
+    if np.any(kernel.fall(t.copy()) < least):
         return "its `fall` is less than 1 minus its profile"
     changes = np.geomspace(1e-3, 1.4, 50)
     with np.errstate(invalid="ignore"):
+        if np.any(np.square(kernel.change(np.sqrt(t))) / 2.0 < least - 4 * EPS):
+            return "its `change` is less than that of its profile"
         t = np.square(kernel.reach(changes))
     if np.any(1.0 - np.asarray(kernel.profile(t, np)) > np.square(changes) / 2.0 + accuracy):
         return "its `reach` is larger than the inverse of `change`"
+    return _wrong_slope(kernel) or _wrong_local_bound(kernel)
+
+
+def _wrong_slope(kernel: Kernel) -> str | None:
+    """Compare stated bounds of slopes with the slopes of the profile."""
+    t, nearly = SLOPES_AT, 1.0 - 1e-9
+    rate = np.abs(kernel.rate(t))
+    bounds = {
+        "slope": (kernel.slope, 2.0 * np.sqrt(t) * rate),
+        "unit_slope": (kernel.unit_slope, np.sqrt([2.0 * kernel.curvature])),
+        "relative_slope": (kernel.relative_slope, t * rate),
+    }
+    for name, (stated, found) in bounds.items():
+        largest = float(found.max())
+        if stated < nearly * largest:
+            return f"its `{name}` is {stated:.6g}, but its profile has {largest:.6g}"
+    return None
+
+
+def _wrong_local_bound(kernel: Kernel) -> str | None:
+    """Compare `local_bound` with functions ±k(·, z) on a line, whose value and slope are known."""
+    if not kernel.has_local_bound:
+        return None
+    z, v = np.linspace(0.0, 3.0, 31)[:, np.newaxis], np.linspace(-4.0, 4.0, 81)
+    m, g = np.asarray(kernel.profile(z**2, np)), -2.0 * z * kernel.rate(z**2)
+    rest = np.sqrt(np.maximum(1.0 - m**2 - g**2 / (2.0 * kernel.curvature), 0.0))
+    exact = np.asarray(kernel.profile((v - z) ** 2, np))
+    for sign in (1.0, -1.0):
+        t, line, most = np.broadcast_arrays(v**2, sign * (m + g * v), rest)
+        if np.any(kernel.local_bound(t, line, most) > sign * exact + 1e-7):
+            return "its `local_bound` is larger than a function that it bounds"
     return None

@@ -1,5 +1,7 @@
 """Distances, kernel, median and graphs against SciPy, scikit-learn and plain loops."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -308,6 +310,77 @@ def test_closed_forms_that_do_not_fit_the_profile_are_found(method, told):
 
     kind = type("Wrong", (Matern32,), {method: wrong})
     assert kind().flaw() == told
+    del Kernel.defined[kind.__module__, kind.__qualname__]
+
+
+class Narrow(Matern32):
+    """A profile of its own: the slope of the base class is not its slope."""
+
+    curvature = 6.0
+
+    def profile(self, t, xp):
+        return super().profile(4.0 * t, xp)
+
+    def rate(self, t):
+        return 4.0 * super().rate(4.0 * t)
+
+
+class NarrowGaussian(Gaussian):
+    curvature = 2.0
+
+    def profile(self, t, xp):
+        return xp.exp(-2.0 * t)
+
+    def rate(self, t):
+        return -2.0 * np.exp(-2.0 * t)
+
+
+def test_a_replaced_profile_leaves_the_closed_forms_of_the_base_class_behind():
+    t = np.array([0.0, 0.1, 2.0])
+    for kernel, base in ((Narrow(), Matern32()), (NarrowGaussian(), Gaussian())):
+        assert kernel.flaw() is None
+        np.testing.assert_allclose(kernel(t.copy()), kernel.profile(t, np))
+        np.testing.assert_allclose(kernel.reach(kernel.change(t)), t, rtol=1e-6)
+        steepest = 2.0 * np.sqrt(t) * np.abs(kernel.rate(t))
+        assert kernel.slope >= steepest.max() > 0.5 * base.slope
+        assert not kernel.has_local_bound
+    assert type("Renamed", (Gaussian,), {})().has_local_bound  # the profile is the same
+
+
+def test_closed_forms_of_a_class_without_a_profile_are_inherited():
+    class Shared(Kernel):
+        def fall(self, t):
+            return super().fall(t)
+
+    class Own(Shared):
+        curvature = 1.0
+
+        def profile(self, t, xp):
+            return xp.exp(-t)
+
+        def rate(self, t):
+            return -np.exp(-t)
+
+    assert Own.fall is Shared.fall
+
+
+@pytest.mark.parametrize(
+    ("base", "stated", "told"),
+    [
+        (Narrow, {"slope": Matern32.slope}, r"its `slope` is 0.637\d*, but its profile has 1.274"),
+        (Narrow, {"unit_slope": 3.0}, "its `unit_slope` is 3, but its profile has 3.4641"),
+        (Matern32, {"relative_slope": 0.2}, "its `relative_slope` is 0.2, but its profile has 0.2706"),
+        (Matern32, {"change": lambda self, r: r}, "its `change` is less than that of its profile"),
+        (
+            NarrowGaussian,
+            {"has_local_bound": True, "local_bound": Gaussian.local_bound},
+            "its `local_bound` is larger than a function that it bounds",
+        ),
+    ],
+)
+def test_stated_bounds_that_do_not_hold_are_found(base, stated, told):
+    kind = type("Stated", (base,), stated)
+    assert re.match(told, kind().flaw())
     del Kernel.defined[kind.__module__, kind.__qualname__]
 
 
