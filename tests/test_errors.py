@@ -1,13 +1,22 @@
 """Messages of errors quote values, do not quote descriptions, and contain no control characters."""
 
-from nsse._support.errors import Described, rule_message
+import numpy as np
+import pytest
+
+from nsse import SmoothEmbedding
+from nsse.datasets import load_inputs
 
 
 def test_values_are_quoted_and_descriptions_are_not():
-    assert rule_message("a", "be b", "c", "Do d.") == "`a` must be b. Got 'c'. Do d."
-    assert rule_message("a", "be b", Described("2 rows"), "Do d.") == "`a` must be b. Got 2 rows. Do d."
+    with pytest.raises(ValueError, match=r"`decision` must be one of .*\. Got 'neares'\."):
+        SmoothEmbedding(decision="neares").fit(np.eye(4), [0, 0, 1, 1])
+    with pytest.raises(ValueError, match=r"`y` must have one label .*\. Got 3 labels\."):
+        SmoothEmbedding().fit(np.eye(4), [0, 0, 1])
 
 
-def test_descriptions_contain_no_control_characters():
-    message = rule_message("a", "be b", Described("x\x1b[31m\u202e\ny é 山"), "Do d.")
-    assert message == r"`a` must be b. Got x\x1b[31m\u202e y é 山. Do d."
+def test_descriptions_contain_no_control_characters(tmp_path):
+    path = tmp_path / "é \x1b[31m\u202e.csv"
+    path.write_text("")
+    with pytest.raises(ValueError, match=r"é \\x1b\[31m\\u202e\.csv, empty\. ") as caught:
+        load_inputs(path, "kind")
+    assert str(caught.value).isprintable()

@@ -35,14 +35,16 @@ def validate_data(model: Any, X: Any = "no_validation", *args: Any, **kwargs: An
         better = unusable(X) if is_about_values else None
         if better is None:
             raise
-        raise better from None
+        if "real number" in str(error):  # scikit-learn expects this type of error and its words
+            raise TypeError(f"{better} ({error})") from None
+        raise ValueError(better) from None
 
 
-def unusable(X: Any) -> ValueError | None:
-    """Return the error of samples with values that are no finite numbers, None if there are none."""
+def unusable(X: Any) -> str | None:
+    """Describe values of samples that are no finite numbers, None if there are none."""
     if isinstance(X, str | PathLike):
         cure = "nsse.datasets.load_inputs reads files."
-        return ValueError(f"`X` must contain finite numbers. Got {str(X)!r}. {cure}")
+        return f"`X` must contain finite numbers. Got {str(X)!r}. {cure}"
     found: dict[str, list[str]] = {}
     for name, values in columns_of(X):
         for kind, count in unusable_values(values).items():
@@ -54,7 +56,7 @@ def unusable(X: Any) -> ValueError | None:
         for kind in sorted(found, key=lambda kind: (kind in GAPS, kind))
     )
     cure = ENCODE if set(found) - set(GAPS) else FILL if "NaN" in found else REPLACE
-    return ValueError(f"`X` must contain finite numbers. Got {got}. {cure}")
+    return f"`X` must contain finite numbers. Got {got}. {cure}"
 
 
 def columns_of(X: Any) -> Iterator[tuple[str, NDArray[Any]]]:
