@@ -23,6 +23,18 @@ def parts(X, y, train_size=0.5):
     return train_test_split(X, y, train_size=train_size, stratify=y, random_state=0)
 
 
+def test_every_object_has_one_public_place():
+    top = ["NSSE", "SequentialSearchCV", "SmoothEmbedding", "SmoothEmbeddingCV", "WithinMetric"]
+    assert nsse.__all__ == [*top, "__version__", "load", "save", "to_onnx"]
+    modules = [name for name in dir(nsse) if name not in nsse.__all__]
+    places = {}
+    for module in [nsse, *(getattr(nsse, name) for name in modules)]:
+        for name in module.__all__:
+            places.setdefault(getattr(module, name), []).append(f"{module.__name__}.{name}")
+    several = [found for found in places.values() if len(found) > 1]
+    assert several == [["nsse.WithinMetric", "nsse.metrics.WithinMetric"]]
+
+
 def test_wine_as_it_is_warns_and_the_cure_in_the_warning_works():
     X, y = load_wine(return_X_y=True, as_frame=True)
     with pytest.warns(UserWarning, match="standardize=True") as caught:
@@ -152,6 +164,8 @@ def test_pictures_with_few_and_many_classes(n_classes, tmp_path):
     X, X_new, y, y_new = parts(X, y)
     model = SmoothEmbedding().fit(X, y)
     assert model.score(X_new, y_new) > 0.9
+    assert set(model.plot(X, y).frame["set"]) == {"training"}
+    assert list(model.plot(X_new, y_new).frame["set"]).count("new") == len(y_new)
     for name, plot in (
         ("map", class_map(model, X_new, y_new)),
         ("training", model.plot(X, y)),

@@ -41,6 +41,8 @@ _LABEL_RADIUS, _LARGEST_GAP, _HALF_HEIGHT = 1.14, 0.17, 1.27
 BINS, BAND = 48, 0.8
 # Samples are equal to a training sample if their embeddings differ by less than this share of its size.
 SAME = 1e-9
+# Nearest training samples whose exact distances are compared with SAME.
+CANDIDATES = 4
 
 
 @dataclass(frozen=True)
@@ -163,9 +165,14 @@ def training_rows(core: Any, Z: SamplesLike) -> Ints:
     known = np.asarray(core.embedding_, dtype=np.float64)
     Z = Z.astype(np.float64) if hasattr(Z, "astype") else np.asarray(Z, dtype=np.float64)
     F = np.asarray(core.transform(Z), dtype=np.float64)
-    distance, nearest = NearestNeighbors(n_neighbors=1).fit(known).kneighbors(F)
-    largest = float(np.abs(known).max())
-    return np.where(distance[:, 0] <= SAME * largest, nearest[:, 0], -1)
+    # With many coordinates, NearestNeighbors rounds distances by more than SAME. Those of the few
+    # nearest samples are computed again.
+    candidates = NearestNeighbors(n_neighbors=min(CANDIDATES, len(known))).fit(known)
+    nearest = candidates.kneighbors(F, return_distance=False)
+    distance = np.stack([np.linalg.norm(F - known[column], axis=1) for column in nearest.T], axis=1)
+    rows, best = np.arange(len(F)), distance.argmin(axis=1)
+    is_known = distance[rows, best] <= SAME * float(np.abs(known).max())
+    return np.where(is_known, nearest[rows, best], -1)
 
 
 def confusions(probabilities: Floats, codes: Ints) -> Floats:

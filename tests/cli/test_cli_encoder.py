@@ -173,7 +173,7 @@ def test_another_network_and_none_are_refused(command, copy, folder, monkeypatch
         (line,) = run(*command, code=2).stderr.splitlines()
     finally:
         away.rename(gone)
-    assert line.endswith("small.onnx, which is not there'. Pass its file.")
+    assert line.endswith("small.onnx, which is not there. Pass its file.")
     assert sorted(copy.rglob("*")) == before
     run(*command, "--encoder", "small.onnx")
 

@@ -203,7 +203,7 @@ def test_from_a_spreadsheet_to_a_report(plants, tmp_path):
 
     assert told("report", model, plants / "new.csv", "--out", page)["live"]
     text = page.read_text(encoding="utf-8")
-    for words in ('"names":["500","501"', '"Boden=Löß","Boden=Sand","Höhe (cm)"'):
+    for words in ('"names":["500","501"', '"columns":["Boden","Höhe (cm)","Lage (m, ü. M.)"]'):
         assert words in text
     # Another file for the same model, written in another way, is taken as it is meant.
     (tmp_path / "one.csv").write_text(
