@@ -45,9 +45,9 @@ _HOME_OF = {
     "SmoothEmbedding": "nsse.smooth",
     "SmoothEmbeddingCV": "nsse.search",
     "WithinMetric": "nsse.metrics",
-    "load": "nsse.io",
-    "save": "nsse.io",
-    "to_onnx": "nsse.io",
+    "load": "nsse.io.files",
+    "save": "nsse.io.files",
+    "to_onnx": "nsse.io.onnx",
 }
 _MODULES = (
     "augment",

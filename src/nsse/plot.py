@@ -504,7 +504,7 @@ def _draw_samples(axes: Any, shown: _Shown, places: Floats) -> None:
     ):
         for first in range(0, len(shown.classes), HUES_PER_SHAPE):
             some = (part.shown >= first) & (part.shown < first + HUES_PER_SHAPE)
-            axes.scatter(*own[some].T, c=colors[part.shown[some]], marker=shape_of(first), **style)
+            axes.scatter(*own[some].T, c=colors[part.shown[some]], marker=_shape_of(first), **style)
     judged = shown.judged
     if judged is not None:
         own = places[:n_train] if judged is shown.train else places[n_train:]
@@ -532,7 +532,7 @@ def _add_key(axes: Any, shown: _Shown) -> None:
     axes.legend(handles=handles, **style, borderpad=0, borderaxespad=0.2, handletextpad=0.2)
 
 
-def shape_of(code: int) -> str:
+def _shape_of(code: int) -> str:
     """Return the mark of a class as matplotlib calls it. Every ten classes have another one."""
     return SHAPES[code // HUES_PER_SHAPE % len(SHAPES)]
 
@@ -1116,9 +1116,9 @@ def _draw_errors_by_radius(axes: Any, report: GeneralizationReport) -> None:
 
 # Explanations ----------------------------------------------------------------------------------------
 
-KINDS = ("auto", "image", "curve", "bars")
+_KINDS = ("auto", "image", "curve", "bars")
 # Samples of a figure, features in bars, and features up to which "auto" draws bars.
-MOST_SAMPLES, MOST_BARS, FEW_FEATURES = 12, 12, 40
+_MOST_SAMPLES, _MOST_BARS, _FEW_FEATURES = 12, 12, 40
 _SIDE, _WIDE, _TOP, _BOTTOM = 2.3, 3.6, 0.9, 0.55  # inches
 
 
@@ -1172,15 +1172,15 @@ def explanation(
     >>> len(drawn.frame)
     192
     """
-    check_choice("kind", kind, KINDS)
+    check_choice("kind", kind, _KINDS)
     found = explain(model, X, target)
     n_samples, n_features = found.gradient.shape
-    most = MOST_SAMPLES if ax is None else 1
+    most = _MOST_SAMPLES if ax is None else 1
     if not 1 <= n_samples <= most:
         cure = "Pass some of them: X[:4]."
         raise rule_error("X", f"contain 1 to {most} samples", Described(f"{n_samples} samples"), cure)
     if kind == "auto":
-        kind = "image" if shape is not None else "bars" if n_features <= FEW_FEATURES else "curve"
+        kind = "image" if shape is not None else "bars" if n_features <= _FEW_FEATURES else "curve"
     if kind == "image" and (shape is None or math.prod(shape) != n_features):
         raise rule_error("shape", f"have {n_features} pixels", shape, "Pass the height and the width.")
     if names is not None and len(names) != n_features:
@@ -1276,7 +1276,7 @@ def _draw_features(axes: Any, values: Floats | None, contribution: Floats, scale
 def _draw_bars(axes: Any, contribution: Floats, names: Sequence[str]) -> None:
     """Draw the features that contribute most, with the largest on top."""
     quiet_axes(axes)
-    most = np.argsort(-np.abs(contribution), kind="stable")[:MOST_BARS][::-1]
+    most = np.argsort(-np.abs(contribution), kind="stable")[:_MOST_BARS][::-1]
     values = contribution[most]
     axes.barh(np.arange(len(most)), values, color=np.where(values >= 0, _BLUE, _RED), height=0.7)
     axes.axvline(0.0, color=MUTED_INK, linewidth=0.8)

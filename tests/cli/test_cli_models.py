@@ -291,7 +291,7 @@ def test_evaluate_refuses_classes_that_the_model_does_not_know(iris, fitted, tmp
     text = (folder / "test.csv").read_text().replace("setosa", "tulip")
     (tmp_path / "t.csv").write_text(text)
     result = run("evaluate", fitted[0], tmp_path / "t.csv", code=2)
-    assert "t.csv with tulip'. It knows setosa, versicolor, virginica." in result.stderr
+    assert "t.csv with tulip. It knows setosa, versicolor, virginica." in result.stderr
 
 
 def test_labels_that_look_like_numbers_are_compared_as_text_with_a_model_of_text(tmp_path):

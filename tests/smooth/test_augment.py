@@ -5,9 +5,8 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from nsse import SmoothEmbedding, SmoothEmbeddingCV
+from nsse import SmoothEmbedding, SmoothEmbeddingCV, load, save
 from nsse.augment import Augmentation, Copies, Images, Noise, Signals, named_images
-from nsse.io import load, save
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(0.2, 0.8, size=(12, 20)), np.arange(12) % 2

@@ -17,10 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nsse import SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
+from nsse import SmoothEmbedding, SmoothEmbeddingCV, WithinMetric, load, save
 from nsse.augment import Noise
 from nsse.centers import CenterSelector, CentersPerClass, KMeansCenters, RandomCenters
-from nsse.io import load, save
 from nsse.unlabeled import GraphPenalty, LabelPropagation
 
 

@@ -9,8 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.model_selection import GridSearchCV
 
-from nsse import SmoothEmbedding, SmoothEmbeddingCV
-from nsse.io import load, save
+from nsse import SmoothEmbedding, SmoothEmbeddingCV, load, save
 from nsse.unlabeled import GraphPenalty, LabelPropagation, UnlabeledUse
 
 X, LABELS = load_digits(return_X_y=True)

@@ -34,7 +34,7 @@ def export(
         from nsse.datasets import EncodedPreparation
 
         opened = open_model(model)
-        from nsse.io import to_onnx
+        from nsse.io.onnx import to_onnx
 
         with screen.busy("Writing the graph"), typed(MODEL):
             graph = to_onnx(opened.whole, dtype=dtype)

@@ -50,7 +50,7 @@ def open_model(path: Path) -> Opened:
         header = read_header(path)  # other files are refused before scikit-learn is imported
     from nsse.datasets import TablePreparation
     from nsse.datasets._preparation import check_preparation
-    from nsse.io import load
+    from nsse.io.files import load
     from nsse.pipelines import is_encoder, opened
 
     with typed(MODEL):

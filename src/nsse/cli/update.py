@@ -33,7 +33,8 @@ def update(
         target = model if out is None else out
         if out is not None:
             check_out(out, read=[data])
-        from nsse.io import read_header, save
+        from nsse.io import read_header
+        from nsse.io.files import save
 
         opened, inputs = read(model, data, new, screen, label=label, labeled=True)
         before = set(opened.last.classes_.tolist())
