@@ -45,6 +45,13 @@ class Matern52(Kernel):
         return -5 / 6 * (1.0 + r) * np.exp(-r)
 
 
+class Clipped(Matern52):
+    """Numbers may come first."""
+
+    def profile(self, t, xp):
+        return xp.maximum(0.0, xp.minimum(1.0, super().profile(t, xp)))
+
+
 class RationalQuadratic(Kernel):
     """A mixture of Gaussians of many widths."""
 
@@ -199,7 +206,7 @@ def assert_explained(model, X):
         np.testing.assert_allclose(found.gradient[:, k], slope, atol=1e-8)
 
 
-@pytest.mark.parametrize("kernel", VALID, ids=named)
+@pytest.mark.parametrize("kernel", [*VALID, Clipped()], ids=named)
 @pytest.mark.parametrize("decision", ["scores", "nearest"])
 def test_a_graph_computes_what_python_computes(split, kernel, decision):
     onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX: pip install 'nsse[onnx]'")
@@ -219,12 +226,19 @@ class Cosine(Matern52):
         return super().profile(t, xp) + 0.0 * xp.cos(t)
 
 
-def test_a_graph_refuses_functions_that_it_does_not_have(split):
+class OfNumpy(Matern52):
+    """It calls NumPy instead of the namespace that it is given."""
+
+    def profile(self, t, xp):
+        return super().profile(t, xp) * np.exp(0.0 * t)
+
+
+@pytest.mark.parametrize(("kernel", "told"), [(Cosine(), "xp.cos"), (OfNumpy(), ".* ufuncs .*")])
+def test_a_graph_refuses_functions_that_it_does_not_have(split, kernel, told):
     X, _, y, _ = split
-    model = SmoothEmbedding(kernel=Cosine()).fit(X, y)
-    with pytest.raises(
-        ValueError, match=r"`kernel` must have a profile of exp, .* Got xp.cos in Cosine"
-    ):
+    model = SmoothEmbedding(kernel=kernel).fit(X, y)
+    refused = rf"`kernel` must have a profile of exp, .* Got {told} in {type(kernel).__name__}.profile"
+    with pytest.raises(ValueError, match=rf"{refused}\. Use these functions of `xp`"):
         nsse.to_onnx(model)
 
 

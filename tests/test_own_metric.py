@@ -14,7 +14,9 @@ from sklearn.preprocessing import StandardScaler
 
 import nsse
 from nsse import SmoothEmbedding, SmoothEmbeddingCV, WithinMetric
+from nsse.certificates import lipschitz_bounds
 from nsse.metrics import Euclidean, FixedMetric, Metric
+from nsse.report import Samples, write_report
 
 X, Y = load_digits(return_X_y=True)
 TRAIN, TEST = (X[:200], Y[:200]), (X[200:400], Y[200:400])
@@ -127,6 +129,20 @@ def test_a_file_and_a_graph_give_the_same(model, tmp_path):
     np.testing.assert_array_equal(found["label"], model.predict(TEST[0]))
 
 
+@pytest.mark.parametrize("parameters", [{}, {"centers": 30}, {"standardize": True}], ids=str)
+def test_a_metric_may_ignore_features(tmp_path, parameters):
+    """Its components are singular, so that many samples are in the same place."""
+    weights = np.where(np.arange(64) % 4 == 1, 0.0, 1.0)
+    model = SmoothEmbedding(metric=FixedMetric(np.diag(weights)), **parameters).fit(*TRAIN)
+    changed = TEST[0][:9] + 5.0 * (weights == 0.0)
+    np.testing.assert_allclose(model.transform(changed), model.transform(TEST[0][:9]), atol=1e-10)
+    again = model.map_.metric(model.centers_)
+    np.testing.assert_allclose(again, model.map_.centers, atol=1e-8)
+    assert np.all(model.explain(TEST[0][:3]).gradient[:, weights == 0.0] == 0.0)
+    assert np.isfinite(lipschitz_bounds(model).steepest).all()
+    assert write_report(tmp_path / "page.html", model, Samples(*TEST)).path.exists()
+
+
 @pytest.mark.parametrize("centers", [None, 30], ids=["exact", "centers"])
 @pytest.mark.parametrize("n_features", [64, 400])
 def test_new_rows_of_many_features_are_projected_in_any_metric(make_blobs, centers, n_features):
@@ -179,6 +195,19 @@ def test_weights_reach_metrics_that_take_them():
     np.testing.assert_allclose(weighted.predict_proba(TEST[0]), copies.predict_proba(TEST[0]), atol=1e-8)
 
 
+class WithoutWeights(Metric):
+    def fit(self, X, y):
+        self.components_ = np.eye(X.shape[1])
+        return self
+
+
+def test_a_metric_may_ignore_weights():
+    weights = np.where(TRAIN[1] < 5, 3.0, 1.0)
+    model = SmoothEmbedding(metric=WithoutWeights()).fit(*TRAIN, sample_weight=weights)
+    same = SmoothEmbedding(metric="euclidean").fit(*TRAIN, sample_weight=weights)
+    np.testing.assert_allclose(model.transform(TEST[0]), same.transform(TEST[0]), atol=1e-10)
+
+
 @pytest.mark.parametrize("name", ["euclidean", None, Euclidean()], ids=str)
 def test_euclidean_distances_have_three_names(name):
     model = SmoothEmbedding(metric=name).fit(*TRAIN)
@@ -222,7 +251,16 @@ def test_parameters_of_the_default_metric_can_be_set():
     assert len(mixed.fit(*TRAIN).cv_results_["params"]) == 2
 
 
+class WithoutParameters:
+    """It is no estimator, so that no unfitted copy can be made."""
+
+    def fit(self, X, y):
+        self.components_ = np.eye(X.shape[1])
+        return self
+
+
 NO_METRICS = {
+    "no estimator": WithoutParameters(),
     "number": 3,
     "name": "cosine",
     "scaler": StandardScaler(),

@@ -317,7 +317,9 @@ class Affine:
     def _preimages(self, Z: Floats, matrix: Matrix) -> Any:
         """Rows v, the shortest ones, whose vT are the rows ``Z``, or as near to them as possible."""
         if self.tail is None and matrix.shape[0] == matrix.shape[1]:
-            return np.linalg.solve(dense_array(matrix).T, Z.T).T
+            found = solved(dense_array(matrix).T, Z.T)
+            if found is not None:
+                return found.T
         if self.tail is None or not is_sparse(matrix):
             return self._transposed(self._coefficients(Z))
         parts = [
@@ -457,6 +459,14 @@ def row_products(matrix: Matrix, tail: Floats | None) -> Floats:
         T = rows[used[start : start + BLOCK_ROWS]] @ tail
         total += T.T @ T
     return total
+
+
+def solved(A: Floats, B: Floats) -> Floats | None:
+    """Return A⁻¹B. None if A is singular up to rounding."""
+    factors, pivots, info = linalg.lapack.dgetrf(A)
+    if info != 0 or linalg.lapack.dgecon(factors, np.abs(A).sum(axis=0).max())[0] <= len(A) * EPS:
+        return None
+    return np.asarray(linalg.lapack.dgetrs(factors, pivots, B)[0])
 
 
 def pseudo_inverse(G: Floats) -> Floats:

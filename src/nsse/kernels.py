@@ -92,7 +92,8 @@ class Kernel(ABC, BaseEstimator):
     ``rate(t)``
         κ′(t), for NumPy arrays.
     ``curvature``
-        −κ′(0), as an attribute or a property. It is infinite if the kernel is not smooth at zero.
+        −κ′(0), as an attribute of the class or a property. It is infinite if the kernel is not smooth
+        at zero.
 
     The other methods and attributes have defaults that follow from these three. A subclass may replace
     them by closed forms. A class that derives from another kernel and replaces its profile starts from
@@ -369,9 +370,8 @@ class Kernel(ABC, BaseEstimator):
             _wrong_rate(kernel),
             _varies(kernel),
             _wrong_curvature(kernel),
-            _wrong_closed_form(kernel, kappa),
         )
-        return "; ".join(flaw for flaw in found if flaw) or None
+        return "; ".join(flaw for flaw in found if flaw) or _wrong_closed_form(kernel, kappa)
 
     def flaw_among(self, centers: Any) -> str | None:
         """Return a message if the kernel matrix of some of these rows has a negative eigenvalue."""

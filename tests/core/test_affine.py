@@ -79,6 +79,13 @@ MAPS = {
 DEFICIENT = {
     "tall": Affine(*shifted(), RNG.normal(size=(N_FEATURES, 2)) @ RNG.normal(size=(2, N_OUTPUTS))),
     "zero": Affine(*shifted(), np.zeros((N_FEATURES, N_OUTPUTS))),
+    "square": Affine(
+        *shifted(p=N_FEATURES), RNG.normal(size=(N_FEATURES, 4)) @ RNG.normal(size=(4, N_FEATURES))
+    ),
+    "columns of zeros": Affine(
+        *shifted(p=N_FEATURES), RNG.normal(size=(N_FEATURES, N_FEATURES)) * (np.arange(N_FEATURES) % 3)
+    ),
+    "square zero": Affine(*shifted(p=N_FEATURES), np.zeros((N_FEATURES, N_FEATURES))),
     "sparse, tail": Affine(*shifted(), columns(N_FEATURES, 2), tail=RNG.normal(size=(2, N_OUTPUTS))),
 }
 TAILED = {name: affine for name, affine in MAPS.items() if "tail" in name}

@@ -252,7 +252,10 @@ class _Graph:
         squares = self("Max", self("Sub", norms, less), self.constant(np.array(0.0)))
         t = self("Mul", squares, self.constant(np.array(f.kernel.sigma**-2)))
         t = self("Min", t, self.constant(np.array(FARTHEST["float64"])))
-        K = f.kernel.profile(Value(self, t, len(V)), Functions(f.kernel))
+        try:
+            K = f.kernel.profile(Value(self, t, len(V)), Functions(f.kernel))
+        except TypeError as error:
+            raise _other_functions(f.kernel, str(error)) from error
         return self("MatMul", K.name, self.constant(f.coef))
 
     def scores(self, F: str, scores: Scores) -> str:
@@ -377,20 +380,23 @@ class Functions:
         """Write the square root."""
         return a.apply("Sqrt")
 
-    def minimum(self, a: Value, b: Any) -> Value:
-        """Write the smaller of two values."""
-        return a.apply("Min", b)
+    def minimum(self, a: Any, b: Any) -> Value:
+        """Write the smaller of two values, one of which may be a number."""
+        return a.apply("Min", b) if isinstance(a, Value) else b.apply("Min", a)
 
-    def maximum(self, a: Value, b: Any) -> Value:
-        """Write the larger of two values."""
-        return a.apply("Max", b)
+    def maximum(self, a: Any, b: Any) -> Value:
+        """Write the larger of two values, one of which may be a number."""
+        return a.apply("Max", b) if isinstance(a, Value) else b.apply("Max", a)
 
     def __getattr__(self, name: str) -> Any:
-        rule = "have a profile of exp, log, sqrt, minimum, maximum and the operators + - * / ** alone"
-        cure = "Write it with these, or keep the model in Python."
-        raise rule_error(
-            "kernel", rule, Described(f"xp.{name} in {type(self.kernel).__name__}.profile"), cure
-        )
+        raise _other_functions(self.kernel, f"xp.{name}")
+
+
+def _other_functions(kernel: Kernel, found: str) -> ValueError:
+    """Return the error of a profile that calls functions that graphs do not have."""
+    rule = "have a profile of exp, log, sqrt, minimum, maximum and the operators + - * / ** alone"
+    cure = "Use these functions of `xp`, and none of NumPy, or keep the model in Python."
+    return rule_error("kernel", rule, Described(f"{found} in {type(kernel).__name__}.profile"), cure)
 
 
 def _tensor(values: Any) -> Any:

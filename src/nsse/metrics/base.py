@@ -170,8 +170,7 @@ class Foreign(Metric):
 
     def fit(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
         """Fit the estimator."""
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        self.estimator.fit(X, y, **weights if has_fit_parameter(self.estimator, "sample_weight") else {})
+        fit_with_weights(self.estimator, X, y, sample_weight)
         if not hasattr(self.estimator, "components_"):
             raise not_a_metric(self.estimator)
         self.components_ = self.estimator.components_
@@ -281,10 +280,18 @@ def not_a_metric(got: Any) -> ValueError:
     return rule_error("metric", rule, got, cure)
 
 
+def fit_with_weights(estimator: Any, X: SamplesLike, y: LabelsLike, weights: WeightsLike) -> None:
+    """Fit an estimator, with weights if its ``fit`` takes them."""
+    if weights is None or not has_fit_parameter(estimator, "sample_weight"):
+        estimator.fit(X, y)
+    else:
+        estimator.fit(X, y, sample_weight=weights)
+
+
 def fit_to(metric: Metric, X: SamplesLike, rows: Rows) -> None:
     """Fit a metric to rows, with weights if they differ, and check what it sets."""
     weights = rows.weights if np.any(rows.weights != rows.weights[0]) else None
-    metric.fit(X, rows.classes[rows.codes], weights)
+    fit_with_weights(metric, X, rows.classes[rows.codes], weights)
     components: Any = getattr(metric, "components_", None)
     if components is None:
         raise not_a_metric(own_metric(metric))

@@ -21,7 +21,8 @@ def named_metric(metric: Any) -> Any:
         return Euclidean()
     if isinstance(metric, str) and metric in NAMES:
         return NAMES[metric]()
-    if isinstance(metric, str | type) or not hasattr(metric, "fit"):
+    # Without get_params, scikit-learn cannot make the unfitted copies that fits and folds work with.
+    if isinstance(metric, str | type) or not (hasattr(metric, "fit") and hasattr(metric, "get_params")):
         raise not_a_metric(metric)
     return metric
 
