@@ -1,6 +1,6 @@
 """Errors and radii of `SmoothEmbedding` with other kernels, each at its best width, on many data sets.
 
-    python benchmarks/kernels.py                  # prints the tables of docs/parameters.md
+    python benchmarks/kernels.py                  # prints the tables of docs/research/measurements.md
     NSSE_DATA=<folder> python benchmarks/kernels.py --compute [--jobs N]
     NSSE_DATA=<folder> python benchmarks/kernels.py --check 5
 

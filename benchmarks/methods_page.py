@@ -1,4 +1,4 @@
-"""docs/methods.md: the catalogue, errors of the cited methods tuned and untuned, seconds.
+"""docs/research/methods.md: the catalogue, errors of the cited methods tuned and untuned, seconds.
 
 Made of `nsse.methods.catalogue`, the rows of the reproduction (protocol cited), ``results/methods.json``
 (`methods.py`) and ``results/methods_untuned.json``, which ``--untuned`` computes: default parameters on
@@ -147,7 +147,7 @@ def page() -> str:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--untuned", action="store_true", help="compute these errors anew")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "methods.md")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "research" / "methods.md")
     options = parser.parse_args(argv)
     if options.untuned:
         write_json(UNTUNED, untuned())

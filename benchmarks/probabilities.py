@@ -4,7 +4,7 @@
 
 Eight sets, ten splits. Pictures are divided by their norm, but for digits; columns of tables are
 standardised by the training samples. ``SVC`` is ``CalibratedClassifierCV(SVC(C=10), ensemble=False)``,
-what ``SVC(probability=True)`` was. The table of `docs/probabilities.md` is what it prints.
+what ``SVC(probability=True)`` was. The table of `docs/research/measurements.md` is what it prints.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Errors with and without `standardize=True`, where `fit` warns about units and where it does not.
 
-    python benchmarks/units.py                    # prints the tables of docs/parameters.md
+    python benchmarks/units.py                    # prints the tables of docs/research/measurements.md
     NSSE_DATA=<folder> python benchmarks/units.py --compute
     NSSE_DATA=<folder> python benchmarks/units.py --check 5
 

@@ -2,8 +2,8 @@
 
     python benchmarks/untuned.py [--check N]
 
-prints the table of `docs/parameters.md` from the rows in ``results/untuned.jsonl``: 5 to 50 training
-samples per class, three splits, columns standardised by the training samples. ``--check`` computes the
+prints a table from the rows in ``results/untuned.jsonl``: 5 to 50 training samples per class, three
+splits, columns standardised by the training samples. ``--check`` computes the
 rows of N random cells again (needs NSSE_DATA). Defaults were chosen on the other half of the sets, on
 other splits.
 """

@@ -21,6 +21,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "commands",
+    "links",
     "live_report",
 ]
 exclude_patterns = ["_build", "templates", "gallery/*.ipynb", "gallery/*.py", "**/GALLERY_HEADER.rst"]
@@ -83,13 +84,13 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-# Pages that have no pages below them need no list of these.
-html_sidebars = {page: [] for page in ("index", "install", "tour", "coming_from", "changelog")}
+html_sidebars = {"index": []}
 html_theme_options = {
     "header_links_before_dropdown": 7,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "coming_from": [], "gallery/index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "gallery/index": []},
     "navigation_with_keys": False,
     "show_nav_level": 1,
+    "navigation_depth": 3,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],

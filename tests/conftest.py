@@ -120,7 +120,7 @@ def nsse_data():
 
 @pytest.fixture
 def run_page(tmp_path, monkeypatch):
-    """Factory: ``run_page("deploy.md")`` runs a page's Python blocks in order, and returns the names."""
+    """Factory: ``run_page("howto/deploy.md")`` runs the Python blocks of a page in order."""
 
     def run(name):
         page = Path(__file__).parents[1] / "docs" / name

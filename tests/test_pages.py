@@ -1,10 +1,13 @@
-"""What README and pages show runs: every block of Python, in order, and the commands of the README.
+"""Every block of Python in README and pages runs, in order, and prints what the page shows.
 
-Commands of the pages are typed in when the site is built (`docs/extensions/commands.py`).
+A block of text directly behind a block of Python is its output. The commands of the README run, too. The
+commands of the pages run when the site is built (`docs/extensions/commands.py`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shlex
 from pathlib import Path
@@ -15,13 +18,29 @@ from typer.testing import CliRunner
 from nsse.cli.app import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-# Fewer centres on a few hundred samples; MNIST and clusters are for pages, not for tests.
-SMALLER = (("=3000", "=100"),)
+MADE = ("_build", "api", "gallery")
+WRITTEN = [
+    page
+    for page in sorted((ROOT / "docs").rglob("*.md"))
+    if page.relative_to(ROOT / "docs").parts[0] not in MADE
+]
+PAGES = [ROOT / "README.md", *WRITTEN]
+
+
+BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.M | re.S)
 
 
 def python_of(page):
-    return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    """Return the blocks of Python of a page, each with the output that the page shows."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+def named(page):
+    return page.relative_to(ROOT).as_posix().removeprefix("docs/")
+
+
+def trimmed(text):
+    return [line.rstrip() for line in text.splitlines()]
 
 
 WITH_PYTHON = [page for page in PAGES if python_of(page)]
@@ -29,16 +48,18 @@ WITH_PYTHON = [page for page in PAGES if python_of(page)]
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # UMAP's, on the page of those who come from it
-@pytest.mark.parametrize("page", WITH_PYTHON, ids=[page.name for page in WITH_PYTHON])
-def test_python_runs(page, tmp_path, monkeypatch):
-    if page.name == "coming_from.md":
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=map(named, WITH_PYTHON))
+def test_python_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch):
+    if page.name == "migrate.md":
         pytest.importorskip("umap", reason="umap comes with the docs extra")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    for block in python_of(page):
-        for written, smaller in SMALLER:
-            block = block.replace(written, smaller)
-        exec(block, names)
+    for block, shown in python_of(page):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(block, names)
+        if page.name != "README.md":
+            assert trimmed(printed.getvalue()) == trimmed(shown)
 
 
 @pytest.mark.slow
@@ -64,9 +85,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
 NAMED = re.compile(r"\b(?:benchmarks|tests|src|docs|reproduction|nsse)/[\w/]+\.(?:py|md|jsonl|js)\b")
 
 
-@pytest.mark.parametrize(
-    "page", [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"], ids=named)
 def test_files_that_a_page_names_are_there(page):
     named = NAMED.findall(page.read_text(encoding="utf-8"))
     assert [

@@ -27,7 +27,7 @@ from reproduction.rows import Row, RowFile, csv_text, marked, renamed, write_tex
 from reproduction.running import chosen, run_tasks
 
 HERE = Path(__file__).resolve().parents[1]
-AUGMENT = HERE.parent / "docs" / "augment.md"
+AUGMENT = HERE.parent / "docs" / "research" / "measurements.md"
 PICTURE = Path("figures") / "cells.svg"
 
 

@@ -87,7 +87,7 @@ def text_of(rows: Sequence[Row], groups: Mapping[str, Reading], out: Path) -> st
     cases = [case for reading in readings for case in reading.cases]
     source = out.relative_to(ROOT) if out.is_relative_to(ROOT) else out
     lines = dict(_verdicts(rows, readings))
-    return (Path(__file__).with_name("when_to_use.md").read_text(encoding="utf-8")).format(
+    return (Path(__file__).with_name("study.md").read_text(encoding="utf-8")).format(
         n_sets=sum(len(reading.names) for reading in readings),
         n_cases=len(cases),
         sizes=_listed(sorted({case.size for case in cases})),
@@ -250,6 +250,20 @@ def rank_table(reading: Reading) -> str:
     }
     lines += [[name, *own, "", ""] for name, own in below.items()]
     return markdown(["samples per class", *parts, "mean error %", "seconds"], lines)
+
+
+def summary(rows: Sequence[Row], groups: Mapping[str, Reading]) -> str:
+    """Return the mean ranks on the reported half of all data, for the page of benchmarks."""
+    reading = of_half(list(ranked(rows, groups).values())[-1], "report")
+    lines = []
+    for method in reading.by_rank:
+        rank, error = f"{reading.ranks[method]:.1f}", f"{reading.mean_error(method):.1f}"
+        lines.append([_name(method), rank, error, f"{reading.seconds(method):.2g}"])
+    table = markdown(["method", "mean rank", "mean error %", "seconds"], lines)
+    told = (
+        f"{len(reading.names)} data sets. The critical difference is {reading.critical_difference:.1f}."
+    )
+    return f"{told}\n\n{table}"
 
 
 def _comparison_table(reading: Reading) -> str:

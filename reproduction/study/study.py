@@ -24,13 +24,14 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from nsse.datasets import per_class_split
-from reproduction.rows import Row, RowFile, Task
+from reproduction.rows import Row, RowFile, Task, marked, write_text
 from reproduction.running import chosen, run_tasks
 from reproduction.study import imbalanced, methods, page, sets, unlabeled
 
 HERE = Path(__file__).resolve().parent
-DOCS = HERE.parents[1] / "docs"
-UNLABELED = "unlabeled.md"
+DOCS = HERE.parents[1] / "docs" / "research"
+UNLABELED = "measurements.md"
+BENCHMARKS = HERE.parents[1] / "docs" / "explanation" / "benchmarks.md"
 # Beyond, a fit takes minutes; test samples beyond are left, at random.
 MOST_TRAINING, MOST_TEST = 1000, 1000
 SIZES, SPLITS = (5, 10, 20, 50), 3
@@ -57,8 +58,15 @@ def run(options: Namespace) -> list[str]:
         study = Study(where, compared, sizes, options.splits or SPLITS)
         problems = run_tasks(study.tasks(), study, rows, options.jobs).reasons
     current = [row for row in rows.rows() if row.task.parameters == RECIPE]
-    page.publish(current, (out if quick or options.out else DOCS) / "when_to_use.md", out)
+    page.publish(current, (out if quick or options.out else DOCS) / "study.md", out)
+    if not (quick or options.out):
+        write_text(BENCHMARKS, with_ranks(BENCHMARKS.read_text(encoding="utf-8"), current))
     return problems
+
+
+def with_ranks(text: str, rows: Sequence[Row]) -> str:
+    """Return the page of benchmarks with the mean ranks of these rows."""
+    return marked(text, "ranks", page.summary(rows, page.grouped(rows)))
 
 
 def run_imbalanced(options: Namespace) -> list[str]:
@@ -71,7 +79,7 @@ def run_imbalanced(options: Namespace) -> list[str]:
         compared = chosen("--methods", options.methods, methods.IMBALANCED)
         study = Study(where, compared, options.sizes or (20,), options.splits or 1)
         problems = run_tasks(study.tasks(), study, rows, options.jobs).reasons
-    imbalanced.publish(rows.rows(), (options.out or DOCS) / "breadth.md")
+    imbalanced.publish(rows.rows(), (options.out or DOCS) / "imbalanced.md")
     return problems
 
 
@@ -83,7 +91,7 @@ def run_unlabeled(options: Namespace) -> list[str]:
 def check(n_rows: int, out: Path = HERE) -> Iterator[tuple[bool, str]]:
     """Whether pages are made of their rows, and random rows of every kind of data are computed alike."""
     rows, few_labels = (RowFile(out / name).rows() for name in ("rows.jsonl", "unlabeled.jsonl"))
-    texts = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("when_to_use.md", UNLABELED)}
+    texts = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("study.md", UNLABELED)}
     made = page.text_of(rows, page.grouped(rows), out), unlabeled.filled(texts[UNLABELED], few_labels)
     for (name, text), again in zip(texts.items(), made, strict=True):
         told = "is made of" if text == again else "DIFFERS from"

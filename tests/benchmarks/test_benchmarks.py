@@ -86,7 +86,7 @@ def test_methods_embed_as_the_obvious_code_does(run):
 
 
 def test_the_page_of_methods_is_the_catalogues(script):
-    page = (BENCHMARKS.parent / "docs" / "methods.md").read_text(encoding="utf-8")
+    page = (BENCHMARKS.parent / "docs" / "research" / "methods.md").read_text(encoding="utf-8")
     assert script("methods_page").catalogue_table() in page
 
 
@@ -270,7 +270,7 @@ def test_wide_data_take_seconds_and_megabytes(script, capsys, monkeypatch):
 def test_the_guide_shows_what_the_rows_of_photographs_say(script):
     photographs = script("photographs")
     rows = [json.loads(line) for line in photographs.ROWS.read_text(encoding="utf-8").splitlines()]
-    guide = BENCHMARKS.parent / "docs" / "photographs.md"
+    guide = BENCHMARKS.parent / "docs" / "research" / "measurements.md"
     assert photographs.table(rows) in guide.read_text(encoding="utf-8")
 
 
@@ -278,6 +278,8 @@ def test_the_guide_shows_what_the_rows_of_photographs_say(script):
 def test_the_tables_of_kernels_and_units_are_those_of_the_page(script, name):
     benchmark = script(name)
     rows = [json.loads(line) for line in benchmark.ROWS.read_text(encoding="utf-8").splitlines()]
-    page = (Path(__file__).parents[2] / "docs" / "parameters.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "research" / "measurements.md").read_text(
+        encoding="utf-8"
+    )
     for table in benchmark.tables(rows).split("\n\n"):
         assert table in page

@@ -154,7 +154,7 @@ def test_what_cannot_be_exported_is_refused():
 
 
 def test_the_page_of_the_documentation_runs(run_page):
-    assert run_page("deploy.md")["n_blocks"] == 4
+    assert run_page("howto/deploy.md")["n_blocks"] == 4
 
 
 def test_a_graph_is_written_to_a_file(tmp_path):

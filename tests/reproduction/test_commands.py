@@ -184,10 +184,10 @@ def test_the_quick_study_has_every_row_a_page_and_figures(tmp_path, capsys):
     assert main(options) == 0
     rows = RowFile(tmp_path / "rows.jsonl").rows()
     assert len({(r.task.dataset, r.task.method, r.task.n_train) for r in rows}) == len(rows) == 20
-    text = (tmp_path / "when_to_use.md").read_text(encoding="utf-8")
+    text = (tmp_path / "study.md").read_text(encoding="utf-8")
     assert "2 data sets with 5 and 10 training samples per class" in text
     assert (tmp_path / "images" / "study_ranks.png").read_bytes().startswith(b"\x89PNG")
     capsys.readouterr()
     assert main(options) == 0
     assert "Rows: 20 found, 0 computed, 0 failed." in capsys.readouterr().out
-    assert (tmp_path / "when_to_use.md").read_text(encoding="utf-8") == text
+    assert (tmp_path / "study.md").read_text(encoding="utf-8") == text

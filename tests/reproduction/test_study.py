@@ -300,17 +300,21 @@ def test_a_page_says_where_it_wins_and_where_it_loses(rows, tmp_path):
 @pytest.mark.slow
 def test_the_published_pages_are_made_of_the_rows(tmp_path):
     """And sets are in the halves that they were in."""
-    page.publish(RowFile(HERE / "rows.jsonl").rows(), tmp_path / "docs" / "when_to_use.md", HERE)
-    imbalanced.publish(RowFile(HERE / "imbalanced.jsonl").rows(), tmp_path / "docs" / "breadth.md")
-    for name in ("when_to_use.md", "breadth.md"):
-        made = (tmp_path / "docs" / name).read_text(encoding="utf-8")
-        assert made == (ROOT / "docs" / name).read_text(encoding="utf-8")
-    text = (ROOT / "docs" / "unlabeled.md").read_text(encoding="utf-8")
+    page.publish(RowFile(HERE / "rows.jsonl").rows(), tmp_path / "research" / "study.md", HERE)
+    imbalanced.publish(
+        RowFile(HERE / "imbalanced.jsonl").rows(), tmp_path / "research" / "imbalanced.md"
+    )
+    for name in ("study.md", "imbalanced.md"):
+        made = (tmp_path / "research" / name).read_text(encoding="utf-8")
+        assert made == (ROOT / "docs" / "research" / name).read_text(encoding="utf-8")
+    text = studies.BENCHMARKS.read_text(encoding="utf-8")
+    assert text == studies.with_ranks(text, RowFile(HERE / "rows.jsonl").rows())
+    text = (ROOT / "docs" / "research" / "measurements.md").read_text(encoding="utf-8")
     assert text == unlabeled.filled(text, RowFile(HERE / "unlabeled.jsonl").rows())
 
 
 def test_the_readme_says_what_the_page_says():
-    page_lines = (ROOT / "docs" / "when_to_use.md").read_text(encoding="utf-8").splitlines()
+    page_lines = (ROOT / "docs" / "research" / "study.md").read_text(encoding="utf-8").splitlines()
     first = page_lines.index("| " + " | ".join(page.HEAD) + " |")
     shown = page_lines[first : page_lines.index("", first)]
     assert "\n".join(shown) in (ROOT / "README.md").read_text(encoding="utf-8")
@@ -327,10 +331,10 @@ def test_a_check_finds_a_row_that_was_edited(rows, tmp_path, monkeypatch):
         for part in (*rows, one):
             file.add(part)
         monkeypatch.setattr(studies, "DOCS", file.path.parent)
-        page.publish(file.rows(), file.path.parent / "when_to_use.md", file.path.parent)
-        (file.path.parent / "unlabeled.md").write_text(MARKED, encoding="utf-8")
+        page.publish(file.rows(), file.path.parent / "study.md", file.path.parent)
+        (file.path.parent / "measurements.md").write_text(MARKED, encoding="utf-8")
         found = dict(reversed(finding) for finding in studies.check(1, file.path.parent))
-        assert found["when_to_use.md is made of the rows of the study."]
+        assert found["study.md is made of the rows of the study."]
         (told,) = (line for line in found if line.startswith("shrinkage LDA on iris"))
         assert found[told] == agrees
 
@@ -376,7 +380,7 @@ def test_a_row_of_a_method_of_others_is_the_stored_one():
 
 
 def test_a_study_of_unlabelled_samples_goes_on_and_fills_its_page(tmp_path, capsys):
-    page = tmp_path / "unlabeled.md"
+    page = tmp_path / "measurements.md"
     page.write_text(f"Before.\n\n{MARKED}\nAfter.\n", encoding="utf-8")
     method = "untuned, labelled alone"
     asked = ["unlabeled", "--out", str(tmp_path), "--sets", "digits", "--methods"]

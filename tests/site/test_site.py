@@ -26,16 +26,16 @@ pytestmark = pytest.mark.skipif(
 
 # What a newcomer asks, and the page that answers, with a word that must stand on it.
 QUESTIONS = {
-    "what is it for": ("method.html", "the-method-in-plain-words"),
-    "when not": ("when.html", "when-to-use-it"),
-    "install": ("install.html", "install"),
-    "my folder of images": ("tour.html", "from-a-folder-of-images"),
-    "my table": ("tour.html", "your-data-as-you-have-it"),
-    "tune": ("parameters.html", "choosing-parameters"),
-    "save": ("deploy.html", "files-nsse-save-nsse-load"),
-    "deploy": ("deploy.html", "onnx-nsse-to-onnx"),
-    "speed": ("speed.html", "how-fast-it-is"),
-    "cite": ("install.html", "cite"),
+    "what is it for": ("explanation/how_it_works.html", "how-it-works"),
+    "when not": ("explanation/benchmarks.html", "use-something-else-when"),
+    "install": ("howto/install.html", "install"),
+    "my folder of images": ("tutorials/images.html", "from-a-folder-of-images-to-an-onnx-file"),
+    "my table": ("tutorials/table.html", "from-a-table-to-a-report"),
+    "tune": ("howto/hyperparameters.html", "choose-hyperparameters"),
+    "save": ("howto/deploy.html", "save-and-load"),
+    "deploy": ("howto/deploy.html", "export-to-onnx"),
+    "speed": ("howto/many_samples.html", "what-to-expect"),
+    "cite": ("howto/install.html", "cite"),
 }
 
 
@@ -134,9 +134,9 @@ def test_questions_are_answered_within_two_clicks(pages):
         assert anchor in pages[SITE / name].names, question
 
 
-def test_examples_all_ran_and_are_a_dozen_or_more():
+def test_all_examples_ran():
     examples = sorted(EXAMPLES.glob("plot_*.py"))
-    assert len(examples) >= 12
+    assert len(examples) >= 8
     for example in examples:
         assert (SITE / "gallery" / f"{example.stem}.html").is_file()
         picture = SITE.parents[1] / "gallery/images/thumb" / f"sphx_glr_{example.stem}_thumb.png"
@@ -162,6 +162,6 @@ def test_the_report_lives_on_the_front_page(browser):
         points, drawn = browser.execute_script(
             "const s = window.nsse.stage; return [s.points.n, s.drawn.total]"
         )
-        assert points == drawn == 20 * (12 + 15)
+        assert points == drawn == 10 * (12 + 15)
     finally:
         browser.switch_to.default_content()

@@ -10,7 +10,7 @@
 - ``reliability``: how good probabilities are.
 
 A decision is known as affine functions of f with classes (`nsse.scores`), a map by its Gram matrix
-(`nsse.maps`). The mathematics is in ``docs/certificates.md``.
+(`nsse.maps`). The mathematics is in ``docs/research/derivation.md``.
 """
 
 from nsse.certificates.conformal import ConformalClassifier, typicality

@@ -12,7 +12,7 @@ probability of at least 1 − 2α − √(2/n) for all distributions, mostly wit
 in each fold it is jackknife+, and 1 − 2α. Or the scores of the training samples, each by the model
 without it, are compared with those of x by the whole model: the jackknife, in closed form
 (`nsse.ridge`), without another fit. For it nothing is proved: unit and class shares are kept when a
-sample leaves. Its coverage was measured (``docs/certificates.md``).
+sample leaves. Its coverage was measured (``docs/research/measurements.md``).
 
 If x was moved by less than r before it was seen, s_c was moved by no more than b_c(r) = √(w_c'Qw_c) √(2
 − 2κ(r²/σ²)) (`nsse.certificates.radii`): with s_c + b_c(r) the set holds whatever it held before.
