@@ -33,6 +33,7 @@ from nsse.certificates import GeneralizationReport, RiskCoverage, certified_radi
 from nsse.certificates import risk_coverage as curve_of
 from nsse.certificates.reliability import EDGES, log_loss, reliability_curve, wilson_interval
 from nsse.class_maps import (
+    BAND,
     MOST_LABELS,
     ClassMap,
     class_map_of,
@@ -80,6 +81,8 @@ _WIDTH, _MARGIN, _CAPTION, _VIEW, _TITLES = 9.6, 0.45, 0.75, 7.0, 1.1
 _PAIRS, _LIST = 18, 2.9
 _POINTS_PER_INCH = 72.0
 _BINS = 30
+# Probabilities of the second of two classes that are marked.
+_MARKED = (0.01, 0.1, 0.5, 0.9, 0.99)
 # Share of the mean variance that is added to the scatter within classes, before a plane is chosen.
 _SHRINKAGE = 0.1
 # Training samples up to which outlines are drawn in full strength.
@@ -394,13 +397,20 @@ def embedding(
         )
     frame = _map_frame(shown, places, probabilities=False)
     frame |= {f"y{k + 1}": F[:, k].tolist() for k in range(F.shape[1])}
-    how = "Coordinates of `transform`, both to the same scale." if F.shape[1] > 1 else _ONE_COORDINATE
+    how = (
+        "The coordinates that transform returns, both to the same scale."
+        if F.shape[1] > 1
+        else _ONE_COORDINATE
+    )
     axes = _map_axes(ax, f"{what}: {shown.title('embedding')}", shown.sentence(), how)
-    axes.set(aspect="equal", adjustable="datalim")
+    if F.shape[1] > 1:
+        axes.set(aspect="equal", adjustable="datalim")
     axes.set_xlabel(names[0], fontsize=9, color=MUTED_INK)
     axes.set_ylabel(names[1], fontsize=9, color=MUTED_INK)
     _draw_samples(axes, shown, places)
-    if len(shown.classes) <= MOST_LABELS:
+    if F.shape[1] == 1:
+        _name_bands(axes, shown, places, codes)
+    elif len(shown.classes) <= MOST_LABELS:
         _name_groups(axes, shown, places, codes)
     return Plot(axes.figure, frame, ax is None)
 
@@ -477,9 +487,11 @@ def _map_axes(ax: Any, title: str, sentence: str, how: str) -> Any:
     if ax is not None:
         check_axes(ax)
         strip_axes(ax)
-        inches = ax.get_position().width * ax.figure.get_size_inches()[0]
+        inches, _ = _inches(ax)
         name_axes(ax, textwrap.fill(title, max(24, int(inches * 10))))
-        words = textwrap.fill(f"{how.replace(chr(10), ' ')} {sentence}", max(30, int(inches * 17)))
+        # Axes have room for three lines. The whole text is on figures of our own.
+        first, _, _ = how.partition(":")
+        words = textwrap.fill(f"{first.rstrip('.')}. {sentence}", max(30, int(inches * 17)), max_lines=3)
         ax.set_xlabel(words, fontsize=7.0, color=MUTED_INK)
         return ax
     figure = new_figure(_WIDTH, _CAPTION + _VIEW + _TITLES)
@@ -508,7 +520,8 @@ def _draw_samples(axes: Any, shown: _Shown, places: Floats) -> None:
     judged = shown.judged
     if judged is not None:
         own = places[:n_train] if judged is shown.train else places[n_train:]
-        rings = {"facecolors": "none", "edgecolors": INK, "s": 72 * size, "linewidths": size**0.5}
+        area = 130 if judged is shown.train else 72  # training samples have an outline inside the ring
+        rings = {"facecolors": "none", "edgecolors": INK, "s": area * size, "linewidths": size**0.5}
         axes.scatter(*own[judged.wrong].T, **rings, zorder=4, gid="wrong")
     _add_key(axes, shown)
 
@@ -546,6 +559,8 @@ def _draw_corners(axes: Any, placed: ClassMap, shown: _Shown) -> None:
     if not placed.is_line:
         ring = np.argsort(np.arctan2(placed.corners[:, 0], placed.corners[:, 1]))
         axes.fill(*placed.corners[ring].T, facecolor="none", edgecolor=FAINT, linewidth=0.8, zorder=1)
+    else:
+        _draw_probabilities(axes, placed, names[1])
     width, height = _inches(axes)
     if len(names) > MOST_LABELS:
         room = min(_LIST, 0.42 * width)
@@ -579,6 +594,18 @@ def _draw_corners(axes: Any, placed: ClassMap, shown: _Shown) -> None:
         }
         aligned = {0: "center", 1: "left", -1: "right"}[int(side)]
         axes.text(x, y, name, ha=aligned, va="center", bbox=badge, zorder=6, gid="class-name", **style)
+
+
+def _draw_probabilities(axes: Any, placed: ClassMap, name: str) -> None:
+    """Mark some probabilities of the second class below the samples of two classes."""
+    marks = np.array(_MARKED)
+    x = placed(np.column_stack([1.0 - marks, marks]))[:, 0]
+    axes.vlines(x, -BAND, BAND, color=FAINT, linewidth=0.8, zorder=0.5)
+    points = float(np.clip(1.6 * _inches(axes)[0], 5.5, 8.5))
+    style = {"ha": "center", "va": "top", "fontsize": points, "color": MUTED_INK, "parse_math": False}
+    for place, mark in zip(x, marks, strict=True):
+        axes.text(place, -1.03 * BAND, f"{100 * mark:.0f} %", gid="probability", **style)
+    axes.text(0.0, -1.15 * BAND, f"probability of {name}", gid="probability", **style)
 
 
 def _label_points(placed: ClassMap, scale: float) -> float:
@@ -620,34 +647,47 @@ def _list_confusions(axes: Any, shown: _Shown, names: list[str], room: float) ->
 
 
 def _name_groups(axes: Any, shown: _Shown, places: Floats, codes: Ints) -> None:
-    """Write the name of each class at the median of its samples, with a light outline."""
-    from matplotlib.patheffects import withStroke
-
-    colors = class_colors(len(shown.classes))
+    """Write the name of each class at the median of its samples."""
     for code, name in enumerate(shown.classes):
         own = places[codes == code]
         if len(own):
-            style = {
-                "ha": "center",
-                "va": "center",
-                "weight": "bold",
-                "fontsize": 10.5,
-                "parse_math": False,
-            }
-            edge = [withStroke(linewidth=2.5, foreground=PAPER)]
-            color = INK if ink_on(colors[code]) == INK else colors[code]
-            axes.text(
-                *np.median(own, axis=0), str(name), color=color, path_effects=edge, zorder=7, **style
-            )
+            _write_name(axes, np.median(own, axis=0), name, _color_of(code, shown))
+
+
+def _name_bands(axes: Any, shown: _Shown, places: Floats, codes: Ints) -> None:
+    """Write the name of each class to the left of its band of samples."""
+    axes.margins(x=0.2)
+    for code, name in enumerate(shown.classes):
+        own = places[codes == code]
+        if len(own):
+            _write_name(axes, (0.0, float(np.median(own[:, 1]))), name, _color_of(code, shown), "left")
+
+
+def _write_name(axes: Any, place: Any, name: Any, color: str, side: str = "center") -> None:
+    """Write the name of a class with a light outline. A name on the left is at the edge of the axes."""
+    from matplotlib.patheffects import withStroke
+
+    style = {"va": "center", "weight": "bold", "fontsize": 10.5, "parse_math": False, "zorder": 7}
+    where = axes.transData if side == "center" else axes.get_yaxis_transform()
+    edge = [withStroke(linewidth=2.5, foreground=PAPER)]
+    axes.text(*place, str(name), ha=side, color=color, path_effects=edge, transform=where, **style)
+
+
+def _color_of(code: int, shown: _Shown) -> str:
+    """Return the color of a class, or ink if the color is too light for text."""
+    color = class_colors(len(shown.classes))[code]
+    return INK if ink_on(color) == INK else color
 
 
 def _shortened(name: str, inches: float, points: float) -> str:
-    """Return the name, or as much of it as there is room for and an ellipsis."""
+    """Return the name, or its start and its end with an ellipsis if there is too little room."""
     if _text_width(name, points) <= inches:
         return name
-    while name and _text_width(f"{name}…", points) > inches:
-        name = name[:-1]
-    return f"{name}…"
+    for n in range(len(name) - 1, 1, -1):
+        short = f"{name[: (n + 1) // 2]}…{name[len(name) - n // 2 :]}"
+        if _text_width(short, points) <= inches:
+            return short
+    return f"{name[:1]}…"
 
 
 def _text_width(text: str, points: float) -> float:
@@ -678,7 +718,8 @@ def confusion(model: Any, X: SamplesLike, y: LabelsLike, *, ax: Any = None) -> P
     Returns
     -------
     Plot
-        Rows are labels and columns are predictions. The frame has ``label``, ``predicted`` and ``count``
+        Rows are labels and columns are predictions. The title states how many of the samples are
+        training samples of a model of this library. The frame has ``label``, ``predicted`` and ``count``
         for every pair that occurs.
 
     See Also
@@ -701,7 +742,11 @@ def confusion(model: Any, X: SamplesLike, y: LabelsLike, *, ax: Any = None) -> P
     counts = np.zeros((len(classes),) * 2, dtype=int)
     np.add.at(counts, (np.searchsorted(classes, labels), np.searchsorted(classes, predicted)), 1)
     wrong, n = int((labels != predicted).sum()), len(labels)
-    title = f"{_name_of(model)} mislabels {wrong or 'none'} of {n} samples ({100 * wrong / n:.1f} %)"
+    known = n - int(_are_unseen(model, X, n).sum())
+    kind = "training sample" if known == n else "sample"
+    title = f"{_name_of(model)} mislabels {wrong or 'none'} of {_count(n, kind)}"
+    title += f", {known} of them training samples" if 0 < known < n else ""
+    title += f" ({100 * wrong / n:.1f} %)"
     if ax is None:
         side = max(3.6, min(12.0, 1.2 + 0.42 * len(counts)))
         margin = 0.75 + min(3.0, 0.075 * max(len(str(name)) for name in classes))
@@ -756,14 +801,9 @@ def reliability(model: Any, X: SamplesLike, y: LabelsLike, *, ax: Any = None) ->
     50
     """
     labels, predicted = _labeled(model, X, y)
-    steps, core = opened(model)
+    core = opened(model)[1]
     P = np.asarray(model.predict_proba(X))
-    unseen = np.isin(labels, core.classes_)
-    if isinstance(core, EmbeddingClassifier):
-        Z = X
-        for step in steps:
-            Z = step.transform(Z)
-        unseen &= training_rows(core, Z) < 0
+    unseen = np.isin(labels, core.classes_) & _are_unseen(model, X, len(labels))
     if not unseen.any():
         cure = "Pass labeled samples that are not training samples."
         raise rule_error(
@@ -985,6 +1025,17 @@ def _labeled(model: Any, X: SamplesLike, y: LabelsLike) -> tuple[NDArray[Any], N
         cure = f"Pass {len(predicted)} labels."
         raise rule_error("y", "contain one label per sample of X", labels.shape, cure)
     return labels, predicted
+
+
+def _are_unseen(model: Any, X: SamplesLike, n: int) -> Bools:
+    """Return which samples are not recognized as training samples of a model of ours."""
+    steps, core = opened(model)
+    if not isinstance(core, EmbeddingClassifier):
+        return np.ones(n, dtype=bool)
+    Z = X
+    for step in steps:
+        Z = step.transform(Z)
+    return np.asarray(training_rows(core, Z) < 0)
 
 
 def _draw_matrix(axes: Any, counts: NDArray[Any], classes: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from io import BytesIO
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits, load_iris
@@ -252,12 +253,47 @@ def test_two_classes_lie_across_and_labels_do_not_cover_samples(make_blobs):
     assert "The vertical position has no meaning." in sentence_of(plot)
     plot.figure.canvas.draw()
     (axes,) = plot.figure.axes
-    boxes = [t.get_window_extent().padded(4) for t in axes.texts if t.get_gid() == "class-name"]
-    marks = axes.transData.transform(plot.frame[["x", "y"]].to_numpy())
-    assert len(boxes) == 2
-    assert not any(box.contains(*mark) for box in boxes for mark in marks)
+    badges = [text for text in axes.texts if text.get_gid() == "class-name"]
+    assert len(badges) == 2
+    assert covered(badges, plot) == []
+    words = [text for text in axes.texts if text.get_gid() == "probability"]
+    assert covered(words, plot) == []
+    at = {text.get_text(): text.get_position()[0] for text in words}
+    assert at["50 %"] == at["probability of 1"] == 0.0
+    assert at["90 %"] == pytest.approx((0.9**0.6 - 0.1**0.6) / (0.9**0.6 + 0.1**0.6))
     line = nsse.plot.embedding(model, data.X[1::2], data.codes[1::2])
     np.testing.assert_allclose(rows_of(line.frame, "new")["x"], model.transform(data.X[1::2])[:, 0])
+    line.figure.canvas.draw()
+    names = line.figure.axes[0].texts
+    assert [text.get_text() for text in names] == ["0", "1"]
+    assert covered(names, line) == []
+
+
+def covered(texts, plot):
+    """Return the texts that cover samples."""
+    marks = plot.figure.axes[0].transData.transform(plot.frame[["x", "y"]].to_numpy())
+    boxes = {text.get_text(): text.get_window_extent().padded(4) for text in texts}
+    return [name for name, box in boxes.items() if any(box.contains(*mark) for mark in marks)]
+
+
+@pytest.mark.parametrize("n_classes", [2, 10, 40])
+def test_small_axes_have_a_caption_within_the_figure(n_classes):
+    names = np.array([f"person {k:03d}" for k in range(n_classes)])
+    centers = np.random.default_rng(0).normal(scale=9, size=(n_classes, 8))
+    model = SmoothEmbedding(metric="euclidean").fit(np.repeat(centers, 2, axis=0), np.repeat(names, 2))
+    figure, (axes, _) = pyplot.subplots(1, 2, figsize=(9.0, 4.5))
+    model.plot(centers + 3.0, np.roll(names, 1), ax=axes)
+    figure.savefig(BytesIO())
+    caption = axes.xaxis.label
+    assert caption.get_text().startswith("Class map (related to RadViz).")
+    assert figure.bbox.y0 <= caption.get_window_extent().y0
+    pyplot.close(figure)
+    if n_classes == 40:  # names that are too long lose their middle, and remain different
+        (listed,) = [t.get_text() for t in axes.texts if t.get_gid() == "confusions"]
+        words = [line.split(" × ")[1] for line in listed.splitlines() if " × " in line]
+        assert len(words) > 10
+        assert len(set(words)) == len(words)
+        assert all("…" in word for word in words)
 
 
 LONG = "{}th class of a very long name that nobody can shorten"

@@ -187,10 +187,25 @@ def test_confusion_and_reliability_take_any_classifier(unseen, digits):
     frame = nsse.plot.confusion(model, X, y).frame
     assert frame["count"][frame["label"] != frame["predicted"]].sum() == (model.predict(X) != y).sum()
     assert nsse.plot.reliability(model, X, y).frame["n"].sum() == len(y)
+    assert f" of {len(y)} samples (" in title_of(nsse.plot.confusion(model, X, y))
     strangers = nsse.plot.confusion(
         model, X, np.where(y == 3, 77, y)
     ).frame  # 77 is no class of the model
     assert strangers["count"][strangers["label"] == 77].sum() == (y == 3).sum()
+
+
+@pytest.mark.slow
+def test_confusion_states_how_many_samples_are_training_samples(digits):
+    X, y = digits.X, digits.codes
+    model = SmoothEmbedding().fit(X[::2], y[::2])
+    title = title_of(nsse.plot.confusion(model, X[::2], y[::2]))
+    assert title.startswith(f"SmoothEmbedding mislabels none of {len(y[::2])} training samples (")
+    title = title_of(nsse.plot.confusion(model, X, y))
+    assert f" of {len(y)} samples, {len(y[::2])} of them training samples (" in title
+
+
+def title_of(plot):
+    return plot.figure.texts[0].get_text()
 
 
 @pytest.mark.slow
