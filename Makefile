@@ -4,7 +4,7 @@ VENV   := .venv
 OLDEST := .venv-oldest
 RUN    := $(VENV)/bin
 # What needs the optional parts is tested with the newest versions of them only.
-NEWEST_ONLY := benchmarks cli golden report reproduction site test_examples.py test_frames.py test_names.py test_pages.py
+NEWEST_ONLY := benchmarks cli golden report reproduction site test_examples.py test_frames.py test_names.py test_pages.py test_prose.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint lint-report types check coverage test-oldest bench study certificates reproduce docs dist check-dist clean
@@ -50,6 +50,7 @@ quick: $(VENV)/.test ## The tests that need little time: 45 seconds on two cores
 lint: $(VENV)/.test lint-report
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
+	$(RUN)/python release/prose.py docs
 
 # The report's scripts: ESLint, and TypeScript on the types in their comments. CI has Node; others may not.
 ifneq ($(shell command -v npm 2> /dev/null),)

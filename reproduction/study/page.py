@@ -107,8 +107,9 @@ def text_of(rows: Sequence[Row], groups: Mapping[str, Reading], out: Path) -> st
 
 
 HEAD = (
-    *("your data", "sets", "take", "lowest error of the others", f"`{TUNED}()` beside it"),
-    *("won, tied, lost", f"`{PLAIN}()` beside it", "seconds: tuned, untuned, that one"),
+    *("kind of data", "data sets", "recommended", "best other method"),
+    *(f"relative error of `{TUNED}()`", "won, tied, lost", f"relative error of `{PLAIN}()`"),
+    "seconds: tuned, untuned, other",
 )
 
 
@@ -150,7 +151,7 @@ def _words(takes: Mapping[str, str]) -> str:
     lists: dict[str, list[str]] = {"Loses": [], "Ties": [], "Wins": []}
     for kind, take in takes.items():
         name = "Wins" if TUNED in take else "Ties" if take == "either" else "Loses"
-        lists[name].append(f"{kind} (take {take})" if name == "Loses" else kind)
+        lists[name].append(f"{kind} (use {take})" if name == "Loses" else kind)
     return "\n".join(f"- **{name}**: {'; '.join(own) or 'none'}." for name, own in lists.items())
 
 
@@ -171,8 +172,8 @@ def _reference_table(rows: Sequence[Row]) -> str:
                 counts, seconds = _counts(_beside(part, method)), f"{part.seconds(method):.2g}"
                 told = [method, kind, HALVES[half], str(len(part.names)), *errors]
                 lines.append([*told, ratios[0], counts, ratios[1], seconds])
-    head = ["", "data", "half", "sets", f"`{TUNED}()` %", "its error %", "ratio", "won, tied, lost"]
-    return markdown([*head, f"ratio of `{PLAIN}()`", "its seconds"], lines) if lines else NOTHING
+    head = ["", "data", "half", "sets", f"`{TUNED}()` %", "other %", "ratio", "won, tied, lost"]
+    return markdown([*head, f"ratio of `{PLAIN}()`", "seconds of the other"], lines) if lines else NOTHING
 
 
 def of_kinds(rows: Sequence[Row], kinds: Container[str], methods: Sequence[str]) -> dict[str, Reading]:
@@ -201,8 +202,8 @@ def _untuned_table(rows: Sequence[Row]) -> str:
             worse = "{} of {}".format(*part.worse(*OURS))
             told = [str(part.ratio(*OURS)), _counts(_beside(part, PLAIN)), worse, splits_of(part)]
             lines.append([name, half, str(len(part.names)), *told])
-    head = ["", "half", "sets", "error beside untuned", "won, tied, lost"]
-    return markdown([*head, "worse by a standard error", "sets at sizes, splits"], lines)
+    head = ["", "half", "sets", "error relative to the default", "won, tied, lost"]
+    return markdown([*head, "worse by a standard error", "experiments, splits"], lines)
 
 
 def _scaling_table(rows: Sequence[Row]) -> str:
@@ -277,7 +278,7 @@ def _comparison_table(reading: Reading) -> str:
             told += [ratio, _counts(one), _p(one.adjusted)] if one else [""] * 3
         lines.append([_name(method), *told])
     head = [part for own in OURS for part in (f"`{own}()`: ratio", "won, tied, lost", "p")]
-    return markdown(["beside", *head], lines)
+    return markdown(["compared with", *head], lines)
 
 
 def _every_set(readings: Iterable[Reading]) -> str:

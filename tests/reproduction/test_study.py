@@ -291,7 +291,7 @@ def test_a_page_says_where_it_wins_and_where_it_loses(rows, tmp_path):
     assert "- **Wins**: genes" in text
     assert "| TabPFN v1 | tables, at most 1 training sample per feature |" in text
     assert (tmp_path / "images" / "study_ranks.png").exists()
-    assert "error beside untuned" in text
+    assert "error relative to the default" in text
     assert text.count("*critical difference*") == 5  # both groups in both halves but one, and all data
     with pytest.raises(ValueError, match="`--out` must hold rows of our methods and others"):
         page.publish([one for one in rows if one.task.method in methods.OURS], path, tmp_path)
