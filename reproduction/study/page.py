@@ -173,7 +173,7 @@ def _reference_table(rows: Sequence[Row]) -> str:
                 told = [method, kind, HALVES[half], str(len(part.names)), *errors]
                 lines.append([*told, ratios[0], counts, ratios[1], seconds])
     head = ["", "data", "half", "sets", f"`{TUNED}()` %", "other %", "ratio", "won, tied, lost"]
-    return markdown([*head, f"ratio of `{PLAIN}()`", "seconds of the other"], lines) if lines else NOTHING
+    return markdown([*head, f"ratio of `{PLAIN}()`", "other seconds"], lines) if lines else NOTHING
 
 
 def of_kinds(rows: Sequence[Row], kinds: Container[str], methods: Sequence[str]) -> dict[str, Reading]:
