@@ -54,9 +54,12 @@ MAY_IMPORT = {
     "palette": set(),
     "figures": {"palette"},
     "left_out": {"distances", "ridge", "rows", "scores"},
-    "model": MODEL | {"centers", "columns", "base", "hull", "left_out", "ridge", "unlabeled"},
-    "updates": {"distances", "left_out", "maps", "metrics", "model", "ridge"} | (ROWS - {"equal_rows"}),
-    "positions": words("distances equal_rows left_out metrics model rows sources"),
+    "model": MODEL
+    | {"centers", "columns", "base", "hull", "left_out", "ridge", "unlabeled"}
+    | {"sources"},
+    "updates": words("distances left_out maps metrics model ridge rows scores sources"),
+    "positions": words("distances equal_rows left_out maps metrics model rows scores sources updates"),
+    "updatable": words("affine labels maps metrics model positions rows scores sources updates"),
     "explanations": {"affine", "maps", "pipelines", "votes"},
     "devices": {"affine", "kernels", "maps", "scores", "votes"},
     "comparisons": {"pipelines"},
@@ -64,8 +67,8 @@ MAY_IMPORT = {
     "fit_warnings": {"centers", "maps"},
     "memory": {"affine", "centers", "model", "sources"},
     "smooth": words(
-        "affine centers columns base fit_warnings kernels labels maps memory metrics model "
-        "positions rows sources unlabeled updates"
+        "centers columns base fit_warnings kernels labels memory metrics model "
+        "positions rows sources unlabeled updatable updates"
     ),
     "exceptions": set(),
     "published": (MODEL - {"rows"}) | {"base", "exceptions", "graphs", "labels"},

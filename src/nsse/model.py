@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nsse._support.types import Bools, Floats, Ints, SamplesLike
+from nsse._support.arrays import is_dask
+from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike
 from nsse.affine import Affine
 from nsse.base import signs_of
-from nsse.centers import chosen_centers, mapped_centers
+from nsse.centers import EXACT_UP_TO, chosen_centers, mapped_centers
 from nsse.columns import standardizing
 from nsse.distances import median_distance, squared_distances
 from nsse.hull import Hull
@@ -41,10 +42,13 @@ from nsse.metrics.names import unfitted_metric
 from nsse.ridge import Ridge
 from nsse.rows import Rows
 from nsse.scores import Scores
+from nsse.sources import Source
 from nsse.unlabeled import UnlabeledUse, labeled_by
 
 # Samples from which the metric and the unit of length are taken, at most.
 METRIC_SAMPLES, UNIT_SAMPLES = 5000, 2000
+# Single precision can represent the squares of larger kernel widths and their inverses.
+LEAST_SINGLE = 1e-15
 
 # Is given all rows, the number of centers, and the rows that the metric is learned from.
 Look = Callable[[Rows, int, Rows], None]
@@ -318,6 +322,45 @@ class Fitted:
             _leave_one_out_gain=found.gain,
             leave_one_out_score_=float(np.average(is_right, weights=found.weights)),
         )
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a fit assigns to the estimator about its training samples, in the order of the samples."""
+
+    embedding_: NDArray[Any]
+    labels_: NDArray[Any]
+    transduction_: NDArray[Any]
+
+    @classmethod
+    def of(cls, model: Model, source: Source, y: LabelsLike, n_components: int | None) -> Samples:
+        """Embed samples in their own precision, and predict the labels of those that have none."""
+        near, ridge = model.rows, model.ridge
+        dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
+        if ridge.fitted is None or np.any(near.given < 0):
+            centers = model.map.centers.astype(embedding_precision(model, dtype), copy=False)
+            F = source.apply(replace(model.map, centers=centers))
+        else:
+            F = ridge.fitted[near.given * near.per_sample] @ model.rotation
+        d = len(model.classes) - 1 if n_components is None else int(n_components)
+        classes, codes = near.labels
+        labels = classes[codes]
+        if np.any(codes < 0):
+            labels = np.where(codes >= 0, labels, model.scores.predict(F))
+        given = np.asarray(y.compute() if is_dask(y) else y)
+        return cls(F[:, :d].astype(dtype, copy=False), given, labels)
+
+
+def embedding_precision(model: Model, dtype: type[np.floating[Any]]) -> type[np.floating[Any]]:
+    """Return the precision in which samples of a type are embedded.
+
+    Many samples of single precision are embedded in single precision. A kernel that is narrow because
+    far rows set the scale would underflow there, and a kernel that is not smooth at zero needs more
+    digits of small distances.
+    """
+    kernel = model.map.kernel
+    is_safe = kernel.sigma > LEAST_SINGLE and np.isfinite(kernel.curvature)
+    return dtype if len(model.rows) > EXACT_UP_TO and is_safe else np.float64
 
 
 def evenly(n_rows: int) -> Ints:

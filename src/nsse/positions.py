@@ -13,19 +13,26 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
+from nsse._support.arrays import Home, is_foreign, to_numpy
 from nsse._support.errors import Described, rule_error
 from nsse._support.types import Floats
 from nsse.distances import squared_distances
 from nsse.equal_rows import FEW_COLUMNS, row_hashes
 from nsse.left_out import LEFT_OUT_ALL, LeftOut, every_one, in_groups, of_all_sums
+from nsse.maps import KernelMap
 from nsse.metrics.names import named_metric
 from nsse.model import Model, Settings, by_refits, heights_of, learned
 from nsse.rows import Rows
+from nsse.scores import Scores
 from nsse.sources import Source
+from nsse.updates import Updates
 
 
 def known_positions(given: Rows, model: Model, found: LeftOut) -> Floats | None:
@@ -37,6 +44,105 @@ def known_positions(given: Rows, model: Model, found: LeftOut) -> Floats | None:
     if scores is None or model.rows.per_sample > 1 or len(np.unique(scores.rows)) < len(given):
         return None
     return positions_of(given, model, scores)
+
+
+@dataclass(frozen=True)
+class Positions:
+    """What a fit assigns to the estimator about the left-out positions of its samples.
+
+    Attributes
+    ----------
+    _left_out_embedding : ndarray of shape (n_samples, n_components) or None
+        The positions, if they are known.
+    _training : Training or None
+        What they can be computed from, if they are not.
+    """
+
+    _left_out_embedding: Any = None
+    _training: Training | None = None
+
+    @classmethod
+    def of(
+        cls, given: Rows, settings: Settings, model: Model, found: LeftOut, embedding: NDArray[Any]
+    ) -> Positions:
+        """Return the positions if the calibration of the fit has left all rows out."""
+        known = known_positions(given, model, found)
+        if known is None:
+            return cls(_training=Training.of(given, settings))
+        return cls(_left_out_embedding=of_samples(given, known, embedding))
+
+
+class LeftOutPositions:
+    """The part of an estimator that computes `left_out_embedding_` when it is first read.
+
+    ``fit`` sets the attributes of `Positions`.
+    """
+
+    embedding_: Any
+    smoothness: float
+    map_: KernelMap
+    scores_: Scores
+    _left_out_embedding: Any
+    _training: Training | None
+    _updates: Updates | None
+
+    @property
+    def left_out_embedding_(self) -> Any:
+        """Return the position of every training sample by the model without it."""
+        check_is_fitted(self)
+        if self._left_out_embedding is None:
+            self._left_out_embedding, self._training = self._computed_left_out(), None
+        found, own = self._left_out_embedding, self.embedding_
+        if is_foreign(own):
+            return found if is_foreign(found) else Home.of(own).array(found)
+        return found.astype(own.dtype, copy=False)
+
+    def _compute_left_out(self) -> None:
+        """Compute `left_out_embedding_` if there are at most 2000 samples, as `nsse.save` does."""
+        check_is_fitted(self)
+        training = self._training
+        has_samples = training is not None and training.is_small and not training.has_changed
+        if self._left_out_embedding is None and (has_samples or self._updates is not None):
+            self._left_out_embedding, self._training = self._computed_left_out(), None
+
+    def _computed_left_out(self) -> Floats:
+        training, updates = self._training, self._updates
+        if training is not None:
+            return of_samples(training.given, training.embedding(), to_numpy(self.embedding_))
+        if updates is None:
+            raise AttributeError(
+                "left_out_embedding_ was not computed before the model was saved or copied. Read it "
+                "once before you save a model of more than 2000 samples."
+            )
+        positions = updates.positions(self.map_, self.scores_, float(self.smoothness))
+        return positions[:, : self.embedding_.shape[1]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())  # type: ignore[call-overload]
+        training: Training | None = state.get("_training")
+        if training is not None and not training.is_small:
+            state["_training"] = None
+        return state
+
+    def __dir__(self) -> list[str]:
+        # scikit-learn reads every attribute that it lists, also for its HTML page. Neither a list of
+        # names nor that page may take as long as ten fits.
+        later, training = "left_out_embedding_", vars(self).get("_training")
+        names = [name for name in object.__dir__(self) if name != later and hasattr(self, name)]
+        is_slow = training is not None and not training.is_small
+        return names if is_slow or not hasattr(self, "_training") else [*names, later]
+
+
+def of_samples(given: Rows, positions: Floats, embedding: NDArray[Any]) -> Floats:
+    """Return positions of rows as positions of samples.
+
+    Samples of weight zero had no influence on the model, so their positions are those of ``embedding``.
+    """
+    places = given.given
+    found = np.asarray(positions[places, : embedding.shape[1]], dtype=np.float64)
+    if np.any(places < 0):
+        found[places < 0] = embedding[places < 0]
+    return found
 
 
 @dataclass(frozen=True)

@@ -9,49 +9,37 @@ while `transform` returns the first `n_components`.
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from nsse._support.arrays import Home, fitted_in_numpy, is_dask, is_foreign, to_numpy
+from nsse._support.arrays import fitted_in_numpy, is_dask
 from nsse._support.errors import rule_error
 from nsse._support.fitting import LOGGER, all_or_nothing, logged
-from nsse._support.parameters import check_choice, check_count, check_kernel_width, check_number
+from nsse._support.parameters import check_choice, check_components, check_kernel_width, check_number
 from nsse._support.samples import validate_data
 from nsse._support.threads import threads_for
-from nsse._support.types import LabelsLike, SamplesLike, WeightsLike
-from nsse.affine import Affine
+from nsse._support.types import Floats, LabelsLike, SamplesLike, WeightsLike
 from nsse.base import FLOATS, EmbeddingClassifier
-from nsse.centers import EXACT_UP_TO, check_centers
+from nsse.centers import check_centers
 from nsse.columns import warn_of_units
 from nsse.fit_warnings import warn_of_centers, warn_of_kernel, warn_of_weights
 from nsse.kernels import Kernel, as_kernel
-from nsse.labels import encoded, warn_of_marker
-from nsse.maps import KernelMap
+from nsse.labels import warn_of_marker
 from nsse.memory import center_count, fit_memory, require_fit_memory
 from nsse.metrics import Euclidean, WithinMetric
-from nsse.metrics.base import as_metric
-from nsse.metrics.names import NAMES, named_metric
-from nsse.model import Fitted, Model, Settings, Space, learned, left_out, read
-from nsse.positions import Training, known_positions
+from nsse.metrics.names import named_metric, parameters_of_name, with_object
+from nsse.model import Fitted, Samples, Settings, learned, left_out
+from nsse.positions import LeftOutPositions, Positions
 from nsse.rows import Rows
 from nsse.sources import Source, read_blocks
 from nsse.unlabeled import use_of_unlabeled
-from nsse.updates import Begun, Updates, Updating, begun, chunk, not_learned
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
-
-# Single precision can represent the squares of larger kernel widths and their inverses.
-LEAST_SINGLE = 1e-15
+from nsse.updatable import Updatable
+from nsse.updates import begun
 
 
-class SmoothEmbedding(EmbeddingClassifier):
+class SmoothEmbedding(Updatable, LeftOutPositions, EmbeddingClassifier):
     """Learn a supervised embedding by smooth class scores, in closed form.
 
     The class scores s(x) = π + Σ_j k(x, z_j) C_j are a kernel ridge regression of class indicators, in
@@ -183,8 +171,6 @@ class SmoothEmbedding(EmbeddingClassifier):
     """
 
     _takes_other_namespaces = True
-    _training: Training | None
-    _left_out_embedding: Any
 
     def __init__(
         self,
@@ -266,138 +252,12 @@ class SmoothEmbedding(EmbeddingClassifier):
         self.n_features_in_ = source.n_features
         return self._learn(source, y, sample_weight)
 
-    @Updating
-    @fitted_in_numpy
-    @all_or_nothing
-    def partial_fit(
-        self, X: SamplesLike, y: LabelsLike, classes: Any = None, sample_weight: WeightsLike = None
-    ) -> Self:
-        """Learn from more samples, as if all samples had been given in one fit.
-
-        The first call chooses metric, kernel width and centers like `fit`, and later calls keep them.
-        Later samples may belong to new classes. The memory does not grow with the number of samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
-            Samples that the model has not learned yet.
-        y : array-like of shape (n_samples,)
-            Labels.
-        classes : array-like, default=None
-            Labels that may occur. Other labels raise an error. None allows new classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of samples that each sample counts as.
-
-        Returns
-        -------
-        self
-            The estimator. Its `embedding_` and `labels_` contain at most 2000 of the samples. If the
-            samples cannot be learned, it stays as it was before.
-        """
-        if not hasattr(self, "map_"):
-            if classes is not None and len(unknown := np.setdiff1d(encoded(y)[0], classes)):
-                cure = "Name all labels in `classes`, or leave it None."
-                raise rule_error("y", "hold labels of `classes` only", unknown.tolist(), cure)
-            self.fit(X, y, sample_weight)
-            return self._keep_updates(*self._sums(), self.scores_.classes)
-        kept, f = self._sums()
-        near = chunk(self, X, y, sample_weight, classes)
-        more, classes = kept.added(near, f, self.scores_.classes, as_metric(self.metric_))
-        return self._keep_updates(more, f, classes)
-
-    @Updating
-    @fitted_in_numpy
-    @all_or_nothing
-    def forget(self, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike = None) -> Self:
-        """Forget samples that were learned, as if they had never been given.
-
-        Metric, kernel width and centers stay. A class that loses all of its samples is removed.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, Dask array} of shape (n_samples, n_features)
-            Samples as they were learned.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Their weights.
-
-        Returns
-        -------
-        self
-            The estimator. If the samples cannot be forgotten, it stays as it was before.
-        """
-        check_is_fitted(self)
-        kept, f = self._sums()
-        near = chunk(self, X, y, sample_weight, known=self.scores_.classes)
-        less, classes = kept.without(near, f, self.scores_.classes)
-        try:
-            return self._keep_updates(less, f, classes)
-        except np.linalg.LinAlgError:  # sums of no samples
-            raise not_learned("samples of which the model has no sums") from None
-
-    @Updating
-    def updatable(self) -> Self:
-        """Return a copy that keeps the sums of its samples, for `nsse.save`.
-
-        Returns
-        -------
-        SmoothEmbedding
-            This model if it has been updated, or else an equivalent one that can be updated.
-        """
-        check_is_fitted(self)
-        if self._updates is not None:
-            return self
-        return copy(self)._keep_updates(*self._sums(), self.scores_.classes)
-
-    def _sums(self) -> tuple[Updates, KernelMap]:
-        """Return the sums of the samples that were learned, and the map with their centers."""
-        self._check_parameters()
-        return Updates.begun(self) if self._updates is None else (self._updates, self.map_)
-
-    def _keep_updates(self, kept: Updates, f: KernelMap, classes: Any) -> Self:
-        """Solve the regression by its sums, and set the attributes that `fit` sets."""
-        self._check_components(classes)
-        ridge = kept.solved(f, float(self.smoothness))
-        near = kept.kept.as_rows(classes, kept.per_sample)
-        is_projected = self._leave_one_out_heights is not None
-        unit = f.kernel.sigma / self.sigma_
-        space = Space(as_metric(self.metric_), f.metric, unit, is_projected)
-        model = read(near, space, ridge, None, self.decision)
-        found = kept.left_out(near, ridge)
-        self.__dict__.update(vars(Fitted.of(model, found, float(self.sigma), slice(None))))
-        own, d = slice(None, None, kept.per_sample), self.n_components or len(classes) - 1
-        behind = replace(self.map_, metric=Affine.identity(f.metric.n_outputs))
-        self.embedding_ = behind(kept.kept.rows[own])[:, : int(d)]
-        self._training = self._left_out_embedding = None
-        self.labels_ = self.transduction_ = classes[near.codes[own]]
-        self._updates: Updates | None = kept
-        self._learned: Begun | Updates | None = None
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Sums are large. A copy contains them after `partial_fit`, and not after `fit` alone.
-        state = dict(super().__getstate__())
-        if isinstance(state.get("_learned"), Updates):
-            state["_learned"] = None
-        training: Training | None = state.get("_training")
-        if training is not None and not training.is_small:
-            state["_training"] = None
-        return state
-
-    def __dir__(self) -> list[str]:
-        # scikit-learn reads every attribute that it lists, also for its HTML page. Neither a list of
-        # names nor that page may take as long as ten fits.
-        later, training = "left_out_embedding_", vars(self).get("_training")
-        names = [name for name in object.__dir__(self) if name != later and hasattr(self, name)]
-        is_slow = training is not None and not training.is_small
-        return names if is_slow or not hasattr(self, "_training") else [*names, later]
-
-    def _learn(self, source: Any, y: LabelsLike, sample_weight: WeightsLike) -> Self:
+    def _learn(self, source: Source, y: LabelsLike, sample_weight: WeightsLike) -> Self:
+        """Check the parameters, fit the model, calibrate it, and assign everything at once."""
         self._check_parameters()
         settings = self._settings()
         given = Rows.of(source, y, sample_weight, self.class_weight, settings.unlabeled.marker)
-        self._check_components(given.classes)
+        check_components(self.n_components, len(given.classes))
         if self.unlabeled is None:
             warn_of_marker(*given.labels)
         if sample_weight is not None or self.class_weight is not None:
@@ -407,14 +267,12 @@ class SmoothEmbedding(EmbeddingClassifier):
             model = learned(given, settings, look=self._look_before_fit)
             found = left_out(given, model, settings)
             fitted = Fitted.of(model, found, float(self.sigma), given.is_labeled[found.rows])
-            self.__dict__.update(vars(fitted))
-            warn_of_kernel(self.map_)
-            self._keep_samples(model, source, y)
-            known = known_positions(given, model, found)
-            self._left_out_embedding = None if known is None else self._of_samples(given, known)
-            self._training = Training.of(given, settings) if known is None else None
+            warn_of_kernel(fitted.map_)
+            samples = Samples.of(model, source, y, self.n_components)
+            positions = Positions.of(given, settings, model, found, samples.embedding_)
             sizes = len(model.rows), len(model.ridge.coef)
-            LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, self.sigma_)
+            LOGGER.info("SmoothEmbedding: %d rows, %d centers, sigma %.3g", *sizes, fitted.sigma_)
+        self.__dict__.update(vars(fitted) | vars(samples) | vars(positions))
         self._updates = None
         self._learned = begun(model, found) if hasattr(self, "partial_fit") else None
         return self
@@ -442,10 +300,8 @@ class SmoothEmbedding(EmbeddingClassifier):
             Parameters and their values.
         """
         found = dict(super().get_params(deep=deep))
-        if deep and isinstance(self.metric, str) and self.metric in NAMES:
-            nested = NAMES[self.metric]().get_params()
-            found |= {f"metric__{name}": value for name, value in nested.items()}
-        return found
+        nested = parameters_of_name(self.metric) if deep else {}
+        return found | {f"metric__{name}": value for name, value in nested.items()}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also those of the metric, such as ``metric__shrinkage``.
@@ -463,18 +319,7 @@ class SmoothEmbedding(EmbeddingClassifier):
         self
             The estimator.
         """
-        metric = params.get("metric", self.metric)
-        nested = {key: key.removeprefix("metric__") for key in params if key.startswith("metric__")}
-        if nested and metric is None:
-            params["metric"] = named_metric(metric)
-        if isinstance(metric, str) and metric in NAMES:
-            own = NAMES[metric]().get_params()
-            # The name stays if the values are those that it stands for.
-            if all(name in own and params[key] == own[name] for key, name in nested.items()):
-                params = {key: value for key, value in params.items() if key not in nested}
-            else:
-                params["metric"] = named_metric(metric)
-        super().set_params(**params)
+        super().set_params(**with_object(params, self.metric))
         return self
 
     def _settings(self) -> Settings:
@@ -491,71 +336,6 @@ class SmoothEmbedding(EmbeddingClassifier):
             unlabeled=use_of_unlabeled(self.unlabeled),
             seed=check_random_state(self.random_state).randint(2**31 - 1),
         )
-
-    def _keep_samples(self, model: Model, source: Any, y: LabelsLike) -> None:
-        """Keep the embedding and the labels of the samples as they were given."""
-        near, ridge = model.rows, model.ridge
-        dtype = np.float32 if getattr(source.X, "dtype", None) == np.float32 else np.float64
-        if ridge.fitted is None or np.any(near.given < 0):
-            # Many samples of single precision are embedded in single precision. A kernel that is narrow
-            # because far rows set the scale would underflow there, and a kernel that is not smooth at
-            # zero needs more digits of small distances.
-            kernel = self.map_.kernel
-            is_safe = kernel.sigma > LEAST_SINGLE and np.isfinite(kernel.curvature)
-            precision = dtype if len(near) > EXACT_UP_TO and is_safe else np.float64
-            centers = self.map_.centers.astype(precision, copy=False)
-            F = source.apply(replace(self.map_, centers=centers))
-        else:
-            F = ridge.fitted[near.given * near.per_sample] @ model.rotation
-        d = len(self.classes_) - 1 if self.n_components is None else int(self.n_components)
-        self.embedding_ = F[:, :d].astype(dtype, copy=False)
-        self.labels_ = np.asarray(y.compute() if is_dask(y) else y)
-        classes, codes = near.labels
-        self.transduction_ = classes[codes]
-        if np.any(codes < 0):
-            self.transduction_ = np.where(codes >= 0, classes[codes], self.scores_.predict(F))
-
-    def _of_samples(self, given: Rows, positions: Floats) -> Floats:
-        """Return positions of rows as positions of samples. Samples of weight zero were never in."""
-        places, d = given.given, self.embedding_.shape[1]
-        found = np.asarray(positions[places, :d], dtype=np.float64)
-        if np.any(places < 0):
-            found[places < 0] = to_numpy(self.embedding_)[places < 0]
-        return found
-
-    @property
-    def left_out_embedding_(self) -> Any:
-        """Return the position of every training sample by the model without it."""
-        check_is_fitted(self)
-        if self._left_out_embedding is None:
-            self._left_out_embedding = self._computed_left_out()
-            self._training = None
-        found, own = self._left_out_embedding, self.embedding_
-        if is_foreign(own):
-            return found if is_foreign(found) else Home.of(own).array(found)
-        return found.astype(own.dtype, copy=False)
-
-    def _compute_left_out(self) -> None:
-        """Compute `left_out_embedding_` if there are at most 2000 samples, as `nsse.save` does."""
-        check_is_fitted(self)
-        training: Training | None = self._training
-        has_samples = training is not None and training.is_small and not training.has_changed
-        if self._left_out_embedding is None and (has_samples or self._updates is not None):
-            self._left_out_embedding, self._training = self._computed_left_out(), None
-
-    def _computed_left_out(self) -> Floats:
-        training, updates = self._training, self._updates
-        if training is not None:
-            return self._of_samples(training.given, training.embedding())
-        if updates is None:
-            raise AttributeError(
-                "left_out_embedding_ was not computed before the model was saved or copied. Read it "
-                "once before you save a model of more than 2000 samples."
-            )
-        near = updates.kept.as_rows(self.classes_, updates.per_sample)
-        scores = updates.left_out_scores(near, updates.solved(self.map_, float(self.smoothness)))
-        F = (scores - self.scores_.offsets) @ self.scores_.weights
-        return np.asarray(F[:, : self.embedding_.shape[1]])
 
     @property
     def coef_(self) -> Floats:
@@ -613,16 +393,3 @@ class SmoothEmbedding(EmbeddingClassifier):
             cure = "Pass for example `nsse.augment.Noise()`."
             rule = "be None, an object of `nsse.augment` or a function of rows"
             raise rule_error("augment", rule, self.augment, cure)
-
-    def _check_components(self, classes: Any) -> None:
-        """Raise an error if there are fewer coordinates than requested."""
-        most = len(classes) - 1
-        cure = f"Leave it None for n_classes - 1 = {most}."
-        if (
-            self.n_components is not None
-            and check_count("n_components", self.n_components, cure=cure) > most
-        ):
-            rule = f"not exceed n_classes - 1 = {most}"
-            cure = "Further coordinates would be zero. The method plot draws any number of classes in a "
-            cure += "plane."
-            raise rule_error("n_components", rule, self.n_components, cure)

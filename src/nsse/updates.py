@@ -17,28 +17,23 @@ enough later samples have come.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from types import MethodType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from nsse._support.arrays import is_dask
-from nsse._support.errors import Described, listed, rule_error, rule_message
-from nsse._support.samples import validate_data
-from nsse._support.types import Bools, Floats, Ints, LabelsLike, SamplesLike, WeightsLike
+from nsse._support.errors import Described, rule_error
+from nsse._support.types import Bools, Floats, Ints
 from nsse.distances import squared_distances
-from nsse.labels import encoded
 from nsse.left_out import LEFT_OUT_ALL, LEFT_OUT_OF_METRIC, LeftOut, of_sums
 from nsse.maps import KernelMap
 from nsse.metrics.base import Metric
 from nsse.model import Model
 from nsse.ridge import KernelSums, Ridge, Sums, independent_centers
 from nsse.rows import Rows
+from nsse.scores import Scores
 from nsse.sources import Source, stacked
 
 # Rows that are expected to come, at least, when the centers are checked for rounding.
@@ -260,6 +255,12 @@ class Updates:
         every[some.rows] = some.values
         return np.asarray(every)
 
+    def positions(self, f: KernelMap, scores: Scores, smoothness: float) -> Floats:
+        """Return the positions of all kept samples by models without them."""
+        near = self.kept.as_rows(scores.classes, self.per_sample)
+        found = self.left_out_scores(near, self.solved(f, smoothness))
+        return np.asarray((found - scores.offsets) @ scores.weights)
+
     def _among(self, before: Any, after: Any) -> Updates:
         """Return the same for other classes. Samples of classes that are gone are not kept."""
         place, stays = np.searchsorted(after, before), np.isin(before, after)
@@ -346,64 +347,6 @@ def not_learned(got: str) -> ValueError:
     """The error for samples that are to be forgotten and are not there."""
     cure = "Pass samples as they were learned, with their weights."
     return rule_error("X", "hold samples that were learned", got, cure)
-
-
-def chunk(
-    model: Any, X: SamplesLike, y: LabelsLike, sample_weight: WeightsLike, known: Any = None
-) -> Rows:
-    """A chunk of samples as rows in the metric of a model; labels must be ``known`` ones, if given."""
-    if not is_dask(X):
-        X = validate_data(model, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
-    labels = encoded(y)[0]
-    own = model.scores_.classes
-    if (labels.dtype.kind in "US") != (own.dtype.kind in "US"):
-        cure = f"The model knows {listed([repr(label) for label in own.tolist()], 5)}."
-        raise rule_error("y", "hold labels of the kind that the model has", labels.tolist()[:5], cure)
-    if known is not None:
-        unknown = sorted(set(labels.tolist()) - set(np.asarray(known).tolist()), key=str)
-        if unknown:
-            cure = f"Known are {listed([repr(label) for label in np.asarray(known).tolist()])}."
-            raise rule_error("y", "hold known classes only", unknown, cure)
-    weight = model.class_weight
-    if weight is not None:
-        weight = {label: weight[label] for label in weight if label in labels.tolist()} or None
-    rows = Rows.of(Source.of(X), y, sample_weight, weight, at_least=1)
-    return rows.augmented(model.augment).through(model.map_.metric)
-
-
-class Updating:
-    """Decorate a method that needs samples that add up, so that other models do not have it.
-
-    The error of other models names the parameter that prevents updates. scikit-learn's ``available_if``
-    shows that reason only as the cause of another error.
-    """
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
-        functools.update_wrapper(self, method)  # type: ignore[arg-type]
-
-    def __get__(self, model: Any, kind: type | None = None) -> Any:
-        if model is None:
-            return self.method
-        require_sums(model)
-        return MethodType(self.method, model)
-
-
-def require_sums(model: Any) -> None:
-    """Raise an error that names the parameter of a model with which its samples do not add up."""
-    later = "in a model that is updated"
-    found = ""
-    if model.decision != "scores":
-        cure = "The nearest training sample cannot be found without keeping all of them."
-        found = rule_message("decision", f'be "scores" {later}', model.decision, cure)
-    elif model.unlabeled is not None:
-        cure = "Fit once to all samples if some have no label."
-        found = rule_message("unlabeled", f"be None {later}", model.unlabeled, cure)
-    elif isinstance(model.class_weight, str):
-        cure = "Pass the weights of the classes as a dict."
-        found = rule_message("class_weight", f"be None or a dict {later}", model.class_weight, cure)
-    if found:
-        raise AttributeError(found)
 
 
 def _sums(near: Rows, f: KernelMap, classes: Any) -> Sums:

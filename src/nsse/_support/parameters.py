@@ -57,3 +57,15 @@ def check_range(name: str, value: Any) -> tuple[float, float]:
     if not low < high:
         raise rule_error(name, "have its smaller end first and two different ends", value, cure)
     return low, high
+
+
+def check_components(n_components: Any, n_classes: int) -> None:
+    """Raise an error if an embedding of class scores has fewer coordinates than requested."""
+    most = n_classes - 1
+    if n_components is None:
+        return
+    cure = f"Leave it None for n_classes - 1 = {most}."
+    if check_count("n_components", n_components, cure=cure) > most:
+        rule = f"not exceed n_classes - 1 = {most}"
+        cure = "Further coordinates would be zero. The method plot draws any number of classes in a "
+        raise rule_error("n_components", rule, n_components, f"{cure}plane.")

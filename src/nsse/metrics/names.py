@@ -27,6 +27,27 @@ def named_metric(metric: Any) -> Any:
     return metric
 
 
+def parameters_of_name(metric: Any) -> dict[str, Any]:
+    """Return the parameters of the metric that a name stands for. Objects have none here."""
+    return NAMES[metric]().get_params() if isinstance(metric, str) and metric in NAMES else {}
+
+
+def with_object(params: dict[str, Any], metric: Any) -> dict[str, Any]:
+    """Return parameters to set with an object in place of the name of a metric, if it needs one.
+
+    ``params`` may contain the metric and its parameters, such as ``metric__shrinkage``. ``metric`` is
+    the present one. The name stays if the values are those that it stands for.
+    """
+    metric = params.get("metric", metric)
+    nested = {key: key.removeprefix("metric__") for key in params if key.startswith("metric__")}
+    if not nested or not (metric is None or (isinstance(metric, str) and metric in NAMES)):
+        return params
+    own = parameters_of_name(metric)
+    if all(name in own and params[key] == own[name] for key, name in nested.items()):
+        return {key: value for key, value in params.items() if key not in nested}
+    return params | {"metric": named_metric(metric)}
+
+
 def unfitted_metric(metric: Any, X: SamplesLike) -> Metric:
     """Return a new metric for samples.
 
