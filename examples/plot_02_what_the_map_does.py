@@ -1,10 +1,10 @@
 """
-What the map does
-=================
+Simulated arcs: what the map does
+=================================
 
-Three arcs that no straight line parts. :class:`~nsse.SmoothEmbedding` learns two smooth functions of the
-plane, its coordinates, in which the arcs become three separate heaps. What it learned is the
-functions: a new point has a place at once.
+No straight line separates these three arcs. :class:`~nsse.SmoothEmbedding` learns two smooth
+functions of the plane, in which the arcs become three separate groups. New points are mapped by the
+same functions.
 """
 
 import matplotlib.pyplot as plt
@@ -28,8 +28,8 @@ model = SmoothEmbedding(sigma=0.4).fit(X, y)
 print(f"accuracy on 300 new points: {model.score(X_new, y_new):.1%}")
 
 # %%
-# On the left the samples; in the middle the two coordinates, as heights over the plane; on the
-# right where the new points land, with the training samples in front.
+# The panels show the samples, the two coordinates as functions of the plane, and the embedding of
+# the new points, with the training samples in front.
 
 side = np.linspace(-2.2, 2.2, 120)
 plane = np.stack(np.meshgrid(side, side), axis=-1)

@@ -1,14 +1,15 @@
 """
-What does not change a class
+Augmentation: rotated digits
 ============================
 
-A digit that is shifted or turned a little is the same digit. :class:`~nsse.SmoothEmbedding` takes such
-images as more samples. They are made inside ``fit``, so that none of them gets from one side of a split
-to the other.
+A digit that is shifted or turned a little is the same digit. :class:`~nsse.SmoothEmbedding` uses
+such images as further training samples. It makes them inside ``fit``, so that no version of a test
+image is used for training.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from nsse import SmoothEmbedding
@@ -20,11 +21,11 @@ train, test = per_class_split(data.y, 6, 100)
 views = Images(data.image_shape, rotate=6)
 
 # %%
-# One sample, and the augmented samples that are made of it:
+# One training image and its augmented versions:
 
 three = data.X[train][data.y[train] == 3][:1]
 pictures = np.vstack([three, *views(three)])
-names = "as it is", *views.names
+names = "original", *views.names
 figure, axes = plt.subplots(1, len(names), figsize=(10, 2.1), layout="constrained")
 for axis, picture, name in zip(axes, pictures, names, strict=True):
     axis.imshow(picture.reshape(data.image_shape), cmap="gray")
@@ -33,7 +34,8 @@ for axis, picture, name in zip(axes, pictures, names, strict=True):
 plt.show()
 
 # %%
-# Six images of each digit to learn from. A support vector machine gets the same augmented images.
+# The models are trained on six images of each digit. The SVM and the nearest neighbor are trained
+# on the same augmented images.
 
 X, y = data.X[train], data.y[train]
 augmented = np.vstack([X, *views(X)]), np.tile(y, 1 + views.n_copies)
@@ -42,6 +44,7 @@ models = {
     "SmoothEmbedding, augmented": SmoothEmbedding(augment=views).fit(X, y),
     "SVM": SVC(C=10).fit(X, y),
     "SVM, augmented": SVC(C=10).fit(*augmented),
+    "nearest neighbor, augmented": KNeighborsClassifier(1).fit(*augmented),
 }
 for name, model in models.items():
-    print(f"{name}: {1 - model.score(data.X[test], data.y[test]):.1%} of {len(test)} new pictures wrong")
+    print(f"{name}: {1 - model.score(data.X[test], data.y[test]):.1%} of {len(test)} new images wrong")

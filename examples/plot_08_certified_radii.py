@@ -1,10 +1,9 @@
 """
-Certified radii, drawn
-======================
+Simulated moons: certified radii
+================================
 
-The map is smooth, and how smooth is known: for every prediction there is a radius within which
-**no** change of the sample changes its label. It is proven, not estimated. In the plane it can be
-drawn.
+Each prediction has a certified radius. **No** change of the sample that is shorter than the radius
+changes its label. This is proved and not estimated. In the plane, the radii are circles.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +19,8 @@ model = SmoothEmbedding(metric=None).fit(X, y)
 radius = model.certified_radius(X_new)
 
 # %%
-# Every circle stays on its side of the border, and touches it nearly nowhere: what is proven is
-# less than what is true.
+# Every circle stays on its side of the boundary. Most circles do not touch it, because a certified
+# radius is a lower bound.
 
 across, up = np.meshgrid(np.linspace(-1.8, 2.8, 300), np.linspace(-1.3, 1.8, 200))
 score = model.decision_function(np.c_[across.ravel(), up.ravel()]).reshape(across.shape)
@@ -38,7 +37,7 @@ axis.spines[:].set_visible(False)
 plt.show()
 
 # %%
-# Looked for, and not found: ten thousand changes inside the circles.
+# None of ten thousand random changes inside the circles changes a label.
 
 rng = np.random.default_rng(0)
 direction = rng.normal(size=(10_000, 2))

@@ -1,15 +1,19 @@
 """
-Genes: eight patients of a subtype, three thousand genes
-========================================================
+Simulated gene expression with a batch effect
+=============================================
 
-Expression of thousands of genes, measured for few patients: most genes say nothing of the disease,
-some dozens move together, and two laboratories measured differently. The data are made up that way.
+The simulated data have 3,000 genes and eight training patients per class. Most genes have nothing
+to do with the disease, some dozens change together, and two laboratories measured differently. Real
+gene expression is different. On real data, logistic regression is at least as good (see the study
+in the research part).
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from nsse import SmoothEmbedding
 from nsse.datasets import per_class_split
@@ -27,13 +31,19 @@ level = rng.normal(6, 2, n_genes)  # logarithms of counts
 X = level + pathways @ member + others + laboratory + 0.7 * rng.normal(size=(n_patients, n_genes))
 
 train, test = per_class_split(y, 8, 0)
-model = make_pipeline(StandardScaler(), SmoothEmbedding()).fit(X[train], subtypes[y[train]])
-print(f"right: {model.score(X[test], subtypes[y[test]]):.1%} of {len(test)} new patients")
+model = make_pipeline(StandardScaler(), SmoothEmbedding())
+models = {
+    "SmoothEmbedding": model,
+    "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+    "SVM": make_pipeline(StandardScaler(), SVC(C=10)),
+}
+for name, one in models.items():
+    right = one.fit(X[train], subtypes[y[train]]).score(X[test], subtypes[y[test]])
+    print(f"{name}: {right:.1%} of {len(test)} new patients are correct")
 
 # %%
-# What a biologist looks at: the genes that the metric gives the largest weights, patients ordered by
-# subtype. Most are members of the pathways, found among three thousand. On the right, patients that the
-# model has not seen.
+# The left panel shows the genes with the largest weights in the metric. Most of them belong to the
+# simulated pathways. The right panel shows new patients in the embedding.
 
 weights = model[-1].metric_.weights_
 first = np.argsort(-weights)[:60]
@@ -45,12 +55,12 @@ Z = StandardScaler().fit_transform(X[order][:, first[np.argsort(leader, kind="st
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
 image = left.imshow(Z.T, cmap="RdBu_r", vmin=-2.5, vmax=2.5, aspect="auto", interpolation="nearest")
-left.set(xlabel="patients to learn from, by subtype", ylabel="60 genes with the largest weights")
+left.set(xlabel="training patients, by subtype", ylabel="60 genes with the largest weights")
 left.set_xticks([3.5, 11.5, 19.5], subtypes)
 left.set_yticks([])
 for edge in (7.5, 15.5):
     left.axvline(edge, color="black", linewidth=1)
-figure.colorbar(image, ax=left, label="expression, standardised", shrink=0.8)
+figure.colorbar(image, ax=left, label="expression, standardized", shrink=0.8)
 places, found = model.transform(X[test]), model.predict(X[test])
 for name in subtypes:
     right.scatter(*places[subtypes[y[test]] == name].T, s=18, alpha=0.8, label=name)
